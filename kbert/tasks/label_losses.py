@@ -23,9 +23,9 @@ class LabelLossSettings:
 
     `class_weights` says how much an example, or a labelled token, of each label counts: a table label ->
     weight that names every label, or "balanced", which reckons the weights from the labels of the training
-    data (`balanced_weights`). Of several labels for a text it is the weight of having the label, against 1
-    for not having it (`balanced_positive_weights`). `label_smoothing` takes this share from the right answer
-    and spreads it evenly over all.
+    data (`OneLabelLoss.balanced_weights`). Of several labels for a text it is the weight of having the label,
+    against 1 for not having it (`SeveralLabelsLoss`). `label_smoothing` takes this share from the right
+    answer and spreads it evenly over all.
     """
 
     class_weights: str | dict | None = None
@@ -77,39 +77,6 @@ class LabelLossSettings:
         return [float(self.class_weights[label]) for label in labels]  # type: ignore[index]
 
 
-def balanced_weights(counts: Mapping[str, int], labels: Sequence[str]) -> dict[str, float]:
-    """n / (k * count) for each label: all n examples together count as before, each label as much as any.
-
-    k is the number of labels that occur. (scikit-learn, `compute_class_weight("balanced")`; King and Zeng,
-    Logistic Regression in Rare Events Data, 2001.) A label without examples gets 1, which nothing uses.
-    """
-    total, occurring = sum(counts.values()), sum(1 for label in labels if counts.get(label))
-    _warn_of_absent(counts, labels)
-    return {label: total / (occurring * counts[label]) if counts.get(label) else 1.0 for label in labels}
-
-
-def balanced_positive_weights(
-    counts: Mapping[str, int], labels: Sequence[str], num_examples: int
-) -> dict[str, float]:
-    """(n - count) / count for each label: those who have it weigh as much as those who have not.
-
-    The quotient of scikit-learn's two "balanced" weights of the question "has it the label?", and what the
-    `pos_weight` of PyTorch's `BCEWithLogitsLoss` is for. A label that no example has, or every one, gets 1.
-    """
-    _warn_of_absent(counts, labels)
-    weights = {}
-    for label in labels:
-        count = counts.get(label, 0)
-        weights[label] = (num_examples - count) / count if 0 < count < num_examples else 1.0
-    return weights
-
-
-def _warn_of_absent(counts, labels):
-    absent = [label for label in labels if not counts.get(label)]
-    if absent:
-        logging.warning("class_weights: no training example has the label %s", shown(absent))
-
-
 class OneLabelLoss:
     """Cross-entropy over labels of which one is right, in training with class weights and label smoothing.
 
@@ -120,6 +87,22 @@ class OneLabelLoss:
 
     def __init__(self, labels: Sequence[str], settings: LabelLossSettings):
         self._labels, self._settings = labels, settings
+
+    def balanced_weights(self, counts: Mapping[str, int], num_examples: int) -> dict[str, float]:
+        """n / (k * count) for each label: all n examples together count as before, each label as much as any.
+
+        k is the number of labels that occur. (scikit-learn, `compute_class_weight("balanced")`; King and
+        Zeng, Logistic Regression in Rare Events Data, 2001.) A label without examples gets 1.
+
+        Args:
+          counts: label -> how often the training data have it.
+          num_examples: how many these are.
+        """
+        total, occurring = sum(counts.values()), sum(1 for label in self._labels if counts.get(label))
+        _warn_of_absent(counts, self._labels)
+        return {
+            label: total / (occurring * counts[label]) if counts.get(label) else 1.0 for label in self._labels
+        }
 
     def weights(self, weights, label_ids, training: bool):
         """The weights of examples or tokens, float32 (...): in training times those of their labels."""
@@ -154,6 +137,20 @@ class SeveralLabelsLoss:
     def __init__(self, labels: Sequence[str], settings: LabelLossSettings):
         self._labels, self._settings = labels, settings
 
+    def balanced_weights(self, counts: Mapping[str, int], num_examples: int) -> dict[str, float]:
+        """(n - count) / count for each label: those who have it weigh as much as those who have not.
+
+        The quotient of scikit-learn's two "balanced" weights of the question "has it the label?", and what
+        the `pos_weight` of PyTorch's `BCEWithLogitsLoss` is for. A label that no example has, or every one,
+        gets 1. Arguments as of `OneLabelLoss`.
+        """
+        _warn_of_absent(counts, self._labels)
+        weights = {}
+        for label in self._labels:
+            count = counts.get(label, 0)
+            weights[label] = (num_examples - count) / count if 0 < count < num_examples else 1.0
+        return weights
+
     def weights(self, weights, held, training: bool):
         """float32 (batch, labels): the weights of examples, (batch,), in training times that of each label
         where an example has it: `held` is 1 there, else 0."""
@@ -170,3 +167,9 @@ class SeveralLabelsLoss:
             smoothing = self._settings.label_smoothing
             targets = targets * (1.0 - smoothing) + 0.5 * smoothing
         return ops.relu(logits) - logits * targets + ops.log1p(ops.exp(-ops.abs(logits)))
+
+
+def _warn_of_absent(counts, labels):
+    absent = [label for label in labels if not counts.get(label)]
+    if absent:
+        logging.warning("class_weights: no training example has the label %s", shown(absent))

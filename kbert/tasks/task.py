@@ -135,8 +135,9 @@ class Task:
       checkpoint: what its published checkpoints are.
       parts: the parts that the model has on top of the encoder's layers: pooler and heads, as shapes.
       files: how its labelled files are read; None for tasks that are not trained on any.
-      serving: how it answers texts; None if it does not.
-      page: what the page of an evaluation shows of it beside its metrics; None for nothing.
+      serving_class: how it answers texts; None if it does not. `serving` is one of them.
+      page_class: what the page of an evaluation shows of it beside its metrics; None for nothing. `page` is
+        one of them.
       soft_targets: method from (outputs, batch) to loss name -> a tuple of `SoftTarget`s, the logits behind
         it, so that a teacher can take the place of the labels; None where there are none.
       write_predictions: method of (examples, predictions, folder) that writes the answers to a file in a
@@ -158,10 +159,20 @@ class Task:
     parts: tuple[Part, ...]
 
     files: Files | None = None
-    serving: Serving | None = None
-    page: Page | None = None
+    serving_class: type[Serving] | None = None
+    page_class: type[Page] | None = None
     soft_targets: Callable[[dict, dict], dict[str, tuple[SoftTarget, ...]]] | None = None
     write_predictions: Callable[[list, Predictions, Any], None] | None = None
+
+    @property
+    def serving(self) -> Any:
+        """A `Serving`, or None."""
+        return self.serving_class and self.serving_class(self)
+
+    @property
+    def page(self) -> Any:
+        """A `Page`, or None."""
+        return self.page_class and self.page_class(self)
 
     # ------------------------------------------------------------------------------- the task itself
 

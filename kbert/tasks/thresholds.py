@@ -80,6 +80,8 @@ class PositiveThreshold:
       metric: the score by which evaluations choose a threshold, see `best_threshold`.
     """
 
+    name = "threshold"  # among the settings
+
     def __init__(self, positive: int, value: float | None, metric: str):
         self._positive, self.value, self._metric = positive, value, metric
 
@@ -95,6 +97,10 @@ class PositiveThreshold:
         best = best_threshold(probabilities[:, self._positive], label_ids == self._positive, self._metric)
         return {"chosen_threshold": best.threshold, f"best_{self._metric}": best.score}
 
+    def chosen(self, metrics: Mapping) -> dict:
+        """The setting that these metrics choose."""
+        return {self.name: metrics["chosen_threshold"]}
+
 
 class LabelThresholds:
     """Each label is given where its probability reaches a threshold of its own.
@@ -103,6 +109,8 @@ class LabelThresholds:
       labels: the names of the labels in id order.
       thresholds: label -> threshold; 0.5 for one that is left out.
     """
+
+    name = "thresholds"
 
     def __init__(self, labels: Sequence[str], thresholds: Mapping[str, float] | None):
         self._labels, table = labels, thresholds or {}
@@ -126,14 +134,14 @@ class LabelThresholds:
             "label_counts": held.sum(axis=0).tolist(),
         }
 
-    def chosen(self, metrics: Mapping) -> dict[str, float]:
-        """Label -> its best threshold by these metrics; warns of labels that the data say nothing of."""
+    def chosen(self, metrics: Mapping) -> dict:
+        """The setting that these metrics choose; warns of labels that the data say nothing of."""
         absent = [label for label, n in zip(self._labels, metrics["label_counts"], strict=True) if not n]
         if absent:
             logging.warning(
                 "no example has the label %s: the threshold stays 0.5 there.", ", ".join(map(str, absent))
             )
-        return dict(zip(self._labels, metrics["chosen_thresholds"], strict=True))
+        return {self.name: dict(zip(self._labels, metrics["chosen_thresholds"], strict=True))}
 
     def table(self, metrics: Mapping) -> str:
         """For people: how often each label is true, and the threshold that these data would choose."""

@@ -13,6 +13,20 @@ from kbert.tasks.task import CheckpointKind, SoftTarget, Task
 from kbert.tasks.task_model import TaskModel
 
 
+class _Serving(Serving):
+    inputs = ("text", "text_pair")
+    answers = ("next_sentence_probability",)
+
+    def signatures(self, model, text_inputs):
+        """`serving_default` and `ids`, see `follow_signatures`."""
+        by_text, by_ids = follow_signatures(model, text_inputs)
+        return {"serving_default": by_text, "ids": by_ids}
+
+    def answer(self, outputs, inputs):
+        """`next_sentence_probability`: that the second text follows the first."""
+        return {"next_sentence_probability": float(outputs["probability"])}
+
+
 class NextSentence(Task):
     """Next-sentence prediction alone: label 0 for the real next text, 1 for a random one.
 
@@ -35,11 +49,8 @@ class NextSentence(Task):
     name = "next_sentence"
     best_metric = "next_sentence_accuracy"
     checkpoint = CheckpointKind("BertForNextSentencePrediction")
+    serving_class = _Serving
     parts = pooled_head("next_sentence", 2)
-
-    @property
-    def serving(self):
-        return _Serving(self)
 
     def build_model(self, encoder):
         """Encoder inputs -> float32 `next_sentence_logits` and `probabilities`, both (batch, 2)."""
@@ -63,20 +74,6 @@ class NextSentence(Task):
     def metric_sums(self, outputs, batch):
         right = correct(outputs["next_sentence_logits"], batch[NEXT_SENTENCE_LABELS][:, 0])
         return {"next_sentence_accuracy": example_mean(right, batch)}
-
-
-class _Serving(Serving):
-    inputs = ("text", "text_pair")
-    answers = ("next_sentence_probability",)
-
-    def signatures(self, model, text_inputs):
-        """`serving_default` and `ids`, see `follow_signatures`."""
-        by_text, by_ids = follow_signatures(model, text_inputs)
-        return {"serving_default": by_text, "ids": by_ids}
-
-    def answer(self, outputs, inputs):
-        """`next_sentence_probability`: that the second text follows the first."""
-        return {"next_sentence_probability": float(outputs["probability"])}
 
 
 def next_sentence_head(encoder) -> ClassificationHead:

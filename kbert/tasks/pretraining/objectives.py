@@ -21,6 +21,97 @@ from kbert.tokenization.vocabulary import MASK_TOKEN
 _MASKED_LM_EPSILON = 1e-5
 
 
+class MaskedLMServing(Serving):
+    """Texts with `[MASK]`s -> words for them."""
+
+    inputs = ("text",)
+    other_inputs = {"candidates": ("text", "candidates")}
+    answers = ("masks",)
+
+    def signatures(self, model, text_inputs):
+        """Signatures for texts with `[MASK]`s.
+
+        - `serving_default`: `text` (string [batch]), `top_k` (int32 scalar), `whole_words` (bool scalar) ->
+          best tokens for every mask, see `filled_masks.best_tokens`.
+        - `candidates`: `text` (string [batch]), each with one mask, and `candidates` (string [batch,
+          candidates]) -> how probable each candidate is, see `filled_masks.candidate_probabilities`.
+        - `ids`: encoder inputs with the mask's id, int32 [batch, length], `top_k` and `whole_words` -> best
+          tokens.
+        """
+        vocabulary, read = text_inputs.vocabulary, ids_reader(model, text_inputs)
+
+        def fill(text, top_k, whole_words):
+            rows, truncated = text_inputs.rows(text, with_masks=True)
+            return best_tokens(model, vocabulary, rows, top_k, whole_words) | {TRUNCATED: truncated}
+
+        def fill_ids(input_ids, input_mask, segment_ids, top_k, whole_words):
+            inputs = read(input_ids, input_mask, segment_ids)
+            return best_tokens(model, vocabulary, inputs, top_k, whole_words)
+
+        def weigh(text, candidates):
+            return candidate_probabilities(model, text_inputs, text, candidates)
+
+        texts, settings = {"text": ("string", (None,))}, {"top_k": ("int32", ()), "whole_words": ("bool", ())}
+        return {
+            "serving_default": Signature(texts | settings, fill),
+            "candidates": Signature(texts | {"candidates": ("string", (None, None))}, weigh),
+            "ids": Signature(ids_inputs() | settings, fill_ids),
+        }
+
+    def check_inputs(self, inputs):
+        count = inputs["text"].count(MASK_TOKEN)
+        if not count:
+            raise ValueError(
+                f"no {MASK_TOKEN} in {inputs['text'][:60]!r}; write one where the model should fill in a "
+                "token."
+            )
+        if "candidates" in inputs and count > 1:
+            raise ValueError(
+                f"{count} {MASK_TOKEN} in {inputs['text'][:60]!r}; candidates are for one: give one text for "
+                "each."
+            )
+
+    def answer(self, outputs, inputs):
+        """`masks`: for each mask, in order, a list of `{"token": str, "probability": float}`. With candidates
+        they are the tokens, all of them, for the one mask; the most probable first."""
+        if "candidates" in inputs:
+            return {"masks": [_weighed(outputs, inputs)]}
+        if outputs["num_masks"] < inputs["text"].count(MASK_TOKEN):
+            raise _cut(inputs)
+        rows = zip(outputs["tokens"], outputs["probabilities"], strict=True)
+        return {
+            "masks": [
+                [
+                    {"token": token.decode("utf-8"), "probability": float(probability)}
+                    for token, probability in zip(tokens, probabilities, strict=True)
+                ]
+                for tokens, probabilities in list(rows)[: outputs["num_masks"]]
+            ]
+        }
+
+
+class PretrainingServing(MaskedLMServing):
+    """Also whether a text follows another."""
+
+    other_inputs = MaskedLMServing.other_inputs | {"next_sentence": ("text", "text_pair")}
+
+    def signatures(self, model, text_inputs):
+        """Those for masks, and `next_sentence` and `next_sentence_ids`, see `follow_signatures`."""
+        by_text, by_ids = follow_signatures(model, text_inputs)
+        own = {"next_sentence": by_text, "next_sentence_ids": by_ids}
+        return super().signatures(model, text_inputs) | own
+
+    def check_inputs(self, inputs):
+        if "text_pair" not in inputs:
+            super().check_inputs(inputs)
+
+    def answer(self, outputs, inputs):
+        """As for `MaskedLMServing`; for a pair of texts `Pretraining.pair_answer`."""
+        if "text_pair" in inputs:
+            return {self.task.pair_answer: float(outputs["probability"])}
+        return super().answer(outputs, inputs)
+
+
 class MaskedLM(Task):
     """Predicts masked tokens, and nothing else (RoBERTa, arXiv 1907.11692, section 4.2).
 
@@ -44,13 +135,10 @@ class MaskedLM(Task):
     config_class = PretrainingConfig
     best_metric = "masked_lm_loss"
     checkpoint = CheckpointKind("BertForMaskedLM")
+    serving_class = MaskedLMServing
     parts: tuple[Part, ...] = (MASKED_LM,)
     # The --pairing of create_pretraining_data that makes records for this task; None: any.
     pairing: str | None = None
-
-    @property
-    def serving(self):
-        return MaskedLMServing(self)
 
     @property
     def next_sentence(self) -> bool:
@@ -139,15 +227,12 @@ class Pretraining(MaskedLM):
 
     name = "pretraining"
     checkpoint = CheckpointKind("BertForPreTraining")
+    serving_class = PretrainingServing
     parts = (POOLER, MASKED_LM, Part("next_sentence", "pooled_output", 2))
     pairing = "sentence_pairs"
     # What the probability of label 0 is called in an answer.
     pair_answer = "next_sentence_probability"
     _next_sentence = NextSentence()  # the loss and the accuracy of the second head
-
-    @property
-    def serving(self):
-        return PretrainingServing(self)
 
     def loss_weights(self, batch, training=False):
         return super().loss_weights(batch) | self._next_sentence.loss_weights(batch)
@@ -174,75 +259,6 @@ class SentenceOrder(Pretraining):
     pair_answer = "sentence_order_probability"
 
 
-class MaskedLMServing(Serving):
-    """Texts with `[MASK]`s -> words for them."""
-
-    inputs = ("text",)
-    other_inputs = {"candidates": ("text", "candidates")}
-    answers = ("masks",)
-
-    def signatures(self, model, text_inputs):
-        """Signatures for texts with `[MASK]`s.
-
-        - `serving_default`: `text` (string [batch]), `top_k` (int32 scalar), `whole_words` (bool scalar) ->
-          best tokens for every mask, see `filled_masks.best_tokens`.
-        - `candidates`: `text` (string [batch]), each with one mask, and `candidates` (string [batch,
-          candidates]) -> how probable each candidate is, see `filled_masks.candidate_probabilities`.
-        - `ids`: encoder inputs with the mask's id, int32 [batch, length], `top_k` and `whole_words` -> best
-          tokens.
-        """
-        vocabulary, read = text_inputs.vocabulary, ids_reader(model, text_inputs)
-
-        def fill(text, top_k, whole_words):
-            rows, truncated = text_inputs.rows(text, with_masks=True)
-            return best_tokens(model, vocabulary, rows, top_k, whole_words) | {TRUNCATED: truncated}
-
-        def fill_ids(input_ids, input_mask, segment_ids, top_k, whole_words):
-            inputs = read(input_ids, input_mask, segment_ids)
-            return best_tokens(model, vocabulary, inputs, top_k, whole_words)
-
-        def weigh(text, candidates):
-            return candidate_probabilities(model, text_inputs, text, candidates)
-
-        texts, settings = {"text": ("string", (None,))}, {"top_k": ("int32", ()), "whole_words": ("bool", ())}
-        return {
-            "serving_default": Signature(texts | settings, fill),
-            "candidates": Signature(texts | {"candidates": ("string", (None, None))}, weigh),
-            "ids": Signature(ids_inputs() | settings, fill_ids),
-        }
-
-    def check_inputs(self, inputs):
-        count = inputs["text"].count(MASK_TOKEN)
-        if not count:
-            raise ValueError(
-                f"no {MASK_TOKEN} in {inputs['text'][:60]!r}; write one where the model should fill in a "
-                "token."
-            )
-        if "candidates" in inputs and count > 1:
-            raise ValueError(
-                f"{count} {MASK_TOKEN} in {inputs['text'][:60]!r}; candidates are for one: give one text for "
-                "each."
-            )
-
-    def answer(self, outputs, inputs):
-        """`masks`: for each mask, in order, a list of `{"token": str, "probability": float}`. With candidates
-        they are the tokens, all of them, for the one mask; the most probable first."""
-        if "candidates" in inputs:
-            return {"masks": [_weighed(outputs, inputs)]}
-        if outputs["num_masks"] < inputs["text"].count(MASK_TOKEN):
-            raise _cut(inputs)
-        rows = zip(outputs["tokens"], outputs["probabilities"], strict=True)
-        return {
-            "masks": [
-                [
-                    {"token": token.decode("utf-8"), "probability": float(probability)}
-                    for token, probability in zip(tokens, probabilities, strict=True)
-                ]
-                for tokens, probabilities in list(rows)[: outputs["num_masks"]]
-            ]
-        }
-
-
 def _weighed(outputs, inputs) -> list[dict]:
     for candidate, pieces, masks in zip(
         inputs["candidates"], outputs["num_pieces"], outputs["num_masks"], strict=True
@@ -266,28 +282,6 @@ def _cut(inputs):
         f"the {MASK_TOKEN} of {inputs['text'][:60]!r}... lies beyond the longest sequence of this model; "
         "shorten the text."
     )
-
-
-class PretrainingServing(MaskedLMServing):
-    """Also whether a text follows another."""
-
-    other_inputs = MaskedLMServing.other_inputs | {"next_sentence": ("text", "text_pair")}
-
-    def signatures(self, model, text_inputs):
-        """Those for masks, and `next_sentence` and `next_sentence_ids`, see `follow_signatures`."""
-        by_text, by_ids = follow_signatures(model, text_inputs)
-        own = {"next_sentence": by_text, "next_sentence_ids": by_ids}
-        return super().signatures(model, text_inputs) | own
-
-    def check_inputs(self, inputs):
-        if "text_pair" not in inputs:
-            super().check_inputs(inputs)
-
-    def answer(self, outputs, inputs):
-        """As for `MaskedLMServing`; for a pair of texts `Pretraining.pair_answer`."""
-        if "text_pair" in inputs:
-            return {self.task.pair_answer: float(outputs["probability"])}
-        return super().answer(outputs, inputs)
 
 
 def objective_of(manifest) -> str:

@@ -5,7 +5,7 @@ from keras import ops
 
 from kbert.features import LABEL_FEATURE, Feature
 from kbert.tasks.files import SEVERAL_LABELS_FILES
-from kbert.tasks.label_losses import SeveralLabelsLoss, balanced_positive_weights
+from kbert.tasks.label_losses import SeveralLabelsLoss
 from kbert.tasks.losses import example_mean, example_weights
 from kbert.tasks.pages.labels import several_labels_sections
 from kbert.tasks.pages.page import Page
@@ -14,131 +14,6 @@ from kbert.tasks.sequences.settings import SeveralLabelsSettings
 from kbert.tasks.task import CheckpointKind, SoftTarget
 from kbert.tasks.temperature import SIGMOID
 from kbert.tasks.thresholds import LabelThresholds
-
-
-class MultiLabelClassification(SequenceTask):
-    """Decides on each label separately: each label has one logit, a sigmoid and a threshold.
-
-    The loss is the mean binary cross-entropy over examples and labels. Evaluation gives `accuracy` (the share
-    of examples with exactly the right labels), `micro_f1` (over all decisions) and `macro_f1` (the mean over
-    the labels that occur or are predicted).
-
-    Args:
-      labels: the label names in id order, at least one.
-      takes_pairs: see `SequenceTask`.
-      settings: those of `SeveralLabelsSettings`, by name.
-
-    Example:
-      >>> import keras
-      >>> from kbert import BertEncoder, EncoderConfig, MultiLabelClassification
-      >>> config = EncoderConfig(
-      ...     vocab_size=50, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
-      >>> model = MultiLabelClassification(["short", "funny", "sad"]).build_model(BertEncoder(config))
-      >>> ids = keras.ops.ones((2, 7), "int32")
-      >>> outputs = model({"input_ids": ids, "input_mask": ids, "segment_ids": 0 * ids})
-      >>> {name: tuple(value.shape) for name, value in outputs.items()}
-      {'logits': (2, 3), 'probabilities': (2, 3)}
-    """
-
-    name = "multi_label_classification"
-    settings_class = SeveralLabelsSettings
-    kind = SIGMOID
-    best_metric = "micro_f1"
-    chooses = ("temperature", "thresholds")
-    checkpoint = CheckpointKind(
-        "BertForSequenceClassification", "multi_label_classification", has_labels=True
-    )
-    files = SEVERAL_LABELS_FILES
-
-    def __init__(self, labels, takes_pairs=None, **settings):
-        super().__init__(labels, takes_pairs, **settings)
-        if not labels:
-            raise ValueError("multi-label classification needs at least one label, received none.")
-        self._loss = SeveralLabelsLoss(self.labels, self.settings)
-        self.thresholds = LabelThresholds(self.labels, self.settings.thresholds)
-
-    @property
-    def serving(self):
-        return _Serving(self)
-
-    @property
-    def page(self):
-        return _Page(self)
-
-    def balanced_weights(self, counts, num_examples):
-        """Of having each label; see `balanced_positive_weights`."""
-        return balanced_positive_weights(counts, self.labels, num_examples)
-
-    # ------------------------------------------------------------------------------- examples
-
-    def features(self, max_seq_length):
-        return super().features(max_seq_length) | {LABEL_FEATURE: Feature("int32", (len(self.labels),))}
-
-    def label_features(self, examples):
-        """`label_ids`, int32 of shape (rows, labels): 1 for each label that the example has, else 0."""
-        ids = {label: index for index, label in enumerate(self.labels)}
-        held = np.zeros((len(examples), len(self.labels)), np.int32)
-        for row, example in zip(held, examples, strict=True):
-            row[[ids[name] for name in example.label]] = 1
-        return {LABEL_FEATURE: held}
-
-    def describe(self, row, vocabulary):
-        (example,) = super().describe(row, vocabulary)
-        names = [name for name, holds in zip(self.labels, row[LABEL_FEATURE], strict=True) if holds]
-        return [f"{example} -> labels {', '.join(names) or '(none)'}"]
-
-    # ------------------------------------------------------------------------------- losses
-
-    def loss_weights(self, batch, training=False):
-        return {"loss": ops.sum(self._loss.weights(example_weights(batch), batch[LABEL_FEATURE], training))}
-
-    def loss_sums(self, outputs, batch, training=False):
-        held = batch[LABEL_FEATURE]
-        losses = self._loss.losses(outputs["logits"], held, training)
-        return {"loss": ops.sum(losses * self._loss.weights(example_weights(batch), held, training))}
-
-    def soft_targets(self, outputs, batch):
-        return {"loss": (SoftTarget(outputs["logits"], example_weights(batch)[:, None], "sigmoid"),)}
-
-    # ------------------------------------------------------------------------------- metrics
-
-    def metric_sums(self, outputs, batch):
-        """`accuracy`, and the counts for F1: for each label, how often it is right, predicted and true."""
-        weights = example_weights(batch)[:, None]
-        predicted = ops.cast(self.thresholds.given(outputs["probabilities"]), "float32")
-        held = ops.cast(batch[LABEL_FEATURE], "float32")
-        exact = ops.cast(ops.all(ops.equal(predicted, held), axis=-1), "float32")
-        counts = ops.stack([ops.sum(c * weights, axis=0) for c in (predicted * held, predicted, held)])
-        return {"accuracy": example_mean(exact, batch), "counts": (counts, ops.zeros(()))}
-
-    def summarize(self, means):
-        right, predicted, held = means.pop("counts")
-        present = (predicted + held) > 0
-        by_label = 2 * right[present] / (predicted + held)[present]
-        total = (predicted + held).sum()
-        return means | {
-            "micro_f1": float(2 * right.sum() / total) if total else 0.0,
-            "macro_f1": float(by_label.mean()) if present.any() else 0.0,
-        }
-
-    def score(self, examples, predictions):
-        """Those of `SequenceTask`, and the thresholds that are best for these data."""
-        metrics, probabilities, held = self.scores_by_text(predictions)
-        return metrics if probabilities is None else metrics | self.thresholds.metrics(probabilities, held)
-
-    def chosen(self, metrics):
-        """The temperature, and the threshold of each label."""
-        return {"temperature": metrics["chosen_temperature"], "thresholds": self.thresholds.chosen(metrics)}
-
-    def report(self, metrics):
-        """A table of the labels and their best thresholds."""
-        return self.thresholds.table(metrics) if "chosen_thresholds" in metrics else ""
-
-    def baseline(self, batches, vocabulary):
-        """`baseline_accuracy`: the accuracy of always predicting the most frequent set of labels."""
-        sets = np.concatenate([self.long_texts.once(batch, LABEL_FEATURE) for batch in batches])
-        _, counts = np.unique(sets, axis=0, return_counts=True)
-        return {"baseline_accuracy": float(counts.max() / counts.sum())}
 
 
 class _Page(Page):
@@ -173,3 +48,98 @@ class _Serving(SequenceServing):
         names = zip(self.task.labels, outputs["labels"], strict=True)
         given = [label for label, name in names if name]
         return {"labels": given, "probabilities": self.label_probabilities(outputs)}
+
+
+class MultiLabelClassification(SequenceTask):
+    """Decides on each label separately: each label has one logit, a sigmoid and a threshold.
+
+    The loss is the mean binary cross-entropy over examples and labels. Evaluation gives `accuracy` (the share
+    of examples with exactly the right labels), `micro_f1` (over all decisions) and `macro_f1` (the mean over
+    the labels that occur or are predicted).
+
+    Args:
+      labels: the label names in id order, at least one.
+      takes_pairs: see `SequenceTask`.
+      settings: those of `SeveralLabelsSettings`, by name.
+
+    Example:
+      >>> import keras
+      >>> from kbert import BertEncoder, EncoderConfig, MultiLabelClassification
+      >>> config = EncoderConfig(
+      ...     vocab_size=50, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+      >>> model = MultiLabelClassification(["short", "funny", "sad"]).build_model(BertEncoder(config))
+      >>> ids = keras.ops.ones((2, 7), "int32")
+      >>> outputs = model({"input_ids": ids, "input_mask": ids, "segment_ids": 0 * ids})
+      >>> {name: tuple(value.shape) for name, value in outputs.items()}
+      {'logits': (2, 3), 'probabilities': (2, 3)}
+    """
+
+    name = "multi_label_classification"
+    settings_class = SeveralLabelsSettings
+    kind = SIGMOID
+    best_metric = "micro_f1"
+    checkpoint = CheckpointKind(
+        "BertForSequenceClassification", "multi_label_classification", has_labels=True
+    )
+    files = SEVERAL_LABELS_FILES
+    serving_class = _Serving
+    page_class = _Page
+
+    def __init__(self, labels, takes_pairs=None, **settings):
+        super().__init__(labels, takes_pairs, **settings)
+        if not labels:
+            raise ValueError("multi-label classification needs at least one label, received none.")
+        self.loss = SeveralLabelsLoss(self.labels, self.settings)
+        self.thresholds = LabelThresholds(self.labels, self.settings.thresholds)
+
+    # ------------------------------------------------------------------------------- examples
+
+    def features(self, max_seq_length):
+        return super().features(max_seq_length) | {LABEL_FEATURE: Feature("int32", (len(self.labels),))}
+
+    def label_features(self, examples):
+        """`label_ids`, int32 of shape (rows, labels): 1 for each label that the example has, else 0."""
+        ids = {label: index for index, label in enumerate(self.labels)}
+        held = np.zeros((len(examples), len(self.labels)), np.int32)
+        for row, example in zip(held, examples, strict=True):
+            row[[ids[name] for name in example.label]] = 1
+        return {LABEL_FEATURE: held}
+
+    def describe(self, row, vocabulary):
+        (example,) = super().describe(row, vocabulary)
+        names = [name for name, holds in zip(self.labels, row[LABEL_FEATURE], strict=True) if holds]
+        return [f"{example} -> labels {', '.join(names) or '(none)'}"]
+
+    def soft_targets(self, outputs, batch):
+        return {"loss": (SoftTarget(outputs["logits"], example_weights(batch)[:, None], "sigmoid"),)}
+
+    # ------------------------------------------------------------------------------- metrics
+
+    def metric_sums(self, outputs, batch):
+        """`accuracy`, and the counts for F1: for each label, how often it is right, predicted and true."""
+        weights = example_weights(batch)[:, None]
+        predicted = ops.cast(self.thresholds.given(outputs["probabilities"]), "float32")
+        held = ops.cast(batch[LABEL_FEATURE], "float32")
+        exact = ops.cast(ops.all(ops.equal(predicted, held), axis=-1), "float32")
+        counts = ops.stack([ops.sum(c * weights, axis=0) for c in (predicted * held, predicted, held)])
+        return {"accuracy": example_mean(exact, batch), "counts": (counts, ops.zeros(()))}
+
+    def summarize(self, means):
+        right, predicted, held = means.pop("counts")
+        present = (predicted + held) > 0
+        by_label = 2 * right[present] / (predicted + held)[present]
+        total = (predicted + held).sum()
+        return means | {
+            "micro_f1": float(2 * right.sum() / total) if total else 0.0,
+            "macro_f1": float(by_label.mean()) if present.any() else 0.0,
+        }
+
+    def report(self, metrics):
+        """A table of the labels and their best thresholds."""
+        return self.thresholds.table(metrics) if "chosen_thresholds" in metrics else ""
+
+    def baseline(self, batches, vocabulary):
+        """`baseline_accuracy`: the accuracy of always predicting the most frequent set of labels."""
+        sets = np.concatenate([self.long_texts.once(batch, LABEL_FEATURE) for batch in batches])
+        _, counts = np.unique(sets, axis=0, return_counts=True)
+        return {"baseline_accuracy": float(counts.max() / counts.sum())}

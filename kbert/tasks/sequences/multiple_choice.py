@@ -56,6 +56,73 @@ class ChoiceFiles(Files):
             )
 
 
+class _Page(Page):
+    shown = ("probabilities", LABEL_FEATURE)
+
+    def example_sections(self, examples, predictions, most_examples):
+        """Calibration, accuracy by length, and the most confident errors with all their choices."""
+        probabilities = predictions.values["probabilities"]
+        given, sure, is_right = most_probable(predictions)
+        sections = accuracy_sections(predictions, "the given choice")
+        if examples is None:
+            return sections
+        places = worst_indices(sure, is_right, most_examples)
+        cards = [_card(examples[place], int(given[place]), probabilities[place]) for place in places]
+        return [
+            *sections,
+            Section("The most confident errors", worst_note(is_right, len(cards)), Cards(cards)),
+        ]
+
+
+class _Serving(Serving):
+    inputs = ("text", "choices")
+    answers = ("choice", "choice_text", "probabilities")
+
+    def signatures(self, model, text_inputs):
+        """`serving_default`: `text` (string [batch]) and `choices` (string [batch, choices]) -> `logits` and
+        `probabilities` (float32 [batch, choices]), `choice` (int64 [batch]), the index of the most probable
+        choice, and `choice_text` (string [batch]). `ids` takes the encoder inputs (int32 [batch, choices,
+        length]) and has no `choice_text`. `classify`: the choices of an Example are its classes."""
+        import tensorflow as tf
+
+        from kbert.tasks.signatures.example_signature import CLASSIFY, classify_signature
+
+        def answer_ids(inputs):
+            outputs = model(inputs, training=False)
+            return dict(outputs) | {"choice": tf.argmax(outputs["logits"], axis=-1)}
+
+        def answer_text(text, choices):
+            number = tf.shape(choices)[1]
+            rows, truncated = text_inputs.rows(tf.repeat(text, number), tf.reshape(choices, [-1]))
+            shape = tf.concat([tf.shape(choices), [-1]], axis=0)
+            outputs = answer_ids({name: tf.reshape(value, shape) for name, value in rows.items()})
+            return outputs | {
+                "choice_text": tf.gather(choices, outputs["choice"], batch_dims=1),
+                TRUNCATED: tf.reduce_any(tf.reshape(truncated, tf.shape(choices)), axis=1),
+            }
+
+        any_choices = (None, self.task.num_choices)
+        inputs = {"text": ("string", (None,)), "choices": ("string", any_choices)}
+        texts = Signature(inputs, answer_text)
+        return {
+            "serving_default": texts,
+            "ids": ids_signature(answer_ids, model, text_inputs, any_choices),
+            CLASSIFY: classify_signature(texts, lambda outputs, inputs: inputs["choices"]),
+        }
+
+    def same_answers(self, outputs, expected, batch):
+        """For each example whether the choice is the same."""
+        return np.argmax(outputs["logits"], axis=-1) == np.argmax(expected["logits"], axis=-1)
+
+    def answer(self, outputs, inputs):
+        """The index of the most probable choice, its text, and the probability of every choice."""
+        return {
+            "choice": int(outputs["choice"]),
+            "choice_text": outputs["choice_text"].decode("utf-8"),
+            "probabilities": [float(p) for p in outputs["probabilities"]],
+        }
+
+
 class MultipleChoice(Task):
     """Which of several texts is right: a softmax over one logit for each pair of text and choice.
 
@@ -90,20 +157,14 @@ class MultipleChoice(Task):
     can_pack = False  # the choices of an example are rows that belong together
     checkpoint = CheckpointKind("BertForMultipleChoice")
     files = ChoiceFiles()
+    serving_class = _Serving
+    page_class = _Page
     parts = pooled_head("multiple_choice", 1)
 
     def __init__(self, num_choices: int | None = None, **settings):
         super().__init__(**settings)
         self.num_choices = num_choices
         self.temperature = Temperature(self.settings.temperature)
-
-    @property
-    def serving(self):
-        return _Serving(self)
-
-    @property
-    def page(self):
-        return _Page(self)
 
     @property
     def texts_per_example(self):
@@ -190,73 +251,6 @@ class MultipleChoice(Task):
         for batch in batches:
             counts += np.bincount(batch[LABEL_FEATURE], minlength=self._number())
         return {"baseline_accuracy": float(counts.max() / counts.sum())}
-
-
-class _Page(Page):
-    shown = ("probabilities", LABEL_FEATURE)
-
-    def example_sections(self, examples, predictions, most_examples):
-        """Calibration, accuracy by length, and the most confident errors with all their choices."""
-        probabilities = predictions.values["probabilities"]
-        given, sure, is_right = most_probable(predictions)
-        sections = accuracy_sections(predictions, "the given choice")
-        if examples is None:
-            return sections
-        places = worst_indices(sure, is_right, most_examples)
-        cards = [_card(examples[place], int(given[place]), probabilities[place]) for place in places]
-        return [
-            *sections,
-            Section("The most confident errors", worst_note(is_right, len(cards)), Cards(cards)),
-        ]
-
-
-class _Serving(Serving):
-    inputs = ("text", "choices")
-    answers = ("choice", "choice_text", "probabilities")
-
-    def signatures(self, model, text_inputs):
-        """`serving_default`: `text` (string [batch]) and `choices` (string [batch, choices]) -> `logits` and
-        `probabilities` (float32 [batch, choices]), `choice` (int64 [batch]), the index of the most probable
-        choice, and `choice_text` (string [batch]). `ids` takes the encoder inputs (int32 [batch, choices,
-        length]) and has no `choice_text`. `classify`: the choices of an Example are its classes."""
-        import tensorflow as tf
-
-        from kbert.tasks.signatures.example_signature import CLASSIFY, classify_signature
-
-        def answer_ids(inputs):
-            outputs = model(inputs, training=False)
-            return dict(outputs) | {"choice": tf.argmax(outputs["logits"], axis=-1)}
-
-        def answer_text(text, choices):
-            number = tf.shape(choices)[1]
-            rows, truncated = text_inputs.rows(tf.repeat(text, number), tf.reshape(choices, [-1]))
-            shape = tf.concat([tf.shape(choices), [-1]], axis=0)
-            outputs = answer_ids({name: tf.reshape(value, shape) for name, value in rows.items()})
-            return outputs | {
-                "choice_text": tf.gather(choices, outputs["choice"], batch_dims=1),
-                TRUNCATED: tf.reduce_any(tf.reshape(truncated, tf.shape(choices)), axis=1),
-            }
-
-        any_choices = (None, self.task.num_choices)
-        inputs = {"text": ("string", (None,)), "choices": ("string", any_choices)}
-        texts = Signature(inputs, answer_text)
-        return {
-            "serving_default": texts,
-            "ids": ids_signature(answer_ids, model, text_inputs, any_choices),
-            CLASSIFY: classify_signature(texts, lambda outputs, inputs: inputs["choices"]),
-        }
-
-    def same_answers(self, outputs, expected, batch):
-        """For each example whether the choice is the same."""
-        return np.argmax(outputs["logits"], axis=-1) == np.argmax(expected["logits"], axis=-1)
-
-    def answer(self, outputs, inputs):
-        """The index of the most probable choice, its text, and the probability of every choice."""
-        return {
-            "choice": int(outputs["choice"]),
-            "choice_text": outputs["choice_text"].decode("utf-8"),
-            "probabilities": [float(p) for p in outputs["probabilities"]],
-        }
 
 
 def _right_choice(record, dataset, place):

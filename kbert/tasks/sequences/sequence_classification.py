@@ -5,7 +5,7 @@ from keras import ops
 
 from kbert.features import LABEL_FEATURE, Feature
 from kbert.tasks.files import ONE_LABEL_FILES
-from kbert.tasks.label_losses import OneLabelLoss, balanced_weights
+from kbert.tasks.label_losses import OneLabelLoss
 from kbert.tasks.losses import correct, example_mean, example_weights
 from kbert.tasks.pages.labels import confusion_section, one_label_sections, scores_by_label
 from kbert.tasks.pages.page import Page
@@ -14,162 +14,6 @@ from kbert.tasks.sequences.settings import OneLabelSettings
 from kbert.tasks.task import CheckpointKind, SoftTarget
 from kbert.tasks.temperature import SOFTMAX
 from kbert.tasks.thresholds import PositiveThreshold
-
-
-class SequenceClassification(SequenceTask):
-    """A label for each text or pair, from the pooled output.
-
-    Args:
-      labels: the label names in id order, at least two.
-      positive_label: the label that F1 is computed for when there are two labels (default: the last one).
-        With more labels, F1 is the mean of the F1 of each label that occurs or is predicted, as in
-        scikit-learn's `f1_score(average="macro")`.
-      takes_pairs: see `SequenceTask`.
-      settings: those of `OneLabelSettings`, by name.
-
-    Attributes:
-      threshold: of two labels the `PositiveThreshold`; else None.
-
-    Example:
-      >>> import keras
-      >>> from kbert import BertEncoder, EncoderConfig, SequenceClassification
-      >>> config = EncoderConfig(
-      ...     vocab_size=50, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
-      >>> model = SequenceClassification(["negative", "positive"]).build_model(BertEncoder(config))
-      >>> ids = keras.ops.ones((2, 7), "int32")
-      >>> outputs = model({"input_ids": ids, "input_mask": ids, "segment_ids": 0 * ids})
-      >>> {name: tuple(value.shape) for name, value in outputs.items()}
-      {'logits': (2, 2), 'probabilities': (2, 2)}
-    """
-
-    name = "sequence_classification"
-    settings_class = OneLabelSettings
-    kind = SOFTMAX
-    best_metric = "accuracy"
-    checkpoint = CheckpointKind("BertForSequenceClassification", has_labels=True)
-    files = ONE_LABEL_FILES
-
-    def __init__(self, labels, positive_label=None, takes_pairs=None, **settings):
-        super().__init__(labels, takes_pairs, **settings)
-        if len(labels) < 2:
-            raise ValueError(f"classification needs at least two labels, received {list(labels)}.")
-        if positive_label is not None and positive_label not in labels:
-            raise ValueError(f"positive_label={positive_label!r} is not among the labels {list(labels)}.")
-        self.positive_label = positive_label or self.labels[-1]
-        self._positive_id = self.labels.index(self.positive_label)
-        self._loss, self.threshold = OneLabelLoss(self.labels, self.settings), None
-        if len(self.labels) == 2:
-            values = self.settings.threshold, self.settings.threshold_metric
-            self.threshold = PositiveThreshold(self._positive_id, *values)
-
-    @property
-    def serving(self):
-        return _Serving(self)
-
-    @property
-    def page(self):
-        return _Page(self)
-
-    def get_config(self):
-        return super().get_config() | {"positive_label": self.positive_label}
-
-    @classmethod
-    def dataset_arguments(cls, dataset):
-        return super().dataset_arguments(dataset) | {"positive_label": dataset.positive_label}
-
-    def balanced_weights(self, counts, num_examples):
-        """See `label_losses.balanced_weights`."""
-        return balanced_weights(counts, self.labels)
-
-    # ------------------------------------------------------------------------------- examples
-
-    def features(self, max_seq_length):
-        return super().features(max_seq_length) | {LABEL_FEATURE: Feature("int32", ())}
-
-    def label_features(self, examples):
-        """`label_ids`, int32 of shape (rows,)."""
-        ids = {label: index for index, label in enumerate(self.labels)}
-        return {LABEL_FEATURE: np.asarray([ids[example.label] for example in examples], np.int32)}
-
-    def describe(self, row, vocabulary):
-        (example,) = super().describe(row, vocabulary)
-        return [f"{example} -> label {self.labels[row[LABEL_FEATURE]]}"]
-
-    # ------------------------------------------------------------------------------- losses
-
-    def loss_weights(self, batch, training=False):
-        return {"loss": ops.sum(self._loss.weights(example_weights(batch), batch[LABEL_FEATURE], training))}
-
-    def loss_sums(self, outputs, batch, training=False):
-        label_ids = batch[LABEL_FEATURE]
-        losses = self._loss.losses(outputs["logits"], label_ids, training)
-        return {"loss": ops.sum(losses * self._loss.weights(example_weights(batch), label_ids, training))}
-
-    def soft_targets(self, outputs, batch):
-        return {"loss": (SoftTarget(outputs["logits"], example_weights(batch)),)}
-
-    # ------------------------------------------------------------------------------- metrics
-
-    def given_ids(self, outputs):
-        """The id of the label that is given, int tensor of shape (batch,): the most probable one, or of two
-        labels the positive one from its threshold on."""
-        if self.settings.threshold is None:
-            return ops.argmax(outputs["logits"], axis=-1)
-        return self.threshold.given_ids(outputs["probabilities"])
-
-    def metric_sums(self, outputs, batch):
-        weights = example_weights(batch)
-        true = ops.one_hot(batch[LABEL_FEATURE], len(self.labels), dtype="float32")
-        predicted = ops.one_hot(self.given_ids(outputs), len(self.labels), dtype="float32")
-        confusion = ops.matmul(ops.transpose(true * weights[:, None]), predicted)
-        if self.settings.threshold is None:
-            is_right = correct(outputs["logits"], batch[LABEL_FEATURE])
-        else:
-            is_right = ops.sum(true * predicted, axis=-1)
-        return {"accuracy": example_mean(is_right, batch), "confusion": (confusion, ops.zeros(()))}
-
-    def summarize(self, means):
-        """Adds `f1` and `matthews`, and turns `confusion` into nested lists of counts: a row for each true
-        label, a column for each predicted label."""
-        confusion = np.asarray(means.pop("confusion"), np.float64)
-        two = len(self.labels) == 2
-        return means | {
-            "f1": f1_score(confusion, self._positive_id) if two else macro_f1(confusion),
-            "matthews": matthews_correlation(confusion),
-            "confusion": [[int(round(c)) for c in row] for row in confusion.tolist()],
-        }
-
-    def score(self, examples, predictions):
-        """Those of `SequenceTask`, and of two labels the threshold that is best for these data."""
-        metrics, probabilities, label_ids = self.scores_by_text(predictions)
-        if probabilities is None or self.threshold is None:
-            return metrics
-        return metrics | self.threshold.metrics(probabilities, label_ids)
-
-    @property
-    def chooses(self):
-        return ("temperature", "threshold") if self.threshold else ("temperature",)
-
-    def chosen(self, metrics):
-        """The temperature, and of two labels the threshold of the positive one."""
-        return {name: metrics[f"chosen_{name}"] for name in self.chooses}
-
-    def baseline(self, batches, vocabulary):
-        """`baseline_accuracy`: the accuracy of always answering the most frequent label."""
-        counts = np.zeros(len(self.labels), np.int64)
-        for batch in batches:
-            counts += np.bincount(self.long_texts.once(batch, LABEL_FEATURE), minlength=len(self.labels))
-        return {"baseline_accuracy": float(counts.max() / counts.sum())}
-
-    def report(self, metrics):
-        """The confusion counts as a text table: a row for each true label."""
-        names = [str(label) for label in self.labels]
-        left = max(len("true \\ predicted"), *map(len, names))
-        widths = [max(len(name), 5) for name in names]
-        lines = ["  ".join(["true \\ predicted".ljust(left), *map(str.rjust, names, widths)])]
-        for name, row in zip(names, metrics["confusion"], strict=True):
-            lines.append("  ".join([name.ljust(left), *map(str.rjust, map(str, row), widths)]))
-        return "\n".join(lines)
 
 
 class _Page(Page):
@@ -208,6 +52,124 @@ class _Serving(SequenceServing):
         """The label, see `SequenceClassification.given_ids`, and the probability of every label."""
         probabilities = self.label_probabilities(outputs)
         return {"label": outputs["label"].decode("utf-8"), "probabilities": probabilities}
+
+
+class SequenceClassification(SequenceTask):
+    """A label for each text or pair, from the pooled output.
+
+    Args:
+      labels: the label names in id order, at least two.
+      positive_label: the label that F1 is computed for when there are two labels (default: the last one).
+        With more labels, F1 is the mean of the F1 of each label that occurs or is predicted, as in
+        scikit-learn's `f1_score(average="macro")`.
+      takes_pairs: see `SequenceTask`.
+      settings: those of `OneLabelSettings`, by name.
+
+    Example:
+      >>> import keras
+      >>> from kbert import BertEncoder, EncoderConfig, SequenceClassification
+      >>> config = EncoderConfig(
+      ...     vocab_size=50, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+      >>> model = SequenceClassification(["negative", "positive"]).build_model(BertEncoder(config))
+      >>> ids = keras.ops.ones((2, 7), "int32")
+      >>> outputs = model({"input_ids": ids, "input_mask": ids, "segment_ids": 0 * ids})
+      >>> {name: tuple(value.shape) for name, value in outputs.items()}
+      {'logits': (2, 2), 'probabilities': (2, 2)}
+    """
+
+    name = "sequence_classification"
+    settings_class = OneLabelSettings
+    kind = SOFTMAX
+    best_metric = "accuracy"
+    checkpoint = CheckpointKind("BertForSequenceClassification", has_labels=True)
+    files = ONE_LABEL_FILES
+    serving_class = _Serving
+    page_class = _Page
+
+    def __init__(self, labels, positive_label=None, takes_pairs=None, **settings):
+        super().__init__(labels, takes_pairs, **settings)
+        if len(labels) < 2:
+            raise ValueError(f"classification needs at least two labels, received {list(labels)}.")
+        if positive_label is not None and positive_label not in labels:
+            raise ValueError(f"positive_label={positive_label!r} is not among the labels {list(labels)}.")
+        self.positive_label = positive_label or self.labels[-1]
+        self._positive_id = self.labels.index(self.positive_label)
+        self.loss = OneLabelLoss(self.labels, self.settings)
+        if len(self.labels) == 2:
+            values = self.settings.threshold, self.settings.threshold_metric
+            self.thresholds = PositiveThreshold(self._positive_id, *values)
+
+    def get_config(self):
+        return super().get_config() | {"positive_label": self.positive_label}
+
+    @classmethod
+    def dataset_arguments(cls, dataset):
+        return super().dataset_arguments(dataset) | {"positive_label": dataset.positive_label}
+
+    # ------------------------------------------------------------------------------- examples
+
+    def features(self, max_seq_length):
+        return super().features(max_seq_length) | {LABEL_FEATURE: Feature("int32", ())}
+
+    def label_features(self, examples):
+        """`label_ids`, int32 of shape (rows,)."""
+        ids = {label: index for index, label in enumerate(self.labels)}
+        return {LABEL_FEATURE: np.asarray([ids[example.label] for example in examples], np.int32)}
+
+    def describe(self, row, vocabulary):
+        (example,) = super().describe(row, vocabulary)
+        return [f"{example} -> label {self.labels[row[LABEL_FEATURE]]}"]
+
+    def soft_targets(self, outputs, batch):
+        return {"loss": (SoftTarget(outputs["logits"], example_weights(batch)),)}
+
+    # ------------------------------------------------------------------------------- metrics
+
+    def given_ids(self, outputs):
+        """The id of the label that is given, int tensor of shape (batch,): the most probable one, or of two
+        labels the positive one from its threshold on."""
+        if self.settings.threshold is None:
+            return ops.argmax(outputs["logits"], axis=-1)
+        return self.thresholds.given_ids(outputs["probabilities"])
+
+    def metric_sums(self, outputs, batch):
+        weights = example_weights(batch)
+        true = ops.one_hot(batch[LABEL_FEATURE], len(self.labels), dtype="float32")
+        predicted = ops.one_hot(self.given_ids(outputs), len(self.labels), dtype="float32")
+        confusion = ops.matmul(ops.transpose(true * weights[:, None]), predicted)
+        if self.settings.threshold is None:
+            is_right = correct(outputs["logits"], batch[LABEL_FEATURE])
+        else:
+            is_right = ops.sum(true * predicted, axis=-1)
+        return {"accuracy": example_mean(is_right, batch), "confusion": (confusion, ops.zeros(()))}
+
+    def summarize(self, means):
+        """Adds `f1` and `matthews`, and turns `confusion` into nested lists of counts: a row for each true
+        label, a column for each predicted label."""
+        confusion = np.asarray(means.pop("confusion"), np.float64)
+        two = len(self.labels) == 2
+        return means | {
+            "f1": f1_score(confusion, self._positive_id) if two else macro_f1(confusion),
+            "matthews": matthews_correlation(confusion),
+            "confusion": [[int(round(c)) for c in row] for row in confusion.tolist()],
+        }
+
+    def baseline(self, batches, vocabulary):
+        """`baseline_accuracy`: the accuracy of always answering the most frequent label."""
+        counts = np.zeros(len(self.labels), np.int64)
+        for batch in batches:
+            counts += np.bincount(self.long_texts.once(batch, LABEL_FEATURE), minlength=len(self.labels))
+        return {"baseline_accuracy": float(counts.max() / counts.sum())}
+
+    def report(self, metrics):
+        """The confusion counts as a text table: a row for each true label."""
+        names = [str(label) for label in self.labels]
+        left = max(len("true \\ predicted"), *map(len, names))
+        widths = [max(len(name), 5) for name in names]
+        lines = ["  ".join(["true \\ predicted".ljust(left), *map(str.rjust, names, widths)])]
+        for name, row in zip(names, metrics["confusion"], strict=True):
+            lines.append("  ".join([name.ljust(left), *map(str.rjust, map(str, row), widths)]))
+        return "\n".join(lines)
 
 
 def f1_score(confusion, index) -> float:

@@ -7,13 +7,51 @@ from kbert.config.checks import require
 from kbert.features import TARGET_FEATURE, Feature
 from kbert.tasks.correlations import correlations
 from kbert.tasks.files import NUMBER_FILES
-from kbert.tasks.losses import example_sum, example_weights
+from kbert.tasks.losses import example_weights
 from kbert.tasks.pages.numbers import number_sections
 from kbert.tasks.pages.page import NUM_TOKENS, Page
 from kbert.tasks.sequences.sequence_task import SequenceServing, SequenceTask
 from kbert.tasks.sequences.settings import VOTE, LongTextSettings
 from kbert.tasks.serving import near
 from kbert.tasks.task import CheckpointKind, SoftTarget
+
+
+class _Page(Page):
+    def example_sections(self, examples, predictions, most_examples):
+        """See `number_sections`."""
+        texts = self.task.by_text(predictions).values
+        predicted, true = (texts[name] for name in self.task.scored)
+        return number_sections(examples, predicted, true, texts[NUM_TOKENS], most_examples)
+
+
+class _Serving(SequenceServing):
+    answers = ("prediction",)
+
+    def example_signature(self, texts):
+        """`regress`: the number."""
+        from kbert.tasks.signatures.example_signature import REGRESS, regress_signature
+
+        return REGRESS, regress_signature(texts, "prediction")
+
+    def same_answers(self, outputs, expected, batch):
+        """For each row whether the numbers are `near`."""
+        return near(outputs["prediction"], expected["prediction"])
+
+    def answer(self, outputs, inputs):
+        """The number."""
+        return {"prediction": float(outputs["prediction"])}
+
+
+class SquaredError:
+    """The squared error of a number; a loss as `OneLabelLoss` is one."""
+
+    def weights(self, weights, targets, training):
+        """Those of examples."""
+        return weights
+
+    def losses(self, predictions, targets, training):
+        """float32 of shape (batch,)."""
+        return ops.square(predictions - targets)
 
 
 class SequenceRegression(SequenceTask):
@@ -43,9 +81,13 @@ class SequenceRegression(SequenceTask):
     name = "sequence_regression"
     settings_class = LongTextSettings
     best_metric = "pearson"
+    chooses = ()
+    loss = SquaredError()
     scored = ("prediction", TARGET_FEATURE)
     checkpoint = CheckpointKind("BertForSequenceClassification", "regression")
     files = NUMBER_FILES
+    serving_class = _Serving
+    page_class = _Page
 
     def __init__(self, takes_pairs=None, **settings):
         super().__init__((), takes_pairs, **settings)
@@ -53,14 +95,6 @@ class SequenceRegression(SequenceTask):
             self.settings.window_pooling != VOTE,
             'window_pooling="vote" is for labels; give "mean" or "max" for a number.',
         )
-
-    @property
-    def serving(self):
-        return _Serving(self)
-
-    @property
-    def page(self):
-        return _Page(self)
 
     @classmethod
     def dataset_arguments(cls, dataset):
@@ -88,9 +122,6 @@ class SequenceRegression(SequenceTask):
     def logits(self, outputs):
         return outputs["prediction"][:, None]
 
-    def loss_sums(self, outputs, batch, training=False):
-        return {"loss": example_sum(ops.square(outputs["prediction"] - batch[TARGET_FEATURE]), batch)}
-
     def soft_targets(self, outputs, batch):
         return {"loss": (SoftTarget(outputs["prediction"], example_weights(batch), "number"),)}
 
@@ -103,29 +134,3 @@ class SequenceRegression(SequenceTask):
         """`baseline_loss`: the loss, of windows where texts have several, of always answering the mean."""
         targets = np.concatenate([batch[TARGET_FEATURE] for batch in batches]).astype(np.float64)
         return {"baseline_loss": float(targets.var())}
-
-
-class _Page(Page):
-    def example_sections(self, examples, predictions, most_examples):
-        """See `number_sections`."""
-        texts = self.task.by_text(predictions).values
-        predicted, true = (texts[name] for name in self.task.scored)
-        return number_sections(examples, predicted, true, texts[NUM_TOKENS], most_examples)
-
-
-class _Serving(SequenceServing):
-    answers = ("prediction",)
-
-    def example_signature(self, texts):
-        """`regress`: the number."""
-        from kbert.tasks.signatures.example_signature import REGRESS, regress_signature
-
-        return REGRESS, regress_signature(texts, "prediction")
-
-    def same_answers(self, outputs, expected, batch):
-        """For each row whether the numbers are `near`."""
-        return near(outputs["prediction"], expected["prediction"])
-
-    def answer(self, outputs, inputs):
-        """The number."""
-        return {"prediction": float(outputs["prediction"])}

@@ -5,12 +5,14 @@ from typing import Any
 
 import keras
 import numpy as np
+from keras import ops
 
 from kbert.features import EXAMPLE_WEIGHTS, LABEL_FEATURE, WINDOW_FEATURE, encoder_features
 from kbert.heads.classification_head import ClassificationHead
 from kbert.heads.parts import pooled_head
 from kbert.input_pipelines import text_reader
 from kbert.tasks.label_losses import BALANCED
+from kbert.tasks.losses import example_weights
 from kbert.tasks.sequences.long_texts import LongTexts
 from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import TRUNCATED, Signature, ids_signature, texts_signature
@@ -35,18 +37,22 @@ class SequenceTask(Task):
     Attributes:
       kind: "softmax", one label of several; "sigmoid", each label for itself; None for a number.
       long_texts: the `LongTexts`.
+      loss: what weighs and computes the losses, with the methods of `OneLabelLoss`.
       temperature: the `Temperature` of the probabilities; None for a number.
+      thresholds: what gives labels by their probabilities, with the methods of `LabelThresholds`; or None.
     """
 
     row_settings = ("long_texts", "doc_stride")
     kind: str | None = None
-    scored = ("logits", LABEL_FEATURE)  # the output and the label that `score` needs
+    scored = ("logits", LABEL_FEATURE)  # the output and the label that losses and `score` need
+    loss: Any
 
     def __init__(self, labels, takes_pairs: bool | None = None, **settings):
         super().__init__(**settings)
         self.labels, self.takes_pairs = tuple(labels), takes_pairs
         self.long_texts = LongTexts(self.settings, self.kind)
         self.temperature: Any = None
+        self.thresholds: Any = None
         if self.kind:
             self.settings.check_labels(self.labels)
             self.temperature = Temperature(self.settings.temperature, self.kind)
@@ -67,11 +73,8 @@ class SequenceTask(Task):
         """Itself, with numbers in the place of `class_weights="balanced"`."""
         if not self.kind or self.settings.class_weights != BALANCED:
             return self
-        return type(self)(**self.get_config() | {"class_weights": self.balanced_weights(*count_labels())})
-
-    def balanced_weights(self, counts, num_examples: int) -> dict[str, float]:
-        """The weights that "balanced" stands for, by label."""
-        raise NotImplementedError
+        weights = self.loss.balanced_weights(*count_labels())
+        return type(self)(**self.get_config() | {"class_weights": weights})
 
     @property
     def collected(self):
@@ -124,6 +127,19 @@ class SequenceTask(Task):
         """The logits, float32 (batch, number of outputs), of the outputs of the model."""
         return outputs["logits"]
 
+    # ------------------------------------------------------------------------------- losses
+
+    def loss_weights(self, batch, training=False):
+        return {"loss": ops.sum(self._weights(batch, training))}
+
+    def loss_sums(self, outputs, batch, training=False):
+        output, label = self.scored
+        losses = self.loss.losses(outputs[output], batch[label], training)
+        return {"loss": ops.sum(losses * self._weights(batch, training))}
+
+    def _weights(self, batch, training):
+        return self.loss.weights(example_weights(batch), batch[self.scored[1]], training)
+
     # ------------------------------------------------------------------------------- texts of windows
 
     def outputs_by_text(self, outputs: dict, window_numbers) -> dict:
@@ -140,26 +156,34 @@ class SequenceTask(Task):
         texts |= {name: np.asarray(value) for name, value in pooled.items()}
         return Predictions(texts, np.arange(len(numbers)))
 
-    def scores_by_text(self, predictions: Predictions) -> tuple[dict, Any, Any]:
-        """(metrics, probabilities, labels) of tasks on labels, both arrays with one row for each text.
+    # ------------------------------------------------------------------------------- scores of labels
 
-        The metrics are those of `Temperature.metrics`, and where texts have windows all of `metric_sums`. The
-        probabilities are at the temperature that is best for these data; None where logits are not finite.
-        """
+    def score(self, examples, predictions):
+        """See `Temperature.metrics`; the thresholds that are best for these data; and of windows all of
+        `metric_sums`. Neither temperature nor thresholds where logits are not finite."""
         texts = self.by_text(predictions).values
         logits, labels = (texts[name] for name in self.scored)
         metrics = self._metrics(logits, labels) if self.long_texts.in_windows else {}
-        calibration = self.temperature.metrics(logits, labels)
-        if not calibration:
-            return metrics, None, labels
-        best = dataclasses.replace(self.temperature, value=calibration["chosen_temperature"])
-        return metrics | calibration, np.asarray(best.probabilities(logits)), labels
+        metrics |= (calibration := self.temperature.metrics(logits, labels))
+        if calibration and self.thresholds:
+            best = dataclasses.replace(self.temperature, value=calibration["chosen_temperature"])
+            metrics |= self.thresholds.metrics(np.asarray(best.probabilities(logits)), labels)
+        return metrics
 
     def _metrics(self, logits, labels):
         batch = {LABEL_FEATURE: labels, EXAMPLE_WEIGHTS: np.ones(len(labels), np.float32)}
         sums = self.metric_sums(self.outputs(logits), batch)
         arrays = {name: tuple(map(np.asarray, pair)) for name, pair in sums.items()}
         return self.summarize({name: s / weight if weight else s for name, (s, weight) in arrays.items()})
+
+    @property
+    def chooses(self):
+        return ("temperature", self.thresholds.name) if self.thresholds else ("temperature",)
+
+    def chosen(self, metrics):
+        """The temperature, and the thresholds."""
+        own = self.thresholds.chosen(metrics) if self.thresholds else {}
+        return {"temperature": metrics["chosen_temperature"]} | own
 
 
 class SequenceServing(Serving):

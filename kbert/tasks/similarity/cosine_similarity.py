@@ -38,6 +38,14 @@ class CosineSettings(EmbeddingSettings):
         )
 
 
+class _Page(Page):
+    def example_sections(self, examples, predictions, most_examples):
+        """See `number_sections`; the numbers are cosines."""
+        pairs = examples and [LabelledText(example.texts[0], example.texts[1], None) for example in examples]
+        given, true = (predictions.values[name] for name in self.task.collected)
+        return number_sections(pairs, given, true, predictions.values[NUM_TOKENS], most_examples)
+
+
 class CosineSimilarity(EmbeddingTask):
     """Cosine regression: the mean squared error of the cosine of two embeddings and a score from 0 to 1.
 
@@ -63,10 +71,7 @@ class CosineSimilarity(EmbeddingTask):
     best_metric = "spearman"
     collected = ("cosine", TARGET_FEATURE)
     files = ScoredPairFiles()
-
-    @property
-    def page(self):
-        return _Page(self)
+    page_class = _Page
 
     def check_examples(self, examples, max_seq_length):
         low, high = self.settings.lowest_score, self.settings.highest_score
@@ -97,14 +102,6 @@ class CosineSimilarity(EmbeddingTask):
         """`baseline_loss`: the loss of a cosine that is always the mean of these scores."""
         targets = np.concatenate([batch[TARGET_FEATURE] for batch in batches]).astype(np.float64)
         return {"baseline_loss": float(targets.var())}
-
-
-class _Page(Page):
-    def example_sections(self, examples, predictions, most_examples):
-        """See `number_sections`; the numbers are cosines."""
-        pairs = examples and [LabelledText(example.texts[0], example.texts[1], None) for example in examples]
-        given, true = (predictions.values[name] for name in self.task.collected)
-        return number_sections(pairs, given, true, predictions.values[NUM_TOKENS], most_examples)
 
 
 def _cosines(outputs):

@@ -35,6 +35,45 @@ class EmbeddingSettings:
             PoolingConfig(self.pooling)  # raises an error for an unknown mode
 
 
+class _Serving(VectorServing):
+    inputs = ("text", "text_pair")
+    other_inputs = {"embedding": ("text",)}
+    answers = ("cosine",)
+    row_texts = ("text",)
+    vectors = "embeddings"
+
+    def signatures(self, model, text_inputs):
+        """`serving_default`: `text`, `text_pair` (string [batch]) -> `cosine` (float32 [batch]). `embedding`:
+        `text` -> `embedding` (float32 [batch, hidden_size]). `ids` takes the encoder inputs of one text each
+        (int32 [batch, length]) -> `embedding`."""
+
+        def embed_ids(inputs):
+            alone = {name: ops.expand_dims(value, 1) for name, value in inputs.items()}
+            return {"embedding": model(alone, training=False)["embeddings"][:, 0]}
+
+        embedding, by_ids = row_signatures(("text",), embed_ids, model, text_inputs)
+
+        def compare(text, text_pair):
+            one, other = embedding.function(text), embedding.function(text_pair)
+            truncated = ops.logical_or(one[TRUNCATED], other[TRUNCATED])
+            return {"cosine": cosine(one["embedding"], other["embedding"]), TRUNCATED: truncated}
+
+        compared = texts_signature(self.inputs, compare)
+        return {"serving_default": compared, "embedding": embedding, "ids": by_ids}
+
+    def outputs_of_ids(self, answer, batch):
+        """`embeddings`: each text of an example is a row of its own."""
+        count, texts, length = batch["input_ids"].shape
+        rows = {name: np.reshape(batch[name], (count * texts, length)) for name in ENCODER_INPUTS}
+        return {"embeddings": np.reshape(answer(rows)["embedding"], (count, texts, -1))}
+
+    def answer(self, outputs, inputs):
+        """The cosine of two texts, from -1 to 1; of a text alone its embedding, a list of numbers."""
+        if "text_pair" in inputs:
+            return {"cosine": float(outputs["cosine"])}
+        return {"embedding": [float(value) for value in outputs["embedding"]]}
+
+
 class EmbeddingTask(Task):
     """Two or more texts, each encoded on its own (a bi-encoder), and one vector for each.
 
@@ -49,12 +88,9 @@ class EmbeddingTask(Task):
 
     settings_class = EmbeddingSettings
     checkpoint = CheckpointKind("BertModel")
+    serving_class = _Serving
     parts = ()
     texts_per_example = 2
-
-    @property
-    def serving(self):
-        return _Serving(self)
 
     @property
     def pooling(self):
@@ -121,42 +157,3 @@ class EmbeddingTask(Task):
         pooled = pool(encoder(flat)["sequence_output"], flat["input_mask"])
         embeddings = GroupedVectors(dtype="float32", name="embeddings")(pooled, inputs["input_ids"])
         return TaskModel(self, encoder, inputs, {"embeddings": embeddings})
-
-
-class _Serving(VectorServing):
-    inputs = ("text", "text_pair")
-    other_inputs = {"embedding": ("text",)}
-    answers = ("cosine",)
-    row_texts = ("text",)
-    vectors = "embeddings"
-
-    def signatures(self, model, text_inputs):
-        """`serving_default`: `text`, `text_pair` (string [batch]) -> `cosine` (float32 [batch]). `embedding`:
-        `text` -> `embedding` (float32 [batch, hidden_size]). `ids` takes the encoder inputs of one text each
-        (int32 [batch, length]) -> `embedding`."""
-
-        def embed_ids(inputs):
-            alone = {name: ops.expand_dims(value, 1) for name, value in inputs.items()}
-            return {"embedding": model(alone, training=False)["embeddings"][:, 0]}
-
-        embedding, by_ids = row_signatures(("text",), embed_ids, model, text_inputs)
-
-        def compare(text, text_pair):
-            one, other = embedding.function(text), embedding.function(text_pair)
-            truncated = ops.logical_or(one[TRUNCATED], other[TRUNCATED])
-            return {"cosine": cosine(one["embedding"], other["embedding"]), TRUNCATED: truncated}
-
-        compared = texts_signature(self.inputs, compare)
-        return {"serving_default": compared, "embedding": embedding, "ids": by_ids}
-
-    def outputs_of_ids(self, answer, batch):
-        """`embeddings`: each text of an example is a row of its own."""
-        count, texts, length = batch["input_ids"].shape
-        rows = {name: np.reshape(batch[name], (count * texts, length)) for name in ENCODER_INPUTS}
-        return {"embeddings": np.reshape(answer(rows)["embedding"], (count, texts, -1))}
-
-    def answer(self, outputs, inputs):
-        """The cosine of two texts, from -1 to 1; of a text alone its embedding, a list of numbers."""
-        if "text_pair" in inputs:
-            return {"cosine": float(outputs["cosine"])}
-        return {"embedding": [float(value) for value in outputs["embedding"]]}

@@ -9,7 +9,7 @@ from kbert.heads.bilstm_head import BiLstmHead
 from kbert.heads.parts import token_head
 from kbert.heads.token_classification_head import TokenClassificationHead
 from kbert.layers.scalar_mix import ScalarMix
-from kbert.tasks.label_losses import BALANCED, OneLabelLoss, balanced_weights
+from kbert.tasks.label_losses import BALANCED, OneLabelLoss
 from kbert.tasks.losses import correct, example_weights
 from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import Signature, ids_signature, texts_signature
@@ -31,6 +31,38 @@ from kbert.tasks.token_classification.word_windows import WordWindows
 # Keeps a batch without labels from dividing by 0; added to a count, float32 does not notice it.
 _EPSILON = 1e-8
 _PREDICTED = "predicted_ids"  # collected: the label that the model gives each token
+
+
+class _Serving(Serving):
+    inputs = ("text",)
+    answers = ("words", "entities")
+
+    def signatures(self, model, text_inputs):
+        """`serving_default`: `text` (string [batch]) of any length -> `words`, `starts`, `ends`, `labels` and
+        `probabilities`, all [batch, words]; `words`: words that are known (string [batch, words], filled up
+        with "") -> `labels` and `probabilities`; `ids`: encoder inputs (int32 [batch, length]) -> `logits`
+        and `probabilities` (float32 [batch, length, labels]), 0 at padding."""
+        labeller = WordLabels(model, self.task.windows(text_inputs), self.task.labels)
+
+        def answer_ids(inputs):
+            is_token = ops.cast(inputs["input_mask"][..., None], "float32")
+            outputs = model(inputs, training=False)
+            return {name: value * is_token for name, value in outputs.items()}
+
+        return {
+            "serving_default": texts_signature(self.inputs, labeller.label_text),
+            "words": Signature({"words": ("string", (None, None))}, labeller.label_words),
+            "ids": ids_signature(answer_ids, model, text_inputs),
+        }
+
+    def same_answers(self, outputs, expected, batch):
+        """For each labelled token whether the label is the same; without labels, for each real token."""
+        asked = np.asarray(batch[LABEL_FEATURE] >= 0 if LABEL_FEATURE in batch else batch["input_mask"] > 0)
+        return (np.argmax(outputs["logits"], axis=-1) == np.argmax(expected["logits"], axis=-1))[asked]
+
+    def answer(self, outputs, inputs):
+        """The words of the text with their labels, and the entities; see `text_answer`."""
+        return text_answer(inputs["text"], outputs, self.task.tag_by_label)
 
 
 class TokenClassification(Task):
@@ -71,6 +103,8 @@ class TokenClassification(Task):
     collected = (LABEL_FEATURE, WORD_FEATURE, _PREDICTED)
     checkpoint = CheckpointKind("BertForTokenClassification", has_labels=True)
     files = TaggedFiles()
+    serving_class = _Serving
+    page_class = WordPage
 
     def __init__(self, labels, **settings):
         if len(labels) < 2:
@@ -78,17 +112,9 @@ class TokenClassification(Task):
         super().__init__(**settings)
         self.labels = tuple(labels)
         self.settings.check_labels(self.labels)
-        self._loss = OneLabelLoss(self.labels, self.settings)
+        self.loss = OneLabelLoss(self.labels, self.settings)
         self.tag_by_label = _tags_in_iob2(self.labels)
         self.best_metric = "f1" if self.tag_by_label else "token_accuracy"
-
-    @property
-    def serving(self):
-        return _Serving(self)
-
-    @property
-    def page(self):
-        return WordPage(self)
 
     def get_config(self):
         return {"labels": list(self.labels), **super().get_config()}
@@ -101,7 +127,7 @@ class TokenClassification(Task):
         """Itself, with numbers in the place of `class_weights="balanced"`; counted are labelled words."""
         if self.settings.class_weights != BALANCED:
             return self
-        weights = balanced_weights(count_labels()[0], self.labels)
+        weights = self.loss.balanced_weights(*count_labels())
         return type(self)(**self.get_config() | {"class_weights": weights})
 
     @property
@@ -179,11 +205,11 @@ class TokenClassification(Task):
 
     def loss_sums(self, outputs, batch, training=False):
         batch = _as_long_as(outputs["logits"], batch)
-        losses = self._loss.losses(outputs["logits"], _label_ids(batch), training)
+        losses = self.loss.losses(outputs["logits"], _label_ids(batch), training)
         return {"loss": ops.sum(losses * self._weights(batch, training))}
 
     def _weights(self, batch, training):
-        return self._loss.weights(_token_weights(batch), _label_ids(batch), training)
+        return self.loss.weights(_token_weights(batch), _label_ids(batch), training)
 
     def soft_targets(self, outputs, batch):
         batch = _as_long_as(outputs["logits"], batch)
@@ -233,38 +259,6 @@ class TokenClassification(Task):
         if "entity_counts" not in metrics:
             return ""
         return table_of_types(self.types, metrics["entity_counts"])
-
-
-class _Serving(Serving):
-    inputs = ("text",)
-    answers = ("words", "entities")
-
-    def signatures(self, model, text_inputs):
-        """`serving_default`: `text` (string [batch]) of any length -> `words`, `starts`, `ends`, `labels` and
-        `probabilities`, all [batch, words]; `words`: words that are known (string [batch, words], filled up
-        with "") -> `labels` and `probabilities`; `ids`: encoder inputs (int32 [batch, length]) -> `logits`
-        and `probabilities` (float32 [batch, length, labels]), 0 at padding."""
-        labeller = WordLabels(model, self.task.windows(text_inputs), self.task.labels)
-
-        def answer_ids(inputs):
-            is_token = ops.cast(inputs["input_mask"][..., None], "float32")
-            outputs = model(inputs, training=False)
-            return {name: value * is_token for name, value in outputs.items()}
-
-        return {
-            "serving_default": texts_signature(self.inputs, labeller.label_text),
-            "words": Signature({"words": ("string", (None, None))}, labeller.label_words),
-            "ids": ids_signature(answer_ids, model, text_inputs),
-        }
-
-    def same_answers(self, outputs, expected, batch):
-        """For each labelled token whether the label is the same; without labels, for each real token."""
-        asked = np.asarray(batch[LABEL_FEATURE] >= 0 if LABEL_FEATURE in batch else batch["input_mask"] > 0)
-        return (np.argmax(outputs["logits"], axis=-1) == np.argmax(expected["logits"], axis=-1))[asked]
-
-    def answer(self, outputs, inputs):
-        """The words of the text with their labels, and the entities; see `text_answer`."""
-        return text_answer(inputs["text"], outputs, self.task.tag_by_label)
 
 
 def _tags_in_iob2(labels) -> dict[str, str] | None:

@@ -6,7 +6,7 @@ import tensorflow as tf
 from sklearn.utils.class_weight import compute_class_weight
 
 from kbert.features import EXAMPLE_WEIGHTS, LABEL_FEATURE
-from kbert.tasks.label_losses import LabelLossSettings, balanced_positive_weights, balanced_weights
+from kbert.tasks.label_losses import LabelLossSettings, OneLabelLoss, SeveralLabelsLoss
 from kbert.tasks.sequences.multi_label_classification import MultiLabelClassification
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from kbert.tasks.token_classification import TokenClassification
@@ -47,13 +47,17 @@ def test_balanced_weights_are_those_of_scikit_learn():
     labels = ["a"] * 90 + ["b"] * 9 + ["c"]
     counts = {name: labels.count(name) for name in LABELS}
     expected = compute_class_weight("balanced", classes=np.array(LABELS), y=np.array(labels))
-    assert list(balanced_weights(counts, LABELS).values()) == pytest.approx(expected)
+    assert list(
+        OneLabelLoss(LABELS, LabelLossSettings()).balanced_weights(counts, 100).values()
+    ) == pytest.approx(expected)
 
 
 def test_balanced_weights_of_several_labels_are_quotients_of_those_of_scikit_learn():
     held = np.array([1] * 3 + [0] * 17)
     without, having = compute_class_weight("balanced", classes=np.array([0, 1]), y=held)
-    weights = balanced_positive_weights({"x": 3, "always": 20}, ["x", "always", "never"], 20)
+    weights = SeveralLabelsLoss(["x", "always", "never"], LabelLossSettings()).balanced_weights(
+        {"x": 3, "always": 20}, 20
+    )
     assert weights == {"x": pytest.approx(having / without), "always": 1.0, "never": 1.0}
 
 
