@@ -60,8 +60,7 @@ class _Serving(VectorServing):
         def embed_ids(inputs):
             return {"embedding": pool(model(inputs)["sequence_output"], inputs["input_mask"])}
 
-        by_text, by_ids = row_signatures(self.inputs, embed_ids, model, text_inputs)
-        return {"serving_default": by_text, "ids": by_ids}
+        return row_signatures(self.inputs, embed_ids, model, text_inputs)
 
     def answer(self, outputs, inputs):
         """The vector of the text, a list of numbers."""

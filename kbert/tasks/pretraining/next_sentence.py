@@ -19,8 +19,7 @@ class _Serving(Serving):
 
     def signatures(self, model, text_inputs):
         """`serving_default` and `ids`, see `follow_signatures`."""
-        by_text, by_ids = follow_signatures(model, text_inputs)
-        return {"serving_default": by_text, "ids": by_ids}
+        return follow_signatures(model, text_inputs)
 
     def answer(self, outputs, inputs):
         """`next_sentence_probability`: that the second text follows the first."""
@@ -87,7 +86,7 @@ def next_sentence_head(encoder) -> ClassificationHead:
     )
 
 
-def follow_signatures(model: keras.Model, text_inputs) -> tuple[Signature, Signature]:
+def follow_signatures(model: keras.Model, text_inputs) -> dict[str, Signature]:
     """The signatures that tell how probable it is that a text follows another.
 
     Args:
@@ -95,8 +94,8 @@ def follow_signatures(model: keras.Model, text_inputs) -> tuple[Signature, Signa
       text_inputs: the `TextInputs` of the model.
 
     Returns:
-      Two signatures that give `probability` (float32 [batch]): one takes `text` and `text_pair` (string
-      [batch]), the other encoder inputs (int32 [batch, length]) with the second text as segment 1.
+      "serving_default" and "ids", which give `probability` (float32 [batch]): from `text` and `text_pair` (string
+      [batch]), and from encoder inputs (int32 [batch, length]) with the second text as segment 1.
     """
     inputs = {name: model.input[name] for name in ENCODER_INPUTS}
     # Without the masked-LM head, which reads positions and has a whole vocabulary of outputs.

@@ -97,8 +97,8 @@ class PretrainingServing(MaskedLMServing):
 
     def signatures(self, model, text_inputs):
         """Those for masks, and `next_sentence` and `next_sentence_ids`, see `follow_signatures`."""
-        by_text, by_ids = follow_signatures(model, text_inputs)
-        own = {"next_sentence": by_text, "next_sentence_ids": by_ids}
+        follow = follow_signatures(model, text_inputs)
+        own = {"next_sentence": follow["serving_default"], "next_sentence_ids": follow["ids"]}
         return super().signatures(model, text_inputs) | own
 
     def check_inputs(self, inputs):

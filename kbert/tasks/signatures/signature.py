@@ -90,8 +90,8 @@ def ids_signature(answer: Callable[[dict], dict], model, text_inputs, batch=(Non
 
 def row_signatures(
     names: Iterable[str], answer: Callable[[dict], dict], model, text_inputs
-) -> tuple[Signature, Signature]:
-    """(a signature that takes texts, one that takes `ids_inputs`), where each example is one row.
+) -> dict[str, Signature]:
+    """ "serving_default", which takes texts, and "ids", which takes `ids_inputs`; each example is one row.
 
     Args:
       names: of one text or of two.
@@ -102,4 +102,7 @@ def row_signatures(
         rows, truncated = text_inputs.rows(text, text_pair)
         return answer(rows) | {TRUNCATED: truncated}
 
-    return texts_signature(names, answer_texts), ids_signature(answer, model, text_inputs)
+    return {
+        "serving_default": texts_signature(names, answer_texts),
+        "ids": ids_signature(answer, model, text_inputs),
+    }

@@ -51,15 +51,16 @@ class _Serving(VectorServing):
             alone = {name: ops.expand_dims(value, 1) for name, value in inputs.items()}
             return {"embedding": model(alone, training=False)["embeddings"][:, 0]}
 
-        embedding, by_ids = row_signatures(("text",), embed_ids, model, text_inputs)
+        signatures = row_signatures(("text",), embed_ids, model, text_inputs)
+        embed = signatures["serving_default"]
 
         def compare(text, text_pair):
-            one, other = embedding.function(text), embedding.function(text_pair)
+            one, other = embed.function(text), embed.function(text_pair)
             truncated = ops.logical_or(one[TRUNCATED], other[TRUNCATED])
             return {"cosine": cosine(one["embedding"], other["embedding"]), TRUNCATED: truncated}
 
         compared = texts_signature(self.inputs, compare)
-        return {"serving_default": compared, "embedding": embedding, "ids": by_ids}
+        return {"serving_default": compared, "embedding": embed, "ids": signatures["ids"]}
 
     def outputs_of_ids(self, answer, batch):
         """`embeddings`: each text of an example is a row of its own."""
