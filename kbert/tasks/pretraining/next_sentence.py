@@ -94,8 +94,8 @@ def follow_signatures(model: keras.Model, text_inputs) -> dict[str, Signature]:
       text_inputs: the `TextInputs` of the model.
 
     Returns:
-      "serving_default" and "ids", which give `probability` (float32 [batch]): from `text` and `text_pair` (string
-      [batch]), and from encoder inputs (int32 [batch, length]) with the second text as segment 1.
+      "serving_default" and "ids", which give `probability` (float32 [batch]): of `text` and `text_pair`
+      (string [batch]), and of encoder inputs (int32 [batch, length]) with the second text as segment 1.
     """
     inputs = {name: model.input[name] for name in ENCODER_INPUTS}
     # Without the masked-LM head, which reads positions and has a whole vocabulary of outputs.
