@@ -107,10 +107,6 @@ def test_balanced_becomes_the_numbers_that_a_run_records():
     weights = {"a": pytest.approx(2 / 3), "b": pytest.approx(4 / 3), "c": pytest.approx(4 / 3)}
     assert counted.get_config()["class_weights"] == weights
     assert SequenceClassification(**counted.get_config()).settings == counted.settings
-    several = MultiLabelClassification(LABELS, class_weights="balanced")
-    assert several.for_training(lambda: ({"a": 1, "b": 2, "c": 3}, 4)).settings.class_weights == {
-        "a": 3.0, "b": 1.0, "c": pytest.approx(1 / 3),
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -126,8 +122,3 @@ def test_balanced_becomes_the_numbers_that_a_run_records():
 def test_settings_that_cannot_be_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         LabelLossSettings(**settings)
-
-
-def test_a_table_names_every_label_and_no_other():
-    with pytest.raises(ValueError, match=r"without one is \['c'\], no label is \['d'\]"):
-        SequenceClassification(LABELS, class_weights={"a": 1.0, "b": 2.0, "d": 1.0})

@@ -133,17 +133,6 @@ def _all_spans(starts, ends, offsets, max_context):
     return sorted(spans, key=lambda span: -(span[3] + span[4]))
 
 
-@pytest.mark.parametrize("reproduce_run_squad", [False, True])
-def test_logits_that_were_cut_to_the_longest_row_give_the_same_answers(reproduce_run_squad):
-    """So does what a batch collects of the inputs: either as long as its longest row, or whole."""
-    task = QuestionAnswering(max_query_length=4, n_best_size=3, reproduce_run_squad=reproduce_run_squad)
-    questions = [Question("a", "no", "none a x", None), Question("b", "no", "a, no", None)]
-    whole = said_of(task, questions, 4)
-    cut = said_of(task, questions, 4, trimmed=12)
-    answers = [answers_to(questions, said, task.settings, VOCABULARY) for said in (whole, cut)]
-    assert answers[0] == answers[1]
-
-
 def test_training_and_kbert_evaluate_find_the_same_candidates():
     """The model that is trained computes padding, the one that answers gives it zeros; both rank tokens."""
     task = QuestionAnswering(max_query_length=4, n_best_size=3, reproduce_run_squad=True)

@@ -50,14 +50,6 @@ def test_questions_come_in_order_with_all_their_answers(tmp_path):
             assert question.context[answer.start :].startswith(answer.text)
 
 
-def test_line_ends_a_byte_order_mark_and_gzip_change_nothing(tmp_path):
-    plain = json.dumps(content(), indent=1, ensure_ascii=False).encode()
-    expected = list(read_questions(write(tmp_path, content())))
-    assert list(read_questions(write(tmp_path, b"\xef\xbb\xbf" + plain.replace(b"\n", b"\r\n")))) == expected
-    packed = write(tmp_path, gzip.compress(plain), "squad.json.gz")
-    assert list(read_questions(packed)) == expected
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

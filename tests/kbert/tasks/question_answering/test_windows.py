@@ -96,21 +96,6 @@ def test_an_answer_of_whole_pieces_comes_back_character_for_character(
             assert (starts[row], ends[row]) == (0, 0)
 
 
-def test_the_first_of_several_answers_is_learnt_and_none_is_at_cls():
-    context = "none a none"
-    questions = [
-        Question("a", "no?", context, (Answer("none", 7), Answer("none", 0))),
-        about(context, None, "b"),
-        Question("c", "no?", context, None),
-    ]
-    features, owners = features_of(questions, 24)
-    assert owners.tolist() == [0, 1, 2]
-    # [CLS] no [UNK] [SEP] no ##n ##e a no ##n ##e
-    assert features["start_positions"].tolist() == [8, 0, 0]
-    assert features["end_positions"].tolist() == [10, 0, 0]
-    assert features["piece_offsets"][0, 8:11].tolist() == [[7, 9], [9, 10], [10, 11]]
-
-
 @pytest.mark.parametrize(
     ("answer", "learnt"),
     [((1, 3), "non"), ((0, 1), "no"), ((5, 6), "x"), ((4, 5), None), ((3, 7), "e x"), ((6, 7), None)],

@@ -115,15 +115,6 @@ def test_labels_of_a_training_file_are_o_and_both_tags_of_each_type(tmp_path):
     assert TokenClassification.files.complete_dataset(dataset, []) is dataset
 
 
-def test_without_labels(tmp_path):
-    path = write(tmp_path, IOB1_FILE)
-    sentences = list(read_tagged_sentences(path, DatasetConfig(), with_labels=False))
-    assert [sentence.labels for sentence in sentences] == [None] * 3
-    path = write(tmp_path, '{"text": "Peter went."}\n', "file.jsonl")
-    (sentence,) = read_tagged_sentences(path, DatasetConfig(), with_labels=False)
-    assert sentence.words == ("Peter", "went", ".")
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -4,13 +4,11 @@ import contextlib
 import io
 import json
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
-import kbert
 from kbert.config import DatasetConfig, OptimizerConfig, to_dict
 from kbert.encoder import BertEncoder
 from kbert.experiments.evaluation import evaluate
@@ -29,7 +27,6 @@ from tests.tfrecords_tools import small_corpus
 from tfrecords_tools.create_finetuning_data import create_finetuning_data
 from tfrecords_tools.show_records import show_records
 
-STORED = Path(__file__).resolve().parents[2] / "checkpoints" / "stored"
 LONGEST = 16  # positions of a window: shorter than the longest sentences
 
 
@@ -150,18 +147,6 @@ def test_asked_for_words_a_model_says_what_its_evaluation_counts(doc_stride, fil
 
 
 @pytest.mark.slow
-def test_words_without_pieces_and_rows_of_other_lengths(trained):
-    run, _ = trained
-    rows = [("help", "\u200b", "call"), ("walks",), ("the", "help")]
-    loaded = LoadedModel.from_run(run)
-    apart = [said_of_words(loaded, [row])[0][0] for row in rows]
-    together, probabilities = said_of_words(loaded, rows)
-    assert ((probabilities > 0).sum(axis=1) == [3, 1, 2]).all()
-    assert together == apart and [len(row) for row in together] == [3, 1, 2]
-    assert together[0][0] == "B-PER" and together[2] == ["O", "B-PER"]
-
-
-@pytest.mark.slow
 def test_answers_speak_of_words_and_characters(trained):
     run, _ = trained
     text = "The help, calls and (call) walk " + "the walk a jump " * 12 + "help."
@@ -176,15 +161,6 @@ def test_answers_speak_of_words_and_characters(trained):
     assert answer["entities"][-1]["start"] == len(text) - 5
     for entity in answer["entities"]:
         assert text[entity["start"] : entity["end"]] == entity["text"] and 0 < entity["probability"] <= 1
-
-
-@pytest.mark.slow
-def test_a_checkpoint_of_hugging_face_answers_with_its_labels():
-    predict = kbert.Predictor(kbert.load(STORED / "BertForTokenClassification"))
-    answer, other = predict(text=["play the game", "walk."])
-    assert [word["word"] for word in answer["words"]] == ["play", "the", "game"]
-    labels = {word["label"] for word in answer["words"] + other["words"]}
-    assert labels <= {"red", "green", "blue"} and answer["entities"] == []
 
 
 def test_a_checkpoint_in_bioes_has_the_same_entities():
