@@ -164,7 +164,8 @@ class SequenceTask(Task):
         texts = self.by_text(predictions).values
         logits, labels = (texts[name] for name in self.scored)
         metrics = self._metrics(logits, labels) if self.long_texts.in_windows else {}
-        metrics |= (calibration := self.temperature.metrics(logits, labels))
+        calibration = self.temperature.metrics(logits, labels)
+        metrics |= calibration
         if calibration and self.thresholds:
             best = dataclasses.replace(self.temperature, value=calibration["chosen_temperature"])
             metrics |= self.thresholds.metrics(np.asarray(best.probabilities(logits)), labels)
