@@ -81,17 +81,17 @@ def check_task(source):
     which answers are the same.
     """
     task, serving = source.task, source.task.serving
-    if serving is None or (task.files is None and serving.one_text_output is None):
+    if task.files is None and (serving is None or serving.one_text_output is None):
         raise ValueError(
             f"{source.path} is a model of {task.name}; LiteRT files are for models that were "
             "fine-tuned on labelled files (labels of texts, pairs and words, numbers, spans, choices, "
             "vectors), and for encoders that say how a text becomes one vector, as sentence-transformers "
             "folders do."
         )
-    if serving.same_answers is None:
+    if serving is None or serving.same_answers is None:
         raise ValueError(
             f"{source.path} is a model of {task.name}, whose task does not say which answers "
-            "are the same; give its serving the method `same_answers` (docs/add_a_task.md)."
+            "are the same; give it a serving with the method `same_answers` (docs/add_a_task.md)."
         )
 
 
