@@ -25,16 +25,14 @@ from kbert.cli.progress import Progress
 from kbert.extras import require
 from kbert.files.text_file import read_lines
 from kbert.inference.answer_files import TABLES, check_answer_file, form_of, require_cells, write_answers
-from kbert.input_pipelines.unlabelled_columns import (
+from kbert.input_pipelines.unlabelled_files import (
     count_examples,
     examples_of_columns,
-    has_columns,
-    whole_rows,
-)
-from kbert.input_pipelines.unlabelled_lines import (
     examples_of_lines,
+    has_columns,
     holds_json_lines,
     lines_of_standard_input,
+    whole_rows,
 )
 
 if TYPE_CHECKING:
@@ -64,15 +62,15 @@ def main() -> None:
         max_attempts=given.max_attempts,
     )
     with client:
-        examples, place = _examples(client)
-        one_by_one = place == _STANDARD_INPUT and sys.stdin.isatty()  # a person waits for each answer
+        examples, source = _examples(client)
+        one_by_one = source == _STANDARD_INPUT and sys.stdin.isatty()  # a person waits for each answer
         answers = LineAnswers(
             client,
             settings,
             given.signature_name,
             1 if one_by_one else given.batch_size,
             1 if one_by_one else given.num_parallel,
-            place,
+            source,
             "row" if given.input_file and has_columns(given.input_file) else "line",
             given.keep_going,
         )
@@ -102,14 +100,14 @@ def _examples(client: "ServingClient") -> tuple[Iterable[dict], str | None]:
         inputs = tuple(client.signatures[given.signature_name or _DEFAULT_SIGNATURE].columns)
         return examples_of_columns(given.input_file, [inputs]), given.input_file
     if given.input_file:
-        lines, place = read_lines(given.input_file), given.input_file
+        lines, source = read_lines(given.input_file), given.input_file
         json_lines: bool | None = holds_json_lines(given.input_file)
     else:
-        lines, place, json_lines = lines_of_standard_input(), _STANDARD_INPUT, given.json_lines
+        lines, source, json_lines = lines_of_standard_input(), _STANDARD_INPUT, given.json_lines
     inputs = ("text",)
     if not json_lines:
         inputs, json_lines = _inputs_of_plain_lines(client), False
-    return examples_of_lines(inputs, (line.removesuffix("\r") for line in lines), place, json_lines), place
+    return examples_of_lines(inputs, (line.removesuffix("\r") for line in lines), source, json_lines), source
 
 
 def _inputs_of_plain_lines(client: "ServingClient") -> tuple[str, ...]:

@@ -3,13 +3,14 @@
 import math
 from pathlib import Path
 
-import keras
 import tensorflow as tf
 
 from kbert.answering.answering_model import answering_model
 from kbert.inference.loaded_model import LoadedModel
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks.signatures.attention_signature import attention_signatures
+
+from .saved_model import write_saved_model
 
 
 class ServingModel:
@@ -80,15 +81,10 @@ class ServingModel:
         return sum(math.prod(one.shape) for one in {id(one): one for one in weights}.values())
 
     def write(self, directory):
-        """Writes the SavedModel, with each weight stored once.
-
-        `ExportArchive.track` is not called: it would store every weight twice, and it is not needed,
-        because the archive finds the variables that the endpoint functions capture.
-        """
-        archive = keras.export.ExportArchive()
-        for name, signature in self.signatures.items():
-            archive.add_endpoint(name, signature.function, signature.specs)
-        archive.write_out(str(directory), verbose=False)
+        """Writes the SavedModel, with each weight stored once."""
+        write_saved_model(
+            {name: (one.function, one.specs) for name, one in self.signatures.items()}, directory
+        )
 
 
 def _require_answers(source, task):

@@ -9,7 +9,7 @@ from kbert.experiments.evaluation import not_held_out
 from kbert.experiments.labelled_file import LabelledFile
 from kbert.features import ENCODER_INPUTS
 from kbert.files.text_file import read_lines
-from kbert.input_pipelines.unlabelled_columns import has_columns, texts_and_pairs
+from kbert.input_pipelines.unlabelled_files import has_columns, texts_and_pairs
 from kbert.tokenization.text_inputs import TextInputs
 
 FIXED_TEXTS = (

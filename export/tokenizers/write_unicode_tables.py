@@ -5,15 +5,59 @@ r"""Script: asks the tokenizer in the graph about every character, and writes it
 For developers, after TensorFlow or TF-Text changed: the tables are those of the versions installed.
 """
 
+import json
+import textwrap
+from pathlib import Path
+
 from kbert.cli import script
+from kbert.files.whole_file import write_text
+
+from .tables.compact import compact_numbers, compact_set, compact_shifts
+from .tables.graph_facts import SURROGATES, GraphFacts, graph_facts
+
+FOLDER = Path(__file__).resolve().parent
+_COLUMNS = 96  # of a line of numbers
+_HEADER = """\
+// What the tokenizer in the graph does with each character.
+// Written by: python -m export.tokenizers.write_unicode_tables
+// The form of the tables is told in export/tokenizers/tables/compact.py.
+
+"""
+
+
+def source_files(facts: GraphFacts) -> dict[Path, str]:
+    """path -> content: the tables that Python and Kotlin read, and those of the server's page."""
+    tables = _tables(facts)
+    return {
+        FOLDER / "unicode_tables.json": json.dumps(tables, indent=1) + "\n",
+        FOLDER / "javascript" / "unicode_tables.js": _javascript(tables),
+    }
+
+
+def _tables(facts) -> dict[str, str]:
+    sets = facts._asdict()
+    folded, mark_order = sets.pop("folded"), sets.pop("mark_order")
+    # Halves of surrogate pairs have no UTF-8, so the graph never sees one.
+    sets["dropped"] = facts.dropped | set(SURROGATES)
+    # White space at the ends of a line of vocab.txt: load_vocab of the original strips each line.
+    sets["stripped"] = {code for code in range(0x110000) if chr(code).isspace()}
+    tables = {name: compact_set(codes) for name, codes in sets.items()}
+    return tables | {"folded": compact_shifts(folded), "mark_order": compact_numbers(mark_order)}
+
+
+def _javascript(tables):
+    return _HEADER + "\n\n".join(
+        f"export const {name.upper()} =\n{_lines(table)};" for name, table in tables.items()
+    ) + "\n"  # fmt: skip
+
+
+def _lines(table):
+    """The text of a table in lines; each but the last ends with the space that it is broken at."""
+    lines = textwrap.wrap(table, _COLUMNS, break_long_words=False, break_on_hyphens=False)
+    return ' " +\n'.join(f'  "{line}' for line in lines) + '"'
 
 
 def main():
-    from kbert.files.whole_file import write_text
-
-    from .tables.graph_facts import graph_facts
-    from .tables.source_files import FOLDER, source_files
-
     for path, content in source_files(graph_facts()).items():
         write_text(content, path)
         print(f"{path.relative_to(FOLDER)}: {len(content):,} bytes")

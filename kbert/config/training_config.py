@@ -13,7 +13,6 @@ from kbert.config.optimizer_config import OptimizerConfig
 from kbert.files.json_values import shown
 
 PRECISIONS = ("float32", "bfloat16", "float16")
-ALL_REDUCE_DTYPES = ("float32", "bfloat16", "float16")
 PADDINGS = ("auto", "keep", "pack")
 
 
@@ -40,9 +39,6 @@ class TrainingConfig:
     shapes that XLA needs. "auto" packs where shapes vary anyway. `recompute_activations` runs each block
     again in the backward pass instead of keeping its activations: less memory, more work, the same result.
 
-    `all_reduce_dtype` is the dtype in which the gradients are summed over the replicas: "bfloat16" sends half
-    the bytes, "float16" too, for gradients that `float16` has scaled. One replica ignores it.
-
     `frozen` says which part of the encoder is not trained, see FrozenConfig. `distillation` adds a
     teacher, see `DistillationConfig`.
     """
@@ -58,7 +54,6 @@ class TrainingConfig:
     keep_checkpoints: int = 2
     best_metric: str | None = None
     precision: str = "float32"
-    all_reduce_dtype: str = "float32"
     jit_compile: bool | str = "auto"
     gradient_accumulation_steps: int = 1
     padding: str = "auto"
@@ -91,7 +86,6 @@ class TrainingConfig:
             self.precision in PRECISIONS,
             f"precision={shown(self.precision)} is not known; choose one of {', '.join(PRECISIONS)}.",
         )
-        self._check_all_reduce()
         require(
             self.peak_flops is None or self.peak_flops > 0, f"peak_flops={self.peak_flops} must be positive."
         )
@@ -110,18 +104,6 @@ class TrainingConfig:
     def dtype_policy(self) -> str:
         """The Keras policy of the model: variables are float32 in every precision."""
         return self.precision if self.precision == "float32" else f"mixed_{self.precision}"
-
-    def _check_all_reduce(self):
-        dtype = self.all_reduce_dtype
-        require(
-            dtype in ALL_REDUCE_DTYPES,
-            f"all_reduce_dtype={shown(dtype)} is not known; choose one of {', '.join(ALL_REDUCE_DTYPES)}.",
-        )
-        require(
-            dtype != "float16" or self.precision == "float16",
-            f'all_reduce_dtype="float16" needs precision="float16", not {shown(self.precision)}: '
-            'without its scaled loss small gradients vanish in float16. Choose "bfloat16" or "float32".',
-        )
 
     def _check_frozen(self):
         if self.encoder is None:

@@ -160,7 +160,7 @@ def labelled_data(run, eval_file, input_dir=None, held_out=False, max_seq_length
       ValueError: when the data do not match the run.
     """
     from kbert.experiments.labelled_file import LabelledFile
-    from kbert.input_pipelines.records.labelled_records import LabelledRecords
+    from kbert.input_pipelines.records.record_folders import LabelledRecords
     from kbert.tokenization.text_inputs import TextInputs
 
     task, length = run.task(), max_seq_length or run.config.max_seq_length
@@ -182,7 +182,7 @@ def labelled_data(run, eval_file, input_dir=None, held_out=False, max_seq_length
 
 def _pretraining_records(run, eval_file, input_dir, held_out=False):
     del held_out  # refused before: records of a pretraining have no such part
-    from kbert.input_pipelines.records.pretraining_records import PretrainingRecords
+    from kbert.input_pipelines.records.record_folders import PretrainingRecords
 
     if eval_file:
         raise ValueError(

@@ -20,7 +20,7 @@ from kbert.experiments.finetuning_checks import (
 from kbert.experiments.labelled_paths import LabelledPaths
 from kbert.experiments.starting_point import Start, StartingPoint, find_starting_point
 from kbert.experiments.teaching import Teaching, start_of_weights
-from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
+from kbert.input_pipelines.records.record_files import read_vocabulary
 from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import Vocabulary
 
@@ -79,12 +79,10 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
     from kbert.experiments.frozen_encoder import EncodedRows, FrozenEncoder
     from kbert.reports.run_page import write_page_of_run
     from kbert.training.devices.distribution import is_chief, require_whole_shares
-    from kbert.training.devices.gradient_all_reduce import require_all_reduce
     from kbert.training.trainer import open_run, train
 
     strategy = devices.make_strategy()  # before any other use of TensorFlow
     require_whole_shares(config, strategy)
-    require_all_reduce(config, strategy)
     train_data, dev, dataset = _open_data(config, paths)
     # Before the checkpoint is read, which takes far longer than the labelled files.
     num_train_steps = _num_train_steps(config, train_data)
@@ -162,7 +160,7 @@ def _open_data(config, paths):
     The development data that choose the best checkpoint come first, under "".
     """
     from kbert.experiments.labelled_file import LabelledFile
-    from kbert.input_pipelines.records.labelled_records import LabelledRecords
+    from kbert.input_pipelines.records.record_folders import LabelledRecords
 
     task_class, settings = TASKS[config.task], _settings(config)
     if task_class.files is None:

@@ -5,7 +5,7 @@ import contextlib
 import copy
 import functools
 
-from kbert.input_pipelines.held_out_split import digest_of, held_out_places
+from kbert.input_pipelines.held_out_split import digest_examples, held_out_indices
 from kbert.input_pipelines.labelled_files import fingerprint_of
 
 
@@ -42,7 +42,7 @@ class LabelledFile:
     def split(self, fraction: float, seed: int) -> "tuple[LabelledFile, LabelledFile]":
         """(what stays for training, what is held out), each in the order of the file.
 
-        The second does not depend on the order of the file. See `held_out_places`.
+        The second does not depend on the order of the file. See `held_out_indices`.
 
         Raises:
           ValueError: when nothing would be held out.
@@ -50,7 +50,7 @@ class LabelledFile:
         files = self._task_class.files
         groups = files.groups(self.examples)
         strata = [files.stratum(one) for one in self.examples]
-        held_out = set(held_out_places(groups, strata, fraction, seed))
+        held_out = set(held_out_indices(groups, strata, fraction, seed))
         parts = [], []
         for place, example in enumerate(self.examples):
             parts[place in held_out].append(example)
@@ -79,7 +79,7 @@ class LabelledFile:
     @property
     def digest(self) -> str:
         """SHA-256 of the examples, whatever their order."""
-        return digest_of(self.examples)
+        return digest_examples(self.examples)
 
     def count_labels(self) -> tuple[dict[str, int], int]:
         """(label -> how often the examples have it, the number of examples)."""

@@ -10,8 +10,8 @@ from kbert.config import PretrainingConfig
 from kbert.experiments.devices import Devices
 from kbert.experiments.starting_point import Start, find_starting_point, started_run
 from kbert.experiments.teaching import Teaching
-from kbert.input_pipelines.records.pretraining_records import PretrainingRecords
-from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
+from kbert.input_pipelines.records.record_files import read_vocabulary
+from kbert.input_pipelines.records.record_folders import PretrainingRecords
 from kbert.tasks import TASKS
 
 
@@ -181,11 +181,9 @@ def _task(config, run_dir, records):
 
 
 def _require_batches(config, records, strategy):
-    """Refuses batches that the replicas cannot share or sum, and those that are larger than all records."""
+    """Refuses batches that the replicas cannot share, and those that are larger than all records."""
     from kbert.training.devices.distribution import require_whole_shares
-    from kbert.training.devices.gradient_all_reduce import require_all_reduce
 
-    require_all_reduce(config, strategy)
     for phase_config, one in zip(config.phase_configs, records, strict=True):
         require_whole_shares(phase_config, strategy)
         if phase_config.length_buckets and strategy.num_replicas_in_sync > 1:

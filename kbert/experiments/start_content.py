@@ -41,17 +41,17 @@ def content_digest(path) -> str | None:
 
 
 def _facts(path, checkpoint_format):
-    from kbert.checkpoints import format_names, google_tf1
+    from kbert.checkpoints import GOOGLE, KBERT, MODEL_GARDEN, google_tf1
     from kbert.runs.checkpoint import WEIGHTS_FILE, read_state
     from kbert.runs.run_directory import RunDirectory
 
-    if checkpoint_format == format_names.KBERT:
+    if checkpoint_format == KBERT:
         checkpoint = RunDirectory(path).checkpoint()
         state = read_state(checkpoint)
         # Runs from before there were checksums are read.
         weights = state.get("files", {}).get(WEIGHTS_FILE) or _of_files([checkpoint / WEIGHTS_FILE])
         return [state["step"], weights]
-    is_tensorflow = checkpoint_format in (format_names.GOOGLE, format_names.MODEL_GARDEN)
+    is_tensorflow = checkpoint_format in (GOOGLE, MODEL_GARDEN)
     if is_tensorflow and (prefix := google_tf1.checkpoint_prefix(path)):  # a SavedModel has none
         return _of_files(sorted(prefix.parent.glob(f"{prefix.name}.*-of-*")))
     return _of_files(file for folder in (path, *sorted(path.glob(_MODULES))) for file in _weights_in(folder))

@@ -91,7 +91,7 @@ def find_starting_point(
         `do_lower_case` contradicts a run that is there already.
     """
     from kbert.checkpoints import model_loading
-    from kbert.checkpoints.conversion.layer_picking import with_layers
+    from kbert.checkpoints.conversion.resizing import with_layers
     from kbert.checkpoints.formats import read_checkpoint
 
     run = started_run(run_dir)

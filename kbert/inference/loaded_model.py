@@ -11,7 +11,7 @@ import tensorflow as tf
 from kbert.answering.answering_encoder import PRECISIONS, AnsweringEncoder
 from kbert.answering.answering_model import answering_model
 from kbert.checkpoints.formats import local_path, read_checkpoint
-from kbert.checkpoints.hugging_face.model_names import casing_of
+from kbert.checkpoints.hugging_face.hub import casing_of
 from kbert.checkpoints.model_loading import build_model
 from kbert.cli.progress import activity
 from kbert.config.pooling_config import PoolingConfig

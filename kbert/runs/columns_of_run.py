@@ -10,7 +10,7 @@ from kbert.config import DatasetConfig, FinetuningConfig, from_dict
 from kbert.files.json_file import read_json_object
 from kbert.input_pipelines.labelled_files import MissingColumn
 from kbert.input_pipelines.tables.table_paths import source_files
-from kbert.input_pipelines.unlabelled_columns import examples_of_columns
+from kbert.input_pipelines.unlabelled_files import examples_of_columns
 from kbert.runs.run_directory import holds_run
 from kbert.tasks.file_columns import ALWAYS_TAKEN, columns_of, inputs_of, require_columns
 

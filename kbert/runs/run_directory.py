@@ -53,7 +53,6 @@ _ROUNDING_KEYS = (
     "jit_compile",
     "deterministic_ops",
     "gradient_accumulation_steps",
-    "all_reduce_dtype",
     "padding",
     "packed_rows",
     "recompute_activations",

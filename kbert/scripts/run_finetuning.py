@@ -30,7 +30,7 @@ from kbert.config import FinetuningConfig, load_config
 from kbert.experiments.finetuning import run_finetuning
 from kbert.experiments.labelled_paths import named_files
 from kbert.experiments.seeds import run_seeds
-from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
+from kbert.input_pipelines.records.record_files import read_vocabulary
 from kbert.manifest import read_manifest
 from kbert.reports.seed_summary import FILE_NAME as SUMMARY
 from kbert.reports.seed_summary import seed_table
@@ -129,10 +129,10 @@ def main():
         print_result(summary["metrics"], places, seed_table(summary))
         return
     task, metrics = run_finetuning(config, FLAGS.run_dir, **arguments)
-    from kbert.reports.run_page import places_of_run  # loads NumPy
+    from kbert.reports.run_page import result_paths  # loads NumPy
 
     report = task.report(metrics) if metrics else ""
-    print_result(metrics, numbers_of(metrics) | places_of_run(FLAGS.run_dir), report)
+    print_result(metrics, numbers_of(metrics) | result_paths(FLAGS.run_dir), report)
 
 
 def _vocabulary_of_teacher():

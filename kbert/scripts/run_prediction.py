@@ -46,11 +46,14 @@ from kbert.inference.answer_files import (
     write_answers,
 )
 from kbert.inference.answers import answered, dataset_of, require_answers, require_inputs, task_of
-from kbert.input_pipelines.unlabelled_columns import count_rows, examples_of_columns, has_columns, whole_rows
-from kbert.input_pipelines.unlabelled_lines import (
+from kbert.input_pipelines.unlabelled_files import (
+    count_rows,
+    examples_of_columns,
     examples_of_lines,
+    has_columns,
     holds_json_lines,
     lines_of_standard_input,
+    whole_rows,
 )
 from kbert.scripts.training_flags import define_checkpoint_flag
 

@@ -60,9 +60,9 @@ def main():
         FLAGS.cluster,
         FLAGS.tpu,
     )
-    from kbert.reports.run_page import places_of_run  # loads NumPy
+    from kbert.reports.run_page import result_paths  # loads NumPy
 
-    print_result(metrics, numbers_of(metrics) | places_of_run(FLAGS.run_dir))
+    print_result(metrics, numbers_of(metrics) | result_paths(FLAGS.run_dir))
 
 
 if __name__ == "__main__":

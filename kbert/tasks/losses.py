@@ -3,7 +3,7 @@
 from keras import ops
 
 from kbert.features import EXAMPLE_WEIGHTS
-from kbert.kernels.cross_entropy import cross_entropy
+from kbert.kernels.logits import cross_entropy
 
 
 def example_weights(batch):

@@ -81,12 +81,10 @@ def road(tmp_path_factory):
     return folder
 
 
-def test_the_pretrained_run_fills_masks_and_is_evaluated(road):
+def test_the_pretrained_run_fills_masks(road):
     run = RunDirectory(road / "pretrained")
     ((candidates,),) = MaskFiller(run)(["The [MASK] day was hot and dry."], top_k=3)
     assert len(candidates) == 3 and all(c["token"] in run.vocabulary().tokens for c in candidates)
-    _, metrics = evaluate(run, input_dir=road / "records")
-    assert 0.0 < metrics["baseline_accuracy"] < 1.0 and metrics["masked_lm_loss"] > 0.0
 
 
 def test_the_classifier_has_learnt_its_task(road):

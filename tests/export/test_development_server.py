@@ -3,8 +3,6 @@
 import pathlib
 import re
 import signal
-import subprocess
-import sys
 import threading
 import urllib.request
 
@@ -13,9 +11,8 @@ import pytest
 from tensorflow_serving.apis import prediction_service_pb2_grpc
 
 from export.server.running import DevelopmentServer
+from tests import warm_processes
 from tests.export.server.asking import MODEL, Asked, request_of, wait_until
-
-REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize(
@@ -50,73 +47,33 @@ def test_taken_and_impossible_ports_are_named(asked_model_dir):
         DevelopmentServer(base_path, MODEL, 0, 99999)
 
 
-# Signals while the models load
-
-
-LOADS_LONG = """
-import time
-from kbert.cli import script
-from export.server import running
-from export.server.models.model_settings import ModelSettings
-
-def load(models, options):
-    print("loading", flush=True)
-    time.sleep(600)
-
-running.Server = load
-script.run(lambda: running.serve_until_signal([ModelSettings("m", "none")], None))
-"""
-
-
 @pytest.mark.slow
 def test_a_process_that_loads_can_be_stopped():
-    command = [sys.executable, "-c", LOADS_LONG]
-    with subprocess.Popen(
-        command, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            while process.stdout.readline() not in ("loading\n", ""):
-                pass
-            process.send_signal(signal.SIGTERM)
-            output, errors = process.communicate(timeout=60)
-        finally:
-            process.kill()
-    assert (process.returncode, output) == (143, "")
+    process = warm_processes.WarmProcess("tests.export.server.endless_loading")
+    try:
+        wait_until(lambda: process.lines()[-1:] == ["loading"])
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 143
     assert errors.endswith("stopped by SIGTERM while the models were loading\n") and "Traceback" not in errors
-
-
-# As a process
-
-
-class Process:
-    """The script, started, with its ports."""
-
-    def __init__(self, *arguments):
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "export.development_server", "--port=0", "--rest_api_port=0", *arguments],
-            cwd=REPOSITORY,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        self.lines = [self.process.stdout.readline() for _ in range(4)]
-        ports = re.search(r"gRPC localhost:(\d+), REST http://localhost:(\d+)", self.lines[3])
-        self.port, self.rest_api_port = (int(port) for port in ports.groups())
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *unused):
-        self.process.kill()
-        self.process.communicate()
 
 
 @pytest.mark.slow
 def test_sigterm_lets_running_requests_end(asked_model_dir):
     base_path = str(pathlib.Path(asked_model_dir).parent)
-    with Process(f"--model_base_path={base_path}", f"--model_name={MODEL}", "--enable_batching") as server:
-        assert "development server" in server.lines[0]
-        asked = Asked(server.rest_api_port)
+    process = warm_processes.WarmProcess(
+        "export.development_server", "--port=0", "--rest_api_port=0", f"--model_base_path={base_path}",
+        f"--model_name={MODEL}", "--enable_batching",
+    )  # fmt: skip
+    try:
+        wait_until(lambda: len(process.lines()) == 5)
+        lines = process.lines()
+        ports = re.search(r"gRPC localhost:(\d+), REST http://localhost:(\d+)", lines[3])
+        port, rest_api_port = map(int, ports.groups())
+        assert "development server" in lines[0]
+        asked = Asked(rest_api_port)
         assert asked.predict({"instances": ["short"]})[0] == 200
         answers = {}
 
@@ -125,7 +82,7 @@ def test_sigterm_lets_running_requests_end(asked_model_dir):
             answers["REST"] = len(asked.predict(rows)[1]["predictions"])
 
         def ask_grpc():
-            with grpc.insecure_channel(f"localhost:{server.port}") as channel:
+            with grpc.insecure_channel(f"localhost:{port}") as channel:
                 stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
                 running = stub.Predict.future(request_of(["2000"], signature_name="work"))
                 answers["gRPC"] = list(running.result().outputs)
@@ -133,17 +90,19 @@ def test_sigterm_lets_running_requests_end(asked_model_dir):
         threads = [threading.Thread(target=ask) for ask in (ask_rest, ask_grpc)]
         for thread in threads:
             thread.start()
-        wait_until(lambda: pending(server) == 2)
-        server.process.send_signal(signal.SIGTERM)
+        wait_until(lambda: pending(rest_api_port) == 2)
+        process.send_signal(signal.SIGTERM)
         for thread in threads:
             thread.join()
         assert answers == {"REST": 20_000, "gRPC": ["trace"]}
-        assert server.process.wait(timeout=120) == 0
-        assert "Traceback" not in server.process.stderr.read()
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 0 and "Traceback" not in errors
+    finally:
+        process.kill()
 
 
-def pending(server: Process) -> float:
+def pending(rest_api_port: int) -> float:
     """How many requests run, by the server's own count."""
-    url = f"http://localhost:{server.rest_api_port}/monitoring/prometheus/metrics"
+    url = f"http://localhost:{rest_api_port}/monitoring/prometheus/metrics"
     with urllib.request.urlopen(url, timeout=120) as page:
         return float(re.search(rb"\n:kbert:serving:pending_requests (\S+)", page.read())[1])

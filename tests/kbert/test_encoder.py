@@ -202,7 +202,6 @@ def test_every_sequence_length_up_to_the_position_table(encoder):
 @pytest.mark.parametrize(
     ("dtype", "outputs"),
     [
-        ("float32", ["sequence_output", "pooled_output"]),
         ("mixed_bfloat16", ["sequence_output", "pooled_output"]),
         ("float32", ["attention_probabilities", "hidden_states"]),
     ],

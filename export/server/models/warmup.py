@@ -11,7 +11,7 @@ import tensorflow as tf
 from google.protobuf.message import DecodeError
 from tensorflow_serving.apis import prediction_log_pb2
 
-from kbert.input_pipelines.without_autotune import without_autotune
+from kbert.input_pipelines.epochs import without_autotune
 
 from ...folder_names import EXTRA_FOLDER, WARMUP_FILE
 from ...gate.saved_model_session import RequestError

@@ -1,11 +1,15 @@
-"""The JSON files of a KerasHub preset <-> EncoderConfig, task, labels and length. keras_hub is not needed."""
+"""The JSON files of a KerasHub preset <-> EncoderConfig, task, labels, length and vocabulary.
+
+keras_hub is not needed. KerasHub's tokenizer differs from the original: it folds compatibility characters and
+case by NFKC, and treats control characters as spaces, where the original drops them. kbert tokenizes as the
+original does, so ids differ in such places (docs/checkpoints.md counts them).
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.conversion.encoder_settings import MASKED_LM_KEYS
+from kbert.checkpoints.conversion.checks import MASKED_LM_KEYS, decide_casing
 from kbert.checkpoints.conversion.own_keys import UNTRAINED, VOCABULARY_SIZE, OwnKeys, take_own_keys
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
@@ -13,14 +17,18 @@ from kbert.config.checks import SHORTEST_LENGTH
 from kbert.config.pooling_config import PoolingConfig
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_count, json_texts, json_value, require_once, shown
+from kbert.files.text_file import read_lines
 from kbert.files.whole_file import write_json
 from kbert.heads.parts import MASKED_LM, POOLER
 from kbert.tasks import TASKS
+from kbert.tokenization.vocabulary import Vocabulary
 
 CONFIG_FILE = "config.json"
 TASK_FILE = "task.json"
 PREPROCESSOR_FILE = "preprocessor.json"
 METADATA_FILE = "metadata.json"
+TOKENIZER_FILE = "tokenizer.json"
+VOCABULARY_FILE = "assets/tokenizer/vocabulary.txt"
 
 # KerasHub's arguments -> kbert's. KerasHub has a single `dropout`, for the attention as well.
 _BACKBONE = {
@@ -51,6 +59,8 @@ _TASKS = {
     "BertMaskedLM": ("BertMaskedLM", MASKED_LM.name),
     "BertTextEmbedder": ("BertBackbone", None),
 }
+# The rules of BertTokenizer that kbert's has too.
+_RULES = {"split": True, "suffix_indicator": "##", "oov_token": "[UNK]", "special_tokens": None}
 _PACKAGES = ("keras_hub", "keras_nlp")  # KerasHub was called keras_nlp until 2024
 _MOST_LABELS = 1_000_000
 
@@ -106,13 +116,12 @@ def class_and_settings(values: dict, path, known) -> tuple[str, dict]:
     return name, settings
 
 
-def parse_preset(folder: Path, allowance: Allowance, report: Report) -> KerasHubConfig:
+def parse_preset(folder: Path, report: Report) -> KerasHubConfig:
     """Reads config.json, and task.json, preprocessor.json and metadata.json where they are.
 
     Args:
       folder: the preset.
-      allowance: the setting that may differ: `activation`.
-      report: takes notes.
+      report: takes notes. A setting that may differ, if allowed: `activation`.
 
     Raises:
       ValueError: for another model, quantized weights, or files that contradict each other.
@@ -125,7 +134,7 @@ def parse_preset(folder: Path, allowance: Allowance, report: Report) -> KerasHub
     if task_values:
         name, settings = class_and_settings(task_values, folder / TASK_FILE, _TASKS)
         class_name, head = _TASKS[name]
-        _check_task(settings, folder / TASK_FILE, backbone, allowance, report)
+        _check_task(settings, folder / TASK_FILE, backbone, report)
     encoder = _encoder(backbone, head, metadata, folder)
     labels = _labels(metadata, settings, folder) if head == CLASSIFICATION else ()
     return KerasHubConfig(
@@ -151,34 +160,32 @@ def _backbone(values, path):
     kind = policy.get("class_name") if isinstance(policy, dict) else None
     if kind not in (None, "DTypePolicy"):
         raise ValueError(f"{path}: the weights are quantized ({shown(kind)}); take float weights.")
-    strange = sorted(config.keys() - _BACKBONE.keys() - {"name", "trainable", "dtype"})
+    unknown = sorted(config.keys() - _BACKBONE.keys() - {"name", "trainable", "dtype"})
     lacking = sorted(_BACKBONE.keys() - config.keys())
-    if lacking or strange:
+    if lacking or unknown:
         raise ValueError(
-            f"{path} lacks the keys {shown(lacking)} and has {shown(strange)}, which kbert does not know; "
+            f"{path} lacks the keys {shown(lacking)} and has {shown(unknown)}, which kbert does not know; "
             f"expected the arguments of BertBackbone: {', '.join(_BACKBONE)}."
         )
     return {name: config[name] for name in _BACKBONE}
 
 
-def _check_task(settings, path, backbone, allowance, report):
+def _check_task(settings, path, backbone, report):
     if _backbone(json_value(settings, "backbone", dict, path, {}), path) != backbone:
         raise ValueError(f"{path} has another backbone than {CONFIG_FILE}; use the files of one preset.")
     activation = json_value(settings, "activation", str, path, "linear")
     if activation not in ("linear", "softmax"):
-        allowance.conflict(
-            "activation", f"{path}: the classifier's activation is {shown(activation)}", report
-        )
+        report.conflict("activation", f"{path}: the classifier's activation is {shown(activation)}")
 
 
 def _encoder(backbone, head, metadata, folder):
-    found = {ours: backbone[theirs] for theirs, ours in _BACKBONE.items()} | FIXED
-    found["attention_probs_dropout_prob"] = backbone["dropout"]
+    settings = {ours: backbone[theirs] for theirs, ours in _BACKBONE.items()} | FIXED
+    settings["attention_probs_dropout_prob"] = backbone["dropout"]
     if head == MASKED_LM.name:
-        found |= dict(zip(MASKED_LM_KEYS, MASKED_LM_SETTINGS, strict=True))
+        settings |= dict(zip(MASKED_LM_KEYS, MASKED_LM_SETTINGS, strict=True))
     kept = json_value(metadata, _ENCODER, dict, folder / METADATA_FILE, {})
-    found |= {name: kept[name] for name in _KEPT if name in kept}
-    return from_dict(EncoderConfig, found, where=str(folder / CONFIG_FILE))
+    settings |= {name: kept[name] for name in _KEPT if name in kept}
+    return from_dict(EncoderConfig, settings, where=str(folder / CONFIG_FILE))
 
 
 def _labels(metadata, settings, folder):
@@ -223,6 +230,46 @@ def _pooling(settings, path):
         json_value(settings, "pooling_mode", str, path, "mean"),
         json_value(settings, "normalize", bool, path, True),
     )
+
+
+def read_preset_tokenizer(folder: Path, do_lower_case: bool | None, report: Report) -> Vocabulary:
+    """The vocabulary with its casing.
+
+    Args:
+      folder: holds tokenizer.json and assets/tokenizer/vocabulary.txt.
+      do_lower_case: the user's flag, or None.
+      report: takes notes. Settings that may differ, if allowed: `do_lower_case`, `strip_accents`, `split`,
+        `suffix_indicator`, `oov_token`, `special_tokens`.
+
+    Raises:
+      ValueError: for a missing or contradictory vocabulary, or a setting that kbert cannot follow.
+    """
+    path, file = folder / TOKENIZER_FILE, folder / VOCABULARY_FILE
+    if not path.is_file() or not file.is_file():
+        raise ValueError(
+            f"{folder} has no tokenizer ({TOKENIZER_FILE} and {VOCABULARY_FILE}); save it beside the model: "
+            "tokenizer.save_to_preset(folder)."
+        )
+    _, settings = class_and_settings(read_json_object(path), path, ("BertTokenizer",))
+    for setting, ours in _RULES.items():
+        theirs = settings.get(setting, ours)
+        if theirs not in (ours, []):
+            report.conflict(setting, f"{path}: {setting} is {shown(theirs)}, not {ours!r}")
+    lowercase = json_value(settings, "lowercase", bool, path, False)
+    strip = json_value(settings, "strip_accents", bool, path, False)
+    # KerasHub strips white space at the ends of lines, and counts empty lines.
+    tokens = [line.rstrip() for line in read_lines(file)]
+    vocabulary = decide_casing(tokens, str(file), lowercase, TOKENIZER_FILE, do_lower_case, report)
+    if strip and not lowercase:
+        report.conflict(
+            "strip_accents",
+            f"{path}: strip_accents=true with lowercase=false; kbert, like the original, strips accents "
+            "exactly when it lower-cases",
+        )
+    report.note(
+        "ids are the original's; KerasHub's tokenizer gives others for some texts, see docs/checkpoints.md"
+    )
+    return vocabulary
 
 
 # --------------------------------------------------------------------------------------- writing

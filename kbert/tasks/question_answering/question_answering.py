@@ -5,8 +5,8 @@ import numpy as np
 from keras import ops
 
 from kbert.features import MAX_CONTEXT, PIECE_OFFSETS, SPAN_FEATURES, Feature, encoder_features
+from kbert.heads.classification_head import SpanHead
 from kbert.heads.parts import token_head
-from kbert.heads.span_head import SpanHead
 from kbert.tasks.losses import correct, cross_entropies, example_mean, example_sum, example_weights
 from kbert.tasks.pages.answers import answer_sections
 from kbert.tasks.pages.page import Page

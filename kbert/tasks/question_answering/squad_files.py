@@ -13,8 +13,8 @@ from typing import NamedTuple
 import ijson
 
 from kbert.files.compression import naming_damage, opener_of, require_read_kind
-from kbert.input_pipelines.empty_texts import EmptyTexts
 from kbert.input_pipelines.json_rows import name_of, why_no_text
+from kbert.input_pipelines.labelled_files import EmptyTexts
 from kbert.tasks.files import Files
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"

@@ -8,8 +8,7 @@ from keras import ops
 
 from kbert.config.pooling_config import PoolingConfig
 from kbert.features import ENCODER_INPUTS, PACKED_PLACES, TARGET_FEATURE, Feature
-from kbert.heads.multiple_choice_head import ChoicesAsBatch
-from kbert.layers.grouped_vectors import GroupedVectors
+from kbert.heads.multiple_choice_head import ChoicesAsBatch, GroupedVectors
 from kbert.layers.sequence_pooling import SequencePooling
 from kbert.tasks.signatures.signature import TRUNCATED, row_signatures, texts_signature
 from kbert.tasks.similarity.text_groups import text_features, tokenize_groups

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from keras import ops
 
 from kbert.features import EXAMPLE_WEIGHTS, TARGET_FEATURE
-from kbert.layers.unit_vectors import unit
+from kbert.layers.sequence_pooling import unit
 from kbert.tasks.losses import correct, cross_entropies, example_weights
 from kbert.tasks.task import ALL_REPLICAS
 

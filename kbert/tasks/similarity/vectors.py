@@ -3,7 +3,7 @@
 import numpy as np
 from keras import ops
 
-from kbert.layers.unit_vectors import unit
+from kbert.layers.sequence_pooling import unit
 from kbert.tasks.serving import Serving
 
 SAME_VECTOR = 0.99  # the least cosine of two vectors that stand for the same text

@@ -5,10 +5,9 @@ import numpy as np
 from keras import ops
 
 from kbert.features import LABEL_FEATURE, WORD_FEATURE, Feature, encoder_features
-from kbert.heads.bilstm_head import BiLstmHead
+from kbert.heads.bilstm_head import BiLstmHead, ScalarMix
+from kbert.heads.classification_head import TokenClassificationHead
 from kbert.heads.parts import token_head
-from kbert.heads.token_classification_head import TokenClassificationHead
-from kbert.layers.scalar_mix import ScalarMix
 from kbert.tasks.label_losses import BALANCED, OneLabelLoss
 from kbert.tasks.losses import correct, example_weights
 from kbert.tasks.serving import Serving

@@ -25,8 +25,11 @@ HEADS = {
     "cosine_similarity": (TASKS["cosine_similarity"], {"pooling": "mean", "normalize": True}),
     "multiple_negatives_ranking": (TASKS["multiple_negatives_ranking"], {"pooling": "max"}),
 }
-# Their signatures and outputs are those of cosine_similarity and sequence_classification.
-LIKE_OTHERS = {"multiple_negatives_ranking", "multi_label_classification"}
+# Little of theirs is not in the others too, or in tests/export/test_export_encoder_tflite.py.
+LIKE_OTHERS = {
+    *("bilstm", "cosine_similarity", "multi_label_classification"),
+    *("multiple_negatives_ranking", "sequence_regression"),
+}
 OUTPUTS = {
     "sequence_classification": {"logits": (3,), "probabilities": (3,)},
     "multi_label_classification": {"logits": (3,), "probabilities": (3,)},

@@ -64,19 +64,3 @@ def test_a_full_server_answers_unavailable_at_once(two_versions):
         assert long.exception(timeout=120) is not None
         thread.join(timeout=120)
     assert stopped == [True]
-
-
-def test_a_late_request_is_told_and_ended(two_versions):
-    limits = Limits(rest_timeout_seconds=0.2)
-    server = Server(
-        [ModelSettings(MODEL, str(two_versions))], ServerOptions(port=0, rest_api_port=0, limits=limits)
-    )
-    body = {"instances": ["1000000"], "signature_name": "work"}
-    assert Asked(server.rest_api_port).predict(body)[0] == 504
-    wait_until(lambda: server._service.admission.pending == 0)
-    assert server.stop()
-
-
-def test_a_limit_of_nothing_is_refused():
-    with pytest.raises(ValueError, match="max_pending=0 is not a limit"):
-        Limits(max_pending=0)

@@ -11,7 +11,7 @@ from export.export_tflite import export_tflite
 from kbert.config import to_dict
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import run_finetuning
-from kbert.input_pipelines.records.labelled_records import LabelledRecords
+from kbert.input_pipelines.records.record_folders import LabelledRecords
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
 from tests.conftest import LABELS, tiny_finetuning_config

@@ -11,7 +11,7 @@ from kbert.experiments.finished_run import asked_for, finished_metrics, write_re
 from kbert.experiments.labelled_paths import LabelledPaths, named_files
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
-from kbert.training.metric_names import with_prefixed
+from kbert.training.evaluation_step import with_prefixed
 from tests.conftest import tiny_finetuning_config, write_labelled_file
 
 

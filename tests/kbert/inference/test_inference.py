@@ -12,7 +12,7 @@ from kbert.inference.loaded_model import LoadedModel, load
 from kbert.inference.mask_filler import MaskFiller
 from kbert.inference.predictor import Predictor
 from kbert.inference.text_classifier import TextClassifier
-from kbert.input_pipelines.unlabelled_lines import lines_of_standard_input
+from kbert.input_pipelines.unlabelled_files import lines_of_standard_input
 from kbert.kernels.kernel import Kernel
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS

@@ -99,6 +99,6 @@ def test_one_encoder_serves_all_phases():
 def test_rows_must_divide_by_what_a_batch_is_cut_into():
     two = types.SimpleNamespace(num_replicas_in_sync=2)
     config = PretrainingConfig(padding="pack", packed_rows=6)
-    assert packing(config, two, num_parts=3) is not None
+    assert packing(config, two, num_micro_batches=3) is not None
     with pytest.raises(ValueError, match="packed_rows=6 is not divisible by the 2 replicas x"):
-        packing(config, two, num_parts=2)
+        packing(config, two, num_micro_batches=2)

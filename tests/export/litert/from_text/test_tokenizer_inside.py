@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from export.litert.conversion import convert_to_litert
 from export.litert.flatbuffer import checked_ops
-from export.litert.from_text.reasons import INSIDE_CASED, INSIDE_UNCASED, reasons_of
+from export.litert.from_text.other_reading import INSIDE_CASED, INSIDE_UNCASED, reasons_of
 from export.litert.from_text.tokenizer_inside import (
     CUSTOM_OPS,
     TextLiteRTModel,

@@ -99,18 +99,3 @@ def test_a_request_that_is_larger_than_a_batch_is_split(model):
     alone = model.run("serving_default", request)
     np.testing.assert_allclose(answer["probabilities"], alone["probabilities"], atol=1e-5)
     assert answer["label"].tolist() == alone["label"].tolist()
-
-
-def test_whoever_waits_too_long_gets_an_error_and_the_others_an_answer(model):
-    session, batching = batching_of(model, max_batch_size=64, seconds=0.5)
-    got = []
-    leader = threading.Thread(
-        target=lambda: got.append(batching.run("serving_default", texts("a"), [], Deadline()))
-    )
-    leader.start()
-    while not batching._open:
-        pass
-    with pytest.raises(RequestError, match="deadline"):
-        batching.run("serving_default", texts("b"), [], Deadline(0.05))
-    leader.join()
-    assert got[0]["label"].tolist() == [b"short"] and session.rows == [2]

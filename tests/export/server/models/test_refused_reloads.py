@@ -1,7 +1,6 @@
 """A configuration that is refused changes nothing: no version is dropped, no label moves."""
 
 import shutil
-import threading
 import types
 
 import pytest
@@ -10,7 +9,6 @@ from tensorflow_serving.apis import model_pb2
 from export.gate.saved_model_session import RequestError
 from export.server.models.model_settings import ModelSettings
 from export.server.models.served_models import ServedModels
-from tests.export.server.asking import wait_until
 
 
 class Loader:
@@ -18,11 +16,8 @@ class Loader:
 
     def __init__(self):
         self.loaded = []
-        self.may_load = threading.Event()
-        self.may_load.set()
 
     def __call__(self, name, version, folder):
-        self.may_load.wait(120)
         self.loaded.append((name, version))
         return types.SimpleNamespace(version=version, folder=folder, close=lambda: None)
 
@@ -73,16 +68,3 @@ def test_a_wrong_label_of_one_model_drops_no_version_of_another(models, tmp_path
     assert states(models) == {2: "AVAILABLE", 1: "AVAILABLE"}
     with pytest.raises(RequestError, match="Unrecognized servable version label: new"):
         found(models, label="new")
-
-
-def test_what_a_reload_loads_does_not_answer_before_all_is_checked(models, tmp_path, load):
-    load.may_load.clear()
-    settings = [setting_a(tmp_path, (3,), new=3), ModelSettings("b", str(tmp_path / "b"))]
-    reloading = threading.Thread(target=models.reload, args=[settings])
-    reloading.start()
-    wait_until(lambda: states(models) == {3: "LOADING", 2: "AVAILABLE", 1: "AVAILABLE"})
-    assert found(models).version == 2 and found(models, label="old").version == 1
-    load.may_load.set()
-    reloading.join()
-    assert found(models).version == 3 and found(models, label="new").version == 3
-    assert states(models) == {3: "AVAILABLE", 2: "END", 1: "END"}

@@ -112,16 +112,6 @@ def test_no_request_fails_while_versions_are_swapped(asked_model_dir, tmp_path, 
     assert {status for status, _ in answers} == {200}
 
 
-def test_a_half_written_version_is_tried_again_when_it_is_complete(asked_model_dir, tmp_path, serve):
-    shutil.copytree(asked_model_dir, tmp_path / "1")
-    server = serve(tmp_path)
-    (tmp_path / "2").mkdir()
-    spec = model_pb2.ModelSpec(name=MODEL)
-    wait_until(lambda: len(server.models.statuses(spec)) == 2)
-    shutil.copytree(asked_model_dir, tmp_path / "2", dirs_exist_ok=True)
-    wait_until(lambda: server.models.newest_version(MODEL) == 2)
-
-
 def test_labels_move_and_models_come_and_go(two_versions, serve):
     server = serve(ModelSettings(MODEL, str(two_versions), num_latest=None))
     reload = server.models.reload

@@ -50,12 +50,6 @@ def test_the_list_of_models_tells_labels_and_thresholds_and_no_path(page_server)
     assert headers["Content-Type"] == "application/json"
 
 
-def test_a_model_of_another_program_has_no_labels(server):
-    (described,) = json.loads(get(server, "/page/models.json")[2])["models"]
-    unknown = {"labels": None, "thresholds": None, "has_vocabulary": False}
-    assert described == {"name": "length", "version": 3} | unknown
-
-
 def test_the_vocabulary_of_a_model_and_of_none(page_server, server):
     status, headers, content = get(page_server, f"/page/vocabularies/{quote(MODEL, safe='')}")
     expected = {"do_lower_case": True, "vocab_txt": "".join(f"{token}\n" for token in TOKENS)}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from kbert.config import to_dict
-from kbert.input_pipelines.records.labelled_records import LabelledRecords
+from kbert.input_pipelines.records.record_folders import LabelledRecords
 from kbert.manifest import read_manifest
 from kbert.tasks import TASKS
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
