@@ -86,8 +86,8 @@ def evaluate(
         def use(examples, predictions):
             if predictions_dir:
                 task.write_predictions(examples, predictions, predictions_dir)
-            if html_file:
-                sections.extend(task.examples_page(examples, predictions, html_examples))
+            if html_file and task.page:
+                sections.extend(task.page.example_sections(examples, predictions, html_examples))
 
         rows = data.manifest.num_examples if data.manifest else 0  # batches of a file know their number
         num_batches = -(-rows // batch_size)
@@ -119,14 +119,14 @@ def _write_page(run, data, task, metrics, sections, step, html_file):
     from kbert.reports.evaluation_page import write_evaluation_page
 
     best = run.config.best_metric or task.best_metric
-    sections = [*task.metrics_page(metrics), *sections]
+    sections = [*(task.page.metric_sections(metrics) if task.page else ()), *sections]
     write_evaluation_page(run.path, str(data), step, best, metrics, sections, html_file)
 
 
 def _require_examples(run, eval_file, predictions_dir, keep_chosen):
     """Refuses what needs the examples themselves where there are none, or a task that has no such thing."""
     task = run.task()
-    if predictions_dir and not (eval_file and task.prediction_files):
+    if predictions_dir and not (eval_file and task.write_predictions):
         raise ValueError(
             f"predictions_dir is for a run whose task writes its answers, on eval_file; "
             f"{run.path} is a run of {task.name}."
@@ -194,11 +194,10 @@ def labelled_data(run, eval_file, input_dir=None, held_out=False):
     """
     from kbert.experiments.labelled_file import LabelledFile
     from kbert.input_pipelines.records.record_folders import LabelledRecords
-    from kbert.tasks.task import reads_files
     from kbert.tokenization.text_inputs import TextInputs
 
     task, length = run.task(), run.config.max_seq_length
-    if not reads_files(type(task)):
+    if task.files is None:
         raise ValueError(f"{run.path} is a run of {task.name}, which is not evaluated on labelled examples.")
     if eval_file:
         data = LabelledFile(eval_file, type(task), run.config.dataset)

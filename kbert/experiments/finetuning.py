@@ -158,7 +158,7 @@ class _Prepared(NamedTuple):
 def _prepare(config, run_dir, paths, init, data: FinetuningData) -> _Prepared:
     """Reads the checkpoints, and checks that they go with config and data."""
     settings = TASKS[config.task].read_settings(config.task_settings)
-    new_task = TASKS[config.task].of_dataset(data.dataset, settings).for_training(data.train.count_labels)
+    new_task = TASKS[config.task].from_dataset(data.dataset, settings).for_training(data.train.count_labels)
     vocabulary = init.vocabulary
     if paths.train_dir and not (init.checkpoint or vocabulary):
         vocabulary = read_vocabulary(paths.train_dir, data.train.manifest)

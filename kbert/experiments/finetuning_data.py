@@ -139,11 +139,10 @@ def open_data(config: FinetuningConfig, paths: LabelledPaths) -> FinetuningData:
     """
     from kbert.experiments.labelled_file import LabelledFile
     from kbert.input_pipelines.records.record_folders import LabelledRecords
-    from kbert.tasks.task import reads_files
 
     task_class = TASKS[config.task]
-    if not reads_files(task_class):
-        able = [name for name in TASKS if reads_files(TASKS[name])]
+    if task_class.files is None:
+        able = [name for name in TASKS if TASKS[name].files]
         raise ValueError(f"task={config.task!r} cannot be fine-tuned; choose one of {', '.join(able)}.")
 
     def open_source(file, directory, dataset):

@@ -21,7 +21,7 @@ def answered(
 ) -> Iterator[tuple[dict, dict]]:
     """Yields (example, answer) for each example, in their order and ready for JSON.
 
-    The answer is the result of `Task.answer`. Examples are answered in batches of like lengths.
+    The answer is the result of `Serving.answer`. Examples are answered in batches of like lengths.
 
     Args:
       loaded: the `LoadedModel`.
@@ -72,7 +72,7 @@ def dataset_of(source):
 def require_answers(source):
     """Raises ValueError when the task of a `RunDirectory` or a `LoadedModel` does not answer texts."""
     task = task_of(source)
-    if not task.inputs:
+    if task.serving is None:
         raise ValueError(f"{_name_of(source)} is a run of {task.name}, which does not answer texts.")
 
 
@@ -93,15 +93,18 @@ def _name_of(source):
 
 def _signature(source, example, where) -> str:
     """The name of the signature that answers an example."""
-    task, inputs = task_of(source), {name: value for name, value in example.items() if name != "id"}
+    serving, inputs = (
+        task_of(source).serving,
+        {name: value for name, value in example.items() if name != "id"},
+    )
     try:
-        signature = task.signature_for(inputs)
+        signature = serving.signature_for(inputs)
     except ValueError as error:
         raise ValueError(f"{where}: {_name_of(source)} {error}") from None
     try:
         for name, value in inputs.items():
             _require_text(name, value)
-        task.check_inputs(inputs)
+        serving.check_inputs(inputs)
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
     return signature

@@ -184,8 +184,8 @@ class LoadedModel:
 
     @functools.cached_property
     def signatures(self) -> dict[str, Signature]:
-        """How the model is asked: name -> `Signature`, see `Task.signatures`."""
-        return self.task.signatures(self.answering_model, self.text_inputs)
+        """How the model is asked: name -> `Signature`, see `Serving.signatures`."""
+        return self.task.serving.signatures(self.answering_model, self.text_inputs)
 
     def graph(self, key, make: Callable[[], Callable]) -> Callable:
         """The `tf.function` that `make` gives for a key, the same one at every call.
@@ -253,14 +253,14 @@ class LoadedModel:
           whole_words: for [MASK]: leave out pieces of words.
 
         Returns:
-          The answer, a dict as `Task.answer` makes it; a list of answers for a list.
+          The answer, a dict as `Serving.answer` makes it; a list of answers for a list.
 
         Raises:
           ValueError: when the task does not answer texts, for anything that is no example (the message names
             its place), or when an answer is not finite.
         """
         require_answers(self)
-        listed, is_alone = examples_of(examples, self.task.inputs)
+        listed, is_alone = examples_of(examples, self.task.serving.inputs)
         settings = {"top_k": top_k, "whole_words": whole_words}
         answers = [answer for _, answer in answered(self, listed, settings)]
         return answers[0] if is_alone else answers
@@ -362,7 +362,7 @@ def load_answering(run, answers: tuple[str, ...], need: str) -> LoadedModel:
 
     Args:
       run: as for `loaded_of`.
-      answers: keys of answers, see `Task.answers`.
+      answers: keys of answers, see `Serving.answers`.
       need: the end of the error message.
 
     Raises:
@@ -371,7 +371,7 @@ def load_answering(run, answers: tuple[str, ...], need: str) -> LoadedModel:
     if isinstance(run, str | Path):
         run = RunDirectory(run) if holds_run(run) else load(run)
     source, task = (run.path, run.task()) if isinstance(run, RunDirectory) else (run.source, run.task)
-    if not set(answers) & set(task.answers):
+    if task.serving is None or not set(answers) & set(task.serving.answers):
         raise ValueError(f"{source} is a run of {task.name}; {need}.")
     return loaded_of(run)
 

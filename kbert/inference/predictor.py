@@ -25,7 +25,7 @@ class Predictor:
       The inputs by name, each a list with one entry per example, and the settings by name.
 
     Returns:
-      A list of answers, as `Task.answer` returns them.
+      A list of answers, as `Serving.answer` returns them.
 
     Raises:
       ValueError: when the task does not answer texts, an input is missing or unexpected, or the answer is
@@ -65,10 +65,10 @@ class Predictor:
         if len({len(column) for column in columns}) > 1:
             sizes = ", ".join(f"{len(inputs[name])} {name}" for name in self.inputs)
             raise ValueError(f"received {sizes}; give as many of each, one for each example.")
-        task = self.loaded.task
+        serving = self.loaded.task.serving
         examples = [dict(zip(self.inputs, row, strict=True)) for row in zip(*columns, strict=True)]
         for example in examples:
-            task.check_inputs(example)
+            serving.check_inputs(example)
         if not examples:
             return []
         outputs = self.outputs(**inputs)
@@ -76,7 +76,7 @@ class Predictor:
         numbers = [np.concatenate([np.ravel(value[row]) for value in floats]) for row in range(len(examples))]
         require_finite_answers(numbers, self.loaded.source, positions, name)
         return [
-            task.answer({name: value[row] for name, value in outputs.items()}, example)
+            serving.answer({name: value[row] for name, value in outputs.items()}, example)
             for row, example in enumerate(examples)
         ]
 
@@ -163,7 +163,7 @@ class TextClassifier:
         if self.takes_pairs is not None and (batch.pairs is not None) != self.takes_pairs:
             expected = "pairs of texts" if self.takes_pairs else "single texts"
             raise ValueError(f"this run was trained on {expected}, and answers only those.")
-        return batch, Predictor(self._loaded, self.task.signature_for(batch.columns))
+        return batch, Predictor(self._loaded, self.task.serving.signature_for(batch.columns))
 
 
 class MaskFiller:
@@ -211,7 +211,8 @@ class MaskFiller:
             raise ValueError(f"top_k={top_k!r}: expected a whole number of tokens, at least 1.")
         words = None if candidates is None else text_batch(candidates).texts
         for text in batch.texts:  # before any is answered
-            self._loaded.task.check_inputs({"text": text} | ({} if words is None else {"candidates": words}))
+            given = {"text": text} | ({} if words is None else {"candidates": words})
+            self._loaded.task.serving.check_inputs(given)
         predict = Predictor(self._loaded, "serving_default" if words is None else "candidates")
 
         def fill(part, positions):

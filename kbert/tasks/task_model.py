@@ -71,11 +71,8 @@ class TaskModel(keras.Model):
             # Keras may have repeated it for every label.
             batch[EXAMPLE_WEIGHTS] = keras.tree.flatten(sample_weight)[0]
         try:
-            if training:
-                weights = self.task.training_loss_weights(batch)
-                sums = self.task.training_loss_sums(y_pred, batch)
-            else:
-                weights, sums = self.task.loss_weights(batch), self.task.loss_sums(y_pred, batch)
+            weights = self.task.loss_weights(batch, training=training)
+            sums = self.task.loss_sums(y_pred, batch, training=training)
         except KeyError as missing:
             raise ValueError(
                 f"the {self.task.name} loss needs {missing} in each batch, but a batch has "

@@ -166,11 +166,11 @@ def test_refusals_leave_nothing(finetuned_run, run_with_nan, pretraining_run, tm
         (RunDirectory(tmp_path / "run"), {}, "no checkpoint yet"),
         (finetuned_run, {"eval_file": empty}, "empty.tsv"),
         (finetuned_run, {"eval_file": tmp_path / "nowhere.tsv"}, "nowhere.tsv does not exist"),
-        (None, {}, "answers are the same; give it the method `same_answers`"),
+        (None, {}, "answers are the same; give it a serving with the method"),
     ):
         if run is None:
             run = finetuned_run
-            monkeypatch.delattr(type(run.task()), "same_answers")
+            monkeypatch.delattr(type(run.task().serving), "same_answers")
         with pytest.raises(ValueError, match=fact):
             export_tflite(run, tmp_path / "model", **{"quantizations": ["float32"]} | options)
         assert {path.name for path in tmp_path.iterdir()} == {"run", "empty.tsv"}

@@ -34,7 +34,7 @@ def test_fixed_texts_have_the_shape_of_the_task(finetuned_run):
         (TASKS["sequence_classification"](("a", "b"), takes_pairs=False), (12, 16), False),
         (TASKS["sequence_classification"](("a", "b"), takes_pairs=True), (12, 16), True),
         (TASKS["question_answering"](), (12, 16), True),
-        (TASKS["cosine_similarity"]("mean"), (6, 2, 16), False),
+        (TASKS["cosine_similarity"](pooling="mean"), (6, 2, 16), False),
         (TASKS["multiple_choice"](5), (2, 5, 16), False),
     ):
         data = comparison_data(with_task(finetuned_run, task), None, 16)
@@ -43,7 +43,7 @@ def test_fixed_texts_have_the_shape_of_the_task(finetuned_run):
         assert bool(data.rows["segment_ids"].any()) == in_pairs, task.name
         assert (data.rows["input_mask"][..., 0] == 1).all()
         rows, alone = np.prod(shape[:-1]), [(text,) for text in FIXED_TEXTS]
-        if task.row_texts:  # else no text answers by itself
+        if task.serving.row_texts:  # else no text answers by itself
             texts = list(zip(FIXED_TEXTS, FIXED_TEXTS[::-1], strict=True)) if in_pairs else alone
             assert data.texts == texts[:rows], task.name
 

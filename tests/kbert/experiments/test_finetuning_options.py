@@ -160,7 +160,7 @@ def test_labels_have_the_numbers_of_the_training_file_whatever_the_order(tmp_pat
     data = open_data(config, LabelledPaths(*paths))
     dev, dataset = data.dev, data.dataset
     assert data.train.dataset.labels == dev[""].dataset.labels == dataset.labels == ("a", "b", "c")
-    ids = SequenceClassification.of_dataset(dataset, None).label_features(dev[""].examples)["label_ids"]
+    ids = SequenceClassification.from_dataset(dataset, None).label_features(dev[""].examples)["label_ids"]
     assert ids.tolist() == ["abc".index(one) for one in dev_labels]
 
 

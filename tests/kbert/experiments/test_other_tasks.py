@@ -103,7 +103,7 @@ def test_a_task_walks_through_the_house(task, trained, tmp_path):
     assert flat(compared) == pytest.approx(flat(metrics), abs=1e-5, nan_ok=True)
 
     (answer,) = answers(run, [example_of(task)])
-    assert set(trained_task.answers) <= set(answer) and json.dumps(answer, allow_nan=False)
+    assert set(trained_task.serving.answers) <= set(answer) and json.dumps(answer, allow_nan=False)
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from kbert.experiments.finetuning import finetune
 from kbert.manifest import read_manifest
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
+from kbert.tasks.question_answering.span_answers import FILES
 from kbert.tasks.question_answering.squad_files import read_questions
 from tests.conftest import tiny_finetuning_config
 from tests.html_checks import read_page
@@ -95,7 +96,7 @@ def test_an_evaluation_gives_the_numbers_of_the_training_and_writes_the_files(ca
     written = {
         path.name: json.loads(path.read_text(encoding="utf-8")) for path in (tmp_path / "dev").iterdir()
     }
-    assert set(written) == set(task.prediction_files)
+    assert set(written) == set(FILES)
     questions = {question.id: question for question in read_questions(dev)}
     for name, text in written["predictions.json"].items():
         rivals = written["nbest_predictions.json"][name]
@@ -123,10 +124,10 @@ def test_python_and_the_savedmodel_answer_as_the_evaluation_did(case, tmp_path):
     assert [one["answer"] for one in given] == list(texts.values())
     for one in given:
         assert one["context"][one["start"] : one["end"]] == one["answer"]
-        assert set(task.answers) <= set(one) and json.dumps(one, allow_nan=False)
+        assert set(task.serving.answers) <= set(one) and json.dumps(one, allow_nan=False)
 
     export_savedmodel(run, tmp_path / "served")
-    columns = {name: np.array([one[name] for one in examples], object) for name in task.inputs}
+    columns = {name: np.array([one[name] for one in examples], object) for name in task.serving.inputs}
     served = run_signature(str(tmp_path / "served" / "1"), "serving_default", columns)
     assert [text.decode() for text in served["answer"]] == list(texts.values())
     for name in ("start", "end", "score", "null_odds"):

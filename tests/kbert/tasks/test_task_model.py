@@ -25,7 +25,7 @@ def calm_config():
 
 
 def make_task(name):
-    return TASKS[name].of_labels(("a", "b", "c"))
+    return TASKS[name].from_labels(("a", "b", "c"))
 
 
 def make_batch(name, config):
