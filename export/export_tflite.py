@@ -98,7 +98,7 @@ def export_tflite(
       max_seq_lengths: the lengths of the signatures, by default the model's.
       eval_file: labelled file in the form of the run, or of `config`; of an encoder without `config` a file
         with a text in each line; None compares on a few fixed texts.
-      min_agreement: the least share of answers, by `Task.same_answers`, that are those of Keras.
+      min_agreement: the least share of answers, by `Serving.same_answers`, that are those of Keras.
       mediapipe: also write mediapipe_<quantization>.tflite, see docs/mobile.md.
       tokenizer_inside: also write text_<quantization>.tflite, which takes texts.
       config: how labelled files are read, for a `LoadedModel`; see `source_of`.
@@ -180,7 +180,7 @@ def _require_free(output_dir, overwrite):
 
 
 def _warn_of_long_texts(source, length):
-    if not source.task.cuts_long_texts:
+    if not source.task.serving.cuts_long_texts:
         logging.warning(
             "%s reads long texts as its task_settings.long_texts says, but the files answer one row of at "
             "most %d pieces: give them short texts, or rows that your program makes alike.",

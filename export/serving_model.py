@@ -52,8 +52,8 @@ class ServingModel:
         self.source = self.loaded.source
         self.task, model, text_inputs = self.loaded.task, self.loaded.model, self.loaded.text_inputs
         answering = answering_model(model, precision)
-        self.signatures = self.task.signatures(answering, text_inputs)
-        self.trained_signatures = self.task.signatures(model, text_inputs)
+        self.signatures = self.task.serving.signatures(answering, text_inputs)
+        self.trained_signatures = self.task.serving.signatures(model, text_inputs)
         if attention:
             encoder, trained = (getattr(one, "encoder", one) for one in (answering, model))
             self._add_attention(encoder, trained, text_inputs)
@@ -88,7 +88,7 @@ class ServingModel:
 
 
 def _require_answers(source, task):
-    if not task.inputs:
+    if task.serving is None:
         raise ValueError(
             f"{source} is a run of {task.name}, which does not answer texts; a serving model needs "
             "one that does: a run of kbert finetune or kbert pretrain, a checkpoint with a head, or one "

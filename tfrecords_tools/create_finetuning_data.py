@@ -5,7 +5,7 @@ r"""Script: labelled text + vocabulary -> TFRecords for fine-tuning.
 
 The config is the one for training: its `task` and `dataset` describe the file, its `max_seq_length` is the
 length of the examples. Texts pass through the same tokenizer and packer as when training reads the text
-itself, so run_finetuning learns from the same numbers with --train_dir as with --train_file.
+itself, so `kbert finetune` learns from the same numbers with --train_dir as with --train_file.
 """
 
 import dataclasses
@@ -61,7 +61,7 @@ def define_flags():
         "Instead of --vocab_file: take the vocabulary of this checkpoint, a run of kbert, a Hugging Face "
         "folder or Google's TF1 checkpoint.",
     )
-    flags.DEFINE_list("allow_unmatched", [], "What may differ in the checkpoint, as in run_finetuning.")
+    flags.DEFINE_list("allow_unmatched", [], "What may differ in the checkpoint, as in kbert finetune.")
     flags.DEFINE_bool(
         "do_lower_case", None, "Casing, for a vocabulary that does not state it; by default lower-cased."
     )
@@ -137,7 +137,7 @@ def create_finetuning_data(
       input_file: the labelled file.
       output_dir: the folder to make.
       vocab_file: the vocabulary; give either this or `init_checkpoint`.
-      init_checkpoint: a checkpoint whose vocabulary is used, as in run_finetuning.
+      init_checkpoint: a checkpoint whose vocabulary is used, as in kbert finetune.
       do_lower_case: the casing of a vocabulary that does not state it; None means lower-cased.
       allow_unmatched: see `kbert.checkpoints.formats.read_checkpoint`.
       overrides: strings such as `dataset.label=judgment`.
@@ -187,7 +187,7 @@ def create_finetuning_data(
         "dataset": to_dict(dataset),
         "task_settings": to_dict(task_settings),
     }
-    task = TASKS[settings.task].of_dataset(dataset, task_settings)
+    task = TASKS[settings.task].from_dataset(dataset, task_settings)
     features = task.features(settings.max_seq_length)
     with record_folder(output_dir, overwrite) as folder:
         vocabulary.write(folder / VOCABULARY_FILE_NAME)
@@ -228,13 +228,11 @@ def _read_vocabulary(vocab_file, init_checkpoint, do_lower_case, allow_unmatched
 
 def _complete_dataset(settings, input_file):
     """The config's `DatasetConfig`, with the labels of the file where it lists none."""
-    from kbert.tasks.task import reads_files
-
     task_class = TASKS[settings.task]
-    if not reads_files(task_class):
+    if task_class.files is None:
         raise ValueError(f"task={settings.task!r} does not read labelled files; choose another task.")
-    examples = task_class.read_examples(input_file, settings.dataset)
-    return task_class.complete_dataset(settings.dataset, examples)
+    examples = task_class.files.read_examples(input_file, settings.dataset)
+    return task_class.files.complete_dataset(settings.dataset, examples)
 
 
 def _write(job, input_file, pool, shards, counted):
@@ -243,7 +241,7 @@ def _write(job, input_file, pool, shards, counted):
     has_columns = columns_of(job.task, job.dataset)
     total = count_rows(input_file, job.dataset) if has_columns else None
     progress = Progress("Wrote", "examples", total)
-    pieces = _pieces(TASKS[job.task].read_examples(input_file, job.dataset))
+    pieces = _pieces(TASKS[job.task].files.read_examples(input_file, job.dataset))
     for records, counted_here in pool.map(functools.partial(encode_rows, job), pieces):
         shards.write(records)
         counted.merge(counted_here)
@@ -284,7 +282,7 @@ def encode_rows(job: Job, rows: list) -> "tuple[list[bytes], RecordStatistics]":
 def _tools(job):
     from kbert.tokenization.text_inputs import TextInputs
 
-    task = TASKS[job.task].of_dataset(job.dataset, job.task_settings)
+    task = TASKS[job.task].from_dataset(job.dataset, job.task_settings)
     vocabulary = job.vocabulary.read()
     features = task.features(job.max_seq_length)
     return task, vocabulary, features, TextInputs(vocabulary, job.max_seq_length)

@@ -60,9 +60,10 @@ def texts_of_run(source, task) -> RunTexts:
 
 
 def _of_file(run, task, path) -> list[dict]:
-    read = list(itertools.islice(task.read_examples(path, run.config.dataset, with_labels=False), _MOST_READ))
+    examples = task.files.read_examples(path, run.config.dataset, with_labels=False)
+    read = list(itertools.islice(examples, _MOST_READ))
     step = max(1, -(-len(read) // MOST_TEXTS))
-    return [inputs for example in read[::step] if (inputs := inputs_of(example, task.inputs))]
+    return [inputs for example in read[::step] if (inputs := inputs_of(example, task.serving.inputs))]
 
 
 def _of_records(run, task, directory) -> list[dict]:
@@ -72,13 +73,13 @@ def _of_records(run, task, directory) -> list[dict]:
     settings = type(task).read_settings(run.config.task_settings)
     records = LabelledRecords(directory, type(task), run.config.max_seq_length, settings=settings)
     rows = records.first_rows(MOST_TEXTS)
-    if rows["input_ids"].ndim != 2 or len(task.inputs) > 2:
+    if rows["input_ids"].ndim != 2 or len(task.serving.inputs) > 2:
         return []
     tokens = np.array(run.vocabulary().tokens, object)
     return [
         {
             name: _words(tokens[ids[(mask > 0) & (segments == segment)]])
-            for segment, name in enumerate(task.inputs)
+            for segment, name in enumerate(task.serving.inputs)
         }
         for ids, mask, segments in zip(*(rows[name] for name in ENCODER_INPUTS), strict=True)
     ]

@@ -26,7 +26,7 @@ class Answered(NamedTuple):
 
     Args:
       by_ids: output of the signature "ids" -> its rows.
-      outputs: the outputs of the model, see `Task.outputs_of_ids`.
+      outputs: the outputs of the model, see `Serving.outputs_of_ids`.
     """
 
     by_ids: dict[str, np.ndarray]
@@ -39,7 +39,7 @@ def keras_answers(task, model, text_inputs, source) -> Callable[[dict], dict]:
     Raises:
       ValueError: (the function) when an answer is not finite; `source` names the model.
     """
-    ask = task.signatures(model, text_inputs)["ids"].as_graph()
+    ask = task.serving.signatures(model, text_inputs)["ids"].as_graph()
 
     def answer(inputs):
         outputs = [
@@ -56,27 +56,27 @@ def keras_answers(task, model, text_inputs, source) -> Callable[[dict], dict]:
 
 
 def answers_to(task, answer: Callable[[dict], dict], data: ComparisonData) -> Answered:
-    """What `answer` says of all rows; see `Task.outputs_of_ids`."""
+    """What `answer` says of all rows; see `Serving.outputs_of_ids`."""
     by_ids: dict[str, np.ndarray] = {}
 
     def kept(inputs):
         by_ids.update(answer(inputs))
         return by_ids
 
-    return Answered(by_ids, task.outputs_of_ids(kept, data.rows))
+    return Answered(by_ids, task.serving.outputs_of_ids(kept, data.rows))
 
 
 def compare(task, answered: Answered, expected: Answered, data: ComparisonData) -> dict:
     """A file's answers beside those of Keras.
 
     Returns:
-      A dict ready for JSON: `num_answers`; `agreement`, the share of answers that `Task.same_answers` calls
-      the same; `max_difference`, over all outputs; `differences`, output -> quantiles over the rows of the
-      largest difference in each; `relative_difference`, see `FLOAT32_TOLERANCE`; and of vectors `cosine`,
-      the lowest quantiles of `Task.cosines`.
+      A dict ready for JSON: `num_answers`; `agreement`, the share of answers that `Serving.same_answers`
+      calls the same; `max_difference`, over all outputs; `differences`, output -> quantiles over the rows of
+      the largest difference in each; `relative_difference`, see `FLOAT32_TOLERANCE`; and of vectors `cosine`,
+      the lowest quantiles of `Serving.cosines`.
     """
-    same = task.same_answers(answered.outputs, expected.outputs, data.rows)
-    cosines = task.cosines(answered.outputs, expected.outputs)
+    same = task.serving.same_answers(answered.outputs, expected.outputs, data.rows)
+    cosines = task.serving.cosines(answered.outputs, expected.outputs)
     differences, relative = {}, 0.0
     for name, values in expected.by_ids.items():
         by_row = np.abs(np.asarray(answered.by_ids[name], np.float64) - values).reshape(len(values), -1)

@@ -22,7 +22,7 @@ ONE_LENGTH = "serving_default"  # the name of the only signature; of several len
 def convert_to_litert(signature: Signature, lengths: Sequence[int], quantization: str) -> bytes:
     """Converts the signature "ids" of a task to a file with built-in ops only.
 
-    What `Task.signatures` says of the answer (padding, temperature, pooling) is said by the file too. The
+    What `Serving.signatures` says of the answer (padding, temperature, pooling) is said by the file too. The
     checks of the ids are left out: the converter drops them.
 
     Args:

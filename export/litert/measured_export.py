@@ -51,7 +51,7 @@ class MeasuredExport:
         self._vocabulary = source.vocabulary
         self.task, model = source.load()
         text_inputs = TextInputs(source.vocabulary, lengths[-1])
-        self._signature = self.task.signatures(model, text_inputs)["ids"]
+        self._signature = self.task.serving.signatures(model, text_inputs)["ids"]
         answer = keras_answers(self.task, model, text_inputs, source.path)
         self._expected = answers_to(self.task, answer, data)
         self.keras_metrics = metrics_of(self.task, self._expected, data)

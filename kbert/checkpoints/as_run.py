@@ -80,9 +80,9 @@ def with_config(checkpoint: BertCheckpoint, config: FinetuningConfig) -> BertChe
             f"positions; give a config with max_seq_length={positions} or less."
         )
     task_class, dataset = TASKS[config.task], config.dataset
-    if task_class.has_labels:
+    if task_class.checkpoint.has_labels:
         dataset = dataclasses.replace(dataset, labels=checkpoint.labels)
-    task = task_class.of_dataset(dataset, task_class.read_settings(config.task_settings))
+    task = task_class.from_dataset(dataset, task_class.read_settings(config.task_settings))
     recorded = RecordedTask(
         task_config=task.with_pooling(checkpoint.pooling).get_config(),
         dataset=dataset,

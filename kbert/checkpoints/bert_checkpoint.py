@@ -82,15 +82,15 @@ class BertCheckpoint:
         """What is recorded; without a record what follows from the labels, with default settings."""
         if self.recorded is not None:
             return self.recorded
-        task = TASKS[self.task].of_labels(self.labels).with_pooling(self.pooling)
+        task = TASKS[self.task].from_labels(self.labels).with_pooling(self.pooling)
         return RecordedTask(
             task.get_config(), DatasetConfig(text_pair="text_pair" if self.takes_pairs else None)
         )
 
     @property
     def problem_type(self) -> str | None:
-        """What the logits mean, see `Task.problem_type`."""
-        return TASKS[self.task].problem_type
+        """What the logits mean, see `CheckpointKind`."""
+        return TASKS[self.task].checkpoint.problem_type
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:

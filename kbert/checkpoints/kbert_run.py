@@ -132,7 +132,7 @@ def _config(checkpoint, task):
     dataset = task.dataset
     if pairs is not None and pairs != bool(dataset.text_pair):
         dataset = DatasetConfig(text_pair="text_pair" if pairs else None)
-    if TASKS[checkpoint.task].has_labels:
+    if TASKS[checkpoint.task].checkpoint.has_labels:
         dataset = dataclasses.replace(dataset, labels=checkpoint.labels)
     return config_class(
         description=description,

@@ -115,7 +115,7 @@ def read_model_garden(path: Path, do_lower_case: bool | None, report: Report) ->
         report.note(f"sizes and vocabulary are those of {name} (TF Hub, Model Garden)")
 
     task, num_labels, heads = task_of_heads(stored, MODEL_GARDEN, report)
-    labels = tuple(map(str, range(num_labels))) if TASKS[task].has_labels else ()
+    labels = tuple(map(str, range(num_labels))) if TASKS[task].checkpoint.has_labels else ()
     if MASKED_LM.name in heads:
         config.require_masked_lm()
         report.note(

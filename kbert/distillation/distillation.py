@@ -5,7 +5,7 @@ from keras import ops
 from kbert.distillation import losses
 from kbert.distillation.distillation_model import PROJECTION, TEACHER_OUTPUTS, DistillationModel
 from kbert.distillation.teacher import layer_map
-from kbert.tasks.task import example_weights
+from kbert.tasks.losses import example_weights
 
 SOFT = "soft_"  # before the name of a loss: the same loss with the teacher's predictions for labels
 
@@ -60,9 +60,11 @@ class Distillation:
         default = config.soft_label_weight if name.startswith(SOFT) else config.label_weight
         return factors.get(name, default)
 
-    def training_loss_weights(self, batch):
+    def loss_weights(self, batch, training=False):
         """Those of the task, of its soft labels, and the numbers of tokens and of pairs of tokens."""
-        config, weights = self._config, self._task.training_loss_weights(batch)
+        config, weights = self._config, self._task.loss_weights(batch, training=training)
+        if not training:
+            return weights
         if config.soft_label_weight:
             soft = {SOFT + name: weight for name, weight in self._task.loss_weights(batch).items()}
             weights = weights | soft
@@ -75,9 +77,11 @@ class Distillation:
             weights["attention_loss"] = ops.sum(pair_weights(tokens))
         return weights
 
-    def training_loss_sums(self, outputs, batch):
+    def loss_sums(self, outputs, batch, training=False):
         """The task's own, and the teacher's."""
-        sums = self._task.training_loss_sums(outputs, batch)
+        sums = self._task.loss_sums(outputs, batch, training=training)
+        if not training:
+            return sums
         return sums | self._soft_label_sums(outputs, batch) | self._inner_sums(outputs, token_weights(batch))
 
     def _soft_label_sums(self, outputs, batch):

@@ -8,7 +8,6 @@ from kbert.checkpoints import model_loading
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.formats import read_checkpoint
 from kbert.config import DistillationConfig, EncoderConfig
-from kbert.tasks.task import Task
 
 
 class Teacher:
@@ -80,12 +79,12 @@ class Teacher:
             )
 
     def _require_predictions(self, task):
-        if type(task).soft_targets is Task.soft_targets:
+        if task.soft_targets is None:
             raise ValueError(
                 f"the task {task.name} has no soft labels: set distillation.soft_label_weight = 0."
             )
         source, theirs, labels = self.checkpoint.source, self.checkpoint, getattr(task, "labels", ())
-        if theirs.problem_type != task.problem_type:
+        if theirs.problem_type != task.checkpoint.problem_type:
             raise ValueError(
                 f"the teacher {source} is trained for {theirs.task}, the student for {task.name}; give a "
                 "teacher for the student's task."

@@ -30,8 +30,8 @@ class LabelledFile:
 
     def __init__(self, path, task_class, dataset):
         self.path, self._task_class = path, task_class
-        self.examples = list(task_class.read_examples(path, dataset))
-        self.dataset = task_class.complete_dataset(dataset, self.examples)
+        self.examples = list(task_class.files.read_examples(path, dataset))
+        self.dataset = task_class.files.complete_dataset(dataset, self.examples)
         self.fingerprint = fingerprint_of(self.examples)
         self._task = self._text_inputs = None
 
@@ -47,9 +47,9 @@ class LabelledFile:
         Raises:
           ValueError: when nothing would be held out.
         """
-        task_class = self._task_class
-        groups = task_class.groups_of(self.examples)
-        strata = [task_class.stratum_of(one) for one in self.examples]
+        files = self._task_class.files
+        groups = files.groups(self.examples)
+        strata = [files.stratum(one) for one in self.examples]
         held_out = set(held_out_indices(groups, strata, fraction, seed))
         parts = [], []
         for place, example in enumerate(self.examples):
@@ -84,7 +84,7 @@ class LabelledFile:
     def count_labels(self) -> tuple[dict[str, int], int]:
         """(label -> how often the examples have it, the number of examples)."""
         counts = collections.Counter(
-            label for one in self.examples for label in self._task_class.labels_of(one)
+            label for one in self.examples for label in self._task_class.files.labels(one)
         )
         return dict(counts), len(self.examples)
 
@@ -130,7 +130,7 @@ class LabelledFile:
         """See `text_reader.training_batches`."""
         from kbert.input_pipelines import text_reader
 
-        apart = self._task.texts_apart(self.examples)
+        apart = self._task.files.texts_apart(self.examples)
         return text_reader.training_batches(self._rows.features, *arguments, **options, texts_apart=apart)
 
     def evaluation_batches(self, *arguments, **options):

@@ -149,13 +149,14 @@ def _tables(run):
     if not with_tables or "task_config" not in run.details or run.details["task"] not in TASKS:
         return []
     # Keras loads here: a run without tables is drawn without it.
-    parts = TASKS.recorded(run.details).metrics_page(with_tables[-1])
+    page = TASKS.recorded(run.details).page
+    parts = page.metric_sections(with_tables[-1]) if page else []
     after = f"On held-out data after step {with_tables[-1]['step']:,}. "
     return [part._replace(note=after + part.note) for part in parts]
 
 
 def _differences(runs):
-    from kbert.runs.run_directory import flat_settings  # loads Keras
+    from kbert.runs.resume import flat_settings  # loads Keras
 
     flat = [flat_settings(run.config) | flat_settings(run.details) for run in runs]
     rows = []

@@ -163,7 +163,7 @@ def _check_files():
 
 def _examples(source, task, num_lines):
     """(the examples, how many there are or None, how many to read ahead or None)."""
-    inputs = task.inputs
+    inputs = task.serving.inputs
     given = _examples_of_flags(source)
     one_by_one = 1 if FLAGS.batch_size == 1 else None
     if given:
@@ -174,7 +174,7 @@ def _examples(source, task, num_lines):
     if has_columns(FLAGS.input_file):
         dataset = dataset_of(source)
         number = count_rows(FLAGS.input_file, dataset)
-        answered_inputs = (inputs, *task.other_inputs.values())
+        answered_inputs = (inputs, *task.serving.other_inputs.values())
         return examples_of_columns(FLAGS.input_file, answered_inputs, dataset), number, one_by_one
     lines = (line.removesuffix("\r") for line in read_lines(FLAGS.input_file))
     json_lines = holds_json_lines(FLAGS.input_file)

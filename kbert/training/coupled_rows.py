@@ -3,7 +3,8 @@
 import tensorflow as tf
 
 from kbert.features import EXAMPLE_WEIGHTS
-from kbert.tasks.task import ALL_REPLICAS, example_weights
+from kbert.tasks.losses import example_weights
+from kbert.tasks.task import ALL_REPLICAS
 
 FIRST_ROW = "first_row"
 

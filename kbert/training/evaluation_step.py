@@ -6,7 +6,8 @@ import numpy as np
 import tensorflow as tf
 
 from kbert.cli.progress import Progress, activity
-from kbert.tasks.task import Predictions, example_weights
+from kbert.tasks.losses import example_weights
+from kbert.tasks.task import Predictions
 from kbert.training.coupled_rows import with_coupled_rows
 
 _WEIGHTS = "example weights"  # collected with the task's values: 0 for rows that only fill the last batch
@@ -20,14 +21,14 @@ class EvaluationStep:
     Args:
       task, model, strategy: as for a `TrainStep`.
       jit_compile: compile the part of each replica with XLA; all batches must then have the same shape.
-      for_page: collect what `Task.examples_page` needs as well.
+      for_page: collect what `Task.page` needs as well.
     """
 
     def __init__(self, task, model, strategy, jit_compile=False, for_page=False):
         self._task = task
         self._model = model
         self._strategy = strategy
-        self._collect = task.collect_for_page if for_page else task.collect
+        self._collect = task.page.collect if for_page and task.page else task.collect
         jit_compile = jit_compile and not isinstance(strategy, tf.distribute.TPUStrategy)
         # Replicas cannot wait for each other within a tf.function of their own, see `TrainStep`.
         self._couples = bool(task.coupled) and strategy.num_replicas_in_sync > 1

@@ -133,7 +133,7 @@ class TrainStep:
         return step_function(batch, step, replica_id)
 
     def _updating_step(self, batch, step, replica_id):
-        weights = self._over_replicas(self._task.training_loss_weights(batch))
+        weights = self._over_replicas(self._task.loss_weights(batch, training=True))
         scale = self._loss_scale.read() if self._loss_scale else None
         gradients, sums = self._gradients_of_batch(batch, weights, step, replica_id, scale)
         gradients, sums = self._over_replicas((gradients, sums))
@@ -160,7 +160,7 @@ class TrainStep:
             outputs = self._model_outputs(model_inputs(self._model, batch), draw, replica_id)
             if self._couples:
                 outputs = with_coupled_rows(self._task, outputs, batch)
-            losses = self._task.training_loss_sums(outputs, batch)
+            losses = self._task.loss_sums(outputs, batch, training=True)
             loss = tf.add_n([losses[name] / weights[name] * self._task.loss_factor(name) for name in losses])
             if scale is not None:
                 loss *= scale

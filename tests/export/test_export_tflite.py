@@ -15,7 +15,7 @@ from export.litert.from_text.mediapipe_tokenizer import MediaPipeTokenizer
 from export.litert.litert_model import LiteRTModel
 from kbert.config import DatasetConfig
 from kbert.experiments.evaluation import evaluate
-from kbert.inference.text_classifier import TextClassifier
+from kbert.inference.predictor import TextClassifier
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from tests.conftest import MAX_SEQ_LENGTH
@@ -40,7 +40,7 @@ def exported(finetuned_run, labelled_files, tmp_path_factory):
 @pytest.mark.parametrize("kind", TOLERANCES)
 def test_answers_are_those_of_keras(exported, kind):
     run, output_dir, _ = exported
-    expected = TextClassifier(run).outputs(TEXTS)["probabilities"].numpy()
+    expected = TextClassifier(run).outputs(TEXTS)["probabilities"]
     model = LiteRTModel(output_dir / f"model_{kind}.tflite", run.vocabulary(), num_threads=1)
     answered = model(TEXTS)["probabilities"]
     assert answered.dtype == np.float32 and answered.shape == (len(TEXTS), 2)
@@ -166,11 +166,11 @@ def test_refusals_leave_nothing(finetuned_run, run_with_nan, pretraining_run, tm
         (RunDirectory(tmp_path / "run"), {}, "no checkpoint yet"),
         (finetuned_run, {"eval_file": empty}, "empty.tsv"),
         (finetuned_run, {"eval_file": tmp_path / "nowhere.tsv"}, "nowhere.tsv does not exist"),
-        (None, {}, "answers are the same; give it the method `same_answers`"),
+        (None, {}, "answers are the same; give it a serving with the method"),
     ):
         if run is None:
             run = finetuned_run
-            monkeypatch.delattr(type(run.task()), "same_answers")
+            monkeypatch.delattr(type(run.task().serving), "same_answers")
         with pytest.raises(ValueError, match=fact):
             export_tflite(run, tmp_path / "model", **{"quantizations": ["float32"]} | options)
         assert {path.name for path in tmp_path.iterdir()} == {"run", "empty.tsv"}

@@ -40,19 +40,19 @@ class OtherReading(NamedTuple):
 
 
 def rows_of_texts(task, data: ComparisonData) -> list[tuple[str, ...]]:
-    """The texts of each row, in the order of the rows; one or two, see `Task.row_texts`.
+    """The texts of each row, in the order of the rows; one or two, see `Serving.row_texts`.
 
     Raises:
       ValueError: where the rows have more or fewer texts than the task says.
     """
     if data.texts is not None:
         return data.texts
-    rows, each = len(_flat(data.rows["input_ids"])), len(task.row_texts)
-    texts = [text for example in data.examples for text in task.texts_of(example)]
+    rows, each = len(_flat(data.rows["input_ids"])), len(task.serving.row_texts)
+    texts = [text for example in data.examples for text in task.files.texts(example)]
     if len(texts) != rows * each:
         raise ValueError(
             f"{data.name} has {len(texts)} texts for {rows} rows, expected {rows * each}: a row of this file "
-            f"is made of {' and '.join(task.row_texts)}."
+            f"is made of {' and '.join(task.serving.row_texts)}."
         )
     return list(zip(*[iter(texts)] * each, strict=True))
 

@@ -61,7 +61,7 @@ class MediaPipeFiles:
         """
         beside = [path.with_name(name) for name in (VOCABULARY_FILE, LABELS_FILE)]
         files = {file.name: file.read_bytes() for file in beside if file.exists()}
-        output = self._task.one_text_output
+        output = self._task.serving.one_text_output
         path.write_bytes(mediapipe_content(model.path.read_bytes(), self._name, output, files))
         rows = self.reading.first_rows(_CHECKED)
         answers = LiteRTModel(path, self._vocabulary).answer_ids(rows)
@@ -116,7 +116,7 @@ class FilesWithTokenizer:
           ValueError: for other custom ops than CUSTOM_OPS.
           RuntimeError: when the file does not answer as the one beside it.
         """
-        inputs = self._task.row_texts
+        inputs = self._task.serving.row_texts
         content = convert_with_tokenizer(self._signature, inputs, self._tokenizer, quantization)
         ops = checked_ops(content, path.name, CUSTOM_OPS)
         path.write_bytes(content)

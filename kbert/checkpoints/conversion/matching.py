@@ -196,7 +196,7 @@ def task_of_heads(
     except ValueError:
         task = TASKS.of_parts(heads | {POOLER.name})
     num_labels = 0
-    if TASKS[task].has_labels:
+    if TASKS[task].checkpoint.has_labels:
         kernel = table[next(iter(heads))][0]
         num_labels = names[kernel.outside].shape[0 if kernel.transposed else -1]
         if num_labels == 1:

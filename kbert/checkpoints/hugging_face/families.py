@@ -90,9 +90,9 @@ FAMILIES = {
 
 def architectures() -> list[str]:
     """The classes of transformers that kbert reads; each task names its own."""
-    own = dict.fromkeys(TASKS[name].architecture for name in TASKS if TASKS[name].architecture)
+    own = dict.fromkeys(TASKS[name].checkpoint.architecture for name in TASKS)
     others = [name for family in FAMILIES.values() for name in family.classes]
-    return [BARE_ENCODER, *(name for name in own if name != BARE_ENCODER), *others]
+    return [BARE_ENCODER, *(name for name in own if name not in (None, BARE_ENCODER)), *others]
 
 
 def require_readable(name: str, path):
@@ -144,7 +144,7 @@ def written_model_type(checkpoint: BertCheckpoint) -> str:
 
 def architecture_of(checkpoint: BertCheckpoint) -> str:
     """The class of transformers for a checkpoint. Raises ValueError if there is none for its task."""
-    name = TASKS[checkpoint.task].architecture
+    name = TASKS[checkpoint.task].checkpoint.architecture
     if name is None or checkpoint.parts.keys() != parts_of(checkpoint.task, checkpoint.labels).keys():
         parts = ", ".join(checkpoint.parts)
         raise ValueError(f"Hugging Face has no class for kbert's task {checkpoint.task!r} with {parts}.")

@@ -156,7 +156,7 @@ def _guess_architecture(stored, family, report):
 
 def _labels(config, architecture, stored, folder, report):
     """The names of the outputs. What config.json says of them must agree, also with the weights."""
-    if not TASKS[task_of_architecture(architecture)].has_labels:
+    if not TASKS[task_of_architecture(architecture)].checkpoint.has_labels:
         return ()
     names = ("classifier.weight", "classifier.out_proj.weight")
     head = next((stored.tensors[name] for name in names if name in stored.tensors), None)

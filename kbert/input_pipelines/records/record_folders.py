@@ -200,7 +200,7 @@ class LabelledRecords(RecordFolder):
         )
         theirs = self._settings(task_class)
         self._require_row_settings(task_class, theirs, settings or task_class.settings_class())
-        task = task_class.of_dataset(self.dataset, settings or theirs)
+        task = task_class.from_dataset(self.dataset, settings or theirs)
         self.require_features(task.features(length))
         if length != max_seq_length:
             raise ValueError(

@@ -39,7 +39,7 @@ def classifier():
 @pytest.fixture(scope="module")
 def files(classifier, tmp_path_factory):
     """{lengths: path} of float32 files of the same model."""
-    signature = classifier.task.signatures(classifier.model, classifier.text_inputs)["ids"]
+    signature = classifier.task.serving.signatures(classifier.model, classifier.text_inputs)["ids"]
     folder, paths = tmp_path_factory.mktemp("files"), {}
     for lengths in ((16,), (6, 16)):
         paths[lengths] = folder / f"{len(lengths)}.tflite"
@@ -120,11 +120,11 @@ def test_rows_that_it_cannot_answer_are_refused(several, classifier):
 
 def test_a_model_with_other_inputs_is_refused():
     loaded = random_task_model(TASKS["masked_lm"]())
-    signature = loaded.task.signatures(loaded.model, loaded.text_inputs)["ids"]
+    signature = loaded.task.serving.signatures(loaded.model, loaded.text_inputs)["ids"]
     with pytest.raises(ValueError, match="segment_ids alone, but this model is asked with .*top_k"):
         convert_to_litert(signature, [8], "float32")
     loaded = random_task_model(TASKS["multiple_choice"]())  # of any number of choices
-    signature = loaded.task.signatures(loaded.model, loaded.text_inputs)["ids"]
+    signature = loaded.task.serving.signatures(loaded.model, loaded.text_inputs)["ids"]
     with pytest.raises(ValueError, match="the number of its choices must be known"):
         convert_to_litert(signature, [8], "float32")
 

@@ -53,7 +53,7 @@ def recorded_run(name, folder, vocabulary):
     if dataset is None:
         task = task_class()
     else:
-        task = task_class.of_dataset(dataset, task_class.read_settings(settings)).with_pooling(None)
+        task = task_class.from_dataset(dataset, task_class.read_settings(settings)).with_pooling(None)
         of_config = {"dataset": dataset, "task_settings": settings, "best_metric": "loss"}
     model = task.build_model(BertEncoder(tiny_encoder_config()))
     run = written_run(folder, task, model, vocabulary, **of_config)

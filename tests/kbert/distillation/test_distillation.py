@@ -24,7 +24,7 @@ STUDENT, TEACHER = calm(num_hidden_layers=1, hidden_size=8), calm(num_hidden_lay
 def losses_of(task, model, batch):
     """name -> mean of every loss in training, as a step computes it."""
     outputs = model(features(model, batch), training=True)
-    weights, sums = task.training_loss_weights(batch), task.training_loss_sums(outputs, batch)
+    weights, sums = task.loss_weights(batch, training=True), task.loss_sums(outputs, batch, training=True)
     assert sums.keys() == weights.keys()
     return {name: sums[name] / weights[name] for name in sums}
 

@@ -64,13 +64,13 @@ def test_a_share_of_nothing_is_refused():
 
 def test_what_stays_together_is_the_task_s_to_say():
     questions = [Question(f"q{n}", "who?", context, ()) for n, context in enumerate("AAB")]
-    assert QuestionAnswering.groups_of(questions) == ["A", "A", "B"]
+    assert QuestionAnswering.files.groups(questions) == ["A", "A", "B"]
     one, other = (Document(number, [("w", str(number)), ("x",)]) for number in range(2))
     sentences = [TaggedSentence(words, doc, 0, ("O",)) for doc in (one, other) for words in doc.sentences]
-    first, second, third, fourth = TokenClassification.groups_of(sentences)
+    first, second, third, fourth = TokenClassification.files.groups(sentences)
     assert first == second != third == fourth
-    assert len(set(TokenClassification.groups_of(sentences[:2]))) == 2  # one document: by sentence
+    assert len(set(TokenClassification.files.groups(sentences[:2]))) == 2  # one document: by sentence
     pairs = [LabelledText("a", "b", ("y", "x")), LabelledText("a", "b", ("x",)), LabelledText("a", "c", ())]
-    first, second, third = MultiLabelClassification.groups_of(pairs)
+    first, second, third = MultiLabelClassification.files.groups(pairs)
     assert first == second != third
-    assert MultiLabelClassification.stratum_of(pairs[0]) == "['x', 'y']"
+    assert MultiLabelClassification.files.stratum(pairs[0]) == "['x', 'y']"

@@ -13,7 +13,8 @@ from keras import ops
 from kbert.config import EncoderConfig, FinetuningConfig, OptimizerConfig
 from kbert.input_pipelines.text_reader import own_rows
 from kbert.tasks import TASKS
-from kbert.tasks.task import Task, example_weights
+from kbert.tasks.losses import example_mean, example_sum
+from kbert.tasks.task import Task
 from kbert.training.phases import Phase, Plan
 from kbert.training.trainer import open_run, train
 from tests.tfrecords_tools import small_corpus
@@ -42,17 +43,12 @@ class OneWeight(Task):
         mean = keras.layers.Lambda(lambda x: ops.mean(ops.cast(x, "float32"), axis=-1, keepdims=True))(ids)
         return keras.Model({"input_ids": ids}, {"prediction": Weight(name="scale")(mean)})
 
-    def loss_weights(self, batch):
-        return {"loss": ops.sum(example_weights(batch))}
-
-    def loss_sums(self, outputs, batch):
-        error = ops.square(outputs["prediction"][:, 0] - batch["targets"])
-        return {"loss": ops.sum(example_weights(batch) * error)}
+    def loss_sums(self, outputs, batch, training=False):
+        return {"loss": example_sum(ops.square(outputs["prediction"][:, 0] - batch["targets"]), batch)}
 
     def metric_sums(self, outputs, batch):
         close = ops.cast(ops.abs(outputs["prediction"][:, 0] - batch["targets"]) < 1, "float32")
-        weights = example_weights(batch)
-        return {"closeness": (ops.sum(weights * close), ops.sum(weights))}
+        return {"closeness": example_mean(close, batch)}
 
 
 def examples(number, seed=0) -> dict:

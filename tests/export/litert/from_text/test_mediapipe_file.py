@@ -23,7 +23,7 @@ def both(tmp_path_factory):
     """(the model, its LiteRT file, the same for MediaPipe)."""
     loaded = random_task_model(TASKS["sequence_classification"](("still", "läut")))
     content = convert_to_litert(
-        loaded.task.signatures(loaded.model, loaded.text_inputs)["ids"], [12], "float32"
+        loaded.task.serving.signatures(loaded.model, loaded.text_inputs)["ids"], [12], "float32"
     )
     folder = tmp_path_factory.mktemp("both")
     plain, other = folder / "plain.tflite", folder / "other.tflite"

@@ -102,7 +102,7 @@ def classifier():
 
 def test_answers_are_those_of_the_file_that_takes_ids(classifier, tmp_path):
     quantization = "dynamic_int8"  # tests/export/test_export_tflite.py has one in float32
-    signature = classifier.task.signatures(classifier.model, classifier.text_inputs)["ids"]
+    signature = classifier.task.serving.signatures(classifier.model, classifier.text_inputs)["ids"]
     tokenizer = TokenizerInside(classifier.vocabulary, LENGTH)
     contents = {
         "ids": convert_to_litert(signature, [LENGTH], quantization),

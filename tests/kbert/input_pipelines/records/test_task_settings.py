@@ -29,8 +29,8 @@ class Shouted(SequenceClassification):
     row_settings = ("times",)
 
     @classmethod
-    def of_dataset(cls, dataset, settings=None):
-        return super().of_dataset(dataset, settings or Shouting())
+    def from_dataset(cls, dataset, settings=None):
+        return super().from_dataset(dataset, settings or Shouting())
 
     def examples_to_features(self, examples, text_inputs):
         repeated = [

@@ -62,7 +62,7 @@ def plain(example):
 @pytest.mark.parametrize("task", TASK_ROWS)
 def test_every_task_reads_of_a_table_what_it_reads_of_json_lines(tmp_path, task):
     dataset, rows = TASK_ROWS[task]
-    read = TASKS[task].read_examples
+    read = TASKS[task].files.read_examples
     expected = [plain(one) for one in read(write_lines(tmp_path / "rows.jsonl", rows), dataset)]
     assert len(expected) == len(rows)
     for kind, path in every_kind(tmp_path, pa.Table.from_pylist(rows)).items():
@@ -71,7 +71,7 @@ def test_every_task_reads_of_a_table_what_it_reads_of_json_lines(tmp_path, task)
 
 def test_spans_of_a_text_and_sentences_that_are_documents_of_their_own(tmp_path):
     rows = [{"text": "Peter went", "label": [{"start": 0, "end": 5, "type": "PER"}]}] * 3
-    read = TASKS["token_classification"].read_examples
+    read = TASKS["token_classification"].files.read_examples
     path = write_shards(tmp_path / "hub", pa.Table.from_pylist(rows))
     sentences = list(read(path, TEXT))
     assert [one.labels for one in sentences] == [("B-PER", "O")] * 3
@@ -93,7 +93,7 @@ def test_names_of_the_classes_in_lists(tmp_path, kind):
     feature = [inside] if kind == "once" else {"feature": inside, "_type": kind}
     table = pa.table({"text": [["Peter", "ran"]], "label": [[1, 0]]})
     path = write_parquet(tmp_path / "a.parquet", with_features(table, {"label": feature}))
-    (sentence,) = TASKS["token_classification"].read_examples(path, TEXT)
+    (sentence,) = TASKS["token_classification"].files.read_examples(path, TEXT)
     assert sentence.labels == ("B-PER", "O")
 
 
