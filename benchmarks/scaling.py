@@ -53,15 +53,15 @@ def main():
     print(f"{FLAGS.encoder}, {SEQ_LENGTH} tokens, {FLAGS.precision}", flush=True)
     rows = {}
     for (name, strategy, cores), record in zip(PLANS, measure(), strict=True):
-        rows |= figures(name, strategy, cores, record)
+        rows |= figures(name, strategy, batch_sizes(cores, FLAGS.batch_size), cores, record)
     add_efficiency(rows)
     print(table(rows))
     close("scaling", rows)
 
 
-def batch_sizes(cores: int) -> list[int]:
+def batch_sizes(cores: int, batch_size: int) -> list[int]:
     """The global batches that a contestant trains with, a step each in turn."""
-    return [FLAGS.batch_size] if cores == 1 else [FLAGS.batch_size, CORES * FLAGS.batch_size]
+    return [batch_size] if cores == 1 else [batch_size, CORES * batch_size]
 
 
 def measure() -> list[Record]:
@@ -82,7 +82,7 @@ def measure() -> list[Record]:
 
 def start(name, strategy, cores, settings, stack):
     """A contestant, ready."""
-    settings = settings | {"batch_sizes": batch_sizes(cores), "strategy": strategy}
+    settings = settings | {"batch_sizes": batch_sizes(cores, FLAGS.batch_size), "strategy": strategy}
     if strategy == "multi_worker":
         worker = WorkerGroup(name, _COMMAND, settings | {"num_devices": None}, cores)
     else:
@@ -92,10 +92,10 @@ def start(name, strategy, cores, settings, stack):
     return worker
 
 
-def figures(name: str, strategy: str, cores: int, record: Record) -> dict:
+def figures(name: str, strategy: str, sizes: list[int], cores: int, record: Record) -> dict:
     """ "mirrored, two devices/64" -> what it reached."""
     rows = {}
-    for batch_size in batch_sizes(cores):
+    for batch_size in sizes:
         steps = [step for step in record.steps if step["batch_size"] == batch_size]
         seconds = sorted(step["seconds"] for step in steps)
         median = statistics.median(seconds)

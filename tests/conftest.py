@@ -132,12 +132,12 @@ def _make_records(folder):
 @pytest.fixture(scope="session")
 def pretraining_run(records_dir, tmp_path_factory):
     """The `RunDirectory` of 12 steps of pretraining, with an evaluation at the end."""
-    from kbert.experiments.pretraining import run_pretraining
+    from kbert.experiments.pretraining import pretrain
     from kbert.runs.run_directory import RunDirectory
 
     def make(folder):
         config = tiny_pretraining_config()
-        run_pretraining(config, folder / "run", records_dir / "train", records_dir / "heldout")
+        pretrain(config, folder / "run", records_dir / "train", records_dir / "heldout")
 
     return RunDirectory(made_once(tmp_path_factory, "pretraining", make) / "run")
 
@@ -157,12 +157,12 @@ def labelled_files(tmp_path_factory):
 @pytest.fixture(scope="session")
 def finetuned_run(pretraining_run, labelled_files, tmp_path_factory):
     """The `RunDirectory` of a classifier of single texts."""
-    from kbert.experiments.finetuning import run_finetuning
+    from kbert.experiments.finetuning import finetune
     from kbert.runs.run_directory import RunDirectory
 
     def make(folder):
         config = tiny_finetuning_config()
-        run_finetuning(config, folder / "run", *labelled_files, init_checkpoint=pretraining_run.path)
+        finetune(config, folder / "run", *labelled_files, init_checkpoint=pretraining_run.path)
 
     return RunDirectory(made_once(tmp_path_factory, "finetuned", make) / "run")
 

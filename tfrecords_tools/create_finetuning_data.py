@@ -5,7 +5,7 @@ r"""Script: labelled text + vocabulary -> TFRecords for fine-tuning.
 
 The config is the one for training: its `task` and `dataset` describe the file, its `max_seq_length` is the
 length of the examples. Texts pass through the same tokenizer and packer as when training reads the text
-itself, so run_finetuning learns from the same numbers with --train_dir as with --train_file.
+itself, so `kbert finetune` learns from the same numbers with --train_dir as with --train_file.
 """
 
 import dataclasses
@@ -61,7 +61,7 @@ def define_flags():
         "Instead of --vocab_file: take the vocabulary of this checkpoint, a run of kbert, a Hugging Face "
         "folder or Google's TF1 checkpoint.",
     )
-    flags.DEFINE_list("allow_unmatched", [], "What may differ in the checkpoint, as in run_finetuning.")
+    flags.DEFINE_list("allow_unmatched", [], "What may differ in the checkpoint, as in kbert finetune.")
     flags.DEFINE_bool(
         "do_lower_case", None, "Casing, for a vocabulary that does not state it; by default lower-cased."
     )
@@ -137,7 +137,7 @@ def create_finetuning_data(
       input_file: the labelled file.
       output_dir: the folder to make.
       vocab_file: the vocabulary; give either this or `init_checkpoint`.
-      init_checkpoint: a checkpoint whose vocabulary is used, as in run_finetuning.
+      init_checkpoint: a checkpoint whose vocabulary is used, as in kbert finetune.
       do_lower_case: the casing of a vocabulary that does not state it; None means lower-cased.
       allow_unmatched: see `kbert.checkpoints.formats.read_checkpoint`.
       overrides: strings such as `dataset.label=judgment`.

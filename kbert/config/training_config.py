@@ -66,16 +66,6 @@ class TrainingConfig:
     distillation: DistillationConfig | None = None
 
     def __post_init__(self):
-        for name in (
-            "train_batch_size",
-            "eval_batch_size",
-            "steps_per_call",
-            "log_every_steps",
-            "save_checkpoints_steps",
-            "keep_checkpoints",
-            "gradient_accumulation_steps",
-        ):
-            require(getattr(self, name) > 0, f"{name}={shown(getattr(self, name))} must be positive.")
         check_limits(self)
         require(
             isinstance(self.jit_compile, bool) or self.jit_compile == "auto",
@@ -85,9 +75,6 @@ class TrainingConfig:
         require(
             self.precision in PRECISIONS,
             f"precision={shown(self.precision)} is not known; choose one of {', '.join(PRECISIONS)}.",
-        )
-        require(
-            self.peak_flops is None or self.peak_flops > 0, f"peak_flops={self.peak_flops} must be positive."
         )
         require(0 <= self.seed < 2**32, f"seed={shown(self.seed)} must lie between 0 and {2**32 - 1}.")
         self._check_padding()
@@ -124,10 +111,6 @@ class TrainingConfig:
             self.packed_rows is None or self.padding == "pack",
             f"packed_rows={self.packed_rows} cannot be combined with padding={shown(self.padding)}, only "
             'with padding="pack".',
-        )
-        require(
-            self.packed_rows is None or self.packed_rows > 0,
-            f"packed_rows={shown(self.packed_rows)} must be positive.",
         )
         require(
             self.packed_rows is None or self.fixed_shapes,

@@ -156,7 +156,7 @@ def _tables(run):
 
 
 def _differences(runs):
-    from kbert.runs.run_directory import flat_settings  # loads Keras
+    from kbert.runs.resume import flat_settings  # loads Keras
 
     flat = [flat_settings(run.config) | flat_settings(run.details) for run in runs]
     rows = []

@@ -10,7 +10,8 @@ from absl import logging
 from kbert.config import from_dict, to_dict
 from kbert.runs import checkpoint
 from kbert.runs.best_checkpoint import BestCheckpoint, indexed_step
-from kbert.runs.run_directory import RunDirectory, differing_keys
+from kbert.runs.resume import differing_keys
+from kbert.runs.run_directory import RunDirectory
 
 
 class TrainingState:

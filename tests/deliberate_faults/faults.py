@@ -343,7 +343,7 @@ _DATA_TOOLS = (
     _fault(
         "a text ends in a separator", "_close",
         "lambda original: lambda parts, lengths, used, separator: original(parts, lengths, used, None)",
-        "tfrecords_tools/pretraining/test_full_sentences.py", within="full_sentences",
+        "tfrecords_tools/pretraining/test_full_sentences.py", within="sampling_stage",
     ),
     _fault(
         "varints of 128 in one byte", "_packed_varints",

@@ -10,7 +10,7 @@ import pytest
 
 from kbert.config import DatasetConfig, FinetuningConfig, load_config, to_dict
 from kbert.experiments.evaluation import evaluate
-from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.finetuning import finetune
 from kbert.input_pipelines import text_reader
 from kbert.input_pipelines.labelled_files import read_rows
 from kbert.manifest import read_manifest
@@ -228,8 +228,8 @@ def test_training_on_records_is_that_on_live_text(labelled_files, record_dirs, p
         train_batch_size=40, num_train_epochs=6.0, log_every_steps=1, dropout_prob=0.0
     )
     start = {"init_checkpoint": pretraining_run.path}
-    run_finetuning(config, tmp_path / "live", *labelled_files, **start)
-    run_finetuning(config, tmp_path / "stored", train_dir=record_dirs[0], dev_dir=record_dirs[1], **start)
+    finetune(config, tmp_path / "live", *labelled_files, **start)
+    finetune(config, tmp_path / "stored", train_dir=record_dirs[0], dev_dir=record_dirs[1], **start)
     live, stored = (read_metrics(tmp_path / name / "metrics.jsonl") for name in ("live", "stored"))
     assert len(live) == len(stored) == 7
     for expected, received in zip(live, stored, strict=True):
@@ -249,14 +249,12 @@ def test_records_that_do_not_fit_the_run_are_refused(
         config = tiny_finetuning_config(**changes or {})
         arguments = {"train_dir": record_dirs[0], "init_checkpoint": pretraining_run.path} | arguments
         with pytest.raises(ValueError, match=sentence):
-            run_finetuning(config, tmp_path / "run", **arguments)
+            finetune(config, tmp_path / "run", **arguments)
         assert not (tmp_path / "run").exists()
 
-    refused("give either --train_file or --train_dir", train_file=labelled_files[0])
-    refused("give either --train_file or --train_dir", train_dir=None)
-    refused(
-        "give either --dev_file or --dev_dir, not both", dev_file=labelled_files[1], dev_dir=record_dirs[1]
-    )
+    refused("give either train_file or train_dir", train_file=labelled_files[0])
+    refused("give either train_file or train_dir", train_dir=None)
+    refused("give either dev_file or dev_dir, not both", dev_file=labelled_files[1], dev_dir=record_dirs[1])
     refused("holds pretraining records, but the task is sequence_class", train_dir=records_dir / "train")
     refused("made with max_seq_length=24, but this run has max_seq_length=16", {"max_seq_length": 16})
     other_labels = DatasetConfig(text="sentence", labels=("loud", "quiet"))
@@ -290,7 +288,7 @@ def test_damaged_records_are_named(make, labelled_files, finetuned_run, tmp_path
         evaluate(finetuned_run, input_dir=directory)
     config = tiny_finetuning_config(encoder=tiny_encoder_config(), train_batch_size=4)
     with pytest.raises(ValueError, match=rf"{shard.name} .*: record \d+ is damaged; make"):
-        run_finetuning(config, tmp_path / "run", train_dir=directory)
+        finetune(config, tmp_path / "run", train_dir=directory)
 
 
 # ------------------------------------------------------------------------------ as commands

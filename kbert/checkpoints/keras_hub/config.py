@@ -1,15 +1,10 @@
-"""The JSON files of a KerasHub preset <-> EncoderConfig, task, labels, length and vocabulary.
-
-keras_hub is not needed. KerasHub's tokenizer differs from the original: it folds compatibility characters and
-case by NFKC, and treats control characters as spaces, where the original drops them. kbert tokenizes as the
-original does, so ids differ in such places (docs/checkpoints.md counts them).
-"""
+"""The JSON files of a KerasHub preset <-> EncoderConfig, task, labels and length. keras_hub is not needed."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.conversion.checks import MASKED_LM_KEYS, decide_casing
+from kbert.checkpoints.conversion.checks import MASKED_LM_KEYS
 from kbert.checkpoints.conversion.own_keys import UNTRAINED, VOCABULARY_SIZE, OwnKeys, take_own_keys
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
@@ -17,18 +12,14 @@ from kbert.config.checks import SHORTEST_LENGTH
 from kbert.config.pooling_config import PoolingConfig
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_count, json_texts, json_value, require_once, shown
-from kbert.files.text_file import read_lines
 from kbert.files.whole_file import write_json
 from kbert.heads.parts import MASKED_LM, POOLER
 from kbert.tasks import TASKS
-from kbert.tokenization.vocabulary import Vocabulary
 
 CONFIG_FILE = "config.json"
 TASK_FILE = "task.json"
 PREPROCESSOR_FILE = "preprocessor.json"
 METADATA_FILE = "metadata.json"
-TOKENIZER_FILE = "tokenizer.json"
-VOCABULARY_FILE = "assets/tokenizer/vocabulary.txt"
 
 # KerasHub's arguments -> kbert's. KerasHub has a single `dropout`, for the attention as well.
 _BACKBONE = {
@@ -59,8 +50,6 @@ _TASKS = {
     "BertMaskedLM": ("BertMaskedLM", MASKED_LM.name),
     "BertTextEmbedder": ("BertBackbone", None),
 }
-# The rules of BertTokenizer that kbert's has too.
-_RULES = {"split": True, "suffix_indicator": "##", "oov_token": "[UNK]", "special_tokens": None}
 _PACKAGES = ("keras_hub", "keras_nlp")  # KerasHub was called keras_nlp until 2024
 _MOST_LABELS = 1_000_000
 
@@ -90,12 +79,6 @@ class KerasHubConfig:
     max_seq_length: int
     pooling: PoolingConfig | None
     own: OwnKeys
-
-
-def is_preset(path) -> bool:
-    """Whether the folder's config.json is that of a KerasHub preset (Keras's, with a registered name)."""
-    file = Path(path) / CONFIG_FILE
-    return file.is_file() and "registered_name" in read_json_object(file)
 
 
 def class_and_settings(values: dict, path, known) -> tuple[str, dict]:
@@ -230,46 +213,6 @@ def _pooling(settings, path):
         json_value(settings, "pooling_mode", str, path, "mean"),
         json_value(settings, "normalize", bool, path, True),
     )
-
-
-def read_preset_tokenizer(folder: Path, do_lower_case: bool | None, report: Report) -> Vocabulary:
-    """The vocabulary with its casing.
-
-    Args:
-      folder: holds tokenizer.json and assets/tokenizer/vocabulary.txt.
-      do_lower_case: the user's flag, or None.
-      report: takes notes. Settings that may differ, if allowed: `do_lower_case`, `strip_accents`, `split`,
-        `suffix_indicator`, `oov_token`, `special_tokens`.
-
-    Raises:
-      ValueError: for a missing or contradictory vocabulary, or a setting that kbert cannot follow.
-    """
-    path, file = folder / TOKENIZER_FILE, folder / VOCABULARY_FILE
-    if not path.is_file() or not file.is_file():
-        raise ValueError(
-            f"{folder} has no tokenizer ({TOKENIZER_FILE} and {VOCABULARY_FILE}); save it beside the model: "
-            "tokenizer.save_to_preset(folder)."
-        )
-    _, settings = class_and_settings(read_json_object(path), path, ("BertTokenizer",))
-    for setting, ours in _RULES.items():
-        theirs = settings.get(setting, ours)
-        if theirs not in (ours, []):
-            report.conflict(setting, f"{path}: {setting} is {shown(theirs)}, not {ours!r}")
-    lowercase = json_value(settings, "lowercase", bool, path, False)
-    strip = json_value(settings, "strip_accents", bool, path, False)
-    # KerasHub strips white space at the ends of lines, and counts empty lines.
-    tokens = [line.rstrip() for line in read_lines(file)]
-    vocabulary = decide_casing(tokens, str(file), lowercase, TOKENIZER_FILE, do_lower_case, report)
-    if strip and not lowercase:
-        report.conflict(
-            "strip_accents",
-            f"{path}: strip_accents=true with lowercase=false; kbert, like the original, strips accents "
-            "exactly when it lower-cases",
-        )
-    report.note(
-        "ids are the original's; KerasHub's tokenizer gives others for some texts, see docs/checkpoints.md"
-    )
-    return vocabulary
 
 
 # --------------------------------------------------------------------------------------- writing

@@ -1,10 +1,16 @@
-"""Reads and writes KerasHub presets."""
+"""Reads and writes KerasHub presets.
+
+KerasHub's tokenizer differs from the original: it folds compatibility characters and case by NFKC, and treats
+control characters as spaces, where the original drops them. kbert tokenizes as the original does, so ids
+differ in such places (docs/checkpoints.md counts them).
+"""
 
 from pathlib import Path
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.conversion.checks import (
     check_sizes,
+    decide_casing,
     require_no_projection,
     require_same,
     require_same_masked_lm,
@@ -13,26 +19,37 @@ from kbert.checkpoints.conversion.matching import Stored, join_attention_heads, 
 from kbert.checkpoints.conversion.names import KERAS_HUB, rows
 from kbert.checkpoints.keras_hub.config import (
     CLASSIFICATION,
+    CONFIG_FILE,
     FIXED,
     MASKED_LM_SETTINGS,
-    VOCABULARY_FILE,
     add_own_keys,
     backbone_arguments,
-    is_preset,
+    class_and_settings,
     parse_preset,
-    read_preset_tokenizer,
 )
 from kbert.checkpoints.keras_hub.weights import build, load_variables, save
 from kbert.checkpoints.model_variables import fresh_value, model_shapes, part_of, parts_of, with_pooler
 from kbert.checkpoints.report import Report, one_line
+from kbert.files.json_file import read_json_object
+from kbert.files.json_values import json_value, shown
 from kbert.files.stored_tensor import StoredTensor
+from kbert.files.text_file import read_lines
 from kbert.heads.parts import MASKED_LM
+from kbert.tokenization.vocabulary import Vocabulary
 
-__all__ = ["download_preset", "is_preset", "read_keras_hub", "write_keras_hub"]
-
+# The rules of BertTokenizer that kbert's has too.
+_RULES = {"split": True, "suffix_indicator": "##", "oov_token": "[UNK]", "special_tokens": None}
+TOKENIZER_FILE = "tokenizer.json"
+VOCABULARY_FILE = "assets/tokenizer/vocabulary.txt"
 PRESET_SCHEME, KAGGLE_SCHEME = "keras_hub://", "kaggle://"
 # The head -> the class that is written for it. Heads that no class has are errors, unless allowed by name.
 _CLASSES = {CLASSIFICATION: "BertTextClassifier", MASKED_LM.name: "BertMaskedLM"}
+
+
+def is_preset(path) -> bool:
+    """Whether the folder's config.json is that of a KerasHub preset (Keras's, with a registered name)."""
+    file = Path(path) / CONFIG_FILE
+    return file.is_file() and "registered_name" in read_json_object(file)
 
 
 def read_keras_hub(path: Path, do_lower_case: bool | None, report: Report) -> BertCheckpoint:
@@ -49,7 +66,7 @@ def read_keras_hub(path: Path, do_lower_case: bool | None, report: Report) -> Be
     """
     preset = parse_preset(path, report)
     encoder, own = preset.encoder, preset.own
-    vocabulary = read_preset_tokenizer(path, do_lower_case, report)
+    vocabulary = _read_tokenizer(path, do_lower_case, report)
     check_sizes(vocabulary, encoder, str(path), own.vocabulary_size, report)
 
     parts = with_pooler(parts_of(preset.task, preset.labels))  # a backbone always has its pooler
@@ -72,6 +89,36 @@ def read_keras_hub(path: Path, do_lower_case: bool | None, report: Report) -> Be
         report=report,
         pooling=preset.pooling,
     )
+
+
+def _read_tokenizer(folder: Path, do_lower_case: bool | None, report: Report) -> Vocabulary:
+    """The vocabulary with its casing."""
+    path, file = folder / TOKENIZER_FILE, folder / VOCABULARY_FILE
+    if not path.is_file() or not file.is_file():
+        raise ValueError(
+            f"{folder} has no tokenizer ({TOKENIZER_FILE} and {VOCABULARY_FILE}); save it beside the model: "
+            "tokenizer.save_to_preset(folder)."
+        )
+    _, settings = class_and_settings(read_json_object(path), path, ("BertTokenizer",))
+    for setting, ours in _RULES.items():
+        theirs = settings.get(setting, ours)
+        if theirs not in (ours, []):
+            report.conflict(setting, f"{path}: {setting} is {shown(theirs)}, not {ours!r}")
+    lowercase = json_value(settings, "lowercase", bool, path, False)
+    strip = json_value(settings, "strip_accents", bool, path, False)
+    # KerasHub strips white space at the ends of lines, and counts empty lines.
+    tokens = [line.rstrip() for line in read_lines(file)]
+    vocabulary = decide_casing(tokens, str(file), lowercase, TOKENIZER_FILE, do_lower_case, report)
+    if strip and not lowercase:
+        report.conflict(
+            "strip_accents",
+            f"{path}: strip_accents=true with lowercase=false; kbert, like the original, strips accents "
+            "exactly when it lower-cases",
+        )
+    report.note(
+        "ids are the original's; KerasHub's tokenizer gives others for some texts, see docs/checkpoints.md"
+    )
+    return vocabulary
 
 
 def _read_tensors(folder, preset, parts):

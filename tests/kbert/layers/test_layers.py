@@ -37,10 +37,9 @@ def test_transformer_block():
     check_layer(make, {"hidden_states": HIDDEN, "input_mask": MASK}, (3, 5, 8))
 
 
-@pytest.mark.parametrize("hidden_act", ["tanh", "gelu_erf"])
-def test_pooler(hidden_act):
+def test_pooler():
     def make(**kwargs):
-        return Pooler(8, 0.2, hidden_act, name="pooler", **kwargs)
+        return Pooler(8, 0.2, "gelu_erf", name="pooler", **kwargs)
 
     check_layer(make, {"sequence_output": HIDDEN}, (3, 8))
 

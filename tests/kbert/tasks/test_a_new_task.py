@@ -11,7 +11,7 @@ from export.export_savedmodel import export_savedmodel
 from export.litert.requests import check_task
 from kbert.config import FinetuningConfig, load_config
 from kbert.experiments.evaluation import evaluate
-from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.finetuning import finetune
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
 from tests.docs.markdown import REPOSITORY
@@ -50,7 +50,7 @@ def test_it_is_short():
 @pytest.mark.slow
 def test_a_task_of_one_file_and_one_config(config, pretraining_run, tmp_path):
     files = write_questions(tmp_path / "train.tsv", 20), write_questions(tmp_path / "dev.tsv", 4)
-    _, metrics = run_finetuning(config, tmp_path / "run", *files, init_checkpoint=pretraining_run.path)
+    _, metrics = finetune(config, tmp_path / "run", *files, init_checkpoint=pretraining_run.path)
     assert metrics["accuracy"] == 1.0
     run = RunDirectory(tmp_path / "run")
     assert json.loads((run.path / "run.json").read_text())["task_config"]["labels"] == ["HUM", "NUM"]

@@ -7,7 +7,7 @@ import pytest
 
 from kbert.cli.signals import StoppedBySignal
 from kbert.config import OptimizerConfig, PhaseConfig
-from kbert.experiments.pretraining import run_pretraining
+from kbert.experiments.pretraining import pretrain
 from kbert.manifest import read_manifest
 from kbert.runs import checkpoint
 from kbert.runs.run_directory import RunDirectory, trained_weights
@@ -114,7 +114,7 @@ PRETRAINING = tiny_pretraining_config(
 @pytest.mark.long
 def test_each_phase_of_a_pretraining_has_its_records(records_dir, tmp_path):
     records = [records_dir / "train", records_dir / "heldout"]
-    run_pretraining(PRETRAINING, tmp_path / "run", records)
+    pretrain(PRETRAINING, tmp_path / "run", records)
     run = RunDirectory(tmp_path / "run")
     assert [(line["step"], line["phase"]) for line in numbers(run)] == [(2, 1), (4, 2)]
     sizes = [phase["num_train_examples"] for phase in run.details["records_of_phases"]]
@@ -123,11 +123,11 @@ def test_each_phase_of_a_pretraining_has_its_records(records_dir, tmp_path):
 
 def test_records_that_do_not_suit_the_phases_are_refused(records_dir, tmp_path):
     with pytest.raises(ValueError) as error:
-        run_pretraining(PRETRAINING, tmp_path / "run", records_dir / "train")
+        pretrain(PRETRAINING, tmp_path / "run", records_dir / "train")
     assert str(error.value) == (
-        "--input_dir was given 1 time(s), but the config has 2 phase(s); give it once for each, in order."
+        "input_dir was given 1 time(s), but the config has 2 phase(s); give it once for each, in order."
     )
     small = dataclasses.replace(PRETRAINING, encoder=tiny_encoder_config(max_position_embeddings=16))
     with pytest.raises(ValueError, match="max_seq_length=24, but the encoder has only max_position_embed"):
-        run_pretraining(small, tmp_path / "run", [records_dir / "train"] * 2)
+        pretrain(small, tmp_path / "run", [records_dir / "train"] * 2)
     assert not (tmp_path / "run").exists()

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from kbert.config import DatasetConfig
+from kbert.experiments.finetuning_data import LabelledPaths
 from kbert.experiments.labelled_file import LabelledFile
-from kbert.experiments.labelled_paths import LabelledPaths
 from kbert.input_pipelines.tables.table_paths import find_table, source_digest, source_files
 from kbert.manifest import digest
 from kbert.tasks import TASKS

@@ -12,7 +12,7 @@ import tensorflow as tf
 from kbert.config import DatasetConfig, OptimizerConfig, to_dict
 from kbert.encoder import BertEncoder
 from kbert.experiments.evaluation import evaluate
-from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.finetuning import finetune
 from kbert.inference.loaded_model import LoadedModel
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks.task import Predictions
@@ -58,7 +58,7 @@ def trained(files, pretraining_run, tmp_path_factory):
 
     def make(folder):
         start = shutil.copytree(pretraining_run.path, folder / "start")
-        _, metrics = run_finetuning(config_of(), folder / "run", *files, init_checkpoint=start)
+        _, metrics = finetune(config_of(), folder / "run", *files, init_checkpoint=start)
         (folder / "metrics.json").write_text(json.dumps(metrics), encoding="utf-8")
         shutil.rmtree(start)
 
@@ -88,7 +88,7 @@ def test_records_are_judged_as_the_file_is(document_context, pretraining_run, fi
     settings = {"document_context": document_context}
     config = config_of(task_settings=settings, num_train_epochs=2.0)
     start = pretraining_run.path
-    _, metrics = run_finetuning(config, tmp_path / "run", *files, init_checkpoint=start)
+    _, metrics = finetune(config, tmp_path / "run", *files, init_checkpoint=start)
     run = RunDirectory(tmp_path / "run")
     config = config_of(task_settings=settings, dataset=run.config.dataset)
     config_file = tmp_path / "config.json"
