@@ -211,8 +211,8 @@ class MaskFiller:
             raise ValueError(f"top_k={top_k!r}: expected a whole number of tokens, at least 1.")
         words = None if candidates is None else text_batch(candidates).texts
         for text in batch.texts:  # before any is answered
-            candidates = {} if words is None else {"candidates": words}
-            self._loaded.task.serving.check_inputs({"text": text} | candidates)
+            given = {"text": text} | ({} if words is None else {"candidates": words})
+            self._loaded.task.serving.check_inputs(given)
         predict = Predictor(self._loaded, "serving_default" if words is None else "candidates")
 
         def fill(part, positions):
