@@ -27,11 +27,11 @@ from kbert.files.text_file import read_lines
 from kbert.inference.answer_files import TABLES, check_answer_file, form_of, require_cells, write_answers
 from kbert.input_pipelines.unlabelled_files import (
     count_examples,
-    examples_of_columns,
-    examples_of_lines,
+    examples_from_columns,
+    examples_from_lines,
     has_columns,
     holds_json_lines,
-    lines_of_standard_input,
+    read_standard_input,
     whole_rows,
 )
 
@@ -98,16 +98,18 @@ def _examples(client: "ServingClient") -> tuple[Iterable[dict], str | None]:
         return [{"text": given.text} | pair], None
     if given.input_file and has_columns(given.input_file):
         inputs = tuple(client.signatures[given.signature_name or _DEFAULT_SIGNATURE].columns)
-        return examples_of_columns(given.input_file, [inputs]), given.input_file
+        return examples_from_columns(given.input_file, [inputs]), given.input_file
     if given.input_file:
         lines, source = read_lines(given.input_file), given.input_file
         json_lines: bool | None = holds_json_lines(given.input_file)
     else:
-        lines, source, json_lines = lines_of_standard_input(), _STANDARD_INPUT, given.json_lines
+        lines, source, json_lines = read_standard_input(), _STANDARD_INPUT, given.json_lines
     inputs = ("text",)
     if not json_lines:
         inputs, json_lines = _inputs_of_plain_lines(client), False
-    return examples_of_lines(inputs, (line.removesuffix("\r") for line in lines), source, json_lines), source
+    return examples_from_lines(
+        inputs, (line.removesuffix("\r") for line in lines), source, json_lines
+    ), source
 
 
 def _inputs_of_plain_lines(client: "ServingClient") -> tuple[str, ...]:

@@ -5,9 +5,9 @@ import dataclasses
 import keras
 
 from kbert.config import EncoderConfig
-from kbert.features import ENCODER_INPUTS, PACKED_PLACES
+from kbert.features import ENCODER_INPUTS, PACKED_POSITIONS
 from kbert.layers.bert_embeddings import BertEmbeddings
-from kbert.layers.low_rank_dense import lora_dict, lora_of
+from kbert.layers.low_rank_dense import lora_config, lora_dict
 from kbert.layers.packed_rows import PackedRows, PaddedOutput
 from kbert.layers.sequence_pooling import Pooler
 from kbert.layers.transformer_block import TransformerBlock
@@ -26,7 +26,7 @@ class BertEncoder(keras.Model):
       dtype: a Keras dtype policy, for example "float32" or "mixed_bfloat16".
       outputs: one or more names of ENCODER_OUTPUTS. Without "pooled_output" the model has no pooler, whose
         weights would get no gradient from a loss on tokens.
-      packed: whether to compute on rows that hold several texts each. The additional input `packed_places`
+      packed: whether to compute on rows that hold several texts each. The additional input `packed_positions`
         says which token is where (see kbert.input_pipelines.packing). Attention stays within each text. The
         outputs at real tokens are the same as without packing; at padding hidden states are 0.
       recompute: whether to keep only each block's input for the backward pass and to run the block again
@@ -37,7 +37,7 @@ class BertEncoder(keras.Model):
     Call arguments:
       a dict of int32 tensors of shape `(batch, seq_length)`: `input_ids`; `input_mask`, 1 at real tokens
       and 0 at padding; `segment_ids`, 0 for the first text and 1 for the second. The sequence length may
-      vary up to `max_position_embeddings`. With `packed` also `packed_places`, see `PackedRows`.
+      vary up to `max_position_embeddings`. With `packed` also `packed_positions`, see `PackedRows`.
 
     Returns:
       a dict with the outputs named in `outputs`: `sequence_output` of shape
@@ -81,7 +81,7 @@ class BertEncoder(keras.Model):
         **kwargs,
     ):
         _check_outputs(outputs, packed)
-        policy, lora = keras.dtype_policies.get(dtype), lora_of(lora)
+        policy, lora = keras.dtype_policies.get(dtype), lora_config(lora)
 
         # Layers
         if sharing is None:
@@ -94,7 +94,7 @@ class BertEncoder(keras.Model):
             raise ValueError('this encoder has no pooler; build it with "pooled_output" among its outputs.')
 
         # Functional model
-        names = (*ENCODER_INPUTS, PACKED_PLACES) if packed else ENCODER_INPUTS
+        names = (*ENCODER_INPUTS, PACKED_POSITIONS) if packed else ENCODER_INPUTS
         inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in names}
         embedded, mask, padded = (_pack_texts if packed else _keep_padding)(inputs, embeddings)
         hidden_states = [embedded]
@@ -194,11 +194,11 @@ def _keep_padding(inputs, embeddings):
 
 
 def _pack_texts(inputs, embeddings):
-    places = inputs[PACKED_PLACES]
-    packed = PackedRows(name="packed_rows")(places, inputs["input_ids"], inputs["segment_ids"])
+    positions = inputs[PACKED_POSITIONS]
+    packed = PackedRows(name="packed_rows")(positions, inputs["input_ids"], inputs["segment_ids"])
     embedded = embeddings(packed["input_ids"], packed["segment_ids"], packed["position_ids"])
     padded = PaddedOutput(name="padded_output", dtype=embeddings.dtype_policy)
-    return embedded, packed["text_numbers"], lambda hidden: padded(hidden, places, packed["rows"])
+    return embedded, packed["text_numbers"], lambda hidden: padded(hidden, positions, packed["rows"])
 
 
 def _check_outputs(outputs, packed):

@@ -205,12 +205,12 @@ def _lines_of_texts(files, text_field):
 
 
 def _texts_of_rows(files, dataset):
-    from kbert.input_pipelines.labelled_files import stream_records, text_of
+    from kbert.input_pipelines.labelled_files import stream_records, text_cell
 
     columns = [name for name in (dataset.text, dataset.text_pair, *dataset.choices) if name]
     for file in files:
         for where, record in stream_records(file, dataset, columns, with_labels=False):
-            yield " ".join(text_of(record, name, where) for name in columns)
+            yield " ".join(text_cell(record, name, where) for name in columns)
 
 
 def _words(files, do_lower_case):

@@ -68,7 +68,7 @@ class AnsweringEncoder(keras.layers.Layer):
             states.append(transformer_block(block, states[-1], rows)[0])
         rows = tokens.rows(self.precision, first_alone=True) if first_alone else rows
         states.append(transformer_block(self._blocks[-1], states[-1], rows)[0])
-        return self._outputs_of([tf.cast(state, "float32") for state in states], tokens, first_alone)
+        return self._named_outputs([tf.cast(state, "float32") for state in states], tokens, first_alone)
 
     def attention_probabilities(self, inputs):
         """What each token attends to: float32 (batch, layers, heads, seq_length, seq_length).
@@ -92,7 +92,7 @@ class AnsweringEncoder(keras.layers.Layer):
         embedded = tf.cast(_LayerNorm(tables.layer_norm)(embedded), self.precision)
         return embedded if self._projection is None else self._projection(embedded)
 
-    def _outputs_of(self, states, tokens, first_alone):
+    def _named_outputs(self, states, tokens, first_alone):
         outputs = {}
         if "sequence_output" in self.outputs:
             outputs["sequence_output"] = tokens.pad(states[-1])

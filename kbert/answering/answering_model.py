@@ -25,9 +25,9 @@ def answering_model(
         return AnsweringEncoder(model, precision, ("sequence_output",))
     encoder = AnsweringEncoder(model.encoder, precision, tuple(model.encoder.output))
 
-    def place(layer):
+    def replace_encoder(layer):
         return encoder if layer is model.encoder else layer
 
-    answering = keras.models.clone_model(model, clone_function=place)
+    answering = keras.models.clone_model(model, clone_function=replace_encoder)
     answering.encoder = encoder
     return answering

@@ -22,18 +22,12 @@ class PhaseConfig:
     train_batch_size: int | None = None
     gradient_accumulation_steps: int | None = None
     learning_rate: float | None = None
-    length_buckets: tuple[int, ...] | None = None
     fresh_optimizer: bool = False
 
 
 @dataclass(frozen=True)
 class PretrainingConfig(TrainingConfig):
     """Masked LM + next sentence; lengths come from the records, vocabulary and casing from their manifest.
-
-    `length_buckets` are lengths such as [32, 64, 96, 128]. Each batch then holds examples of similar length,
-    padded only to their bucket's length. Batches of shorter examples hold more of them, so that each batch
-    has about as many tokens as `train_batch_size` examples of the longest length. Shapes vary, so it cannot
-    be combined with `jit_compile=true`.
 
     `phases`, a list of objects with PhaseConfig's keys, trains several phases one after the other, for
     example with 128 and then with 512 tokens. The step count continues from phase to phase. A phase without
@@ -47,7 +41,6 @@ class PretrainingConfig(TrainingConfig):
     num_warmup_steps: int = 10_000
     eval_every_steps: int = 10_000
     max_eval_steps: int = 100
-    length_buckets: tuple[int, ...] = ()
     phases: tuple[PhaseConfig, ...] = ()
 
     def __post_init__(self):
@@ -58,15 +51,6 @@ class PretrainingConfig(TrainingConfig):
             0 <= self.num_warmup_steps <= self.num_train_steps,
             f"num_warmup_steps={shown(self.num_warmup_steps)} must lie between 0 and "
             f"num_train_steps={self.num_train_steps}.",
-        )
-        require(
-            not (self.jit_compile is True and self.length_buckets),
-            "jit_compile=true needs fixed shapes: leave length_buckets out.",
-        )
-        require(
-            not (self.gradient_accumulation_steps > 1 and self.length_buckets),
-            "length_buckets gives batches of many sizes, which gradient_accumulation_steps cannot cut into "
-            "equal parts: leave one of them out.",
         )
         require(
             not (self.optimizer.decay == "budget" and self.phases),
@@ -92,7 +76,3 @@ class PretrainingConfig(TrainingConfig):
     def phase_configs(self) -> tuple["PretrainingConfig", ...]:
         """The settings of every phase in order; those of the run itself if it has no phases."""
         return tuple(self.of_phase(phase) for phase in self.phases) or (self,)
-
-    @property
-    def fixed_shapes(self) -> bool:
-        return super().fixed_shapes and not self.length_buckets

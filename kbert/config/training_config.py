@@ -114,8 +114,8 @@ class TrainingConfig:
         )
         require(
             self.packed_rows is None or self.fixed_shapes,
-            f"packed_rows={self.packed_rows} needs batches of one shape: set pad_to_longest=false and leave "
-            "out length_buckets, or leave out packed_rows.",
+            f"packed_rows={self.packed_rows} needs batches of one shape: set pad_to_longest=false, or "
+            "leave out packed_rows.",
         )
         require(
             not (self.jit_compile is True and self.padding == "pack" and self.packed_rows is None),

@@ -6,7 +6,7 @@ import copy
 import functools
 
 from kbert.input_pipelines.held_out_split import digest_examples, held_out_indices
-from kbert.input_pipelines.labelled_files import fingerprint_of
+from kbert.input_pipelines.labelled_files import examples_fingerprint
 
 
 class LabelledFile:
@@ -32,7 +32,7 @@ class LabelledFile:
         self.path, self._task_class = path, task_class
         self.examples = list(task_class.files.read_examples(path, dataset))
         self.dataset = task_class.files.complete_dataset(dataset, self.examples)
-        self.fingerprint = fingerprint_of(self.examples)
+        self.fingerprint = examples_fingerprint(self.examples)
         self._task = self._text_inputs = None
 
     @property
@@ -73,7 +73,7 @@ class LabelledFile:
 
     def _part(self, examples):
         part = copy.copy(self)
-        part.examples, part.fingerprint = examples, fingerprint_of(examples)
+        part.examples, part.fingerprint = examples, examples_fingerprint(examples)
         return part
 
     @property

@@ -197,11 +197,6 @@ def _require_batches(config, records, strategy):
 
     for phase_config, one in zip(config.phase_configs, records, strict=True):
         require_whole_shares(phase_config, strategy)
-        if phase_config.length_buckets and strategy.num_replicas_in_sync > 1:
-            raise ValueError(
-                f"length_buckets gives batches of many sizes, which {strategy.num_replicas_in_sync} replicas "
-                "cannot share; leave it out, or train with --strategy=one_device."
-            )
         one.require_one_batch(phase_config.train_batch_size)
 
 
@@ -258,7 +253,6 @@ def _phase(number, config, phase_config, records, strategy):
             phase_config.seed + number,
             consumed,
             share=share,
-            length_buckets=phase_config.length_buckets,
         )
 
     def eval_batches(share):

@@ -4,7 +4,7 @@ import collections
 import hashlib
 from collections.abc import Sequence
 
-from kbert.input_pipelines.labelled_files import fingerprint_of
+from kbert.input_pipelines.labelled_files import examples_fingerprint
 
 
 def held_out_indices(groups: Sequence[str], strata: Sequence[str], fraction: float, seed: int) -> list[int]:
@@ -32,7 +32,7 @@ def held_out_indices(groups: Sequence[str], strata: Sequence[str], fraction: flo
     for group in sorted(members, key=lambda group: _order(group, seed)):
         counts = collections.Counter(strata[index] for index in members[group])
         by_stratum[min(counts, key=lambda name: (-counts[name], name))].append(members[group])
-    sizes = {name: sum(map(len, found)) for name, found in by_stratum.items()}
+    sizes = {name: sum(map(len, group)) for name, group in by_stratum.items()}
     chosen: list[int] = []
     for name, quota in _quotas(sizes, fraction).items():
         for group in by_stratum[name]:
@@ -64,6 +64,6 @@ def _quotas(sizes, fraction):
 def digest_examples(examples) -> str:
     """SHA-256 of examples, whatever their order."""
     content = hashlib.sha256()
-    for fingerprint in sorted(fingerprint_of([example]) for example in examples):
+    for fingerprint in sorted(examples_fingerprint([example]) for example in examples):
         content.update(fingerprint.encode())
     return content.hexdigest()

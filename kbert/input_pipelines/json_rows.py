@@ -16,18 +16,18 @@ def why_no_text(row: dict, name: str) -> str | None:
     if name not in row:
         return f"has no field {name!r}, only {', '.join(map(repr, list(row)[:8]))[:500] or 'nothing'}"
     if not isinstance(row[name], str):
-        return f"has a JSON {name_of(row[name])} as {name!r}, not a string"
-    if half := _half_of_a_pair(row[name]):
+        return f"has a JSON {json_type(row[name])} as {name!r}, not a string"
+    if half := _find_surrogate(row[name]):
         return f"has text with half a surrogate pair ({half}) as {name!r}, which UTF-8 cannot encode"
     return None
 
 
-def name_of(value) -> str:
+def json_type(value) -> str:
     """The name of the JSON type of a value, for messages."""
     return _NAMES.get(type(value), "number")
 
 
-def _half_of_a_pair(text):
+def _find_surrogate(text):
     if text.isascii():
         return None
     try:

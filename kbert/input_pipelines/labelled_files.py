@@ -16,7 +16,7 @@ from kbert.config import DatasetConfig
 from kbert.files.compression import name_when_unpacked
 from kbert.files.json_file import parse_json
 from kbert.files.text_file import read_lines
-from kbert.input_pipelines.json_rows import name_of, why_no_text
+from kbert.input_pipelines.json_rows import json_type, why_no_text
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_table
 
@@ -74,8 +74,8 @@ def stream_rows(
     read_label = read_label or class_label
     columns = (dataset.text, dataset.text_pair)
     for where, record in stream_records(path, dataset, columns, with_labels):
-        text = text_of(record, dataset.text, where)
-        text_pair = text_of(record, dataset.text_pair, where) if dataset.text_pair else None
+        text = text_cell(record, dataset.text, where)
+        text_pair = text_cell(record, dataset.text_pair, where) if dataset.text_pair else None
         yield LabelledText(text, text_pair, read_label(record, dataset, where) if with_labels else None)
 
 
@@ -163,9 +163,9 @@ def _text_columns(dataset):
 
 def _not_empty(records, path):
     is_empty = True
-    for one in records:
+    for record in records:
         is_empty = False
-        yield one
+        yield record
     if is_empty:
         raise ValueError(f"{path} holds no rows; expected labelled texts, one per line.")
 
@@ -188,9 +188,9 @@ def _table_records(table, dataset, columns, with_labels):
 
 def _text_records(path, dataset, columns, skip_short):
     """(where, record) of a file of lines."""
-    file_format = dataset.file_format or _format_of(path)
+    file_format = dataset.file_format or _file_format(path)
     if file_format != "jsonl":
-        yield from _records_of_cells(path, file_format, dataset, columns, skip_short)
+        yield from _delimited_records(path, file_format, dataset, columns, skip_short)
         return
     for number, line in enumerate(_lines(path), start=1):
         if line.strip():
@@ -212,14 +212,14 @@ def count_rows(path: str | Path, dataset: DatasetConfig) -> int:
     path = Path(path)
     if table := find_table(path, dataset.file_format):
         return sum(table_rows.count_rows(file, table.file_format) for file in table.files)
-    file_format = dataset.file_format or _format_of(path)
+    file_format = dataset.file_format or _file_format(path)
     if file_format == "jsonl":
         return sum(1 for line in _lines(path) if line.strip())
-    number = sum(1 for _, cells in _rows_of_cells(path, file_format) if cells)
+    number = sum(1 for _, cells in _read_cells(path, file_format) if cells)
     return number - (not dataset.column_names)  # the first line names the columns
 
 
-def columns_of_lines(path: str | Path, dataset: DatasetConfig) -> list[str]:
+def read_header(path: str | Path, dataset: DatasetConfig) -> list[str]:
     """The names of the columns of a TSV or CSV file: its first line, or `dataset.column_names`.
 
     Raises:
@@ -229,10 +229,10 @@ def columns_of_lines(path: str | Path, dataset: DatasetConfig) -> list[str]:
     if dataset.column_names:
         return list(dataset.column_names)
     path = Path(path)
-    return _header_of(_rows_of_cells(path, dataset.file_format or _format_of(path)), path)
+    return _take_header(_read_cells(path, dataset.file_format or _file_format(path)), path)
 
 
-def text_of(record: dict, column: str, where: str) -> str:
+def text_cell(record: dict, column: str, where: str) -> str:
     """The text in a column. Raises ValueError when the value is not a text."""
     require_column(record, column, where)
     if why := why_no_text(record, column):
@@ -341,10 +341,10 @@ _WHOSE_LABEL = {
 def _shown(value):
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    return f"the {name_of(value)} {str(value)[:80]}"
+    return f"the {json_type(value)} {str(value)[:80]}"
 
 
-def fingerprint_of(examples: Iterable[tuple]) -> str:
+def examples_fingerprint(examples: Iterable[tuple]) -> str:
     """SHA-256 of all texts and labels in their order; it does not depend on the format of the file."""
     content = hashlib.sha256()
 
@@ -365,7 +365,7 @@ def fingerprint_of(examples: Iterable[tuple]) -> str:
     return content.hexdigest()
 
 
-def labels_of(labels: Iterable[str]) -> tuple[str, ...]:
+def sorted_labels(labels: Iterable[str]) -> tuple[str, ...]:
     """Each label once, sorted; numbers sort as numbers.
 
     Raises:
@@ -395,7 +395,7 @@ def _lines(path) -> Iterator[str]:
         yield from io.StringIO(f"{line}\n", newline="")
 
 
-def _rows_of_cells(path, file_format) -> Iterator[tuple[int, list[str]]]:
+def _read_cells(path, file_format) -> Iterator[tuple[int, list[str]]]:
     """(number of the last line, cells) of each row of a TSV or CSV file; a blank line has no cells."""
     quoting: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if file_format == "tsv" else {}
     csv.field_size_limit(_LONGEST_CELL)
@@ -407,9 +407,9 @@ def _rows_of_cells(path, file_format) -> Iterator[tuple[int, list[str]]]:
         raise ValueError(f"{path} line {reader.line_num}: {error}.") from None
 
 
-def _records_of_cells(path, file_format, dataset, columns, skip_short):
-    rows = _rows_of_cells(path, file_format)
-    header = list(dataset.column_names) or _header_of(rows, path)
+def _delimited_records(path, file_format, dataset, columns, skip_short):
+    rows = _read_cells(path, file_format)
+    header = list(dataset.column_names) or _take_header(rows, path)
     _require_columns(header, path, columns, dataset.label)
     short = []  # numbers of skipped lines
     for number, cells in rows:
@@ -429,7 +429,7 @@ def _records_of_cells(path, file_format, dataset, columns, skip_short):
         warn_once(f"{path}: {len(short)} row(s) with too few columns are skipped: line {shown}")
 
 
-def _header_of(rows, path) -> list[str]:
+def _take_header(rows, path) -> list[str]:
     _, header = next(rows, (0, []))
     if not header:
         raise ValueError(f"{path} is empty; expected a first line with the names of the columns.")
@@ -456,22 +456,24 @@ def other_separator(header: Sequence[str]) -> str:
     """A sentence for a message where all columns stand in one name, with another separator; else ""."""
     if len(header) != 1:
         return ""
-    found = next((mark for mark in (";", "\t", "|", ",") if mark in header[0]), None)
+    separator = next((mark for mark in (";", "\t", "|", ",") if mark in header[0]), None)
     return (
-        f" They look as if {found!r} separates them: .csv files have ',', .tsv files tabs." if found else ""
+        f" They look as if {separator!r} separates them: .csv files have ',', .tsv files tabs."
+        if separator
+        else ""
     )
 
 
-def _cut(what):
+def _cut(value):
     """Shortens a value for a message: a wrong cell may be very long."""
-    return str(what)[:500]
+    return str(value)[:500]
 
 
 def _plain(name):
     return name if name.isprintable() else repr(name)
 
 
-def _format_of(path):
+def _file_format(path):
     name = name_when_unpacked(path)
     for file_format in ("tsv", "csv", "jsonl"):
         if name.endswith("." + file_format):

@@ -105,7 +105,7 @@ class PieceMasker:
                 taken = _whole_groups(groups, wanted, generator)
             else:
                 taken = _spans(groups, wanted, self._max_ngram_size, generator)
-            positions = _positions(candidate & np.take_along_axis(taken, groups.group_of, axis=1), wanted)
+            positions = _positions(candidate & np.take_along_axis(taken, groups.group_ids, axis=1), wanted)
 
         # Chosen positions in ascending order; empty slots hold the number `length`.
         real = np.zeros((batch, self._max_predictions), bool)
@@ -173,7 +173,7 @@ class _Groups:
     the original.
 
     Attributes:
-      group_of: int (B, L), the group of each position; undefined where there is no candidate.
+      group_ids: int (B, L), the group of each position; undefined where there is no candidate.
       sizes: int (B, L), the number of pieces of each group, 0 for groups that do not exist.
       begins: bool (B, L), the positions where a group begins.
       candidate: bool (B, L), the positions that may be chosen.
@@ -187,8 +187,8 @@ class _Groups:
             first = candidate & (np.cumsum(candidate, axis=1, dtype=np.int32) == 1)
             self.begins = candidate & ~joins_previous[input_ids] | first  # nothing comes before the first
         numbers = np.cumsum(self.begins, axis=1, dtype=np.int32) - 1
-        self.group_of = np.maximum(numbers, 0).astype(np.int64)
-        flat = self.group_of + np.arange(batch)[:, np.newaxis] * length
+        self.group_ids = np.maximum(numbers, 0).astype(np.int64)
+        flat = self.group_ids + np.arange(batch)[:, np.newaxis] * length
         self.sizes = np.bincount(flat[candidate], minlength=batch * length).reshape(batch, length)
 
     def groups_until_gap(self):
@@ -198,7 +198,7 @@ class _Groups:
         after_gap[:, 1:] &= ~self.candidate[:, :-1]
         rows, positions = np.nonzero(after_gap)
         ends = np.full((batch, length + 1), length)
-        ends[rows, self.group_of[rows, positions]] = self.group_of[rows, positions]
+        ends[rows, self.group_ids[rows, positions]] = self.group_ids[rows, positions]
         ends[np.arange(batch), self.begins.sum(axis=1)] = self.begins.sum(axis=1)
         ends = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
         return ends[:, 1:] - np.arange(length)
@@ -215,24 +215,24 @@ def _whole_groups(groups, wanted, generator):
     # The first groups fit, until one does not.
     total = np.cumsum(sizes, axis=1)
     fits = (total <= wanted[:, np.newaxis]) & (sizes > 0)
-    left = wanted - np.where(fits, sizes, 0).sum(axis=1)
+    missing = wanted - np.where(fits, sizes, 0).sum(axis=1)
     turn = fits.sum(axis=1)
 
     # After that, finds the next group that fits, repeatedly. Few rows need this, and few groups are found.
-    rows = np.flatnonzero((left > 0) & (turn < (sizes > 0).sum(axis=1)))
+    rows = np.flatnonzero((missing > 0) & (turn < (sizes > 0).sum(axis=1)))
     while len(rows):
-        fitting = (sizes[rows] <= left[rows, np.newaxis]) & (sizes[rows] > 0)
+        fitting = (sizes[rows] <= missing[rows, np.newaxis]) & (sizes[rows] > 0)
         fitting &= np.arange(sizes.shape[1]) >= turn[rows, np.newaxis]
-        found = fitting.any(axis=1)
-        rows, next_turn = rows[found], fitting.argmax(axis=1)[found]
+        fits_later = fitting.any(axis=1)
+        rows, next_turn = rows[fits_later], fitting.argmax(axis=1)[fits_later]
         fits[rows, next_turn] = True
-        left[rows] -= sizes[rows, next_turn]
+        missing[rows] -= sizes[rows, next_turn]
         turn[rows] = next_turn + 1
-        rows = rows[left[rows] > 0]
+        rows = rows[missing[rows] > 0]
 
     taken = np.zeros(fits.shape, bool)
-    row_of, turn_of = np.nonzero(fits)
-    taken[row_of, order[row_of, turn_of]] = True
+    chosen_rows, turns = np.nonzero(fits)
+    taken[chosen_rows, order[chosen_rows, turns]] = True
     return taken
 
 
@@ -256,17 +256,17 @@ def _spans(groups, wanted, max_ngram_size, generator):
     num_groups = (groups.sizes > 0).sum(axis=1)
 
     taken = np.zeros((batch, length + max_ngram_size), bool)  # wider, so that start + step stays inside
-    left = wanted.copy()
+    missing = wanted.copy()
     rows = np.arange(batch)
     for turn in range(length):
-        rows = rows[(left[rows] > 0) & (turn < num_groups[rows])]
+        rows = rows[(missing[rows] > 0) & (turn < num_groups[rows])]
         if not len(rows):
             break
         start = order[rows, turn]
         number = np.minimum(drawn[rows, turn], longest[rows, start])
 
         # Shortens each span to the number of pieces that are left to choose.
-        before, room = pieces_before[rows, start], left[rows]
+        before, room = pieces_before[rows, start], missing[rows]
         size = pieces_before[rows, start + number] - before
         while (too_long := (size > room) & (number > 1)).any():
             number = number - too_long
@@ -276,7 +276,7 @@ def _spans(groups, wanted, max_ngram_size, generator):
         for step in range(max_ngram_size):
             fits &= ~((step < number) & taken[rows, start + step])
         for step in range(max_ngram_size):
-            of_span = fits & (step < number)
-            taken[rows[of_span], start[of_span] + step] = True
-        left[rows] -= size * fits
+            in_span = fits & (step < number)
+            taken[rows[in_span], start[in_span] + step] = True
+        missing[rows] -= size * fits
     return taken[:, :length]

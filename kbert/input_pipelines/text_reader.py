@@ -32,11 +32,11 @@ def tokenize_rows(rows, text_to_inputs) -> dict[str, np.ndarray]:
     """
     packed, progress = [], Progress("Tokenized", "texts", len(rows))
     for start in range(0, len(rows), _ROWS_AT_ONCE):
-        part = rows[start : start + _ROWS_AT_ONCE]
-        pairs = None if part[0].text_pair is None else tf.constant([row.text_pair for row in part])
-        packed.append(text_to_inputs(tf.constant([row.text for row in part]), pairs))
-        progress.report(start + len(part))
-    return {name: np.concatenate([part[name].numpy() for part in packed]) for name in packed[0]}
+        batch = rows[start : start + _ROWS_AT_ONCE]
+        pairs = None if batch[0].text_pair is None else tf.constant([row.text_pair for row in batch])
+        packed.append(text_to_inputs(tf.constant([row.text for row in batch]), pairs))
+        progress.report(start + len(batch))
+    return {name: np.concatenate([features[name].numpy() for features in packed]) for name in packed[0]}
 
 
 def training_batches(
@@ -52,7 +52,7 @@ def training_batches(
     """Endless batches. Every epoch is a new permutation, which depends only on `seed` and the epoch's number.
 
     With several input pipelines, `share` (a `Share` or a `tf.distribute.InputContext`) says which one this
-    is. Each gives its part of every batch; together the parts are the batches of a single pipeline.
+    is. Each gives its rows of every batch; together they are the batches of a single pipeline.
 
     With `texts_apart`, a list of texts for each row, no two rows of a batch have a text in common, see
     `DistinctBatches`. An epoch then has only full batches.
@@ -108,7 +108,7 @@ def evaluation_batches(
 ) -> tf.data.Dataset:
     """Every row once, in order, with `example_weights`; see `pad_last_batch` for `with_fill`.
 
-    Each of several input pipelines (see `training_batches`) gives its part of every batch; the last batch is
+    Each of several input pipelines (see `training_batches`) gives its rows of every batch; the last batch is
     then always filled up.
     """
     require_share(share, batch_size)
@@ -122,8 +122,8 @@ def evaluation_batches(
     def own(batch):
         return {name: own_rows(value, batch_size, share) for name, value in batch.items()}
 
-    parts = pad_last_batch(batches, batch_size, with_fill=True).map(own)
-    return without_autotune(parts.prefetch(tf.data.AUTOTUNE))
+    own_batches = pad_last_batch(batches, batch_size, with_fill=True).map(own)
+    return without_autotune(own_batches.prefetch(tf.data.AUTOTUNE))
 
 
 def own_rows(value, batch_size: int, share):

@@ -10,7 +10,7 @@ from kbert.config import DatasetConfig
 from kbert.files.compression import name_when_unpacked
 from kbert.files.json_file import parse_json
 from kbert.files.text_file import bounded_lines, read_lines
-from kbert.input_pipelines.labelled_files import columns_of_lines, other_separator, stream_records
+from kbert.input_pipelines.labelled_files import other_separator, read_header, stream_records
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_table
 
@@ -29,7 +29,7 @@ def count_rows(path: str | Path, dataset: DatasetConfig | None = None) -> int:
     """The number of rows of a file with columns. Raises ValueError where it cannot be read."""
     if table := find_table(path):
         return sum(table_rows.count_rows(file, table.file_format) for file in table.files)
-    return sum(1 for _ in _records_of_lines(path, _by_name(dataset)))
+    return sum(1 for _ in _read_records(path, _by_name(dataset)))
 
 
 def count_examples(path: str | Path) -> int:
@@ -38,7 +38,7 @@ def count_examples(path: str | Path) -> int:
     return count_rows(path) if has_columns(path) else sum(1 for _ in read_lines(path))
 
 
-def examples_of_columns(
+def examples_from_columns(
     path: str | Path, inputs: Collection[tuple[str, ...]], dataset: DatasetConfig | None = None
 ) -> Iterator[dict]:
     """The examples of a file with columns; other columns than those of inputs and `id` are not read.
@@ -58,13 +58,13 @@ def examples_of_columns(
     dataset = _by_name(dataset)
     table = find_table(path)
     if not table:
-        columns = _columns_of(columns_of_lines(path, dataset), path, inputs, dataset)
-        records = _records_of_lines(path, dataset, _names_in(columns))
+        columns = _match_columns(read_header(path, dataset), path, inputs, dataset)
+        records = _read_records(path, dataset, _names_in(columns))
         return (_example(record, columns) for record in records)
     read = []
     for file in table.files:
         header = table_rows.column_names(file, table.file_format)
-        read.append((file, _columns_of(header, file, inputs, dataset)))
+        read.append((file, _match_columns(header, file, inputs, dataset)))
     return (
         _example(record, columns)
         for file, columns in read
@@ -73,10 +73,10 @@ def examples_of_columns(
 
 
 def whole_rows(path: str | Path, dataset: DatasetConfig | None = None) -> Iterator[dict]:
-    """All columns of each row, where `examples_of_columns` reads those of inputs.
+    """All columns of each row, where `examples_from_columns` reads those of inputs.
 
     Raises:
-      ValueError: for a name that two columns have; and as `examples_of_columns` does.
+      ValueError: for a name that two columns have; and as `examples_from_columns` does.
     """
     dataset = _by_name(dataset)
     if table := find_table(path):
@@ -84,23 +84,23 @@ def whole_rows(path: str | Path, dataset: DatasetConfig | None = None) -> Iterat
             columns = table_rows.readable_columns(file, table.file_format)
             yield from (row for _, row in table_rows.read_rows(file, table.file_format, columns))
         return
-    header = columns_of_lines(path, dataset)
+    header = read_header(path, dataset)
     if len(set(header)) < len(header):
         twice = sorted({name for name in header if header.count(name) > 1})
         raise ValueError(
             f"{path} has several columns {', '.join(map(repr, twice))[:200]}, and a table of answers keeps "
             "one of them; give each a name of its own, or name the --output_file .jsonl."
         )
-    yield from _records_of_lines(path, dataset)
+    yield from _read_records(path, dataset)
 
 
 def texts_and_pairs(path: str | Path) -> Iterator[tuple[str, str | None]]:
     """(text, second text or None) of each row of a file with the column `text`, and maybe `text_pair`.
 
     Raises:
-      ValueError: as `examples_of_columns` does; while it is read, for a row without a text.
+      ValueError: as `examples_from_columns` does; while it is read, for a row without a text.
     """
-    examples = examples_of_columns(path, [("text",), ("text", "text_pair")])
+    examples = examples_from_columns(path, [("text",), ("text", "text_pair")])
 
     def rows():
         for number, example in enumerate(examples, start=1):
@@ -116,11 +116,11 @@ def _by_name(dataset):
     return dataclasses.replace(dataset or DatasetConfig(), file_format=None)
 
 
-def _records_of_lines(path, dataset, columns=()):
+def _read_records(path, dataset, columns=()):
     return (record for _, record in stream_records(path, dataset, columns, with_labels=False))
 
 
-def _columns_of(header, file, inputs, dataset) -> dict[str, str | tuple[str, ...]]:
+def _match_columns(header, file, inputs, dataset) -> dict[str, str | tuple[str, ...]]:
     """input -> its column, or its columns, for all that the file has."""
     named = {"text": dataset.text, "text_pair": dataset.text_pair, "choices": dataset.choices}
     columns: dict[str, str | tuple[str, ...]] = {}
@@ -158,7 +158,7 @@ def _example(record, columns) -> dict:
     example = {}
     for name, column in columns.items():
         if isinstance(column, tuple):
-            example[name] = [record[one] for one in column]
+            example[name] = [record[name] for name in column]
         elif record[column] is not None:
             example[name] = record[column]
     return example
@@ -167,7 +167,7 @@ def _example(record, columns) -> dict:
 # ------------------------------------------------------------------------------ lines
 
 
-def examples_of_lines(
+def examples_from_lines(
     inputs: tuple[str, ...], lines: Iterable[str], source: str, json_lines: bool = False
 ) -> Iterator[dict]:
     """The examples of lines.
@@ -205,7 +205,7 @@ def holds_json_lines(path: str | Path) -> bool:
     return name_when_unpacked(path).endswith(".jsonl")
 
 
-def lines_of_standard_input() -> Iterator[str]:
+def read_standard_input() -> Iterator[str]:
     """The lines of standard input, read as UTF-8 whatever the encoding of the system is."""
     for number, line in enumerate(awaited(bounded_lines(sys.stdin.buffer, "standard input")), start=1):
         try:

@@ -42,7 +42,7 @@ def _merge_gradient(kept, upstream, *, heads):
     return (ops.transpose(gradient, (0, 2, 1, 3)),)
 
 
-_split_kernel = Kernel(_split, _split_gradient, in_parts=True)
+_split_kernel = Kernel(_split, _split_gradient, calls_compiled=True)
 _merge_kernel = Kernel(_merge, _merge_gradient)
 
 
@@ -116,7 +116,7 @@ def _softmax_gradient(kept, upstream, *, scale, rate, packed):
     return rounded(probabilities * (gradient - inner) * scale, dtype), None, None
 
 
-_softmax_kernel = Kernel(_softmax, _softmax_gradient, keeps=("seed",), in_parts=True)
+_softmax_kernel = Kernel(_softmax, _softmax_gradient, keeps=("seed",), calls_compiled=True)
 
 
 def attention_softmax(scores, input_mask, seed, scale: float, rate: float, packed: bool):

@@ -30,8 +30,8 @@ class Kernel:
       keeps: names of forward's tensors that the backward pass needs too. They stand before the others in its
         `kept`. If forward returned them itself, each would be copied: a compiled program does not share
         memory between its arguments and its results.
-      in_parts: whether forward and backward are not compiled as a whole, but where they call functions that
-        are `compiled`: some operations are faster on a CPU outside of a program.
+      calls_compiled: whether forward and backward are not compiled as a whole, but call functions that are
+        `compiled`: some operations are faster on a CPU outside of a program.
 
     Call arguments:
       tensors: as forward takes them, or variables.
@@ -41,10 +41,10 @@ class Kernel:
     compiled = os.environ.get(COMPILE_VARIABLE) != "0"
 
     def __init__(
-        self, forward: Callable, backward: Callable, keeps: Sequence[str] = (), in_parts: bool = False
+        self, forward: Callable, backward: Callable, keeps: Sequence[str] = (), calls_compiled: bool = False
     ):
         functions = (forward, backward)
-        self._forward, self._backward = functions if in_parts else map(compiled, functions)
+        self._forward, self._backward = functions if calls_compiled else map(compiled, functions)
         names = list(inspect.signature(forward).parameters)
         self._kept_positions = [names.index(name) for name in keeps]
 

@@ -30,7 +30,7 @@ class LowRankDense(FlatDense):
     def __init__(self, units, hidden_act=None, initializer_range=0.02, *, target, lora, **kwargs):
         super().__init__(units, hidden_act, initializer_range, **kwargs)
         self.target = target
-        self.lora = lora_of(lora)
+        self.lora = lora_config(lora)
 
     def build(self, input_shape):
         super().build(input_shape)
@@ -61,7 +61,7 @@ def projection(target: str, lora: LoraConfig | None, units, hidden_act=None, **k
     return FlatDense(units, hidden_act, **kwargs)
 
 
-def lora_of(value: LoraConfig | dict | None) -> LoraConfig | None:
+def lora_config(value: LoraConfig | dict | None) -> LoraConfig | None:
     """What `get_config` of a layer holds, as a `LoraConfig`."""
     return LoraConfig(**value) if isinstance(value, dict) else value
 

@@ -3,7 +3,7 @@ from keras import ops
 
 from kbert.layers.dropout import Dropout
 from kbert.layers.layer_norm import LayerNorm
-from kbert.layers.low_rank_dense import lora_dict, lora_of, projection
+from kbert.layers.low_rank_dense import lora_config, lora_dict, projection
 from kbert.layers.self_attention import Rows, SelfAttention
 
 
@@ -67,7 +67,7 @@ class FeedForward(keras.layers.Layer):
         self.intermediate_size = intermediate_size
         self.hidden_act = hidden_act
         self.initializer_range = initializer_range
-        self.lora = lora_of(lora)
+        self.lora = lora_config(lora)
 
     def build(self, input_shape):
         def dense(name, units, act=None):
@@ -152,7 +152,7 @@ class TransformerBlock(keras.layers.Layer):
         self.initializer_range = initializer_range
         self.packed = packed
         self.recompute = recompute
-        self.lora = lora_of(lora)
+        self.lora = lora_config(lora)
 
     def build(self, hidden_states_shape, input_mask_shape):
         self.attention = SelfAttention(

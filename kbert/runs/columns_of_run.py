@@ -9,7 +9,7 @@ from kbert.config import DatasetConfig, FinetuningConfig, from_dict
 from kbert.files.json_file import read_json_object
 from kbert.input_pipelines.labelled_files import MissingColumn
 from kbert.input_pipelines.tables.table_paths import source_files
-from kbert.input_pipelines.unlabelled_files import examples_of_columns
+from kbert.input_pipelines.unlabelled_files import examples_from_columns
 from kbert.runs.run_directory import holds_run
 from kbert.tasks.file_columns import ALWAYS_TAKEN, columns_of, inputs_of, require_columns
 
@@ -50,14 +50,14 @@ def require_inputs_of_run(path, run_dir):
         text, or a question with its context.
 
     Raises:
-      ValueError: as `examples_of_columns` does before it reads a row.
+      ValueError: as `examples_from_columns` does before it reads a row.
     """
     if not holds_run(run_dir):
-        examples_of_columns(path, ALWAYS_TAKEN)
+        examples_from_columns(path, ALWAYS_TAKEN)
         return
     task, task_config, dataset = _recorded_task(run_dir)
     if task is not None and (inputs := inputs_of(task, task_config)):
-        examples_of_columns(path, inputs, dataset)
+        examples_from_columns(path, inputs, dataset)
 
 
 def _recorded_task(run_dir):

@@ -48,11 +48,11 @@ from kbert.inference.answer_files import (
 from kbert.inference.answers import answered, dataset_of, require_answers, require_inputs, task_of
 from kbert.input_pipelines.unlabelled_files import (
     count_rows,
-    examples_of_columns,
-    examples_of_lines,
+    examples_from_columns,
+    examples_from_lines,
     has_columns,
     holds_json_lines,
-    lines_of_standard_input,
+    read_standard_input,
     whole_rows,
 )
 from kbert.scripts.training_flags import define_checkpoint_flag
@@ -170,15 +170,15 @@ def _examples(source, task, num_lines):
         return given, len(given), one_by_one
     if not FLAGS.input_file:
         alone = 1 if sys.stdin.isatty() else one_by_one  # a person waits for the answer to each line
-        return examples_of_lines(inputs, lines_of_standard_input(), "standard input"), None, alone
+        return examples_from_lines(inputs, read_standard_input(), "standard input"), None, alone
     if has_columns(FLAGS.input_file):
         dataset = dataset_of(source)
         number = count_rows(FLAGS.input_file, dataset)
         answered_inputs = (inputs, *task.serving.other_inputs.values())
-        return examples_of_columns(FLAGS.input_file, answered_inputs, dataset), number, one_by_one
+        return examples_from_columns(FLAGS.input_file, answered_inputs, dataset), number, one_by_one
     lines = (line.removesuffix("\r") for line in read_lines(FLAGS.input_file))
     json_lines = holds_json_lines(FLAGS.input_file)
-    return examples_of_lines(inputs, lines, FLAGS.input_file, json_lines), num_lines, one_by_one
+    return examples_from_lines(inputs, lines, FLAGS.input_file, json_lines), num_lines, one_by_one
 
 
 def _model():

@@ -71,7 +71,7 @@ class TextFiles(Files):
         if dataset.labels or self._label_names is None:
             return dataset
         names = (label for example in examples for label in self.labels(example))
-        return dataclasses.replace(dataset, labels=labelled_files.labels_of(names))
+        return dataclasses.replace(dataset, labels=labelled_files.sorted_labels(names))
 
     def labels(self, example):
         return tuple(self._label_names(example.label)) if self._label_names else ()

@@ -145,9 +145,9 @@ def window_owners(window_numbers) -> tf.Tensor:
     """
     numbers = tf.convert_to_tensor(window_numbers, tf.int32)
     before = tf.concat([numbers[:1], numbers[:-1]], axis=0)
-    begins = tf.logical_or(tf.equal(numbers, 0), tf.not_equal(numbers, before + 1))
+    is_first = tf.logical_or(tf.equal(numbers, 0), tf.not_equal(numbers, before + 1))
     # The first row begins a text, whatever its number is: it does not follow itself.
-    return tf.cumsum(tf.cast(begins, tf.int32)) - 1
+    return tf.cumsum(tf.cast(is_first, tf.int32)) - 1
 
 
 def _positions(pieces):

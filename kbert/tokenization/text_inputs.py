@@ -64,16 +64,16 @@ class TextInputs:
 
     def rows(self, text, text_pair=None, with_masks=False) -> TextRows:
         """As a call with `pad_to_longest`, with what was cut off; a row for each text."""
-        return self._rows_of(*self._pieces(text, text_pair, with_masks))
+        return self._pack(*self._pieces(text, text_pair, with_masks))
 
-    def rows_of_pieces(self, pieces) -> TextRows:
+    def pack_pieces(self, pieces) -> TextRows:
         """As `rows`, for texts that are tokenized: int32 RaggedTensor of shape [batch, (pieces)]."""
-        return self._rows_of(pieces, None)
+        return self._pack(pieces, None)
 
     def _pieces(self, text, text_pair, with_masks):
         tokenize = self.tokenizer.tokenize_with_masks if with_masks else self.tokenizer
         return tokenize(text), None if text_pair is None else tokenize(text_pair)
 
-    def _rows_of(self, first, second):
+    def _pack(self, first, second):
         features = self._packer(first, second, pad_to_longest=True)
         return TextRows(features, self._packer.truncates(first, second))

@@ -144,7 +144,7 @@ def _slices(contexts, owners, first_pieces, width):
     return tf.gather(flat, tf.minimum(starts[:, tf.newaxis] + tf.range(width), tf.size(flat) - 1))
 
 
-def context_places(windows: Windows) -> tf.Tensor:
+def context_positions(windows: Windows) -> tf.Tensor:
     """Which piece of its context stands at each position: int32 [windows, length], -1 where none does."""
     offset = tf.range(tf.shape(windows.features["input_ids"])[1]) - windows.context_starts[:, tf.newaxis]
     inside = tf.logical_and(offset >= 0, offset < windows.lengths[:, tf.newaxis])
@@ -160,7 +160,7 @@ def has_max_context(windows: Windows) -> tf.Tensor:
 
     Reference: google-research/bert, run_squad.py, `_check_is_max_context`, in the same double precision.
     """
-    pieces = context_places(windows)
+    pieces = context_positions(windows)
     real = pieces >= 0
     left = pieces - windows.first_pieces[:, tf.newaxis]
     lengths = windows.lengths[:, tf.newaxis]

@@ -71,14 +71,14 @@ def value_row_ids(row_splits: tf.Tensor) -> tf.Tensor:
     As `RaggedTensor.value_rowids`, which fills a matrix of the rows times the longest row: with one very long
     word in a long text that matrix would not fit into memory.
     """
-    begins = tf.cast(row_splits[1:-1, tf.newaxis], tf.int32)
+    starts = tf.cast(row_splits[1:-1, tf.newaxis], tf.int32)
     size = tf.cast(row_splits[-1:], tf.int32)
     # Rows without values begin where the next one does; those at the end, behind the last value.
-    changes = tf.scatter_nd(begins, tf.ones_like(begins[:, 0]), size + 1)
+    changes = tf.scatter_nd(starts, tf.ones_like(starts[:, 0]), size + 1)
     return tf.cumsum(changes)[:-1]
 
 
-def spans(texts, do_lower_case, characters, pieces, piece_characters, word_of_piece):
+def spans(texts, do_lower_case, characters, pieces, piece_characters, word_ids):
     """Where the pieces of words stand in their texts; words are pieces as well.
 
     Args:
@@ -88,7 +88,7 @@ def spans(texts, do_lower_case, characters, pieces, piece_characters, word_of_pi
       pieces: RaggedTensor of shape [batch, (pieces)], in the order of the words.
       piece_characters: int32 tensor of shape [all pieces]: how many code points of its word each piece has;
         together all of them.
-      word_of_piece: int32 tensor of shape [all pieces]: the index of its word in `characters`.
+      word_ids: int32 tensor of shape [all pieces]: the index of its word in `characters`.
 
     Returns:
       Two int32 RaggedTensors of the shape of `pieces`: starts and ends, in code points of the text.
@@ -101,7 +101,7 @@ def spans(texts, do_lower_case, characters, pieces, piece_characters, word_of_pi
     with tf.control_dependencies([_check_counts(characters, origins)]):
         after = tf.cumsum(piece_characters)  # the end of each piece, among the characters of the words
     starts = tf.gather(origins[:, 0], after - piece_characters)
-    word_after = tf.gather(tf.cumsum(characters), word_of_piece)
+    word_after = tf.gather(tf.cumsum(characters), word_ids)
     ends_alone = _ends_with_accents(fates, code_points.row_splits)
     ends = _ends(after - 1, word_after, origins, kept, ends_alone)
 

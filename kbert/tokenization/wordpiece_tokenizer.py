@@ -100,15 +100,15 @@ class WordPieceTokenizer:
         pieces = self._pieces(words, characters)  # [batch, (words), (pieces)]
         ids = pieces.merge_dims(1, 2)
 
-        word_of_piece = value_row_ids(pieces.values.row_splits)  # counted through the batch
+        word_ids = value_row_ids(pieces.values.row_splits)  # counted through the batch
         piece_characters = tf.where(
             ids.flat_values == self.vocabulary.unk_id,
-            tf.gather(characters, word_of_piece),
+            tf.gather(characters, word_ids),
             tf.gather(self._piece_characters, ids.flat_values),
         )
-        starts, ends = spans(texts, do_lower_case, characters, ids, piece_characters, word_of_piece)
+        starts, ends = spans(texts, do_lower_case, characters, ids, piece_characters, word_ids)
         first_words = tf.cast(tf.gather(words.row_splits, value_row_ids(ids.row_splits)), tf.int32)
-        return OffsetPieces(ids, starts, ends, ids.with_flat_values(word_of_piece - first_words))
+        return OffsetPieces(ids, starts, ends, ids.with_flat_values(word_ids - first_words))
 
     def _pieces(self, words, characters):
         # "[UNK]" is whole in the vocabulary, and no word can be it: brackets are split off.

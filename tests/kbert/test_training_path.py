@@ -28,7 +28,7 @@ def batch():
 
 
 # Texts 0, 4 | 1, 3, 2 in rows of 12, laid out by hand.
-PACKED_PLACES = np.array(
+PACKED_POSITIONS = np.array(
     [
         [*range(9), 36, 37, 45],
         [9, 10, 11, 12, 27, 28, 29, 30, 31, 32, 18, 45],
@@ -53,7 +53,7 @@ def encoder(dropout=0.0, dtype="float32", shape=None, **settings):
 
 
 def inputs_of(model):
-    return batch() | ({"packed_places": PACKED_PLACES} if "packed_places" in model.input else {})
+    return batch() | ({"packed_positions": PACKED_POSITIONS} if "packed_positions" in model.input else {})
 
 
 def answer_and_gradients(model, training):

@@ -15,7 +15,7 @@ from kbert.extras import require
 from kbert.files.compression import find_compression
 from kbert.files.json_file import parse_json
 from kbert.files.text_file import LONGEST_LINE, Problem, numbered_lines
-from kbert.input_pipelines.json_rows import name_of, why_no_text
+from kbert.input_pipelines.json_rows import json_type, why_no_text
 from tfrecords_tools.corpus.corpus_files import is_json_lines
 from tfrecords_tools.corpus.problems import LineOfFile, Problems
 
@@ -214,7 +214,7 @@ def _parse_object(line, text_field) -> str | Problem:
     except ValueError as error:
         return _not_an_object(str(error).strip(" ."))
     if not isinstance(fields, dict):
-        return _not_an_object(f"holds a JSON {name_of(fields)}, not an object")
+        return _not_an_object(f"holds a JSON {json_type(fields)}, not an object")
     what = why_no_text(fields, text_field)
     if not what:
         return fields[text_field]

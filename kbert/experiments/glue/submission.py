@@ -8,7 +8,7 @@ from absl import logging
 
 from kbert.experiments.glue.glue_tasks import GlueTask
 from kbert.files.whole_file import write_text
-from kbert.input_pipelines.labelled_files import stream_records, text_of
+from kbert.input_pipelines.labelled_files import stream_records, text_cell
 
 HEADER = "index\tprediction"
 LOWEST, HIGHEST = 0.0, 5.0  # of STS-B's scores
@@ -65,9 +65,9 @@ def _rows(source, index, dataset) -> Iterator[tuple[str, dict]]:
     columns = (dataset.text, dataset.text_pair, index)
     records = stream_records(source, dataset, columns, with_labels=False)
     for number, (place, record) in enumerate(records):
-        example = {"text": text_of(record, dataset.text, place)}
+        example = {"text": text_cell(record, dataset.text, place)}
         if dataset.text_pair:
-            example["text_pair"] = text_of(record, dataset.text_pair, place)
+            example["text_pair"] = text_cell(record, dataset.text_pair, place)
         yield (record[index] if index else str(number)), example
 
 

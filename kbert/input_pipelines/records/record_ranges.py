@@ -32,12 +32,12 @@ def ranges(manifest: Manifest) -> dict[str, tuple[int, int]]:
     features = manifest.features
     if "input_ids" in features:
         known["masked_lm_positions"] = (0, features["input_ids"].shape[-1] - 1)
-    if choices := _of_dataset(manifest, "choices"):
+    if choices := _dataset_list(manifest, "choices"):
         known[LABEL_FEATURE] = (0, len(choices) - 1)
-    if labels := _of_dataset(manifest, "labels"):
+    if labels := _dataset_list(manifest, "labels"):
         # With a label for every token, a negative label means that the token has none.
-        one_each = features.get(LABEL_FEATURE, ((), ()))[1] == ()
-        known[LABEL_FEATURE] = (0 if one_each else _SMALLEST, len(labels) - 1)
+        one_per_example = features.get(LABEL_FEATURE, ((), ()))[1] == ()
+        known[LABEL_FEATURE] = (0 if one_per_example else _SMALLEST, len(labels) - 1)
     return {
         name: known.get(name, (_SMALLEST, _LARGEST))
         for name, feature in features.items()
@@ -45,7 +45,7 @@ def ranges(manifest: Manifest) -> dict[str, tuple[int, int]]:
     }
 
 
-def _of_dataset(manifest, name):
+def _dataset_list(manifest, name):
     """A list of the config that the records were made with, or None."""
     dataset = manifest.settings.get("dataset")
     values = dataset.get(name) if isinstance(dataset, dict) else None

@@ -20,7 +20,6 @@ from kbert.input_pipelines.epochs import (
 )
 from kbert.input_pipelines.records import record_ranges
 from kbert.input_pipelines.records.dynamic_masks import DynamicMasks, has_dynamic_masks
-from kbert.input_pipelines.records.length_buckets import LengthBuckets
 from kbert.input_pipelines.records.record_files import read_vocabulary, wrong_shards
 from kbert.manifest import Manifest, Shard
 
@@ -43,7 +42,6 @@ def training_batches(
     start_example: int = 0,
     *,
     share=WHOLE,
-    length_buckets: Sequence[int] = (),
 ) -> tf.data.Dataset:
     """Endless shuffled batches, each a dict name -> tensor of shape [batch_size, ...].
 
@@ -56,11 +54,9 @@ def training_batches(
       manifest: their manifest.
       batch_size: examples of one step, over all pipelines; each of n pipelines gives `batch_size / n`.
       seed: the run's seed.
-      start_example: the number of examples consumed so far, over all pipelines; with `length_buckets` the
-        number of batches consumed times `batch_size`.
+      start_example: the number of examples consumed so far, over all pipelines.
       share: which of several input pipelines this is: a `Share` or a `tf.distribute.InputContext`. Each
         pipeline has its own records, and reads each of them once in an epoch.
-      length_buckets: see `LengthBuckets`; shapes then vary, in both dimensions.
 
     Raises:
       ValueError: when there are fewer records than one batch, or `batch_size` is not divisible by the number
@@ -78,23 +74,12 @@ def training_batches(
         )
 
     own_batch_size = batch_size // share.num_input_pipelines
-    if length_buckets:
-        buckets = LengthBuckets(length_buckets, manifest.features, own_batch_size)
-
-        def epoch_of_batches(seed):
-            examples = _parse(epoch(seed).batch(_PARSED_AT_ONCE), manifest).unbatch()
-            return buckets.batches(examples)
-
-        first, step = start_example // batch_size, 1
-        num_batches = buckets.num_batches(own.parsed(manifest)) if first else 1
-        batches = endless_epochs(epoch_of_batches, num_batches, seed, first)
-    else:
-        first, step = start_example // share.num_input_pipelines, own_batch_size
-        records = endless_epochs(epoch, end - start, seed, first)
-        batches = _parse(records.batch(own_batch_size, drop_remainder=True), manifest)
+    first = start_example // share.num_input_pipelines
+    records = endless_epochs(epoch, end - start, seed, first)
+    batches = _parse(records.batch(own_batch_size, drop_remainder=True), manifest)
     if has_dynamic_masks(manifest):
         masks = DynamicMasks(manifest, read_vocabulary(directory, manifest), (seed, share.input_pipeline_id))
-        batches = masks(batches, first, step)
+        batches = masks(batches, first, own_batch_size)
     return without_autotune(batches.prefetch(tf.data.AUTOTUNE))
 
 
@@ -131,7 +116,7 @@ def evaluation_batches(
     number = share.num_input_pipelines
     own_batch_size = batch_size // number
 
-    def batches_of(start, end):
+    def read_range(start, end):
         records = _Files(directory, locate_records(manifest.shards, start, end)).records()
         records = records.apply(tf.data.experimental.assert_cardinality(end - start))
         if not has_dynamic_masks(manifest):
@@ -141,11 +126,11 @@ def evaluation_batches(
         return masks(parsed, start, _PARSED_AT_ONCE).rebatch(own_batch_size)
 
     start, end = share_range(manifest.num_examples, share)
-    batches = pad_last_batch(batches_of(start, end), own_batch_size, with_fill or number > 1)
+    batches = pad_last_batch(read_range(start, end), own_batch_size, with_fill or number > 1)
     if number > 1:
         largest_share = -(-manifest.num_examples // number)
         missing = -(-largest_share // own_batch_size) - -(-(end - start) // own_batch_size)
-        filling = pad_last_batch(batches_of(0, 1), own_batch_size, True).map(_weightless)
+        filling = pad_last_batch(read_range(0, 1), own_batch_size, True).map(_weightless)
         batches = batches.concatenate(filling.repeat(missing))
     return without_autotune(batches.take(max_batches).prefetch(tf.data.AUTOTUNE))
 
@@ -187,33 +172,35 @@ class RecordRange(NamedTuple):
 
 
 def locate_records(shards: Sequence[Shard], start: int, end: int) -> list[RecordRange]:
-    """The parts of files that hold the records from `start` to `end` - 1, counted over all shards."""
-    found, first = [], 0
+    """The ranges of files that hold the records from `start` to `end` - 1, counted over all shards."""
+    ranges, shard_start = [], 0
     for shard in shards:
-        skip, stop = max(start - first, 0), min(end - first, shard.num_examples)
+        skip, stop = max(start - shard_start, 0), min(end - shard_start, shard.num_examples)
         if skip < stop:
-            found.append(RecordRange(shard.file, skip, -1 if stop == shard.num_examples else stop - skip))
-        first += shard.num_examples
-    return found
+            ranges.append(RecordRange(shard.file, skip, -1 if stop == shard.num_examples else stop - skip))
+        shard_start += shard.num_examples
+    return ranges
 
 
 class _Files:
-    """Parts of TFRecord files, as datasets of serialized examples."""
+    """Ranges of TFRecord files, as datasets of serialized examples."""
 
-    def __init__(self, directory, parts: list[RecordRange]):
-        self._paths = tf.constant([str(Path(directory) / part.file) for part in parts], tf.string)
-        self._skips = tf.constant([part.skip for part in parts], tf.int64)
-        self._takes = tf.constant([part.take for part in parts], tf.int64)
+    def __init__(self, directory, ranges: list[RecordRange]):
+        self._paths = tf.constant(
+            [str(Path(directory) / record_range.file) for record_range in ranges], tf.string
+        )
+        self._skips = tf.constant([record_range.skip for record_range in ranges], tf.int64)
+        self._takes = tf.constant([record_range.take for record_range in ranges], tf.int64)
 
     def records(self):
         """All records, in order."""
-        return self._parts(tf.range(len(self._paths), dtype=tf.int64)).flat_map(self._open)
+        return self._ranges(tf.range(len(self._paths), dtype=tf.int64)).flat_map(self._open)
 
     def shuffled_records(self, seed):
         """All records, several files at a time; the order depends on `seed`, an int64 scalar tensor."""
         numbers = tf.range(len(self._paths), dtype=tf.int64)
         order = tf.random.experimental.stateless_shuffle(numbers, seed=tf.stack([seed, 0]))
-        return self._parts(order).interleave(
+        return self._ranges(order).interleave(
             self._open,
             cycle_length=min(_SHARDS_AT_ONCE, len(self._paths)),
             block_length=_RECORDS_IN_TURN,
@@ -221,11 +208,7 @@ class _Files:
             deterministic=True,
         )
 
-    def parsed(self, manifest):
-        """All examples in large batches."""
-        return _parse(self.records().batch(_PARSED_AT_ONCE), manifest)
-
-    def _parts(self, order):
+    def _ranges(self, order):
         columns = (self._paths, self._skips, self._takes)
         return tf.data.Dataset.from_tensor_slices(tuple(tf.gather(column, order) for column in columns))
 

@@ -35,14 +35,14 @@ def find_table(path: str | Path, file_format: str | None = None) -> Table | None
     """
     path = Path(path)
     if path.is_dir():
-        return Table("arrow", _files_of_split(path))
+        return Table("arrow", _split_files(path))
     if path.is_file():
-        kind = _format_of(path, file_format)
+        kind = _table_format(path, file_format)
         return Table(kind, (path,)) if kind else None
     if glob.has_magic(str(path)):
         return _matching(path, file_format)
     if (path.parent / _SPLITS).is_file():
-        raise ValueError(f"{path.parent} holds no split {path.name!r}; {_splits_of(path.parent)}.")
+        raise ValueError(f"{path.parent} holds no split {path.name!r}; {_list_splits(path.parent)}.")
     raise ValueError(f"labelled file {path} does not exist.")
 
 
@@ -73,7 +73,7 @@ def source_digest(path: str | Path) -> str:
     return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
 
 
-def _format_of(path, file_format):
+def _table_format(path, file_format):
     kind = file_format or path.suffix.removeprefix(".").lower()
     return kind if kind in FORMATS else None
 
@@ -82,8 +82,10 @@ def _matching(pattern, file_format):
     files = tuple(sorted(Path(name) for name in glob.glob(str(pattern), recursive=True)))
     if not files:
         raise ValueError(f"no file matches {pattern}; in a shell, put the pattern into quotes.")
-    first = _format_of(files[0], file_format)
-    if first is None or any(not one.is_file() or _format_of(one, file_format) != first for one in files):
+    first = _table_format(files[0], file_format)
+    if first is None or any(
+        not file.is_file() or _table_format(file, file_format) != first for file in files
+    ):
         raise ValueError(
             f"{pattern} matches {', '.join(file.name for file in files[:5])}; a pattern is for .parquet "
             "files or for .arrow files. Put others into one file."
@@ -91,9 +93,9 @@ def _matching(pattern, file_format):
     return Table(first, files)
 
 
-def _files_of_split(folder):
+def _split_files(folder):
     if (folder / _SPLITS).is_file():
-        raise ValueError(f"{folder} holds several splits; {_splits_of(folder)}.")
+        raise ValueError(f"{folder} holds several splits; {_list_splits(folder)}.")
     if not (folder / _SPLIT).is_file():
         raise ValueError(_no_split(folder))
     state = read_json_object(folder / _SPLIT)
@@ -118,7 +120,7 @@ def _files_of_split(folder):
     return files
 
 
-def _splits_of(folder):
+def _list_splits(folder):
     splits = read_json_object(folder / _SPLITS).get("splits")
     names = splits if isinstance(splits, list) else []
     return f"name one of them: {', '.join(str(folder / str(name)) for name in names) or 'it lists none'}"

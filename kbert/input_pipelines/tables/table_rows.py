@@ -9,7 +9,7 @@ from kbert.files.json_file import parse_json
 
 _ROWS_AT_ONCE = 512
 # Of a parquet file: without both of them a whole row group is read at once.
-_READ_IN_PARTS = {"buffer_size": 1 << 20, "pre_buffer": False}
+_READ_PIECEWISE = {"buffer_size": 1 << 20, "pre_buffer": False}
 _NAMES_KEY = b"huggingface"  # in the metadata of a schema
 _NO_CLASS = -1  # what `datasets` writes where a row has no label, as in GLUE's test files
 _ARROW_FILE = b"ARROW1"  # how Arrow's file format begins; the stream format of `datasets` does not
@@ -66,7 +66,9 @@ def readable_columns(file: Path, file_format: str) -> list[str]:
     """The names, each of one column, whose values `read_rows` reads. Raises as `column_names` does."""
     with _opened(file, file_format) as table:
         schema = _schema(table)
-        return [one.name for one in schema if _is_readable(one.type) and schema.names.count(one.name) == 1]
+        return [
+            field.name for field in schema if _is_readable(field.type) and schema.names.count(field.name) == 1
+        ]
 
 
 @contextlib.contextmanager
@@ -78,7 +80,7 @@ def _opened(file, file_format):
             if file_format == "parquet":
                 from pyarrow import parquet
 
-                yield stack.enter_context(parquet.ParquetFile(file, **_READ_IN_PARTS))
+                yield stack.enter_context(parquet.ParquetFile(file, **_READ_PIECEWISE))
                 return
             # Mapped: a batch may be the whole file, and only the rows that are asked for are then read.
             source = stack.enter_context(pa.memory_map(str(file)))
@@ -217,19 +219,19 @@ def _class_names(metadata, file) -> dict[str, tuple[str, ...]]:
     features = ((value.get("info") or {}) if isinstance(value, dict) else {}).get("features") or {}
     if not isinstance(features, dict):
         raise ValueError(f"{where} are {str(features)[:200]}; expected an object of columns.")
-    found = {column: _names_of(feature) for column, feature in features.items()}
-    return {column: names for column, names in found.items() if names}
+    classes = {column: _feature_classes(feature) for column, feature in features.items()}
+    return {column: names for column, names in classes.items() if names}
 
 
-def _names_of(feature):
+def _feature_classes(feature):
     """The names of a feature, or of what its lists hold; None where there are none."""
     if isinstance(feature, list) and len(feature) == 1:  # how lists were written once
-        return _names_of(feature[0])
+        return _feature_classes(feature[0])
     if not isinstance(feature, dict):
         return None
     if feature.get("_type") == "ClassLabel":
         return tuple(map(str, feature.get("names") or ()))
-    return _names_of(feature.get("feature"))
+    return _feature_classes(feature.get("feature"))
 
 
 def _named(value, names: tuple[str, ...], where: str):
@@ -239,7 +241,7 @@ def _named(value, names: tuple[str, ...], where: str):
       ValueError: naming `where`, for a number that has no name.
     """
     if isinstance(value, list):
-        return [_named(one, names, where) for one in value]
+        return [_named(item, names, where) for item in value]
     if value is None or value == _NO_CLASS:
         return None
     if not 0 <= value < len(names):

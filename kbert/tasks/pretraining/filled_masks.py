@@ -60,7 +60,7 @@ def candidate_probabilities(model, text_inputs: TextInputs, text, candidates) ->
       whether it was cut for any of them.
     """
     asked = _masked_texts(text_inputs, text, candidates)
-    inputs, truncated = text_inputs.rows_of_pieces(asked.tokens)
+    inputs, truncated = text_inputs.pack_pieces(asked.tokens)
     mask_id = text_inputs.vocabulary.mask_id
     positions, num_masks = _find_positions(inputs["input_ids"], mask_id)
     inputs = inputs | {"masked_lm_positions": positions}

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import ijson
 
 from kbert.files.compression import naming_damage, opener_of, require_read_kind
-from kbert.input_pipelines.json_rows import name_of, why_no_text
+from kbert.input_pipelines.json_rows import json_type, why_no_text
 from kbert.input_pipelines.labelled_files import EmptyTexts
 from kbert.tasks.files import Files
 
@@ -153,7 +153,7 @@ def _questions(paragraph, where, path, with_answers):
     for place, question in enumerate(paragraph["qas"], start=1):
         of_paragraph = f"{where}: question {place} of the paragraph"
         if not isinstance(question, dict):
-            raise ValueError(f"{of_paragraph} is a JSON {name_of(question)}, expected an object.")
+            raise ValueError(f"{of_paragraph} is a JSON {json_type(question)}, expected an object.")
         name = _text(question, "id", of_paragraph)
         where_asked = f"{path}: question {name!r}"
         asked = _text(question, "question", where_asked)
@@ -179,7 +179,7 @@ def _answers(question, context, where):
     is_impossible = question.get("is_impossible", not answers)
     if not isinstance(is_impossible, bool):
         raise ValueError(
-            f"{where} has a JSON {name_of(is_impossible)} as 'is_impossible', not true or false."
+            f"{where} has a JSON {json_type(is_impossible)} as 'is_impossible', not true or false."
         )
     if is_impossible != (not answers):
         raise ValueError(
@@ -191,7 +191,7 @@ def _answers(question, context, where):
 
 def _answer(answer, context, where):
     if not isinstance(answer, dict):
-        raise ValueError(f"{where} has a JSON {name_of(answer)} as an answer, expected an object.")
+        raise ValueError(f"{where} has a JSON {json_type(answer)} as an answer, expected an object.")
     text, start = _text(answer, "text", f"{where}: an answer"), answer.get("answer_start")
     if type(start) is not int:
         raise ValueError(f"{where} has no whole number 'answer_start' with the answer {text[:80]!r}.")

@@ -9,7 +9,7 @@ import tensorflow as tf
 from kbert.cli.progress import Progress
 from kbert.features import MAX_CONTEXT, PIECE_OFFSETS, SPAN_FEATURES
 from kbert.tasks.question_answering.squad_files import Question
-from kbert.tokenization.window_packer import WindowPacker, context_places, has_max_context
+from kbert.tokenization.window_packer import WindowPacker, context_positions, has_max_context
 
 _QUESTIONS_AT_ONCE = 512
 
@@ -66,7 +66,7 @@ class WindowMaker:
             ids, starts, ends = (tf.gather(values, context_of) for values in (ids, starts, ends))
         queries = self._tokenizer(questions)
         windows = self._packer(ids, queries, pad_to_longest)
-        places = context_places(windows)
+        places = context_positions(windows)
         offsets = tf.stack([_at(starts, windows.owners, places), _at(ends, windows.owners, places)], axis=-1)
         truncated = queries.row_lengths() > self._packer.max_query_length
         return ContextWindows(windows.features, windows.owners, offsets, has_max_context(windows), truncated)

@@ -46,10 +46,10 @@ class ChoiceFiles(Files):
             )
         columns = (dataset.text, dataset.text_pair, *dataset.choices)
         for place, record in labelled_files.stream_records(path, dataset, columns, with_labels):
-            text = labelled_files.text_of(record, dataset.text, place)
-            choices = [labelled_files.text_of(record, column, place) for column in dataset.choices]
+            text = labelled_files.text_cell(record, dataset.text, place)
+            choices = [labelled_files.text_cell(record, column, place) for column in dataset.choices]
             if dataset.text_pair:
-                beginning = labelled_files.text_of(record, dataset.text_pair, place)
+                beginning = labelled_files.text_cell(record, dataset.text_pair, place)
                 choices = [f"{beginning} {choice}" for choice in choices]
             yield Choices(
                 text, tuple(choices), _right_choice(record, dataset, place) if with_labels else None

@@ -7,7 +7,7 @@ import numpy as np
 from keras import ops
 
 from kbert.config.pooling_config import PoolingConfig
-from kbert.features import ENCODER_INPUTS, PACKED_PLACES, TARGET_FEATURE, Feature
+from kbert.features import ENCODER_INPUTS, PACKED_POSITIONS, TARGET_FEATURE, Feature
 from kbert.heads.multiple_choice_head import ChoicesAsBatch, GroupedVectors
 from kbert.layers.sequence_pooling import SequencePooling
 from kbert.tasks.signatures.signature import TRUNCATED, row_signatures, texts_signature
@@ -149,8 +149,8 @@ class EmbeddingTask(Task):
         as_batch = ChoicesAsBatch(dtype=encoder.policy, name="texts_as_batch")
         flat = {name: as_batch(value) for name, value in inputs.items()}
         if encoder.packed:
-            inputs[PACKED_PLACES] = keras.Input((None,), dtype="int32", name=PACKED_PLACES)
-            flat[PACKED_PLACES] = inputs[PACKED_PLACES]
+            inputs[PACKED_POSITIONS] = keras.Input((None,), dtype="int32", name=PACKED_POSITIONS)
+            flat[PACKED_POSITIONS] = inputs[PACKED_POSITIONS]
         pool = SequencePooling(
             self.pooling.mode, self.pooling.normalize, dtype="float32", name="sequence_pooling"
         )

@@ -56,7 +56,7 @@ class PositiveFiles(ScoredPairFiles):
             if dataset.label in record:
                 yield TextGroup(texts, _score(record, dataset, place) if with_labels else None)
                 continue
-            negatives = [labelled_files.text_of(record, column, place) for column in dataset.negatives]
+            negatives = [labelled_files.text_cell(record, column, place) for column in dataset.negatives]
             if texts[1] in negatives:
                 raise ValueError(
                     f"{place}: the positive {texts[1][:80]!r} is among its own negatives; mend the row or "
@@ -77,7 +77,7 @@ def _records(path, dataset, with_labels):
         )
     columns = (dataset.text, dataset.text_pair)
     for place, record in labelled_files.stream_records(path, dataset, columns, with_labels):
-        yield place, record, tuple(labelled_files.text_of(record, column, place) for column in columns)
+        yield place, record, tuple(labelled_files.text_cell(record, column, place) for column in columns)
 
 
 def _score(record, dataset, place):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kbert.config import DatasetConfig
-from kbert.input_pipelines.json_rows import name_of, why_no_text
+from kbert.input_pipelines.json_rows import json_type, why_no_text
 from kbert.input_pipelines.labelled_files import require_column, stream_records
 from kbert.tasks.token_classification.conll_files import FileSentence
 from kbert.tasks.token_classification.spans import Word, parse_spans, tag_words
@@ -75,7 +75,7 @@ def _tagged_words(record, dataset, place, with_tags):
 def _strings(record, column, place):
     values = record[column]
     if not isinstance(values, list):
-        raise ValueError(f"{place} has a JSON {name_of(values)} as {column!r}; expected a list of strings.")
+        raise ValueError(f"{place} has a JSON {json_type(values)} as {column!r}; expected a list of strings.")
     for number, value in enumerate(values):
         if why := why_no_text({column: value}, column):
             raise ValueError(f"{place}, entry {number} of {column!r}: the line {why}; expected a string.")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from kbert.input_pipelines.json_rows import name_of
+from kbert.input_pipelines.json_rows import json_type
 from kbert.tasks.token_classification.tag_schemes import OUTSIDE, from_iob2
 
 
@@ -30,7 +30,7 @@ def parse_spans(value: Any, place: str) -> list[Span]:
       ValueError: naming `place`, for anything else.
     """
     if not isinstance(value, list):
-        raise ValueError(f"{place} has a JSON {name_of(value)} as its spans; expected a list of spans.")
+        raise ValueError(f"{place} has a JSON {json_type(value)} as its spans; expected a list of spans.")
     return [_parse_span(entry, f"{place}, span {number}") for number, entry in enumerate(value)]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kbert.config import DatasetConfig
-from kbert.input_pipelines.labelled_files import labels_of, listed_label
+from kbert.input_pipelines.labelled_files import listed_label, sorted_labels
 from kbert.input_pipelines.tables.table_paths import find_table
 from kbert.tasks.files import Files
 from kbert.tasks.token_classification.conll_files import FileSentence, read_conll
@@ -143,4 +143,4 @@ def sentence_labels(sentences: Iterable[TaggedSentence], scheme: str) -> tuple[s
         types = {split_tag(name)[1] for name in names if is_tag(name) and name != OUTSIDE}
         names |= {OUTSIDE, *(f"{prefix}-{kind}" for kind in types for prefix in "BI")}
     first = (OUTSIDE,) if OUTSIDE in names else ()
-    return (*first, *labels_of(names - {OUTSIDE}))
+    return (*first, *sorted_labels(names - {OUTSIDE}))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from kbert.tokenization.window_packer import WindowPacker, context_places, has_max_context
+from kbert.tokenization.window_packer import WindowPacker, context_positions, has_max_context
 
 
 class PlacedWindows(NamedTuple):
@@ -69,7 +69,7 @@ class WordWindows:
         windows = self._packer(contexts, pad_to_longest=pad_to_longest)
         chosen = has_max_context(windows)
         before = tf.gather(tf.cast(contexts.row_starts(), tf.int32), windows.owners)
-        numbers = context_places(windows) + before[:, tf.newaxis]
+        numbers = context_positions(windows) + before[:, tf.newaxis]
         places = tf.scatter_nd(
             tf.boolean_mask(numbers, chosen)[:, tf.newaxis],
             tf.cast(tf.where(chosen), tf.int32),

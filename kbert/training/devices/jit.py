@@ -23,8 +23,8 @@ def resolve_jit(config, strategy) -> bool:
     if device == "TPU":
         if not config.fixed_shapes:
             raise ValueError(
-                "a TPU needs batches of one shape: set pad_to_longest=false, leave out "
-                'length_buckets, and set packed_rows if padding="pack".'
+                "a TPU needs batches of one shape: set pad_to_longest=false, and set "
+                'packed_rows if padding="pack".'
             )
         if config.jit_compile is False:
             raise ValueError("a TPU runs compiled steps only: leave out jit_compile, or set --jit=auto.")

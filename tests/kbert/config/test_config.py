@@ -158,11 +158,6 @@ REFUSED = {
         {"gradient_accumulation_steps": 0},
         "gradient_accumulation_steps=0 must be positive.",
     ),
-    "parts of batches of many sizes": (
-        PretrainingConfig,
-        {"gradient_accumulation_steps": 2, "length_buckets": [12]},
-        "length_buckets gives batches of many sizes, which gradient_accumulation_steps cannot cut",
-    ),
     "nothing left to train": (
         FinetuningConfig,
         {"freeze_encoder": True, "frozen": {"layers": 1}, "reinit_layers": 1},
@@ -347,8 +342,8 @@ REFUSED = {
         "takes as many rows as each batch needs: give packed_rows",
     ),
     "packed rows of many lengths": (
-        PretrainingConfig,
-        {"padding": "pack", "packed_rows": 8, "length_buckets": [32]},
+        FinetuningConfig,
+        {"padding": "pack", "packed_rows": 8, "pad_to_longest": True},
         "needs batches of one shape",
     ),
     "a phase of warm-up alone": (

@@ -13,7 +13,7 @@ from kbert.tasks.pretraining import Pretraining
 from tests.kbert.distillation.small_teacher import ALL_LOSSES, calm, random_teacher, taught
 from tests.kbert.tasks.test_task_model import features, make_batch, make_task
 from tests.kbert.test_encoder import randomize
-from tests.kbert.test_training_path import PACKED_PLACES
+from tests.kbert.test_training_path import PACKED_POSITIONS
 from tests.kbert.test_training_path import batch as packed_batch
 
 # Two soft targets; several sequences to an example. The formulas are in test_losses.py.
@@ -132,7 +132,7 @@ def test_packed_rows_and_16_bits_learn_the_same():
     for settings in ({}, {"packed": True}, {"dtype": "mixed_bfloat16"}):
         distillation, model = taught(task, STUDENT, TEACHER, **settings)
         randomize(model.student)
-        measured.append(losses_of(distillation, model, batch | {"packed_places": PACKED_PLACES}))
+        measured.append(losses_of(distillation, model, batch | {"packed_positions": PACKED_POSITIONS}))
     plain, packed, short = ({name: float(value) for name, value in losses.items()} for losses in measured)
     assert packed == pytest.approx(plain, rel=1e-4)
     assert short == pytest.approx(plain, rel=0.1) and short != plain

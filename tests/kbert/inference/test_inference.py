@@ -10,7 +10,7 @@ from scipy.stats import gmean
 from kbert.experiments.evaluation import evaluate
 from kbert.inference.loaded_model import LoadedModel, load
 from kbert.inference.predictor import MaskFiller, Predictor, TextClassifier
-from kbert.input_pipelines.unlabelled_files import lines_of_standard_input
+from kbert.input_pipelines.unlabelled_files import read_standard_input
 from kbert.kernels.kernel import Kernel
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS
@@ -207,9 +207,9 @@ def test_an_evaluation_that_is_no_number_is_refused(finetuned_run, labelled_file
 def test_lines_of_standard_input_are_utf8_whatever_the_system_says(monkeypatch):
     given = "a b\t漢字 \r\n\n☺".encode()
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(given), encoding="ascii"))
-    assert list(lines_of_standard_input()) == ["a b\t漢字 ", "", "☺"]
+    assert list(read_standard_input()) == ["a b\t漢字 ", "", "☺"]
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"good\nask \xff\n"), encoding="utf-8"))
-    lines = lines_of_standard_input()
+    lines = read_standard_input()
     assert next(lines) == "good"
     with pytest.raises(ValueError, match=r"standard input line 2 is not UTF-8 \(byte 0xff\); convert it"):
         next(lines)

@@ -11,7 +11,7 @@ import pytest
 from pyarrow import parquet
 
 from kbert.config import DatasetConfig
-from kbert.input_pipelines.labelled_files import fingerprint_of, labels_of, stream_rows
+from kbert.input_pipelines.labelled_files import examples_fingerprint, sorted_labels, stream_rows
 
 pytestmark = pytest.mark.slow
 
@@ -100,12 +100,12 @@ def test_labelled_files(tmp_path, kind):
             require_one_sentence(error)
             continue
         num_read += 1
-        assert rows and len(fingerprint_of(rows)) == 64
+        assert rows and len(examples_fingerprint(rows)) == 64
         for row in rows:
             for cell in row:
                 assert cell is None or cell.encode("utf-8").decode("utf-8") == cell
             assert (row.label is not None and row.label.strip() != "") == with_labels
             assert (row.text_pair is not None) == bool(dataset.text_pair)
         if with_labels:
-            assert set(labels_of(row.label for row in rows)) == {row.label for row in rows}
+            assert set(sorted_labels(row.label for row in rows)) == {row.label for row in rows}
     assert 3 < num_read < 47, "some are to be read, and some are not"

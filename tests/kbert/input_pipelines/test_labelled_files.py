@@ -14,11 +14,11 @@ from kbert.config import DatasetConfig
 from kbert.files import text_file
 from kbert.input_pipelines.labelled_files import (
     LabelledText,
-    columns_of_lines,
     count_rows,
-    fingerprint_of,
-    labels_of,
+    examples_fingerprint,
+    read_header,
     read_rows,
+    sorted_labels,
     stream_records,
     stream_rows,
 )
@@ -140,7 +140,7 @@ def test_compressed_files(write, ending, compression):
     packed = compression.compress(b"text\tlabel\ngood\t1\n")
     path = write(f"a.TSV.{ending}", packed)
     assert read_rows(path, PLAIN) == [LabelledText("good", None, "1")]
-    assert count_rows(path, PLAIN) == 1 and columns_of_lines(path, PLAIN) == ["text", "label"]
+    assert count_rows(path, PLAIN) == 1 and read_header(path, PLAIN) == ["text", "label"]
     path = write(f"b.tsv.{ending}", packed[:-9])
     for read in (read_rows, count_rows):
         with pytest.raises(
@@ -326,8 +326,8 @@ def test_what_is_no_label_is_refused_with_the_task_that_takes_it(write, value):
 def test_the_fingerprint_is_that_of_texts_and_labels_in_order(write):
     rows = [LabelledText("one", None, "1"), LabelledText("two", "three", "2"), LabelledText("é", None, None)]
     written = write("a.jsonl", '{"text": "one", "label": 1}\n')
-    assert fingerprint_of(read_rows(written, PLAIN)) == fingerprint_of(rows[:1])
-    assert fingerprint_of(iter(rows)) == fingerprint_of(rows)
+    assert examples_fingerprint(read_rows(written, PLAIN)) == examples_fingerprint(rows[:1])
+    assert examples_fingerprint(iter(rows)) == examples_fingerprint(rows)
     others = [
         rows[::-1],
         rows[:2],
@@ -338,7 +338,7 @@ def test_the_fingerprint_is_that_of_texts_and_labels_in_order(write):
         [rows[0], LabelledText("twot", "hree", "2"), rows[2]],
         [rows[0], LabelledText("two", "three", "2"), LabelledText("é", None, "")],
     ]
-    assert len({fingerprint_of(rows), *map(fingerprint_of, others)}) == len(others) + 1
+    assert len({examples_fingerprint(rows), *map(examples_fingerprint, others)}) == len(others) + 1
 
 
 @pytest.mark.parametrize(
@@ -352,7 +352,7 @@ def test_the_fingerprint_is_that_of_texts_and_labels_in_order(write):
     ],
 )
 def test_labels_are_sorted_numbers_as_numbers(labels, expected):
-    assert labels_of(labels) == expected
+    assert sorted_labels(labels) == expected
 
 
 @pytest.mark.parametrize(

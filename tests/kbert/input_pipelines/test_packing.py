@@ -7,13 +7,13 @@ import tensorflow as tf
 from kbert.input_pipelines.packing import fixed_rows, needed_rows, pack
 
 
-def require_whole_texts(places, lengths, seq_length):
-    """Every token of the texts lies in exactly one place, and each text in one piece of one row."""
+def require_whole_texts(positions, lengths, seq_length):
+    """Every token of the texts lies in exactly one position, and each text in one piece of one row."""
     end = len(lengths) * seq_length
     expected = np.concatenate([b * seq_length + np.arange(length) for b, length in enumerate(lengths)])
-    assert places.dtype == np.int32
-    assert np.array_equal(np.sort(places[places < end]), expected)
-    for row in places:
+    assert positions.dtype == np.int32
+    assert np.array_equal(np.sort(positions[positions < end]), expected)
+    for row in positions:
         real = row[row < end]
         assert np.array_equal(row[: len(real)], real)  # nothing but padding behind the texts
         texts = real // seq_length
@@ -25,20 +25,20 @@ def require_whole_texts(places, lengths, seq_length):
 def test_texts_stay_whole_in_a_fixed_number_of_rows(seed):
     lengths = np.random.default_rng(seed).integers(0, 17, size=20)
     lengths[3] = 16  # a full row
-    places = fixed_rows(lengths, 16, 20)
-    assert places.shape == (20, 16)
-    require_whole_texts(places, lengths, 16)
+    positions = fixed_rows(lengths, 16, 20)
+    assert positions.shape == (20, 16)
+    require_whole_texts(positions, lengths, 16)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_texts_stay_whole_in_as_many_rows_as_they_need(seed):
     rng = np.random.default_rng(seed)
-    parts = rng.integers(0, rng.integers(2, 401), size=(3, 40))
-    packed = needed_rows(list(parts), 400)
-    (shape,) = {places.shape for places in packed}
+    micro_batches = rng.integers(0, rng.integers(2, 401), size=(3, 40))
+    packed = needed_rows(list(micro_batches), 400)
+    (shape,) = {positions.shape for positions in packed}
     assert shape[1] % 64 == 0
-    for places, lengths in zip(packed, parts, strict=True):
-        require_whole_texts(places, lengths, 400)
+    for positions, lengths in zip(packed, micro_batches, strict=True):
+        require_whole_texts(positions, lengths, 400)
 
 
 @pytest.mark.parametrize(
@@ -56,8 +56,8 @@ def test_texts_stay_whole_in_as_many_rows_as_they_need(seed):
     ids=str,
 )
 def test_rows_are_few_and_full(lengths, shape):
-    (places,) = needed_rows([np.array(lengths)], 400)
-    assert places.shape == shape
+    (positions,) = needed_rows([np.array(lengths)], 400)
+    assert positions.shape == shape
 
 
 def test_texts_that_do_not_fit_are_named():
@@ -74,16 +74,18 @@ def batches(lengths, seq_length=8):
 def test_parts_are_packed_by_themselves():
     """Two replicas each get rows that point into their own half of the batch."""
     lengths = [3, 4, 8, 2, 2, 2]
-    (batch,) = pack(batches(lengths), num_rows=4, num_parts=2)
-    places = batch["packed_places"].numpy()
-    assert np.array_equal(places[:2], fixed_rows(np.array(lengths[:3]), 8, 2))
-    assert np.array_equal(places[2:], fixed_rows(np.array(lengths[3:]), 8, 2))
+    (batch,) = pack(batches(lengths), num_rows=4, num_micro_batches=2)
+    positions = batch["packed_positions"].numpy()
+    assert np.array_equal(positions[:2], fixed_rows(np.array(lengths[:3]), 8, 2))
+    assert np.array_equal(positions[2:], fixed_rows(np.array(lengths[3:]), 8, 2))
 
 
 def test_shapes_that_vary_are_packed_as_they_come():
     varying = batches([3, 4, 8, 2]).map(lambda batch: {"input_mask": batch["input_mask"]})
-    (batch,) = pack(varying.unbatch().batch(4), num_parts=2)
-    assert np.array_equal(batch["packed_places"], np.concatenate(needed_rows(np.array([[3, 4], [8, 2]]), 8)))
+    (batch,) = pack(varying.unbatch().batch(4), num_micro_batches=2)
+    assert np.array_equal(
+        batch["packed_positions"], np.concatenate(needed_rows(np.array([[3, 4], [8, 2]]), 8))
+    )
 
 
 def test_what_cannot_be_packed_is_refused():
@@ -92,6 +94,6 @@ def test_what_cannot_be_packed_is_refused():
     with pytest.raises(
         ValueError, match="packed_rows=3 and the batch size 2 must both be divisible by the 2"
     ):
-        pack(batches([3, 4]), num_rows=3, num_parts=2)
+        pack(batches([3, 4]), num_rows=3, num_micro_batches=2)
     with pytest.raises(tf.errors.OpError, match="do not fit into 1 rows of 8; raise packed_rows"):
         list(pack(batches([5, 5]), num_rows=1))

@@ -9,7 +9,7 @@ import pytest
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.unlabelled_files import (
     count_rows,
-    examples_of_columns,
+    examples_from_columns,
     has_columns,
     texts_and_pairs,
 )
@@ -28,17 +28,17 @@ def write_csv(path, header, rows):
 def test_texts_of_a_csv_file_lose_quotes_header_and_labels(tmp_path):
     path = write_csv(tmp_path / "a.csv", ("id", "text", "label"), ROWS)
     assert has_columns(path) and count_rows(path) == 2
-    assert list(examples_of_columns(path, INPUTS)) == [{"text": text, "id": id} for id, text, _ in ROWS]
+    assert list(examples_from_columns(path, INPUTS)) == [{"text": text, "id": id} for id, text, _ in ROWS]
 
 
 def test_columns_are_those_of_the_run_and_else_those_of_the_inputs(tmp_path):
     dataset = DatasetConfig(text="body", text_pair="title", label="stars", file_format="jsonl")
     own = write_csv(tmp_path / "own.csv", ("title", "body"), [("t", "b")])
-    assert list(examples_of_columns(own, INPUTS, dataset)) == [{"text": "b", "text_pair": "t"}]
+    assert list(examples_from_columns(own, INPUTS, dataset)) == [{"text": "b", "text_pair": "t"}]
     plain = write_csv(tmp_path / "plain.csv", ("text", "text_pair"), [("b", "t")])
-    assert list(examples_of_columns(plain, INPUTS, dataset)) == [{"text": "b", "text_pair": "t"}]
+    assert list(examples_from_columns(plain, INPUTS, dataset)) == [{"text": "b", "text_pair": "t"}]
     table = write_parquet(tmp_path / "a.parquet", pa.table({"body": ["b"], "stars": [1]}))
-    assert list(examples_of_columns(table, INPUTS, dataset)) == [{"text": "b"}]
+    assert list(examples_from_columns(table, INPUTS, dataset)) == [{"text": "b"}]
 
 
 def test_choices_stand_in_several_columns(tmp_path):
@@ -46,7 +46,7 @@ def test_choices_stand_in_several_columns(tmp_path):
     path = tmp_path / "a.tsv.gz"
     with gzip.open(path, "wt", encoding="utf-8") as file:
         file.write('end1\tcontext\tend0\nB\t"C\tA\n')
-    assert list(examples_of_columns(path, [("text", "choices")], dataset)) == [
+    assert list(examples_from_columns(path, [("text", "choices")], dataset)) == [
         {"text": '"C', "choices": ["A", "B"]}
     ]
 
@@ -54,12 +54,12 @@ def test_choices_stand_in_several_columns(tmp_path):
 def test_a_file_without_a_header_has_the_columns_of_the_run(tmp_path):
     dataset = DatasetConfig(column_names=("label", "text"))
     (tmp_path / "a.tsv").write_text("ham\tgood\nspam\tbad\n")
-    assert list(examples_of_columns(tmp_path / "a.tsv", INPUTS, dataset)) == [
+    assert list(examples_from_columns(tmp_path / "a.tsv", INPUTS, dataset)) == [
         {"text": "good"}, {"text": "bad"},
     ]  # fmt: skip
     (tmp_path / "b.tsv").write_text("good\n")
     with pytest.raises(ValueError, match=r"b.tsv line 1: 1 columns where 2 were expected \(label, text\)"):
-        list(examples_of_columns(tmp_path / "b.tsv", INPUTS, dataset))
+        list(examples_from_columns(tmp_path / "b.tsv", INPUTS, dataset))
 
 
 def test_texts_and_pairs_of_a_table_have_a_text_in_each_row(tmp_path):
@@ -87,7 +87,7 @@ def test_texts_and_pairs_of_a_table_have_a_text_in_each_row(tmp_path):
 def test_what_cannot_be_read_is_said(tmp_path, content, message):
     (tmp_path / "a.csv").write_text(content)
     with pytest.raises(ValueError, match=message):
-        list(examples_of_columns(tmp_path / "a.csv", INPUTS))
+        list(examples_from_columns(tmp_path / "a.csv", INPUTS))
 
 
 def test_inputs_and_id_are_read_of_tables_and_cells_without_a_value_left_out(tmp_path):
@@ -96,7 +96,7 @@ def test_inputs_and_id_are_read_of_tables_and_cells_without_a_value_left_out(tmp
     )
     for kind, path in every_kind(tmp_path, table).items():
         assert count_rows(path) == 3, kind
-        assert list(examples_of_columns(path, INPUTS)) == [
+        assert list(examples_from_columns(path, INPUTS)) == [
             {"text": "a", "text_pair": "x", "id": 7},
             {"text": "b", "id": 8},
             {"text": "c", "text_pair": "z", "id": 9},

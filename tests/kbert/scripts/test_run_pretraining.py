@@ -1,8 +1,6 @@
 """Pretraining on every form of records: masked while they are read, without pairs, damaged, in buckets."""
 
-import dataclasses
 import shutil
-from types import SimpleNamespace
 
 import pytest
 
@@ -10,7 +8,6 @@ from kbert.experiments.evaluation import evaluate
 from kbert.experiments.pretraining import pretrain
 from kbert.manifest import read_manifest
 from kbert.runs.run_directory import RunDirectory
-from kbert.training.devices import distribution
 from tests.conftest import MAX_SEQ_LENGTH, tiny_pretraining_config
 from tests.kbert.training.run_contents import assert_same_runs, numbers, tensors
 from tests.tfrecords_tools import small_corpus
@@ -108,30 +105,6 @@ def test_a_run_with_next_sentence_refuses_records_without(
         evaluate(pretraining_run, input_dir=text_records / "heldout")
     with pytest.raises(ValueError, match="holds no next_sentence_labels, but .*train does; make both"):
         pretrain(CONFIG, tmp_path / "run", records_dir / "train", text_records / "heldout")
-    assert not (tmp_path / "run").exists()
-
-
-# ------------------------------------------------------------------------------------ length buckets
-
-
-@pytest.mark.slow
-@pytest.mark.long
-def test_buckets_train_and_resume_to_the_very_same_numbers(records_dir, tmp_path):
-    config = dataclasses.replace(CONFIG, length_buckets=(12, 18))
-    data = (records_dir / "train", records_dir / "heldout")
-    pretrain(config, tmp_path / "whole", *data)
-    run = RunDirectory(shutil.copytree(tmp_path / "whole", tmp_path / "resumed"))
-    shutil.rmtree(run.checkpoint("last"))
-    pretrain(config, run.path, *data)
-    assert_same_runs(run, RunDirectory(tmp_path / "whole"))
-
-
-def test_buckets_do_not_go_with_replicas(records_dir, tmp_path, monkeypatch):
-    two_replicas = SimpleNamespace(num_replicas_in_sync=2)
-    monkeypatch.setattr(distribution, "make_strategy", lambda **_: two_replicas)
-    config = dataclasses.replace(CONFIG, length_buckets=(12,))
-    with pytest.raises(ValueError, match="length_buckets gives batches of many sizes, which 2 replicas can"):
-        pretrain(config, tmp_path / "run", records_dir / "train")
     assert not (tmp_path / "run").exists()
 
 

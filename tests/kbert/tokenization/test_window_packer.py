@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kbert.tokenization.vocabulary import Vocabulary
-from kbert.tokenization.window_packer import WindowPacker, context_places, has_max_context
+from kbert.tokenization.window_packer import WindowPacker, context_positions, has_max_context
 
 # Ids that differ from one another and from lengths and positions.
 PAD, CLS, SEP = 3, 1, 2
@@ -80,7 +80,7 @@ def as_dicts(windows):
         "first_piece": windows.first_pieces,
         "context_start": windows.context_starts,
         "length": windows.lengths,
-        "places": context_places(windows),
+        "places": context_positions(windows),
         "max_context": has_max_context(windows),
     }
     assert all(

@@ -71,24 +71,22 @@ def test_a_training_comes_out_the_same(kept, trained, settings):
 
 def test_auto_packs_where_shapes_vary_anyway():
     varying, fixed = (FinetuningConfig(pad_to_longest=value) for value in (True, False))
-    buckets = PretrainingConfig(length_buckets=(32,))
     assert resolve_packing(Pretraining(), [varying], ONE)
     assert not resolve_packing(Pretraining(), [fixed], ONE)
     assert not resolve_packing(Pretraining(), [PretrainingConfig()], ONE)
-    assert resolve_packing(Pretraining(), [buckets], ONE)
     assert resolve_packing(Pretraining(), [dataclasses.replace(fixed, padding="pack")], ONE)
     assert not resolve_packing(Pretraining(), [dataclasses.replace(varying, padding="keep")], ONE)
 
 
 def test_one_encoder_serves_all_phases():
     """It packs where one of them needs it, unless another is compiled."""
-    buckets, fixed = PretrainingConfig(length_buckets=(32,)), PretrainingConfig()
+    varying, fixed = FinetuningConfig(pad_to_longest=True), PretrainingConfig()
     compiled = dataclasses.replace(fixed, jit_compile=True)
-    assert resolve_packing(Pretraining(), [buckets, fixed], ONE) and resolve_packing(
-        Pretraining(), [fixed, buckets], ONE
+    assert resolve_packing(Pretraining(), [varying, fixed], ONE) and resolve_packing(
+        Pretraining(), [fixed, varying], ONE
     )
-    assert not resolve_packing(Pretraining(), [buckets, compiled], ONE)
-    packed = [dataclasses.replace(config, padding="pack") for config in (buckets, fixed)]
+    assert not resolve_packing(Pretraining(), [varying, compiled], ONE)
+    packed = [dataclasses.replace(config, padding="pack") for config in (varying, fixed)]
     compiled = dataclasses.replace(compiled, padding="pack", packed_rows=4)
     with pytest.raises(
         ValueError, match='padding="pack" makes as many rows .* set packed_rows, or --jit=off'

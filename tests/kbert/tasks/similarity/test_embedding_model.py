@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from kbert.encoder import BertEncoder
-from kbert.features import PACKED_PLACES
+from kbert.features import PACKED_POSITIONS
 from kbert.input_pipelines.packing import pack
 from kbert.layers.sequence_pooling import SequencePooling
 from kbert.tasks.similarity.cosine_similarity import CosineSimilarity
@@ -43,7 +43,7 @@ def test_packed_texts_have_the_same_embeddings(encoder, batch, num_rows):
     packed = BertEncoder(encoder.config, packed=True)
     packed.set_weights(encoder.get_weights())
     ((_, with_places),) = enumerate(pack(tf.data.Dataset.from_tensors(batch), num_rows))
-    rows, length = with_places[PACKED_PLACES].shape
+    rows, length = with_places[PACKED_POSITIONS].shape
     assert rows < 10 or (rows, length) == (10, 8)
     found = CosineSimilarity().build_model(packed)(with_places)["embeddings"]
     np.testing.assert_allclose(found, CosineSimilarity().build_model(encoder)(batch)["embeddings"], atol=1e-5)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kbert.config import DatasetConfig
-from kbert.input_pipelines.labelled_files import fingerprint_of
+from kbert.input_pipelines.labelled_files import examples_fingerprint
 from kbert.tasks.token_classification import TokenClassification
 from kbert.tasks.token_classification.tagged_sentences import read_tagged_sentences, sentence_labels
 
@@ -103,9 +103,9 @@ def test_examples_travel_and_tell_their_content(tmp_path):
     sentences = read(write(tmp_path, IOB1_FILE))
     again = pickle.loads(pickle.dumps(sentences))
     assert rows(again) == rows(sentences) and again[0].document is again[1].document
-    assert fingerprint_of(again) == fingerprint_of(sentences)
+    assert examples_fingerprint(again) == examples_fingerprint(sentences)
     other = read(write(tmp_path, IOB1_FILE.replace("Peter", "Paul")))
-    assert fingerprint_of(other) != fingerprint_of(sentences)
+    assert examples_fingerprint(other) != examples_fingerprint(sentences)
 
 
 def test_labels_of_a_training_file_are_o_and_both_tags_of_each_type(tmp_path):
