@@ -259,7 +259,7 @@ _CHECKPOINTS = (
 
 _LOSSES = (
     _fault(
-        "a weighted loss divided by the number of examples", "SequenceClassification.loss_weights",
+        "a weighted loss divided by the number of examples", "SequenceTask.loss_weights",
         "lambda original: lambda self, batch, training=False: original(self, batch)",
         "kbert/tasks/test_label_losses.py",
     ),

@@ -12,7 +12,6 @@ import numpy as np
 from kbert import manifest
 from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import whole_file, whole_folder
-from kbert.input_pipelines.epochs import without_autotune
 from tfrecords_tools.records.record_statistics import PAGE_FILE_NAME, STATISTICS_FILE_NAME
 from tfrecords_tools.records.tfrecord_files import naming_full_disks, open_tfrecord
 
@@ -105,6 +104,8 @@ class ShardWriter:
 
     def _shuffle(self, path, generator):
         import tensorflow as tf
+
+        from kbert.input_pipelines.epochs import without_autotune
 
         compression = "GZIP" if self._compression == "gzip" else None
         dataset = without_autotune(tf.data.TFRecordDataset(str(path), compression))
