@@ -166,7 +166,7 @@ def _write_about(directory, serving_model, source, report, warm_up, name, versio
     from .deployment.model_card import CARD_FILE, PAGE_FILE, model_card, write_card_page
 
     extra, loaded = directory / EXTRA_FOLDER, serving_model.loaded
-    about = TASKS.record_of(serving_model.task) | {
+    about = TASKS.to_record(serving_model.task) | {
         "labels": list(serving_model.labels),
         "max_seq_length": loaded.max_seq_length,
         "vocabulary": loaded.vocabulary.describe(),

@@ -154,7 +154,7 @@ def _about(source, task, lengths, reports) -> dict:
     from kbert.tasks import TASKS
 
     keys = ("bytes", "agreement", "max_difference")
-    return TASKS.record_of(task) | {
+    return TASKS.to_record(task) | {
         "max_seq_length": lengths[-1],
         "lengths": list(lengths),
         "vocabulary": source.vocabulary.describe(),

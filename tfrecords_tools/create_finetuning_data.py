@@ -23,7 +23,7 @@ from kbert.input_pipelines.labelled_files import count_rows
 from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.manifest import VOCABULARY_FILE_NAME, Manifest, describe_shards
 from kbert.tasks import TASKS
-from kbert.tasks.file_columns import columns_of, require_columns
+from kbert.tasks.file_columns import require_columns, task_columns
 from kbert.tokenization.vocabulary import Vocabulary
 from tfrecords_tools.work.worker_pool import StoredVocabulary, WorkerPool
 
@@ -238,7 +238,7 @@ def _complete_dataset(settings, input_file):
 def _write(job, input_file, pool, shards, counted):
     """Writes all examples to the shards; returns their statistics."""
     # A row is an example where the task names columns; how many a file of another form has is not known.
-    has_columns = columns_of(job.task, job.dataset)
+    has_columns = task_columns(job.task, job.dataset)
     total = count_rows(input_file, job.dataset) if has_columns else None
     progress = Progress("Wrote", "examples", total)
     pieces = _pieces(TASKS[job.task].files.read_examples(input_file, job.dataset))

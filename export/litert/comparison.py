@@ -26,7 +26,7 @@ class Answered(NamedTuple):
 
     Args:
       by_ids: output of the signature "ids" -> its rows.
-      outputs: the outputs of the model, see `Serving.outputs_of_ids`.
+      outputs: the outputs of the model, see `Serving.outputs_from_ids`.
     """
 
     by_ids: dict[str, np.ndarray]
@@ -56,14 +56,14 @@ def keras_answers(task, model, text_inputs, source) -> Callable[[dict], dict]:
 
 
 def answers_to(task, answer: Callable[[dict], dict], data: ComparisonData) -> Answered:
-    """What `answer` says of all rows; see `Serving.outputs_of_ids`."""
+    """What `answer` says of all rows; see `Serving.outputs_from_ids`."""
     by_ids: dict[str, np.ndarray] = {}
 
     def kept(inputs):
         by_ids.update(answer(inputs))
         return by_ids
 
-    return Answered(by_ids, task.serving.outputs_of_ids(kept, data.rows))
+    return Answered(by_ids, task.serving.outputs_from_ids(kept, data.rows))
 
 
 def compare(task, answered: Answered, expected: Answered, data: ComparisonData) -> dict:

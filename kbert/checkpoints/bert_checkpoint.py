@@ -133,7 +133,7 @@ class BertCheckpoint:
         return dataclasses.replace(
             self,
             encoder=encoder,
-            task=TASKS.of_parts({POOLER.name}),
+            task=TASKS.find_by_parts({POOLER.name}),
             labels=(),
             tensors={name: tensor for name, tensor in self.tensors.items() if stays(name)},
             report=report,

@@ -176,7 +176,7 @@ def _prepare(config, run_dir, paths, init, data: FinetuningData) -> _Prepared:
         source.require_vocabulary(owner, initial.vocabulary.describe())
     data.train.check_training(task, complete)
     details = {
-        **TASKS.record_of(task),
+        **TASKS.to_record(task),
         "max_seq_length": complete.max_seq_length,
         "train_file": str(paths.train_file or paths.train_dir),
         **teaching.init.details,

@@ -172,20 +172,20 @@ def _once_a_phase(name, paths, number):
 def _task(config, run_dir, records):
     """The task: that of the run to resume, else the config's, else the one that the records are made for."""
     from kbert.runs.run_directory import run_to_resume
-    from kbert.tasks.pretraining import objective_of
+    from kbert.tasks.pretraining import recorded_objective
 
     resume = run_to_resume(run_dir)
     if resume and config.task is None:
         return resume.task()
-    own = objective_of(records[0].manifest)
+    own = recorded_objective(records[0].manifest)
     task_class = TASKS[TASKS.require(config.task or own)]
     if not issubclass(task_class.config_class, PretrainingConfig):
         able = [name for name in TASKS if issubclass(TASKS[name].config_class, PretrainingConfig)]
         raise ValueError(f"task={config.task!r} is not a pretraining task; choose one of {', '.join(able)}.")
     for one in records:
-        if task_class.pairing not in (None, TASKS[objective_of(one.manifest)].pairing):
+        if task_class.pairing not in (None, TASKS[recorded_objective(one.manifest)].pairing):
             raise ValueError(
-                f"{one.directory} is made for the task {objective_of(one.manifest)}, but "
+                f"{one.directory} is made for the task {recorded_objective(one.manifest)}, but "
                 f"task={task_class.name!r} needs records made with --pairing={task_class.pairing}."
             )
     return task_class()
@@ -204,7 +204,7 @@ def _details(task, phases):
     """The content of run.json."""
     records = [phase.train for phase in phases]
     details = {
-        **TASKS.record_of(task),
+        **TASKS.to_record(task),
         "max_seq_length": max(one.max_seq_length for one in records),
         "num_train_examples": sum(one.manifest.num_examples for one in records),
         "records": records[0].manifest.settings,

@@ -11,7 +11,7 @@ from kbert.input_pipelines.labelled_files import MissingColumn
 from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.input_pipelines.unlabelled_files import examples_from_columns
 from kbert.runs.run_directory import holds_run
-from kbert.tasks.file_columns import ALWAYS_TAKEN, columns_of, inputs_of, require_columns
+from kbert.tasks.file_columns import ALWAYS_TAKEN, require_columns, task_columns, task_inputs
 
 
 def require_columns_of_model(path, run_dir, config: FinetuningConfig | None = None):
@@ -35,7 +35,7 @@ def require_columns_of_model(path, run_dir, config: FinetuningConfig | None = No
     try:
         require_columns(task, path, dataset)
     except MissingColumn as error:
-        columns = ", ".join(map(repr, columns_of(task, dataset)))
+        columns = ", ".join(map(repr, task_columns(task, dataset)))
         raise ValueError(
             f"{error.what} The run {run_dir} was trained on the columns {columns}; name the file's so."
         ) from None
@@ -56,7 +56,7 @@ def require_inputs_of_run(path, run_dir):
         examples_from_columns(path, ALWAYS_TAKEN)
         return
     task, task_config, dataset = _recorded_task(run_dir)
-    if task is not None and (inputs := inputs_of(task, task_config)):
+    if task is not None and (inputs := task_inputs(task, task_config)):
         examples_from_columns(path, inputs, dataset)
 
 

@@ -41,7 +41,7 @@ def require_same_run(run, config, details: dict):
     Raises:
       ValueError: naming the settings that differ, or when the content of the training data has changed.
     """
-    recorded = to_dict(run.config) | run.details | TASKS.record_of(run.task())
+    recorded = to_dict(run.config) | run.details | TASKS.to_record(run.task())
     given = to_dict(config) | json.loads(json.dumps(details))
     if config.distillation is not None and config.distillation.init_layers:
         for entries in (recorded, given):  # `teacher_digest` tells the teacher, wherever it lies

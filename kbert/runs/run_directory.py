@@ -94,7 +94,7 @@ class RunDirectory:
           OSError: when it cannot be written; the same call, repeated, continues from what is there.
         """
         path = Path(path)
-        record = TASKS.record_of(TASKS.recorded(details))
+        record = TASKS.to_record(TASKS.recorded(details))
         version, words = {"format_version": FORMAT_VERSION}, {"vocabulary": vocabulary.describe()}
         details = version | details | record | words
         if not holds_run(path):

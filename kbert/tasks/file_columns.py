@@ -46,7 +46,7 @@ _INPUTS: dict[str, Callable[[dict], tuple[tuple[str, ...], ...]]] = {
 ALWAYS_TAKEN = (_TEXT, ("question", "context"))
 
 
-def inputs_of(task: str, task_config: dict) -> tuple[tuple[str, ...], ...]:
+def task_inputs(task: str, task_config: dict) -> tuple[tuple[str, ...], ...]:
     """What a task answers: `inputs` and the values of `other_inputs` of the `Task`.
 
     Args:
@@ -59,7 +59,7 @@ def inputs_of(task: str, task_config: dict) -> tuple[tuple[str, ...], ...]:
     return _INPUTS[task](task_config) if task in _INPUTS else ()
 
 
-def columns_of(task: str, dataset: DatasetConfig) -> list[str]:
+def task_columns(task: str, dataset: DatasetConfig) -> list[str]:
     """The columns without which a task refuses a labelled file; none for a task that is not known here."""
     columns = []
     for field in _COLUMNS.get(task, ()):
@@ -82,10 +82,10 @@ def require_columns(task: str, path: str | Path, dataset: DatasetConfig):
       ValueError: a `MissingColumn` for a column that the task reads and the file does not have, and as
         `stream_records` does.
     """
-    columns = columns_of(task, dataset)
+    columns = task_columns(task, dataset)
     if not columns:
         return
-    for place, record in stream_records(path, dataset, columns):
+    for where, record in stream_records(path, dataset, columns):
         for column in columns:
-            require_column(record, column, place)
+            require_column(record, column, where)
         return

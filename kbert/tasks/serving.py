@@ -28,8 +28,8 @@ class Serving:
       cuts_long_texts: whether a text that is too long is cut at its end. A program that packs token ids by
         itself, as on phones, then packs them as the model was trained.
       same_answers: method from (outputs, expected, batch) to which answers are the same, bool (answers,): of
-        two outputs of the model for a batch of arrays, from `outputs_of_ids`, which may have no labels. None
-        for a task whose models are not exported for phones.
+        two outputs of the model for a batch of arrays, from `outputs_from_ids`, which may have no labels.
+        None for a task whose models are not exported for phones.
     """
 
     inputs: tuple[str, ...] = ()
@@ -88,7 +88,7 @@ class Serving:
         """
         raise NotImplementedError
 
-    def outputs_of_ids(self, answer: Callable[[dict], dict], batch: dict) -> dict:
+    def outputs_from_ids(self, answer: Callable[[dict], dict], batch: dict) -> dict:
         """The outputs of the model for a batch, from something that answers as the signature "ids" does.
 
         A file on a phone is such a thing: what `metric_sums`, `collect` and `score` say of these outputs is

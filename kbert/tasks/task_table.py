@@ -13,30 +13,32 @@ class TaskTable(MutableMapping):
     dict: `TASKS[MyTask.name] = MyTask`.
 
     Args:
-      places: name -> ".module.Class" (from this package on) or "module.Class", or the class itself.
+      classes: name -> ".module.Class" (from this package on) or "module.Class", or the class itself.
     """
 
-    def __init__(self, places: dict):
-        self._places = dict(places)
+    def __init__(self, classes: dict):
+        self._classes = dict(classes)
 
     def __getitem__(self, name: str) -> Any:
-        place = self._places[name]
-        if isinstance(place, str):
-            module, _, class_name = place.rpartition(".")
-            place = self._places[name] = getattr(importlib.import_module(module, __package__), class_name)
-        return place
+        task_class = self._classes[name]
+        if isinstance(task_class, str):
+            module, _, class_name = task_class.rpartition(".")
+            task_class = self._classes[name] = getattr(
+                importlib.import_module(module, __package__), class_name
+            )
+        return task_class
 
     def __setitem__(self, name: str, task_class):
-        self._places[name] = task_class
+        self._classes[name] = task_class
 
     def __delitem__(self, name: str):
-        del self._places[name]
+        del self._classes[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
+        return iter(self._classes)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._classes)
 
     def require(self, name: str) -> str:
         """Returns the name if there is a task with this name.
@@ -44,13 +46,13 @@ class TaskTable(MutableMapping):
         Raises:
           ValueError: otherwise; the message lists the known names and suggests a similar one.
         """
-        if name not in self._places:
-            close = difflib.get_close_matches(str(name), self._places, n=1)
+        if name not in self._classes:
+            close = difflib.get_close_matches(str(name), self._classes, n=1)
             hint = f" Did you mean {close[0]!r}?" if close else ""
-            raise ValueError(f"task={name!r} is not known.{hint} Tasks: {', '.join(self._places)}.")
+            raise ValueError(f"task={name!r} is not known.{hint} Tasks: {', '.join(self._classes)}.")
         return name
 
-    def record_of(self, task) -> dict:
+    def to_record(self, task) -> dict:
         """The entries of run.json from which `recorded` makes a task again."""
         return {"task": task.name, "task_config": task.get_config()}
 
@@ -71,7 +73,7 @@ class TaskTable(MutableMapping):
                 f"task_config={details['task_config']!r} does not match the task {details['task']}: {error}."
             ) from None
 
-    def of_parts(self, names: set[str]) -> str:
+    def find_by_parts(self, names: set[str]) -> str:
         """The name of the first task whose model has exactly these parts.
 
         Raises:
@@ -88,12 +90,12 @@ class TaskTable(MutableMapping):
         Raises:
           ValueError: when there is no such task.
         """
-        known = self.of_architecture(self[name].checkpoint.architecture, problem_type)
+        known = self.find_by_architecture(self[name].checkpoint.architecture, problem_type)
         if known is None:
             raise ValueError(f"problem_type={problem_type!r} is not known for {name}.")
         return known
 
-    def of_architecture(self, architecture: str | None, problem_type: str | None = None) -> str | None:
+    def find_by_architecture(self, architecture: str | None, problem_type: str | None = None) -> str | None:
         """The name of the first task with this Hugging Face class (and problem type), or None."""
         for name in self:
             kind = self[name].checkpoint

@@ -66,8 +66,8 @@ class Temperature:
             return {}
         chosen = Temperature(best_temperature(logits, labels, self.kind), self.kind)
         before, after = (
-            calibration_error(np.asarray(one.probabilities(logits)), labels, self.kind)
-            for one in (self, chosen)
+            calibration_error(np.asarray(temperature.probabilities(logits)), labels, self.kind)
+            for temperature in (self, chosen)
         )
         return {
             "temperature": self.value,
@@ -106,13 +106,13 @@ def best_temperature(logits, labels, kind: str = SOFTMAX) -> float:
     return float(1.0 / inverse)
 
 
-def _slope(slope_of_rows, logits, labels, inverse):
-    """First and second derivative of the negative log-likelihood by 1 / temperature, part by part."""
+def _slope(row_slopes, logits, labels, inverse):
+    """First and second derivative of the negative log-likelihood by 1 / temperature, a chunk at a time."""
     rows = max(1, _LOGITS_AT_ONCE // logits.shape[-1])
     total = np.zeros(2)
     for start in range(0, len(logits), rows):
-        part = np.asarray(logits[start : start + rows], np.float64)
-        total += slope_of_rows(part, labels[start : start + rows], inverse)
+        chunk = np.asarray(logits[start : start + rows], np.float64)
+        total += row_slopes(chunk, labels[start : start + rows], inverse)
     return total
 
 

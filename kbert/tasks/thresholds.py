@@ -52,23 +52,23 @@ def best_threshold(probabilities, held, metric: str = "f1") -> ChosenThreshold:
     edges = np.concatenate([[0.0], ordered, [1.0]])
     apart = np.diff(edges) > np.minimum(_TIED, _TIED_SHARE * edges[1:]) + np.finfo(np.float32).tiny
     apart[0] = True  # to all: a probability of 0 reaches a threshold of 0
-    places = np.flatnonzero(apart)
-    if scores[places].max() <= neutral.score:
+    candidates = np.flatnonzero(apart)
+    if scores[candidates].max() <= neutral.score:
         return neutral
-    middles = (edges[:-1] + edges[1:])[places] / 2.0
-    best = np.flatnonzero(scores[places] == scores[places].max())
+    middles = (edges[:-1] + edges[1:])[candidates] / 2.0
+    best = np.flatnonzero(scores[candidates] == scores[candidates].max())
     nearest = best[np.argmin(np.abs(middles[best] - NEUTRAL))]
-    return ChosenThreshold(float(middles[nearest]), float(scores[places][nearest]))
+    return ChosenThreshold(float(middles[nearest]), float(scores[candidates][nearest]))
 
 
 def _scores(held, metric):
     """float64 (examples + 1,): position k is the score of giving the label to all examples from k on."""
     total, number = held.sum(), len(held)
     before = np.concatenate([[0], np.cumsum(held)])  # held among those that are not given
-    right, given = total - before, number - np.arange(number + 1)
+    right, predicted = total - before, number - np.arange(number + 1)
     if metric == "accuracy":
         return (right + np.arange(number + 1) - before) / max(number, 1)
-    return 2.0 * right / np.maximum(given + total, 1)
+    return 2.0 * right / np.maximum(predicted + total, 1)
 
 
 class PositiveThreshold:
@@ -85,7 +85,7 @@ class PositiveThreshold:
     def __init__(self, positive: int, value: float | None, metric: str):
         self._positive, self.value, self._metric = positive, value, metric
 
-    def given_ids(self, probabilities):
+    def predict_ids(self, probabilities):
         """The ids of the given labels, int (batch,), of a tensor of probabilities, (batch, 2)."""
         if self.value is None:
             return ops.argmax(probabilities, axis=-1)
@@ -116,7 +116,7 @@ class LabelThresholds:
         self._labels, table = labels, thresholds or {}
         self._values = np.array([table.get(label, NEUTRAL) for label in labels], np.float32)
 
-    def given(self, probabilities):
+    def predict(self, probabilities):
         """Which labels are given, bool (batch, labels), of a tensor or array of probabilities."""
         return probabilities >= self._values
 
@@ -125,12 +125,12 @@ class LabelThresholds:
         `label_counts`, how often each label is true: one that never is keeps its threshold of 0.5. Both
         arrays are (examples, labels)."""
         best = [best_threshold(*column) for column in zip(probabilities.T, held.T, strict=True)]
-        given = probabilities >= np.array([one.threshold for one in best], np.float32)
-        present = (given | (held > 0)).any(axis=0)
-        scores = np.array([one.score for one in best])[present]
+        predicted = probabilities >= np.array([chosen.threshold for chosen in best], np.float32)
+        present = (predicted | (held > 0)).any(axis=0)
+        scores = np.array([chosen.score for chosen in best])[present]
         return {
             "best_macro_f1": float(scores.mean()) if present.any() else 0.0,
-            "chosen_thresholds": [one.threshold for one in best],
+            "chosen_thresholds": [chosen.threshold for chosen in best],
             "label_counts": held.sum(axis=0).tolist(),
         }
 

@@ -105,7 +105,7 @@ def test_files_that_take_texts_and_what_they_read_otherwise(finetuned_run, tmp_p
     assert list(found["reasons"].values()) == [1, 1]
     rows = MediaPipeTokenizer(finetuned_run.vocabulary(), 16)(["jump the a", "jumpéd <b>", "walk\u00a0the"])
     model = LiteRTModel(export / "model_float32.tflite", finetuned_run.vocabulary())
-    given = finetuned_run.task().given_ids(model.answer_ids(rows))
+    given = finetuned_run.task().predict_ids(model.answer_ids(rows))
     assert found["metrics"]["accuracy"] == pytest.approx(np.mean(np.asarray(given) == [1, 0, 1]))
     with zipfile.ZipFile(export / found["file"]) as archive:
         assert archive.read("labels.txt") == (export / "labels.txt").read_bytes()

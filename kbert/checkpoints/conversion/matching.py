@@ -192,9 +192,9 @@ def task_of_heads(
     for fine_tuned in ({"span"}, {"classification"}):  # pretraining heads may still be in the file
         heads = fine_tuned if fine_tuned <= heads else heads
     try:
-        task = TASKS.of_parts(heads)
+        task = TASKS.find_by_parts(heads)
     except ValueError:
-        task = TASKS.of_parts(heads | {POOLER.name})
+        task = TASKS.find_by_parts(heads | {POOLER.name})
     num_labels = 0
     if TASKS[task].checkpoint.has_labels:
         kernel = table[next(iter(heads))][0]

@@ -218,6 +218,6 @@ def build_config(checkpoint: BertCheckpoint) -> dict:
         values["id2label"] = {str(index): name for index, name in enumerate(labels)}
         values["label2id"] = {name: index for index, name in enumerate(labels)}
     # The logits of such a class may mean several things.
-    if TASKS.of_architecture(TASKS[checkpoint.task].checkpoint.architecture, "regression"):
+    if TASKS.find_by_architecture(TASKS[checkpoint.task].checkpoint.architecture, "regression"):
         values["problem_type"] = checkpoint.problem_type or "single_label_classification"
     return values | own_keys(checkpoint)

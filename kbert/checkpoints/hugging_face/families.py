@@ -118,7 +118,7 @@ def model_type_of(architecture: str | None) -> str:
 def task_of_architecture(name: str, problem_type: str | None = None) -> str:
     """kbert's task for a class of transformers; `problem_type` says what the class's logits mean."""
     name = FAMILIES[model_type_of(name)].classes.get(name, name)
-    return TASKS.of_architecture(name, problem_type) or TASKS.of_architecture(name) or ""
+    return TASKS.find_by_architecture(name, problem_type) or TASKS.find_by_architecture(name) or ""
 
 
 def has_own_pooler(name: str) -> bool:

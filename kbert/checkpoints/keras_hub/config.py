@@ -190,10 +190,10 @@ def _labels(metadata, settings, folder):
 def _kbert_task(head, labels, metadata, path):
     """The key of the model's task in TASKS."""
     if head != CLASSIFICATION:
-        return TASKS.of_parts({head or POOLER.name})
+        return TASKS.find_by_parts({head or POOLER.name})
     default = "regression" if len(labels) == 1 else None
     problem_type = json_value(metadata, _PROBLEM_TYPE, str, path, default)
-    known = TASKS.of_architecture("BertForSequenceClassification", problem_type)
+    known = TASKS.find_by_architecture("BertForSequenceClassification", problem_type)
     if known is None:
         raise ValueError(
             f"{path}: {_PROBLEM_TYPE}={shown(problem_type)} is not known; expected regression or "

@@ -13,7 +13,7 @@ from kbert.tasks.pages.labels import worst_indices, worst_note
 _NO_ANSWER = "(no answer)"
 
 
-class GivenAnswer(NamedTuple):
+class ScoredAnswer(NamedTuple):
     """What was answered to a question.
 
     Args:
@@ -30,53 +30,57 @@ class GivenAnswer(NamedTuple):
     f1: float
 
 
-def answer_sections(questions: Sequence, given: Sequence[GivenAnswer], most_examples: int) -> list[Section]:
+def answer_sections(
+    questions: Sequence, answers: Sequence[ScoredAnswer], most_examples: int
+) -> list[Section]:
     """Calibration, F1 by length, and the most confident wrong answers in their paragraphs.
 
     Args:
       questions: `Question`s.
-      given: the answer to each.
+      answers: one to each.
       most_examples: how many wrong answers to show.
     """
-    exact = np.array([one.exact_match for one in given]) > 0
+    exact = np.array([answer.exact_match for answer in answers]) > 0
     words = [len(question.context.split()) for question in questions]
-    wrong = [1.0 - one.f1 for one in given]
+    wrong = [1.0 - answer.f1 for answer in answers]
     # An answer without any right word is worse than one with a word too many, however sure both are.
-    badness = [one.confidence + (one.f1 == 0) for one in given]
-    places = worst_indices(badness, exact, most_examples)
-    cards = [_card(questions[place], given[place]) for place in places]
+    badness = [answer.confidence + (answer.f1 == 0) for answer in answers]
+    indices = worst_indices(badness, exact, most_examples)
+    cards = [_card(questions[index], answers[index]) for index in indices]
     note = worst_note(exact, len(cards))
-    if any(wrong[place] < 1 for place in places):
+    if any(wrong[index] < 1 for index in indices):
         note += " Those without any right word come before those that have some."
     return [
         calibration_section(
-            [one.confidence for one in given], exact, "the given answer among the best ones that were found"
+            [answer.confidence for answer in answers],
+            exact,
+            "the given answer among the best ones that were found",
         ),
-        by_length(words, [one.f1 for one in given], "word", "F1", of="the paragraph"),
+        by_length(words, [answer.f1 for answer in answers], "word", "F1", subject="the paragraph"),
         Section("The most confident errors", note, Cards(cards)),
     ]
 
 
-def _card(question, given):
+def _card(question, predicted):
     right = ", ".join(dict.fromkeys(answer.text for answer in question.answers)) or _NO_ANSWER
     facts = (
         Fact("right", right, True),
-        Fact("given", f"{given.text or _NO_ANSWER}, {given.confidence:.1%}", False),
-        Fact("F1", f"{given.f1:.1%}"),
+        Fact("given", f"{predicted.text or _NO_ANSWER}, {predicted.confidence:.1%}", False),
+        Fact("F1", f"{predicted.f1:.1%}"),
     )
     texts = (
         excerpt(MarkedText("question", question.question)),
-        excerpt(MarkedText("", question.context, _marks(question, given))),
+        excerpt(MarkedText("", question.context, _marks(question, predicted))),
     )
     return Card(texts, facts)
 
 
-def _marks(question, given):
+def _marks(question, predicted):
     """The first right answer and the given one. Where they overlap, what both have is marked as right."""
     right = [(answer.start, answer.start + len(answer.text)) for answer in question.answers[:1]]
     marks = [Mark(start, end, "right", "right") for start, end in right]
-    if given.text and given.start is not None:
-        start, end = given.start, given.start + len(given.text)
+    if predicted.text and predicted.start is not None:
+        start, end = predicted.start, predicted.start + len(predicted.text)
         for piece_start, piece_end in _without(start, end, right):
             marks.append(Mark(piece_start, piece_end, "wrong", "given"))
     return tuple(sorted(mark for mark in marks if mark.start < mark.end))

@@ -8,7 +8,7 @@ from kbert.tasks.pages.content import Bar, Bars, Section
 
 
 def by_length(
-    lengths, scores, unit: str, what: str, shown: Callable | None = None, of: str = "an example"
+    lengths, scores, unit: str, metric: str, shown: Callable | None = None, subject: str = "an example"
 ) -> Section:
     """The mean score of the examples of like length.
 
@@ -18,23 +18,23 @@ def by_length(
       lengths: int array of shape (examples,).
       scores: float array of shape (examples,): 0 or more. Bars of numbers beyond 1 are drawn in proportion.
       unit: of one length, for example "token".
-      what: what the score is.
+      metric: what the score is.
       shown: function from a mean to its text; a percentage by default.
-      of: what has the length.
+      subject: what has the length.
     """
     lengths, scores = np.asarray(lengths), np.asarray(scores, np.float64)
     buckets = np.ceil(np.log2(np.maximum(lengths, 1))).astype(int)
-    found = []
+    means = []
     for bucket in np.unique(buckets):
         inside = buckets == bucket
-        found.append((int(bucket), int(inside.sum()), float(scores[inside].mean())))
-    top = max(1.0, *(mean for _, _, mean in found))
+        means.append((int(bucket), int(inside.sum()), float(scores[inside].mean())))
+    top = max(1.0, *(mean for _, _, mean in means))
     shown = shown or (lambda mean: f"{100 * mean:.1f}%")
     bars = [
         Bar(f"{_lengths(bucket, unit)}, {_plural(count, 'example')}", mean / top, shown(mean))
-        for bucket, count, mean in found
+        for bucket, count, mean in means
     ]
-    return Section("By length", f"{what}, by how many {unit}s {of} has.", Bars(bars))
+    return Section("By length", f"{metric}, by how many {unit}s {subject} has.", Bars(bars))
 
 
 def _lengths(bucket, unit):

@@ -37,12 +37,12 @@ def expected_calibration_error(bins: Reliability) -> float:
     return float((counts * gaps).sum() / max(counts.sum(), 1.0))
 
 
-def calibration_section(confidences, is_right, of_what: str) -> Section:
+def calibration_section(confidences, is_right, subject: str) -> Section:
     """The section of a page.
 
     Args:
       confidences, is_right: see `reliability`.
-      of_what: what has a confidence, for the note.
+      subject: what has a confidence, for the note.
     """
     bins = reliability(confidences, is_right)
     error = expected_calibration_error(bins)
@@ -50,7 +50,7 @@ def calibration_section(confidences, is_right, of_what: str) -> Section:
     note = (
         f"Expected calibration error {100 * error:.1f}%: by how much confidence and accuracy differ, on "
         f"average over {len(bins.counts)} bins of equal width (Guo et al., 2017, arXiv 1706.04599, equation "
-        f"3). The confidence is the probability of {of_what}: {100 * sure:.1f}% on average, where "
+        f"3). The confidence is the probability of {subject}: {100 * sure:.1f}% on average, where "
         f"{100 * right:.1f}% are right. "
         "Orange reaches from accuracy up to confidence where a bin is too sure, green from confidence up to "
         "accuracy where it is not sure enough. Point at a bin to read its numbers."

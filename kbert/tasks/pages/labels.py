@@ -21,48 +21,48 @@ MOST_NAMES = 25  # rows of a confusion matrix that a person can read
 MOST_ROWS = 200  # of a table of labels
 
 
-def confusion_section(names: Sequence[str], counts, of_what: str) -> Section:
+def confusion_section(names: Sequence[str], counts, unit: str) -> Section:
     """A confusion matrix; of very many labels those that are most often true or given.
 
     Args:
       names: the names of the labels.
       counts: array of shape (labels, labels): rows true, columns given.
-      of_what: what is counted, for example "examples".
+      unit: what is counted, for example "examples".
     """
     counts, note = (
         np.asarray(counts),
-        f"How many {of_what}: a row for each right label, a column for each given.",
+        f"How many {unit}: a row for each right label, a column for each given.",
     )
     if len(names) > MOST_NAMES:
         totals = counts.sum(axis=0) + counts.sum(axis=1)
         kept = np.sort(np.argsort(-totals, kind="stable")[:MOST_NAMES])
-        counts, names = counts[np.ix_(kept, kept)], [names[place] for place in kept]
+        counts, names = counts[np.ix_(kept, kept)], [names[index] for index in kept]
         note += f" Of {len(totals)} labels these {MOST_NAMES} are the most frequent; the others are left out."
     return Section("Confusion", note, Counts(tuple(map(str, names)), counts.astype(int).tolist()))
 
 
-def scores_by_label(names: Sequence[str], right, given, true) -> Section:
+def scores_by_label(names: Sequence[str], right, predicted, true) -> Section:
     """Precision, recall and F1 of each label, the most frequent first where they are many.
 
     Args:
       names: the names of the labels.
-      right, given, true: int arrays of shape (labels,): how often a label was rightly given, given at all,
-        and true.
+      right, predicted, true: int arrays of shape (labels,): how often a label was rightly given, given at
+        all, and true.
     """
-    right, given, true = (np.asarray(values, np.float64) for values in (right, given, true))
+    right, predicted, true = (np.asarray(values, np.float64) for values in (right, predicted, true))
     kept = np.arange(len(names))
     if len(names) > MOST_ROWS:
         kept = np.argsort(-true, kind="stable")[:MOST_ROWS]
     rows = [
         (
-            str(names[place]),
-            _percent(right[place], given[place]),
-            _percent(right[place], true[place]),
-            _percent(2 * right[place], given[place] + true[place]),
-            f"{int(given[place]):,}",
-            f"{int(true[place]):,}",
+            str(names[index]),
+            _percent(right[index], predicted[index]),
+            _percent(right[index], true[index]),
+            _percent(2 * right[index], predicted[index] + true[index]),
+            f"{int(predicted[index]):,}",
+            f"{int(true[index]):,}",
         )
-        for place in kept
+        for index in kept
     ]
     note = "Precision: the share of the given that is right; recall: the share of the true that was given."
     if len(kept) < len(names):
@@ -71,7 +71,7 @@ def scores_by_label(names: Sequence[str], right, given, true) -> Section:
     return Section("Label by label", note, Numbers(heads, rows))
 
 
-def one_label_sections(labels, examples, predictions, most_examples: int, given=None) -> list[Section]:
+def one_label_sections(labels, examples, predictions, most_examples: int, predicted=None) -> list[Section]:
     """Calibration, accuracy by length, and the most confident wrong answers.
 
     Args:
@@ -79,21 +79,21 @@ def one_label_sections(labels, examples, predictions, most_examples: int, given=
       examples: `LabelledText`s; None where there are only features.
       predictions: `Predictions` with `probabilities` (rows, labels), `label_ids` and `num_tokens` (rows,).
       most_examples: how many wrong answers to show.
-      given: int array of shape (rows,), the ids of the given labels; None for the most probable ones.
+      predicted: int array of shape (rows,), the ids of the given labels; None for the most probable ones.
     """
     probabilities, true = predictions.values["probabilities"], predictions.values["label_ids"]
-    given = most_probable(predictions)[0] if given is None else given
-    sure, is_right = probabilities[np.arange(len(given)), given], given == true
+    predicted = most_probable(predictions)[0] if predicted is None else predicted
+    sure, is_right = probabilities[np.arange(len(predicted)), predicted], predicted == true
     sections = accuracy_sections(predictions, "the most probable label", is_right)
     if examples is None:
         return sections
 
-    def facts(place):
-        label, chosen = true[place], given[place]
+    def facts(index):
+        label, chosen = true[index], predicted[index]
         return (
             Fact("right", str(labels[label]), True),
-            Fact("given", f"{labels[chosen]}, {sure[place]:.1%}", False),
-            Fact("probability of the right one", f"{probabilities[place, label]:.1%}"),
+            Fact("given", f"{labels[chosen]}, {sure[index]:.1%}", False),
+            Fact("probability of the right one", f"{probabilities[index, label]:.1%}"),
         )
 
     return [*sections, worst_section(examples, sure, is_right, facts, most_examples)]
@@ -106,44 +106,44 @@ def most_probable(predictions):
       predictions: `Predictions` with `probabilities` (rows, answers) and `label_ids` (rows,).
     """
     probabilities = predictions.values["probabilities"]
-    given = probabilities.argmax(axis=-1)
-    return given, probabilities.max(axis=-1), given == predictions.values["label_ids"]
+    predicted = probabilities.argmax(axis=-1)
+    return predicted, probabilities.max(axis=-1), predicted == predictions.values["label_ids"]
 
 
-def accuracy_sections(predictions, of_what: str, given_rightly=None) -> list[Section]:
+def accuracy_sections(predictions, subject: str, is_predicted_right=None) -> list[Section]:
     """Calibration of the most probable answers, and accuracy by length of the given ones.
 
     Args:
       predictions: as for `most_probable`, and with `num_tokens` (rows,).
-      of_what: what has the probability, for example "the given choice".
-      given_rightly: bool array of shape (rows,); None where the most probable answers are given.
+      subject: what has the probability, for example "the given choice".
+      is_predicted_right: bool array of shape (rows,); None where the most probable answers are given.
     """
     _, sure, is_right = most_probable(predictions)
-    accurate = is_right if given_rightly is None else given_rightly
+    accurate = is_right if is_predicted_right is None else is_predicted_right
     return [
-        calibration_section(sure, is_right, of_what),
+        calibration_section(sure, is_right, subject),
         by_length(predictions.values["num_tokens"], accurate, "token", "Accuracy"),
     ]
 
 
-def several_labels_sections(labels, given, examples, predictions, most_examples: int) -> list[Section]:
+def several_labels_sections(labels, predicted, examples, predictions, most_examples: int) -> list[Section]:
     """Scores by label, calibration of all decisions, exact answers by length, the most confident errors.
 
     Args:
       labels: the names of the labels.
-      given: bool array of shape (rows, labels), which labels are given.
+      predicted: bool array of shape (rows, labels), which labels are given.
       examples, predictions, most_examples: as for `one_label_sections`; `label_ids` is (rows, labels).
     """
     probabilities = predictions.values["probabilities"]
     true = predictions.values["label_ids"].astype(bool)
-    given = np.asarray(given, bool)
-    wrong = given != true
-    sure = np.where(given, probabilities, 1.0 - probabilities)
+    predicted = np.asarray(predicted, bool)
+    wrong = predicted != true
+    sure = np.where(predicted, probabilities, 1.0 - probabilities)
     likely = np.maximum(probabilities, 1.0 - probabilities)
     likely_right = (probabilities >= 0.5) == true
     is_right = ~wrong.any(axis=1)
     sections = [
-        scores_by_label(labels, (given & true).sum(axis=0), given.sum(axis=0), true.sum(axis=0)),
+        scores_by_label(labels, (predicted & true).sum(axis=0), predicted.sum(axis=0), true.sum(axis=0)),
         calibration_section(
             likely.ravel(),
             likely_right.ravel(),
@@ -156,16 +156,16 @@ def several_labels_sections(labels, given, examples, predictions, most_examples:
     if examples is None:
         return sections
 
-    def named(places):
-        return ", ".join(str(label) for label, holds in zip(labels, places, strict=True) if holds) or "(none)"
+    def named(has_label):
+        return ", ".join(str(label) for label, has in zip(labels, has_label, strict=True) if has) or "(none)"
 
-    def facts(place):
-        worst = int(np.argmax(np.where(wrong[place], sure[place], -1.0)))
-        decision = "given" if given[place, worst] else "not given"
+    def facts(index):
+        worst = int(np.argmax(np.where(wrong[index], sure[index], -1.0)))
+        decision = "given" if predicted[index, worst] else "not given"
         return (
-            Fact("right", named(true[place]), True),
-            Fact("given", named(given[place]), False),
-            Fact("worst", f"{labels[worst]}, {decision} with {sure[place, worst]:.1%}"),
+            Fact("right", named(true[index]), True),
+            Fact("given", named(predicted[index]), False),
+            Fact("worst", f"{labels[worst]}, {decision} with {sure[index, worst]:.1%}"),
         )
 
     confidence = np.where(wrong, sure, 0.0).max(axis=1)
@@ -182,8 +182,8 @@ def worst_section(examples, confidences, is_right, facts, most_examples: int) ->
       facts: function from the index of an example to its `Fact`s.
       most_examples: how many to show.
     """
-    places = worst_indices(confidences, is_right, most_examples)
-    cards = [Card(marked_texts(examples[place]), facts(place)) for place in places]
+    indices = worst_indices(confidences, is_right, most_examples)
+    cards = [Card(marked_texts(examples[index]), facts(index)) for index in indices]
     return Section("The most confident errors", worst_note(is_right, len(cards)), Cards(cards))
 
 

@@ -59,33 +59,33 @@ def candidate_probabilities(model, text_inputs: TextInputs, text, candidates) ->
       that were left in the text when it was cut to the longest sequence. And `TRUNCATED`, bool [batch]:
       whether it was cut for any of them.
     """
-    asked = _masked_texts(text_inputs, text, candidates)
-    inputs, truncated = text_inputs.pack_pieces(asked.tokens)
+    masked = _masked_texts(text_inputs, text, candidates)
+    inputs, truncated = text_inputs.pack_pieces(masked.tokens)
     mask_id = text_inputs.vocabulary.mask_id
     positions, num_masks = _find_positions(inputs["input_ids"], mask_id)
     inputs = inputs | {"masked_lm_positions": positions}
     scores = tf.nn.log_softmax(_logits(model, inputs, text_inputs.vocabulary))  # (texts, masks, vocabulary)
 
-    pieces = asked.pieces
+    pieces = masked.pieces
     number = tf.shape(scores)[1]  # a text that was cut may have fewer masks than a candidate has pieces
     dense = pieces.to_tensor(shape=[None, None])[:, :number]  # (candidates of all texts, masks)
     dense = tf.pad(dense, [[0, 0], [0, number - tf.shape(dense)[1]]])
     masks = tf.broadcast_to(tf.range(number), tf.shape(dense))
-    rows = tf.broadcast_to(asked.rows[:, None], tf.shape(dense))
-    found = tf.gather_nd(scores, tf.stack([rows, masks, dense], axis=-1))
+    rows = tf.broadcast_to(masked.rows[:, None], tf.shape(dense))
+    log_probabilities = tf.gather_nd(scores, tf.stack([rows, masks, dense], axis=-1))
     lengths = tf.cast(pieces.row_lengths(), tf.int32)
     is_piece = masks < lengths[:, None]
-    total = tf.reduce_sum(tf.where(is_piece, found, 0.0), axis=1)
+    total = tf.reduce_sum(tf.where(is_piece, log_probabilities, 0.0), axis=1)
     mean = tf.math.divide_no_nan(total, tf.cast(lengths, tf.float32))
 
     unknown = tf.reduce_any(tf.equal(pieces, text_inputs.vocabulary.unk_id), axis=1)
     outputs = {
         "probabilities": tf.exp(mean),
         "num_pieces": tf.where(unknown, 0, lengths),
-        "num_masks": tf.gather(num_masks, asked.rows),
+        "num_masks": tf.gather(num_masks, masked.rows),
     }
     outputs = {name: tf.reshape(value, tf.shape(candidates)) for name, value in outputs.items()}
-    truncated = tf.reshape(tf.gather(truncated, asked.rows), tf.shape(candidates))
+    truncated = tf.reshape(tf.gather(truncated, masked.rows), tf.shape(candidates))
     return outputs | {TRUNCATED: tf.reduce_any(truncated, axis=1)}
 
 
@@ -127,12 +127,12 @@ def _logits(model, inputs, vocabulary):
 
 def _find_positions(input_ids, token_id):
     """The positions of a token in each row, padded with 0 to the longest row; and their number per row."""
-    found = input_ids == token_id  # (B, S)
-    num_found = tf.reduce_sum(tf.cast(found, tf.int32), axis=1)
-    positions = tf.RaggedTensor.from_row_lengths(tf.cast(tf.where(found)[:, 1], tf.int32), num_found)
+    is_token = input_ids == token_id  # (B, S)
+    counts = tf.reduce_sum(tf.cast(is_token, tf.int32), axis=1)
+    positions = tf.RaggedTensor.from_row_lengths(tf.cast(tf.where(is_token)[:, 1], tf.int32), counts)
     positions = positions.to_tensor()
     missing = tf.maximum(1 - tf.shape(positions)[1], 0)  # a text that was cut may have none left
-    return tf.pad(positions, [[0, 0], [0, missing]]), num_found
+    return tf.pad(positions, [[0, 0], [0, missing]]), counts
 
 
 def _are_whole_words(vocabulary: Vocabulary) -> list[bool]:

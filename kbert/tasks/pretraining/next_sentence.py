@@ -99,9 +99,9 @@ def follow_signatures(model: keras.Model, text_inputs) -> dict[str, Signature]:
     """
     inputs = {name: model.input[name] for name in ENCODER_INPUTS}
     # Without the masked-LM head, which reads positions and has a whole vocabulary of outputs.
-    logits_of = keras.Model(inputs, model.output["next_sentence_logits"])
+    next_sentence_model = keras.Model(inputs, model.output["next_sentence_logits"])
 
     def follow_ids(inputs):
-        return {"probability": ops.softmax(logits_of(inputs, training=False), axis=-1)[:, 0]}
+        return {"probability": ops.softmax(next_sentence_model(inputs, training=False), axis=-1)[:, 0]}
 
     return row_signatures(("text", "text_pair"), follow_ids, model, text_inputs)

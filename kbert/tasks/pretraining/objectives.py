@@ -284,7 +284,7 @@ def _cut(inputs):
     )
 
 
-def objective_of(manifest) -> str:
+def recorded_objective(manifest) -> str:
     """The name of the task that pretraining records were made for, by their manifest."""
     if NEXT_SENTENCE_LABELS not in manifest.features:
         return MaskedLM.name

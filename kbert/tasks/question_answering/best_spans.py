@@ -46,10 +46,10 @@ def ranked_spans(rows: Rows, max_answer_length: int) -> Iterator[Span]:
     scores = _band(rows, max_answer_length)
     flat = scores.ravel()
     length, width = scores.shape[1:]
-    for place in _descending(flat):
-        if flat[place] <= NO_SPAN / 2:
+    for index in _descending(flat):
+        if flat[index] <= NO_SPAN / 2:
             return
-        window, rest = divmod(int(place), length * width)
+        window, rest = divmod(int(index), length * width)
         start, further = divmod(rest, width)
         yield _span(rows, window, start, start + further)
 
@@ -72,7 +72,7 @@ def _band(rows, max_answer_length):
 
 
 def _descending(values):
-    """Places by falling value, equals by rising place. Few are asked for, so few are sorted at first."""
+    """Indices by falling value, equals by rising index. Few are asked for, so few are sorted at first."""
     if len(values) > 4 * _FIRST_SPANS:
         least = np.partition(values, -_FIRST_SPANS)[-_FIRST_SPANS]
         first = np.flatnonzero(values > least)

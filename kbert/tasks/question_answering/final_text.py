@@ -24,14 +24,14 @@ class Words(NamedTuple):
 def white_space_words(context: str) -> Words:
     """The words of a context by run_squad.py's own rule: space, tab, line ends and U+202F part them."""
     words, starts, inside = [], [], False
-    for place, character in enumerate(context):
+    for index, character in enumerate(context):
         if character in " \t\r\n\u202f":
             inside = False
         elif inside:
             words[-1] += character
         else:
             words.append(character)
-            starts.append(place)
+            starts.append(index)
             inside = True
     starts = np.array(starts, np.int64)
     return Words(words, starts, starts + [len(word) for word in words])
@@ -55,8 +55,8 @@ def original_texts(spans: list[Span], rows: Rows, input_ids, context: str, vocab
         joined = joined.replace(" ##", "").replace("##", "")
         pieces.append(" ".join(joined.split()))
         # The word of a piece is the last one that begins at or before it.
-        begin, last = (rows.offsets[span.window, place, 0] for place in (span.start, span.end))
-        first, last = np.searchsorted(cut.starts, [begin, last], side="right") - 1
+        start, last = (rows.offsets[span.window, position, 0] for position in (span.start, span.end))
+        first, last = np.searchsorted(cut.starts, [start, last], side="right") - 1
         words.append(" ".join(cut.words[first : last + 1]))
     if not spans:
         return []
@@ -75,19 +75,19 @@ def realigned(piece_text: str, text: str, token_text: str) -> str:
       text: the words that they are of, as they were written.
       token_text: the words and punctuation marks of `text`, with spaces between.
     """
-    begin = token_text.find(piece_text)
-    if begin < 0:
+    start = token_text.find(piece_text)
+    if start < 0:
         return text
     letters, token_letters = _letters(text), _letters(token_text)
     if len(letters) != len(token_letters):
         return text
-    number_of = {place: number for number, place in enumerate(token_letters)}
-    first, last = number_of.get(begin), number_of.get(begin + len(piece_text) - 1)
+    numbers = {index: number for number, index in enumerate(token_letters)}
+    first, last = numbers.get(start), numbers.get(start + len(piece_text) - 1)
     if first is None or last is None:
         return text
     return text[letters[first] : letters[last] + 1]
 
 
 def _letters(text):
-    """The places of all characters but spaces."""
-    return [place for place, character in enumerate(text) if character != " "]
+    """The indices of all characters but spaces."""
+    return [index for index, character in enumerate(text) if character != " "]

@@ -36,22 +36,22 @@ def best_spans(outputs, windows: ContextWindows, batch_size, max_answer_length: 
     band = _band(outputs, windows, max_answer_length)  # (W, L * K)
     best = tf.reduce_max(band, axis=1)
     # Of equal windows the first, and of equal spans of a window too.
-    best_of_all = tf.math.unsorted_segment_max(best, windows.owners, batch_size)  # (B,)
-    is_best = tf.equal(best, tf.gather(best_of_all, windows.owners))
+    best_scores = tf.math.unsorted_segment_max(best, windows.owners, batch_size)  # (B,)
+    is_best = tf.equal(best, tf.gather(best_scores, windows.owners))
     candidates = tf.where(is_best, tf.range(tf.size(best)), tf.int32.max)
     window = tf.math.unsorted_segment_min(candidates, windows.owners, batch_size)  # (B,)
-    place = tf.argmax(tf.gather(band, window), axis=1, output_type=tf.int32)
-    start, further = place // max_answer_length, place % max_answer_length
+    index = tf.argmax(tf.gather(band, window), axis=1, output_type=tf.int32)
+    start, further = index // max_answer_length, index % max_answer_length
 
-    found = best_of_all > NO_SPAN / 2
+    has_span = best_scores > NO_SPAN / 2
     no_answer = outputs["start_logits"][:, 0] + outputs["end_logits"][:, 0]
     no_answer = tf.math.unsorted_segment_min(no_answer, windows.owners, batch_size)
-    scores = tf.where(found, best_of_all, NO_SPAN)
+    scores = tf.where(has_span, best_scores, NO_SPAN)
 
     def character(position, side):
-        position = tf.where(found, position, 0)  # where nothing is found, it may lie beyond the window
-        there = tf.gather_nd(windows.offsets, tf.stack([window, position], axis=1))[:, side]
-        return tf.where(found, there, 0)
+        position = tf.where(has_span, position, 0)  # where nothing is found, it may lie beyond the window
+        offsets = tf.gather_nd(windows.offsets, tf.stack([window, position], axis=1))[:, side]
+        return tf.where(has_span, offsets, 0)
 
     return BestSpans(character(start, 0), character(start + further, 1), scores, no_answer - scores)
 
@@ -62,8 +62,8 @@ def _band(outputs, windows, width):
     ends = tf.where(windows.offsets[..., 0] >= 0, outputs["end_logits"], NO_SPAN)
     ends = tf.pad(ends, [[0, 0], [0, width - 1]], constant_values=NO_SPAN)
     length = tf.shape(starts)[1]
-    places = tf.range(length)[:, tf.newaxis] + tf.range(width)  # (L, K)
-    band = starts[..., tf.newaxis] + tf.gather(ends, places, axis=1)
+    positions = tf.range(length)[:, tf.newaxis] + tf.range(width)  # (L, K)
+    band = starts[..., tf.newaxis] + tf.gather(ends, positions, axis=1)
     return tf.reshape(band, [tf.shape(starts)[0], length * width])
 
 

@@ -12,7 +12,12 @@ from kbert.tasks.pages.answers import answer_sections
 from kbert.tasks.pages.page import Page
 from kbert.tasks.question_answering import squad_scores
 from kbert.tasks.question_answering.settings import QuestionAnsweringSettings
-from kbert.tasks.question_answering.span_answers import PIECES, answers_to, given_answer, write_answers
+from kbert.tasks.question_answering.span_answers import (
+    PIECES,
+    postprocess_predictions,
+    score_answer,
+    write_answers,
+)
 from kbert.tasks.question_answering.squad_files import SquadFiles
 from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import TRUNCATED, ids_signature, texts_signature
@@ -29,8 +34,8 @@ class _Page(Page):
         if examples is None:
             return []
         answers = zip(examples, self.task.span_answers(examples, predictions), strict=True)
-        given = [given_answer(question, answer, self.task.settings) for question, answer in answers]
-        return answer_sections(examples, given, most_examples)
+        scored = [score_answer(question, answer, self.task.settings) for question, answer in answers]
+        return answer_sections(examples, scored, most_examples)
 
 
 class _Serving(Serving):
@@ -101,7 +106,7 @@ class _Serving(Serving):
 
 
 class QuestionAnswering(Task):
-    """First and last token of the answer; place 0, the [CLS], where the window holds none.
+    """First and last token of the answer; position 0, the [CLS], where the window holds none.
 
     A context that is longer than a row becomes several windows, each with the question in front, and an
     answer comes from all of them. The answer is a slice of the context, by the offsets of the pieces.
@@ -246,7 +251,7 @@ class QuestionAnswering(Task):
 
     def span_answers(self, examples, predictions):
         """The `SpanAnswer` to each question."""
-        return answers_to(examples, predictions, self.settings, self._vocabulary)
+        return postprocess_predictions(examples, predictions, self.settings, self._vocabulary)
 
     def write_predictions(self, examples, predictions, folder):
         """predictions.json, nbest_predictions.json and null_odds.json; see `span_answers.write_answers`."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from kbert.features import MAX_CONTEXT, PIECE_OFFSETS
 from kbert.files.whole_file import write_json
-from kbert.tasks.pages.answers import GivenAnswer
+from kbert.tasks.pages.answers import ScoredAnswer
 from kbert.tasks.question_answering.best_spans import (
     NO_SPAN,
     Rows,
@@ -59,7 +59,7 @@ class SpanAnswer(NamedTuple):
     start: int | None = None
 
 
-def answers_to(
+def postprocess_predictions(
     questions: Sequence[Question], predictions, settings: QuestionAnsweringSettings, vocabulary=None
 ) -> list[SpanAnswer]:
     """The answers to questions.
@@ -70,16 +70,16 @@ def answers_to(
       settings: the task's settings.
       vocabulary: the `Vocabulary`, for `reproduce_run_squad`.
     """
-    values, found = predictions.values, []
+    values, answers = predictions.values, []
     ends = np.searchsorted(predictions.owners, np.arange(len(questions)), side="right")
     for question, (first, end) in zip(questions, itertools.pairwise([0, *ends]), strict=True):
         rows = _rows(values, slice(first, end))
         if settings.reproduce_run_squad:
             input_ids, input_mask = (values[name][first:end] for name in PIECES)
-            found.append(_original(question, rows, input_ids, input_mask, settings, vocabulary))
+            answers.append(_original(question, rows, input_ids, input_mask, settings, vocabulary))
         else:
-            found.append(_answer(question, rows, settings))
-    return found
+            answers.append(_answer(question, rows, settings))
+    return answers
 
 
 def _rows(values, where):
@@ -107,8 +107,8 @@ def _answer(question, rows, settings):
 
 
 def _characters(context, rows, span):
-    begin, end = rows.offsets[span.window, span.start, 0], rows.offsets[span.window, span.end, 1]
-    return context[begin:end]
+    start, end = rows.offsets[span.window, span.start, 0], rows.offsets[span.window, span.end, 1]
+    return context[start:end]
 
 
 def _null(rows, window):
@@ -123,16 +123,16 @@ def _rivals(candidates, null, settings):
       null: the one of no answer.
       settings: the task's settings.
     """
-    rivals, seen = [], set()
+    rivals, texts = [], set()
     if settings.unanswerable:
         candidates = _with_null(candidates, null)
     for candidate in candidates:
         if len(rivals) == settings.n_best_size:
             break
-        if candidate.text not in seen:
-            seen.add(candidate.text)
+        if candidate.text not in texts:
+            texts.add(candidate.text)
             rivals.append(candidate)
-    if settings.unanswerable and "" not in seen:
+    if settings.unanswerable and "" not in texts:
         rivals.append(null)
     return rivals or [Rival("", 0.0, 0.0)]
 
@@ -168,7 +168,7 @@ def _original(question, rows, input_ids, input_mask, settings, vocabulary):
 
 
 def write_answers(
-    folder, questions: Sequence[Question], found: Sequence[SpanAnswer], settings: QuestionAnsweringSettings
+    folder, questions: Sequence[Question], answers: Sequence[SpanAnswer], settings: QuestionAnsweringSettings
 ):
     """Writes the files of run_squad.py into a folder, which is made where it is missing.
 
@@ -184,36 +184,38 @@ def write_answers(
     blank = settings.unanswerable and settings.reproduce_run_squad
     texts = [
         "" if blank and answer.null_odds > settings.null_score_diff_threshold else answer.text
-        for answer in found
+        for answer in answers
     ]
     write_json(dict(zip(names, texts, strict=True)), folder / FILES[0])
-    listed = [_with_probabilities(answer.rivals) for answer in found]
+    listed = [_with_probabilities(answer.rivals) for answer in answers]
     write_json(dict(zip(names, listed, strict=True)), folder / FILES[1])
     if settings.unanswerable:
-        odds = [answer.null_odds for answer in found]
+        odds = [answer.null_odds for answer in answers]
         write_json(dict(zip(names, odds, strict=True)), folder / FILES[2])
 
 
-def given_answer(question: Question, found: SpanAnswer, settings: QuestionAnsweringSettings) -> GivenAnswer:
+def score_answer(
+    question: Question, predicted: SpanAnswer, settings: QuestionAnsweringSettings
+) -> ScoredAnswer:
     """What the model answers to a question, scored, for a page.
 
     Args:
       question: the question with its right answers.
-      found: the answer to it.
+      predicted: the answer to it.
       settings: the task's settings; the threshold says whether the answer is given at all.
     """
-    declined = settings.unanswerable and found.null_odds > settings.null_score_diff_threshold
-    text = "" if declined else found.text
+    declined = settings.unanswerable and predicted.null_odds > settings.null_score_diff_threshold
+    text = "" if declined else predicted.text
     right = [answer.text for answer in question.answers or ()]
     exact, f1 = best_scores(text, right, settings.unanswerable)
-    shares = {one["text"]: one["probability"] for one in _with_probabilities(found.rivals)}
-    return GivenAnswer(text, _start(question.context, text, found), shares.get(text, 0.0), exact, f1)
+    shares = {entry["text"]: entry["probability"] for entry in _with_probabilities(predicted.rivals)}
+    return ScoredAnswer(text, _start(question.context, text, predicted), shares.get(text, 0.0), exact, f1)
 
 
-def _start(context, text, found):
+def _start(context, text, predicted):
     """Where an answer begins; one that is not a slice by its offsets only where its text stands once."""
-    if not text or found.start is not None:
-        return found.start if text else None
+    if not text or predicted.start is not None:
+        return predicted.start if text else None
     return context.index(text) if context.count(text) == 1 else None
 
 

@@ -19,7 +19,7 @@ from kbert.tasks.files import Files
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _PARAGRAPH = "data.item.paragraphs.item"
-# What a value must be at each place above a paragraph, by ijson's names of places and events.
+# What a value must be above a paragraph, by ijson's prefixes and events.
 _FORM = {
     "": "start_map",
     "data": "start_array",
@@ -76,21 +76,21 @@ def read_questions(path: str | Path, with_answers: bool = True) -> Iterator[Ques
         SQuAD's form, missing fields, an id that stands there twice, and an answer that does not stand in the
         context where it says.
     """
-    path, seen, empty = Path(path), set(), EmptyTexts()
+    path, ids, empty = Path(path), set(), EmptyTexts()
     with _opened(path) as stream:
         for where, paragraph in _paragraphs(stream, path):
             for question in _questions(paragraph, where, path, with_answers):
-                if question.id in seen:
+                if question.id in ids:
                     raise ValueError(
                         f"{path}: question {question.id!r} stands there twice; give each its own id."
                     )
-                seen.add(question.id)
+                ids.add(question.id)
                 if with_answers:
                     texts = {"question": question.question, "context": question.context}
                     empty.check(texts, f"{path}: question {question.id!r}")
                 yield question
     empty.say()
-    if not seen:
+    if not ids:
         raise ValueError(
             f'{path} holds no questions; expected SQuAD\'s form, {{"data": [{{"paragraphs": ...}}]}}.'
         )
@@ -123,24 +123,24 @@ def _sentence(error):
 def _paragraphs(stream, path):
     """Yields (where it is, paragraph)."""
     builder, article, number = None, 0, 0
-    for place, event, value in ijson.parse(stream, use_float=True):
+    for prefix, event, value in ijson.parse(stream, use_float=True):
         if builder is not None:
             builder.event(event, value)
-            if place == _PARAGRAPH and event == "end_map":
+            if prefix == _PARAGRAPH and event == "end_map":
                 yield f"{path}, paragraph {number} of article {article}", builder.value
                 builder = None
-        elif place == _PARAGRAPH and event not in ("end_array", "end_map"):
+        elif prefix == _PARAGRAPH and event not in ("end_array", "end_map"):
             if event != "start_map":
                 raise ValueError(f"{path}: article {article} has a paragraph that is no object.")
             builder, number = ijson.ObjectBuilder(), number + 1
             builder.event(event, value)
-        elif place in _FORM and event not in ("map_key", "end_map", "end_array"):
-            if event != _FORM[place]:
+        elif prefix in _FORM and event not in ("map_key", "end_map", "end_array"):
+            if event != _FORM[prefix]:
                 raise ValueError(
-                    f"{path} is not in SQuAD's form: {place.removesuffix('.item') or 'the file'} "
-                    f"{_SHOULD_BE[_FORM[place]]}"
+                    f"{path} is not in SQuAD's form: {prefix.removesuffix('.item') or 'the file'} "
+                    f"{_SHOULD_BE[_FORM[prefix]]}"
                 )
-            if place == "data.item":
+            if prefix == "data.item":
                 article, number = article + 1, 0
 
 
@@ -150,15 +150,15 @@ def _questions(paragraph, where, path, with_answers):
         raise ValueError(f"{where} has an empty context; leave the paragraph out.")
     if not isinstance(paragraph.get("qas"), list):
         raise ValueError(f"{where} has no list 'qas' of questions; it has {_names(paragraph)}.")
-    for place, question in enumerate(paragraph["qas"], start=1):
-        of_paragraph = f"{where}: question {place} of the paragraph"
+    for number, question in enumerate(paragraph["qas"], start=1):
+        by_number = f"{where}: question {number} of the paragraph"
         if not isinstance(question, dict):
-            raise ValueError(f"{of_paragraph} is a JSON {json_type(question)}, expected an object.")
-        name = _text(question, "id", of_paragraph)
-        where_asked = f"{path}: question {name!r}"
-        asked = _text(question, "question", where_asked)
-        answers = _answers(question, context, where_asked) if with_answers else None
-        yield Question(name, asked, context, answers)
+            raise ValueError(f"{by_number} is a JSON {json_type(question)}, expected an object.")
+        name = _text(question, "id", by_number)
+        by_id = f"{path}: question {name!r}"
+        text = _text(question, "question", by_id)
+        answers = _answers(question, context, by_id) if with_answers else None
+        yield Question(name, text, context, answers)
 
 
 def _text(values, name, where):
@@ -202,10 +202,10 @@ def _answer(answer, context, where):
             f"{where}: answer_start={start} with the answer {text[:80]!r} lies outside of the context, which "
             f"has {len(context)} characters."
         )
-    there = context[start : start + len(text)]
-    if there != text:
+    quote = context[start : start + len(text)]
+    if quote != text:
         raise ValueError(
-            f"{where}: at answer_start={start} the context has {there[:80]!r}, not the answer {text[:80]!r}; "
+            f"{where}: at answer_start={start} the context has {quote[:80]!r}, not the answer {text[:80]!r}; "
             "answer_start counts characters (code points) from 0."
         )
     return Answer(text, start)

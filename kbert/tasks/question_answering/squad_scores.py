@@ -28,16 +28,16 @@ def f1(answer: str, right: str, unanswerable: bool) -> float:
     """The harmonic mean of precision and recall of the words in an answer.
 
     Args:
-      answer, right: what was said and what is right.
+      answer, right: the predicted and the right one.
       unanswerable: by the rule of v2.0; see above.
     """
-    said, words = normalized(answer).split(), normalized(right).split()
-    if unanswerable and not (said and words):
-        return float(said == words)
-    shared = sum((collections.Counter(said) & collections.Counter(words)).values())
+    answer_words, right_words = normalized(answer).split(), normalized(right).split()
+    if unanswerable and not (answer_words and right_words):
+        return float(answer_words == right_words)
+    shared = sum((collections.Counter(answer_words) & collections.Counter(right_words)).values())
     if not shared:
         return 0.0
-    precision, recall = shared / len(said), shared / len(words)
+    precision, recall = shared / len(answer_words), shared / len(right_words)
     return 2 * precision * recall / (precision + recall)
 
 
@@ -50,8 +50,10 @@ def best_scores(answer: str, right: Sequence[str], unanswerable: bool) -> tuple[
       unanswerable: by the rules of v2.0, where right answers without words do not count.
     """
     if unanswerable:
-        right = [one for one in right if normalized(one)] or [""]
-    return max(exact_match(answer, one) for one in right), max(f1(answer, one, unanswerable) for one in right)
+        right = [text for text in right if normalized(text)] or [""]
+    return max(exact_match(answer, text) for text in right), max(
+        f1(answer, text, unanswerable) for text in right
+    )
 
 
 def scores_v1(answers: Sequence[str], right: Sequence[Sequence[str]]) -> dict[str, float]:
@@ -147,9 +149,9 @@ def best_threshold(
 def _walk(gains, null_odds, has_answer):
     """(odds, the sum of scores when this question and all before are answered), by rising odds."""
     current = float(sum(not has for has in has_answer))
-    for place in sorted(range(len(gains)), key=lambda place: null_odds[place]):
-        current += gains[place]
-        yield float(null_odds[place]), current
+    for index in sorted(range(len(gains)), key=lambda index: null_odds[index]):
+        current += gains[index]
+        yield float(null_odds[index]), current
 
 
 def _percent(scores):

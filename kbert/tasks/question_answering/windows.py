@@ -1,4 +1,4 @@
-"""Questions and contexts -> the windows that the model reads, with the places of their pieces."""
+"""Questions and contexts -> the windows that the model reads, with the positions of their pieces."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -45,7 +45,7 @@ class WindowMaker:
     Call arguments:
       questions: string tensor of shape [batch].
       contexts: string tensor of shape [contexts].
-      context_of: int tensor of shape [batch], which of the contexts each question is about; None where there
+      context_ids: int tensor of shape [batch], which of the contexts each question is about; None where there
         is one for each.
       pad_to_longest: pad to the longest window instead of `max_seq_length`.
 
@@ -59,24 +59,26 @@ class WindowMaker:
             text_inputs.vocabulary, text_inputs.max_seq_length, doc_stride, max_query_length
         )
 
-    def __call__(self, questions, contexts, context_of=None, pad_to_longest=False) -> ContextWindows:
+    def __call__(self, questions, contexts, context_ids=None, pad_to_longest=False) -> ContextWindows:
         pieces = self._tokenizer.with_offsets(contexts)
         ids, starts, ends = pieces.ids, pieces.starts, pieces.ends
-        if context_of is not None:
-            ids, starts, ends = (tf.gather(values, context_of) for values in (ids, starts, ends))
+        if context_ids is not None:
+            ids, starts, ends = (tf.gather(values, context_ids) for values in (ids, starts, ends))
         queries = self._tokenizer(questions)
         windows = self._packer(ids, queries, pad_to_longest)
-        places = context_positions(windows)
-        offsets = tf.stack([_at(starts, windows.owners, places), _at(ends, windows.owners, places)], axis=-1)
+        positions = context_positions(windows)
+        offsets = tf.stack(
+            [_at(starts, windows.owners, positions), _at(ends, windows.owners, positions)], axis=-1
+        )
         truncated = queries.row_lengths() > self._packer.max_query_length
         return ContextWindows(windows.features, windows.owners, offsets, has_max_context(windows), truncated)
 
 
-def _at(values, owners, places):
-    """values[owner, place] of a RaggedTensor, int32 [windows, length]; -1 where the place is -1."""
+def _at(values, owners, positions):
+    """values[owner, position] of a RaggedTensor, int32 [windows, length]; -1 where the position is -1."""
     rows = tf.gather(tf.cast(values.row_starts(), tf.int32), owners)[:, tf.newaxis]
     flat = tf.pad(values.flat_values, [[0, 1]])  # so that there is something to take
-    return tf.where(places >= 0, tf.gather(flat, rows + tf.maximum(places, 0)), -1)
+    return tf.where(positions >= 0, tf.gather(flat, rows + tf.maximum(positions, 0)), -1)
 
 
 def window_rows(questions: Sequence[Question], make_windows: WindowMaker) -> tuple[dict, np.ndarray]:
@@ -89,25 +91,25 @@ def window_rows(questions: Sequence[Question], make_windows: WindowMaker) -> tup
     Returns:
       (name -> int32 array of shape [windows, ...], owners as int32 array of shape [windows]).
     """
-    parts, owners, progress = [], [], Progress("Tokenized", "questions", len(questions))
+    batches, owners, progress = [], [], Progress("Tokenized", "questions", len(questions))
     for first in range(0, len(questions), _QUESTIONS_AT_ONCE):
-        part = questions[first : first + _QUESTIONS_AT_ONCE]
-        windows = _make_windows(part, make_windows)
+        batch = questions[first : first + _QUESTIONS_AT_ONCE]
+        windows = _make_windows(batch, make_windows)
         own = windows.owners.numpy()
         features = {name: values.numpy() for name, values in windows.features.items()}
         features[PIECE_OFFSETS] = windows.offsets.numpy()
         features[MAX_CONTEXT] = windows.max_context.numpy().astype(np.int32)
-        features |= _positions(part, own, features[PIECE_OFFSETS], features[MAX_CONTEXT])
-        parts.append(features)
+        features |= _positions(batch, own, features[PIECE_OFFSETS], features[MAX_CONTEXT])
+        batches.append(features)
         owners.append(own + first)
-        progress.report(first + len(part))
-    features = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        progress.report(first + len(batch))
+    features = {name: np.concatenate([batch[name] for batch in batches]) for name in batches[0]}
     return features, np.concatenate(owners)
 
 
 def _make_windows(questions, make_windows):
     """Each context is tokenized once, however many questions there are about it."""
-    contexts = {context: place for place, context in enumerate(dict.fromkeys(q.context for q in questions))}
+    contexts = {context: number for number, context in enumerate(dict.fromkeys(q.context for q in questions))}
     return make_windows(
         tf.constant([question.question for question in questions]),
         tf.constant(list(contexts)),
@@ -122,13 +124,13 @@ def _positions(questions, owners, offsets, max_context):
     becomes longer. (The original takes whole words, or the pieces in them that spell the answer.)
     """
     spans = np.array([_characters(question) for question in questions], np.int32)
-    begin, end = (spans[owners, side][:, np.newaxis] for side in (0, 1))  # (W, 1)
-    inside = (offsets[..., 0] >= 0) & (offsets[..., 0] < end) & (offsets[..., 1] > begin)  # (W, L)
+    start, end = (spans[owners, side][:, np.newaxis] for side in (0, 1))  # (W, 1)
+    inside = (offsets[..., 0] >= 0) & (offsets[..., 0] < end) & (offsets[..., 1] > start)  # (W, L)
     # Every piece of a context has maximal context in one window: so its pieces are counted once.
     once = np.bincount(owners, weights=(inside & (max_context > 0)).sum(axis=1), minlength=len(questions))
     whole = (inside.sum(axis=1) == once[owners]) & inside.any(axis=1)
     first, last = inside.argmax(axis=1), inside.shape[1] - 1 - inside[:, ::-1].argmax(axis=1)
-    positions = (np.where(whole, place, 0).astype(np.int32) for place in (first, last))
+    positions = (np.where(whole, position, 0).astype(np.int32) for position in (first, last))
     return dict(zip(SPAN_FEATURES, positions, strict=True))
 
 

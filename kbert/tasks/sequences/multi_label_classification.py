@@ -22,8 +22,8 @@ class _Page(Page):
     def example_sections(self, examples, predictions, most_examples):
         """See `several_labels_sections`."""
         texts = self.task.by_text(predictions)
-        given = self.task.thresholds.given(texts.values["probabilities"])
-        return several_labels_sections(self.task.labels, given, examples, texts, most_examples)
+        predicted = self.task.thresholds.predict(texts.values["probabilities"])
+        return several_labels_sections(self.task.labels, predicted, examples, texts, most_examples)
 
 
 class _Serving(SequenceServing):
@@ -34,20 +34,23 @@ class _Serving(SequenceServing):
         name of each label that is given, "" in the place of those that are not."""
         import tensorflow as tf
 
-        given = self.task.thresholds.given(outputs["probabilities"])
-        names = tf.where(given, tf.constant(self.task.labels), "")
+        predicted = self.task.thresholds.predict(outputs["probabilities"])
+        names = tf.where(predicted, tf.constant(self.task.labels), "")
         return {"probabilities": outputs["probabilities"], "logits": outputs["logits"], "labels": names}
 
     def same_answers(self, outputs, expected, batch):
         """For each row whether the set of labels is the same."""
-        both = [np.asarray(self.task.thresholds.given(one["probabilities"])) for one in (outputs, expected)]
+        both = [
+            np.asarray(self.task.thresholds.predict(values["probabilities"]))
+            for values in (outputs, expected)
+        ]
         return (both[0] == both[1]).all(axis=-1)
 
     def answer(self, outputs, inputs):
         """The labels that are given, and the probability of every label."""
         names = zip(self.task.labels, outputs["labels"], strict=True)
-        given = [label for label, name in names if name]
-        return {"labels": given, "probabilities": self.label_probabilities(outputs)}
+        predicted = [label for label, name in names if name]
+        return {"labels": predicted, "probabilities": self.label_probabilities(outputs)}
 
 
 class MultiLabelClassification(SequenceTask):
@@ -118,7 +121,7 @@ class MultiLabelClassification(SequenceTask):
     def metric_sums(self, outputs, batch):
         """`accuracy`, and the counts for F1: for each label, how often it is right, predicted and true."""
         weights = example_weights(batch)[:, None]
-        predicted = ops.cast(self.thresholds.given(outputs["probabilities"]), "float32")
+        predicted = ops.cast(self.thresholds.predict(outputs["probabilities"]), "float32")
         held = ops.cast(batch[LABEL_FEATURE], "float32")
         exact = ops.cast(ops.all(ops.equal(predicted, held), axis=-1), "float32")
         counts = ops.stack([ops.sum(c * weights, axis=0) for c in (predicted * held, predicted, held)])

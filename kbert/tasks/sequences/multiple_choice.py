@@ -45,14 +45,14 @@ class ChoiceFiles(Files):
                 'choices, for example choices = ["ending0", "ending1"].'
             )
         columns = (dataset.text, dataset.text_pair, *dataset.choices)
-        for place, record in labelled_files.stream_records(path, dataset, columns, with_labels):
-            text = labelled_files.text_cell(record, dataset.text, place)
-            choices = [labelled_files.text_cell(record, column, place) for column in dataset.choices]
+        for where, record in labelled_files.stream_records(path, dataset, columns, with_labels):
+            text = labelled_files.text_cell(record, dataset.text, where)
+            choices = [labelled_files.text_cell(record, column, where) for column in dataset.choices]
             if dataset.text_pair:
-                beginning = labelled_files.text_cell(record, dataset.text_pair, place)
+                beginning = labelled_files.text_cell(record, dataset.text_pair, where)
                 choices = [f"{beginning} {choice}" for choice in choices]
             yield Choices(
-                text, tuple(choices), _right_choice(record, dataset, place) if with_labels else None
+                text, tuple(choices), _right_choice(record, dataset, where) if with_labels else None
             )
 
 
@@ -62,12 +62,12 @@ class _Page(Page):
     def example_sections(self, examples, predictions, most_examples):
         """Calibration, accuracy by length, and the most confident errors with all their choices."""
         probabilities = predictions.values["probabilities"]
-        given, sure, is_right = most_probable(predictions)
+        predicted, sure, is_right = most_probable(predictions)
         sections = accuracy_sections(predictions, "the given choice")
         if examples is None:
             return sections
-        places = worst_indices(sure, is_right, most_examples)
-        cards = [_card(examples[place], int(given[place]), probabilities[place]) for place in places]
+        indices = worst_indices(sure, is_right, most_examples)
+        cards = [_card(examples[index], int(predicted[index]), probabilities[index]) for index in indices]
         return [
             *sections,
             Section("The most confident errors", worst_note(is_right, len(cards)), Cards(cards)),
@@ -253,28 +253,28 @@ class MultipleChoice(Task):
         return {"baseline_accuracy": float(counts.max() / counts.sum())}
 
 
-def _right_choice(record, dataset, place):
-    label = labelled_files.class_label(record, dataset, place)
+def _right_choice(record, dataset, where):
+    label = labelled_files.class_label(record, dataset, where)
     number = len(dataset.choices)
     if label in dataset.choices:  # the name of the column
         return dataset.choices.index(label)
     if not (label.isascii() and label.isdecimal() and int(label) < number):
         raise ValueError(
-            f"{place}: label {label!r} does not name a choice; expected a number from 0 to {number - 1}, or "
+            f"{where}: label {label!r} does not name a choice; expected a number from 0 to {number - 1}, or "
             "the name of the right choice's column."
         )
     return int(label)
 
 
-def _card(example, given, probabilities):
+def _card(example, predicted, probabilities):
     texts = [excerpt(MarkedText("", example.text))]
-    for place, choice in enumerate(example.choices):
-        kind = "right" if place == example.label else "wrong" if place == given else None
+    for index, choice in enumerate(example.choices):
+        kind = "right" if index == example.label else "wrong" if index == predicted else None
         text = shortened(choice)
         marks = (Mark(0, len(text), kind),) if kind and text else ()
-        texts.append(MarkedText(f"{place}, {probabilities[place]:.1%}", text, marks))
+        texts.append(MarkedText(f"{index}, {probabilities[index]:.1%}", text, marks))
     facts = (
         Fact("right", str(example.label), True),
-        Fact("given", f"{given}, {np.max(probabilities):.1%}", False),
+        Fact("given", f"{predicted}, {np.max(probabilities):.1%}", False),
     )
     return Card(tuple(texts), facts)

@@ -30,8 +30,8 @@ class _Page(Page):
     def example_sections(self, examples, predictions, most_examples):
         """See `one_label_sections`."""
         texts = self.task.by_text(predictions)
-        given = np.asarray(self.task.given_ids(texts.values))
-        return one_label_sections(self.task.labels, examples, texts, most_examples, given)
+        predicted = np.asarray(self.task.predict_ids(texts.values))
+        return one_label_sections(self.task.labels, examples, texts, most_examples, predicted)
 
 
 class _Serving(SequenceServing):
@@ -41,15 +41,15 @@ class _Serving(SequenceServing):
         """`probabilities` and `logits` (float32 [batch, labels]) and `label` (string [batch])."""
         import tensorflow as tf
 
-        label = tf.gather(tf.constant(self.task.labels), self.task.given_ids(outputs))
+        label = tf.gather(tf.constant(self.task.labels), self.task.predict_ids(outputs))
         return {"probabilities": outputs["probabilities"], "logits": outputs["logits"], "label": label}
 
     def same_answers(self, outputs, expected, batch):
         """For each row whether the label is the same."""
-        return np.asarray(self.task.given_ids(outputs)) == np.asarray(self.task.given_ids(expected))
+        return np.asarray(self.task.predict_ids(outputs)) == np.asarray(self.task.predict_ids(expected))
 
     def answer(self, outputs, inputs):
-        """The label, see `SequenceClassification.given_ids`, and the probability of every label."""
+        """The label, see `SequenceClassification.predict_ids`, and the probability of every label."""
         probabilities = self.label_probabilities(outputs)
         return {"label": outputs["label"].decode("utf-8"), "probabilities": probabilities}
 
@@ -125,17 +125,17 @@ class SequenceClassification(SequenceTask):
 
     # ------------------------------------------------------------------------------- metrics
 
-    def given_ids(self, outputs):
+    def predict_ids(self, outputs):
         """The id of the label that is given, int tensor of shape (batch,): the most probable one, or of two
         labels the positive one from its threshold on."""
         if self.settings.threshold is None:
             return ops.argmax(outputs["logits"], axis=-1)
-        return self.thresholds.given_ids(outputs["probabilities"])
+        return self.thresholds.predict_ids(outputs["probabilities"])
 
     def metric_sums(self, outputs, batch):
         weights = example_weights(batch)
         true = ops.one_hot(batch[LABEL_FEATURE], len(self.labels), dtype="float32")
-        predicted = ops.one_hot(self.given_ids(outputs), len(self.labels), dtype="float32")
+        predicted = ops.one_hot(self.predict_ids(outputs), len(self.labels), dtype="float32")
         confusion = ops.matmul(ops.transpose(true * weights[:, None]), predicted)
         if self.settings.threshold is None:
             is_right = correct(outputs["logits"], batch[LABEL_FEATURE])

@@ -42,8 +42,8 @@ class _Page(Page):
     def example_sections(self, examples, predictions, most_examples):
         """See `number_sections`; the numbers are cosines."""
         pairs = examples and [LabelledText(example.texts[0], example.texts[1], None) for example in examples]
-        given, true = (predictions.values[name] for name in self.task.collected)
-        return number_sections(pairs, given, true, predictions.values[NUM_TOKENS], most_examples)
+        predicted, true = (predictions.values[name] for name in self.task.collected)
+        return number_sections(pairs, predicted, true, predictions.values[NUM_TOKENS], most_examples)
 
 
 class CosineSimilarity(EmbeddingTask):

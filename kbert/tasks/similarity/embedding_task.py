@@ -54,14 +54,14 @@ class _Serving(VectorServing):
         embed = signatures["serving_default"]
 
         def compare(text, text_pair):
-            one, other = embed.function(text), embed.function(text_pair)
-            truncated = ops.logical_or(one[TRUNCATED], other[TRUNCATED])
-            return {"cosine": cosine(one["embedding"], other["embedding"]), TRUNCATED: truncated}
+            first, second = embed.function(text), embed.function(text_pair)
+            truncated = ops.logical_or(first[TRUNCATED], second[TRUNCATED])
+            return {"cosine": cosine(first["embedding"], second["embedding"]), TRUNCATED: truncated}
 
         compared = texts_signature(self.inputs, compare)
         return {"serving_default": compared, "embedding": embed, "ids": signatures["ids"]}
 
-    def outputs_of_ids(self, answer, batch):
+    def outputs_from_ids(self, answer, batch):
         """`embeddings`: each text of an example is a row of its own."""
         count, texts, length = batch["input_ids"].shape
         rows = {name: np.reshape(batch[name], (count * texts, length)) for name in ENCODER_INPUTS}

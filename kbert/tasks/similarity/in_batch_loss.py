@@ -31,7 +31,7 @@ def own_rows(outputs, batch) -> Rows:
 
 
 def all_rows(outputs, batch):
-    """(the rows of all replicas, the place of the replica's first row in them)."""
+    """(the rows of all replicas, the index of the replica's first row in them)."""
     if ALL_REPLICAS not in outputs:
         return own_rows(outputs, batch), 0
     everyone = outputs[ALL_REPLICAS]

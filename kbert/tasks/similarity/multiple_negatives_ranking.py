@@ -85,12 +85,12 @@ class MultipleNegativesRanking(EmbeddingTask):
 
     def check_training(self, config, examples):
         """Refuses what would make other negatives than those of whole batches without duplicates."""
-        parts = config.gradient_accumulation_steps
-        if parts > 1:
+        num_micro_batches = config.gradient_accumulation_steps
+        if num_micro_batches > 1:
             raise ValueError(
-                f"gradient_accumulation_steps={parts}: the negatives of {self.name} are those of one part of "
-                "a batch, so parts would not learn what the whole batch learns; use 1 and a smaller "
-                "train_batch_size, or recompute_activations=true to save memory."
+                f"gradient_accumulation_steps={num_micro_batches}: the negatives of {self.name} are those "
+                "of one micro-batch, so these would not learn what the whole batch learns; use 1 and a "
+                "smaller train_batch_size, or recompute_activations=true to save memory."
             )
         if examples is None:
             raise ValueError(
@@ -132,7 +132,7 @@ class MultipleNegativesRanking(EmbeddingTask):
         if ranked.any():
             scores |= retrieval_scores(texts[ranked])
         if not ranked.all():
-            first, second = (texts[~ranked, place].astype(np.float64) for place in (0, 1))
+            first, second = (texts[~ranked, index].astype(np.float64) for index in (0, 1))
             norms = np.linalg.norm(first, axis=-1) * np.linalg.norm(second, axis=-1)
             scores |= correlations(np.sum(first * second, axis=-1) / norms, targets[~ranked])
         return scores

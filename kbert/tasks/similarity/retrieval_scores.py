@@ -14,9 +14,9 @@ def retrieval_scores(texts: np.ndarray) -> dict[str, float]:
       texts: float array of shape (rows, texts, width): query, positive, negatives.
 
     Returns:
-      `accuracy_at_1`, the share of queries whose own positive comes first; `mrr`, the mean of 1 / its place;
+      `accuracy_at_1`, the share of queries whose own positive comes first; `mrr`, the mean of 1 / its rank;
       and with negatives `triplet_accuracy`, the share of negatives that are less similar to their query than
-      its positive. Candidates as similar as the positive (to 1e-6) share their places at random: what is
+      its positive. Candidates as similar as the positive (to 1e-6) share their ranks at random: what is
       returned is the expected value. So a model that gives all texts the same vector gains nothing.
     """
     texts = texts / np.maximum(np.linalg.norm(texts, axis=-1, keepdims=True), 1e-12)
@@ -24,12 +24,12 @@ def retrieval_scores(texts: np.ndarray) -> dict[str, float]:
     right = np.sum(texts[:, 0] * texts[:, 1], axis=-1)
     above, ties = np.zeros(len(texts), np.int64), np.zeros(len(texts), np.int64)
     for start in range(0, len(texts), _QUERIES_AT_ONCE):
-        part = slice(start, start + _QUERIES_AT_ONCE)
-        differences = texts[part, 0] @ candidates.T - right[part, None]
+        queries = slice(start, start + _QUERIES_AT_ONCE)
+        differences = texts[queries, 0] @ candidates.T - right[queries, None]
         rows = np.arange(len(differences))
         differences[rows, start + rows] = -np.inf  # the positive itself
-        above[part] = (differences > _TIE).sum(axis=1)
-        ties[part] = (np.abs(differences) <= _TIE).sum(axis=1)
+        above[queries] = (differences > _TIE).sum(axis=1)
+        ties[queries] = (np.abs(differences) <= _TIE).sum(axis=1)
     scores = {
         "accuracy_at_1": float(np.mean((above == 0) / (1 + ties))),
         "mrr": float(np.mean([*map(_mean_inverse, above.tolist(), ties.tolist())])),
@@ -42,5 +42,5 @@ def retrieval_scores(texts: np.ndarray) -> dict[str, float]:
 
 
 def _mean_inverse(above: int, ties: int) -> float:
-    """The mean of 1 / place over the places above + 1 to above + 1 + ties."""
+    """The mean of 1 / rank over the ranks above + 1 to above + 1 + ties."""
     return float(np.mean(1.0 / np.arange(above + 1, above + 2 + ties)))

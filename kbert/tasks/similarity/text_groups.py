@@ -35,8 +35,8 @@ class ScoredPairFiles(Files):
                 f"dataset.negatives={list(dataset.negatives)}: cosine_similarity learns from pairs with "
                 "scores, not from negatives; leave them out."
             )
-        for place, record, texts in _records(path, dataset, with_labels):
-            score = labelled_files.number_label(record, dataset, place) if with_labels else None
+        for where, record, texts in _records(path, dataset, with_labels):
+            score = labelled_files.number_label(record, dataset, where) if with_labels else None
             yield TextGroup(texts, score)
 
     def texts(self, example):
@@ -52,14 +52,14 @@ class PositiveFiles(ScoredPairFiles):
         Raises:
           ValueError: as `labelled_files.stream_records` does; for a negative that is also the positive.
         """
-        for place, record, texts in _records(path, dataset, with_labels):
+        for where, record, texts in _records(path, dataset, with_labels):
             if dataset.label in record:
-                yield TextGroup(texts, _score(record, dataset, place) if with_labels else None)
+                yield TextGroup(texts, _score(record, dataset, where) if with_labels else None)
                 continue
-            negatives = [labelled_files.text_cell(record, column, place) for column in dataset.negatives]
+            negatives = [labelled_files.text_cell(record, column, where) for column in dataset.negatives]
             if texts[1] in negatives:
                 raise ValueError(
-                    f"{place}: the positive {texts[1][:80]!r} is among its own negatives; mend the row or "
+                    f"{where}: the positive {texts[1][:80]!r} is among its own negatives; mend the row or "
                     "leave it out."
                 )
             yield TextGroup((*texts, *negatives), None)
@@ -76,13 +76,13 @@ def _records(path, dataset, with_labels):
             'second one, for example text_pair = "sentence2".'
         )
     columns = (dataset.text, dataset.text_pair)
-    for place, record in labelled_files.stream_records(path, dataset, columns, with_labels):
-        yield place, record, tuple(labelled_files.text_cell(record, column, place) for column in columns)
+    for where, record in labelled_files.stream_records(path, dataset, columns, with_labels):
+        yield where, record, tuple(labelled_files.text_cell(record, column, where) for column in columns)
 
 
-def _score(record, dataset, place):
+def _score(record, dataset, where):
     try:
-        return labelled_files.number_label(record, dataset, place)
+        return labelled_files.number_label(record, dataset, where)
     except ValueError as error:
         raise ValueError(
             f"{error} The column dataset.label={dataset.label!r} holds how alike the first two texts are; if "

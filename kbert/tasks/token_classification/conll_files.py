@@ -16,13 +16,13 @@ class FileSentence(NamedTuple):
     Args:
       words: its words.
       tags: the tag of each word, as the file has it; empty where they are not read.
-      places: where each word stands, for messages: file and line, or file and row.
+      locations: where each word stands, for messages: file and line, or file and row.
       document: what tells its document from those before and after.
     """
 
     words: tuple[str, ...]
     tags: tuple[str, ...]
-    places: tuple[str, ...]
+    locations: tuple[str, ...]
     document: int | str
 
 
@@ -49,19 +49,19 @@ def read_conll(path: str | Path, dataset: DatasetConfig, with_tags: bool = True)
         `column_names`), an empty word or tag, bytes that are not UTF-8, and a file without sentences.
     """
     columns, document, is_marked, is_empty = None, 0, False, True
-    rows: list[tuple[str, str, str]] = []  # word, tag, place
+    rows: list[tuple[str, str, str]] = []  # word, tag, where
     for number, line in _lines_and_an_end(path):
         line = line.rstrip("\r")
         is_mark = line.startswith(DOCUMENT_MARK)
         if line.strip(" \t") and not is_mark:
             columns = columns or _find_columns(line, dataset, with_tags)
-            place = f"{path} line {number}"
-            rows.append((*_cells(line, columns, place), place))
+            where = f"{path} line {number}"
+            rows.append((*_cells(line, columns, where), where))
             continue
         if rows:
             is_empty = False
-            words, tags, places = zip(*rows, strict=True)
-            yield FileSentence(words, tags if with_tags else (), places, document)
+            words, tags, locations = zip(*rows, strict=True)
+            yield FileSentence(words, tags if with_tags else (), locations, document)
             document, rows = document + (not is_marked), []
         if is_mark:
             document, is_marked = document + 1, True
@@ -87,19 +87,19 @@ def _find_columns(line, dataset, with_tags):
     return _Columns(separator, number, 0, number - 1, "the first is the word, the last its tag")
 
 
-def _cells(line, columns, place):
+def _cells(line, columns, where):
     """(word, tag) of a line."""
     cells = _cut(line, columns.separator)
     if len(cells) != columns.number:
         kind = "tabs" if columns.separator == "\t" else "spaces"
         raise ValueError(
-            f"{place}: {len(cells)} columns between {kind} where {columns.number} were expected "
+            f"{where}: {len(cells)} columns between {kind} where {columns.number} were expected "
             f"({columns.names})."
         )
     word, tag = cells[columns.word], cells[columns.tag]
     for name, cell in (("word", word), ("tag", tag)):
         if not cell.strip():
-            raise ValueError(f"{place} has an empty {name}; mend the line or leave the sentence out.")
+            raise ValueError(f"{where} has an empty {name}; mend the line or leave the sentence out.")
     return word, tag
 
 

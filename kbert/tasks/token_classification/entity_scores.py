@@ -36,15 +36,15 @@ def find_entities(tags: Sequence[str], strict: bool = False) -> list[Entity]:
     Reference: conlleval.pl of CoNLL-2000, which is the default mode of seqeval; with `strict` seqeval's
     `mode="strict", scheme=IOB2`.
     """
-    found, start, current = [], 0, ""
-    for place, tag in enumerate([*tags, "O"]):
+    entities, start, current = [], 0, ""
+    for index, tag in enumerate([*tags, "O"]):
         prefix, kind = split_tag(tag)
         if current and (prefix != "I" or kind != current):
-            found.append(Entity(current, start, place))
+            entities.append(Entity(current, start, index))
             current = ""
         if not current and (prefix == "B" or (prefix == "I" and not strict)):
-            start, current = place, kind
-    return found
+            start, current = index, kind
+    return entities
 
 
 class EntityCounts:
@@ -99,8 +99,8 @@ def sentences_from_rows(label_ids, word_ids, predicted_ids) -> Iterator[tuple[np
     Rows of a sentence follow each other, and its words count up from 0 through them.
 
     Args:
-      label_ids, word_ids, predicted_ids: int arrays of shape (rows, seq_length); only the places with a word
-        id of 0 or more count.
+      label_ids, word_ids, predicted_ids: int arrays of shape (rows, seq_length); only the positions with a
+        word id of 0 or more count.
     """
     rows, positions = np.nonzero(word_ids >= 0)
     words = word_ids[rows, positions]
@@ -134,7 +134,7 @@ def entity_metrics(
     return metrics | {"entity_counts": [list(usual.totals([kind])) for kind in types]}
 
 
-def table_of_types(types: Sequence[str], counts: Sequence[Sequence[int]]) -> str:
+def format_type_table(types: Sequence[str], counts: Sequence[Sequence[int]]) -> str:
     """Scores of each type and of all, a line for each.
 
     Args:

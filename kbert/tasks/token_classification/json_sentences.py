@@ -30,15 +30,15 @@ def read_json_sentences(
     records = stream_records(path, dataset, (dataset.text,), with_tags)
     while rows := list(itertools.islice(records, _ROWS_AT_ONCE)):
         words_of_texts = iter(_find_words([record.get(dataset.text) for _, record in rows]))
-        for place, record in rows:
-            require_column(record, dataset.text, place)
+        for where, record in rows:
+            require_column(record, dataset.text, where)
             if with_tags:
-                require_column(record, dataset.label, place)
+                require_column(record, dataset.label, where)
             if isinstance(record[dataset.text], list):
-                words, tags = _tagged_words(record, dataset, place, with_tags)
+                words, tags = _tagged_words(record, dataset, where, with_tags)
             else:
-                words, tags = _tagged_text(record, dataset, place, with_tags, words_of_texts)
-            yield FileSentence(words, tags, (place,) * len(words), _document(record, dataset, place))
+                words, tags = _tagged_text(record, dataset, where, with_tags, words_of_texts)
+            yield FileSentence(words, tags, (where,) * len(words), _document(record, dataset, where))
 
 
 def _find_words(cells) -> list[list[Word]]:
@@ -50,55 +50,55 @@ def _find_words(cells) -> list[list[Word]]:
     texts = [cell.encode("utf-8", "ignore") for cell in cells if isinstance(cell, str)]
     if not texts:
         return []
-    found = (values.to_list() for values in find_words(tf.constant(texts)))
+    columns = (values.to_list() for values in find_words(tf.constant(texts)))
     return [
         [Word(word.decode(), start, end) for word, start, end in zip(*row, strict=True)]
-        for row in zip(*found, strict=True)
+        for row in zip(*columns, strict=True)
     ]
 
 
-def _tagged_words(record, dataset, place, with_tags):
-    words = tuple(_strings(record, dataset.text, place))
+def _tagged_words(record, dataset, where, with_tags):
+    words = tuple(_strings(record, dataset.text, where))
     if not words:
-        raise ValueError(f"{place} has no words in {dataset.text!r}; leave the line out.")
+        raise ValueError(f"{where} has no words in {dataset.text!r}; leave the line out.")
     if not with_tags:
         return words, ()
-    tags = tuple(_strings(record, dataset.label, place))
+    tags = tuple(_strings(record, dataset.label, where))
     if len(tags) != len(words):
         raise ValueError(
-            f"{place} has {len(words)} words in {dataset.text!r} but {len(tags)} labels in "
+            f"{where} has {len(words)} words in {dataset.text!r} but {len(tags)} labels in "
             f"{dataset.label!r}; expected one label for each word."
         )
     return words, tags
 
 
-def _strings(record, column, place):
+def _strings(record, column, where):
     values = record[column]
     if not isinstance(values, list):
-        raise ValueError(f"{place} has a JSON {json_type(values)} as {column!r}; expected a list of strings.")
+        raise ValueError(f"{where} has a JSON {json_type(values)} as {column!r}; expected a list of strings.")
     for number, value in enumerate(values):
         if why := why_no_text({column: value}, column):
-            raise ValueError(f"{place}, entry {number} of {column!r}: the line {why}; expected a string.")
+            raise ValueError(f"{where}, entry {number} of {column!r}: the line {why}; expected a string.")
         if not value.strip():
-            raise ValueError(f"{place}, entry {number} of {column!r} is blank; expected a word or a label.")
+            raise ValueError(f"{where}, entry {number} of {column!r} is blank; expected a word or a label.")
     return values
 
 
-def _tagged_text(record, dataset, place, with_tags, words_of_texts):
+def _tagged_text(record, dataset, where, with_tags, words_of_texts):
     if why := why_no_text(record, dataset.text):
-        raise ValueError(f"{place} {why}; expected a text, or a list of words.")
-    found = next(words_of_texts)
-    if not found:
-        raise ValueError(f"{place} has no words in {dataset.text!r}; leave the line out.")
-    words = tuple(word.text for word in found)
+        raise ValueError(f"{where} {why}; expected a text, or a list of words.")
+    text_words = next(words_of_texts)
+    if not text_words:
+        raise ValueError(f"{where} has no words in {dataset.text!r}; leave the line out.")
+    words = tuple(word.text for word in text_words)
     if not with_tags:
         return words, ()
-    spans = parse_spans(record[dataset.label], place)
-    return words, tag_words(record[dataset.text], found, spans, dataset.tag_scheme, place)
+    spans = parse_spans(record[dataset.label], where)
+    return words, tag_words(record[dataset.text], text_words, spans, dataset.tag_scheme, where)
 
 
-def _document(record, dataset, place):
+def _document(record, dataset, where):
     if dataset.document is None:
-        return place
-    require_column(record, dataset.document, place)
+        return where
+    require_column(record, dataset.document, where)
     return repr(record[dataset.document])

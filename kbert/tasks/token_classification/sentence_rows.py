@@ -36,7 +36,7 @@ class SentenceRows:
         """(features, owners) as of `ExampleFeatures`.
 
         The features are the encoder inputs, `label_ids` (`IGNORED_LABEL` where there is no label) and
-        `word_ids`, which word of its sentence a labelled place is (-1 elsewhere), all int32 of shape (rows,
+        `word_ids`, which word of its sentence a labelled token is (-1 elsewhere), all int32 of shape (rows,
         max_seq_length). Every word is labelled once, at its first piece in one window.
         """
         documents = (sentence.document for sentence in sentences)
@@ -45,12 +45,12 @@ class SentenceRows:
                 "document_context is true, but no document has a second sentence; mark documents by "
                 "-DOCSTART- lines, or name the column of documents as dataset.document."
             )
-        parts, progress = [], Progress("Tokenized", "sentences", len(sentences))
+        batches, progress = [], Progress("Tokenized", "sentences", len(sentences))
         for start in range(0, len(sentences), _SENTENCES_AT_ONCE):
             features, owners = self._rows(sentences[start : start + _SENTENCES_AT_ONCE])
-            parts.append(features | {"owners": owners + start})
+            batches.append(features | {"owners": owners + start})
             progress.report(min(start + _SENTENCES_AT_ONCE, len(sentences)))
-        joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        joined = {name: np.concatenate([batch[name] for batch in batches]) for name in batches[0]}
         owners = joined.pop("owners")
         return joined, owners
 
@@ -62,24 +62,26 @@ class SentenceRows:
             contexts.append(ids)
             first_pieces.append(starts)
         lengths = np.array([len(ids) for ids in contexts])
-        placed = self._windows.windows(tf.RaggedTensor.from_row_lengths(np.concatenate(contexts), lengths))
+        windows = self._windows.windows(tf.RaggedTensor.from_row_lengths(np.concatenate(contexts), lengths))
         before = np.repeat(lengths.cumsum() - lengths, [len(starts) for starts in first_pieces])
-        rows, positions = placed.places.numpy()[before + np.concatenate(first_pieces)].T
-        features = {name: value.numpy() for name, value in placed.features.items()}
+        rows, positions = windows.positions.numpy()[before + np.concatenate(first_pieces)].T
+        features = {name: value.numpy() for name, value in windows.features.items()}
         label_ids = np.full_like(features["input_ids"], IGNORED_LABEL)
         word_ids = np.full_like(label_ids, NO_WORD)
         label_ids[rows, positions] = [
             self._label_ids[label] for sentence in sentences for label in sentence.labels
         ]
         word_ids[rows, positions] = np.concatenate([np.arange(len(starts)) for starts in first_pieces])
-        return features | {LABEL_FEATURE: label_ids, WORD_FEATURE: word_ids}, placed.owners.numpy()
+        return features | {LABEL_FEATURE: label_ids, WORD_FEATURE: word_ids}, windows.owners.numpy()
 
     def _pieces_by_word(self, sentences) -> dict[str, np.ndarray]:
         """The ids of the pieces of every word that occurs, each tokenized once."""
         words = {word for sentence in sentences for word in sentence.words}
         if self._document_context:
             documents = {id(sentence.document): sentence.document for sentence in sentences}
-            words.update(word for one in documents.values() for words_ in one.sentences for word in words_)
+            words.update(
+                word for document in documents.values() for words_ in document.sentences for word in words_
+            )
         ordered = sorted(words)
         pieces = self._windows.pieces(tf.constant(ordered, tf.string))
         ids, ends = pieces.flat_values.numpy(), pieces.row_limits().numpy()
@@ -93,9 +95,9 @@ class SentenceRows:
         free = self._windows.room - int(lengths.sum())
         if not self._document_context or free <= 0:
             return np.concatenate(own), starts
-        sentences, place = sentence.document.sentences, sentence.place
-        left = _nearest((reversed(words) for words in reversed(sentences[:place])), pieces, free)[::-1]
-        right = _nearest(sentences[place + 1 :], pieces, free)
+        sentences, index = sentence.document.sentences, sentence.position
+        left = _nearest((reversed(words) for words in reversed(sentences[:index])), pieces, free)[::-1]
+        right = _nearest(sentences[index + 1 :], pieces, free)
         before = np.concatenate([*left, own[0][:0]])
         after = np.concatenate([*right, own[0][:0]])
         # Half for each side, and more where the other has less.
@@ -107,11 +109,11 @@ class SentenceRows:
 
 def _nearest(sentences, pieces, number):
     """The pieces of the words of sentences, from the first on, until there are enough."""
-    found, total = [], 0
+    nearest, total = [], 0
     for words in sentences:
         for word in words:
-            found.append(pieces[word])
-            total += len(found[-1])
+            nearest.append(pieces[word])
+            total += len(nearest[-1])
             if total >= number:
-                return found
-    return found
+                return nearest
+    return nearest

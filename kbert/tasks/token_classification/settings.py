@@ -84,8 +84,8 @@ class TokenClassificationSettings(LabelLossSettings):
             f"task_settings.layers={shown(self.layers)} needs an encoder of {least} or more layers, but this "
             f'has num_hidden_layers={number}; choose for example "last".',
         )
-        found = LAYERS[self.layers] or range(1, number + 1)
-        return tuple(layer + number + 1 if layer < 0 else layer for layer in found)
+        layers = LAYERS[self.layers] or range(1, number + 1)
+        return tuple(layer + number + 1 if layer < 0 else layer for layer in layers)
 
     def parts(self, num_labels: int) -> tuple[Part, ...]:
         """The parts of a BiLSTM on these layers; none with a linear head."""

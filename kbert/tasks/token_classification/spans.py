@@ -8,7 +8,7 @@ from kbert.tasks.token_classification.tag_schemes import OUTSIDE, from_iob2
 
 
 class Word(NamedTuple):
-    """A word of a text, with its place in code points."""
+    """A word of a text, with its position in code points."""
 
     text: str
     start: int
@@ -16,42 +16,42 @@ class Word(NamedTuple):
 
 
 class Span(NamedTuple):
-    """An entity of a text, with its place in code points."""
+    """An entity of a text, with its position in code points."""
 
     start: int
     end: int
     type: str
 
 
-def parse_spans(value: Any, place: str) -> list[Span]:
+def parse_spans(value: Any, where: str) -> list[Span]:
     """The spans of a JSON value: a list of {"start", "end", "type"} (or "label"), or of [start, end, type].
 
     Raises:
-      ValueError: naming `place`, for anything else.
+      ValueError: naming `where`, for anything else.
     """
     if not isinstance(value, list):
-        raise ValueError(f"{place} has a JSON {json_type(value)} as its spans; expected a list of spans.")
-    return [_parse_span(entry, f"{place}, span {number}") for number, entry in enumerate(value)]
+        raise ValueError(f"{where} has a JSON {json_type(value)} as its spans; expected a list of spans.")
+    return [_parse_span(entry, f"{where}, span {number}") for number, entry in enumerate(value)]
 
 
-def _parse_span(entry, place):
+def _parse_span(entry, where):
     if isinstance(entry, dict):
         kinds = [entry[name] for name in ("type", "label") if name in entry]
-        parts = [entry.get("start"), entry.get("end"), *kinds]
+        fields = [entry.get("start"), entry.get("end"), *kinds]
     else:
-        parts = entry if isinstance(entry, list) else []
-    if not (len(parts) == 3 and type(parts[0]) is type(parts[1]) is int and isinstance(parts[2], str)):
+        fields = entry if isinstance(entry, list) else []
+    if not (len(fields) == 3 and type(fields[0]) is type(fields[1]) is int and isinstance(fields[2], str)):
         raise ValueError(
-            f"{place} is {str(entry)[:200]}; expected an object with start and end (numbers of characters) "
+            f"{where} is {str(entry)[:200]}; expected an object with start and end (numbers of characters) "
             "and type, or a list of these three."
         )
-    if not parts[2].strip():
-        raise ValueError(f"{place} has a blank type; name the kind of entity.")
-    return Span(*parts)
+    if not fields[2].strip():
+        raise ValueError(f"{where} has a blank type; name the kind of entity.")
+    return Span(*fields)
 
 
 def tag_words(
-    text: str, words: Sequence[Word], spans: Sequence[Span], scheme: str, place: str
+    text: str, words: Sequence[Word], spans: Sequence[Span], scheme: str, where: str
 ) -> tuple[str, ...]:
     """A tag for each word.
 
@@ -60,14 +60,14 @@ def tag_words(
       words: its words in order.
       spans: its entities, in any order.
       scheme: of the tags; "auto" for IOB2.
-      place: file and line, for errors.
+      where: file and line, for errors.
 
     Raises:
       ValueError: for a span that leaves the text, is empty, overlaps another, cuts a word or holds none.
     """
     tags, before = [OUTSIDE] * len(words), None
     for span in sorted(spans):
-        shown = f"{place}: the span {span.start} to {span.end} ({span.type})"
+        shown = f"{where}: the span {span.start} to {span.end} ({span.type})"
         if not 0 <= span.start < span.end <= len(text):
             raise ValueError(f"{shown} is not inside the text, which has {len(text)} characters.")
         if before and span.start < before.end:

@@ -35,20 +35,20 @@ def is_tag(label: str) -> bool:
 
 
 def scheme_problem(tags: Sequence[str], scheme: str) -> tuple[int, str] | None:
-    """What is wrong with the tags of a sentence in a scheme: (place of the word, what); None when nothing is.
+    """What is wrong with the tags of a sentence in a scheme: (index of the word, what); None when nothing is.
 
     Args:
       tags: the sentence's.
       scheme: one of `SCHEMES`.
     """
-    for place, (before, tag, after) in enumerate(_with_neighbours(tags)):
+    for index, (before, tag, after) in enumerate(_with_neighbours(tags)):
         prefix, kind = split_tag(tag)
         if not is_tag(tag):
-            return place, f"{tag!r} is no tag of an entity; expected O, or a prefix and a type such as B-PER"
+            return index, f"{tag!r} is no tag of an entity; expected O, or a prefix and a type such as B-PER"
         if tag != OUTSIDE and prefix not in _PREFIXES[scheme]:
-            return place, f"{tag!r} has a prefix that {scheme} does not have"
+            return index, f"{tag!r} has a prefix that {scheme} does not have"
         if tag != OUTSIDE and (why := _WRONG[scheme](before, (prefix, kind), after)):
-            return place, f"{tag!r} {why}"
+            return index, f"{tag!r} {why}"
     return None
 
 
@@ -91,13 +91,13 @@ def find_scheme(sentences: Iterable[tuple[Sequence[str], Sequence[str]]], path) 
       ValueError: when they are in none, with what breaks each scheme first.
     """
     broken: dict[str, str] = {}
-    needless, num_entities = [], 0  # the places of every B that IOB1 would not write
-    for tags, places in sentences:
+    needless, num_entities = [], 0  # where each B stands that IOB1 would not write
+    for tags, locations in sentences:
         for scheme in SCHEMES:
             if scheme not in broken and (problem := scheme_problem(tags, scheme)):
-                place, why = problem
-                broken[scheme] = f"{places[place]}: {why}"
-        for where, (before, tag, _) in zip(places, _with_neighbours(tags), strict=True):
+                index, why = problem
+                broken[scheme] = f"{locations[index]}: {why}"
+        for where, (before, tag, _) in zip(locations, _with_neighbours(tags), strict=True):
             prefix, kind = split_tag(tag)
             is_new = bool(kind) and before[1] != kind
             num_entities += is_new or prefix == "B"

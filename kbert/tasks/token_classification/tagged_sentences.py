@@ -44,13 +44,13 @@ class TaggedSentence(NamedTuple):
     Args:
       words: its words.
       document: the `Document` that it is from.
-      place: which sentence of the document it is.
+      position: which sentence of the document it is.
       labels: one for each word, in IOB2 where they are tags of entities; None where nobody says them.
     """
 
     words: tuple[str, ...]
     document: Document
-    place: int
+    position: int
     labels: tuple[str, ...] | None
 
 
@@ -95,15 +95,17 @@ def read_tagged_sentences(
     read = _reader(path, dataset)
     scheme = dataset.tag_scheme
     if with_labels and scheme == "auto":
-        scheme = find_scheme(((one.tags, one.places) for one in read(path, dataset, True)), path)
+        scheme = find_scheme(
+            ((sentence.tags, sentence.locations) for sentence in read(path, dataset, True)), path
+        )
     sentences = read(path, dataset, with_labels)
-    documents = itertools.groupby(sentences, key=lambda one: one.document)
+    documents = itertools.groupby(sentences, key=lambda sentence: sentence.document)
     for number, (_, group) in enumerate(documents):
         together = list(group)
-        document = Document(number, [one.words for one in together])
-        for place, one in enumerate(together):
-            labels = _checked_labels(one, scheme, dataset) if with_labels else None
-            yield TaggedSentence(one.words, document, place, labels)
+        document = Document(number, [sentence.words for sentence in together])
+        for position, sentence in enumerate(together):
+            labels = _checked_labels(sentence, scheme, dataset) if with_labels else None
+            yield TaggedSentence(sentence.words, document, position, labels)
 
 
 def _reader(path, dataset):
@@ -119,15 +121,15 @@ def _reader(path, dataset):
 
 def _checked_labels(sentence: FileSentence, scheme, dataset):
     """The labels of a sentence, checked."""
-    tags, places = sentence.tags, sentence.places
+    tags, locations = sentence.tags, sentence.locations
     if scheme != "none":
         if problem := scheme_problem(tags, scheme):
-            place, why = problem
+            index, why = problem
             raise ValueError(
-                f"{places[place]}: {why}. Mend the file, or set dataset.tag_scheme to the scheme it is in."
+                f"{locations[index]}: {why}. Mend the file, or set dataset.tag_scheme to the scheme it is in."
             )
         tags = to_iob2(tags, scheme)
-    for tag, where in zip(tags, places, strict=True):
+    for tag, where in zip(tags, locations, strict=True):
         listed_label(tag, dataset, where)
     return tags
 

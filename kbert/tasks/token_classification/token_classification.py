@@ -16,8 +16,8 @@ from kbert.tasks.task import CheckpointKind, ExampleFeatures, SoftTarget, Task
 from kbert.tasks.task_model import TaskModel
 from kbert.tasks.token_classification.entity_scores import (
     entity_metrics,
+    format_type_table,
     sentences_from_rows,
-    table_of_types,
 )
 from kbert.tasks.token_classification.sentence_rows import SentenceRows
 from kbert.tasks.token_classification.settings import LINEAR, MIX, TAGGER, TokenClassificationSettings
@@ -56,8 +56,10 @@ class _Serving(Serving):
 
     def same_answers(self, outputs, expected, batch):
         """For each labelled token whether the label is the same; without labels, for each real token."""
-        asked = np.asarray(batch[LABEL_FEATURE] >= 0 if LABEL_FEATURE in batch else batch["input_mask"] > 0)
-        return (np.argmax(outputs["logits"], axis=-1) == np.argmax(expected["logits"], axis=-1))[asked]
+        has_answer = np.asarray(
+            batch[LABEL_FEATURE] >= 0 if LABEL_FEATURE in batch else batch["input_mask"] > 0
+        )
+        return (np.argmax(outputs["logits"], axis=-1) == np.argmax(expected["logits"], axis=-1))[has_answer]
 
     def answer(self, outputs, inputs):
         """The words of the text with their labels, and the entities; see `text_answer`."""
@@ -257,7 +259,7 @@ class TokenClassification(Task):
         """A table of the types of entities."""
         if "entity_counts" not in metrics:
             return ""
-        return table_of_types(self.types, metrics["entity_counts"])
+        return format_type_table(self.types, metrics["entity_counts"])
 
 
 def _tags_in_iob2(labels) -> dict[str, str] | None:

@@ -40,26 +40,26 @@ class WordLabels:
 
     def label_words(self, words) -> dict:
         """string [batch, words] of words, "" in the place of those that a text has less -> `labels` (string)
-        and `probabilities` (float32) of the same shape, "" and 0 at such places."""
+        and `probabilities` (float32) of the same shape, "" and 0 at such positions."""
         is_word = tf.not_equal(words, "")
         predicted = self._predict(tf.ragged.boolean_mask(words, is_word))
-        places, shape = tf.where(is_word), tf.shape(words, tf.int64)
+        positions, shape = tf.where(is_word), tf.shape(words, tf.int64)
         filled = tf.ragged.boolean_mask(tf.ones_like(words, tf.int32), is_word)
         inside = tf.cast(filled.to_tensor(), tf.bool)
         names = tf.tensor_scatter_nd_update(
-            tf.fill(shape, ""), places, tf.boolean_mask(predicted["labels"], inside)
+            tf.fill(shape, ""), positions, tf.boolean_mask(predicted["labels"], inside)
         )
-        numbers = tf.scatter_nd(places, tf.boolean_mask(predicted["probabilities"], inside), shape)
+        numbers = tf.scatter_nd(positions, tf.boolean_mask(predicted["probabilities"], inside), shape)
         return {"labels": names, "probabilities": numbers} | _nothing_cut(words)
 
     def _predict(self, words):
         """`labels` and `probabilities`, (batch, words of the longest text), of a RaggedTensor of words."""
-        placed, places = self._windows.pack_texts(words)
-        outputs = self._model(placed.features, training=False)
-        logits = tf.gather_nd(outputs["logits"], places)  # (words, labels)
+        windows, positions = self._windows.pack_texts(words)
+        outputs = self._model(windows.features, training=False)
+        logits = tf.gather_nd(outputs["logits"], positions)  # (words, labels)
         best = tf.argmax(logits, axis=-1)
         names = tf.gather(tf.constant(self._labels), best)
-        numbers = tf.reduce_max(tf.gather_nd(outputs["probabilities"], places), axis=-1)
+        numbers = tf.reduce_max(tf.gather_nd(outputs["probabilities"], positions), axis=-1)
         return {
             "labels": words.with_flat_values(names).to_tensor(""),
             "probabilities": words.with_flat_values(numbers).to_tensor(),
@@ -70,13 +70,13 @@ def _nothing_cut(texts):
     return {TRUNCATED: tf.zeros(tf.shape(texts)[:1], tf.bool)}
 
 
-def text_answer(text: str, outputs: dict, tag_of: dict[str, str] | None) -> dict:
+def text_answer(text: str, outputs: dict, tags_by_label: dict[str, str] | None) -> dict:
     """The words of a text with their labels, and its entities.
 
     Args:
       text: the text.
       outputs: of `WordLabels.label_text`, for this text; strings are bytes.
-      tag_of: label -> tag in IOB2; None where labels are no tags, and there are no entities.
+      tags_by_label: label -> tag in IOB2; None where labels are no tags, and there are no entities.
 
     Returns:
       dict: `words`, each with word, start, end, label and probability; `entities`, each with type, text,
@@ -94,7 +94,7 @@ def text_answer(text: str, outputs: dict, tag_of: dict[str, str] | None) -> dict
         }
         for start, end, label, probability in zip(*(outputs[name][:number] for name in columns), strict=True)
     ]
-    tags = [tag_of[word["label"]] for word in words] if tag_of else []
+    tags = [tags_by_label[word["label"]] for word in words] if tags_by_label else []
     entities = [_entity(text, kind, words[start:end]) for kind, start, end in find_entities(tags)]
     return {"words": words, "entities": entities}
 

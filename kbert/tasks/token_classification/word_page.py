@@ -40,7 +40,7 @@ class WordPage(Page):
         rows = [values[name] for name in ("label_ids", "word_ids", "predicted_ids")]
         sentences = list(sentences_from_rows(*rows))
         sure = [pair[0] for pair in sentences_from_rows(values[CONFIDENCE], *rows[1:])]
-        words_right = [true == given for true, given in sentences]
+        words_right = [true == predicted for true, predicted in sentences]
         is_right = np.array([bool(right.all()) for right in words_right])
         sections = [
             self._confusion(sentences),
@@ -52,15 +52,15 @@ class WordPage(Page):
                 is_right,
                 "word",
                 "Sentences without any error",
-                of="a sentence",
+                subject="a sentence",
             ),
         ]
         if examples is None:
             return sections
         pairs = zip(sure, words_right, strict=True)
         worst = [float(np.max(where[~right], initial=0.0)) for where, right in pairs]
-        places = worst_indices(worst, is_right, most_examples)
-        cards = [self._card(examples[place], *sentences[place], worst[place]) for place in places]
+        indices = worst_indices(worst, is_right, most_examples)
+        cards = [self._card(examples[index], *sentences[index], worst[index]) for index in indices]
         note = worst_note(is_right, len(cards))
         return [*sections, Section("The most confident errors", note, Cards(cards))]
 
@@ -68,14 +68,14 @@ class WordPage(Page):
         names = list(dict.fromkeys(self._names))
         name_ids = np.array([names.index(name) for name in self._names])
         counts = np.zeros((len(names), len(names)), np.int64)
-        for true, given in sentences:
-            np.add.at(counts, (name_ids[true], name_ids[given]), 1)
+        for true, predicted in sentences:
+            np.add.at(counts, (name_ids[true], name_ids[predicted]), 1)
         return confusion_section(names, counts, "words")
 
-    def _card(self, example, true, given, sure):
+    def _card(self, example, true, predicted, sure):
         texts = tuple(
             excerpt(MarkedText(name, " ".join(example.words), self._marks(example.words, name, ids, other)))
-            for name, ids, other in (("right", true, given), ("given", given, true))
+            for name, ids, other in (("right", true, predicted), ("given", predicted, true))
         )
         return Card(texts, (Fact("most confident wrong word", f"{sure:.1%}"),))
 
@@ -85,14 +85,19 @@ class WordPage(Page):
         tags, types = self.task.tags, self.task.types
         if tags:
             return tuple(
-                Mark(int(starts[one.start]), int(starts[one.end] - 1), types.index(one.type), one.type)
-                for one in find_entities([tags[index] for index in ids])
+                Mark(
+                    int(starts[entity.start]),
+                    int(starts[entity.end] - 1),
+                    types.index(entity.type),
+                    entity.type,
+                )
+                for entity in find_entities([tags[index] for index in ids])
             )
         kind = "right" if name == "right" else "wrong"
         return tuple(
-            Mark(int(starts[place]), int(starts[place + 1] - 1), kind, str(self.task.labels[ids[place]]))
-            for place in range(len(words))
-            if ids[place] != other[place]
+            Mark(int(starts[word]), int(starts[word + 1] - 1), kind, str(self.task.labels[ids[word]]))
+            for word in range(len(words))
+            if ids[word] != other[word]
         )
 
 

@@ -11,18 +11,18 @@ import tensorflow as tf
 from kbert.tokenization.window_packer import WindowPacker, context_positions, has_max_context
 
 
-class PlacedWindows(NamedTuple):
+class PackedWindows(NamedTuple):
     """Windows, and the window that each piece counts in: the one that shows most of the text around it.
 
     Args:
       features: input_ids, input_mask and segment_ids, each int32 of shape [windows, length].
       owners: int32 of shape [windows], the row of the context that each window is a part of.
-      places: int32 of shape [pieces, 2]: window and position of each piece, in the order of the contexts.
+      positions: int32 of shape [pieces, 2]: window and position of each piece, in the order of the contexts.
     """
 
     features: dict
     owners: tf.Tensor
-    places: tf.Tensor
+    positions: tf.Tensor
 
 
 class WordWindows:
@@ -64,28 +64,28 @@ class WordWindows:
         unknown = tf.fill([tf.reduce_sum(missing)], tf.cast(self._unknown, tf.int32))
         return tf.concat([pieces, tf.RaggedTensor.from_row_lengths(unknown, missing)], axis=1)
 
-    def windows(self, contexts: tf.RaggedTensor, pad_to_longest: bool = False) -> PlacedWindows:
+    def windows(self, contexts: tf.RaggedTensor, pad_to_longest: bool = False) -> PackedWindows:
         """The windows of contexts, int32 [batch, (pieces)]; see `WindowPacker`."""
         windows = self._packer(contexts, pad_to_longest=pad_to_longest)
         chosen = has_max_context(windows)
         before = tf.gather(tf.cast(contexts.row_starts(), tf.int32), windows.owners)
         numbers = context_positions(windows) + before[:, tf.newaxis]
-        places = tf.scatter_nd(
+        positions = tf.scatter_nd(
             tf.boolean_mask(numbers, chosen)[:, tf.newaxis],
             tf.cast(tf.where(chosen), tf.int32),
             tf.stack([tf.size(contexts.flat_values), 2]),
         )
-        return PlacedWindows(windows.features, windows.owners, places)
+        return PackedWindows(windows.features, windows.owners, positions)
 
-    def pack_texts(self, words: tf.RaggedTensor) -> tuple[PlacedWindows, tf.Tensor]:
+    def pack_texts(self, words: tf.RaggedTensor) -> tuple[PackedWindows, tf.Tensor]:
         """The windows of texts, and the window and position of each word.
 
         Args:
           words: string RaggedTensor of shape [batch, (words)].
 
         Returns:
-          (`PlacedWindows` padded to the longest, int32 of shape [words of all texts, 2]).
+          (`PackedWindows` padded to the longest, int32 of shape [words of all texts, 2]).
         """
         pieces = self.pieces(words.flat_values)
-        placed = self.windows(words.with_flat_values(pieces).merge_dims(1, 2), pad_to_longest=True)
-        return placed, tf.gather(placed.places, pieces.row_starts())
+        windows = self.windows(words.with_flat_values(pieces).merge_dims(1, 2), pad_to_longest=True)
+        return windows, tf.gather(windows.positions, pieces.row_starts())

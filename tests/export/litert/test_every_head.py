@@ -67,8 +67,8 @@ def test_the_file_gives_what_keras_gives(name, tmp_path):
     batch = rows_for(task, loaded.vocabulary, 12)
     answer = keras_answers(task, loaded.model, loaded.text_inputs, "random")
     expected, found = (
-        task.serving.outputs_of_ids(answer, batch),
-        task.serving.outputs_of_ids(model.answer_ids, batch),
+        task.serving.outputs_from_ids(answer, batch),
+        task.serving.outputs_from_ids(model.answer_ids, batch),
     )
     assert found.keys() == expected.keys() == dict(loaded.model.output).keys()
     for output, values in expected.items():

@@ -15,7 +15,7 @@ def written_run(folder: Path, task, model, vocabulary, **settings) -> RunDirecto
         tiny_finetuning_config if issubclass(task.config_class, FinetuningConfig) else tiny_pretraining_config
     )
     config = make(task=task.name, encoder=getattr(model, "encoder", model).config, **settings)
-    details = TASKS.record_of(task) | {"max_seq_length": MAX_SEQ_LENGTH, "data": {"train": "none"}}
+    details = TASKS.to_record(task) | {"max_seq_length": MAX_SEQ_LENGTH, "data": {"train": "none"}}
     run = RunDirectory.create_or_resume(folder, config, details, vocabulary)
     save_checkpoint(run.checkpoints, 0, trained_weights(model), {}, {"examples_consumed": 0}, keep=1)
     return run

@@ -6,7 +6,7 @@ import pytest
 
 from kbert.config import DatasetConfig
 from kbert.tasks import TASKS
-from kbert.tasks.file_columns import _COLUMNS, ALWAYS_TAKEN, inputs_of, require_columns
+from kbert.tasks.file_columns import _COLUMNS, ALWAYS_TAKEN, require_columns, task_inputs
 
 ROW = {"text": "jump", "text_pair": "walk", "ending0": "look", "ending1": "see", "label": "1"}
 FILES = {"question_answering": "SQuAD's JSON", "token_classification": "CoNLL's columns or words in JSON"}
@@ -57,6 +57,6 @@ def test_the_task_answers_the_same_inputs(name, takes_pairs):
     task = TASKS[name].from_labels(("quiet", "loud"))
     if hasattr(task, "takes_pairs"):
         task.takes_pairs = takes_pairs
-    known, serving = inputs_of(name, task.get_config()), task.serving
+    known, serving = task_inputs(name, task.get_config()), task.serving
     assert known == ((serving.inputs, *serving.other_inputs.values()) if serving else ())
     assert not known or any(set(always) <= set(inputs) for always in ALWAYS_TAKEN for inputs in known)

@@ -142,7 +142,7 @@ def save_answering_model(folder) -> str:
     task = TASKS["multi_label_classification"](tuple(LABELS), thresholds=THRESHOLDS)
     vocabulary = Vocabulary(TOKENS, do_lower_case=True)
     vocabulary.write(extra / "vocab.txt")
-    about = TASKS.record_of(task) | {"labels": LABELS, "run": "/somewhere/private"}
+    about = TASKS.to_record(task) | {"labels": LABELS, "run": "/somewhere/private"}
     about |= {"vocabulary": vocabulary.describe()}
     (extra / "kbert.json").write_text(json.dumps(about))
     return str(folder)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kbert.input_pipelines.labelled_files import LabelledText
-from kbert.tasks.pages.answers import GivenAnswer, answer_sections
+from kbert.tasks.pages.answers import ScoredAnswer, answer_sections
 from kbert.tasks.pages.calibration import expected_calibration_error, reliability
 from kbert.tasks.pages.labels import one_label_sections, several_labels_sections
 from kbert.tasks.question_answering.squad_files import Answer, Question
@@ -105,7 +105,7 @@ def test_the_given_and_the_right_answer_are_marked_where_they_stand():
     }
     for text, expected in cases.items():
         start = context.index(text) if text else None
-        given = GivenAnswer(text, start, 0.8, 0.0, 0.0)
+        given = ScoredAnswer(text, start, 0.8, 0.0, 0.0)
         (card,) = worst(answer_sections([asked], [given], 3))
         shown = card.texts[1]
         assert [(mark.kind, shown.text[mark.start : mark.end]) for mark in shown.marks] == expected

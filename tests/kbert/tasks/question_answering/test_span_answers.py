@@ -12,7 +12,7 @@ from kbert.encoder import BertEncoder
 from kbert.features import ENCODER_INPUTS
 from kbert.tasks.question_answering import QuestionAnswering
 from kbert.tasks.question_answering.best_spans import NO_SPAN
-from kbert.tasks.question_answering.span_answers import answers_to
+from kbert.tasks.question_answering.span_answers import postprocess_predictions
 from kbert.tasks.question_answering.squad_files import Question
 from kbert.tasks.task import Predictions
 from kbert.tokenization.text_inputs import TextInputs
@@ -98,7 +98,7 @@ def test_by_offsets_every_text_is_the_best_span_that_spells_it(texts, seed, unan
     questions = [Question(str(place), "no, a?", text, None) for place, text in enumerate(texts)]
     said = said_of(task, questions, seed)
     for place, (question, answer) in enumerate(
-        zip(questions, answers_to(questions, said, task.settings), strict=True)
+        zip(questions, postprocess_predictions(questions, said, task.settings), strict=True)
     ):
         own = said.owners == place
         starts, ends, offsets, max_context = (
@@ -146,7 +146,7 @@ def test_training_and_kbert_evaluate_find_the_same_candidates():
     for one in (model, answering_model(model)):
         outputs = {name: np.asarray(value) for name, value in one(inputs, training=False).items()}
         values = {name: outputs[name] if name in outputs else features[name] for name in task.collected}
-        answers = answers_to(questions, Predictions(values, owners), task.settings, VOCABULARY)
+        answers = postprocess_predictions(questions, Predictions(values, owners), task.settings, VOCABULARY)
         found.append([[rival.text for rival in answer.rivals] for answer in answers])
     assert found[0] == found[1] and sum(map(len, found[0])) > len(texts)
 

@@ -52,8 +52,11 @@ def test_conll_columns_documents_and_iob1(tmp_path):
     ]
     first, second, third = sentences
     assert first.document is second.document is not third.document
-    assert first.document.sentences == [first.words, second.words] and (first.place, second.place) == (0, 1)
-    assert third.document.sentences == [third.words] and third.place == 0
+    assert first.document.sentences == [first.words, second.words] and (first.position, second.position) == (
+        0,
+        1,
+    )
+    assert third.document.sentences == [third.words] and third.position == 0
 
 
 @pytest.mark.parametrize(

@@ -93,9 +93,9 @@ def test_context_is_that_of_the_document_and_as_much_as_there_is_room(documents,
         before, own, after = (
             [piece for words in sentences for pieces in pieces_of(words) for piece in pieces]
             for sentences in (
-                example.document.sentences[: example.place],
+                example.document.sentences[: example.position],
                 [example.words],
-                example.document.sentences[example.place + 1 :],
+                example.document.sentences[example.position + 1 :],
             )
         )
         (rows,) = np.nonzero(owners == number)
