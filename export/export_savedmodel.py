@@ -21,7 +21,7 @@ from kbert.files.whole_file import whole_folder, write_json
 from .deployment.docker_line import docker_command
 from .folder_names import ABOUT_FILE, EXTRA_FOLDER, VOCABULARY_FILE, write_labels
 from .gate.server_releases import releases_from
-from .source_flags import define_source_flags, source_of_flags
+from .source_flags import define_source_flags, source_from_flags
 
 FLAGS = flags.FLAGS
 
@@ -99,7 +99,7 @@ def export_savedmodel(
 
     from .gate.answer_check import check_answers
     from .gate.op_gate import check_servable
-    from .gate.run_texts import texts_of_run
+    from .gate.run_texts import read_run_texts
     from .gate.session_check import load_session
     from .gate.stored_weights import check_stored_once
     from .serving_model import ServingModel
@@ -111,7 +111,7 @@ def export_savedmodel(
         with activity("writing the graph"):
             serving_model.write(aside)
         report = check_servable(str(aside), min_server_version) | {"precision": precision}
-        session, texts = load_session(str(aside)), texts_of_run(source, serving_model.task)
+        session, texts = load_session(str(aside)), read_run_texts(source, serving_model.task)
         with activity("asking every signature, and Keras the same"):
             report |= check_answers(serving_model, session, TOLERANCES[precision], texts.examples)
         report["compared_on"] = texts.source
@@ -199,7 +199,7 @@ def _closing_values(report) -> dict[str, object]:
 
 
 def main():
-    source = source_of_flags()
+    source = source_from_flags()
     report = export_savedmodel(
         source,
         FLAGS.model_base_path,

@@ -28,7 +28,7 @@ from kbert.files.whole_file import whole_folder, write_json, write_text
 
 from .folder_names import ABOUT_FILE, VOCABULARY_FILE, write_labels
 from .litert import requests
-from .source_flags import define_source_flags, source_of_flags
+from .source_flags import define_source_flags, source_from_flags
 
 FLAGS = flags.FLAGS
 
@@ -101,7 +101,7 @@ def export_tflite(
       min_agreement: the least share of answers, by `Serving.same_answers`, that are those of Keras.
       mediapipe: also write mediapipe_<quantization>.tflite, see docs/mobile.md.
       tokenizer_inside: also write text_<quantization>.tflite, which takes texts.
-      config: how labelled files are read, for a `LoadedModel`; see `source_of`.
+      config: how labelled files are read, for a `LoadedModel`; see `to_litert_source`.
       held_out: compare only on the part of `eval_file`, the run's training file, that `dev_split` held out.
 
     Returns:
@@ -121,10 +121,10 @@ def export_tflite(
     from kbert.reports.page import render
 
     from .litert.comparison_data import comparison_data
-    from .litert.litert_source import source_of
+    from .litert.litert_source import to_litert_source
     from .litert.measured_export import MeasuredExport
 
-    source = source_of(model, config)
+    source = to_litert_source(model, config)
     _check_output_dir(output_dir, source, overwrite)
     requests.check_task(source)
     lengths = requests.checked_lengths(max_seq_lengths, source)
@@ -200,7 +200,7 @@ def main():
 
         require_columns_of_model(FLAGS.eval_file, FLAGS.run_dir, config)
     report = export_tflite(
-        source_of_flags(),
+        source_from_flags(),
         FLAGS.output_dir,
         FLAGS.quantization,
         lengths,
@@ -214,7 +214,7 @@ def main():
     )
     folder = Path(FLAGS.output_dir)
     shown = {"files": folder, "page": folder / _PAGE, "the same as JSON": folder / "model_*.json"}
-    print_result(report, shown, _table({name: one for name, one in report.items() if name != "path"}))
+    print_result(report, shown, _table({name: value for name, value in report.items() if name != "path"}))
 
 
 def _table(reports) -> str:

@@ -20,5 +20,7 @@ def write_saved_model(functions: Mapping[str, tuple[Callable, list[tf.TensorSpec
         for name, (function, specs) in functions.items()
     }
     module = tf.Module()
-    module.weights = list({id(v): v for one in signatures.values() for v in one.variables}.values())
+    module.weights = list(
+        {id(v): v for signature in signatures.values() for v in signature.variables}.values()
+    )
     tf.saved_model.save(module, str(directory), signatures)

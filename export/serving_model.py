@@ -55,7 +55,7 @@ class ServingModel:
         self.signatures = self.task.serving.signatures(answering, text_inputs)
         self.trained_signatures = self.task.serving.signatures(model, text_inputs)
         if attention:
-            encoder, trained = (getattr(one, "encoder", one) for one in (answering, model))
+            encoder, trained = (getattr(owner, "encoder", owner) for owner in (answering, model))
             self._add_attention(encoder, trained, text_inputs)
 
     def _add_attention(self, answering, trained, text_inputs):
@@ -77,13 +77,14 @@ class ServingModel:
     @property
     def num_parameters(self) -> int:
         """How many numbers the trained model has; random generators are none of it."""
-        weights = (one for one in self.loaded.model.weights if "float" in one.dtype)
-        return sum(math.prod(one.shape) for one in {id(one): one for one in weights}.values())
+        weights = (weight for weight in self.loaded.model.weights if "float" in weight.dtype)
+        return sum(math.prod(weight.shape) for weight in {id(weight): weight for weight in weights}.values())
 
     def write(self, directory):
         """Writes the SavedModel, with each weight stored once."""
         write_saved_model(
-            {name: (one.function, one.specs) for name, one in self.signatures.items()}, directory
+            {name: (signature.function, signature.specs) for name, signature in self.signatures.items()},
+            directory,
         )
 
 

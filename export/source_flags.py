@@ -14,7 +14,7 @@ def define_source_flags():
     define_init_checkpoint_flags()
 
 
-def source_of_flags():
+def source_from_flags():
     """The `RunDirectory` of --run_dir, or the `LoadedModel` of a checkpoint: --init_checkpoint, or --run_dir.
 
     Raises:

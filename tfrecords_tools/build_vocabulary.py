@@ -19,8 +19,13 @@ from tfrecords_tools.corpus.corpus_files import input_files, input_folders, text
 from tfrecords_tools.corpus.documents import TextFormat
 from tfrecords_tools.vocabulary import wordpiece_learner
 from tfrecords_tools.vocabulary.greedy_match import coverage
-from tfrecords_tools.vocabulary.user_defined_tokens import check_tokens, is_marker, read_tokens
-from tfrecords_tools.vocabulary.vocabulary_merge import fill_unused_slots, unused_slots
+from tfrecords_tools.vocabulary.user_defined_tokens import (
+    check_tokens,
+    fill_unused_slots,
+    is_marker,
+    read_tokens,
+    unused_slots,
+)
 from tfrecords_tools.vocabulary.word_counter import DEFAULT_MAX_WORDS, WordCounts, count_words
 from tfrecords_tools.work.worker_pool import WorkerPool, workers_worth
 
@@ -260,12 +265,15 @@ def summary(vocabulary: Vocabulary, words: WordCounts) -> list[str]:
 
 def merge_summary(base: Vocabulary, vocabulary: Vocabulary, words: WordCounts, slots: str) -> list[str]:
     """Lines that compare the vocabulary before and after it was extended."""
-    (pieces_before, unknown_before), (pieces_now, unknown_now) = _fit(base, words), _fit(vocabulary, words)
+    (pieces_before, unknown_before), (pieces_after, unknown_after) = (
+        _fit(base, words),
+        _fit(vocabulary, words),
+    )
     num_new = len(set(vocabulary.tokens) - set(base.tokens))
     lines = [
         _words_line(words),
-        f"pieces per word: {pieces_before:.3f} before, {pieces_now:.3f} now",
-        f"unknown pieces: {unknown_before:.4f} % before, {unknown_now:.4f} % now",
+        f"pieces per word: {pieces_before:.3f} before, {pieces_after:.3f} now",
+        f"unknown pieces: {unknown_before:.4f} % before, {unknown_after:.4f} % now",
     ]
     if slots == "unused":
         lines.append(

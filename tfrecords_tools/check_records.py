@@ -33,7 +33,7 @@ def check_records(input_dir: str | Path) -> int:
     manifest = read_manifest(input_dir)
     start = time.monotonic()
     num_problems = 0
-    for problem in (*_problems_of_the_set(input_dir, manifest), *wrong_shards(input_dir, manifest)):
+    for problem in (*_vocabulary_problems(input_dir, manifest), *wrong_shards(input_dir, manifest)):
         print(problem)
         num_problems += 1
     num_bytes = sum((Path(input_dir) / shard.file).stat().st_size for shard in manifest.shards)
@@ -45,7 +45,7 @@ def check_records(input_dir: str | Path) -> int:
     return num_problems
 
 
-def _problems_of_the_set(input_dir, manifest):
+def _vocabulary_problems(input_dir, manifest):
     try:
         read_vocabulary(input_dir, manifest)
     except ValueError as error:

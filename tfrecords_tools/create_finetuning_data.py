@@ -242,9 +242,9 @@ def _write(job, input_file, pool, shards, counted):
     total = count_rows(input_file, job.dataset) if has_columns else None
     progress = Progress("Wrote", "examples", total)
     pieces = _pieces(TASKS[job.task].files.read_examples(input_file, job.dataset))
-    for records, counted_here in pool.map(functools.partial(encode_rows, job), pieces):
+    for records, new_counts in pool.map(functools.partial(encode_rows, job), pieces):
         shards.write(records)
-        counted.merge(counted_here)
+        counted.merge(new_counts)
         progress.report(int(counted.counts[_SOURCE_EXAMPLES][0]))
     progress.report_end()
     return counted
@@ -332,13 +332,13 @@ def summary(output_dir: str | Path, manifest: Manifest) -> str:
     """Lines that tell the user the result."""
     numbers = manifest.statistics
     sequences = max(1, numbers.get(_SEQUENCES, numbers["examples"]))
-    of_what = "examples"
+    unit = "examples"
     if _SOURCE_EXAMPLES in numbers:
-        of_what = f"windows of {numbers[_SOURCE_EXAMPLES]:,} examples,"
+        unit = f"windows of {numbers[_SOURCE_EXAMPLES]:,} examples,"
     if _SEQUENCES in numbers:
-        of_what = f"examples in {numbers[_SEQUENCES]:,} sequences,"
+        unit = f"examples in {numbers[_SEQUENCES]:,} sequences,"
     lines = [
-        f"records: {numbers['examples']:,} {of_what} of {numbers['tokens'] / sequences:.1f} tokens on "
+        f"records: {numbers['examples']:,} {unit} of {numbers['tokens'] / sequences:.1f} tokens on "
         "average, "
         f"{100 * numbers['at_full_length'] / sequences:.1f} % at the full length of "
         f"{manifest.settings['max_seq_length']}, {100 * numbers['unknown_share']:.2f} % unknown",

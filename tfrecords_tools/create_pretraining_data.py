@@ -180,7 +180,7 @@ def create_pretraining_data(
     from tfrecords_tools.pretraining.pretraining_job import PretrainingJob
     from tfrecords_tools.pretraining.sampling_stage import sample_corpus
     from tfrecords_tools.pretraining.tokenization_stage import (
-        require_two_documents_to_begin_with,
+        check_two_documents,
         text_groups,
         tokenize_corpus,
     )
@@ -196,7 +196,7 @@ def create_pretraining_data(
         with job.removed_on_wrong_input():
             groups = text_groups(files)
             if settings.has_pairs and not any(job.tokens.iterdir()):
-                require_two_documents_to_begin_with(groups, job)
+                check_two_documents(groups, job)
         for warning in (vocabulary.casing_warning(), settings.warning()):
             if warning:
                 logging.warning(warning)

@@ -96,8 +96,8 @@ def define_flags():
 
 
 def main():
-    given = flags.FLAGS
-    show_records(given.input_dir, given.num_records, given.record, given.shard)
+    args = flags.FLAGS
+    show_records(args.input_dir, args.num_records, args.record, args.shard)
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ def main():
 
     lines = bounded_lines(sys.stdin.buffer, "standard input")
     if not sys.stdout.isatty():  # on a terminal the output itself shows how far it is
-        lines = told(lines, Progress("Tokenized", "bytes", bytes_left(sys.stdin.buffer)))
+        lines = report_bytes(lines, Progress("Tokenized", "bytes", bytes_left(sys.stdin.buffer)))
     texts = read_texts(lines, FLAGS.format)
     try:
         for line in tokenized_lines(texts, WordPieceTokenizer(vocabulary), FLAGS.batch_size):
@@ -59,7 +59,7 @@ def bytes_left(stream: BinaryIO) -> int | None:
     return status.st_size - stream.tell() if stat.S_ISREG(status.st_mode) else None
 
 
-def told(lines: Iterable[bytes], progress: Progress) -> Iterator[bytes]:
+def report_bytes(lines: Iterable[bytes], progress: Progress) -> Iterator[bytes]:
     """The lines; reports the bytes of those that were taken."""
     done = 0
     for line in lines:
@@ -84,10 +84,10 @@ def read_texts(stream: Iterable[bytes], file_format: str) -> Iterator[str]:
         if file_format == "text":
             yield line
         elif line.strip():
-            yield _text_of(line, number)
+            yield _parse_text(line, number)
 
 
-def _text_of(line, number):
+def _parse_text(line, number):
     row = parse_json(line, f"standard input, line {number}")
     if not isinstance(row, dict) or not isinstance(row.get("text"), str):
         raise ValueError(

@@ -125,7 +125,7 @@ def main():
     dataset = load_config(FinetuningConfig, FLAGS.config).dataset if FLAGS.config else None
     if dataset:
         for file in (*files, *heldout):
-            next(_texts_of_rows([file], dataset), None)  # raises where a column is missing
+            next(_read_rows([file], dataset), None)  # raises where a column is missing
     report = trim_vocabulary(
         FLAGS["from"].value,
         FLAGS.to,
@@ -170,8 +170,8 @@ def _files():
     if bool(FLAGS.labelled_files) != bool(FLAGS.config):
         raise ValueError("--labelled_files needs a --config, whose [dataset] names the columns of texts.")
     find = labelled_texts if FLAGS.labelled_files else input_files
-    found = find(FLAGS.labelled_files or FLAGS.input_files)
-    return found, find(FLAGS.heldout_files) if FLAGS.heldout_files else []
+    files = find(FLAGS.labelled_files or FLAGS.input_files)
+    return files, find(FLAGS.heldout_files) if FLAGS.heldout_files else []
 
 
 def labelled_texts(paths: list[str]) -> list[Path]:
@@ -190,7 +190,7 @@ def plain_texts(files: list[Path], dataset, text_field: str = "text") -> Iterato
       dataset: the `DatasetConfig` of labelled files, whose columns of texts are read; None for plain texts.
       text_field: the key of the text in JSONL files of plain texts.
     """
-    texts = _lines_of_texts(files, text_field) if dataset is None else _texts_of_rows(files, dataset)
+    texts = _read_lines(files, text_field) if dataset is None else _read_rows(files, dataset)
     with tempfile.TemporaryDirectory(prefix="trim_vocabulary_") as folder:
         path = Path(folder) / "texts.txt"
         with path.open("w", encoding="utf-8", newline="\n") as out:
@@ -198,13 +198,13 @@ def plain_texts(files: list[Path], dataset, text_field: str = "text") -> Iterato
         yield [path]
 
 
-def _lines_of_texts(files, text_field):
+def _read_lines(files, text_field):
     problems, text_format = Problems(), TextFormat(text_field=text_field)
     for unit in plan_units(files, UNIT_BYTES):
         yield from (line.decode("utf-8") for line in read_unit_lines(unit, text_format, problems))
 
 
-def _texts_of_rows(files, dataset):
+def _read_rows(files, dataset):
     from kbert.input_pipelines.labelled_files import stream_records, text_cell
 
     columns = [name for name in (dataset.text, dataset.text_pair, *dataset.choices) if name]
@@ -222,14 +222,14 @@ def _words(files, do_lower_case):
 
 def _changed_words(words, before: Vocabulary, after: Vocabulary) -> dict:
     """How the corpus is cut, before and after: running words, pieces a word, unknown words."""
-    found = {}
+    fits = {}
     for name, vocabulary in (("before", before), ("after", after)):
         covered = coverage(words, vocabulary.tokens)
-        found[name] = {
+        fits[name] = {
             "pieces_per_word": round(covered.num_pieces / covered.num_words, 4),
             "unknown": covered.num_unknown,
         }
-    return {"running": words.total(), "different": len(words)} | found
+    return {"running": words.total(), "different": len(words)} | fits
 
 
 def _lines(files) -> Iterator[str]:

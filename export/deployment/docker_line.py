@@ -13,7 +13,7 @@ ENVIRONMENT = {"MALLOC_ARENA_MAX": "2", "TF_ENABLE_ONEDNN_OPTS": "1"}
 def docker_command(base: Path, model_name: str, min_server_version: str | None) -> str:
     """The line that serves the newest version in a folder, with an image that knows its ops."""
     environment = {**ENVIRONMENT, "MODEL_NAME": model_name}
-    arguments = [part for name, value in environment.items() for part in ("-e", f"{name}={value}")]
+    arguments = [argument for name, value in environment.items() for argument in ("-e", f"{name}={value}")]
     mount = f"type=bind,source={base.resolve()},target=/models/{model_name},readonly"
     image = releases_from(min_server_version)[0].image
     ports = ["-p", "8500:8500", "-p", "8501:8501"]

@@ -50,14 +50,14 @@ def _timed(requests) -> tuple[int, dict[str, int]]:
     """(tokens, {batch size: which request}) of what is timed."""
     default = [(*sizes, index) for index, (name, *sizes) in enumerate(requests) if name == "serving_default"]
     lengths = {length for _, length, _ in default}
-    length = max((one for one in lengths if one <= _LENGTH), default=min(lengths))
+    length = max((candidate for candidate in lengths if candidate <= _LENGTH), default=min(lengths))
     return length, {str(size): index for size, tokens, index in default if tokens == length}
 
 
 def _environment():
     """This process' environment with the server's, and the place that `export` was imported from."""
-    here = str(Path(__file__).resolve().parents[__package__.count(".") + 1])
-    path = os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))
+    root = str(Path(__file__).resolve().parents[__package__.count(".") + 1])
+    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
     return os.environ | ENVIRONMENT | {"PYTHONPATH": path, "TF_CPP_MIN_LOG_LEVEL": "2"}
 
 
@@ -91,7 +91,7 @@ def _measured(directory: Path, timed: dict[str, int]) -> dict:
 
     return {
         "milliseconds": {
-            size: _median_ms(lambda one=requests[index]: run_loaded(session, *one))
+            size: _median_ms(lambda request=requests[index]: run_loaded(session, *request))
             for size, index in timed.items()
         },
         "resident_bytes": memory,

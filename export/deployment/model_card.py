@@ -56,9 +56,9 @@ def write_card_page(title: str, card: dict, path: Path):
 def _signatures(directory) -> dict:
     """name -> {"inputs", "outputs"}, each name -> "dtype [shape]"; "?" is any size."""
     return {
-        name: {"inputs": _tensors(one.inputs), "outputs": _tensors(one.outputs)}
+        name: {"inputs": _tensors(signature.inputs), "outputs": _tensors(signature.outputs)}
         for meta_graph in read_saved_model(directory).meta_graphs
-        for name, one in sorted(meta_graph.signature_def.items())
+        for name, signature in sorted(meta_graph.signature_def.items())
         if not name.startswith("__")  # what initializes the SavedModel
     }
 

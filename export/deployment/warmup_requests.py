@@ -17,7 +17,7 @@ from kbert.input_pipelines.epochs import without_autotune
 from kbert.tasks.signatures.signature import Signature
 
 from ..folder_names import WARMUP_FILE
-from ..gate.signature_inputs import inputs_of
+from ..gate.signature_inputs import make_inputs
 
 BATCH_SIZES = (1, 8, 32)
 _SHORTEST = 32  # tokens; shorter texts are not worth a request of their own
@@ -57,7 +57,7 @@ def warmup_requests(signatures: dict[str, Signature], text_inputs, examples=()) 
       text_inputs: the `TextInputs` of the model.
       examples: dicts of inputs, whose words are used; fixed English words without.
     """
-    words = _words_of(examples) or _FIXED_WORDS
+    words = _example_words(examples) or _FIXED_WORDS
     pieces = np.maximum(text_inputs.tokenizer(tf.constant(words)).row_lengths().numpy(), 1)
     for name, signature in signatures.items():
         for num_tokens in length_buckets(text_inputs.max_seq_length):
@@ -113,10 +113,10 @@ def _text(words, pieces, start, room, masked) -> str:
 
 
 def _inputs(signature, texts, text_inputs):
-    """As `inputs_of`; a signature that takes lists of words alone is given all words of the texts."""
+    """As `make_inputs`; a signature that takes lists of words alone is given all words of the texts."""
     kinds = [(dtype, len(shape)) for dtype, shape in signature.inputs.values()]
     if kinds != [("string", 2)]:
-        return inputs_of(signature, texts, text_inputs)
+        return make_inputs(signature, texts, text_inputs)
     rows = [text.split() for text in texts]
     longest = max(map(len, rows))
     return {
@@ -125,7 +125,7 @@ def _inputs(signature, texts, text_inputs):
     }
 
 
-def _words_of(examples):
+def _example_words(examples):
     texts = []
     for example in examples:
         for value in example.values():

@@ -8,7 +8,7 @@ from kbert.inference.finite_numbers import require_finite_answers
 from ..serving_model import ServingModel
 from .saved_model_session import DEFAULT_SIGNATURE, SavedModelSession
 from .session_check import run_loaded
-from .signature_inputs import inputs_of
+from .signature_inputs import make_inputs
 
 # Plain, Unicode, empty and long.
 CHECK_TEXTS = ["a short text", "Ein größerer Text, with [MASK] and 漢字.", "", "long " * 600]
@@ -68,11 +68,11 @@ def _questions(serving_model, examples):
     """(signature, inputs) of everything that is asked."""
     text_inputs = serving_model.loaded.text_inputs
     for name, signature in serving_model.trained_signatures.items():
-        yield name, inputs_of(signature, CHECK_TEXTS, text_inputs)
+        yield name, make_inputs(signature, CHECK_TEXTS, text_inputs)
     signature = serving_model.trained_signatures[DEFAULT_SIGNATURE]
     for start in range(0, len(examples), _EXAMPLES_AT_ONCE):
         batch = examples[start : start + _EXAMPLES_AT_ONCE]
-        settings = inputs_of(signature, CHECK_TEXTS, text_inputs)
+        settings = make_inputs(signature, CHECK_TEXTS, text_inputs)
         columns = {name: np.array([example[name] for example in batch], object) for name in batch[0]}
         yield DEFAULT_SIGNATURE, settings | columns
 

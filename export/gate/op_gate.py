@@ -19,7 +19,7 @@ from tensorflow.core.protobuf import saved_model_pb2
 
 from .server_releases import oldest_server_with, releases_from
 
-_MAX_PLACES_SHOWN = 3
+_MAX_SHOWN = 3
 
 
 def list_ops(saved_model_dir: str) -> dict[str, list[str]]:
@@ -32,24 +32,24 @@ def list_ops(saved_model_dir: str) -> dict[str, list[str]]:
         saved_model_dir: folder that holds `saved_model.pb`.
 
     Returns:
-        Op name -> sorted places, a place being `graph [tags]` or `function NAME`. A call of a
+        Op name -> where it occurs, sorted: `graph [tags]` or `function NAME`. A call of a
         function by its own name is not an op and is left out.
     """
     places: dict[str, set[str]] = {}
-    for node, place in saved_nodes(saved_model_dir):
-        places.setdefault(node.op, set()).add(place)
+    for node, graph in saved_nodes(saved_model_dir):
+        places.setdefault(node.op, set()).add(graph)
     return {op: sorted(places[op]) for op in sorted(places)}
 
 
 def saved_nodes(saved_model_dir) -> Iterator[tuple[node_def_pb2.NodeDef, str]]:
-    """Yields (node, place) of all graphs and functions; a call of a function by its own name is no op."""
+    """Yields (node, name of its graph) of all graphs and functions; a call by a function's name is no op."""
     for meta_graph in read_saved_model(saved_model_dir).meta_graphs:
         graph, tags = meta_graph.graph_def, ",".join(sorted(meta_graph.meta_info_def.tags))
         functions = {function.signature.name: function.node_def for function in graph.library.function}
         nodes = [(node, f"graph [{tags}]") for node in graph.node]
         nodes += [(node, f"function {name}") for name in functions for node in functions[name]]
         # Graphs of TensorFlow 1 call a function as if its name were an op.
-        yield from ((node, place) for node, place in nodes if node.op not in functions)
+        yield from ((node, graph_name) for node, graph_name in nodes if node.op not in functions)
 
 
 def check_servable(saved_model_dir: str, min_server_version: str | None = None) -> dict:
@@ -88,7 +88,7 @@ def check_servable(saved_model_dir: str, min_server_version: str | None = None) 
         # The name of a node tells the layer or the line that made it; that of the first is enough.
         nodes = {node.op: node.name for node, _ in reversed(list(saved_nodes(saved_model_dir)))}
         lines = "\n".join(
-            f"  {op}: in {_shown(ops[op])}, node {nodes[op]}; {_server_of(op)}" for op in refused
+            f"  {op}: in {_shown(ops[op])}, node {nodes[op]}; {_first_server(op)}" for op in refused
         )
         raise ValueError(
             f"{saved_model_dir} holds {len(refused)} of {len(ops)} ops that a stock TensorFlow "
@@ -104,14 +104,14 @@ def check_servable(saved_model_dir: str, min_server_version: str | None = None) 
     }
 
 
-def _server_of(op: str) -> str:
+def _first_server(op: str) -> str:
     oldest = oldest_server_with([op])
     return f"servers have it from {oldest} on" if oldest else "no known server has it"
 
 
-def _shown(places: list[str]) -> str:
-    rest = len(places) - _MAX_PLACES_SHOWN
-    shown = ", ".join(places[:_MAX_PLACES_SHOWN])
+def _shown(names: list[str]) -> str:
+    rest = len(names) - _MAX_SHOWN
+    shown = ", ".join(names[:_MAX_SHOWN])
     return f"{shown} and {rest} more" if rest > 0 else shown
 
 

@@ -28,7 +28,7 @@ class RunTexts(NamedTuple):
     source: str
 
 
-def texts_of_run(source, task) -> RunTexts:
+def read_run_texts(source, task) -> RunTexts:
     """Up to MOST_TEXTS examples of a run's training data, spread over their first 2,048.
 
     Args:
@@ -43,9 +43,9 @@ def texts_of_run(source, task) -> RunTexts:
     is_table = names_table(recorded)
     if not is_table and not Path(recorded).exists():
         return RunTexts([], f"fixed texts alone: the run's training data, {recorded}, are no longer there")
-    of_records = Path(recorded).is_dir() and not is_table
+    has_records = Path(recorded).is_dir() and not is_table
     try:
-        examples = (_of_records if of_records else _of_file)(source, task, recorded)
+        examples = (_read_records if has_records else _read_file)(source, task, recorded)
     # The data are not what they were: the export does not need them. Damaged records are TensorFlow's error.
     except (ValueError, OSError, tf.errors.OpError) as error:
         return RunTexts([], f"fixed texts alone: the run's training data cannot be read ({error})")
@@ -53,20 +53,20 @@ def texts_of_run(source, task) -> RunTexts:
         return RunTexts([], f"fixed texts alone: {recorded} holds no inputs of this task's answers")
     whence = (
         "texts put together from the run's training records"
-        if of_records
+        if has_records
         else ("examples of the run's training data")
     )
     return RunTexts(examples, f"{len(examples)} {whence}, and fixed texts")
 
 
-def _of_file(run, task, path) -> list[dict]:
+def _read_file(run, task, path) -> list[dict]:
     examples = task.files.read_examples(path, run.config.dataset, with_labels=False)
     read = list(itertools.islice(examples, _MOST_READ))
     step = max(1, -(-len(read) // MOST_TEXTS))
-    return [inputs for example in read[::step] if (inputs := inputs_of(example, task.serving.inputs))]
+    return [inputs for example in read[::step] if (inputs := example_inputs(example, task.serving.inputs))]
 
 
-def _of_records(run, task, directory) -> list[dict]:
+def _read_records(run, task, directory) -> list[dict]:
     """The texts of the first records, from their pieces; none of records with several sequences a row."""
     from kbert.input_pipelines.records.record_folders import LabelledRecords
 
@@ -90,14 +90,14 @@ def _words(pieces) -> str:
     return " ".join(piece for piece in pieces if piece not in ("[CLS]", "[SEP]")).replace(" ##", "")
 
 
-def inputs_of(example, names) -> dict | None:
+def example_inputs(example, names) -> dict | None:
     """The inputs that an example gives by its fields' names; a text that it lacks is made of its `words`.
 
     Returns:
       name -> text, or list of texts; None where the example does not have them all.
     """
-    given = {name: value for name in names if (value := getattr(example, name, None)) is not None}
+    inputs = {name: value for name in names if (value := getattr(example, name, None)) is not None}
     words = getattr(example, "words", None)
-    if "text" not in given and words:
-        given["text"] = " ".join(words)
-    return given if set(given) == set(names) else None
+    if "text" not in inputs and words:
+        inputs["text"] = " ".join(words)
+    return inputs if set(inputs) == set(names) else None

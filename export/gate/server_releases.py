@@ -88,8 +88,10 @@ def oldest_server_with(ops) -> str | None:
 @functools.cache
 def _sections(name: str) -> tuple[frozenset[str], frozenset[str]]:
     """(ops of the core, ops of TF-Text) of a stored list."""
-    core, found, text = (_LISTS / f"{name}.txt").read_text(encoding="utf-8").partition(f"\n{_TEXT_SECTION}")
-    if not found:
+    core, separator, text = (
+        (_LISTS / f"{name}.txt").read_text(encoding="utf-8").partition(f"\n{_TEXT_SECTION}")
+    )
+    if not separator:
         raise ValueError(f"{_LISTS / name}.txt has no section {_TEXT_SECTION}; write it again.")
     return _names(core), _names(text.partition("\n")[2])
 

@@ -10,7 +10,7 @@ _CHOICES = 3  # where a signature leaves open how many strings an example has
 _TOP_K = 2
 
 
-def inputs_of(signature: Signature, texts: list[str], text_inputs: TextInputs) -> dict[str, np.ndarray]:
+def make_inputs(signature: Signature, texts: list[str], text_inputs: TextInputs) -> dict[str, np.ndarray]:
     """Inputs by name, one example for each text.
 
     The first input of strings has the texts in their order, further ones have them in the reverse order;

@@ -55,7 +55,7 @@ def keras_answers(task, model, text_inputs, source) -> Callable[[dict], dict]:
     return answer
 
 
-def answers_to(task, answer: Callable[[dict], dict], data: ComparisonData) -> Answered:
+def predict_rows(task, answer: Callable[[dict], dict], data: ComparisonData) -> Answered:
     """What `answer` says of all rows; see `Serving.outputs_from_ids`."""
     by_ids: dict[str, np.ndarray] = {}
 
@@ -92,7 +92,7 @@ def compare(task, answered: Answered, expected: Answered, data: ComparisonData) 
     return report if cosines is None else report | {"cosine": _quantiles(cosines, _COSINE_QUANTILES)}
 
 
-def metrics_of(task, answered: Answered, data: ComparisonData) -> dict:
+def compute_metrics(task, answered: Answered, data: ComparisonData) -> dict:
     """The task's metrics of these answers, as `run_evaluation` reports them; nothing without labels.
 
     A score that is undefined, such as a correlation with a constant, is None.

@@ -64,7 +64,7 @@ def comparison_data(source, eval_file, max_seq_length: int, held_out: bool = Fal
     if eval_file is None:
         return _fixed_rows(source.task, text_inputs)
     if source.task.files is None:
-        return _rows_of_texts(eval_file, text_inputs)
+        return _text_rows(eval_file, text_inputs)
     data = LabelledFile(eval_file, type(source.task), source.dataset)
     if held_out:
         data = source.held_out(data)
@@ -76,7 +76,7 @@ def comparison_data(source, eval_file, max_seq_length: int, held_out: bool = Fal
     return ComparisonData(str(eval_file), data.first_rows(len(owners)), examples, owners)
 
 
-def _rows_of_texts(eval_file, text_inputs):
+def _text_rows(eval_file, text_inputs):
     """As `extract_features` reads texts: the column `text`, or each line, an empty line too."""
     columns = has_columns(eval_file) and texts_and_pairs(eval_file)
     texts = [text for text, _ in columns] if columns else [line.strip() for line in read_lines(eval_file)]
@@ -91,13 +91,13 @@ def _rows_of_texts(eval_file, text_inputs):
 
 def _fixed_rows(task, text_inputs):
     in_pairs = len(task.serving.inputs) == 2 and task.texts_per_example == 1
-    given = [FIXED_TEXTS, FIXED_TEXTS[::-1]]
-    rows = _as_arrays(text_inputs(*map(tf.constant, given if in_pairs else given[:1])))
+    texts_by_input = [FIXED_TEXTS, FIXED_TEXTS[::-1]]
+    rows = _as_arrays(text_inputs(*map(tf.constant, texts_by_input if in_pairs else texts_by_input[:1])))
     # An example of several texts takes them in turn, as many examples as there are whole ones.
     count = len(FIXED_TEXTS) // task.texts_per_example
     used, shape = count * task.texts_per_example, task.features(text_inputs.max_seq_length)["input_ids"].shape
     rows = {name: values[:used].reshape(count, *shape) for name, values in rows.items()}
-    texts = list(zip(*given[: max(1, len(task.serving.row_texts))], strict=True))[:used]
+    texts = list(zip(*texts_by_input[: max(1, len(task.serving.row_texts))], strict=True))[:used]
     name = f"{len(FIXED_TEXTS)} fixed texts (no --eval_file was given)"
     return ComparisonData(name, rows, texts=texts)
 

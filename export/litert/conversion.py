@@ -45,7 +45,7 @@ def convert_to_litert(signature: Signature, lengths: Sequence[int], quantization
             f"{', '.join(signature.inputs)}."
         )
     names = [ONE_LENGTH] if len(lengths) == 1 else [f"length_{length}" for length in lengths]
-    numbers = numbers_of(signature)
+    numbers = float_outputs(signature)
     functions = {
         name: (numbers, _specs(signature, length)) for name, length in zip(names, lengths, strict=True)
     }
@@ -86,7 +86,7 @@ def converted(
         return with_row_scales(content, _tables(path)) if quantization == INT8 else content
 
 
-def numbers_of(signature: Signature) -> Callable[..., dict]:
+def float_outputs(signature: Signature) -> Callable[..., dict]:
     """The function of a signature of ids with its float32 outputs alone."""
 
     def numbers(input_ids, input_mask, segment_ids):

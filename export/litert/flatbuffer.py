@@ -22,7 +22,7 @@ def op_number(model: schema.ModelT, op: schema.OperatorT) -> int:
     return max(code.builtinCode, code.deprecatedBuiltinCode)  # the second is a byte: of the first 127
 
 
-def ops_of(content: bytes) -> dict[str, int]:
+def count_ops(content: bytes) -> dict[str, int]:
     """name -> how often the op occurs in all graphs of the file, sorted by name.
 
     A custom op is named "CUSTOM <its name>"; one of TensorFlow's own (Flex) "CUSTOM FlexErf", for example.
@@ -35,7 +35,7 @@ def ops_of(content: bytes) -> dict[str, int]:
 
 
 def checked_ops(content: bytes, name: str, custom_ops: Collection[str] = ()) -> dict[str, int]:
-    """`ops_of` a file: a phone's stock library has the built-in ones alone.
+    """`count_ops` a file: a phone's stock library has the built-in ones alone.
 
     Args:
       content: the file.
@@ -45,7 +45,7 @@ def checked_ops(content: bytes, name: str, custom_ops: Collection[str] = ()) -> 
     Raises:
       ValueError: naming the file and its ops, when one is neither built in nor among `custom_ops`.
     """
-    ops = ops_of(content)
+    ops = count_ops(content)
     custom = [op.removeprefix("CUSTOM ") for op in ops if op.startswith("CUSTOM")]
     if others := [op for op in custom if op not in custom_ops]:
         raise ValueError(

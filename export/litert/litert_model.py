@@ -48,7 +48,9 @@ class LiteRTModel:
         self._interpreter = Interpreter(model_path=str(path), num_threads=num_threads)
         names = self._interpreter.get_signature_list()
         runners = [self._interpreter.get_signature_runner(name) for name in names]
-        self._runners = {one.get_input_details()["input_ids"]["shape"][-1].item(): one for one in runners}
+        self._runners = {
+            runner.get_input_details()["input_ids"]["shape"][-1].item(): runner for runner in runners
+        }
         self.lengths = tuple(sorted(self._runners))
         self._text_inputs = TextInputs(vocabulary, self.lengths[-1])
 
@@ -72,9 +74,9 @@ class LiteRTModel:
         number = len(inputs["input_ids"])
         answers = {name: np.zeros((number, *shape), np.float32) for name, shape in self.outputs.items()}
         for row in range(number):
-            one = {name: inputs[name][row : row + 1] for name in ENCODER_INPUTS}
-            length = self.length_for(one["input_mask"])
-            outputs = self.run({name: _of_length(ids, length) for name, ids in one.items()}, length)
+            features = {name: inputs[name][row : row + 1] for name in ENCODER_INPUTS}
+            length = self.length_for(features["input_mask"])
+            outputs = self.run({name: _fit_length(ids, length) for name, ids in features.items()}, length)
             for name, value in outputs.items():  # an output for every token is shorter in a shorter signature
                 position: tuple = (row, *map(slice, value.shape[1:]))
                 answers[name][position] = value[0]
@@ -102,7 +104,7 @@ class LiteRTModel:
     def outputs(self) -> dict[str, tuple]:
         """name -> shape of an output for one row, of the longest length."""
         details = self._runners[self.lengths[-1]].get_output_details()
-        return {name: tuple(one["shape"].tolist()[1:]) for name, one in details.items()}
+        return {name: tuple(detail["shape"].tolist()[1:]) for name, detail in details.items()}
 
     def input_shape(self, length: int) -> tuple:
         """The shape of each input of the signature of a length, with its batch of 1."""
@@ -119,7 +121,7 @@ class LiteRTModel:
             raise ValueError(f"{self.path} takes input_ids of shape ({names}), received {tuple(shape)}.")
 
 
-def _of_length(ids, length):
+def _fit_length(ids, length):
     """int32 (..., length): cut, or filled up with 0."""
     cut = np.asarray(ids, np.int32)[..., :length]
     missing = length - cut.shape[-1]

@@ -48,7 +48,9 @@ class LiteRTSource(NamedTuple):
     held_out: Callable[[Any], Any] | None = None
 
 
-def source_of(model: RunDirectory | LoadedModel, config: FinetuningConfig | None = None) -> LiteRTSource:
+def to_litert_source(
+    model: RunDirectory | LoadedModel, config: FinetuningConfig | None = None
+) -> LiteRTSource:
     """The `LiteRTSource` of a run or of a loaded checkpoint.
 
     Args:
@@ -59,10 +61,10 @@ def source_of(model: RunDirectory | LoadedModel, config: FinetuningConfig | None
       ValueError: for a run without a checkpoint, a config for a run, or a config of another task or of other
         labels than the checkpoint's.
     """
-    return _of_checkpoint(model, config) if isinstance(model, LoadedModel) else _of_run(model, config)
+    return _checkpoint_source(model, config) if isinstance(model, LoadedModel) else _run_source(model, config)
 
 
-def _of_run(run, config) -> LiteRTSource:
+def _run_source(run, config) -> LiteRTSource:
     if config is not None:
         raise ValueError("--config is for checkpoints; a run records its own. Leave it out.")
     run.checkpoint()
@@ -81,10 +83,10 @@ def _of_run(run, config) -> LiteRTSource:
     )
 
 
-def _of_checkpoint(loaded, config) -> LiteRTSource:
+def _checkpoint_source(loaded, config) -> LiteRTSource:
     task, dataset = loaded.task, DatasetConfig()
     if config is not None:
-        dataset = _dataset_of(loaded, config)
+        dataset = _labelled_dataset(loaded, config)
         settings = TASKS[config.task].read_settings(config.task_settings)
         task = TASKS[config.task].from_dataset(dataset, settings).with_pooling(loaded.own_pooling)
 
@@ -105,7 +107,7 @@ def _of_checkpoint(loaded, config) -> LiteRTSource:
     )
 
 
-def _dataset_of(loaded, config) -> DatasetConfig:
+def _labelled_dataset(loaded, config) -> DatasetConfig:
     """The config's dataset with the checkpoint's labels."""
     if config.task != loaded.task.name and not _needs_no_more_weights(TASKS[config.task], loaded.task):
         raise ValueError(

@@ -10,11 +10,11 @@ from kbert.features import ENCODER_INPUTS
 from kbert.files.whole_file import write_json
 from kbert.tokenization.text_inputs import TextInputs
 
-from .comparison import FLOAT32_TOLERANCE, answers_to, compare, keras_answers, metrics_of
+from .comparison import FLOAT32_TOLERANCE, compare, compute_metrics, keras_answers, predict_rows
 from .comparison_data import ComparisonData
 from .conversion import convert_to_litert
 from .flatbuffer import checked_ops
-from .from_text.other_reading import quality_of_reading
+from .from_text.other_reading import reading_quality
 from .from_text.text_files import FilesWithTokenizer, MediaPipeFiles
 from .litert_model import LiteRTModel
 
@@ -38,7 +38,7 @@ class MeasuredExport:
 
     Attributes:
       task: the model's task, with what evaluations chose (thresholds, a temperature).
-      keras_metrics: of Keras on the rows, see `metrics_of`.
+      keras_metrics: of Keras on the rows, see `compute_metrics`.
 
     Raises:
       ValueError: when the rows do not match the model, or weights or answers are not finite.
@@ -53,8 +53,8 @@ class MeasuredExport:
         text_inputs = TextInputs(source.vocabulary, lengths[-1])
         self._signature = self.task.serving.signatures(model, text_inputs)["ids"]
         answer = keras_answers(self.task, model, text_inputs, source.path)
-        self._expected = answers_to(self.task, answer, data)
-        self.keras_metrics = metrics_of(self.task, self._expected, data)
+        self._expected = predict_rows(self.task, answer, data)
+        self.keras_metrics = compute_metrics(self.task, self._expected, data)
         self._from_texts: dict[str, MediaPipeFiles | FilesWithTokenizer] = {}
         if mediapipe:
             self._from_texts["mediapipe"] = MediaPipeFiles(source, self.task, lengths[-1], data)
@@ -77,7 +77,7 @@ class MeasuredExport:
         ops = checked_ops(content, path.name)
         path.write_bytes(content)
         model = LiteRTModel(path, self._vocabulary, _THREADS)
-        answered = answers_to(self.task, model.answer_ids, self._data)
+        answered = predict_rows(self.task, model.answer_ids, self._data)
         comparison = compare(self.task, answered, self._expected, self._data)
         self._require_same_answers(path.name, quantization, comparison)
         report = {
@@ -88,13 +88,13 @@ class MeasuredExport:
             "latency_ms": median_latencies(path, self._vocabulary),
             "compared_on": self._data.name,
             **comparison,
-            "metrics": metrics_of(self.task, answered, self._data),
+            "metrics": compute_metrics(self.task, answered, self._data),
             "keras_metrics": self.keras_metrics,
         }
         for key, files in self._from_texts.items():
             beside = folder / f"{files.prefix}_{quantization}.tflite"
             about = files.write(beside, model, quantization)
-            quality = quality_of_reading(self.task, model, files.reading, answered, self._expected)
+            quality = reading_quality(self.task, model, files.reading, answered, self._expected)
             written = {"file": beside.name, "bytes": beside.stat().st_size}
             report[key] = written | about | files.reading.report | quality
         write_json(report, path.with_suffix(".json"))

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from export.export_savedmodel import export_savedmodel
 from export.gate.session_check import load_session
-from export.gate.signature_inputs import inputs_of
+from export.gate.signature_inputs import make_inputs
 from export.serving_model import ServingModel
 from kbert.features import ENCODER_INPUTS
 from kbert.inference.loaded_model import LoadedModel
@@ -105,7 +105,7 @@ class Asked(NamedTuple):
     signatures: dict
 
     def inputs(self, name):
-        return inputs_of(self.signatures[name], TEXTS, self.loaded.text_inputs)
+        return make_inputs(self.signatures[name], TEXTS, self.loaded.text_inputs)
 
     def run(self, name, inputs):
         tensors = {key: tf.constant(value) for key, value in inputs.items()}

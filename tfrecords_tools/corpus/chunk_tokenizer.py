@@ -61,11 +61,11 @@ class ChunkTokenizer:
         known = self._ids
         if len(known) > _MAX_CHUNKS:
             known.clear()
-        ids_of, join, misses = known.__getitem__, b"".join, known.misses
+        lookup, join, misses = known.__getitem__, b"".join, known.misses
         misses.clear()  # an interrupted call may have left some
         rows, waiting, num_misses = [], [], 0
         for line in lines:
-            ids = list(map(ids_of, line.split(b" ")))
+            ids = list(map(lookup, line.split(b" ")))
             if len(misses) == num_misses:
                 rows.append(join(ids))
             else:
@@ -76,7 +76,9 @@ class ChunkTokenizer:
             learned = self._learn(dict.fromkeys(misses))
             in_order = iter(misses)
             for index, ids in waiting:
-                rows[index] = join(learned[next(in_order)] if found is None else found for found in ids)
+                rows[index] = join(
+                    learned[next(in_order)] if chunk_ids is None else chunk_ids for chunk_ids in ids
+                )
         lengths = np.fromiter(map(len, rows), np.int64, len(rows)) // self.dtype.itemsize
         return np.frombuffer(join(rows), self.dtype), lengths
 

@@ -24,7 +24,7 @@ def input_files(patterns) -> list[Path]:
     patterns = _separated(patterns)
     if not patterns:
         raise ValueError("no input files given; pass --input_files=PATH_OR_GLOB[,PATH_OR_GLOB...].")
-    found = set()
+    paths = set()
     for pattern in patterns:
         path = Path(pattern)
         matches = [path] if path.exists() else [Path(match) for match in glob(str(pattern), recursive=True)]
@@ -36,8 +36,8 @@ def input_files(patterns) -> list[Path]:
                 f"input {str(pattern)!r} {problem}; "
                 "give text files, a folder or a glob such as 'corpus/*.txt'."
             )
-        found.update(files)
-    files = sorted(found)
+        paths.update(files)
+    files = sorted(paths)
     for file in files:
         _check_readable(file)
     if not any(file.stat().st_size for file in files):

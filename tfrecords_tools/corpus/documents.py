@@ -131,7 +131,7 @@ def read_unit_lines(unit: Unit, text_format: TextFormat, problems: Problems) -> 
 def _text_documents(unit, text_format, problems) -> Iterator[list[bytes]]:
     # Reading begins with the line that holds the byte before the unit: if that line is blank, a new document
     # begins with the unit; otherwise the unit may begin in the middle of a document.
-    first_byte = _start_of_line(unit.file, unit.start - 1)
+    first_byte = _line_start(unit.file, unit.start - 1)
     report = _reporter(unit, text_format, problems, first_byte)
     document = []
     is_ours = None  # whether the document of this line begins in the unit; None between documents
@@ -165,13 +165,13 @@ def _json_documents(unit, text_format, problems) -> Iterator[list[bytes]]:
         text = _parse_object(line, text_format.text_field)
         if isinstance(text, Problem):
             report(number, text)
-        elif document := [part.encode("utf-8") for part in map(str.strip, text.split("\n")) if part]:
+        elif document := [line.encode("utf-8") for line in map(str.strip, text.split("\n")) if line]:
             yield document
 
 
 def _unit_lines(unit, report) -> Iterator[tuple[int, str]]:
     """(number, line) of the lines that begin in a unit, stripped; blank ones are left out."""
-    for number, offset, line in numbered_lines(unit.file, _start_of_line(unit.file, unit.start)):
+    for number, offset, line in numbered_lines(unit.file, _line_start(unit.file, unit.start)):
         if offset >= unit.end >= 0:
             return
         if offset < unit.start:
@@ -184,7 +184,7 @@ def _unit_lines(unit, report) -> Iterator[tuple[int, str]]:
 
 def _reporter(unit, text_format, problems, first_byte=None):
     """Returns a function of (line number from `first_byte` on, problem), which raises or collects it."""
-    first_byte = _start_of_line(unit.file, unit.start) if first_byte is None else first_byte
+    first_byte = _line_start(unit.file, unit.start) if first_byte is None else first_byte
 
     def report(number, problem):
         line = LineOfFile(unit.file, first_byte, number)
@@ -195,7 +195,7 @@ def _reporter(unit, text_format, problems, first_byte=None):
     return report
 
 
-def _start_of_line(path, position: int) -> int:
+def _line_start(path, position: int) -> int:
     """The byte where the line begins to which the byte at `position` belongs. A line feed ends its line.
 
     Of a line that begins more than LONGEST_LINE before, a byte in its middle: it is too long from there, too.

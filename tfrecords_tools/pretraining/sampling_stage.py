@@ -112,11 +112,11 @@ def pack_full_sentences(
     room = max_seq_length - 2  # [CLS] text [SEP]
     separator = np.array([sep_id], corpus.pieces.dtype)
     starts, document_starts = corpus.sentence_starts.tolist(), corpus.document_starts.tolist()
-    parts, lengths = [], []
+    chunks, lengths = [], []
     used = 0
     for document in documents:
         if 0 < used < room - 1:  # room for the separator and at least one piece
-            parts.append(separator)
+            chunks.append(separator)
             used += 1
         elif used:
             lengths.append(used)
@@ -125,23 +125,23 @@ def pack_full_sentences(
         for sentence in range(first, last):
             start, end = starts[sentence], starts[sentence + 1]
             if used and used + end - start > room:
-                used = _close(parts, lengths, used, separator)
+                used = _close(chunks, lengths, used, separator)
             while end - start > room:
-                parts.append(corpus.pieces[start : start + room])
+                chunks.append(corpus.pieces[start : start + room])
                 lengths.append(room)
                 start += room
-            parts.append(corpus.pieces[start:end])
+            chunks.append(corpus.pieces[start:end])
             used += end - start
     if used:
-        _close(parts, lengths, used, separator)
-    pieces = np.concatenate(parts) if parts else corpus.pieces[:0]
+        _close(chunks, lengths, used, separator)
+    pieces = np.concatenate(chunks) if chunks else corpus.pieces[:0]
     return pieces, np.array(lengths, np.int64)
 
 
-def _close(parts, lengths, used, separator):
+def _close(chunks, lengths, used, separator):
     """Ends a text; a separator at its end is removed."""
-    if parts[-1] is separator:
-        parts.pop()
+    if chunks[-1] is separator:
+        chunks.pop()
         used -= 1
     if used:
         lengths.append(used)

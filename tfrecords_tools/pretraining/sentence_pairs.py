@@ -70,10 +70,10 @@ class PairSampler:
         """
         pairs = array("q")
         for document in documents:
-            self._add_pairs_of_document(document, pairs)
+            self._add_document_pairs(document, pairs)
         return np.frombuffer(pairs, np.int64).reshape(-1, _COLUMNS)
 
-    def _add_pairs_of_document(self, document, pairs):
+    def _add_document_pairs(self, document, pairs):
         random, starts = self._random, self._sentence_starts
         target_length = self._room
         if random() < self._short_seq_prob:
@@ -110,10 +110,10 @@ class PairSampler:
                 break
         # When all draws fail, the text comes from the same document and still counts as random, as in the
         # original; with two documents this happens to one pair in a thousand.
-        begin, end = self._document_starts[other : other + 2]
-        begin += int(random() * (end - begin))
+        first, end = self._document_starts[other : other + 2]
+        first += int(random() * (end - first))
         # At least one sentence, even if the first text alone reaches the target.
-        return starts[begin], starts[bisect_left(starts, starts[begin] + target_length, begin + 1, end)]
+        return starts[first], starts[bisect_left(starts, starts[first] + target_length, first + 1, end)]
 
 
 def truncate_pairs(pairs: np.ndarray, max_seq_length: int, generator: np.random.Generator) -> np.ndarray:

@@ -42,7 +42,7 @@ def text_groups(files: list[Path]) -> list[TextGroup]:
     return [TextGroup(f"{number:06d}", tuple(units)) for number, units in enumerate(groups)]
 
 
-def require_two_documents_to_begin_with(groups: list[TextGroup], job: PretrainingJob):
+def check_two_documents(groups: list[TextGroup], job: PretrainingJob):
     """Raises ValueError as `tokenize_corpus` does, before any work: reads only up to the second document."""
     documents = itertools.chain.from_iterable(
         read_documents(unit, job.text_format, Problems()) for group in groups for unit in group.units
@@ -113,8 +113,10 @@ def tokenize_group(job: PretrainingJob, group: TextGroup):
     tokenizer, unk_id = _tokenizer(job.stored_vocabulary)
     problems = Problems()
     blocks, digests = [], []
-    found = (document for unit in group.units for document in read_documents(unit, job.text_format, problems))
-    for documents in byte_batches(found, BLOCK_BYTES, size=lambda document: sum(map(len, document))):
+    all_documents = (
+        document for unit in group.units for document in read_documents(unit, job.text_format, problems)
+    )
+    for documents in byte_batches(all_documents, BLOCK_BYTES, size=lambda document: sum(map(len, document))):
         lines, numbers, pieces, lengths = [], [], [], []
         for number, document in enumerate(documents):
             lines.extend(document)
@@ -187,10 +189,10 @@ def _drop_duplicates(job, groups, blocks) -> list[dict]:
     unk_id = job.vocabulary().unk_id
     start, kept = 0, []
     for block in blocks:
-        dropped_here = dropped[start : start + block["documents"]]
+        block_dropped = dropped[start : start + block["documents"]]
         start += block["documents"]
-        np.save(job.tokens / f"{block['name']}.dropped.npy", dropped_here)
-        kept.append(count_pieces(load_block(job, block["name"]), unk_id) if dropped_here.any() else block)
+        np.save(job.tokens / f"{block['name']}.dropped.npy", block_dropped)
+        kept.append(count_pieces(load_block(job, block["name"]), unk_id) if block_dropped.any() else block)
     logging.info("Dropped %d of %d documents as duplicates.", dropped.sum(), len(dropped))
     return kept
 

@@ -62,14 +62,14 @@ def finish(job: PretrainingJob, folder: Path, output_dir, manifest: Manifest, st
     shutil.rmtree(job.path, ignore_errors=True)
 
 
-def _assemble(job, parts_of_shards):
+def _assemble(job, parts_by_shard):
     folder = job.path / "finished"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     statistics = RecordStatistics(job.settings.features(), job.vocabulary())
     suffix, num_examples = job.settings.shard_suffix, {}
-    for number, parts in enumerate(parts_of_shards):
-        name = f"pretraining-{number:05d}-of-{len(parts_of_shards):05d}{suffix}"
+    for number, parts in enumerate(parts_by_shard):
+        name = f"pretraining-{number:05d}-of-{len(parts_by_shard):05d}{suffix}"
         summaries = [read_json(summary_file(job.parts, part.name)) for part in parts]
         num_examples[name] = sum(summary["examples"] for summary in summaries)
         for part in parts:

@@ -167,11 +167,11 @@ class RecordStatistics:
         }
         if self.has_masks:
             masked = self._histogram("masked_pieces", self._vocab_size)
-            places = int(masked.sum())
+            num_masked = int(masked.sum())
             shown_as_mask, shown_unchanged, shown_random = self._histogram("mask_kinds", 3).tolist()
             values["masking"] = {
-                "places": places,
-                "share": _share(places, tokens),
+                "places": num_masked,
+                "share": _share(num_masked, tokens),
                 "shown_as_mask": shown_as_mask,
                 "shown_unchanged": shown_unchanged,
                 "shown_random": shown_random,
@@ -203,8 +203,8 @@ def warn_of_unknown_pieces(share: float):
         )
 
 
-def _share(part, whole):
-    return round(part / whole, 6) if whole else 0.0
+def _share(count, total):
+    return round(count / total, 6) if total else 0.0
 
 
 def _most_frequent(counts, vocabulary):

@@ -58,14 +58,14 @@ def shown_tokens(example: Mapping[str, np.ndarray], tokens: Sequence[str]) -> li
     """
     length = int(np.sum(example["input_mask"]))
     hidden = {position: piece(tokens, index) for position, index in answers(example)}
-    found = []
+    text_tokens = []
     for position in range(length):
         shown, answer = piece(tokens, example["input_ids"][position]), hidden.get(position)
         kind = ""
         if answer is not None:
             kind = "masked" if shown == "[MASK]" else "kept" if shown == answer else "replaced"
-        found.append(ShownToken(shown, answer, kind, int(example["segment_ids"][position])))
-    return found
+        text_tokens.append(ShownToken(shown, answer, kind, int(example["segment_ids"][position])))
+    return text_tokens
 
 
 def piece(tokens: Sequence[str], index: int) -> str:
@@ -82,7 +82,7 @@ def answers(example: Mapping[str, np.ndarray]) -> list[tuple[int, int]]:
     return list(zip(positions.tolist(), ids.tolist(), strict=True))
 
 
-def labels_in_words(example: Mapping[str, np.ndarray], settings: Mapping) -> list[str]:
+def describe_labels(example: Mapping[str, np.ndarray], settings: Mapping) -> list[str]:
     """What an example's labels mean, one line each: next sentence, sentence order, or a label's name.
 
     Args:
@@ -96,16 +96,16 @@ def labels_in_words(example: Mapping[str, np.ndarray], settings: Mapping) -> lis
         lines.append(f"next_sentence_labels {label}: {words[label] if label in (0, 1) else 'unknown'}")
     if LABEL_FEATURE in example and example[LABEL_FEATURE].shape == ():
         label, names = int(example[LABEL_FEATURE]), label_names(settings)
-        lines.append(f"{LABEL_FEATURE} {label}: {_name_of(label, names)}")
+        lines.append(f"{LABEL_FEATURE} {label}: {_label_name(label, names)}")
     if WORD_FEATURE in example:
         names, label_ids = label_names(settings), example[LABEL_FEATURE].tolist()
         labelled = np.flatnonzero(example[WORD_FEATURE] >= 0).tolist()
-        labels = [f"{position}={_name_of(label_ids[position], names)}" for position in labelled]
+        labels = [f"{position}={_label_name(label_ids[position], names)}" for position in labelled]
         lines.append(f"labels of words ({len(labels)}): {' '.join(labels)}")
     return lines
 
 
-def _name_of(label, names):
+def _label_name(label, names):
     return names[label] if 0 <= label < len(names) else "no name in the manifest"
 
 
@@ -128,17 +128,17 @@ def describe_record(
     if len(several := sequences(example)) > 1:
         others = {name: value for name, value in example.items() if name not in ENCODER_INPUTS}
         lines = [describe_record(sequence, tokens) for sequence in several]
-        lines += [f"  {line}" for line in labels_in_words(others, settings or {})]
+        lines += [f"  {line}" for line in describe_labels(others, settings or {})]
         return "\n".join(lines)
-    found = shown_tokens(example, tokens)
-    first = " ".join(str(token) for token in found if token.segment == 0)
-    second = " ".join(str(token) for token in found if token.segment)
+    text_tokens = shown_tokens(example, tokens)
+    first = " ".join(str(token) for token in text_tokens if token.segment == 0)
+    second = " ".join(str(token) for token in text_tokens if token.segment)
     lines = [first] + ([f"  + {second}"] if second else [])
     room = len(example["input_ids"])
-    num_second = sum(token.segment > 0 for token in found)
-    texts = f"first text {len(found) - num_second}, second {num_second}, " if second else ""
-    lines.append(f"  length {len(found)} of {room}: {texts}padding {room - len(found)}")
-    lines += [f"  {line}" for line in labels_in_words(example, settings or {})]
+    num_second = sum(token.segment > 0 for token in text_tokens)
+    texts = f"first text {len(text_tokens) - num_second}, second {num_second}, " if second else ""
+    lines.append(f"  length {len(text_tokens)} of {room}: {texts}padding {room - len(text_tokens)}")
+    lines += [f"  {line}" for line in describe_labels(example, settings or {})]
     if "masked_lm_weights" in example:
         words = [f"{position}={piece(tokens, index)}" for position, index in answers(example)]
         lines.append(f"  answers ({len(words)}): {' '.join(words)}")
@@ -156,24 +156,24 @@ def _other_feature(name, values):
 
 def inconsistencies(example: Mapping[str, np.ndarray], vocab_size: int | None = None) -> list[str]:
     """Sentences that say what is inconsistent in an example; an empty list for a sound one."""
-    found = []
+    problems = []
     mask = example["input_mask"]
     length = int(np.sum(mask))
     if not (np.isin(mask, (0, 1)).all() and mask[:length].all()):
-        found.append("input_mask is not ones followed by zeros.")
+        problems.append("input_mask is not ones followed by zeros.")
     if example["segment_ids"][length:].any():
-        found.append("segment_ids are not 0 at the padding.")
+        problems.append("segment_ids are not 0 at the padding.")
     for name in ("input_ids", "masked_lm_ids") if vocab_size else ():
         if name in example and not ((0 <= example[name]) & (example[name] < vocab_size)).all():
-            found.append(f"{name} are not all in the vocabulary, which has {vocab_size} pieces.")
+            problems.append(f"{name} are not all in the vocabulary, which has {vocab_size} pieces.")
     if "masked_lm_weights" in example:
         weights, positions = example["masked_lm_weights"], example["masked_lm_positions"]
         count = int(np.sum(weights > 0))
         if not (np.isin(weights, (0, 1)).all() and weights[:count].all()):
-            found.append("masked_lm_weights are not ones followed by zeros.")
+            problems.append("masked_lm_weights are not ones followed by zeros.")
         if positions[count:].any() or example["masked_lm_ids"][count:].any():
-            found.append("masked_lm_positions or masked_lm_ids are not 0 where the weight is 0.")
+            problems.append("masked_lm_positions or masked_lm_ids are not 0 where the weight is 0.")
         real = positions[:count]
         if (np.diff(real) <= 0).any() or (real <= 0).any() or (real >= length - 1).any():
-            found.append("masked_lm_positions do not rise, or leave the text between [CLS] and [SEP].")
-    return found
+            problems.append("masked_lm_positions do not rise, or leave the text between [CLS] and [SEP].")
+    return problems

@@ -19,8 +19,8 @@ from tfrecords_tools.records.record_statistics import (
 )
 from tfrecords_tools.records.record_text import (
     NEXT_SENTENCE_WORDS,
+    describe_labels,
     label_names,
-    labels_in_words,
     sequences,
     shown_tokens,
 )
@@ -66,7 +66,7 @@ def write_page(
         values={"masking": None, "next_sentence": None} | values,
         sizes=[(Path(directory) / shard.file).stat().st_size for shard in manifest.shards],
         examples=[_shown(example, tokens, manifest.settings) for example in examples],
-        lengths=_facts_of_lengths(lengths, values["max_seq_length"]),
+        lengths=_length_facts(lengths, values["max_seq_length"]),
         texts=_texts(values),
         masks_on_average=_mean(np.array(values.get("masking", {}).get("per_record", [0]))),
         # How many examples have text at each position: those that are longer.
@@ -84,10 +84,10 @@ def _shown(example, tokens, settings):
         for sequence in sequences(example)
         for segment in (0, 1)
     ]
-    return [text for text in texts if text], labels_in_words(example, settings)
+    return [text for text in texts if text], describe_labels(example, settings)
 
 
-def _facts_of_lengths(counts, size):
+def _length_facts(counts, size):
     return {
         "of the places hold text": page.percent(_mean(counts) / size),
         "tokens on average": f"{_mean(counts):.1f}",

@@ -1,4 +1,4 @@
-"""Reads user-defined tokens for a vocabulary, and checks that WordPiece can match them."""
+"""Adds tokens of the user, or new pieces, to a vocabulary; checks that WordPiece can match them."""
 
 import re
 from collections import Counter
@@ -8,8 +8,8 @@ from pathlib import Path
 from kbert.files.text_file import read_lines
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS
 from tfrecords_tools.vocabulary.greedy_match import CONTINUATION
-from tfrecords_tools.vocabulary.vocabulary_merge import UNUSED_TOKEN
 
+_UNUSED = re.compile(r"\[unused\d+\]")
 # Markers such as [E1]: no text is ever cut into them, but a program may insert their ids.
 _MARKER = re.compile(r"\[[^\[\]\s]+\]")
 
@@ -36,7 +36,7 @@ def read_tokens(value: str) -> list[str]:
             f"after it, for example '{CONTINUATION}ing'."
         )
     for token in tokens:
-        if token in SPECIAL_TOKENS or UNUSED_TOKEN.fullmatch(token):
+        if token in SPECIAL_TOKENS or _UNUSED.fullmatch(token):
             raise ValueError(
                 f"the user-defined token {token!r} is a special token of every vocabulary; leave it out."
             )
@@ -71,8 +71,8 @@ def check_tokens(tokens: Sequence[str], do_lower_case: bool):
     changes = "split at white space and punctuation"
     if do_lower_case:
         changes = f"lower-cased, stripped of accents and {changes}"
-    for token, word, parts in zip(tokens, words, split.to_list(), strict=True):
-        seen = [part.decode("utf-8") for part in parts]
+    for token, word, pieces in zip(tokens, words, split.to_list(), strict=True):
+        seen = [piece.decode("utf-8") for piece in pieces]
         if seen != [word]:
             raise ValueError(
                 f"the user-defined token {token!r} can never be matched: before WordPiece sees it, text is "
@@ -84,3 +84,16 @@ def check_tokens(tokens: Sequence[str], do_lower_case: bool):
                 f"the user-defined token {token[:20]!r}... has {len(word)} characters; words of more than "
                 f"{MAX_CHARACTERS_PER_WORD} are [UNK]."
             )
+
+
+def unused_slots(tokens: Sequence[str]) -> list[int]:
+    """The ids of the `[unusedN]` tokens, in order."""
+    return [index for index, token in enumerate(tokens) if _UNUSED.fullmatch(token)]
+
+
+def fill_unused_slots(tokens: Sequence[str], pieces: Sequence[str]) -> list[str]:
+    """Replaces `[unusedN]` tokens by pieces, at most as many, in order; the size stays the same."""
+    filled = list(tokens)
+    for slot, piece in zip(unused_slots(tokens), pieces, strict=False):
+        filled[slot] = piece
+    return filled

@@ -82,10 +82,10 @@ def count_words(
     work = functools.partial(
         count_units, do_lower_case=do_lower_case, text_format=text_format or TextFormat()
     )
-    counts, parts, done, highest = Counter(), [], 0, 0
-    for size, part in zip(sizes, pool.map(work, groups), strict=True):
-        counts.update(part.counts)
-        parts.append(part._replace(counts=Counter()))
+    counts, results, done, highest = Counter(), [], 0, 0
+    for size, result in zip(sizes, pool.map(work, groups), strict=True):
+        counts.update(result.counts)
+        results.append(result._replace(counts=Counter()))
         if len(counts) > max_words_in_memory:
             highest = max(highest, _drop_rarest(counts, max_words_in_memory * 3 // 4))
         done += size
@@ -98,10 +98,10 @@ def count_words(
         )  # fmt: skip
     return WordCounts(
         counts,
-        sum(part.num_dropped_long for part in parts),
-        sum(part.num_marked for part in parts),
-        next((part.marked for part in parts if part.marked), ""),
-        Problems.merge([part.problems for part in parts]),
+        sum(result.num_dropped_long for result in results),
+        sum(result.num_marked for result in results),
+        next((result.marked for result in results if result.marked), ""),
+        Problems.merge([result.problems for result in results]),
         highest,
     )
 

@@ -46,9 +46,9 @@ def mediapipe_content(content: bytes, name: str, output: str, files: Mapping[str
     """
     model = read_model(content)
     (graph,), (signature,) = model.subgraphs, model.signatureDefs
-    signature.outputs = [one for one in signature.outputs if one.name.decode() == output]
-    graph.outputs = np.array([one.tensorIndex for one in signature.outputs], np.int32)
-    names = {one.tensorIndex: one.name.decode() for one in signature.inputs}
+    signature.outputs = [tensor for tensor in signature.outputs if tensor.name.decode() == output]
+    graph.outputs = np.array([tensor.tensorIndex for tensor in signature.outputs], np.int32)
+    names = {tensor.tensorIndex: tensor.name.decode() for tensor in signature.inputs}
     entry = schema.MetadataT()
     metadata = model_metadata(name, [names[index] for index in graph.inputs], output, LABELS_FILE in files)
     entry.name, entry.buffer = "TFLITE_METADATA", add_buffer(model, metadata)
@@ -74,7 +74,7 @@ def model_metadata(name: str, inputs: list[str], output: str, has_labels: bool) 
     vocabulary = {_FILE_NAME: VOCABULARY_FILE, _FILE_TYPE: _VOCABULARY}
     tokenizer = {_OPTIONS_KIND: _BERT_TOKENIZER, _OPTIONS: {_VOCAB_FILE: [vocabulary]}}
     graph = {
-        _INPUTS: [{_TENSOR_NAME: INPUT_NAMES[one]} for one in inputs],
+        _INPUTS: [{_TENSOR_NAME: INPUT_NAMES[tensor]} for tensor in inputs],
         _OUTPUTS: [{_TENSOR_NAME: output} | ({_TENSOR_FILES: [labels]} if has_labels else {})],
         _INPUT_UNITS: [tokenizer],
     }
@@ -89,16 +89,16 @@ def _written(builder, value) -> int:
     if isinstance(value, str):
         return builder.CreateString(value)
     if isinstance(value, list):
-        offsets = [_written(builder, one) for one in value]
+        offsets = [_written(builder, item) for item in value]
         builder.StartVector(4, len(offsets), 4)
         for offset in reversed(offsets):  # a flatbuffer is written from its end
             builder.PrependUOffsetTRelative(offset)
         return builder.EndVector()
-    offsets = {field: _written(builder, one) for field, one in value.items() if not isinstance(one, int)}
+    offsets = {field: _written(builder, item) for field, item in value.items() if not isinstance(item, int)}
     builder.StartObject(max(value) + 1)
-    for field, one in value.items():
-        if isinstance(one, int):
-            builder.PrependUint8Slot(field, one, 0)
+    for field, item in value.items():
+        if isinstance(item, int):
+            builder.PrependUint8Slot(field, item, 0)
         else:
             builder.PrependUOffsetTRelativeSlot(field, offsets[field], 0)
     return builder.EndObject()

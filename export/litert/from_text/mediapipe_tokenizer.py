@@ -45,12 +45,12 @@ class _Pieces(WordPieceTokenizer):
             self._first = {**vocabulary.ids, LINE_OF_EMPTY_TOKEN: vocabulary.ids[""]}
 
     def __call__(self, text):
-        words = ("[UNK]" if len(one.encode()) > MAX_BYTES_PER_WORD else one for one in words_of(text))
+        words = ("[UNK]" if len(word.encode()) > MAX_BYTES_PER_WORD else word for word in split_words(text))
         return [index for word in words for index in self._pieces(word)]
 
 
-def words_of(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """The words, punctuation marks and ideographs that WordPiece sees."""
     ended = text.partition("\0")[0].translate(_ASCII_LOWER)
-    alone = {one for one in set(ended) if _ALONE.match(one) or unicodedata.category(one).startswith("P")}
-    return _NO_SPACES.findall("".join(f" {one} " if one in alone else one for one in ended))
+    alone = {char for char in set(ended) if _ALONE.match(char) or unicodedata.category(char).startswith("P")}
+    return _NO_SPACES.findall("".join(f" {char} " if char in alone else char for char in ended))

@@ -10,9 +10,9 @@ from absl import logging
 
 from kbert.features import ENCODER_INPUTS
 
-from ..comparison import Answered, answers_to, compare, metrics_of
+from ..comparison import Answered, compare, compute_metrics, predict_rows
 from ..comparison_data import ComparisonData
-from .mediapipe_tokenizer import MAX_BYTES_PER_WORD, words_of
+from .mediapipe_tokenizer import MAX_BYTES_PER_WORD, split_words
 from .tokenizer_inside import MAX_BYTES_PER_WORD as MAX_BYTES_INSIDE
 
 MOST_LISTED = 200  # texts in a report
@@ -39,7 +39,7 @@ class OtherReading(NamedTuple):
         return {name: _flat(self.data.rows[name])[:number] for name in ENCODER_INPUTS}
 
 
-def rows_of_texts(task, data: ComparisonData) -> list[tuple[str, ...]]:
+def texts_by_row(task, data: ComparisonData) -> list[tuple[str, ...]]:
     """The texts of each row, in the order of the rows; one or two, see `Serving.row_texts`.
 
     Raises:
@@ -70,7 +70,7 @@ def read_otherwise(
     Args:
       reader: the tokenizer's name, for the warning.
       read: function from rows of texts to ENCODER_INPUTS, int32 (rows, length).
-      texts: of each row, see `rows_of_texts`.
+      texts: of each row, see `texts_by_row`.
       data: the rows, by BERT's rules.
       tokens: the pieces in id order.
       reasons: a table of reasons: MEDIAPIPE, INSIDE_CASED or INSIDE_UNCASED.
@@ -80,12 +80,12 @@ def read_otherwise(
     listed = []
     for row in map(int, np.flatnonzero(changed)):
         whole = " | ".join(texts[row])
-        about = {"text": whole[:_SHOWN], "reasons": reasons_of(whole, reasons)}
+        about = {"text": whole[:_SHOWN], "reasons": find_reasons(whole, reasons)}
         pieces = exact["input_ids"][row], other["input_ids"][row]
         first = np.argmax(pieces[0] != pieces[1])
         expected, read_as = (tokens[ids[first]] for ids in pieces)
         listed.append({"place": row} | about | {"expected": expected, "read": read_as})
-    counted = collections.Counter(reason for one in listed for reason in one["reasons"]).most_common()
+    counted = collections.Counter(reason for entry in listed for reason in entry["reasons"]).most_common()
     if listed:
         logging.warning(
             "%s reads %d of %d texts otherwise than the model was trained with (%s); the report lists them.",
@@ -101,7 +101,7 @@ def read_otherwise(
     return OtherReading(data._replace(rows=data.rows | shaped), changed, report)
 
 
-def quality_of_reading(task, model, reading: OtherReading, answered: Answered, expected: Answered) -> dict:
+def reading_quality(task, model, reading: OtherReading, answered: Answered, expected: Answered) -> dict:
     """What the other reading does to a file's answers.
 
     Args:
@@ -123,10 +123,10 @@ def quality_of_reading(task, model, reading: OtherReading, answered: Answered, e
             answers[name][reading.changed] = values
         return answers
 
-    answered_otherwise = answers_to(task, answer, reading.data)
+    answered_otherwise = predict_rows(task, answer, reading.data)
     comparison = compare(task, answered_otherwise, expected, reading.data)
     kept = {key: comparison[key] for key in ("agreement", "cosine") if key in comparison}
-    return kept | {"metrics": metrics_of(task, answered_otherwise, reading.data)}
+    return kept | {"metrics": compute_metrics(task, answered_otherwise, reading.data)}
 
 
 def _flat(values) -> np.ndarray:
@@ -140,25 +140,25 @@ _SPLIT_ALIKE = " \t\n\r"  # the white space and controls that all read alike
 _CONTROLS, _SPACES = ("Cc", "Cf"), ("Zs", "Zl", "Zp")
 
 
-def reasons_of(text: str, table: dict[str, Callable[[str], bool]]) -> list[str]:
+def find_reasons(text: str, table: dict[str, Callable[[str], bool]]) -> list[str]:
     """The causes of one of the tables below that a text has, in words; never empty."""
-    found = [reason for reason, has in table.items() if has(text)]
-    return found or ["a character on which Unicode's versions differ"]
+    reasons = [reason for reason, applies in table.items() if applies(text)]
+    return reasons or ["a character on which Unicode's versions differ"]
 
 
 def _has(text, categories):
-    others = [one for one in text if one not in _SPLIT_ALIKE]
-    return any(unicodedata.category(one) in categories or one == "\ufffd" for one in others)
+    others = [char for char in text if char not in _SPLIT_ALIKE]
+    return any(unicodedata.category(char) in categories or char == "\ufffd" for char in others)
 
 
 def _has_long_word(text, most_bytes):
-    return any(len(word.encode("utf-8")) > most_bytes for word in words_of(text))
+    return any(len(word.encode("utf-8")) > most_bytes for word in split_words(text))
 
 
 def _folds(text):
     """Whether compatibility or case folding makes more of it than lower case does."""
     # A character at a time: the last sigma of a word stays itself in lower case, but not when folded.
-    lowered = "".join(one.lower() for one in text)
+    lowered = "".join(char.lower() for char in text)
     return unicodedata.normalize("NFKC", text.casefold()) != unicodedata.normalize("NFC", lowered)
 
 
@@ -168,7 +168,7 @@ MEDIAPIPE = {
         unicodedata.normalize("NFD", text) != text or "Mn" in map(unicodedata.category, text)
     ),
     "capitals beyond ASCII, which stay": lambda text: any(
-        one.lower() != one for one in text if not one.isascii()
+        char.lower() != char for char in text if not char.isascii()
     ),
     "controls or white space beyond ASCII, which stay in words": lambda text: _has(text, _CONTROLS + _SPACES),
     "a NUL, where the text ends": lambda text: "\0" in text,

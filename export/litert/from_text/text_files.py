@@ -11,7 +11,7 @@ from ..flatbuffer import checked_ops
 from ..litert_model import LiteRTModel
 from .mediapipe_file import mediapipe_content
 from .mediapipe_tokenizer import MediaPipeTokenizer
-from .other_reading import INSIDE_CASED, INSIDE_UNCASED, MEDIAPIPE, read_otherwise, rows_of_texts
+from .other_reading import INSIDE_CASED, INSIDE_UNCASED, MEDIAPIPE, read_otherwise, texts_by_row
 from .tokenizer_inside import CUSTOM_OPS, TextLiteRTModel, TokenizerInside, convert_with_tokenizer
 
 _CLASSIFIER, _EMBEDDER = "TextClassifier", "TextEmbedder"  # MediaPipe's names
@@ -44,7 +44,7 @@ class MediaPipeFiles:
         self.reading = read_otherwise(
             "MediaPipe",
             lambda rows: tokenizer([text for (text,) in rows]),
-            rows_of_texts(task, data),
+            texts_by_row(task, data),
             data,
             source.vocabulary.tokens,
             MEDIAPIPE,
@@ -91,7 +91,7 @@ class FilesWithTokenizer:
     def __init__(self, source, task, signature, length: int, data: ComparisonData):
         self._task, self._signature = task, signature
         self._tokenizer = TokenizerInside(source.vocabulary, length)
-        self._texts = rows_of_texts(task, data)
+        self._texts = texts_by_row(task, data)
         lower = source.vocabulary.do_lower_case
         self.reading = read_otherwise(
             "the tokenizer inside",

@@ -15,7 +15,7 @@ from kbert.tasks.signatures.signature import Signature
 from kbert.tokenization.segment_packer import SegmentPacker
 from kbert.tokenization.vocabulary import Vocabulary
 
-from ..conversion import ONE_LENGTH, converted, numbers_of
+from ..conversion import ONE_LENGTH, converted, float_outputs
 
 # What a file with `TokenizerInside` needs beside LiteRT's own ops; TF-Text's kernels for LiteRT have them.
 CUSTOM_OPS = ("FastBertNormalize", "FastWordpieceTokenizeWithOffsets", "RaggedTensorToTensor")
@@ -70,7 +70,7 @@ def convert_with_tokenizer(
       The file's bytes. Its signature `serving_default` takes a string [1] of each name, and gives the float32
       outputs of `signature`.
     """
-    numbers = numbers_of(signature)
+    numbers = float_outputs(signature)
 
     def answer(text, text_pair=None):
         rows = tokenizer(text, text_pair)
@@ -131,4 +131,7 @@ class TextLiteRTModel:
             )
         rows = [[np.array([text.encode()]) for text in row] for row in zip(*columns, strict=True)]
         answers = [self._runner(**dict(zip(self.inputs, row, strict=True))) for row in rows]
-        return {name: batch.answer(np.concatenate([one[name] for one in answers])) for name in self.outputs}
+        return {
+            name: batch.answer(np.concatenate([outputs[name] for outputs in answers]))
+            for name in self.outputs
+        }

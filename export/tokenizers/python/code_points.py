@@ -13,13 +13,13 @@ TABLES: dict[str, str] = json.loads(
 
 def ranges(table: str) -> list[tuple[int, int]]:
     """The (first, last) code points of the ranges of a set, ascending."""
-    found, end = [], 0
+    first_and_last, end = [], 0
     for run in table.split(" "):
         gap, _, length = run.partition(".")
         start = end + int(gap, 36)
         end = start + int(length or "1", 36)
-        found.append((start, end - 1))
-    return found
+        first_and_last.append((start, end - 1))
+    return first_and_last
 
 
 def numbers(table: str) -> Iterator[tuple[int, tuple[int, ...]]]:
@@ -27,11 +27,11 @@ def numbers(table: str) -> Iterator[tuple[int, tuple[int, ...]]]:
     end = 0
     for run in table.split(" "):
         where, _, values = run.partition(":")
-        gap, length, step = [int(part, 36) for part in (where.split(".") + ["1", "1"])[:3]]
+        gap, length, step = [int(number, 36) for number in (where.split(".") + ["1", "1"])[:3]]
         own = tuple(int(value, 36) for value in values.split(","))
         start = end + gap
-        for place in range(length):
-            yield start + place * step, own
+        for offset in range(length):
+            yield start + offset * step, own
         end = start + (length - 1) * step + 1
 
 
@@ -53,8 +53,8 @@ class CodePointSet:
 
     def __contains__(self, character: str) -> bool:
         code = ord(character)
-        place = bisect_right(self._starts, code) - 1
-        return place >= 0 and code <= self.ranges[place][1]
+        index = bisect_right(self._starts, code) - 1
+        return index >= 0 and code <= self.ranges[index][1]
 
     def __iter__(self) -> Iterator[int]:
         """The code points, ascending."""

@@ -6,7 +6,7 @@ from .code_points import TABLES, CodePointSet, ranges
 from .lower_casing import fold
 
 
-def _pattern_of(table):
+def _character_class(table):
     """The characters of a set, as they stand between the brackets of a pattern."""
     return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges(table))
 
@@ -14,7 +14,7 @@ def _pattern_of(table):
 _CLEANED: dict[int, str | None] = dict.fromkeys(CodePointSet(TABLES["spaces"]), " ") | dict.fromkeys(
     CodePointSet(TABLES["dropped"])
 )
-_WORD = re.compile(f"[{_pattern_of(TABLES['alone'])}]|[^ {_pattern_of(TABLES['alone'])}]+")
+_WORD = re.compile(f"[{_character_class(TABLES['alone'])}]|[^ {_character_class(TABLES['alone'])}]+")
 
 
 def split_words(text: str, do_lower_case: bool) -> list[str]:

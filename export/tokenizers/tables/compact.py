@@ -28,7 +28,7 @@ def _runs(values: dict[int, tuple[int, ...]], steps) -> str:
     texts, end, waiting = [], 0, sorted(values)
     while waiting:
         start = waiting[0]
-        length, step = max((_length_of_run(values, start, step), -step) for step in steps)
+        length, step = max((_run_length(values, start, step), -step) for step in steps)
         step = -step if length > 1 else 1
         texts.append(_run(start - end, length, step, values[start]))
         end = start + (length - 1) * step + 1
@@ -36,7 +36,7 @@ def _runs(values: dict[int, tuple[int, ...]], steps) -> str:
     return " ".join(texts)
 
 
-def _length_of_run(values, start, step) -> int:
+def _run_length(values, start, step) -> int:
     """How many follow each other with the same values, without stepping over another character."""
     length = 1
     while values.get(start + length * step) == values[start] and (

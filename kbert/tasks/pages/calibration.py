@@ -4,10 +4,10 @@ import numpy as np
 
 from kbert.tasks.pages.content import Reliability, Section
 
-NUM_BINS = 15  # arXiv 1706.04599, section 5
+NUM_BINS = 15  # M; arXiv 1706.04599, section 5
 
 
-def reliability(confidences, is_right, num_bins: int = NUM_BINS) -> Reliability:
+def reliability(confidences, is_right) -> Reliability:
     """Answers in bins of equal width by their confidence.
 
     Bin m of M holds the confidences in ((m - 1) / M, m / M], and 0 is in the first.
@@ -15,14 +15,13 @@ def reliability(confidences, is_right, num_bins: int = NUM_BINS) -> Reliability:
     Args:
       confidences: float array of shape (answers,): the probability of the answer that was given.
       is_right: array of shape (answers,): 1 or True where the answer is right.
-      num_bins: M.
 
     Reference: arXiv 1706.04599 (Guo et al., 2017), section 2.
     """
     confidences, is_right = np.asarray(confidences, np.float64), np.asarray(is_right, np.float64)
-    bins = np.clip(np.ceil(confidences * num_bins).astype(int) - 1, 0, num_bins - 1)
-    counts = np.bincount(bins, minlength=num_bins)
-    sums = (np.bincount(bins, weights=values, minlength=num_bins) for values in (confidences, is_right))
+    bins = np.clip(np.ceil(confidences * NUM_BINS).astype(int) - 1, 0, NUM_BINS - 1)
+    counts = np.bincount(bins, minlength=NUM_BINS)
+    sums = (np.bincount(bins, weights=values, minlength=NUM_BINS) for values in (confidences, is_right))
     sure, right = (total / np.maximum(counts, 1) for total in sums)
     return Reliability(sure.tolist(), right.tolist(), counts.tolist())
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 import tensorflow as tf
 
-from export.gate.run_texts import texts_of_run
+from export.gate.run_texts import read_run_texts
 from kbert.config import to_dict
 from kbert.tokenization.text_inputs import TextInputs
 from tests.kbert.input_pipelines.tables.written_tables import write_shards
@@ -36,7 +36,7 @@ def changed(finetuned_run):
 def test_data_that_are_not_at_hand_are_told(changed, tmp_path, make, reason):
     make(tmp_path / "train.tsv")
     run = changed(str(tmp_path / "train.tsv"))
-    found = texts_of_run(run, run.task())
+    found = read_run_texts(run, run.task())
     assert not found.examples and found.source.startswith("fixed texts alone: ") and reason in found.source
 
 
@@ -45,9 +45,9 @@ def test_records_give_the_texts_that_their_pieces_make(changed, labelled_files, 
     config = tmp_path / "config.json"
     config.write_text(json.dumps(to_dict(run.config)), encoding="utf-8")
     create_finetuning_data(config, labelled_files[1], tmp_path / "records", init_checkpoint=run.path)
-    found = texts_of_run(run, run.task())
+    found = read_run_texts(run, run.task())
     assert found.source == "13 texts put together from the run's training records, and fixed texts"
-    of_file = texts_of_run(changed(str(labelled_files[1])), run.task()).examples
+    of_file = read_run_texts(changed(str(labelled_files[1])), run.task()).examples
     text_inputs = TextInputs(run.vocabulary(), run.config.max_seq_length)
     ids = [
         text_inputs(tf.constant([one["text"] for one in examples]))["input_ids"].numpy()
@@ -59,10 +59,10 @@ def test_records_give_the_texts_that_their_pieces_make(changed, labelled_files, 
 def test_tables_are_data_and_no_records(changed, tmp_path):
     rows = [{"sentence": f"text {number}", "other": "o", "label": "quiet"} for number in range(4)]
     run = changed(str(write_shards(tmp_path / "data", pa.Table.from_pylist(rows))))
-    found = texts_of_run(run, run.task())
+    found = read_run_texts(run, run.task())
     assert [one["text"] for one in found.examples] == [row["sentence"] for row in rows]
 
 
 def test_a_checkpoint_has_no_data():
-    found = texts_of_run(SimpleNamespace(), None)
+    found = read_run_texts(SimpleNamespace(), None)
     assert found == ([], "fixed texts alone: a checkpoint records no training data")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from export.litert.comparison import answers_to, compare
+from export.litert.comparison import compare, predict_rows
 from export.litert.comparison_data import ComparisonData
 from kbert.tasks import TASKS
 
@@ -22,7 +22,7 @@ def answered(logits, data):
         found = logits[inputs["input_ids"][:, 0]]
         return {"logits": found, "probabilities": found / 10}
 
-    return answers_to(TASK, answer, data)
+    return predict_rows(TASK, answer, data)
 
 
 def test_agreement_and_differences_by_hand():
@@ -46,7 +46,7 @@ def test_of_vectors_the_lowest_cosines_are_told():
     turned = np.array([[5.0, 0.0], [4.0, 3.0], [0.0, -2.0], [1.0, -1.0]], np.float32)  # cosines 1, .96, 1, 0
 
     def said(values):
-        return answers_to(task, lambda ids: {"embedding": values[ids["input_ids"][:, 0]]}, data)
+        return predict_rows(task, lambda ids: {"embedding": values[ids["input_ids"][:, 0]]}, data)
 
     found = compare(task, said(turned), said(vectors), data)
     assert found["agreement"] == 0.5  # .96 is not the same vector

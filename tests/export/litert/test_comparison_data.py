@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from export.litert.comparison_data import FIXED_TEXTS, comparison_data
-from export.litert.litert_source import source_of
+from export.litert.litert_source import to_litert_source
 from kbert.experiments.labelled_file import LabelledFile
 from kbert.features import LABEL_FEATURE
 from kbert.runs.run_directory import RunDirectory
@@ -15,7 +15,7 @@ from kbert.tasks import TASKS
 
 def with_task(run, task):
     """The `LiteRTSource` of a run, with another task."""
-    return source_of(run)._replace(task=task)
+    return to_litert_source(run)._replace(task=task)
 
 
 def test_rows_of_a_file_are_all_there_and_of_one_length(finetuned_run, tmp_path):
@@ -23,7 +23,7 @@ def test_rows_of_a_file_are_all_there_and_of_one_length(finetuned_run, tmp_path)
     (tmp_path / "dev.tsv").write_text("\n".join(lines) + "\n")
     run = RunDirectory(finetuned_run.path)
     run.config = dataclasses.replace(run.config, pad_to_longest=True)
-    data = comparison_data(source_of(run), tmp_path / "dev.tsv", 16)
+    data = comparison_data(to_litert_source(run), tmp_path / "dev.tsv", 16)
     assert len(data.examples) == 40 and data.owners.tolist() == list(range(40))
     assert data.rows["input_ids"].shape == (40, 16) and LABEL_FEATURE in data.rows
     assert data.rows["input_mask"].sum(axis=1).tolist() == [min(16, 3 + n) for n in range(40)]
@@ -54,14 +54,14 @@ def test_of_the_training_file_only_what_was_held_out_is_compared(finetuned_run, 
     file.write_text("\n".join(["sentence\tother\tlabel", *rows]) + "\n")
     run = RunDirectory(finetuned_run.path)
     with pytest.raises(ValueError, match="split=dev is for a run that was trained with dev_split"):
-        comparison_data(source_of(run), file, 16, held_out=True)
+        comparison_data(to_litert_source(run), file, 16, held_out=True)
     run.config = dataclasses.replace(run.config, dev_split=0.25)
     part = LabelledFile(file, type(run.task()), run.config.dataset).split(0.25, run.config.dev_split_seed)[1]
     run.details = run.details | {"held_out": {"digest": part.digest, "num_examples": 10}}
-    data = comparison_data(source_of(run), file, 16, held_out=True)
+    data = comparison_data(to_litert_source(run), file, 16, held_out=True)
     assert list(data.examples) == list(part.examples) and len(data.examples) == 10
     with pytest.raises(ValueError, match="eval_file is missing"):
-        comparison_data(source_of(run), None, 16, held_out=True)
+        comparison_data(to_litert_source(run), None, 16, held_out=True)
     file.write_text(file.read_text().replace("jump", "run"))
     with pytest.raises(ValueError, match="cannot be found again"):
-        comparison_data(source_of(run), file, 16, held_out=True)
+        comparison_data(to_litert_source(run), file, 16, held_out=True)

@@ -4,7 +4,7 @@ import pytest
 
 from export.export_tflite import export_tflite
 from export.litert import requests
-from export.litert.litert_source import source_of
+from export.litert.litert_source import to_litert_source
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
 from tests.export.litert.test_comparison_data import with_task
@@ -65,7 +65,7 @@ def test_flags(check, given, facts):
 )
 def test_lengths(finetuned_run, lengths, facts):
     with pytest.raises(ValueError) as error:
-        requests.checked_lengths(lengths, source_of(finetuned_run))
+        requests.checked_lengths(lengths, to_litert_source(finetuned_run))
     assert all(fact in str(error.value) for fact in facts)
 
 

@@ -7,7 +7,7 @@ import tensorflow as tf
 from ai_edge_litert.interpreter import Interpreter
 
 from export.litert.conversion import convert_to_litert
-from export.litert.flatbuffer import ops_of, read_model, write_model
+from export.litert.flatbuffer import count_ops, read_model, write_model
 from export.litert.token_table import quantize_rows, with_row_scales
 from kbert.features import ENCODER_INPUTS
 from kbert.tasks.signatures.signature import Signature
@@ -54,7 +54,7 @@ def test_every_row_keeps_its_size_in_every_length(looked_up):
         found, expected = ask(content, length, f"length_{length}")
         apart = np.abs(found - expected).max(axis=1) / np.abs(expected).max(axis=1)
         assert apart.max() <= 0.5 / 127 * 1.001
-    assert ops_of(content)["GATHER"] == 4  # rows and scales, in both lengths
+    assert count_ops(content)["GATHER"] == 4  # rows and scales, in both lengths
     model = read_model(content)
     scales = {
         tensor.buffer for g in model.subgraphs for tensor in g.tensors if tensor.name == b"token_table/scales"

@@ -14,7 +14,7 @@ import pytest
 import tensorflow as tf
 
 from export.export_savedmodel import TOLERANCES
-from export.gate.signature_inputs import inputs_of
+from export.gate.signature_inputs import make_inputs
 from export.serving_model import ServingModel
 from tests.export.servers.answer_in_old_tensorflow import array, tensor
 from tests.export.servers.untrained_runs import tasks_with_answers, untrained_run
@@ -96,7 +96,7 @@ def _keras_answers(model):
     for name in model.signatures:
         signature = model.trained_signatures[name]
         for texts in ASKED.values():
-            inputs = inputs_of(signature, texts, model.loaded.text_inputs)
+            inputs = make_inputs(signature, texts, model.loaded.text_inputs)
             outputs = signature.function(**{key: tf.constant(value) for key, value in inputs.items()})
             yield name, inputs, {key: value.numpy() for key, value in outputs.items()}
 

@@ -94,7 +94,7 @@ def test_an_export_takes_either_from_run_dir(finetuned_run, folder, monkeypatch)
         given = {"init_checkpoint": None, "do_lower_case": None, "allow_unmatched": [], "checkpoint": None}
         given |= flags
         monkeypatch.setattr(source_flags, "FLAGS", SimpleNamespace(run_dir=path, **given))
-        return source_flags.source_of_flags()
+        return source_flags.source_from_flags()
 
     assert isinstance(source(finetuned_run.path), RunDirectory)
     loaded = source(folder)

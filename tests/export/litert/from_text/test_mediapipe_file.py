@@ -7,7 +7,7 @@ import pytest
 from ai_edge_litert import schema_py_generated as schema
 
 from export.litert.conversion import convert_to_litert
-from export.litert.flatbuffer import ops_of
+from export.litert.flatbuffer import count_ops
 from export.litert.from_text.mediapipe_file import mediapipe_content
 from export.litert.litert_model import LiteRTModel
 from kbert.tasks import TASKS
@@ -37,7 +37,7 @@ def test_answers_and_ops_are_those_of_the_file_that_it_is_made_of(both):
     expected, found = (LiteRTModel(path, loaded.vocabulary)(TEXTS) for path in (plain, other))
     assert found.keys() == {"probabilities"} and np.ptp(found["probabilities"]) > 0.01
     np.testing.assert_array_equal(found["probabilities"], expected["probabilities"])
-    assert ops_of(other.read_bytes()) == ops_of(plain.read_bytes())
+    assert count_ops(other.read_bytes()) == count_ops(plain.read_bytes())
     model = schema.ModelT.InitFromPackedBuf(other.read_bytes(), 0)
     assert len(model.subgraphs[0].outputs) == 1
     before = schema.ModelT.InitFromPackedBuf(plain.read_bytes(), 0)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from export.litert.from_text.mediapipe_tokenizer import MediaPipeTokenizer, words_of
-from export.litert.from_text.other_reading import MEDIAPIPE, reasons_of
+from export.litert.from_text.mediapipe_tokenizer import MediaPipeTokenizer, split_words
+from export.litert.from_text.other_reading import MEDIAPIPE, find_reasons
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 from tests.kbert.tokenization import texts
@@ -44,13 +44,13 @@ def tokenizer():
 
 @pytest.mark.parametrize(("text", "words", "pieces", "why"), CASES)
 def test_rules_by_hand(tokenizer, text, words, pieces, why):
-    assert words_of(text) == words
+    assert split_words(text) == words
     rows = tokenizer([text])
     expected = ["[CLS]", *pieces.split(), "[SEP]"]
     assert [PIECES[index] for index in rows["input_ids"][0] if index] == expected
     assert rows["input_mask"][0].tolist() == [1] * len(expected) + [0] * (110 - len(expected))
     assert not rows["segment_ids"].any()
-    assert why is None or reasons_of(text, MEDIAPIPE) == why
+    assert why is None or find_reasons(text, MEDIAPIPE) == why
 
 
 def test_the_piece_that_is_empty_stands_in_the_file_as_a_character():

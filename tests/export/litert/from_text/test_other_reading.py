@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from export.litert.comparison import answers_to
+from export.litert.comparison import predict_rows
 from export.litert.comparison_data import ComparisonData
 from export.litert.from_text.other_reading import (
-    quality_of_reading,
     read_otherwise,
-    rows_of_texts,
+    reading_quality,
+    texts_by_row,
 )
 from kbert.features import LABEL_FEATURE
 from kbert.input_pipelines.labelled_files import LabelledText
@@ -51,7 +51,7 @@ class Model:
 
 def test_texts_read_otherwise_and_what_it_does():
     data = rows(EXAMPLES)
-    texts = rows_of_texts(TASK, data)
+    texts = texts_by_row(TASK, data)
     assert texts == [("a",), ("b",), ("c",), ("d",)]
     reading = read_otherwise("Somebody", read, texts, data, TOKENS, IS_B_OR_D)
     assert reading.changed.tolist() == [False, True, False, True]
@@ -65,8 +65,8 @@ def test_texts_read_otherwise_and_what_it_does():
     assert LABEL_FEATURE in reading.data.rows
 
     model = Model()
-    exact = answers_to(TASK, model.answer_ids, data)
-    quality = quality_of_reading(TASK, model, reading, exact, exact)
+    exact = predict_rows(TASK, model.answer_ids, data)
+    quality = reading_quality(TASK, model, reading, exact, exact)
     assert model.rows == 4 + 2, "rows that are read alike are not asked again"
     # Ids 1, 2, 3, 4 have the labels 1, 0, 1, 0; read as 5, rows 1 and 3 have label 1, which is right.
     assert quality["agreement"] == 0.5 and quality["metrics"]["accuracy"] == 0.5
@@ -75,6 +75,6 @@ def test_texts_read_otherwise_and_what_it_does():
 def test_pairs_make_one_row_each_where_the_task_says_so():
     pairs = rows([LabelledText(text, text.upper(), "loud") for text in "abcd"])
     in_pairs = TASKS["sequence_classification"](("quiet", "loud"), takes_pairs=True)
-    assert rows_of_texts(in_pairs, pairs) == [("a", "A"), ("b", "B"), ("c", "C"), ("d", "D")]
+    assert texts_by_row(in_pairs, pairs) == [("a", "A"), ("b", "B"), ("c", "C"), ("d", "D")]
     with pytest.raises(ValueError, match="rows has 8 texts for 4 rows, expected 4: .* is made of text."):
-        rows_of_texts(TASK, pairs)
+        texts_by_row(TASK, pairs)
