@@ -114,8 +114,8 @@ class SelfAttention(keras.layers.Layer):
           with_probabilities: also give the probabilities. In training they cost the fast kernel.
 
         Returns:
-          (tensor of shape `(T, H)`, outside of training `(R, C, H)`; the probabilities before dropout: float32
-          `(R, N, C, C)`, or None without `with_probabilities`). No token attends to padding; a row of nothing else gives finite numbers.
+          (tensor `(T, H)`, outside of training `(R, C, H)`; the probabilities before dropout, float32
+          `(R, N, C, C)`, or None). No token attends to padding; a row of nothing else gives finite numbers.
         """
         if seed is not None and not with_probabilities:
             scores = ops.einsum("bnfd,bntd->bnft", query, key)
