@@ -9,7 +9,7 @@ from kbert.kernels.attention import attention_softmax, mask_adder, merge_heads, 
 from kbert.kernels.dropout import dropout
 from kbert.layers.dropout import Dropout
 from kbert.layers.flat_dense import flat_matmul
-from kbert.layers.low_rank_dense import lora_config, lora_dict, projection
+from kbert.layers.low_rank_dense import lora_dict, lora_of, projection
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class SelfAttention(keras.layers.Layer):
         self.scale = 1.0 / math.sqrt(self.head_size)
         self.dropout = dropout
         self.initializer_range = initializer_range
-        self.lora = lora_config(lora)
+        self.lora = lora_of(lora)
 
     def build(self, hidden_states_shape):
         def dense(name, target=None):
@@ -114,9 +114,8 @@ class SelfAttention(keras.layers.Layer):
           with_probabilities: also give the probabilities. In training they cost the fast kernel.
 
         Returns:
-          (tensor of shape `(T, H)`, outside of training `(R, C, H)`; the probabilities before dropout:
-          float32 `(R, N, C, C)`; None without `with_probabilities`). No token attends to padding; a row of
-          nothing else gives finite numbers.
+          (tensor `(T, H)`, outside of training `(R, C, H)`; the probabilities before dropout, float32
+          `(R, N, C, C)`, or None). No token attends to padding; a row of nothing else gives finite numbers.
         """
         if seed is not None and not with_probabilities:
             scores = ops.einsum("bnfd,bntd->bnft", query, key)
