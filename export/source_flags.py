@@ -22,9 +22,9 @@ def source_from_flags():
         --checkpoint without one, or for a path that holds no run or no checkpoint.
     """
     if (FLAGS.run_dir is None) == (FLAGS.init_checkpoint is None):
-        given = "neither" if FLAGS.run_dir is None else "both"
+        which = "neither" if FLAGS.run_dir is None else "both"
         raise ValueError(
-            f"received {given} of --run_dir and --init_checkpoint; give exactly one: the run of a training, "
+            f"received {which} of --run_dir and --init_checkpoint; give exactly one: the run of a training, "
             "or a checkpoint of any format with its head."
         )
     from kbert.checkpoints.formats import local_path

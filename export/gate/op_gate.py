@@ -35,10 +35,10 @@ def list_ops(saved_model_dir: str) -> dict[str, list[str]]:
         Op name -> where it occurs, sorted: `graph [tags]` or `function NAME`. A call of a
         function by its own name is not an op and is left out.
     """
-    places: dict[str, set[str]] = {}
+    graphs: dict[str, set[str]] = {}
     for node, graph in saved_nodes(saved_model_dir):
-        places.setdefault(node.op, set()).add(graph)
-    return {op: sorted(places[op]) for op in sorted(places)}
+        graphs.setdefault(node.op, set()).add(graph)
+    return {op: sorted(graphs[op]) for op in sorted(graphs)}
 
 
 def saved_nodes(saved_model_dir) -> Iterator[tuple[node_def_pb2.NodeDef, str]]:

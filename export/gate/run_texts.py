@@ -51,12 +51,12 @@ def read_run_texts(source, task) -> RunTexts:
         return RunTexts([], f"fixed texts alone: the run's training data cannot be read ({error})")
     if not examples:
         return RunTexts([], f"fixed texts alone: {recorded} holds no inputs of this task's answers")
-    whence = (
+    origin = (
         "texts put together from the run's training records"
         if has_records
         else ("examples of the run's training data")
     )
-    return RunTexts(examples, f"{len(examples)} {whence}, and fixed texts")
+    return RunTexts(examples, f"{len(examples)} {origin}, and fixed texts")
 
 
 def _read_file(run, task, path) -> list[dict]:

@@ -9,7 +9,7 @@ from kbert.kernels.attention import attention_softmax, mask_adder, merge_heads, 
 from kbert.kernels.dropout import dropout
 from kbert.layers.dropout import Dropout
 from kbert.layers.flat_dense import flat_matmul
-from kbert.layers.low_rank_dense import lora_dict, lora_of, projection
+from kbert.layers.low_rank_dense import lora_config, lora_dict, projection
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class SelfAttention(keras.layers.Layer):
         self.scale = 1.0 / math.sqrt(self.head_size)
         self.dropout = dropout
         self.initializer_range = initializer_range
-        self.lora = lora_of(lora)
+        self.lora = lora_config(lora)
 
     def build(self, hidden_states_shape):
         def dense(name, target=None):

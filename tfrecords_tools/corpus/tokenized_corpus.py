@@ -25,17 +25,17 @@ class TokenizedCorpus:
     document_starts: np.ndarray
 
     @classmethod
-    def from_lengths(cls, pieces, sentence_lengths, document_of_sentence) -> "TokenizedCorpus":
+    def from_lengths(cls, pieces, sentence_lengths, document_ids) -> "TokenizedCorpus":
         """Builds a corpus. Sentences and documents without pieces are dropped, as the original drops them.
 
         Args:
           pieces: integer array of shape [tokens].
           sentence_lengths: integer array of shape [sentences].
-          document_of_sentence: integer array of shape [sentences], non-decreasing: each one's document.
+          document_ids: integer array of shape [sentences], non-decreasing: the document of each.
         """
         sentence_lengths = np.asarray(sentence_lengths, np.int64)
         kept = sentence_lengths > 0
-        _, sentences = np.unique(np.asarray(document_of_sentence)[kept], return_counts=True)
+        _, sentences = np.unique(np.asarray(document_ids)[kept], return_counts=True)
         return cls(np.asarray(pieces), _starts(sentence_lengths[kept]), _starts(sentences))
 
     @classmethod

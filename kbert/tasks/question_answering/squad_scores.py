@@ -85,9 +85,9 @@ def scores_v2(
       `usable_threshold`); `baseline_exact_match` and `baseline_f1` of answering nothing;
       `always_answered_exact_match` and `always_answered_f1`.
     """
-    raw = [best_scores(one, golds, True) for one, golds in zip(answers, right, strict=True)]
+    raw = [best_scores(answer, golds, True) for answer, golds in zip(answers, right, strict=True)]
     has_answer = [bool(golds) for golds in right]
-    found = {}
+    metrics = {}
     columns = {"exact": [pair[0] for pair in raw], "f1": [pair[1] for pair in raw]}
     for name, scores in columns.items():
         full_name = {"exact": "exact_match", "f1": "f1"}[name]
@@ -95,16 +95,16 @@ def scores_v2(
             float(not has) if odds > threshold else score
             for score, odds, has in zip(scores, null_odds, has_answer, strict=True)
         ]
-        found[full_name] = _percent(kept)
+        metrics[full_name] = _percent(kept)
         for group, wanted in (("HasAns", True), ("NoAns", False)):
             if wanted in has_answer:
                 own = (score for score, has in zip(kept, has_answer, strict=True) if has == wanted)
-                found[f"{group}_{name}"] = _percent(own)
+                metrics[f"{group}_{name}"] = _percent(own)
         best, where = best_threshold(answers, scores, null_odds, has_answer)
-        found |= {f"best_{name}": best, f"best_{name}_thresh": where}
-        found[f"baseline_{full_name}"] = _percent(float(not has) for has in has_answer)
-        found[f"always_answered_{full_name}"] = _percent(scores)
-    return found | {"chosen_threshold": usable_threshold(columns["f1"], null_odds, has_answer)}
+        metrics |= {f"best_{name}": best, f"best_{name}_thresh": where}
+        metrics[f"baseline_{full_name}"] = _percent(float(not has) for has in has_answer)
+        metrics[f"always_answered_{full_name}"] = _percent(scores)
+    return metrics | {"chosen_threshold": usable_threshold(columns["f1"], null_odds, has_answer)}
 
 
 def usable_threshold(

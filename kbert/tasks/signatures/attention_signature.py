@@ -44,10 +44,10 @@ def attention_signatures(
             TRUNCATED: truncated,
         }
 
-    found = {name: signatures[name] for name in _NAMES if name in signatures}
+    selected = {name: signatures[name] for name in _NAMES if name in signatures}
     return {
-        _NAMES[name]: texts_signature(("text", "text_pair")[: _num_texts(one)], answer)
-        for name, one in found.items()
+        _NAMES[name]: texts_signature(("text", "text_pair")[: _num_texts(signature)], answer)
+        for name, signature in selected.items()
     }
 
 

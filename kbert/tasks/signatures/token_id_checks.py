@@ -65,7 +65,7 @@ def checked_token_ids(inputs: dict, limits: TokenIdLimits) -> dict:
 
 
 def _same_shapes(ids, mask, segments):
-    shapes = [tf.shape(one) for one in (ids, mask, segments)]
+    shapes = [tf.shape(tensor) for tensor in (ids, mask, segments)]
     same = tf.logical_and(tf.reduce_all(shapes[0] == shapes[1]), tf.reduce_all(shapes[0] == shapes[2]))
     data: list = ["input_ids, input_mask and segment_ids must have the same shape; received"]
     return _require(same, data + shapes)

@@ -29,7 +29,7 @@ def read_json_sentences(
     """
     records = stream_records(path, dataset, (dataset.text,), with_tags)
     while rows := list(itertools.islice(records, _ROWS_AT_ONCE)):
-        words_of_texts = iter(_find_words([record.get(dataset.text) for _, record in rows]))
+        words_by_text = iter(_find_words([record.get(dataset.text) for _, record in rows]))
         for where, record in rows:
             require_column(record, dataset.text, where)
             if with_tags:
@@ -37,7 +37,7 @@ def read_json_sentences(
             if isinstance(record[dataset.text], list):
                 words, tags = _tagged_words(record, dataset, where, with_tags)
             else:
-                words, tags = _tagged_text(record, dataset, where, with_tags, words_of_texts)
+                words, tags = _tagged_text(record, dataset, where, with_tags, words_by_text)
             yield FileSentence(words, tags, (where,) * len(words), _document(record, dataset, where))
 
 
@@ -84,10 +84,10 @@ def _strings(record, column, where):
     return values
 
 
-def _tagged_text(record, dataset, where, with_tags, words_of_texts):
+def _tagged_text(record, dataset, where, with_tags, words_by_text):
     if why := why_no_text(record, dataset.text):
         raise ValueError(f"{where} {why}; expected a text, or a list of words.")
-    text_words = next(words_of_texts)
+    text_words = next(words_by_text)
     if not text_words:
         raise ValueError(f"{where} has no words in {dataset.text!r}; leave the line out.")
     words = tuple(word.text for word in text_words)

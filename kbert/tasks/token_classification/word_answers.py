@@ -27,14 +27,14 @@ class WordLabels:
     def label_text(self, text) -> dict:
         """string [batch] -> `words`, `starts`, `ends` and what `of_words` gives; (batch, words of the longest
         text), filled up with "" and 0."""
-        found = find_words(text)
+        text_words = find_words(text)
         return (
             {
-                "words": found.words.to_tensor(""),
-                "starts": found.starts.to_tensor(),
-                "ends": found.ends.to_tensor(),
+                "words": text_words.words.to_tensor(""),
+                "starts": text_words.starts.to_tensor(),
+                "ends": text_words.ends.to_tensor(),
             }
-            | self._predict(found.words)
+            | self._predict(text_words.words)
             | _nothing_cut(text)
         )
 
