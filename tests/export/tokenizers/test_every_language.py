@@ -1,4 +1,4 @@
-"""Python, JavaScript and Kotlin beside the graph: the same words for every character, the same rows."""
+"""Python and Kotlin beside the graph: the same words for every character, the same rows."""
 
 import functools
 
