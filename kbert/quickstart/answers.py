@@ -105,10 +105,10 @@ def _ways(at, classifier, vocabulary, stack):
         "SavedModel, session loader": lambda text: session.run(
             "serving_default", {"text": np.array([text], object)}
         ),
-        "kbert serve, gRPC": _ask_grpc(
+        "server, gRPC": _ask_grpc(
             stack.enter_context(grpc.insecure_channel(f"localhost:{server.port}")), name
         ),
-        "kbert serve, REST": _ask_rest(
+        "server, REST": _ask_rest(
             stack.enter_context(contextlib.closing(HTTPConnection("localhost", server.rest_api_port))), name
         ),
         "LiteRT float32": lambda text: floats([text]),

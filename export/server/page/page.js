@@ -30,6 +30,7 @@ async function start() {
   const choices = names.filter((name) => !["classify", "regress", "classify_pair", "regress_pair"].includes(name))
     .map((name) => [name, VIEWS.find((view) => view.fits(state.signatures[name]))]);
   if (state.info.can.embed) choices.push(["/embed", VIEWS.find((view) => view.title === "Compare vectors")]);
+  choices.sort(([, a], [, b]) => (a.title === "By name") - (b.title === "By name"));
   byId("views").replaceChildren(element("legend", {}, "What to try"), ...choices.map(([name, view]) => {
     const input = element("input", { type: "radio", name: "view", value: name });
     input.addEventListener("change", () => choose(name, view));
