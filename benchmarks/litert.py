@@ -96,7 +96,7 @@ def prepare(folder: Path, config, names):
     data = comparison_data(source_of(loaded, config), FLAGS.eval_file, LENGTHS[-1])
     rows, labels = {name: data.rows[name] for name in ENCODER_INPUTS}, data.rows[LABEL_FEATURE]
     answer = keras_answers(loaded.task, loaded.model, loaded.text_inputs, FLAGS.init_checkpoint)
-    signature = loaded.task.signatures(loaded.model, loaded.text_inputs)["ids"]
+    signature = loaded.task.serving.signatures(loaded.model, loaded.text_inputs)["ids"]
     for quantization in (parts_of(name)[1] for name in names if name.startswith("litert")):
         path = folder / f"model_{quantization}.tflite"
         path.write_bytes(convert_to_litert(signature, LENGTHS, quantization))

@@ -21,7 +21,7 @@ from benchmarks.corpora import data_tool, text_files, vocabulary_file
 from benchmarks.report import beside_best_peer, close, machine, markdown
 from benchmarks.workers import environments, process_tree
 from kbert.cli import script
-from tfrecords_tools.corpus.documents import input_files
+from tfrecords_tools.corpus.corpus_files import input_files
 
 FLAGS = flags.FLAGS
 

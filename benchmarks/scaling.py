@@ -5,9 +5,8 @@ r"""Benchmark: what a second core brings to a pretraining step, as a thread, a r
 
 Four contestants take turns: one process on one core; one process with two threads; `mirrored`, two logical
 CPU devices in one process on both cores; `multi_worker`, two processes on a core each that meet by TF_CONFIG.
-Strong scaling keeps the global batch, weak scaling doubles it with the cores. Replicas sum their gradients in
-float32 and in bfloat16 (`all_reduce_dtype`). Efficiency is the examples a second, over twice those of the
-process on one core.
+Strong scaling keeps the global batch, weak scaling doubles it with the cores. Efficiency is the examples a
+second, over twice those of the process on one core.
 """
 
 import dataclasses
@@ -28,7 +27,6 @@ FLAGS = flags.FLAGS
 CORES = 2
 SEQ_LENGTH, PREDICTIONS = 128, 20
 _COMMAND = [sys.executable, "-m", "benchmarks.workers.kbert_replicas"]
-_BYTES = {"float32": 4, "bfloat16": 2}
 # Name, strategy, cores; the first is what the others are compared with.
 PLANS = (
     ("one process, one core", "one_device", 1),
@@ -55,21 +53,19 @@ def main():
     print(f"{FLAGS.encoder}, {SEQ_LENGTH} tokens, {FLAGS.precision}", flush=True)
     rows = {}
     for (name, strategy, cores), record in zip(PLANS, measure(), strict=True):
-        rows |= figures(name, cores, variants(strategy, cores, FLAGS.batch_size), record)
+        rows |= figures(name, strategy, batch_sizes(cores, FLAGS.batch_size), cores, record)
     add_efficiency(rows)
     print(table(rows))
     close("scaling", rows)
 
 
-def variants(strategy: str, cores: int, batch_size: int) -> list[dict]:
-    """Batches and dtypes of the all-reduce that a contestant trains with, a step each in turn."""
-    sizes = (batch_size,) if cores == 1 else (batch_size, CORES * batch_size)
-    dtypes = (None,) if strategy == "one_device" else tuple(_BYTES)
-    return [{"batch_size": size, "all_reduce_dtype": dtype} for size in sizes for dtype in dtypes]
+def batch_sizes(cores: int, batch_size: int) -> list[int]:
+    """The global batches that a contestant trains with, a step each in turn."""
+    return [batch_size] if cores == 1 else [batch_size, CORES * batch_size]
 
 
 def measure() -> list[Record]:
-    """The record of every contestant, after a first step of each variant that does not count."""
+    """The record of every contestant, after a first step of each batch size that does not count."""
     encoder = dataclasses.asdict(from_dict(EncoderConfig, {"preset": FLAGS.encoder}))
     settings = {
         "encoder": encoder,
@@ -77,18 +73,16 @@ def measure() -> list[Record]:
         "predictions": PREDICTIONS,
         "precision": FLAGS.precision,
     }
-    planned = [variants(strategy, cores, FLAGS.batch_size) for _, strategy, cores in PLANS]
-    most = max(map(len, planned))
     with ExitStack() as stack:
-        workers = [start(*plan, own, settings, stack) for plan, own in zip(PLANS, planned, strict=True)]
-        alternate(workers, 1 + FLAGS.rounds, most)  # in its first round each variant is traced
+        workers = [start(*plan, settings, stack) for plan in PLANS]
+        alternate(workers, 1 + FLAGS.rounds, 2)  # in its first round each batch size is traced
         records = [worker.record for worker in workers]
-        return [dataclasses.replace(record, steps=record.steps[most:]) for record in records]
+        return [dataclasses.replace(record, steps=record.steps[2:]) for record in records]
 
 
-def start(name, strategy, cores, own, settings, stack):
+def start(name, strategy, cores, settings, stack):
     """A contestant, ready."""
-    settings = settings | {"variants": own, "strategy": strategy}
+    settings = settings | {"batch_sizes": batch_sizes(cores, FLAGS.batch_size), "strategy": strategy}
     if strategy == "multi_worker":
         worker = WorkerGroup(name, _COMMAND, settings | {"num_devices": None}, cores)
     else:
@@ -98,21 +92,21 @@ def start(name, strategy, cores, own, settings, stack):
     return worker
 
 
-def figures(name: str, cores: int, planned: list[dict], record: Record) -> dict:
-    """ "mirrored, two devices/64/bfloat16" -> what it reached."""
+def figures(name: str, strategy: str, sizes: list[int], cores: int, record: Record) -> dict:
+    """ "mirrored, two devices/64" -> what it reached."""
     rows = {}
-    for number, variant in enumerate(planned):
-        steps = [step for step in record.steps if step["variant"] == number]
+    for batch_size in sizes:
+        steps = [step for step in record.steps if step["batch_size"] == batch_size]
         seconds = sorted(step["seconds"] for step in steps)
-        median, dtype = statistics.median(seconds), variant["all_reduce_dtype"]
-        rows["/".join([name, str(variant["batch_size"]), *([dtype] if dtype else [])])] = {
+        median = statistics.median(seconds)
+        rows[f"{name}/{batch_size}"] = {
             "cores": cores,
-            "gradient_bytes": _BYTES[dtype] * record.facts["parameters"] if dtype else 0,
+            "gradient_bytes": 0 if strategy == "one_device" else 4 * record.facts["parameters"],
             "seconds": median,
             "fastest": seconds[0],
             "slowest": seconds[-1],
             "cpu_seconds": statistics.median(step["cpu_seconds"] for step in steps),
-            "examples_per_second": variant["batch_size"] / median,
+            "examples_per_second": batch_size / median,
         }
     return rows
 

@@ -48,7 +48,7 @@ MALFORMED = [
 
 
 class Load(NamedTuple):
-    """What clients saw: seconds of each answer, wrong and lost ones, malformed requests, those answered 200."""
+    """What clients saw: seconds of each answer; wrong and lost ones; malformed requests, and those taken."""
 
     seconds: list[float]
     wrong: int

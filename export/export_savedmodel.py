@@ -18,12 +18,11 @@ from kbert.cli.closing_output import define_json_flag, print_result
 from kbert.cli.progress import activity
 from kbert.files.json_file import read_json
 from kbert.files.whole_file import whole_folder, write_json
-from kbert.scripts.training_flags import define_checkpoint_flag, define_init_checkpoint_flags
 
 from .deployment.docker_line import docker_command
-from .folder_names import ABOUT_FILE, EXTRA_FOLDER, VOCABULARY_FILE
+from .folder_names import ABOUT_FILE, EXTRA_FOLDER, VOCABULARY_FILE, write_labels
 from .gate.server_releases import releases_from
-from .source_flags import source_of_flags
+from .source_flags import define_source_flags, source_of_flags
 
 FLAGS = flags.FLAGS
 
@@ -33,9 +32,7 @@ TOLERANCES = {"float32": 1e-5, "bfloat16": 0.1}
 
 
 def define_flags():
-    flags.DEFINE_string("run_dir", None, "The run to export, or any checkpoint; or give --init_checkpoint.")
-    define_checkpoint_flag()
-    define_init_checkpoint_flags()
+    define_source_flags()
     flags.DEFINE_string("model_base_path", None, "Folder of the model's versions.")
     flags.DEFINE_integer("version", None, "Version number; by default the next free one.", lower_bound=1)
     flags.DEFINE_enum(
@@ -99,8 +96,13 @@ def export_savedmodel(
     if target.exists():
         raise ValueError(f"{target} exists; choose another --version, or leave it out for the next free one.")
 
-    releases_from(min_server_version)
+    releases_from(min_server_version)  # known before TensorFlow loads
 
+    from .gate.answer_check import check_answers
+    from .gate.op_gate import check_servable
+    from .gate.run_texts import texts_of_run
+    from .gate.session_check import load_session
+    from .gate.stored_weights import check_stored_once
     from .serving_model import ServingModel
 
     with activity("reading the model"):
@@ -109,42 +111,22 @@ def export_savedmodel(
     with whole_folder(target) as aside:
         with activity("writing the graph"):
             serving_model.write(aside)
-        report, warm_up = _checked(serving_model, source, aside, precision, min_server_version, name, measure)
-        report |= {"docker": docker_command(base, name, min_server_version)}
+        report = check_servable(str(aside), min_server_version) | {"precision": precision}
+        session, texts = load_session(str(aside)), texts_of_run(source, serving_model.task)
+        with activity("asking every signature, and Keras the same"):
+            report |= check_answers(serving_model, session, TOLERANCES[precision], texts.examples)
+        report["compared_on"] = texts.source
+        write_beside(aside, serving_model)
+        with activity("requests to warm up with" + (", and their time and memory" if measure else "")):
+            warm_up = _warm_up(aside, name, serving_model, texts.examples, session, measure)
+        report |= check_stored_once(aside, serving_model.num_parameters)
+        report["docker"] = docker_command(base, name, min_server_version)
         _write_about(aside, serving_model, source, report, warm_up, name, version)
     size = sum(file.stat().st_size for file in target.rglob("*") if file.is_file())
     return {"path": str(target), "version": version} | report | {"bytes": size}
 
 
-def _checked(serving_model, source, directory, precision, min_server_version, name, measure):
-    """(report of every check, what `_warm_up` gives)."""
-    from .gate.answer_check import check_answers
-    from .gate.op_gate import check_servable
-    from .gate.run_texts import texts_of_run
-    from .gate.session_check import load_session
-    from .gate.stored_weights import check_stored_once
-
-    report = check_servable(str(directory), min_server_version) | {"precision": precision}
-    session, texts = load_session(str(directory)), texts_of_run(source, serving_model.task)
-    with activity("asking every signature, and Keras the same"):
-        found = check_answers(
-            serving_model, directory, TOLERANCES[precision], examples=texts.examples, session=session
-        )
-    write_beside(directory, serving_model)
-    with activity("requests to warm up with" + (", and their time and memory" if measure else "")):
-        warm_up = _warm_up(directory, name, serving_model, texts.examples, session, measure)
-    differences = {
-        "max_difference": found.largest,
-        "mean_difference": found.mean,
-        "answers_agree": found.agreement,
-        "answers_compared": found.num_answers,
-        "compared_on": texts.source,
-    }
-    stored = check_stored_once(directory, serving_model.num_parameters)
-    return report | differences | stored, warm_up
-
-
-def _warm_up(directory, name, serving_model, examples, session, measured) -> dict:
+def _warm_up(directory, name, serving_model, examples, session, with_measurements) -> dict:
     """Writes the requests that a server replays before it serves a version, and replays them.
 
     Returns:
@@ -157,9 +139,9 @@ def _warm_up(directory, name, serving_model, examples, session, measured) -> dic
     extra, text_inputs = directory / EXTRA_FOLDER, serving_model.loaded.text_inputs
     requests = list(warmup_requests.warmup_requests(serving_model.signatures, text_inputs, examples))
     number = warmup_requests.write_warmup_requests(extra, name, requests)
-    if measured:
-        found = measure(directory, [request[:3] for request in requests])
-        return {"num_warmup_requests": number, "measured": found}
+    if with_measurements:
+        measured = measure(directory, [request[:3] for request in requests])
+        return {"num_warmup_requests": number, "measured": measured}
     for signature, inputs in warmup_requests.read_warmup_requests(extra):
         run_loaded(session, signature, inputs)
     return {"num_warmup_requests": number, "measured": None}
@@ -178,8 +160,6 @@ def write_beside(directory, serving_model):
     from kbert.checkpoints.formats import local_path
     from kbert.checkpoints.hugging_face.sentence_transformers import read_prompts
     from kbert.tasks import TASKS
-
-    from .labels_file import write_labels
 
     extra, loaded = directory / EXTRA_FOLDER, serving_model.loaded
     extra.mkdir(exist_ok=True)
@@ -205,6 +185,26 @@ def _write_about(directory, serving_model, source, report, warm_up, name, versio
     write_card_page(f"{name}, version {version}", card, extra / PAGE_FILE)
 
 
+def _closing_values(report) -> dict[str, object]:
+    """What the script prints last, for people."""
+    from .deployment.model_card import PAGE_FILE
+
+    extra, agreement = Path(report["path"]) / EXTRA_FOLDER, report["answers_agree"]
+    return {
+        "SavedModel": report["path"],
+        "size": f"{report['bytes'] / 1e6:.2f} MB",
+        "parameters": report["parameters"],
+        # None where the answers are no labels: the largest difference tells.
+        "same answers as Keras": agreement and f"{agreement:.2%} of {report['answers_compared']:,}",
+        "largest difference": f"{report['max_difference']:.2g}",
+        "compared on": report["compared_on"],
+        "oldest server": report["oldest_server"],
+        "page": extra / PAGE_FILE,
+        "the same as JSON": extra / ABOUT_FILE,
+        "to serve it": report["docker"],
+    }
+
+
 def main():
     source = source_of_flags()
     report = export_savedmodel(
@@ -216,9 +216,7 @@ def main():
         FLAGS.measure,
         FLAGS.attention,
     )
-    from .closing_tables import savedmodel_values
-
-    print_result(report, savedmodel_values(report))
+    print_result(report, _closing_values(report))
 
 
 if __name__ == "__main__":

@@ -25,12 +25,10 @@ from kbert.config import FinetuningConfig, load_config
 from kbert.extras import require
 from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import whole_folder, write_json, write_text
-from kbert.scripts.training_flags import define_checkpoint_flag, define_init_checkpoint_flags
 
-from .folder_names import ABOUT_FILE, VOCABULARY_FILE
-from .labels_file import write_labels
+from .folder_names import ABOUT_FILE, VOCABULARY_FILE, write_labels
 from .litert import requests
-from .source_flags import source_of_flags
+from .source_flags import define_source_flags, source_of_flags
 
 FLAGS = flags.FLAGS
 
@@ -39,9 +37,7 @@ MIN_AGREEMENT = 0.99
 
 
 def define_flags():
-    flags.DEFINE_string("run_dir", None, "The run to export, or any checkpoint; or give --init_checkpoint.")
-    define_checkpoint_flag()
-    define_init_checkpoint_flags()
+    define_source_flags()
     flags.DEFINE_string(
         "config",
         None,
@@ -102,7 +98,7 @@ def export_tflite(
       max_seq_lengths: the lengths of the signatures, by default the model's.
       eval_file: labelled file in the form of the run, or of `config`; of an encoder without `config` a file
         with a text in each line; None compares on a few fixed texts.
-      min_agreement: the least share of answers, by `Task.same_answers`, that are those of Keras.
+      min_agreement: the least share of answers, by `Serving.same_answers`, that are those of Keras.
       mediapipe: also write mediapipe_<quantization>.tflite, see docs/mobile.md.
       tokenizer_inside: also write text_<quantization>.tflite, which takes texts.
       config: how labelled files are read, for a `LoadedModel`; see `source_of`.
@@ -170,7 +166,8 @@ def _check_output_dir(output_dir, source, overwrite):
     """Raises ValueError unless `output_dir` is free, or holds an earlier export that --overwrite replaces."""
     check_output_folder(output_dir, source.files)
     _require_free(output_dir, overwrite)
-    if output_dir.exists() and not _holds_export(output_dir):
+    holds_export = (output_dir / ABOUT_FILE).is_file() and any(output_dir.glob("model_*.tflite"))
+    if output_dir.exists() and not holds_export:
         raise ValueError(
             f"--output_dir={output_dir} holds no earlier export, and --overwrite replaces nothing else; "
             "choose another, or delete it yourself."
@@ -182,12 +179,8 @@ def _require_free(output_dir, overwrite):
         raise ValueError(f"--output_dir={output_dir} exists; choose another, or give --overwrite.")
 
 
-def _holds_export(output_dir) -> bool:
-    return (output_dir / ABOUT_FILE).is_file() and bool(list(output_dir.glob("model_*.tflite")))
-
-
 def _warn_of_long_texts(source, length):
-    if not source.task.cuts_long_texts:
+    if not source.task.serving.cuts_long_texts:
         logging.warning(
             "%s reads long texts as its task_settings.long_texts says, but the files answer one row of at "
             "most %d pieces: give them short texts, or rows that your program makes alike.",
@@ -219,12 +212,21 @@ def main():
         config,
         FLAGS.split == "dev",
     )
-    from .closing_tables import litert_table
-
     folder = Path(FLAGS.output_dir)
-    files = {name: one for name, one in report.items() if name != "path"}
     shown = {"files": folder, "page": folder / _PAGE, "the same as JSON": folder / "model_*.json"}
-    print_result(report, shown, litert_table(files))
+    print_result(report, shown, _table({name: one for name, one in report.items() if name != "path"}))
+
+
+def _table(reports) -> str:
+    """A row for each file: size, agreement with Keras, and milliseconds at its longest length."""
+    from kbert.reports.text_table import text_table
+
+    rows = [["file", "size", "same answers as Keras", "longest row, 1 thread"]]
+    for name, report in reports.items():
+        length, by_threads = list(report["latency_ms"].items())[-1]
+        milliseconds = f"{by_threads['1']:.2f} ms ({length} tokens)"
+        rows.append([name, f"{report['bytes'] / 1e6:.2f} MB", f"{report['agreement']:.2%}", milliseconds])
+    return text_table(rows)
 
 
 if __name__ == "__main__":

@@ -3,13 +3,14 @@
 import math
 from pathlib import Path
 
-import keras
 import tensorflow as tf
 
 from kbert.answering.answering_model import answering_model
 from kbert.inference.loaded_model import LoadedModel
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks.signatures.attention_signature import attention_signatures
+
+from .saved_model import write_saved_model
 
 
 class ServingModel:
@@ -51,8 +52,8 @@ class ServingModel:
         self.source = self.loaded.source
         self.task, model, text_inputs = self.loaded.task, self.loaded.model, self.loaded.text_inputs
         answering = answering_model(model, precision)
-        self.signatures = self.task.signatures(answering, text_inputs)
-        self.trained_signatures = self.task.signatures(model, text_inputs)
+        self.signatures = self.task.serving.signatures(answering, text_inputs)
+        self.trained_signatures = self.task.serving.signatures(model, text_inputs)
         if attention:
             encoder, trained = (getattr(one, "encoder", one) for one in (answering, model))
             self._add_attention(encoder, trained, text_inputs)
@@ -80,19 +81,14 @@ class ServingModel:
         return sum(math.prod(one.shape) for one in {id(one): one for one in weights}.values())
 
     def write(self, directory):
-        """Writes the SavedModel, with each weight stored once.
-
-        `ExportArchive.track` is not called: it would store every weight twice, and it is not needed,
-        because the archive finds the variables that the endpoint functions capture.
-        """
-        archive = keras.export.ExportArchive()
-        for name, signature in self.signatures.items():
-            archive.add_endpoint(name, signature.function, signature.specs)
-        archive.write_out(str(directory), verbose=False)
+        """Writes the SavedModel, with each weight stored once."""
+        write_saved_model(
+            {name: (one.function, one.specs) for name, one in self.signatures.items()}, directory
+        )
 
 
 def _require_answers(source, task):
-    if not task.inputs:
+    if task.serving is None:
         raise ValueError(
             f"{source} is a run of {task.name}, which does not answer texts; a serving model needs "
             "one that does: a run of kbert finetune or kbert pretrain, a checkpoint with a head, or one "

@@ -2,7 +2,16 @@
 
 from absl import flags
 
+from kbert.scripts.training_flags import define_checkpoint_flag, define_init_checkpoint_flags
+
 FLAGS = flags.FLAGS
+
+
+def define_source_flags():
+    """--run_dir, --checkpoint, and the flags of --init_checkpoint."""
+    flags.DEFINE_string("run_dir", None, "The run to export, or any checkpoint; or give --init_checkpoint.")
+    define_checkpoint_flag()
+    define_init_checkpoint_flags()
 
 
 def source_of_flags():

@@ -13,13 +13,15 @@ _PUBLIC = {
     # A trained model, and answers from it
     "load": "kbert.inference.loaded_model",
     "LoadedModel": "kbert.inference.loaded_model",
-    "TextClassifier": "kbert.inference.text_classifier",
+    "TextClassifier": "kbert.inference.predictor",
     "Predictor": "kbert.inference.predictor",
-    "MaskFiller": "kbert.inference.mask_filler",
+    "MaskFiller": "kbert.inference.predictor",
     "FeatureExtractor": "kbert.inference.feature_extractor",
     "RunDirectory": "kbert.runs.run_directory",
-    # Training on texts and labels
-    "finetune": "kbert.experiments.texts_and_labels",
+    # Training and evaluation
+    "pretrain": "kbert.experiments.pretraining",
+    "finetune": "kbert.experiments.finetuning",
+    "evaluate": "kbert.experiments.evaluation",
     # Models
     "EncoderConfig": "kbert.config.encoder_config",
     "BertEncoder": "kbert.encoder",

@@ -9,7 +9,7 @@ from kbert.features import ENCODER_INPUTS, PACKED_PLACES
 from kbert.layers.bert_embeddings import BertEmbeddings
 from kbert.layers.low_rank_dense import lora_dict, lora_of
 from kbert.layers.packed_rows import PackedRows, PaddedOutput
-from kbert.layers.pooler import Pooler
+from kbert.layers.sequence_pooling import Pooler
 from kbert.layers.transformer_block import TransformerBlock
 
 ENCODER_OUTPUTS = ("sequence_output", "pooled_output", "hidden_states", "attention_probabilities")

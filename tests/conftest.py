@@ -132,12 +132,12 @@ def _make_records(folder):
 @pytest.fixture(scope="session")
 def pretraining_run(records_dir, tmp_path_factory):
     """The `RunDirectory` of 12 steps of pretraining, with an evaluation at the end."""
-    from kbert.experiments.pretraining import run_pretraining
+    from kbert.experiments.pretraining import pretrain
     from kbert.runs.run_directory import RunDirectory
 
     def make(folder):
         config = tiny_pretraining_config()
-        run_pretraining(config, folder / "run", records_dir / "train", records_dir / "heldout")
+        pretrain(config, folder / "run", records_dir / "train", records_dir / "heldout")
 
     return RunDirectory(made_once(tmp_path_factory, "pretraining", make) / "run")
 
@@ -157,23 +157,28 @@ def labelled_files(tmp_path_factory):
 @pytest.fixture(scope="session")
 def finetuned_run(pretraining_run, labelled_files, tmp_path_factory):
     """The `RunDirectory` of a classifier of single texts."""
-    config = tiny_finetuning_config()
-    return _finetuned("finetuned", pretraining_run, labelled_files, tmp_path_factory, config)
-
-
-@pytest.fixture(scope="session")
-def pair_run(pretraining_run, labelled_files, tmp_path_factory):
-    """The `RunDirectory` of a classifier of pairs of texts."""
-    dataset = DatasetConfig(text="sentence", text_pair="other", label="label", labels=LABELS)
-    config = tiny_finetuning_config(dataset=dataset, num_train_epochs=1.0, pad_to_longest=False)
-    return _finetuned("finetuned_pairs", pretraining_run, labelled_files, tmp_path_factory, config)
-
-
-def _finetuned(name, pretraining_run, labelled_files, tmp_path_factory, config):
-    from kbert.experiments.finetuning import run_finetuning
+    from kbert.experiments.finetuning import finetune
     from kbert.runs.run_directory import RunDirectory
 
     def make(folder):
-        run_finetuning(config, folder / "run", *labelled_files, init_checkpoint=pretraining_run.path)
+        config = tiny_finetuning_config()
+        finetune(config, folder / "run", *labelled_files, init_checkpoint=pretraining_run.path)
 
-    return RunDirectory(made_once(tmp_path_factory, name, make) / "run")
+    return RunDirectory(made_once(tmp_path_factory, "finetuned", make) / "run")
+
+
+@pytest.fixture(scope="session")
+def pair_run(tmp_path_factory):
+    """The `RunDirectory` of a classifier of pairs of texts that was not trained."""
+    from kbert.encoder import BertEncoder
+    from kbert.runs.run_directory import RunDirectory
+    from kbert.tasks import TASKS
+    from tests.kbert.runs.written_run import written_run
+
+    def make(folder):
+        task = TASKS["sequence_classification"](LABELS, takes_pairs=True)
+        model = task.build_model(BertEncoder(tiny_encoder_config(num_hidden_layers=1)))
+        dataset = DatasetConfig(text="sentence", text_pair="other", label="label", labels=LABELS)
+        written_run(folder / "run", task, model, small_corpus.vocabulary(), dataset=dataset)
+
+    return RunDirectory(made_once(tmp_path_factory, "pairs", make) / "run")

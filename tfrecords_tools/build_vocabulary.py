@@ -9,7 +9,6 @@ r"""Script: corpus -> vocab.txt, a new one or one that extends another.
 import functools
 import string
 from pathlib import Path
-from typing import NamedTuple
 
 from absl import flags, logging
 
@@ -116,7 +115,7 @@ def main():
     if base is None:
         check_vocab_size(FLAGS.vocab_size, FLAGS.num_unused_tokens, len(own_tokens))
     else:
-        own_tokens = _without_known(own_tokens, base)
+        own_tokens = [token for token in own_tokens if token not in base.ids]
         room = room_in(base, FLAGS.merge_slots, FLAGS.vocab_size, len(own_tokens))
     output_file.parent.mkdir(parents=True, exist_ok=True)
 
@@ -177,13 +176,6 @@ def _base_vocabulary() -> Vocabulary | None:
     if warning := vocabulary.casing_warning():
         logging.warning("%s", warning)
     return vocabulary
-
-
-def _without_known(own_tokens, base):
-    known = [token for token in own_tokens if token in base.ids]
-    if known:
-        logging.info("Already in the vocabulary: %s.", ", ".join(known))
-    return [token for token in own_tokens if token not in base.ids]
 
 
 def room_in(base: Vocabulary, slots: str, vocab_size: int, num_own_tokens: int) -> int:
@@ -253,46 +245,33 @@ def extend(
 # ------------------------------------------------------------------------------ summary
 
 
-class _Fit(NamedTuple):
-    """How well a vocabulary fits a corpus."""
-
-    pieces_per_word: float
-    unknown_percent: float
-
-    @classmethod
-    def of(cls, vocabulary, words):
-        covered = coverage(words.counts, vocabulary.tokens)
-        return cls(covered.num_pieces / covered.num_words, 100 * covered.num_unknown / covered.num_pieces)
-
-
 def summary(vocabulary: Vocabulary, words: WordCounts) -> list[str]:
     """Lines that tell the user the result."""
-    fit = _Fit.of(vocabulary, words)
+    pieces_per_word, unknown = _fit(vocabulary, words)
     lines = [
-        f"words: {words.counts.total():,}, different: {len(words.counts):,}",
-        f"pieces per word: {fit.pieces_per_word:.3f}",
-        f"unknown pieces: {fit.unknown_percent:.4f} %",
+        _words_line(words),
+        f"pieces per word: {pieces_per_word:.3f}",
+        f"unknown pieces: {unknown:.4f} %",
     ]
-    if fit.unknown_percent > 1:
+    if unknown > 1:
         lines.append("That is many unknown pieces: raise --alphabet_limit and --vocab_size.")
     return lines
 
 
 def merge_summary(base: Vocabulary, vocabulary: Vocabulary, words: WordCounts, slots: str) -> list[str]:
     """Lines that compare the vocabulary before and after it was extended."""
-    before, after = _Fit.of(base, words), _Fit.of(vocabulary, words)
+    (pieces_before, unknown_before), (pieces_now, unknown_now) = _fit(base, words), _fit(vocabulary, words)
     num_new = len(set(vocabulary.tokens) - set(base.tokens))
-    num_left = len(unused_slots(vocabulary.tokens))
     lines = [
-        f"words: {words.counts.total():,}, different: {len(words.counts):,}",
-        f"pieces per word: {before.pieces_per_word:.3f} before, {after.pieces_per_word:.3f} now",
-        f"unknown pieces: {before.unknown_percent:.4f} % before, {after.unknown_percent:.4f} % now",
+        _words_line(words),
+        f"pieces per word: {pieces_before:.3f} before, {pieces_now:.3f} now",
+        f"unknown pieces: {unknown_before:.4f} % before, {unknown_now:.4f} % now",
     ]
     if slots == "unused":
         lines.append(
-            f"{num_new} new pieces replace [unused] tokens; {num_left} [unused] tokens are left. All ids and "
-            "the model's size stay the same; the embeddings of the new pieces are untrained "
-            "(kbert convert --vocab_file adapts a model to this vocabulary)."
+            f"{num_new} new pieces replace [unused] tokens; {len(unused_slots(vocabulary.tokens))} [unused] "
+            "tokens are left. All ids and the model's size stay the same; the embeddings of the new pieces "
+            "are untrained (kbert convert --vocab_file adapts a model to this vocabulary)."
         )
     else:
         lines.append(
@@ -301,6 +280,16 @@ def merge_summary(base: Vocabulary, vocabulary: Vocabulary, words: WordCounts, s
             "rows, the new ones untrained (kbert convert --vocab_file does this)."
         )
     return lines
+
+
+def _fit(vocabulary, words) -> tuple[float, float]:
+    """How well a vocabulary fits a corpus: pieces per word, and the percentage of unknown pieces."""
+    covered = coverage(words.counts, vocabulary.tokens)
+    return covered.num_pieces / covered.num_words, 100 * covered.num_unknown / covered.num_pieces
+
+
+def _words_line(words):
+    return f"words: {words.counts.total():,}, different: {len(words.counts):,}"
 
 
 def warnings(vocabulary: Vocabulary, words: WordCounts, own_tokens: list[str]) -> list[str]:

@@ -13,8 +13,7 @@ from pathlib import Path
 from absl import flags
 
 from kbert.cli import script
-from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
-from kbert.input_pipelines.records.shards import wrong_shards
+from kbert.input_pipelines.records.record_files import read_vocabulary, wrong_shards
 from kbert.manifest import read_manifest
 
 FLAGS = flags.FLAGS

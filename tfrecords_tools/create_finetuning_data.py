@@ -5,7 +5,7 @@ r"""Script: labelled text + vocabulary -> TFRecords for fine-tuning.
 
 The config is the one for training: its `task` and `dataset` describe the file, its `max_seq_length` is the
 length of the examples. Texts pass through the same tokenizer and packer as when training reads the text
-itself, so run_finetuning learns from the same numbers with --train_dir as with --train_file.
+itself, so `kbert finetune` learns from the same numbers with --train_dir as with --train_file.
 """
 
 import dataclasses
@@ -21,19 +21,17 @@ from kbert.cli.progress import Progress
 from kbert.config import DatasetConfig, FinetuningConfig, load_config, to_dict
 from kbert.input_pipelines.labelled_files import count_rows
 from kbert.input_pipelines.tables.table_paths import source_files
-from kbert.manifest import Manifest
+from kbert.manifest import VOCABULARY_FILE_NAME, Manifest, describe_shards
 from kbert.tasks import TASKS
 from kbert.tasks.file_columns import columns_of, require_columns
 from kbert.tokenization.vocabulary import Vocabulary
-from tfrecords_tools.work.stored_vocabulary import StoredVocabulary
-from tfrecords_tools.work.worker_pool import WorkerPool
+from tfrecords_tools.work.worker_pool import StoredVocabulary, WorkerPool
 
 if TYPE_CHECKING:
     from tfrecords_tools.records.record_statistics import RecordStatistics
 
 FLAGS = flags.FLAGS
 
-HIGH_UNKNOWN_SHARE = 0.05
 _ROWS_AT_ONCE = 2048
 # How many examples there were, where an example became several rows.
 _SOURCE_EXAMPLES = "source_examples"
@@ -63,7 +61,7 @@ def define_flags():
         "Instead of --vocab_file: take the vocabulary of this checkpoint, a run of kbert, a Hugging Face "
         "folder or Google's TF1 checkpoint.",
     )
-    flags.DEFINE_list("allow_unmatched", [], "What may differ in the checkpoint, as in run_finetuning.")
+    flags.DEFINE_list("allow_unmatched", [], "What may differ in the checkpoint, as in kbert finetune.")
     flags.DEFINE_bool(
         "do_lower_case", None, "Casing, for a vocabulary that does not state it; by default lower-cased."
     )
@@ -139,7 +137,7 @@ def create_finetuning_data(
       input_file: the labelled file.
       output_dir: the folder to make.
       vocab_file: the vocabulary; give either this or `init_checkpoint`.
-      init_checkpoint: a checkpoint whose vocabulary is used, as in run_finetuning.
+      init_checkpoint: a checkpoint whose vocabulary is used, as in kbert finetune.
       do_lower_case: the casing of a vocabulary that does not state it; None means lower-cased.
       allow_unmatched: see `kbert.checkpoints.formats.read_checkpoint`.
       overrides: strings such as `dataset.label=judgment`.
@@ -159,8 +157,9 @@ def create_finetuning_data(
       OSError: when the disk is full. Nothing is left behind then either.
     """
     # Late: they bring NumPy along, which --help and a wrong flag do not need.
-    from tfrecords_tools.records.record_statistics import RecordStatistics
-    from tfrecords_tools.records.record_writer import RecordWriter, check_output_dir
+    from tfrecords_tools.records.record_statistics import RecordStatistics, warn_of_unknown_pieces
+    from tfrecords_tools.records.record_writer import ShardWriter, check_output_dir, record_folder
+    from tfrecords_tools.records.statistics_page import write_statistics
 
     if bool(vocab_file) == bool(init_checkpoint):
         raise ValueError("give either --vocab_file or --init_checkpoint, which brings its own vocabulary.")
@@ -188,29 +187,31 @@ def create_finetuning_data(
         "dataset": to_dict(dataset),
         "task_settings": to_dict(task_settings),
     }
-    task = TASKS[settings.task].of_dataset(dataset, task_settings)
+    task = TASKS[settings.task].from_dataset(dataset, task_settings)
     features = task.features(settings.max_seq_length)
-    with (
-        WorkerPool(num_workers) as pool,
-        RecordWriter(
-            output_dir,
+    with record_folder(output_dir, overwrite) as folder:
+        vocabulary.write(folder / VOCABULARY_FILE_NAME)
+        stored = StoredVocabulary(
+            folder / VOCABULARY_FILE_NAME, vocabulary.do_lower_case, vocabulary.fingerprint
+        )
+        job = Job(settings.task, dataset, task_settings, stored, settings.max_seq_length)
+        shards = ShardWriter(folder, settings.task, num_shards, compression, shuffle_seed)
+        with WorkerPool(num_workers) as pool, shards:
+            counted = _write(job, input_file, pool, shards, RecordStatistics(features, vocabulary))
+        values = counted.to_json(vocabulary)
+        warn_of_unknown_pieces(values["unknown_share"])
+        num_examples = int(counted.counts.get(_SOURCE_EXAMPLES, [0])[0])
+        manifest = Manifest(
             kind=settings.task,
             features=features,
-            vocabulary=vocabulary,
-            num_shards=num_shards,
+            shards=describe_shards(folder, shards.num_examples),
+            vocabulary=vocabulary.describe(),
             settings=record_settings,
-            compression=compression,
-            shuffle_seed=shuffle_seed,
-            overwrite=overwrite,
-        ) as writer,
-    ):
-        stored = StoredVocabulary(writer.vocab_file, vocabulary.do_lower_case, vocabulary.fingerprint)
-        job = Job(settings.task, dataset, task_settings, stored, settings.max_seq_length)
-        counted = _write(job, input_file, pool, writer, RecordStatistics(features, vocabulary))
-        values = counted.to_json(vocabulary)
-        _warn_of_unknown(values["unknown_share"])
-        num_examples = int(counted.counts.get(_SOURCE_EXAMPLES, [0])[0])
-        return writer.finish(_statistics(values, dataset, num_examples), counted)
+            statistics=_statistics(values, dataset, num_examples),
+        )
+        write_statistics(folder, manifest, counted)
+        manifest.write(folder)
+    return manifest
 
 
 def _read_vocabulary(vocab_file, init_checkpoint, do_lower_case, allow_unmatched):
@@ -227,35 +228,26 @@ def _read_vocabulary(vocab_file, init_checkpoint, do_lower_case, allow_unmatched
 
 def _complete_dataset(settings, input_file):
     """The config's `DatasetConfig`, with the labels of the file where it lists none."""
-    from kbert.tasks.task import reads_files
-
     task_class = TASKS[settings.task]
-    if not reads_files(task_class):
+    if task_class.files is None:
         raise ValueError(f"task={settings.task!r} does not read labelled files; choose another task.")
-    examples = task_class.read_examples(input_file, settings.dataset)
-    return task_class.complete_dataset(settings.dataset, examples)
+    examples = task_class.files.read_examples(input_file, settings.dataset)
+    return task_class.files.complete_dataset(settings.dataset, examples)
 
 
-def _write(job, input_file, pool, writer, counted):
-    """Writes all examples to the writer's shards; returns their statistics."""
+def _write(job, input_file, pool, shards, counted):
+    """Writes all examples to the shards; returns their statistics."""
     # A row is an example where the task names columns; how many a file of another form has is not known.
     has_columns = columns_of(job.task, job.dataset)
     total = count_rows(input_file, job.dataset) if has_columns else None
     progress = Progress("Wrote", "examples", total)
-    pieces = _pieces(TASKS[job.task].read_examples(input_file, job.dataset))
+    pieces = _pieces(TASKS[job.task].files.read_examples(input_file, job.dataset))
     for records, counted_here in pool.map(functools.partial(encode_rows, job), pieces):
-        writer.write_encoded(records)
+        shards.write(records)
         counted.merge(counted_here)
         progress.report(int(counted.counts[_SOURCE_EXAMPLES][0]))
     progress.report_end()
     return counted
-
-
-def _warn_of_unknown(share):
-    if share > HIGH_UNKNOWN_SHARE:
-        logging.warning(
-            "%.1f %% of all pieces are [UNK]: is vocab_file made for this language and casing?", 100 * share
-        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -274,7 +266,7 @@ def encode_rows(job: Job, rows: list) -> "tuple[list[bytes], RecordStatistics]":
     import numpy as np
 
     from tfrecords_tools.records.record_statistics import RecordStatistics
-    from tfrecords_tools.records.record_writer import encode_examples
+    from tfrecords_tools.records.tfrecord_files import encode_examples
 
     task, vocabulary, features, text_inputs = _tools(job)
     # Training on records cannot check the examples any more: it does not see them.
@@ -290,7 +282,7 @@ def encode_rows(job: Job, rows: list) -> "tuple[list[bytes], RecordStatistics]":
 def _tools(job):
     from kbert.tokenization.text_inputs import TextInputs
 
-    task = TASKS[job.task].of_dataset(job.dataset, job.task_settings)
+    task = TASKS[job.task].from_dataset(job.dataset, job.task_settings)
     vocabulary = job.vocabulary.read()
     features = task.features(job.max_seq_length)
     return task, vocabulary, features, TextInputs(vocabulary, job.max_seq_length)

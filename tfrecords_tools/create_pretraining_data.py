@@ -4,7 +4,7 @@ r"""Script: corpus + vocabulary -> masked TFRecords for pretraining.
       --input_files='corpus/*.txt' --vocab_file=vocab.txt --output_dir=records
 
 Defaults are those of the original create_pretraining_data.py, as are most names of flags. The work is done in
-three stages of many independent pieces (pretraining_stages.py), on all cores or on an Apache Beam cluster.
+three stages of many independent pieces (pretraining/*_stage.py), on all cores or on an Apache Beam cluster.
 The records depend on the input, the seed and the settings, not on which process made which piece. A killed
 run leaves OUTPUT_DIR.unfinished, and the same command resumes it; a run that fails because of its input
 leaves nothing.
@@ -61,7 +61,7 @@ def _define_text_flags(defaults):
         "deduplicate",
         defaults.deduplicate,
         pretraining_settings.DEDUPLICATIONS,
-        "Drop documents that occurred before. exact: word for word. near: nearly word for word.",
+        "Drop documents that occurred before. exact: word for word, whatever the case and white space.",
     )
     flags.DEFINE_enum(
         "errors", defaults.errors, ["fail", "skip"], "What to do with lines that are not UTF-8 or not JSON."
@@ -177,15 +177,14 @@ def create_pretraining_data(
       OSError: when the disk is full, a worker was killed, or another process works on the same records.
     """
     # Late: they bring NumPy along, which --help and a wrong flag do not need.
-    from tfrecords_tools.pretraining.assembly import assemble, finish
     from tfrecords_tools.pretraining.pretraining_job import PretrainingJob
-    from tfrecords_tools.pretraining.stage_runner import (
+    from tfrecords_tools.pretraining.sampling_stage import sample_corpus
+    from tfrecords_tools.pretraining.tokenization_stage import (
         require_two_documents_to_begin_with,
-        sample_corpus,
         text_groups,
         tokenize_corpus,
-        write_parts,
     )
+    from tfrecords_tools.pretraining.writing_stage import finish, write_shards
     from tfrecords_tools.records.record_writer import check_output_dir
 
     settings = PretrainingSettings(**settings)
@@ -203,10 +202,9 @@ def create_pretraining_data(
                 logging.warning(warning)
         with pool:
             with job.removed_on_wrong_input():
-                blocks, problems, counts = tokenize_corpus(job, pool, groups)
-            parts, parts_of_shard = sample_corpus(job, pool, blocks)
-            write_parts(job, pool, parts)
-        finished, shards, statistics = assemble(job, parts, parts_of_shard)
+                blocks, corpus_statistics = tokenize_corpus(job, pool, groups)
+            buckets_per_shard = sample_corpus(job, pool, blocks)
+            folder, shards, statistics = write_shards(job, pool, buckets_per_shard)
         manifest = Manifest(
             kind=PRETRAINING_RECORDS,
             features=settings.features(),
@@ -219,11 +217,10 @@ def create_pretraining_data(
                 "vocab_file": str(vocab_file),
                 **settings.to_dict(),
             },
-            statistics=_corpus_statistics(blocks, problems, counts)
-            | _record_statistics(statistics.to_json(vocabulary)),
+            statistics=corpus_statistics | _record_statistics(statistics.to_json(vocabulary)),
         )
         _log_examples(statistics.examples, vocabulary, manifest)
-        finish(job, finished, output_dir, manifest, statistics, overwrite)
+        finish(job, folder, output_dir, manifest, statistics, overwrite)
     return manifest
 
 
@@ -243,20 +240,6 @@ def _log_examples(examples, vocabulary, manifest):
     for number, example in enumerate(examples[:EXAMPLES_TO_LOG]):
         text = describe_record(example, vocabulary.tokens, manifest.settings)
         logging.info("example %d: %.88s", number, text)
-
-
-def _corpus_statistics(blocks, problems, counts) -> dict:
-    """The manifest's statistics of the corpus without its duplicates; shares are rounded to six digits."""
-    from tfrecords_tools.pretraining.stage_runner import total_of
-
-    return {
-        "documents": counts["documents"],
-        "documents_dropped_as_duplicates": total_of(blocks, "documents") - counts["documents"],
-        "lines_skipped": problems.count,
-        "sentences": counts["sentences"],
-        "tokens": counts["tokens"],
-        "unknown_share": round(counts["unknown"] / counts["tokens"], 6),
-    }
 
 
 def _record_statistics(numbers) -> dict:

@@ -14,7 +14,7 @@ from absl import flags
 from kbert.cli import script
 from kbert.cli.progress import Progress
 from kbert.files.json_file import read_json_object
-from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
+from kbert.input_pipelines.records.record_files import read_vocabulary
 from kbert.manifest import Manifest, read_manifest
 
 if TYPE_CHECKING:

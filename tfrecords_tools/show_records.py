@@ -15,7 +15,7 @@ from absl import flags
 
 from kbert.cli import script
 from kbert.features import PRETRAINING_RECORDS
-from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
+from kbert.input_pipelines.records.record_files import read_vocabulary
 from kbert.manifest import read_manifest
 
 _MASKS_LEGEND = (

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from absl import flags
 
-from kbert.checkpoints.format_names import FORMATS
+from kbert.checkpoints import FORMATS
 from kbert.cli import script
 from kbert.cli.closing_output import define_json_flag, print_result
 from kbert.config import FinetuningConfig, load_config
@@ -28,7 +28,8 @@ from kbert.input_pipelines.tables.table_paths import names_table, source_files
 from kbert.reports.text_table import text_table
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 from tfrecords_tools.corpus.corpus_files import input_files, input_folders
-from tfrecords_tools.corpus.documents import Problems, TextFormat, plan_units, read_lines_of_unit
+from tfrecords_tools.corpus.documents import TextFormat, plan_units, read_unit_lines
+from tfrecords_tools.corpus.problems import Problems
 from tfrecords_tools.vocabulary.greedy_match import coverage
 from tfrecords_tools.vocabulary.trimming import trim_pieces
 from tfrecords_tools.vocabulary.word_counter import UNIT_BYTES, count_words
@@ -200,8 +201,7 @@ def plain_texts(files: list[Path], dataset, text_field: str = "text") -> Iterato
 def _lines_of_texts(files, text_field):
     problems, text_format = Problems(), TextFormat(text_field=text_field)
     for unit in plan_units(files, UNIT_BYTES):
-        for lines in read_lines_of_unit(unit, text_format, problems):
-            yield from (line.decode("utf-8") for line in lines)
+        yield from (line.decode("utf-8") for line in read_unit_lines(unit, text_format, problems))
 
 
 def _texts_of_rows(files, dataset):
@@ -209,8 +209,8 @@ def _texts_of_rows(files, dataset):
 
     columns = [name for name in (dataset.text, dataset.text_pair, *dataset.choices) if name]
     for file in files:
-        for place, record in stream_records(file, dataset, columns, with_labels=False):
-            yield " ".join(text_of(record, name, place) for name in columns)
+        for where, record in stream_records(file, dataset, columns, with_labels=False):
+            yield " ".join(text_of(record, name, where) for name in columns)
 
 
 def _words(files, do_lower_case):
@@ -265,8 +265,8 @@ def changed_texts(texts: Iterable[str], before: Vocabulary, after: Vocabulary) -
             num_texts, num_changed = num_texts + 1, num_changed + bool(changed)
             num_pieces += sum(len(old or "?") for old, _ in pairs)
             num_pieces_changed += sum(len(old or "?") for old in changed)
-            for place in (0, 1):
-                unknown[place] += sum(pair[place] is None for pair in pairs)
+            for which in (0, 1):
+                unknown[which] += sum(pair[which] is None for pair in pairs)
     return {
         "texts": num_texts,
         "changed_texts": round(num_changed / max(1, num_texts), 4),

@@ -15,13 +15,13 @@ def run_worker():
     settings = turns.settings
     tf = tensorflow_with(settings["threads"])
     from kbert.config import FinetuningConfig, from_dict
-    from kbert.experiments.finetuning import run_finetuning
+    from kbert.experiments.finetuning import finetune
 
     precision = {"float32": "float32", "bfloat16": "mixed_bfloat16"}[settings["precision"]]
     config = from_dict(FinetuningConfig, settings["config"] | {"precision": precision})
     wait_for_turns(turns)
     turns.ready(tensorflow=tf.__version__)
-    _, metrics = run_finetuning(
+    _, metrics = finetune(
         config,
         Path(settings["runs_dir"], f"run_{precision}"),
         train_file=settings["train_file"],

@@ -1,6 +1,6 @@
-"""kbert on one or several replicas, a step of each variant in turn; a worker of scaling.py.
+"""kbert on one or several replicas, a step of each global batch size in turn; a worker of scaling.py.
 
-A variant is a global batch size and the dtype of the all-reduce. All variants train the same model.
+All of them train the same model.
 """
 
 import itertools
@@ -22,19 +22,15 @@ def run_worker():
     strategy = make_strategy(settings["strategy"], settings["num_devices"])
     model, step_on = model_and_steps(settings["encoder"], settings["precision"], {}, 0, strategy)
     steps = [
-        step_on(
-            batches_of(settings, strategy, variant["batch_size"], tf),
-            jit_compile=False,
-            all_reduce_dtype=variant["all_reduce_dtype"] or "float32",  # None where nothing is summed
-        )
-        for variant in settings["variants"]
+        (size, step_on(batches_of(settings, strategy, size, tf), jit_compile=False))
+        for size in settings["batch_sizes"]
     ]
     turns.ready(replicas=strategy.num_replicas_in_sync, parameters=model.count_params())
-    numbered = itertools.cycle(enumerate(steps))
+    in_turn = itertools.cycle(steps)
 
     def take_step():
-        number, step = next(numbered)
-        return {"variant": number} | step()
+        size, step = next(in_turn)
+        return {"batch_size": size} | step()
 
     turns.take_steps(take_step)
 

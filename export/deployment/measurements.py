@@ -48,10 +48,10 @@ def measure(directory: Path, requests) -> dict:
 
 def _timed(requests) -> tuple[int, dict[str, int]]:
     """(tokens, {batch size: which request}) of what is timed."""
-    default = [(*sizes, place) for place, (name, *sizes) in enumerate(requests) if name == "serving_default"]
+    default = [(*sizes, index) for index, (name, *sizes) in enumerate(requests) if name == "serving_default"]
     lengths = {length for _, length, _ in default}
     length = max((one for one in lengths if one <= _LENGTH), default=min(lengths))
-    return length, {str(size): place for size, tokens, place in default if tokens == length}
+    return length, {str(size): index for size, tokens, index in default if tokens == length}
 
 
 def _environment():
@@ -91,8 +91,8 @@ def _measured(directory: Path, timed: dict[str, int]) -> dict:
 
     return {
         "milliseconds": {
-            size: _median_ms(lambda one=requests[place]: run_loaded(session, *one))
-            for size, place in timed.items()
+            size: _median_ms(lambda one=requests[index]: run_loaded(session, *one))
+            for size, index in timed.items()
         },
         "resident_bytes": memory,
         "resident_bytes_without": before,

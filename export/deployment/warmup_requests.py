@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
 
-from kbert.input_pipelines.without_autotune import without_autotune
+from kbert.input_pipelines.epochs import without_autotune
 from kbert.tasks.signatures.signature import Signature
 
 from ..folder_names import WARMUP_FILE
@@ -100,15 +100,15 @@ def _texts(signature, words, pieces, batch_size, num_tokens) -> list[str]:
 
 
 def _text(words, pieces, start, room, masked) -> str:
-    """Words from a place on, as many as have `room` pieces."""
-    chosen, place = [], start
+    """Words from a position on, as many as have `room` pieces."""
+    chosen, position = [], start
     while room > 0:
-        index = place % len(words)
+        index = position % len(words)
         is_mask = masked and len(chosen) % _MASKED_EVERY == 1
         room -= 1 if is_mask else int(pieces[index])
         if room >= 0 or not chosen:
             chosen.append("[MASK]" if is_mask else words[index])
-        place += 1
+        position += 1
     return " ".join(chosen)
 
 

@@ -11,8 +11,10 @@ attributes and kernels fit, in this TensorFlow and, in CI, in 2.12.1 (`make test
 """
 
 import pathlib
+from collections.abc import Iterator
 
 from google.protobuf.message import DecodeError
+from tensorflow.core.framework import node_def_pb2
 from tensorflow.core.protobuf import saved_model_pb2
 
 from .server_releases import oldest_server_with, releases_from
@@ -34,18 +36,20 @@ def list_ops(saved_model_dir: str) -> dict[str, list[str]]:
         function by its own name is not an op and is left out.
     """
     places: dict[str, set[str]] = {}
-    for meta_graph in read_saved_model(saved_model_dir).meta_graphs:
-        graph = meta_graph.graph_def
-        tags = ",".join(sorted(meta_graph.meta_info_def.tags))
-        for node in graph.node:
-            places.setdefault(node.op, set()).add(f"graph [{tags}]")
-        for function in graph.library.function:
-            for node in function.node_def:
-                places.setdefault(node.op, set()).add(f"function {function.signature.name}")
-        # Graphs of TensorFlow 1 call a function as if its name were an op.
-        for function in graph.library.function:
-            places.pop(function.signature.name, None)
+    for node, place in saved_nodes(saved_model_dir):
+        places.setdefault(node.op, set()).add(place)
     return {op: sorted(places[op]) for op in sorted(places)}
+
+
+def saved_nodes(saved_model_dir) -> Iterator[tuple[node_def_pb2.NodeDef, str]]:
+    """Yields (node, place) of all graphs and functions; a call of a function by its own name is no op."""
+    for meta_graph in read_saved_model(saved_model_dir).meta_graphs:
+        graph, tags = meta_graph.graph_def, ",".join(sorted(meta_graph.meta_info_def.tags))
+        functions = {function.signature.name: function.node_def for function in graph.library.function}
+        nodes = [(node, f"graph [{tags}]") for node in graph.node]
+        nodes += [(node, f"function {name}") for name in functions for node in functions[name]]
+        # Graphs of TensorFlow 1 call a function as if its name were an op.
+        yield from ((node, place) for node, place in nodes if node.op not in functions)
 
 
 def check_servable(saved_model_dir: str, min_server_version: str | None = None) -> dict:
@@ -66,7 +70,12 @@ def check_servable(saved_model_dir: str, min_server_version: str | None = None) 
             a version that is none.
     """
     releases = releases_from(min_server_version)
-    compiled = _compiled_functions(saved_model_dir)
+    compiled = sorted(
+        function.signature.name
+        for meta_graph in read_saved_model(saved_model_dir).meta_graphs
+        for function in meta_graph.graph_def.library.function
+        if function.attr["_XlaMustCompile"].b
+    )
     if compiled:
         raise ValueError(
             f"{saved_model_dir} holds functions that XLA must compile: {_shown(compiled)}. A stock "
@@ -76,8 +85,11 @@ def check_servable(saved_model_dir: str, min_server_version: str | None = None) 
     known = frozenset.intersection(*(release.ops for release in releases))
     refused = [op for op in ops if op not in known]
     if refused:
-        nodes = _nodes_of(saved_model_dir, refused)
-        lines = "\n".join(f"  {op}: in {_shown(ops[op])}{nodes[op]}; {_server_of(op)}" for op in refused)
+        # The name of a node tells the layer or the line that made it; that of the first is enough.
+        nodes = {node.op: node.name for node, _ in reversed(list(saved_nodes(saved_model_dir)))}
+        lines = "\n".join(
+            f"  {op}: in {_shown(ops[op])}, node {nodes[op]}; {_server_of(op)}" for op in refused
+        )
         raise ValueError(
             f"{saved_model_dir} holds {len(refused)} of {len(ops)} ops that a stock TensorFlow "
             f"Serving {releases[0].name} does not know:\n{lines}\n"
@@ -90,27 +102,6 @@ def check_servable(saved_model_dir: str, min_server_version: str | None = None) 
         "text_ops": sorted(text_ops.intersection(ops)),
         "oldest_server": oldest_server_with(ops),
     }
-
-
-def _compiled_functions(saved_model_dir: str) -> list[str]:
-    """The names of all functions with jit_compile=True."""
-    return sorted(
-        function.signature.name
-        for meta_graph in read_saved_model(saved_model_dir).meta_graphs
-        for function in meta_graph.graph_def.library.function
-        if function.attr["_XlaMustCompile"].b
-    )
-
-
-def _nodes_of(saved_model_dir: str, ops: list[str]) -> dict[str, str]:
-    """Op -> the name of a node that is one; it tells the layer or the line that made it."""
-    found = dict.fromkeys(ops, "")
-    for meta_graph in read_saved_model(saved_model_dir).meta_graphs:
-        graph = meta_graph.graph_def
-        for node in (*graph.node, *(node for f in graph.library.function for node in f.node_def)):
-            if found.get(node.op) == "":
-                found[node.op] = f", node {node.name}"
-    return found
 
 
 def _server_of(op: str) -> str:

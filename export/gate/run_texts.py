@@ -60,38 +60,34 @@ def texts_of_run(source, task) -> RunTexts:
 
 
 def _of_file(run, task, path) -> list[dict]:
-    read = list(itertools.islice(_examples(run, task, path), _MOST_READ))
+    examples = task.files.read_examples(path, run.config.dataset, with_labels=False)
+    read = list(itertools.islice(examples, _MOST_READ))
     step = max(1, -(-len(read) // MOST_TEXTS))
-    return [inputs for example in read[::step] if (inputs := inputs_of(example, task.inputs))]
+    return [inputs for example in read[::step] if (inputs := inputs_of(example, task.serving.inputs))]
 
 
 def _of_records(run, task, directory) -> list[dict]:
     """The texts of the first records, from their pieces; none of records with several sequences a row."""
-    from kbert.input_pipelines.records.labelled_records import LabelledRecords
+    from kbert.input_pipelines.records.record_folders import LabelledRecords
 
     settings = type(task).read_settings(run.config.task_settings)
     records = LabelledRecords(directory, type(task), run.config.max_seq_length, settings=settings)
     rows = records.first_rows(MOST_TEXTS)
-    if rows["input_ids"].ndim != 2 or len(task.inputs) > 2:
+    if rows["input_ids"].ndim != 2 or len(task.serving.inputs) > 2:
         return []
     tokens = np.array(run.vocabulary().tokens, object)
     return [
         {
-            name: text_of_pieces(tokens[ids[(mask > 0) & (segments == segment)]])
-            for segment, name in enumerate(task.inputs)
+            name: _words(tokens[ids[(mask > 0) & (segments == segment)]])
+            for segment, name in enumerate(task.serving.inputs)
         }
         for ids, mask, segments in zip(*(rows[name] for name in ENCODER_INPUTS), strict=True)
     ]
 
 
-def text_of_pieces(pieces) -> str:
-    """Pieces -> words with spaces between, without [CLS] and [SEP]."""
-    words = " ".join(piece for piece in pieces if piece not in ("[CLS]", "[SEP]"))
-    return words.replace(" ##", "")
-
-
-def _examples(run, task, path):
-    return task.read_examples(path, run.config.dataset, with_labels=False)
+def _words(pieces) -> str:
+    """With spaces between, without [CLS] and [SEP]."""
+    return " ".join(piece for piece in pieces if piece not in ("[CLS]", "[SEP]")).replace(" ##", "")
 
 
 def inputs_of(example, names) -> dict | None:

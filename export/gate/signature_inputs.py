@@ -40,8 +40,8 @@ def inputs_of(signature: Signature, texts: list[str], text_inputs: TextInputs) -
 def _texts(inputs, texts):
     strings = [(name, shape) for name, (dtype, shape) in inputs.items() if dtype == "string"]
     return {
-        name: _strings(shape, texts if place == 0 else texts[::-1])
-        for place, (name, shape) in enumerate(strings)
+        name: _strings(shape, texts if index == 0 else texts[::-1])
+        for index, (name, shape) in enumerate(strings)
     }
 
 
@@ -58,8 +58,8 @@ def _token_ids(shape, texts, text_inputs):
     arrays = {name: value.numpy() for name, value in rows.items()}
     if len(shape) == 2:
         return arrays
-    places = np.arange(len(texts))[:, np.newaxis] + np.arange(shape[1] or _CHOICES)
-    return {name: value[places % len(texts)] for name, value in arrays.items()}
+    indices = np.arange(len(texts))[:, np.newaxis] + np.arange(shape[1] or _CHOICES)
+    return {name: value[indices % len(texts)] for name, value in arrays.items()}
 
 
 def _examples(columns):

@@ -9,7 +9,7 @@ from pathlib import Path
 import tensorflow as tf
 
 from ..folder_names import VOCABULARY_FILE
-from .op_gate import read_saved_model
+from .op_gate import saved_nodes
 
 # Of the parameters, for names and padding in the files of the weights.
 _SHARE = 1.05
@@ -71,14 +71,12 @@ def _stored(directory) -> tuple[int, int]:
 def _constants(directory) -> tuple[int, int]:
     """(floating-point numbers, bytes of all others) of the constants in the graph and its functions."""
     numbers, others = 0, 0
-    for meta_graph in read_saved_model(directory).meta_graphs:
-        graph = meta_graph.graph_def
-        for node in (*graph.node, *(node for f in graph.library.function for node in f.node_def)):
-            if node.op == "Const":
-                tensor = node.attr["value"].tensor
-                dtype = tf.as_dtype(tensor.dtype)
-                if dtype.is_floating:
-                    numbers += tensor.ByteSize() // dtype.size
-                else:
-                    others += tensor.ByteSize()
+    for node, _ in saved_nodes(directory):
+        if node.op == "Const":
+            tensor = node.attr["value"].tensor
+            dtype = tf.as_dtype(tensor.dtype)
+            if dtype.is_floating:
+                numbers += tensor.ByteSize() // dtype.size
+            else:
+                others += tensor.ByteSize()
     return numbers, others

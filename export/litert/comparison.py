@@ -26,7 +26,7 @@ class Answered(NamedTuple):
 
     Args:
       by_ids: output of the signature "ids" -> its rows.
-      outputs: the outputs of the model, see `Task.outputs_of_ids`.
+      outputs: the outputs of the model, see `Serving.outputs_of_ids`.
     """
 
     by_ids: dict[str, np.ndarray]
@@ -39,55 +39,57 @@ def keras_answers(task, model, text_inputs, source) -> Callable[[dict], dict]:
     Raises:
       ValueError: (the function) when an answer is not finite; `source` names the model.
     """
-    ask = task.signatures(model, text_inputs)["ids"].as_graph()
+    ask = task.serving.signatures(model, text_inputs)["ids"].as_graph()
 
     def answer(inputs):
-        parts = [
-            ask(*(tf.constant(part[name], tf.int32) for name in ENCODER_INPUTS)) for part in _batches(inputs)
+        outputs = [
+            ask(*(tf.constant(batch[name], tf.int32) for name in ENCODER_INPUTS))
+            for batch in _batches(inputs)
         ]
-        names = [name for name, value in parts[0].items() if value.dtype == tf.float32]
-        found = {name: np.concatenate([part[name] for part in parts]) for name in names}
-        for values in found.values():
+        names = [name for name, value in outputs[0].items() if value.dtype == tf.float32]
+        answers = {name: np.concatenate([output[name] for output in outputs]) for name in names}
+        for values in answers.values():
             require_finite_answers(values, source)
-        return found
+        return answers
 
     return answer
 
 
 def answers_to(task, answer: Callable[[dict], dict], data: ComparisonData) -> Answered:
-    """What `answer` says of all rows; see `Task.outputs_of_ids`."""
+    """What `answer` says of all rows; see `Serving.outputs_of_ids`."""
     by_ids: dict[str, np.ndarray] = {}
 
     def kept(inputs):
         by_ids.update(answer(inputs))
         return by_ids
 
-    return Answered(by_ids, task.outputs_of_ids(kept, data.rows))
+    return Answered(by_ids, task.serving.outputs_of_ids(kept, data.rows))
 
 
 def compare(task, answered: Answered, expected: Answered, data: ComparisonData) -> dict:
     """A file's answers beside those of Keras.
 
     Returns:
-      A dict ready for JSON: `num_answers`; `agreement`, the share of answers that `Task.same_answers` calls
-      the same; `max_difference`, over all outputs; `differences`, output -> quantiles over the rows of the
-      largest difference in each; `relative_difference`, see `FLOAT32_TOLERANCE`; and of vectors `cosine`,
-      the lowest quantiles of `Task.cosines`.
+      A dict ready for JSON: `num_answers`; `agreement`, the share of answers that `Serving.same_answers`
+      calls the same; `max_difference`, over all outputs; `differences`, output -> quantiles over the rows of
+      the largest difference in each; `relative_difference`, see `FLOAT32_TOLERANCE`; and of vectors `cosine`,
+      the lowest quantiles of `Serving.cosines`.
     """
-    same = task.same_answers(answered.outputs, expected.outputs, data.rows)
-    cosines = task.cosines(answered.outputs, expected.outputs)
-    apart, relative = {}, 0.0
+    same = task.serving.same_answers(answered.outputs, expected.outputs, data.rows)
+    cosines = task.serving.cosines(answered.outputs, expected.outputs)
+    differences, relative = {}, 0.0
     for name, values in expected.by_ids.items():
-        apart[name] = _quantiles(_by_row(answered.by_ids[name], values), _QUANTILES)
-        relative = max(relative, apart[name]["max"] / max(1.0, float(np.abs(values).max())))
-    found = {
+        by_row = np.abs(np.asarray(answered.by_ids[name], np.float64) - values).reshape(len(values), -1)
+        differences[name] = _quantiles(by_row.max(axis=1), _QUANTILES)
+        relative = max(relative, differences[name]["max"] / max(1.0, float(np.abs(values).max())))
+    report = {
         "num_answers": int(same.size),
         "agreement": float(same.mean()),
-        "max_difference": max(one["max"] for one in apart.values()),
+        "max_difference": max(quantiles["max"] for quantiles in differences.values()),
         "relative_difference": relative,
-        "differences": apart,
+        "differences": differences,
     }
-    return found if cosines is None else found | {"cosine": _quantiles(cosines, _COSINE_QUANTILES)}
+    return report if cosines is None else report | {"cosine": _quantiles(cosines, _COSINE_QUANTILES)}
 
 
 def metrics_of(task, answered: Answered, data: ComparisonData) -> dict:
@@ -98,20 +100,14 @@ def metrics_of(task, answered: Answered, data: ComparisonData) -> dict:
     if data.examples is None:
         return {}
     step = GivenOutputs(task, _batches(answered.outputs))
-    found = evaluate_batches(task, step, _batches(data.rows), data.examples, data.owners)
-    return json_ready({name: value for name, value in found.items() if isinstance(value, float)})
+    metrics = evaluate_batches(task, step, _batches(data.rows), data.examples, data.owners)
+    return json_ready({name: value for name, value in metrics.items() if isinstance(value, float)})
 
 
 def _batches(rows: dict) -> list[dict]:
     """The rows, some at a time: of a whole file a model's own arrays would be too large."""
     starts = range(0, len(next(iter(rows.values()))), _ROWS_AT_ONCE)
     return [{name: value[at : at + _ROWS_AT_ONCE] for name, value in rows.items()} for at in starts]
-
-
-def _by_row(answered, expected) -> np.ndarray:
-    """float64 (rows,): the largest difference of each row."""
-    apart = np.abs(np.asarray(answered, np.float64) - expected)
-    return apart.reshape(len(apart), -1).max(axis=1)
 
 
 def _quantiles(values, shares) -> dict[str, float]:

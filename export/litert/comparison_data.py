@@ -9,8 +9,7 @@ from kbert.experiments.evaluation import not_held_out
 from kbert.experiments.labelled_file import LabelledFile
 from kbert.features import ENCODER_INPUTS
 from kbert.files.text_file import read_lines
-from kbert.input_pipelines.unlabelled_columns import has_columns, texts_and_pairs
-from kbert.tasks.task import reads_files
+from kbert.input_pipelines.unlabelled_files import has_columns, texts_and_pairs
 from kbert.tokenization.text_inputs import TextInputs
 
 FIXED_TEXTS = (
@@ -36,7 +35,7 @@ class ComparisonData(NamedTuple):
       name: what they are, for the report.
       rows: the features of all rows, arrays; labels among them where there are any.
       examples, owners: as for `Task.score`; both None without labels.
-      texts: without labels the texts of each row, as many as `Task.row_texts` says; None with them.
+      texts: without labels the texts of each row, as many as `Serving.row_texts` says; None with them.
     """
 
     name: str
@@ -64,7 +63,7 @@ def comparison_data(source, eval_file, max_seq_length: int, held_out: bool = Fal
     text_inputs = TextInputs(source.vocabulary, max_seq_length)
     if eval_file is None:
         return _fixed_rows(source.task, text_inputs)
-    if not reads_files(type(source.task)):
+    if source.task.files is None:
         return _rows_of_texts(eval_file, text_inputs)
     data = LabelledFile(eval_file, type(source.task), source.dataset)
     if held_out:
@@ -91,14 +90,14 @@ def _rows_of_texts(eval_file, text_inputs):
 
 
 def _fixed_rows(task, text_inputs):
-    in_pairs = len(task.inputs) == 2 and task.texts_per_example == 1
+    in_pairs = len(task.serving.inputs) == 2 and task.texts_per_example == 1
     given = [FIXED_TEXTS, FIXED_TEXTS[::-1]]
     rows = _as_arrays(text_inputs(*map(tf.constant, given if in_pairs else given[:1])))
     # An example of several texts takes them in turn, as many examples as there are whole ones.
     count = len(FIXED_TEXTS) // task.texts_per_example
     used, shape = count * task.texts_per_example, task.features(text_inputs.max_seq_length)["input_ids"].shape
     rows = {name: values[:used].reshape(count, *shape) for name, values in rows.items()}
-    texts = list(zip(*given[: max(1, len(task.row_texts))], strict=True))[:used]
+    texts = list(zip(*given[: max(1, len(task.serving.row_texts))], strict=True))[:used]
     name = f"{len(FIXED_TEXTS)} fixed texts (no --eval_file was given)"
     return ComparisonData(name, rows, texts=texts)
 

@@ -5,7 +5,6 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import keras
 import tensorflow as tf
 from tensorflow.lite.python.convert_phase import ConverterError
 
@@ -13,6 +12,7 @@ from kbert.features import ENCODER_INPUTS
 from kbert.files.full_disk import naming_full_disk
 from kbert.tasks.signatures.signature import Signature
 
+from ..saved_model import write_saved_model
 from .token_table import with_row_scales
 
 INT8 = "dynamic_int8"
@@ -22,7 +22,7 @@ ONE_LENGTH = "serving_default"  # the name of the only signature; of several len
 def convert_to_litert(signature: Signature, lengths: Sequence[int], quantization: str) -> bytes:
     """Converts the signature "ids" of a task to a file with built-in ops only.
 
-    What `Task.signatures` says of the answer (padding, temperature, pooling) is said by the file too. The
+    What `Serving.signatures` says of the answer (padding, temperature, pooling) is said by the file too. The
     checks of the ids are left out: the converter drops them.
 
     Args:
@@ -45,33 +45,30 @@ def convert_to_litert(signature: Signature, lengths: Sequence[int], quantization
             f"{', '.join(signature.inputs)}."
         )
     names = [ONE_LENGTH] if len(lengths) == 1 else [f"length_{length}" for length in lengths]
-    endpoints = {
-        name: (numbers_of(signature), _specs(signature, length))
-        for name, length in zip(names, lengths, strict=True)
+    numbers = numbers_of(signature)
+    functions = {
+        name: (numbers, _specs(signature, length)) for name, length in zip(names, lengths, strict=True)
     }
-    return converted(endpoints, quantization)
+    return converted(functions, quantization)
 
 
 def converted(
-    endpoints: dict[str, tuple[Callable, list[tf.TensorSpec]]], quantization: str, custom_ops: bool = False
+    functions: dict[str, tuple[Callable, list[tf.TensorSpec]]], quantization: str, custom_ops: bool = False
 ) -> bytes:
     """Converts functions.
 
     Args:
-      endpoints: name of a signature -> (function, what it takes).
+      functions: name of a signature -> (function, what it takes).
       quantization: as for `convert_to_litert`.
       custom_ops: whether ops that are not built into LiteRT may stay, for the caller to check.
     """
-    archive = keras.export.ExportArchive()
-    for name, (function, specs) in endpoints.items():
-        archive.add_endpoint(name, function, specs)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         with naming_full_disk(path.parent.parent, path.parent):
-            archive.write_out(str(path), verbose=False)
+            write_saved_model(functions, path)
         # Only the way through a SavedModel works: from_keras_model cannot take named inputs, and
         # from_concrete_functions silently drops the weights of Keras 3 variables.
-        converter = tf.lite.TFLiteConverter.from_saved_model(str(path), signature_keys=list(endpoints))
+        converter = tf.lite.TFLiteConverter.from_saved_model(str(path), signature_keys=list(functions))
         converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS]
         converter.allow_custom_ops = custom_ops
         if quantization != "float32":
@@ -90,9 +87,9 @@ def converted(
 
 
 def numbers_of(signature: Signature) -> Callable[..., dict]:
-    """The function of a signature of ids with its float32 outputs alone; each time another one."""
+    """The function of a signature of ids with its float32 outputs alone."""
 
-    def numbers(input_ids, input_mask, segment_ids):  # a function for each length: Keras traces it once
+    def numbers(input_ids, input_mask, segment_ids):
         outputs = signature.function(input_ids, input_mask, segment_ids)
         return {name: value for name, value in outputs.items() if value.dtype == tf.float32}
 

@@ -77,10 +77,10 @@ def add_buffer(model: schema.ModelT, data: bytes) -> int:
 
 class _AlignedBuffer(schema.BufferT):
     def Pack(self, builder):
-        place = None if self.data is None else _aligned_bytes(builder, bytes(self.data))
+        offset = None if self.data is None else _aligned_bytes(builder, bytes(self.data))
         schema.BufferStart(builder)
-        if place is not None:
-            schema.BufferAddData(builder, place)
+        if offset is not None:
+            schema.BufferAddData(builder, offset)
         return schema.BufferEnd(builder)
 
 

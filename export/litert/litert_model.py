@@ -74,22 +74,22 @@ class LiteRTModel:
         for row in range(number):
             one = {name: inputs[name][row : row + 1] for name in ENCODER_INPUTS}
             length = self.length_for(one["input_mask"])
-            found = self.run({name: _of_length(ids, length) for name, ids in one.items()}, length)
-            for name, value in found.items():  # an output for every token is shorter in a shorter signature
-                place: tuple = (row, *map(slice, value.shape[1:]))
-                answers[name][place] = value[0]
+            outputs = self.run({name: _of_length(ids, length) for name, ids in one.items()}, length)
+            for name, value in outputs.items():  # an output for every token is shorter in a shorter signature
+                position: tuple = (row, *map(slice, value.shape[1:]))
+                answers[name][position] = value[0]
         for values in answers.values():
             require_finite_answers(values, self.path)
         return answers
 
     def length_for(self, mask) -> int:
         """The shortest length of the file with room for a row's tokens; `mask`: int (..., length)."""
-        places = np.flatnonzero(np.any(mask, axis=tuple(range(mask.ndim - 1))))
-        if not places.size:
+        positions = np.flatnonzero(np.any(mask, axis=tuple(range(mask.ndim - 1))))
+        if not positions.size:
             raise ValueError(
                 "a row has no tokens: its input_mask is 0 everywhere; give it at least [CLS] [SEP]."
             )
-        tokens = int(places[-1]) + 1
+        tokens = int(positions[-1]) + 1
         for length in self.lengths:
             if tokens <= length:
                 return length

@@ -86,7 +86,7 @@ def _of_checkpoint(loaded, config) -> LiteRTSource:
     if config is not None:
         dataset = _dataset_of(loaded, config)
         settings = TASKS[config.task].read_settings(config.task_settings)
-        task = TASKS[config.task].of_dataset(dataset, settings).with_pooling(loaded.own_pooling)
+        task = TASKS[config.task].from_dataset(dataset, settings).with_pooling(loaded.own_pooling)
 
     def load():
         own = task.name == loaded.task.name
@@ -127,6 +127,6 @@ def _needs_no_more_weights(task_class, own) -> bool:
 
     Tasks on pairs of vectors do: they have no head, so any encoder of vectors can be measured on their files.
     """
-    return own.one_text_output is not None and (
-        task_class.one_text_output == own.one_text_output and task_class.parts == ()
-    )
+    if own.serving is None or own.serving.one_text_output is None or task_class.parts != ():
+        return False
+    return task_class.from_labels(()).serving.one_text_output == own.serving.one_text_output

@@ -1,7 +1,12 @@
 """Writes the LiteRT files of a model, each with its report, and refuses a file that is not good enough."""
 
+import functools
+import statistics
+import timeit
+
 import numpy as np
 
+from kbert.features import ENCODER_INPUTS
 from kbert.files.whole_file import write_json
 from kbert.tokenization.text_inputs import TextInputs
 
@@ -11,10 +16,13 @@ from .conversion import convert_to_litert
 from .flatbuffer import checked_ops
 from .from_text.other_reading import quality_of_reading
 from .from_text.text_files import FilesWithTokenizer, MediaPipeFiles
-from .latency import median_latencies
 from .litert_model import LiteRTModel
 
 _THREADS = 2  # while answering the rows of the comparison
+# Of the measured calls, with XNNPACK, LiteRT's default on CPUs.
+_MEASURED_THREADS = (1, 2)
+_WARM_UP, _LEAST, _MOST = 3, 5, 50  # calls
+_SECONDS = 1.5  # for the calls of one length and number of threads, beyond the least number
 
 
 class MeasuredExport:
@@ -43,7 +51,7 @@ class MeasuredExport:
         self._vocabulary = source.vocabulary
         self.task, model = source.load()
         text_inputs = TextInputs(source.vocabulary, lengths[-1])
-        self._signature = self.task.signatures(model, text_inputs)["ids"]
+        self._signature = self.task.serving.signatures(model, text_inputs)["ids"]
         answer = keras_answers(self.task, model, text_inputs, source.path)
         self._expected = answers_to(self.task, answer, data)
         self.keras_metrics = metrics_of(self.task, self._expected, data)
@@ -70,8 +78,8 @@ class MeasuredExport:
         path.write_bytes(content)
         model = LiteRTModel(path, self._vocabulary, _THREADS)
         answered = answers_to(self.task, model.answer_ids, self._data)
-        found = compare(self.task, answered, self._expected, self._data)
-        self._require_same_answers(path.name, quantization, found)
+        comparison = compare(self.task, answered, self._expected, self._data)
+        self._require_same_answers(path.name, quantization, comparison)
         report = {
             "file": path.name,
             "bytes": len(content),
@@ -79,7 +87,7 @@ class MeasuredExport:
             "ops": ops,
             "latency_ms": median_latencies(path, self._vocabulary),
             "compared_on": self._data.name,
-            **found,
+            **comparison,
             "metrics": metrics_of(self.task, answered, self._data),
             "keras_metrics": self.keras_metrics,
         }
@@ -92,15 +100,39 @@ class MeasuredExport:
         write_json(report, path.with_suffix(".json"))
         return report
 
-    def _require_same_answers(self, name, quantization, found):
-        apart = found["relative_difference"]
-        if quantization == "float32" and not apart <= FLOAT32_TOLERANCE:
-            raise ValueError(f"the float32 file differs from Keras by {apart:.2g}; nothing was exported.")
-        if found["agreement"] < self._min_agreement:
-            wrong = int(np.round((1 - found["agreement"]) * found["num_answers"]))
+    def _require_same_answers(self, name, quantization, comparison):
+        difference, agreement = comparison["relative_difference"], comparison["agreement"]
+        if quantization == "float32" and not difference <= FLOAT32_TOLERANCE:
             raise ValueError(
-                f"{name} gives another answer than Keras to {wrong} of {found['num_answers']} "
-                f"({self._data.name}): agreement {found['agreement']:.4f}, --min_agreement="
+                f"the float32 file differs from Keras by {difference:.2g}; nothing was exported."
+            )
+        if agreement < self._min_agreement:
+            wrong = int(np.round((1 - agreement) * comparison["num_answers"]))
+            raise ValueError(
+                f"{name} gives another answer than Keras to {wrong} of {comparison['num_answers']} "
+                f"({self._data.name}): agreement {agreement:.4f}, --min_agreement="
                 f"{self._min_agreement:g}; nothing was exported. Leave its --quantization out, or lower the "
                 "share if you can live with that."
             )
+
+
+def median_latencies(path, vocabulary) -> dict[str, dict[str, float]]:
+    """Milliseconds of one call on a full row, median: length -> threads -> float, both as strings.
+
+    A full row is the worst case. For a file of several lengths each is measured by itself.
+    """
+    models = {str(threads): LiteRTModel(path, vocabulary, threads) for threads in _MEASURED_THREADS}
+    lengths = next(iter(models.values())).lengths
+    return {
+        str(length): {n: round(1000 * _median_seconds(model, length), 3) for n, model in models.items()}
+        for length in lengths
+    }
+
+
+def _median_seconds(model, length) -> float:
+    ones = np.ones(model.input_shape(length), np.int32)
+    row = {name: ones * (name != "segment_ids") for name in ENCODER_INPUTS}
+    call = timeit.Timer(functools.partial(model.run, row, length))
+    fastest = min(call.repeat(_WARM_UP, number=1))
+    number = min(_MOST, max(_LEAST, int(_SECONDS / max(fastest, 1e-9))))
+    return statistics.median(call.repeat(number, number=1))

@@ -80,27 +80,25 @@ def check_task(source):
     Its examples must come from labelled files, or it must answer a text by itself; and its task must say
     which answers are the same.
     """
-    from kbert.tasks.task import Task, reads_files
-
-    task = source.task
-    if not reads_files(type(task)) and task.one_text_output is None:
+    task, serving = source.task, source.task.serving
+    if task.files is None and (serving is None or serving.one_text_output is None):
         raise ValueError(
             f"{source.path} is a model of {task.name}; LiteRT files are for models that were "
             "fine-tuned on labelled files (labels of texts, pairs and words, numbers, spans, choices, "
             "vectors), and for encoders that say how a text becomes one vector, as sentence-transformers "
             "folders do."
         )
-    if type(task).same_answers is Task.same_answers:
+    if serving is None or serving.same_answers is None:
         raise ValueError(
             f"{source.path} is a model of {task.name}, whose task does not say which answers "
-            "are the same; give it the method `same_answers` (docs/add_a_task.md)."
+            "are the same; give it a serving with the method `same_answers` (docs/add_a_task.md)."
         )
 
 
 def check_mediapipe(source, lengths):
     """Raises ValueError unless MediaPipe's TextClassifier or TextEmbedder can answer as the model does."""
-    task = source.task
-    if task.one_text_output is None:
+    task, serving = source.task, source.task.serving
+    if serving.one_text_output is None:
         raise ValueError(
             f"--mediapipe: {source.path} is a run of {task.name} that does not answer a single text "
             "with labels or a vector; MediaPipe's TextClassifier and TextEmbedder do nothing else (no pairs, "
@@ -110,7 +108,7 @@ def check_mediapipe(source, lengths):
         raise ValueError(
             f"--mediapipe: MediaPipe asks one graph, received max_seq_length={list(lengths)}; give one."
         )
-    if not task.cuts_long_texts:
+    if not serving.cuts_long_texts:
         raise ValueError(
             f"--mediapipe: {source.path} reads long texts as its task_settings.long_texts says, and "
             "MediaPipe cuts them; take the file that is asked with ids, and make the rows in your program."
@@ -126,7 +124,7 @@ def check_mediapipe(source, lengths):
 def check_tokenizer_inside(source, lengths):
     """Raises ValueError unless one row, made of an example's texts, answers as the model does."""
     task = source.task
-    if not task.row_texts:
+    if not task.serving.row_texts:
         raise ValueError(
             f"--tokenizer_inside: {source.path} is a run of {task.name} whose answers need more "
             "than one row of its texts (words, spans, choices, windows of long texts); take the file that is "

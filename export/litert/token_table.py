@@ -81,8 +81,8 @@ def _multiply_by_scales(model, graph, gather, scales_buffer):
     times = next(op.opcodeIndex for op in graph.operators if op_number(model, op) == _OPS.MUL)
     scale = _operator(gather.opcodeIndex, [table, gather.inputs[1]], scales, "Gather")
     multiply = _operator(times, [unscaled, scales], out, "Mul")
-    place = graph.operators.index(dequantize) + 1
-    graph.operators[place:place] = [scale, multiply]
+    position = graph.operators.index(dequantize) + 1
+    graph.operators[position:position] = [scale, multiply]
 
 
 def _operator(code, inputs, output, name):

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from kbert.answering.real_tokens import RealTokens
 from kbert.encoder import BertEncoder
+from kbert.layers.transformer_block import transformer_block
 
 OUTPUTS = ("sequence_output", "pooled_output", "hidden_states")
 PRECISIONS = ("float32", "bfloat16")
@@ -53,27 +54,21 @@ class AnsweringEncoder(keras.layers.Layer):
         self.precision, self.outputs = precision, tuple(outputs)
         self.config, self._embeddings, self._pooler = encoder.config, encoder.embeddings, encoder.pooler
         projection = encoder.embeddings.projection
-        self._projection = None if projection is None else _weights_of(projection, precision)
-        self._blocks = [_Block(block, encoder.config, precision) for block in encoder.blocks]
+        self._projection = None if projection is None else _Dense(projection, precision)
+        self._blocks = [_Block(block, precision) for block in encoder.blocks]
 
     def call(self, inputs, training=False, mask=None):
         del mask  # a functional model hands it to every model in it
         if training:
             raise ValueError("an AnsweringEncoder is not trained; train the model that it was made of.")
         tokens = RealTokens(inputs["input_mask"])
-        mask = tokens.rows.mask(tokens.rows, self.precision)
-        states = [self._embedded(inputs, tokens)]
-        only_first = self.outputs == ("pooled_output",)
-        *blocks, last = self._blocks
-        for block in blocks:
-            states.append(block(states[-1], states[-1], tokens.rows, tokens.rows, mask))
-        if only_first:
-            mask = tokens.first_rows.mask(tokens.rows, self.precision)
-            first = tokens.take_first(states[-1])
-            states.append(last(first, states[-1], tokens.first_rows, tokens.rows, mask))
-        else:
-            states.append(last(states[-1], states[-1], tokens.rows, tokens.rows, mask))
-        return self._outputs_of([tf.cast(state, "float32") for state in states], tokens, only_first)
+        first_alone = self.outputs == ("pooled_output",)
+        states, rows = [self._embedded(inputs, tokens)], tokens.rows(self.precision)
+        for block in self._blocks[:-1]:
+            states.append(transformer_block(block, states[-1], rows)[0])
+        rows = tokens.rows(self.precision, first_alone=True) if first_alone else rows
+        states.append(transformer_block(self._blocks[-1], states[-1], rows)[0])
+        return self._outputs_of([tf.cast(state, "float32") for state in states], tokens, first_alone)
 
     def attention_probabilities(self, inputs):
         """What each token attends to: float32 (batch, layers, heads, seq_length, seq_length).
@@ -82,12 +77,10 @@ class AnsweringEncoder(keras.layers.Layer):
           inputs: as for a call. At padding the numbers may be anything.
         """
         tokens = RealTokens(inputs["input_mask"])
-        mask = tokens.rows.mask(tokens.rows, self.precision)
-        state, layers = self._embedded(inputs, tokens), []
+        state, rows, layers = self._embedded(inputs, tokens), tokens.rows(self.precision), []
         for block in self._blocks:
-            probabilities = block.probabilities(state, state, tokens.rows, tokens.rows, mask)
+            state, probabilities = transformer_block(block, state, rows)
             layers.append(tokens.pad_pairs(probabilities))
-            state = block.attended(probabilities, state, state, tokens.rows, tokens.rows)
         return tf.cast(tf.stack(layers, axis=1), "float32")
 
     def _embedded(self, inputs, tokens):
@@ -96,15 +89,15 @@ class AnsweringEncoder(keras.layers.Layer):
         embedded = tf.gather(tables.word_embeddings.value, tokens.take(inputs["input_ids"]))
         embedded += tf.gather(tables.position_embeddings.value, tokens.positions)
         embedded += tf.gather(tables.token_type_embeddings.value, tokens.take(inputs["segment_ids"]))
-        embedded = tf.cast(_normalized(embedded, tables.layer_norm), self.precision)
-        return embedded if self._projection is None else _dense(embedded, self._projection)
+        embedded = tf.cast(_LayerNorm(tables.layer_norm)(embedded), self.precision)
+        return embedded if self._projection is None else self._projection(embedded)
 
-    def _outputs_of(self, states, tokens, only_first):
+    def _outputs_of(self, states, tokens, first_alone):
         outputs = {}
         if "sequence_output" in self.outputs:
             outputs["sequence_output"] = tokens.pad(states[-1])
         if self._pooler is not None and "pooled_output" in self.outputs:
-            first = states[-1] if only_first else tokens.take_first(states[-1])
+            first = states[-1] if first_alone else tokens.take_first(states[-1])
             outputs["pooled_output"] = self._pooler(first[:, None])
         if "hidden_states" in self.outputs:
             outputs["hidden_states"] = tuple(tokens.pad(state) for state in states)
@@ -127,63 +120,87 @@ class AnsweringEncoder(keras.layers.Layer):
 
 
 class _Block:
-    """A `TransformerBlock` over real tokens."""
+    """The parts of a `TransformerBlock`, computed for answers."""
 
-    def __init__(self, block, config, precision):
-        attention, feed_forward = block.attention, block.feed_forward
-        self._block, self._heads, self._hidden_act = block, config.num_attention_heads, config.hidden_act
-        layers = {
-            "query": attention.query,
-            "key": attention.key,
-            "value": attention.value,
-            "attention_output": attention.output_dense,
-            "intermediate": feed_forward.intermediate,
-            "output": feed_forward.output_dense,
-        }
-        self._weights = {name: _weights_of(layer, precision) for name, layer in layers.items()}
-
-    def __call__(self, asking, hidden, asking_rows, rows, mask):
-        """Hidden states (A, H) of the asking tokens and (T, H) of all -> those of the asking ones, (A, H)."""
-        probabilities = self.probabilities(asking, hidden, asking_rows, rows, mask)
-        return self.attended(probabilities, asking, hidden, asking_rows, rows)
-
-    def attended(self, probabilities, asking, hidden, asking_rows, rows):
-        """As for a call, from the result of `probabilities`."""
-        value = rows.split_heads(self._dense("value", hidden), self._heads)
-        context = asking_rows.merge_heads(tf.matmul(probabilities, value), self._heads)
-        attended = self._dense("attention_output", context) + asking
-        attended = _normalized(attended, self._block.attention_layer_norm)
-        attended = tf.cast(attended, hidden.dtype)
-        widened = _activated(self._dense("intermediate", attended), self._hidden_act)
-        outputs = _normalized(self._dense("output", widened) + attended, self._block.feed_forward_layer_norm)
-        return tf.cast(outputs, hidden.dtype)
-
-    def probabilities(self, asking, hidden, asking_rows, rows, mask):
-        """What the asking tokens attend to: (rows, heads, their columns, columns of all)."""
-        query = asking_rows.split_heads(self._dense("query", asking), self._heads)
-        key = rows.split_heads(self._dense("key", hidden), self._heads)
-        factor = tf.constant(1.0 / math.sqrt(hidden.shape[-1] // self._heads), hidden.dtype)
-        return tf.nn.softmax(tf.matmul(query, key, transpose_b=True) * factor + mask)
-
-    def _dense(self, name, inputs):
-        return _dense(inputs, self._weights[name])
+    def __init__(self, block, precision):
+        self.attention = _Attention(block.attention, precision)
+        self.attention_layer_norm = _LayerNorm(block.attention_layer_norm)
+        self.feed_forward = _FeedForward(block.feed_forward, precision)
+        self.feed_forward_layer_norm = _LayerNorm(block.feed_forward_layer_norm)
 
 
-def _dense(inputs, weights):
-    kernel, bias = weights
-    return tf.nn.bias_add(tf.matmul(inputs, kernel), bias)
+class _Attention:
+    """A `SelfAttention` over `SharedRows`. Letters: R rows, C columns, N heads, D head size."""
+
+    def __init__(self, attention, precision):
+        layers = (attention.query, attention.key, attention.value, attention.output_dense)
+        self._query, self._key, self._value, self.output_dense = (
+            _Dense(layer, precision) for layer in layers
+        )
+        self._num_heads = attention.num_attention_heads
+
+    def heads(self, hidden, rows, seed=None):
+        """Hidden states of all tokens -> (R, N, C, D) each: query, key and value."""
+        query = rows.query_rows.split_heads(self._query(rows.queries(hidden)), self._num_heads)
+        key = rows.key_rows.split_heads(self._key(hidden), self._num_heads)
+        return query, key, rows.key_rows.split_heads(self._value(hidden), self._num_heads)
+
+    def attend(self, query, key, value, rows, seed=None, with_probabilities=False):
+        """What each token gathers, and the probabilities: (R, N, its columns, columns of all)."""
+        factor = tf.constant(1.0 / math.sqrt(key.shape[-1]), key.dtype)
+        probabilities = tf.nn.softmax(tf.matmul(query, key, transpose_b=True) * factor + rows.mask)
+        return rows.query_rows.merge_heads(tf.matmul(probabilities, value), self._num_heads), probabilities
 
 
-def _weights_of(layer, precision):
-    """Kernel and bias of a dense layer: in float32 its own variables, else copies.
+class _FeedForward:
+    """A `FeedForward`."""
+
+    def __init__(self, feed_forward, precision):
+        self._intermediate = _Dense(feed_forward.intermediate, precision)
+        self.output_dense = _Dense(feed_forward.output_dense, precision)
+
+    def __call__(self, hidden, seed=None):
+        return self._intermediate(hidden)
+
+
+class _LayerNorm:
+    """A `LayerNorm`, in float32 whatever the dtype of its input.
+
+    Written so that grappler does not see a norm: its fused one takes .001 for any epsilon in one of its
+    patterns, and arranges its work anew at each call (TensorFlow 2.21).
+    """
+
+    def __init__(self, layer_norm):
+        self._epsilon = layer_norm.epsilon
+        self._gamma, self._beta = layer_norm.gamma.value, layer_norm.beta.value
+
+    def __call__(self, x):
+        x = tf.cast(x, "float32")
+        centered = x - tf.reduce_mean(x, -1, keepdims=True)
+        variance = tf.reduce_mean(tf.square(centered), -1, keepdims=True)
+        return centered * tf.math.rsqrt(variance + self._epsilon) * self._gamma + self._beta
+
+    def add_and_norm(self, residual, dense, inputs, seed=None):
+        return tf.cast(self(dense(inputs) + residual), inputs.dtype)
+
+
+class _Dense:
+    """A `FlatDense`: in float32 with its own variables, else with copies.
 
     Variables and no constants: a server would hold constants some eight times (docs/serving.md). Where its
     environment says TF_ONEDNN_ASSUME_FROZEN_WEIGHTS=1, oneDNN arranges variables once, as it does constants.
     """
-    own = layer.kernel.value, layer.bias.value
-    if precision == "float32":
-        return own
-    return tuple(tf.Variable(tf.cast(weight, precision), trainable=False) for weight in own)
+
+    def __init__(self, layer, precision):
+        weights = layer.kernel.value, layer.bias.value
+        if precision != "float32":
+            weights = (tf.Variable(tf.cast(weight, precision), trainable=False) for weight in weights)
+        self._kernel, self._bias = weights
+        self._activation = layer.hidden_act
+
+    def __call__(self, inputs):
+        outputs = tf.nn.bias_add(tf.matmul(inputs, self._kernel), self._bias)
+        return _activated(outputs, self._activation) if self._activation else outputs
 
 
 def _check(encoder, precision, outputs):
@@ -199,19 +216,6 @@ def _check(encoder, precision, outputs):
         )
     if "pooled_output" in outputs and encoder.pooler is None:
         raise ValueError("this encoder has no pooler, so it has no pooled_output.")
-
-
-def _normalized(x, layer_norm):
-    """A layer norm in float32 whatever the dtype of `x`, (T, H).
-
-    Written so that grappler does not see a norm: its fused one takes .001 for any epsilon in one of its
-    patterns, and arranges its work anew at each call (TensorFlow 2.21).
-    """
-    x = tf.cast(x, "float32")
-    centered = x - tf.reduce_mean(x, -1, keepdims=True)
-    variance = tf.reduce_mean(tf.square(centered), -1, keepdims=True)
-    scaled = centered * tf.math.rsqrt(variance + layer_norm.epsilon)
-    return scaled * layer_norm.gamma.value + layer_norm.beta.value
 
 
 def _activated(x, name):

@@ -1,12 +1,111 @@
-"""Between a padded batch and its real tokens."""
+"""Real tokens alone, and rows that several short examples share in the attention."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import tensorflow as tf
 
-from kbert.answering.attention_rows import AttentionRows, shared_rows
+# Added to the scores of what a token does not attend to; the softmax is then 0 there in float32 and bfloat16.
+_MASKED = -1e9
+# A row in the smallest parts that examples take of it; how many of a kind fit; how wide these are.
+_WHOLE = 1024
+_POWERS = [2**power for power in range(1, 11)]
+_WIDTHS = [_WHOLE // power for power in (1, *_POWERS)]
+
+
+def shared_rows(lengths):
+    """Where each example stands, when rows are as wide as the longest one and short ones share a row.
+
+    An example takes a row, or a half, a quarter and so on of one, as much as it needs. From the largest to
+    the smallest, such parts fill rows without gaps (the buddy system: Knowlton 1965). So one long text costs
+    31 short ones little, and examples of one length stand alone.
+
+    Args:
+      lengths: int32 (B,), tokens of each example.
+
+    Returns:
+      (row, column, slot, longest): the example begins at `column` of `row`, both int32 (B,); it is number
+      `slot` of its row, int32 (B,); a row has `longest` columns, int32 ().
+    """
+    longest = tf.maximum(tf.reduce_max(lengths), 1)
+    fitting = longest // tf.maximum(lengths, 1)
+    halvings = tf.reduce_sum(tf.cast(fitting[:, None] >= _POWERS, "int32"), axis=1)
+    order = tf.argsort(halvings)
+    widths = tf.gather(_WIDTHS, tf.gather(halvings, order))
+    start = tf.cumsum(widths, exclusive=True)
+    row = start // _WHOLE
+    slot = tf.range(tf.size(row)) - tf.searchsorted(row, row)
+    column = start % _WHOLE * longest // _WHOLE
+    by_example = tf.scatter_nd(order[:, None], tf.stack([row, column, slot], -1), [tf.size(row), 3])
+    return by_example[:, 0], by_example[:, 1], by_example[:, 2], longest
+
+
+class AttentionRows:
+    """Values of tokens in rows, and back.
+
+    Letters: T tokens, R rows, C columns, N heads, D head size.
+
+    Args:
+      row, column: int32 (T,), where each token stands.
+      num_columns: int32 (), all columns.
+      examples: int32 (T,), the example of each token.
+
+    Attributes:
+      examples: int32 (R, C): 1 + the example of the token that stands there, 0 where none does.
+    """
+
+    def __init__(self, row, column, num_columns, examples):
+        self._row, self._column, self._num_columns = row, column, num_columns
+        num_rows = tf.maximum(tf.reduce_max(row), -1) + 1  # the largest of no row is the least int32
+        shape = tf.stack([num_rows, num_columns])
+        positions = tf.stack([row, column], -1)
+        self.examples = tf.scatter_nd(positions, examples + 1, shape)
+        # Where no token stands, the values of token 0 are masked or not looked at.
+        self._tokens = tf.scatter_nd(positions, tf.range(tf.size(row)), shape)
+
+    def mask(self, attended: "AttentionRows", dtype):
+        """(R, 1, C, C of `attended`): 0 between tokens of one example, a large negative number elsewhere."""
+        same = tf.equal(self.examples[:, :, None], attended.examples[:, None, :])
+        return tf.where(same, tf.constant(0.0, dtype), tf.constant(_MASKED, dtype))[:, None]
+
+    def split_heads(self, values, heads: int):
+        """(T, N D) -> (R, N, C, D) in one op: a transpose would make oneDNN arrange its work at each call."""
+        indices = self._tokens[:, None] * heads + tf.range(heads)[:, None]  # (R, N, C)
+        return tf.gather(tf.reshape(values, [-1, values.shape[-1] // heads]), indices)
+
+    def pairs(self, values, row, tokens):
+        """(R, N, C, C) -> (B, N, S, S): what each pair of the `tokens` (B, S) of `row` (B,) has."""
+        column = tf.gather(self._column, tokens)
+        own = tf.gather(tf.gather(values, row), column, axis=2, batch_dims=1)
+        return tf.gather(own, column, axis=3, batch_dims=1)
+
+    def merge_heads(self, values, heads: int):
+        """(R, N, C, D) -> (T, N D), what `split_heads` splits."""
+        width = values.shape[-1]
+        starts = (self._row * heads)[:, None] + tf.range(heads)  # (T, N)
+        indices = starts * self._num_columns + self._column[:, None]
+        return tf.reshape(tf.gather(tf.reshape(values, [-1, width]), indices), [-1, heads * width])
+
+
+@dataclass(frozen=True)
+class SharedRows:
+    """The rows of a `transformer_block` over real tokens.
+
+    Args:
+      key_rows: `AttentionRows` of all tokens.
+      query_rows: `AttentionRows` of those that the block computes anew.
+      queries: function from hidden states of all tokens to those of the ones that it computes anew.
+      mask: `query_rows.mask(key_rows)`.
+    """
+
+    key_rows: AttentionRows
+    query_rows: AttentionRows
+    queries: Callable
+    mask: tf.Tensor
 
 
 class RealTokens:
-    """Which places of a padded batch hold tokens, how values get there and back, and which attend to which.
+    """Where a padded batch holds tokens, how values get there and back, and which attend to which.
 
     Letters: B batch, S sequence, T real tokens in all, W width.
 
@@ -15,32 +114,43 @@ class RealTokens:
 
     Attributes:
       positions: int32 (T,): the position of each real token in its example.
-      rows: `AttentionRows` of all real tokens.
-      first_rows: `AttentionRows` of the first real token of each example.
     """
 
     def __init__(self, input_mask):
         self._mask = input_mask
         shape = tf.shape(input_mask)
-        self._places = tf.cast(tf.where(tf.reshape(input_mask, [-1]) > 0)[:, 0], "int32")  # (T,)
-        examples, self.positions = self._places // shape[1], self._places % shape[1]
+        self._indices = tf.cast(tf.where(tf.reshape(input_mask, [-1]) > 0)[:, 0], "int32")  # (T,)
+        examples, self.positions = self._indices // shape[1], self._indices % shape[1]
         lengths = tf.reduce_sum(input_mask, axis=1)
         starts = tf.cumsum(lengths, exclusive=True)  # (B,)
-        numbers = tf.range(tf.size(self._places))
+        numbers = tf.range(tf.size(self._indices))
         # Padding becomes token 0, whose values are masked.
-        table = tf.scatter_nd(self._places[:, None], numbers, [tf.size(input_mask)])
+        table = tf.scatter_nd(self._indices[:, None], numbers, [tf.size(input_mask)])
         self._tokens = tf.reshape(table, shape)
         # An example of padding alone, at the end of the batch, has no first token: any will do.
         self._firsts = tf.minimum(starts, tf.size(numbers) - 1)
         row, column, slot, longest = shared_rows(lengths)
         self._example_rows = row
         columns = tf.gather(column - starts, examples) + numbers
-        self.rows = AttentionRows(tf.gather(row, examples), columns, longest, examples)
-        self.first_rows = AttentionRows(row, slot, tf.maximum(tf.reduce_max(slot), 0) + 1, tf.range(shape[0]))
+        self._rows = AttentionRows(tf.gather(row, examples), columns, longest, examples)
+        self._first_rows = AttentionRows(
+            row, slot, tf.maximum(tf.reduce_max(slot), 0) + 1, tf.range(shape[0])
+        )
+
+    def rows(self, dtype, first_alone=False) -> SharedRows:
+        """The rows of all real tokens, with a mask in `dtype`.
+
+        Args:
+          dtype: of the scores.
+          first_alone: whether a block computes the first token of each example only.
+        """
+        query_rows = self._first_rows if first_alone else self._rows
+        queries = self.take_first if first_alone else lambda hidden: hidden
+        return SharedRows(self._rows, query_rows, queries, query_rows.mask(self._rows, dtype))
 
     def take(self, values):
         """(B, S) -> (T,)"""
-        return tf.gather(tf.reshape(values, [-1]), self._places)
+        return tf.gather(tf.reshape(values, [-1]), self._indices)
 
     def take_first(self, values):
         """(T, W) -> (B, W): the first real token of each example."""
@@ -48,7 +158,7 @@ class RealTokens:
 
     def pad_pairs(self, values):
         """(R, N, C, C) of `rows` -> (B, N, S, S), of each pair of tokens; anything where one is padding."""
-        return self.rows.pairs(values, self._example_rows, self._tokens)
+        return self._rows.pairs(values, self._example_rows, self._tokens)
 
     def pad(self, values):
         """(T, W) -> (B, S, W), zeros at padding."""

@@ -1,17 +1,20 @@
 """`open_as_run`: any checkpoint as a run directory, for a script that needs one."""
 
 import contextlib
+import dataclasses
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from absl import logging
 
-from kbert.checkpoints.allowance import Allowance
+from kbert.checkpoints import KBERT
+from kbert.checkpoints.bert_checkpoint import BertCheckpoint, RecordedTask
 from kbert.checkpoints.formats import local_path, read_checkpoint
 from kbert.checkpoints.kbert_run import RUN_FILE, write_kbert_run
-from kbert.checkpoints.recorded_task import with_config
+from kbert.checkpoints.report import Report
 from kbert.config import FinetuningConfig
+from kbert.tasks import TASKS
 
 
 @contextlib.contextmanager
@@ -49,7 +52,41 @@ def open_as_run(
     if config is not None:
         checkpoint = with_config(checkpoint, config)
     with tempfile.TemporaryDirectory(prefix="kbert_") as aside:
-        place = Path(aside) / Path(path).name
-        write_kbert_run(checkpoint, place, Allowance())
+        run_path = Path(aside) / Path(path).name
+        write_kbert_run(checkpoint, run_path, Report(KBERT, str(run_path)))
         logging.info("%s is a checkpoint of %s, task %s", path, checkpoint.report.format, checkpoint.task)
-        yield RunDirectory(place)
+        yield RunDirectory(run_path)
+
+
+def with_config(checkpoint: BertCheckpoint, config: FinetuningConfig) -> BertCheckpoint:
+    """The checkpoint with the columns, the `task_settings` and the length of a fine-tuning config.
+
+    Args:
+      checkpoint: of any format but kbert's own, which records all this.
+      config: a config of its task. The labels are the checkpoint's: its logits stand in their order.
+
+    Raises:
+      ValueError: for a config of another task or with wrong settings, and for a length beyond the positions.
+    """
+    if config.task != checkpoint.task:
+        raise ValueError(
+            f"--config is for the task {config.task}, but {checkpoint.source} is "
+            f"a model of {checkpoint.task}; give a config of its task."
+        )
+    positions = checkpoint.encoder.max_position_embeddings
+    if config.max_seq_length > positions:
+        raise ValueError(
+            f"--config has max_seq_length={config.max_seq_length}, but {checkpoint.source} has {positions} "
+            f"positions; give a config with max_seq_length={positions} or less."
+        )
+    task_class, dataset = TASKS[config.task], config.dataset
+    if task_class.checkpoint.has_labels:
+        dataset = dataclasses.replace(dataset, labels=checkpoint.labels)
+    task = task_class.from_dataset(dataset, task_class.read_settings(config.task_settings))
+    recorded = RecordedTask(
+        task_config=task.with_pooling(checkpoint.pooling).get_config(),
+        dataset=dataset,
+        task_settings=config.task_settings,
+        best_metric=config.best_metric,
+    )
+    return dataclasses.replace(checkpoint, recorded=recorded, max_seq_length=config.max_seq_length)

@@ -3,13 +3,11 @@
 import dataclasses
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from kbert.checkpoints.model_variables import fresh_value, model_shapes, part_of, parts_of
 from kbert.checkpoints.report import Report
 from kbert.config import DatasetConfig, EncoderConfig
 from kbert.config.pooling_config import PoolingConfig
-from kbert.files.stored_tensor import StoredTensor, stored_array
+from kbert.files.stored_tensor import StoredTensor
 from kbert.heads.parts import POOLER, Part
 from kbert.runs.chosen_settings import Chosen
 from kbert.tasks import TASKS
@@ -80,9 +78,19 @@ class BertCheckpoint:
         return {part.name: part for part in task.parts}
 
     @property
+    def known_task(self) -> RecordedTask:
+        """What is recorded; without a record what follows from the labels, with default settings."""
+        if self.recorded is not None:
+            return self.recorded
+        task = TASKS[self.task].from_labels(self.labels).with_pooling(self.pooling)
+        return RecordedTask(
+            task.get_config(), DatasetConfig(text_pair="text_pair" if self.takes_pairs else None)
+        )
+
+    @property
     def problem_type(self) -> str | None:
-        """What the logits mean, see `Task.problem_type`."""
-        return TASKS[self.task].problem_type
+        """What the logits mean, see `CheckpointKind`."""
+        return TASKS[self.task].checkpoint.problem_type
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -101,29 +109,25 @@ class BertCheckpoint:
         }
 
     def _fresh(self, name, shape) -> StoredTensor:
-        def read() -> np.ndarray:
-            return fresh_value(name, shape, self.encoder.initializer_range)
-
-        return StoredTensor(shape, "float32", read)
+        return StoredTensor(
+            shape, "float32", lambda: fresh_value(name, shape, self.encoder.initializer_range)
+        )
 
     def encoder_alone(self) -> "BertCheckpoint":
         """The same encoder without its heads; the report then lists their tensors as left over."""
-        kept = {name: t for name, t in self.tensors.items() if part_of(name) in ("body", POOLER.name)}
-        dropped = {name for name in self.tensors if name not in kept}
+
+        def stays(name):
+            return part_of(name) in ("body", POOLER.name)
+
+        dropped = [line for line in self.report.taken if not stays(line[1])]
         report = dataclasses.replace(
             self.report,
-            taken=[line for line in self.report.taken if line[1] not in dropped],
+            taken=[line for line in self.report.taken if stays(line[1])],
             left_over=[
                 *self.report.left_over,
-                *(
-                    (outside, "part of a head; only the encoder was asked for")
-                    for outside, name, _ in self.report.taken
-                    if name in dropped
-                ),
+                *((outside, "part of a head; only the encoder was asked for") for outside, _, _ in dropped),
             ],
-            not_in_file=[
-                line for line in self.report.not_in_file if part_of(line[0]) in ("body", POOLER.name)
-            ],
+            not_in_file=[line for line in self.report.not_in_file if stays(line[0])],
         )
         encoder = dataclasses.replace(self.encoder, masked_lm_hidden_act=None, masked_lm_layer_norm_eps=None)
         return dataclasses.replace(
@@ -131,13 +135,8 @@ class BertCheckpoint:
             encoder=encoder,
             task=TASKS.of_parts({POOLER.name}),
             labels=(),
-            tensors=kept,
+            tensors={name: tensor for name, tensor in self.tensors.items() if stays(name)},
             report=report,
             takes_pairs=None,
             recorded=None,
         )
-
-
-def zeros(shape) -> StoredTensor:
-    """A tensor of zeros, for a table that the source model does not have."""
-    return stored_array(np.zeros(shape, np.float32))

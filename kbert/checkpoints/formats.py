@@ -3,34 +3,44 @@
 import dataclasses
 from pathlib import Path
 
-from kbert.checkpoints import google_tf1, kbert_run, model_garden
-from kbert.checkpoints.allowance import Allowance
+from kbert.checkpoints import (
+    FORMATS,
+    GOOGLE,
+    HUGGING_FACE,
+    KBERT,
+    KERAS_HUB,
+    MODEL_GARDEN,
+    google_tf1,
+    kbert_run,
+    model_garden,
+)
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.format_names import FORMATS
 from kbert.checkpoints.hugging_face import folder as hugging_face
-from kbert.checkpoints.hugging_face import hub, model_names, sentence_checkpoint
+from kbert.checkpoints.hugging_face import hub
 from kbert.checkpoints.hugging_face.sentence_transformers import is_sentence_transformers
 from kbert.checkpoints.keras_hub import preset as keras_hub
 from kbert.checkpoints.model_variables import part_of
 from kbert.checkpoints.other_files import other_model
-from kbert.checkpoints.report import JSON_FILE, Report, write_reports
+from kbert.checkpoints.report import JSON_FILE, Report, one_line, write_reports
 from kbert.cli.progress import activity
 from kbert.files import full_disk
 from kbert.files.json_values import shown_name
 from kbert.files.whole_file import whole_folder
 
+# Format -> function (path, do_lower_case or None, report to fill) -> BertCheckpoint.
 _READERS = {
-    kbert_run.FORMAT: kbert_run.read_kbert_run,
-    google_tf1.FORMAT: google_tf1.read_google,
-    model_garden.FORMAT: model_garden.read_model_garden,
-    hugging_face.FORMAT: sentence_checkpoint.read_folder,
-    keras_hub.FORMAT: keras_hub.read_keras_hub,
+    KBERT: kbert_run.read_kbert_run,
+    GOOGLE: google_tf1.read_google,
+    MODEL_GARDEN: model_garden.read_model_garden,
+    HUGGING_FACE: hugging_face.read_hugging_face,
+    KERAS_HUB: keras_hub.read_keras_hub,
 }
+# Format -> function (checkpoint, empty folder, report to fill).
 _WRITERS = {
-    kbert_run.FORMAT: kbert_run.write_kbert_run,
-    google_tf1.FORMAT: google_tf1.write_google,
-    hugging_face.FORMAT: sentence_checkpoint.write_folder,
-    keras_hub.FORMAT: keras_hub.write_keras_hub,
+    KBERT: kbert_run.write_kbert_run,
+    GOOGLE: google_tf1.write_google,
+    HUGGING_FACE: hugging_face.write_hugging_face,
+    KERAS_HUB: keras_hub.write_keras_hub,
 }
 # The start of a name that is not a path -> function that downloads the model and returns its local folder.
 _DOWNLOADS = {
@@ -54,7 +64,7 @@ def local_path(path) -> Path:
             return download(str(path))
     if Path(path).exists() or google_tf1.checkpoint_prefix(Path(path)) is not None:
         return Path(path)
-    return model_names.find_model(str(path)) or Path(path)
+    return hub.find_model(str(path)) or Path(path)
 
 
 def detect_format(path) -> str:
@@ -67,7 +77,7 @@ def detect_format(path) -> str:
     is_google = (path / google_tf1.CONFIG_FILE).is_file() or not (path / hugging_face.CONFIG_FILE).is_file()
     prefix = google_tf1.checkpoint_prefix(path) if is_google else None
     if prefix is not None:
-        return model_garden.FORMAT if model_garden.is_object_checkpoint(prefix) else google_tf1.FORMAT
+        return MODEL_GARDEN if model_garden.is_object_checkpoint(prefix) else GOOGLE
     if not path.exists():
         raise ValueError(
             f"checkpoint {path} does not exist; give a run directory, a Hugging Face folder, a KerasHub "
@@ -75,13 +85,13 @@ def detect_format(path) -> str:
             "of TF Hub, or a name: hf://org/name, bert-base-uncased."
         )
     if (path / kbert_run.RUN_FILE).is_file():
-        return kbert_run.FORMAT
+        return KBERT
     if keras_hub.is_preset(path):
-        return keras_hub.FORMAT
+        return KERAS_HUB
     if (path / model_garden.SAVED_MODEL).is_file():
-        return model_garden.FORMAT
+        return MODEL_GARDEN
     if (path / hugging_face.CONFIG_FILE).is_file() or is_sentence_transformers(path):
-        return hugging_face.FORMAT
+        return HUGGING_FACE
     if other := other_model(path):
         raise ValueError(f"{path}: {other}.")
     raise ValueError(
@@ -101,7 +111,7 @@ def read_checkpoint(path, do_lower_case: bool | None = None, allow_unmatched=())
         `hf://org/name@revision`, `keras_hub://preset` or `bert-base-uncased`.
       do_lower_case: the casing, needed only if the checkpoint does not say it; it must not contradict the
         checkpoint.
-      allow_unmatched: names and globs of tensors and settings that may differ, see `Allowance`.
+      allow_unmatched: names and globs of tensors and settings that may differ, see `Report`.
 
     Returns:
       A `BertCheckpoint`; its `report` lists every tensor.
@@ -112,12 +122,14 @@ def read_checkpoint(path, do_lower_case: bool | None = None, allow_unmatched=())
     """
     folder = local_path(path)
     if folder != Path(path) and do_lower_case is None:
-        do_lower_case = model_names.casing_of(str(path))
-    checkpoint = _READERS[detect_format(folder)](folder, do_lower_case, Allowance(allow_unmatched))
-    _require_encoder(checkpoint.report)
+        do_lower_case = hub.casing_of(str(path))
+    format = detect_format(folder)
+    report = Report(format, str(folder), allow_unmatched=allow_unmatched)
+    checkpoint = _READERS[format](folder, do_lower_case, report)
+    _require_encoder(report)
     if folder != Path(path):
-        checkpoint.report.note(f"{path} lies in {folder}")
-        checkpoint.report.path = str(path)
+        report.note(f"{path} lies in {folder}")
+        report.path = str(path)
         checkpoint = dataclasses.replace(checkpoint, source=str(path))
     return checkpoint
 
@@ -158,13 +170,13 @@ def write_checkpoint(
         raise ValueError(f"--format={format!r} is not known; choose one of {', '.join(FORMATS)}.")
     path = Path(path)
     require_free(path, overwrite)
+    written = Report(format, str(path), allow_unmatched=allow_unmatched)
     try:
         with whole_folder(path, replace=overwrite) as aside:
-            written = _WRITERS[format](checkpoint, aside, Allowance(allow_unmatched))
-            written = dataclasses.replace(written, path=str(path))
+            _WRITERS[format](checkpoint, aside, written)
             write_reports(aside, checkpoint.report, written)
     except OSError as error:
-        reason = error.strerror or " ".join(str(error).split())
+        reason = error.strerror or one_line(error)
         raise OSError(full_disk.sentence_of(error) or f"{path} could not be written: {reason}") from None
     return written
 

@@ -1,25 +1,26 @@
 """Google's TF1 checkpoints, read and written without a graph: weights, bert_config.json, vocab.txt."""
 
+import contextlib
 import dataclasses
 import errno
+import functools
 import glob
 import math
 import re
 from pathlib import Path
 
-from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.conversion.encoder_settings import (
+from kbert.checkpoints.conversion.checks import (
+    check_sizes,
+    decide_casing,
     require_no_projection,
-    require_pooler,
-    require_settings,
+    require_same,
+    require_same_masked_lm,
 )
-from kbert.checkpoints.conversion.matching import Stored, match
+from kbert.checkpoints.conversion.matching import Stored, match, task_of_heads
 from kbert.checkpoints.conversion.names import GOOGLE_TF1, rows
 from kbert.checkpoints.conversion.own_keys import own_keys, take_own_keys
-from kbert.checkpoints.conversion.vocabulary_checks import check_sizes, decide_casing
-from kbert.checkpoints.format_names import GOOGLE as FORMAT
-from kbert.checkpoints.model_variables import model_shapes, parts_of, with_pooler
+from kbert.checkpoints.model_variables import parts_of, with_pooler
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
 from kbert.files.full_disk import code_of_full_disk
@@ -27,8 +28,7 @@ from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_texts, json_value, require_once, shown_name
 from kbert.files.stored_tensor import StoredTensor
 from kbert.files.whole_file import write_json
-from kbert.heads.parts import MASKED_LM, POOLER
-from kbert.tasks import TASKS
+from kbert.heads.parts import POOLER
 from kbert.tokenization.vocabulary import Vocabulary
 
 CONFIG_FILE = "bert_config.json"
@@ -43,6 +43,7 @@ _CASED_FOLDER = re.compile(r"(^|[_-])(multi_)?cased([_-]|$)")
 _UNCASED_FOLDER = re.compile(r"(^|[_-])uncased([_-]|$)|^(multilingual|chinese)_L-")
 # Keys that kbert adds to bert_config.json; the original's reader accepts any key and uses only its own.
 _OWN_KEYS = ("do_lower_case", "labels")
+NOT_IN_FILE = "not in this checkpoint; initialised if a kbert model has it"
 
 
 def checkpoint_prefix(path) -> Path | None:
@@ -68,66 +69,58 @@ def checkpoint_prefix(path) -> Path | None:
     return prefixes[0] if prefixes else None
 
 
-def read_google(
-    path, do_lower_case: bool | None = None, allowance: Allowance | None = None
-) -> BertCheckpoint:
+def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertCheckpoint:
     """Reads a checkpoint of google-research/bert: pretrained, or fine-tuned by its run_*.py.
 
     Args:
       path: the folder, or the prefix `.../bert_model.ckpt`; bert_config.json and vocab.txt lie beside it.
       do_lower_case: the casing. If it is None, bert_config.json, the folder's name or the vocabulary shows
         it.
-      allowance: names that may stay unmatched.
+      report: takes every name.
 
     Raises:
       ValueError: for anything that is missing, broken, or unknown to kbert. Settings are checked before any
         tensor is read.
     """
-    prefix, allowance = checkpoint_prefix(path), allowance or Allowance()
+    prefix = checkpoint_prefix(path)
     if prefix is None:
         raise ValueError(f"{path} holds no TF1 checkpoint (no {CHECKPOINT_NAME}.index).")
-    folder = prefix.parent
-    report = Report(FORMAT, str(prefix))
-    values = read_json_object(folder / CONFIG_FILE)
+    report.path, folder = str(prefix), prefix.parent
+    config_file, vocab_file = folder / CONFIG_FILE, folder / "vocab.txt"
+    values = read_json_object(config_file)
     own = {key: values.pop(key) for key in _OWN_KEYS if key in values}
-    recorded = take_own_keys(values, folder / CONFIG_FILE)
-    config = from_dict(EncoderConfig, values, where=str(folder / CONFIG_FILE))
-    require_no_projection(config, folder / CONFIG_FILE)
+    recorded = take_own_keys(values, config_file)
+    config = from_dict(EncoderConfig, values, where=str(config_file))
+    require_no_projection(config, config_file)
 
-    tokens = Vocabulary.from_file(folder / "vocab.txt", do_lower_case=True).tokens
-    declared, declared_by = casing_of_folder(folder, own)
-    vocabulary = decide_casing(
-        tokens, str(folder / "vocab.txt"), declared, declared_by, do_lower_case, allowance, report
-    )
-    check_sizes(vocabulary, config, str(folder), recorded.vocabulary_size, allowance, report)
+    tokens = Vocabulary.from_file(vocab_file, do_lower_case=True).tokens
+    vocabulary = decide_casing(tokens, str(vocab_file), *casing_of_folder(folder, own), do_lower_case, report)
+    check_sizes(vocabulary, config, str(folder), recorded.vocabulary_size, report)
 
-    stored = _stored(read_tensors(prefix, "TF1 checkpoint"))
-    task, required, num_labels = _task(stored, report)
-    labels = json_texts(own, "labels", folder / CONFIG_FILE) or [str(index) for index in range(num_labels)]
-    require_once(labels, f"{folder / CONFIG_FILE}: labels")
+    tensors = read_tensors(prefix, "TF1 checkpoint")
+    ignored = {name: "an optimizer's slot" for name in tensors if _SLOTS.fullmatch(name)}
+    ignored |= {name: "a counter of training steps" for name in _COUNTERS if name in tensors}
+    stored = Stored(tensors, ignored=ignored)
+    task, num_labels, _ = task_of_heads(stored, GOOGLE_TF1, report)
+    labels = json_texts(own, "labels", config_file) or [str(index) for index in range(num_labels)]
+    require_once(labels, f"{config_file}: labels")
     if len(labels) != num_labels:
         raise ValueError(
-            f"{folder / CONFIG_FILE} names {len(labels)} labels, but the classifier has {num_labels} "
+            f"{config_file} names {len(labels)} labels, but the classifier has {num_labels} "
             "outputs; use config and weights of one model."
         )
-    parts = with_pooler(required)
-    shapes = model_shapes(config, parts.values())
-    optional = {
-        name: "not in this checkpoint; initialised if a kbert model has it"
-        for part in parts.values()
-        if part.name not in required
-        for name in part.shapes(config)
-    }
+    required = parts_of(task, labels)
+    optional = {} if POOLER.name in required else dict.fromkeys(POOLER.shapes(config), NOT_IN_FILE)
     optional |= recorded.may_be_missing()
-    table_rows = rows(GOOGLE_TF1, parts, config.num_hidden_layers)
-    tensors = match(stored, table_rows, shapes, optional, f"BERT checkpoint ({task})", allowance, report)
     return BertCheckpoint(
         source=str(prefix),
         encoder=config,
         task=task,
         labels=tuple(labels),
         vocabulary=vocabulary,
-        tensors=tensors,
+        tensors=match(
+            stored, GOOGLE_TF1, config, with_pooler(required), optional, f"BERT checkpoint ({task})", report
+        ),
         max_seq_length=config.max_position_embeddings,
         report=report,
     )
@@ -158,27 +151,27 @@ def read_tensors(prefix: Path, kind: str) -> dict[str, StoredTensor]:
     """
     import tensorflow as tf
 
-    broken = f"{prefix} is not a whole {kind}"
-    try:
+    @contextlib.contextmanager
+    def in_one_sentence(name=""):
+        try:
+            yield
+        # What TensorFlow's reader raises for files that are cut short, damaged or missing.
+        except (tf.errors.OpError, RuntimeError, ValueError, IndexError) as error:
+            reason = f"{shown_name(name)}: {_first_line(error)}" if name else _first_line(error)
+            raise ValueError(f"{prefix} is not a whole {kind} ({reason}); download it again.") from None
+
+    with in_one_sentence():
         reader = tf.train.load_checkpoint(str(prefix))
         shapes, dtypes = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
         _require_room(prefix, shapes, dtypes)
-    except _reading_errors(tf) as error:
-        raise ValueError(f"{broken} ({_first_line(error)}); download it again.") from None
 
-    def reader_of(name):
-        def read():
-            try:
-                return reader.get_tensor(name)
-            except _reading_errors(tf) as error:
-                raise ValueError(
-                    f"{broken} ({shown_name(name)}: {_first_line(error)}); download it again."
-                ) from None
-
-        return read
+    def read(name):
+        with in_one_sentence(name):
+            return reader.get_tensor(name)
 
     return {
-        name: StoredTensor(tuple(shapes[name]), dtypes[name].name, reader_of(name)) for name in sorted(shapes)
+        name: StoredTensor(tuple(shapes[name]), dtypes[name].name, functools.partial(read, name))
+        for name in sorted(shapes)
     }
 
 
@@ -190,81 +183,43 @@ def _require_room(prefix, shapes, dtypes):
             raise ValueError(f"{shown_name(name)} of shape {shape} does not fit into {size} bytes of data")
 
 
-def _reading_errors(tf):
-    """What TensorFlow's reader raises for files that are cut short, damaged or missing."""
-    return tf.errors.OpError, RuntimeError, ValueError, IndexError
-
-
 def _first_line(error):
     return str(error).split("\n")[0].rstrip(".")
-
-
-def _stored(tensors) -> Stored:
-    ignored = {name: "an optimizer's slot" for name in tensors if _SLOTS.fullmatch(name)}
-    ignored |= {name: "a counter of training steps" for name in _COUNTERS if name in tensors}
-    return Stored(tensors, ignored=ignored)
-
-
-def _task(stored, report):
-    """(task, its parts, which must be complete, number of labels), according to the heads in the file."""
-    names = stored.tensors
-    heads = {part for part in GOOGLE_TF1 if GOOGLE_TF1[part][0].outside in names} - {"body", POOLER.name}
-    num_labels = 0
-    for fine_tuned in ({"span"}, {"classification"}):  # pretraining heads may still be in the file
-        heads = fine_tuned if fine_tuned <= heads else heads
-    if "classification" in heads:
-        num_labels = names[GOOGLE_TF1["classification"][0].outside].shape[0]
-    reads_pooled = heads - {"span", MASKED_LM.name} or not heads
-    task = TASKS.of_parts(heads | ({POOLER.name} if reads_pooled else set()))
-    if num_labels == 1:
-        task = TASKS.with_problem_type(task, "regression")
-    report.note(f"heads: {', '.join(sorted(heads)) or 'none'}; read as kbert's task {task!r}")
-    return task, parts_of(task, tuple(map(str, range(num_labels)))), num_labels
 
 
 # --------------------------------------------------------------------------------------- writing
 
 
-def write_google(checkpoint: BertCheckpoint, folder: Path, allowance: Allowance) -> Report:
+def write_google(checkpoint: BertCheckpoint, folder: Path, report: Report):
     """Writes bert_model.ckpt.*, bert_config.json and vocab.txt as google-research/bert reads them.
 
     Args:
       checkpoint: the model; only the tensors that it has are written.
       folder: an empty folder.
-      allowance: what the original's code does not have and the user allows: `layer_norm_eps`, `hidden_act`,
-        `masked_lm_settings`, `pooler_hidden_act`, and kbert's names of variables.
-
-    Returns:
-      The report of the writing.
+      report: takes every name. What the original's code does not have and the user may allow:
+        `layer_norm_eps`, `hidden_act`, `masked_lm_settings`, `pooler_hidden_act`, and kbert's names of
+        variables.
 
     Raises:
       ValueError: for a model whose numbers the original's code would not reproduce.
     """
-    report = Report(FORMAT, str(folder))
-    config = checkpoint.encoder
-    require_no_projection(config, "the original's code")
-    if config.layer_norm_eps != EncoderConfig.layer_norm_eps:
-        allowance.conflict(
-            "layer_norm_eps",
-            f"layer_norm_eps={config.layer_norm_eps}, but the original's code always takes "
-            f"{EncoderConfig.layer_norm_eps} and would give other numbers",
-            report,
-        )
+    config, library = checkpoint.encoder, "the original's code"
+    require_no_projection(config, library)
+    require_same(checkpoint, "layer_norm_eps", EncoderConfig.layer_norm_eps, library, report)
     if config.hidden_act == "gelu_erf":
-        allowance.conflict(
+        report.conflict(
             "hidden_act",
             "hidden_act='gelu_erf', which the original's code does not know: its 'gelu' is the tanh form",
-            report,
         )
-    require_settings(checkpoint, "the original's code", allowance, report)
-    require_pooler(checkpoint, "tanh", "the original's code", allowance, report)
+    require_same_masked_lm(checkpoint, library, report)
+    require_same(checkpoint, "pooler_hidden_act", "tanh", library, report)
     parts = with_pooler(checkpoint.parts)
     table_rows = {row.kbert: row for row in rows(GOOGLE_TF1, parts, config.num_hidden_layers)}
     arrays = {}
     for name, tensor in checkpoint.tensors.items():
         row = table_rows.get(name)
         if row is None:
-            allowance.conflict(name, f"the original has no variable for {name}", report)
+            report.conflict(name, f"the original has no variable for {name}")
             report.left_over.append((name, "the original has no variable for it; allowed"))
             continue
         arrays[row.outside] = tensor.as_float32(row.transposed).read()
@@ -282,7 +237,6 @@ def write_google(checkpoint: BertCheckpoint, folder: Path, allowance: Allowance)
         values["labels"] = list(checkpoint.labels)
     write_json(values | own_keys(checkpoint), folder / CONFIG_FILE)
     checkpoint.vocabulary.write(folder / "vocab.txt")
-    return report
 
 
 def _save(prefix, arrays):

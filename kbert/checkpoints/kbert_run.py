@@ -3,26 +3,21 @@
 import dataclasses
 from pathlib import Path
 
-from kbert.checkpoints.allowance import Allowance
-from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.format_names import KBERT as FORMAT
-from kbert.checkpoints.recorded_task import default_columns, known_task, task_of_run
+from kbert.checkpoints.bert_checkpoint import BertCheckpoint, RecordedTask
 from kbert.checkpoints.report import Report
-from kbert.config import PretrainingConfig
+from kbert.config import DatasetConfig, PretrainingConfig
 from kbert.tasks import TASKS
 
 RUN_FILE = "run.json"
 
 
-def read_kbert_run(
-    path, do_lower_case: bool | None = None, allowance: Allowance | None = None
-) -> BertCheckpoint:
+def read_kbert_run(path: Path, do_lower_case: bool | None, report: Report) -> BertCheckpoint:
     """Reads the default checkpoint of a run directory, see `RunDirectory.checkpoint`.
 
     Args:
       path: the run directory.
       do_lower_case: may be given, but must agree with the run.
-      allowance: not used: a run has exactly its task's variables.
+      report: takes every name; nothing may differ, because a run has exactly its task's variables.
 
     Raises:
       ValueError: when there is no run or no checkpoint yet, when vocab.txt has changed, or when the model
@@ -32,12 +27,9 @@ def read_kbert_run(
     from kbert.runs.chosen_settings import read_chosen
     from kbert.runs.run_directory import RunDirectory
 
-    allowance = allowance or Allowance()
     run = RunDirectory(path)
     run.require_casing(do_lower_case)
-    report = Report(FORMAT, str(path))
-    vocabulary = run.vocabulary()
-    task = run.task()
+    vocabulary, task = run.vocabulary(), run.task()
     weights = run.checkpoint() / training_checkpoint.WEIGHTS_FILE
     chosen = read_chosen(run.path, training_checkpoint.step_of(weights.parent))
     result = BertCheckpoint(
@@ -51,7 +43,13 @@ def read_kbert_run(
         report=report,
         takes_pairs=getattr(task, "takes_pairs", None),
         pooling=task.pooling,
-        recorded=task_of_run(run, chosen),
+        recorded=RecordedTask(
+            task_config=task.get_config(),
+            dataset=getattr(run.config, "dataset", DatasetConfig()),
+            task_settings=getattr(run.config, "task_settings", {}),
+            best_metric=run.config.best_metric,
+            chosen=chosen,
+        ),
     )
     # Values that a conversion initialised, and that were never trained, are left out.
     untrained = set(run.details.get("converted", {}).get("initialised", ()))
@@ -70,13 +68,13 @@ def read_kbert_run(
         else:
             result.tensors[name] = stored[name].as_finite_float32(f"{weights}: {name}")
             report.taken.append((name, name, "as it is"))
-    strange = [name for name in stored if name not in result.shapes]
-    if strange:
-        raise ValueError(f"{weights} holds {strange[0]!r}, which this {task.name} model does not have.")
+    unknown = [name for name in stored if name not in result.shapes]
+    if unknown:
+        raise ValueError(f"{weights} holds {unknown[0]!r}, which this {task.name} model does not have.")
     return result
 
 
-def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, allowance: Allowance) -> Report:
+def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, report: Report):
     """Writes a run of 0 steps, which evaluation, prediction, export and --init_checkpoint accept.
 
     Its task has the settings, the columns and the chosen values that the checkpoint records. Without a record
@@ -85,10 +83,7 @@ def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
     Args:
       checkpoint: the model. Missing variables get fresh initial values, and run.json lists their names.
       folder: an empty folder.
-      allowance: not used: every model has a task of kbert.
-
-    Returns:
-      The report of the writing.
+      report: takes every name.
 
     Raises:
       ValueError: for a model that no task of kbert can represent.
@@ -96,7 +91,6 @@ def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
     from kbert.runs import checkpoint as training_checkpoint
     from kbert.runs.run_directory import RunDirectory
 
-    report = Report(FORMAT, str(folder))
     shapes = checkpoint.shapes
     for name in checkpoint.tensors:
         if name in shapes:
@@ -105,10 +99,10 @@ def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
             report.left_over.append((name, f"kbert's {checkpoint.task} model has no such variable"))
     report.not_in_file.extend((name, "initialised, listed in run.json") for name in checkpoint.missing)
 
-    task = known_task(checkpoint)
+    task, pairs = checkpoint.known_task, checkpoint.takes_pairs
     details = {
         "task": checkpoint.task,
-        "task_config": task.task_config | _pairs(checkpoint),
+        "task_config": task.task_config | ({} if pairs is None else {"takes_pairs": pairs}),
         "max_seq_length": checkpoint.max_seq_length,
         "converted": {
             "from": checkpoint.source,
@@ -127,35 +121,25 @@ def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
     )
     if task.chosen:
         run.keep_chosen(0, *task.chosen)
-    return report
-
-
-def _pairs(checkpoint):
-    """The `takes_pairs` entry of the task's config, if the checkpoint says it."""
-    return {} if checkpoint.takes_pairs is None else {"takes_pairs": checkpoint.takes_pairs}
 
 
 def _config(checkpoint, task):
-    config_class = TASKS[checkpoint.task].config_class
+    """The config of the run: the recorded one, unless a conversion says otherwise about pairs."""
+    config_class, pairs = TASKS[checkpoint.task].config_class, checkpoint.takes_pairs
     description = f"Converted from {checkpoint.source}"
     if issubclass(config_class, PretrainingConfig):
         return config_class(description=description, encoder=checkpoint.encoder)
+    dataset = task.dataset
+    if pairs is not None and pairs != bool(dataset.text_pair):
+        dataset = DatasetConfig(text_pair="text_pair" if pairs else None)
+    if TASKS[checkpoint.task].checkpoint.has_labels:
+        dataset = dataclasses.replace(dataset, labels=checkpoint.labels)
     return config_class(
         description=description,
         encoder=checkpoint.encoder,
         task=checkpoint.task,
-        dataset=_dataset(checkpoint, task.dataset),
+        dataset=dataset,
         task_settings=task.task_settings,
         max_seq_length=checkpoint.max_seq_length,
         best_metric=task.best_metric,
     )
-
-
-def _dataset(checkpoint, dataset):
-    """The recorded columns, unless a conversion says otherwise about pairs; the checkpoint's labels."""
-    pairs = checkpoint.takes_pairs
-    if pairs is not None and pairs != bool(dataset.text_pair):
-        dataset = default_columns(pairs)
-    if not TASKS[checkpoint.task].has_labels:
-        return dataset
-    return dataclasses.replace(dataset, labels=checkpoint.labels)

@@ -1,31 +1,32 @@
 """Reads TF2 checkpoints of Model Garden (official/nlp), and TF Hub's BERT encoders, which are made of them.
 
 Both are object checkpoints: TensorFlow stores the graph of the Python objects beside the tensors. Variables
-are found by the full names in it, heads by their place. No graph of a SavedModel is loaded or run.
+are found by the full names in it, heads by their path. No graph of a SavedModel is loaded or run.
 
 Source of the names: tensorflow/models, official/nlp/modeling (BertEncoder, BertClassifier,
 BertTokenClassifier, BertSpanLabeler, BertPretrainerV2), official/nlp/tools/export_tfhub_lib.py; those of 2019
 are in official/nlp/bert/tf2_encoder_checkpoint_converter.py.
 """
 
-import math
 import re
 from pathlib import Path
-from typing import NamedTuple
 
-from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.conversion.matching import Stored, match
-from kbert.checkpoints.conversion.names import MODEL_GARDEN, rows
-from kbert.checkpoints.conversion.vocabulary_checks import check_sizes, decide_casing
-from kbert.checkpoints.format_names import MODEL_GARDEN as FORMAT
-from kbert.checkpoints.google_tf1 import CONFIG_FILE, casing_of_folder, checkpoint_prefix, read_tensors
-from kbert.checkpoints.model_variables import model_shapes, parts_of, with_pooler
+from kbert.checkpoints.conversion.checks import check_sizes, decide_casing
+from kbert.checkpoints.conversion.matching import Stored, join_attention_heads, match, task_of_heads
+from kbert.checkpoints.conversion.names import MODEL_GARDEN
+from kbert.checkpoints.google_tf1 import (
+    CONFIG_FILE,
+    NOT_IN_FILE,
+    casing_of_folder,
+    checkpoint_prefix,
+    read_tensors,
+)
+from kbert.checkpoints.model_variables import parts_of, with_pooler
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import shown, shown_name
-from kbert.files.stored_tensor import StoredTensor
 from kbert.heads.parts import MASKED_LM, POOLER
 from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import Vocabulary
@@ -45,8 +46,8 @@ _BODY = re.compile(
     r"(?:^|/)((?:word_embeddings|position_embedding|type_embeddings)/embeddings|embeddings/layer_norm/\w+|"
     r"embedding_projection/\w+|transformer/layer_\d+/.+|pooler_transform/\w+)$"
 )
-# The place of a head's variable in a model -> the name in the table. A head's own pooler stands in for the
-# encoder's.
+# The path of a head's variable in the graph of objects -> the name in the table. A head's own pooler stands
+# in for the encoder's.
 _HEADS = (
     (re.compile(r"masked_lm/(dense|layer_norm)/(\w+)$"), r"masked_lm/\1/\2"),
     (re.compile(r"masked_lm/output_bias\.Sbias$"), "masked_lm/output_bias"),
@@ -73,74 +74,65 @@ _VOCABULARIES = {
 _LARGE = (24, 1024, 16)
 
 
-class _Read(NamedTuple):
-    """What a checkpoint holds: the tensors by the table's names, and the number of attention heads."""
-
-    stored: Stored
-    num_heads: int | None
-
-
 def is_object_checkpoint(prefix: Path) -> bool:
     """Whether a checkpoint is one of TensorFlow 2's objects; the index names the graph of objects first."""
     with Path(f"{prefix}.index").open("rb") as file:
         return _OBJECT_GRAPH.encode() in file.read(4096)
 
 
-def read_model_garden(
-    path, do_lower_case: bool | None = None, allowance: Allowance | None = None
-) -> BertCheckpoint:
+def read_model_garden(path: Path, do_lower_case: bool | None, report: Report) -> BertCheckpoint:
     """Reads an encoder, classifier or pretrainer of Model Garden, or an encoder of TF Hub.
 
     Args:
       path: the folder or prefix of a checkpoint, with vocab.txt and perhaps bert_config.json beside it; or
         the folder of a SavedModel, whose vocabulary is in assets/.
       do_lower_case: the casing, needed only if nothing there says it.
-      allowance: names that may stay unmatched.
+      report: takes every name.
 
     Raises:
       ValueError: for anything that is missing, broken, or unknown to kbert. Settings are checked before any
         tensor is read.
     """
-    allowance, is_hub = allowance or Allowance(), (Path(path) / SAVED_MODEL).is_file()
-    prefix = Path(path) / "variables" / "variables" if is_hub else checkpoint_prefix(path)
+    is_hub = (path / SAVED_MODEL).is_file()
+    prefix = path / "variables" / "variables" if is_hub else checkpoint_prefix(path)
     if prefix is None:
         raise ValueError(f"{path} holds no checkpoint of TensorFlow (no .index file).")
-    folder = Path(path) if is_hub else prefix.parent
-    report = Report("tf_hub" if is_hub else FORMAT, str(path if is_hub else prefix))
+    folder = path if is_hub else prefix.parent
+    if is_hub:
+        report.format = "tf_hub"
+    else:
+        report.path = str(prefix)
     tensors = read_tensors(prefix, "checkpoint of TensorFlow 2")
-    stored, num_heads = _named(tensors, report)
-    config = _config(folder, stored, num_heads, report)
+    stored, num_attention_heads = _by_table_names(tensors, report)
+    config = _config(folder, stored, num_attention_heads, report)
 
     vocab_file = _asset(folder) if is_hub else folder / "vocab.txt"
     tokens = Vocabulary.from_file(vocab_file, do_lower_case=True).tokens
     declared, declared_by = _declared_casing(tensors) if is_hub else casing_of_folder(folder, {})
-    vocabulary = decide_casing(
-        tokens, str(vocab_file), declared, declared_by, do_lower_case, allowance, report
-    )
-    check_sizes(vocabulary, config, str(folder), None, allowance, report)
+    vocabulary = decide_casing(tokens, str(vocab_file), declared, declared_by, do_lower_case, report)
+    check_sizes(vocabulary, config, str(folder), None, report)
     if name := published_name(config):
         report.note(f"sizes and vocabulary are those of {name} (TF Hub, Model Garden)")
 
-    task, required, labels = _task(stored, report)
-    if MASKED_LM.name in required:
+    task, num_labels, heads = task_of_heads(stored, MODEL_GARDEN, report)
+    labels = tuple(map(str, range(num_labels))) if TASKS[task].checkpoint.has_labels else ()
+    if MASKED_LM.name in heads:
         config.require_masked_lm()
-    parts = with_pooler(required)
-    shapes = model_shapes(config, parts.values())
-    optional = {
-        name: "not in this checkpoint; initialised if a kbert model has it"
-        for name in POOLER.shapes(config)
-        if POOLER.name not in required
-    }
-    table_rows = rows(MODEL_GARDEN, parts, config.num_hidden_layers)
-    what = f"Model Garden checkpoint ({task})"
-    found = match(stored, table_rows, shapes, optional, what, allowance, report)
+        report.note(
+            "no checkpoint says the activation of the masked-LM head: it is the encoder's, as in Model "
+            "Garden's MaskedLMTask; BertPretrainerV2 without mlm_activation has none: then add "
+            '"masked_lm_hidden_act": "linear" to bert_config.json'
+        )
+    required = parts_of(task, labels)
+    optional = {} if POOLER.name in required else dict.fromkeys(POOLER.shapes(config), NOT_IN_FILE)
+    parts, what = with_pooler(required), f"Model Garden checkpoint ({task})"
     return BertCheckpoint(
         source=str(path),
         encoder=config,
         task=task,
         labels=labels,
         vocabulary=vocabulary,
-        tensors=found,
+        tensors=match(stored, MODEL_GARDEN, config, parts, optional, what, report),
         max_seq_length=config.max_position_embeddings,
         report=report,
     )
@@ -160,37 +152,37 @@ def published_name(config: EncoderConfig) -> str | None:
     return f"{first}_L-{layers}_H-{hidden}_A-{heads}"
 
 
-def _named(tensors, report) -> _Read:
-    """The tensors by the names of the table; heads of attention are joined as kbert has them."""
+def _by_table_names(tensors, report) -> tuple[Stored, int | None]:
+    """The tensors by the names of the table, and the number of attention heads."""
     graph = _object_graph(tensors, report.path)
     full_names = {
         attribute.checkpoint_key: attribute.full_name for node in graph.nodes for attribute in node.attributes
     }
-    stored, num_heads = Stored({}), None
+    stored, num_attention_heads = Stored({}), None
     for key, tensor in tensors.items():
-        place = key.removesuffix(_SUFFIX)
-        if key == _OBJECT_GRAPH or _NOT_WEIGHTS.search(place) or not tensor.is_float:
+        object_path = key.removesuffix(_SUFFIX)
+        if key == _OBJECT_GRAPH or _NOT_WEIGHTS.search(object_path) or not tensor.is_float:
             report.left_over.append((key, "no weight of the model"))
             continue
-        name = _name(place, full_names.get(key, ""))
+        name = _table_name(object_path, full_names.get(key, ""))
         if name in stored.tensors:
             raise ValueError(
                 f"{report.path}: {shown_name(key)} and {shown_name(stored.original(name))} are both {name}; "
                 "give a checkpoint of one model."
             )
         if name.endswith("self_attention/query/kernel") and len(tensor.shape) == 3:
-            num_heads = tensor.shape[1]
-        stored.tensors[name], stored.originals[name] = _joined(name, tensor), key
+            num_attention_heads = tensor.shape[1]
+        stored.tensors[name], stored.originals[name] = join_attention_heads(name, tensor), key
     _refuse_others(stored, full_names, report)
-    own = [name for name in stored.tensors if name.startswith("own_pooler/")]
-    for name in own:
+    own_pooler = [name for name in stored.tensors if name.startswith("own_pooler/")]
+    for name in own_pooler:
         encoders = name.replace("own_pooler", "pooler_transform")
         if encoders in stored.tensors:
             del stored.tensors[encoders]
             report.left_over.append((stored.originals[encoders], "the head has a pooler of its own"))
         stored.tensors[encoders] = stored.tensors.pop(name)
         stored.originals[encoders] = stored.originals.pop(name)
-    return _Read(stored, num_heads)
+    return stored, num_attention_heads
 
 
 def _object_graph(tensors, path):
@@ -205,27 +197,14 @@ def _object_graph(tensors, path):
         ) from None
 
 
-def _name(place, full_name):
+def _table_name(object_path, full_name):
     for pattern, name in _HEADS:
-        if found := pattern.search(place):
-            return found.expand(name)
+        if match_ := pattern.search(object_path):
+            return match_.expand(name)
     for old, new in _OLD_NAMES:
         full_name = re.sub(old, new, full_name)
-    found = _BODY.search(full_name)
-    return found[1] if found else place
-
-
-def _joined(name, tensor: StoredTensor) -> StoredTensor:
-    """Without the axis of the attention heads: the order of the numbers is that of kbert."""
-    if "/self_attention/" not in name:
-        return tensor
-    if name.endswith("/bias"):
-        return tensor.reshaped((math.prod(tensor.shape),))
-    if len(tensor.shape) != 3:
-        return tensor
-    first, middle, last = tensor.shape
-    is_output = name.endswith("attention_output/kernel")
-    return tensor.reshaped((first * middle, last) if is_output else (first, middle * last))
+    body = _BODY.search(full_name)
+    return body[1] if body else object_path
 
 
 def _refuse_others(stored, full_names, report):
@@ -251,7 +230,7 @@ def _refuse_others(stored, full_names, report):
     raise ValueError(f"{report.path} is a checkpoint {what}; give one of a BERT encoder.")
 
 
-def _config(folder, stored, num_heads, report) -> EncoderConfig:
+def _config(folder, stored, num_attention_heads, report) -> EncoderConfig:
     """From bert_config.json; without one, from the shapes: nothing else differs among these encoders."""
     file = folder / CONFIG_FILE
     tensors = stored.tensors
@@ -259,10 +238,10 @@ def _config(folder, stored, num_heads, report) -> EncoderConfig:
         values = read_json_object(file)
         values = {key: value for key, value in values.items() if key not in _OWN_KEYS}
         config = from_dict(EncoderConfig, values, where=str(file))
-        if num_heads not in (None, config.num_attention_heads):
+        if num_attention_heads not in (None, config.num_attention_heads):
             raise ValueError(
                 f"{file} says num_attention_heads={config.num_attention_heads}, but the checkpoint has "
-                f"{num_heads}; use config and weights of one model."
+                f"{num_attention_heads}; use config and weights of one model."
             )
         return config
     try:
@@ -273,7 +252,7 @@ def _config(folder, stored, num_heads, report) -> EncoderConfig:
             "hidden_size": projection.shape[1] if projection else width,
             "embedding_size": width,
             "num_hidden_layers": len({name for name in tensors if name.endswith("/output_layer_norm/gamma")}),
-            "num_attention_heads": num_heads,
+            "num_attention_heads": num_attention_heads,
             "intermediate_size": tensors["transformer/layer_0/intermediate/kernel"].shape[1],
             "max_position_embeddings": tensors["position_embedding/embeddings"].shape[0],
             "type_vocab_size": tensors["type_embeddings/embeddings"].shape[0],
@@ -294,31 +273,7 @@ def _asset(folder):
     return files[0]
 
 
-def _declared_casing(tensors):
+def _declared_casing(tensors) -> tuple[bool | None, str]:
     """(do_lower_case, where it stands) of a SavedModel of TF Hub."""
     stored = tensors.get(f"do_lower_case{_SUFFIX}")
     return (None, "") if stored is None else (bool(stored.read()), "the SavedModel's variable do_lower_case")
-
-
-def _task(stored, report):
-    """(task, its parts, labels), according to the heads in the checkpoint."""
-    names = stored.tensors
-    heads = {part for part in MODEL_GARDEN if MODEL_GARDEN[part][0].outside in names} - {"body", POOLER.name}
-    try:
-        task = TASKS.of_parts(heads)
-    except ValueError:
-        task = TASKS.of_parts(heads | {POOLER.name})
-    labels = ()
-    if TASKS[task].has_labels:
-        num_labels = names[f"{next(iter(heads))}/logits/bias"].shape[0]
-        labels = tuple(map(str, range(num_labels)))
-        if num_labels == 1:
-            task, labels = TASKS.with_problem_type(task, "regression"), ()
-    report.note(f"heads: {', '.join(sorted(heads)) or 'none'}; read as kbert's task {task!r}")
-    if MASKED_LM.name in heads:
-        report.note(
-            "no checkpoint says the activation of the masked-LM head: it is the encoder's, as in Model "
-            "Garden's MaskedLMTask; BertPretrainerV2 without mlm_activation has none: then add "
-            '"masked_lm_hidden_act": "linear" to bert_config.json'
-        )
-    return task, parts_of(task, labels), labels

@@ -8,7 +8,6 @@ from absl import logging
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.conversion.resizing import POSITION_TABLE, with_positions
 from kbert.checkpoints.model_variables import part_of
-from kbert.checkpoints.recorded_task import known_task
 from kbert.config import EncoderConfig
 from kbert.config.lora_config import is_adapter
 from kbert.tasks import TASKS
@@ -16,7 +15,7 @@ from kbert.tasks import TASKS
 
 def task_of(checkpoint: BertCheckpoint):
     """The `kbert.tasks.Task` of a checkpoint, with its recorded settings and what an evaluation chose."""
-    task_config = known_task(checkpoint).answering_config
+    task_config = checkpoint.known_task.answering_config
     return TASKS.recorded({"task": checkpoint.task, "task_config": task_config})
 
 
@@ -65,48 +64,55 @@ def initialize(
     if positions > checkpoint.encoder.max_position_embeddings:
         checkpoint = with_positions(checkpoint, positions)
         logging.info("%s", checkpoint.report.notes[-1])
-    labelled = {part.name for part in checkpoint.parts.values() if part.has_labels}
-    reasons = {}  # part -> why it stays fresh
     anew = [name for name in variables if begins_anew and begins_anew(name)]
-    for name, variable in variables.items():
-        if name in anew:
-            continue
-        part, tensor = part_of(name), checkpoint.tensors.get(name)
-        if tensor is None:
-            reasons.setdefault(part, "the checkpoint has none")
-        elif tensor.shape != tuple(variable.shape):
-            reasons[part] = f"the checkpoint's {name} has shape {tensor.shape}, not {tuple(variable.shape)}"
-        elif part in labelled and sorted(labels) != sorted(checkpoint.labels):
-            reasons[part] = f"the checkpoint's labels are {list(checkpoint.labels)}, not {list(labels)}"
-    if "body" in reasons:
-        raise ValueError(f"{checkpoint.source} does not fit this encoder: {reasons['body']}.")
+    wanted = {name: variable for name, variable in variables.items() if name not in anew}
+    misfits = _misfits(wanted, checkpoint, labels)
+    if "body" in misfits:
+        raise ValueError(f"{checkpoint.source} does not fit this encoder: {misfits['body']}.")
 
-    taken = [name for name in variables if part_of(name) not in reasons and name not in anew]
-    order = _order_of(labels, checkpoint) if any(part_of(name) in labelled for name in taken) else None
+    taken = [name for name in wanted if part_of(name) not in misfits]
+    labelled = _labelled_parts(checkpoint)
+    columns = _columns(labels, checkpoint) if any(part_of(name) in labelled for name in taken) else None
     for name in taken:
         values = checkpoint.tensors[name].read()
-        variables[name].assign(values[..., order] if order and part_of(name) in labelled else values)
-    fresh = [name for name in variables if name not in taken]
-    unused = {part_of(name) for name in checkpoint.tensors} - {part_of(name) for name in variables}
+        variables[name].assign(values[..., columns] if columns and part_of(name) in labelled else values)
     logging.info(
         "loaded %d of %d variables from %s (%s)",
-        len(taken),
-        len(variables),
-        checkpoint.source,
-        checkpoint.report.format,
-    )
+        len(taken), len(variables), checkpoint.source, checkpoint.report.format,
+    )  # fmt: skip
     layers = sorted({name.split("/")[0] for name in anew if not is_adapter(name)})
     if layers:
         logging.info("%s begin anew, as the config asks", ", ".join(layers))
-    for part, reason in reasons.items():
+    for part, reason in misfits.items():
         logging.warning("%s is freshly initialised: %s", part, reason)
-    for part in sorted(unused):
+    for part in sorted(
+        {part_of(name) for name in checkpoint.tensors} - {part_of(name) for name in variables}
+    ):
         logging.info("%s of the checkpoint is not used: this model has no such part", part)
-    return {"taken": taken, "fresh": fresh}
+    return {"taken": taken, "fresh": [name for name in variables if name not in taken]}
 
 
-def _order_of(labels, checkpoint):
-    """Where the model's labels stand in the checkpoint; None where that is the same order.
+def _labelled_parts(checkpoint):
+    return {part.name for part in checkpoint.parts.values() if part.has_labels}
+
+
+def _misfits(variables, checkpoint, labels):
+    """Part of the model -> why the checkpoint's tensors do not fit it."""
+    misfits: dict[str, str] = {}
+    labelled = _labelled_parts(checkpoint)
+    for name, variable in variables.items():
+        part, tensor = part_of(name), checkpoint.tensors.get(name)
+        if tensor is None:
+            misfits.setdefault(part, "the checkpoint has none")
+        elif tensor.shape != tuple(variable.shape):
+            misfits[part] = f"the checkpoint's {name} has shape {tensor.shape}, not {tuple(variable.shape)}"
+        elif part in labelled and sorted(labels) != sorted(checkpoint.labels):
+            misfits[part] = f"the checkpoint's labels are {list(checkpoint.labels)}, not {list(labels)}"
+    return misfits
+
+
+def _columns(labels, checkpoint):
+    """The positions of the model's labels in the checkpoint; None where that is the same order.
 
     Label orders differ: MNLI's is another one in google-research/bert than in Hugging Face's data sets.
     """

@@ -12,7 +12,7 @@ from kbert.tasks import TASKS
 
 def parts_of(task: str, labels: Sequence[str] = ()) -> dict[str, Part]:
     """The parts of a task's model by name. `labels` are the checkpoint's; only their number matters."""
-    return {part.name: part for part in TASKS[task].of_labels(tuple(labels)).parts}
+    return {part.name: part for part in TASKS[task].from_labels(tuple(labels)).parts}
 
 
 def with_pooler(parts: dict[str, Part]) -> dict[str, Part]:

@@ -1,6 +1,7 @@
 """The report of a conversion: what became of every name, as text for people and as JSON for programs."""
 
 import dataclasses
+import fnmatch
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,14 +17,14 @@ class Report:
     """The report of reading or writing one checkpoint; it is filled in the process.
 
     Args:
-      format: "google", "hugging_face", "keras_hub" or "kbert".
+      format: one of `kbert.checkpoints`, such as HUGGING_FACE.
       path: where the checkpoint lies.
-
-    Attributes:
       taken: (outside name, kbert name, how), how being "as it is", "transposed" and the like.
       left_over: (outside name, why it was not taken).
       not_in_file: (kbert name, where its values come from, or why it was not written).
       notes: sentences on configuration, casing and what else a reader should know.
+      allow_unmatched: what the user allows to differ: names and globs of tensors (`cls.*`) and of settings
+        (`strip_accents`), or one string with commas between them.
     """
 
     format: str
@@ -32,10 +33,31 @@ class Report:
     left_over: list[tuple[str, str]] = field(default_factory=list)
     not_in_file: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    allow_unmatched: tuple[str, ...] | str = ()
 
     def note(self, sentence: str):
         if sentence not in self.notes:
             self.notes.append(sentence)
+
+    def allows(self, name: str) -> bool:
+        """Whether the user lets this tensor or setting differ."""
+        patterns = self.allow_unmatched
+        patterns = patterns.split(",") if isinstance(patterns, str) else patterns
+        return any(fnmatch.fnmatchcase(name, pattern.strip()) for pattern in patterns)
+
+    def conflict(self, name: str, sentence: str):
+        """Refuses, or notes where it is allowed, what kbert or the other format would do otherwise.
+
+        Args:
+          name: what --allow_unmatched calls the setting or tensor.
+          sentence: what was received and what was expected, without the final full stop.
+
+        Raises:
+          ValueError: unless `name` is allowed.
+        """
+        if not self.allows(name):
+            raise ValueError(f"{sentence}; to go on anyway, pass --allow_unmatched={name}.")
+        self.note(f"{sentence} (allowed by --allow_unmatched)")
 
     def summary(self) -> str:
         """One line: how many names went where."""
@@ -43,9 +65,6 @@ class Report:
             f"{self.path} ({self.format}): {len(self.taken)} tensors taken, {len(self.left_over)} left over, "
             f"{len(self.not_in_file)} of kbert's not in the file"
         )
-
-    def to_dict(self) -> dict:
-        return dataclasses.asdict(self)
 
     def __str__(self):
         lines = [self.summary()]
@@ -59,6 +78,13 @@ class Report:
 
 def write_reports(folder: Path, read: Report, written: Report):
     """Writes both reports of a conversion into `folder`, as JSON and as text."""
-    values = {"read": read.to_dict(), "written": written.to_dict()}
-    write_json(values, folder / JSON_FILE)
+    reports = {"read": dataclasses.asdict(read), "written": dataclasses.asdict(written)}
+    for values in reports.values():
+        del values["allow_unmatched"]  # what was allowed and differs is among the notes
+    write_json(reports, folder / JSON_FILE)
     write_text(f"read: {read}\n\nwritten: {written}\n", folder / TEXT_FILE)
+
+
+def one_line(error) -> str:
+    """What an error of another library says, in one short line."""
+    return " ".join(str(error).split())[:300].rstrip(".")

@@ -11,7 +11,7 @@ from kbert.cli.flags import WIDTH
 from kbert.runs.metrics_file import json_ready
 
 _GAP = 2
-_SMALL = 1e-3  # below, four places after the point would show nothing
+_SMALL = 1e-3  # below, four digits after the point would show nothing
 
 
 def define_json_flag():
@@ -43,14 +43,15 @@ def closing_table(values: Mapping[str, object]) -> str:
         longer than the line, the line is longer.
 
     Returns:
-      The lines. Floats have four places, or three digits where they are small; None is a dash.
+      The lines. Floats have four digits after the point, small ones three digits in all; None is a dash.
     """
     indent = max(map(len, values), default=0) + _GAP
     lines = []
     for name, value in values.items():
-        folded = _folded(shown_value(value), WIDTH - indent)
+        text, width = shown_value(value), max(WIDTH - indent, 1)
+        folded = textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
         lines.append(f"{name:<{indent}}{folded[0] if folded else '–'}")
-        lines += [" " * indent + part for part in folded[1:]]
+        lines += [" " * indent + line for line in folded[1:]]
     return "\n".join(lines)
 
 
@@ -71,7 +72,3 @@ def shown_value(value) -> str:
         number = float(value)
         return f"{number:.3g}" if 0 < abs(number) < _SMALL else f"{number:,.4f}"
     return str(value)
-
-
-def _folded(text, width):
-    return textwrap.wrap(text, max(width, 1), break_long_words=False, break_on_hyphens=False)

@@ -74,16 +74,20 @@ def main(argv: list[str] | None = None) -> int:
     if module is None:
         print(f"error: {_complaint(command)}", file=sys.stderr)
         return 1
-    _run(module, argv[2:])
+    import runpy
+
+    # Like `python -m module`: the script is `__main__`, defines its flags and ends the process.
+    sys.argv = [module, *argv[2:]]  # runpy replaces the first entry by the script's path
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
     return 0
 
 
 def export_package() -> str:
     """The import name of the exporters that belong to this kbert: a checkout and an installed one differ."""
     spec = importlib.util.find_spec(_INSTALLED)
-    places = spec.submodule_search_locations if spec is not None else None
+    folders = spec.submodule_search_locations if spec is not None else None
     here = Path(__file__).resolve().parents[2]
-    is_ours = any(Path(place).resolve().parent == here for place in places or ())
+    is_ours = any(Path(folder).resolve().parent == here for folder in folders or ())
     return _INSTALLED if is_ours else "export"
 
 
@@ -122,11 +126,3 @@ def _complaint(command):
     close = closest(command, modules())
     hint = f" Did you mean {close!r}?" if close else ""
     return f"unknown command {command[:100]!r}.{hint} `kbert --help` lists all commands."
-
-
-def _run(module, arguments):
-    """Like `python -m module arguments`: the script is `__main__`, defines its flags and ends the process."""
-    import runpy
-
-    sys.argv = [module, *arguments]  # runpy replaces the first entry by the script's path
-    runpy.run_module(module, run_name="__main__", alter_sys=True)

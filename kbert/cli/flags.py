@@ -92,7 +92,7 @@ def _unknown(name, argument, config_classes):
     known = own_flags()
     if RENAMED.get(name) in known:
         return f"--{name} is now --{RENAMED[name]}; `{program()} --help` says more."
-    near = closest(name, [*known, *(f"no{one}" for one, flag in known.items() if flag.boolean)])
+    near = closest(name, [*known, *(f"no{own}" for own, flag in known.items() if flag.boolean)])
     hint = f"did you mean --{near}? " if near else ""
     return f"unknown flag --{name[:100]}; {hint}`{program()} --help` lists the flags."
 
@@ -115,9 +115,8 @@ def own_flags() -> dict[str, flags.Flag]:
     """The flags that this project's scripts define, without those of absl and TensorFlow."""
     modules = flags.FLAGS.flags_by_module_dict()
     others = ("absl.", "tensorflow.")
-    return {
-        one.name: one for module, found in modules.items() for one in found if not module.startswith(others)
-    }
+    own = [flag for module, defined in modules.items() if not module.startswith(others) for flag in defined]
+    return {flag.name: flag for flag in own}
 
 
 def program() -> str:

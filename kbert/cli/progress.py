@@ -19,6 +19,7 @@ PROGRESS = {"is_progress": True}
 # The longest silence before a line says what goes on.
 SECONDS_ON_A_TERMINAL, SECONDS_IN_A_FILE = 3.0, 30.0
 _CHECK_SECONDS = 0.25
+_SHORTEST_SECONDS = 1.0  # of an activity that is told
 
 Item = TypeVar("Item")
 
@@ -144,10 +145,15 @@ def told_when_silent(script: str, longest: float) -> Iterator[None]:
     def tell():
         nonlocal heard
         while not ended.wait(_CHECK_SECONDS):
-            own, now = _going_on[-1], monotonic()
-            if own.text is None:
+            going_on, now = list(_going_on), monotonic()
+            if going_on[-1].text is None:
                 heard = now
             elif now - heard > longest:
+                # Not a step that is over at once: what it is part of.
+                long = (
+                    own for own in reversed(going_on) if now - own.began >= min(longest, _SHORTEST_SECONDS)
+                )
+                own = next(long, going_on[0])
                 logging.info("%s: %d s so far", own.text, now - own.began, extra=PROGRESS)
 
     logger.addFilter(hears)

@@ -7,6 +7,7 @@ misspelt path are answered at once.
 import atexit
 import builtins
 import contextlib
+import functools
 import logging as standard_logging
 import os
 import re
@@ -52,7 +53,7 @@ def run(main, *config_classes):
                 "quotes: --input_files='corpus/*.txt'."
             )
         if not flags.FLAGS["verbosity"].present:
-            _show_own_lines()
+            show_own_lines()
         with telling(program()):
             code = main()
             sys.stdout.flush()
@@ -65,11 +66,14 @@ def run(main, *config_classes):
     _end(code)
 
 
-def _show_own_lines():
+@functools.cache
+def show_own_lines():
     """Shows this project's log lines without a prefix, and those of other packages only if they are errors.
 
-    TensorFlow uses the same logger for lines that no user needs ("Sharding callback duration").
+    TensorFlow uses the same logger for lines that no user needs ("Sharding callback duration"). Only once, so
+    that a later change of absl's verbosity holds.
     """
+    logging.use_absl_handler()
     logging.set_verbosity(logging.INFO)
     handler = logging.get_absl_handler()
     handler.setFormatter(standard_logging.Formatter("%(message)s"))

@@ -35,7 +35,6 @@ class StoppedBySignal(Exception):
 
     def __init__(self, signal_number: int, message: str):
         super().__init__(f"stopped by {signal.Signals(signal_number).name} {message}")
-        self.signal_number = signal_number
         self.exit_code = 128 + signal_number
 
 

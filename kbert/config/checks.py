@@ -2,6 +2,8 @@
 
 from kbert.files.json_values import shown
 
+SHORTEST_LENGTH = 4  # [CLS] a [SEP] [SEP]: a pair of which one piece is left
+
 # The largest accepted value of each setting: beyond any practical use, and small enough that numbers computed
 # from it do not overflow. A larger value is a mistake, or comes from a file made to overload a machine.
 _LARGEST_STEP = 10**12
@@ -44,9 +46,23 @@ _LARGEST = {
     "rank": 65_536,  # of [lora]
     "alpha": 1e6,
 }
-
-
-SHORTEST_LENGTH = 4  # [CLS] a [SEP] [SEP]: a pair of which one piece is left
+# The least accepted value; all others must be positive.
+_LEAST = {
+    "max_seq_length": SHORTEST_LENGTH,
+    "max_position_embeddings": SHORTEST_LENGTH,
+    "weight_decay": 0,
+    "layers": 0,
+    "reinit_layers": 0,
+}
+_BELOW_ONE = (
+    "hidden_dropout_prob",
+    "attention_probs_dropout_prob",
+    "dropout_prob",
+    "dropout",  # of [lora]
+    "beta_1",
+    "beta_2",
+    "budget_warmup_proportion",
+)
 
 
 def require(condition: bool, message: str):
@@ -55,7 +71,19 @@ def require(condition: bool, message: str):
 
 
 def check_limits(config, group: str = ""):
-    """Refuses settings that are too large. NaN passes; the checks for too small values refuse it."""
+    """Refuses numbers outside the range of their setting, and NaN; None passes."""
     for name, value in vars(config).items():
-        if name in _LARGEST and value is not None and value > _LARGEST[name]:
-            raise ValueError(f"{group}{name}={shown(value)} must be at most {_LARGEST[name]}.")
+        if value is None:
+            continue
+        given = f"{group}{name}={shown(value)}"
+        if name in _BELOW_ONE:
+            require(0 <= value < 1, f"{given} must be at least 0 and below 1.")
+        elif name in _LARGEST:
+            least = _LEAST.get(name)
+            if least is None:
+                require(value > 0, f"{given} must be positive.")
+            elif least == 0:
+                require(value >= 0, f"{given} must not be negative.")
+            else:
+                require(value >= least, f"{given} must be at least {least}.")
+            require(value <= _LARGEST[name], f"{given} must be at most {_LARGEST[name]}.")

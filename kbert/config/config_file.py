@@ -1,13 +1,15 @@
 """Reads a config file, TOML or JSON by its suffix, applies overrides and checks the result."""
 
+import dataclasses
 import difflib
+import json
 from pathlib import Path
+from typing import Any
 
 from kbert.config.checks import require
-from kbert.config.overrides import apply_override
-from kbert.config.plain_values import from_dict
-from kbert.config.setting_paths import suggested_setting
-from kbert.files.json_file import read_json
+from kbert.config.plain_values import from_dict, to_dict
+from kbert.config.setting_paths import path_of_setting, suggested_setting
+from kbert.files.json_file import NotJson, parse_json, read_json
 from kbert.files.json_values import shown
 from kbert.files.toml_file import read_toml
 from kbert.shipped_configs import FOLDER, configs_directory, find_config
@@ -41,11 +43,39 @@ def load_config(config_class, path: str | Path, overrides=(), vocab_size: int | 
         raise ValueError(_blaming(override, sentence, where, config_class)) from None
 
 
+def settled_config(config_class, config, settings: dict, vocab_size: int | None = None):
+    """A config as a Python call gives it: one that is made already, or a file, with some settings changed.
+
+    Args:
+      config_class: PretrainingConfig or FinetuningConfig.
+      config: one of these, or a path as for `load_config`.
+      settings: name -> value; a name may lack the groups that it lies in, such as `optimizer`.
+      vocab_size: as for `load_config`.
+
+    Raises:
+      ValueError: as `load_config` does, and for a name that is no setting.
+    """
+    if isinstance(config, config_class) and not settings:
+        return config
+    values = to_dict(config) if isinstance(config, config_class) else _read(find_config(config))
+    for name, value in settings.items():
+        fields = {field.name for field in dataclasses.fields(config_class)}
+        path = name if name in fields else path_of_setting(name, [config_class])
+        if path is None:
+            near = suggested_setting(name, [config_class])
+            hint = f" Did you mean {near.rpartition('.')[2]}?" if near else ""
+            raise ValueError(f"{name}={value!r:.60} is no setting of {config_class.__name__}.{hint}")
+        plain = to_dict(value) if dataclasses.is_dataclass(value) else value
+        _apply_override(values, f"{path}={json.dumps(plain)}")
+    where = config_class.__name__ if isinstance(config, config_class) else str(config)
+    return _config(config_class, values, where, vocab_size)
+
+
 def _values(path, overrides):
     """The values of the file, with the overrides applied."""
     values: dict = _read(find_config(path))
     for override in overrides:
-        apply_override(values, override)
+        _apply_override(values, override)
     return values
 
 
@@ -88,6 +118,50 @@ def _blaming(override, sentence, where, config_class):
     if path not in (None, name):
         return f"--override={name} is no setting by itself; write --override={path}={value[:100]}."
     return f"--override={shown(override)}: {sentence.removeprefix(where + ': ')}"
+
+
+def _apply_override(values: dict, override: str):
+    """Changes one setting in the values of a config file.
+
+    Args:
+      values: the values, changed in place. Objects on the path to the setting that are missing
+        or null are created.
+      override: such as `optimizer.learning_rate=3e-5` or `phases.0.num_train_steps=100`.
+
+    Raises:
+      ValueError: when it has another form, or its path does not lead to a setting.
+    """
+    flag = f"--override={shown(override)}"
+    name, separator, text = override.partition("=")
+    require(
+        bool(separator and name),
+        f"{flag} must look like path.to.field=value, for example optimizer.learning_rate=3e-5.",
+    )
+    *parents, leaf = name.split(".")
+    child: Any
+    for parent in parents:
+        if isinstance(values, list):  # phases.0.num_train_steps
+            known = parent in map(str, range(len(values)))
+            require(known, f"{flag}: there is no entry {shown(parent)} in a list of length {len(values)}.")
+            child = values[int(parent)]
+        else:
+            child = values.get(parent)
+            if child is None:  # missing, or null as in a run's config.json; a number is refused by its type
+                child = values[parent] = {}
+            elif isinstance(child, str):  # an encoder preset: keep it and change one of its keys
+                child = values[parent] = {"preset": child}
+        require(isinstance(child, dict | list), f"{flag}: {shown(parent)} is not a group of settings.")
+        values = child
+    require(isinstance(values, dict), f"{flag} must name a setting in a list entry: list.0.setting=...")
+    values[leaf] = _override_value(text, flag)
+
+
+def _override_value(text, flag):
+    """The JSON value of a text, or the text itself, so that words need no quotes."""
+    try:
+        return parse_json(text, flag)
+    except NotJson:
+        return text
 
 
 def _read(path):

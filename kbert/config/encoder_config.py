@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kbert.config.checks import SHORTEST_LENGTH, check_limits, require
+from kbert.config.checks import check_limits, require
 from kbert.files.json_values import shown
 
 ACTIVATIONS = ("gelu", "gelu_erf", "relu", "tanh", "linear")
@@ -52,21 +52,6 @@ class EncoderConfig:
     pooler_hidden_act: str = "tanh"
 
     def __post_init__(self):
-        for name in (
-            "vocab_size",
-            "hidden_size",
-            "num_hidden_layers",
-            "num_attention_heads",
-            "intermediate_size",
-            "max_position_embeddings",
-            "type_vocab_size",
-        ):
-            require(getattr(self, name) > 0, f"{name}={shown(getattr(self, name))} must be positive.")
-        require(self.embedding_width > 0, f"embedding_size={shown(self.embedding_size)} must be positive.")
-        require(
-            self.max_position_embeddings >= SHORTEST_LENGTH,
-            f"max_position_embeddings={self.max_position_embeddings} must be at least {SHORTEST_LENGTH}.",
-        )
         check_limits(self)
         hidden, heads = self.hidden_size, self.num_attention_heads
         below = hidden // heads * heads or heads
@@ -81,9 +66,6 @@ class EncoderConfig:
                 value in ACTIVATIONS or (value is None and name == "masked_lm_hidden_act"),
                 f"{name}={shown(value)} is not known; choose one of {', '.join(ACTIVATIONS)}.",
             )
-        for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
-            value = getattr(self, name)
-            require(0.0 <= value < 1.0, f"{name}={value} must be at least 0 and below 1.")
         require(
             0 <= self.initializer_range <= 10,
             f"initializer_range={self.initializer_range} must be at least 0 and at most 10.",

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from kbert.config.checks import SHORTEST_LENGTH, require
+from kbert.config.checks import require
 from kbert.config.frozen_config import FrozenConfig
 from kbert.config.lora_config import LoraConfig, is_adapter
 from kbert.config.training_config import TrainingConfig
@@ -124,14 +124,6 @@ class FinetuningConfig(TrainingConfig):
 
     def __post_init__(self):
         super().__post_init__()
-        for name in (
-            "eval_every_steps",
-            "eval_every_epochs",
-            "early_stopping_patience",
-            "max_train_examples",
-        ):
-            value = getattr(self, name)
-            require(value is None or value > 0, f"{name}={shown(value)} must be positive.")
         require(
             self.eval_every_steps is None or self.eval_every_epochs is None,
             "eval_every_steps and eval_every_epochs both set when to evaluate: give one of them.",
@@ -142,17 +134,8 @@ class FinetuningConfig(TrainingConfig):
             "eval_every_epochs, for example 0.5.",
         )
         require(
-            self.max_seq_length >= SHORTEST_LENGTH,
-            f"max_seq_length={shown(self.max_seq_length)} must be at least {SHORTEST_LENGTH}.",
-        )
-        require(self.num_train_epochs > 0, f"num_train_epochs={self.num_train_epochs} must be positive.")
-        require(
             0.0 <= self.warmup_proportion <= 1.0,
             f"warmup_proportion={self.warmup_proportion} must lie between 0 and 1.",
-        )
-        require(
-            self.dropout_prob is None or 0.0 <= self.dropout_prob < 1.0,
-            f"dropout_prob={self.dropout_prob} must be at least 0 and below 1.",
         )
         self._check_reinit()
         self._check_lora()
@@ -171,7 +154,6 @@ class FinetuningConfig(TrainingConfig):
         )
 
     def _check_reinit(self):
-        require(self.reinit_layers >= 0, f"reinit_layers={shown(self.reinit_layers)} must not be negative.")
         if self.encoder is None:
             return
         layers = self.encoder.num_hidden_layers

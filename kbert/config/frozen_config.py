@@ -32,7 +32,6 @@ class FrozenConfig:
 
     def __post_init__(self):
         check_limits(self, "frozen.")
-        require(self.layers >= 0, f"frozen.layers={shown(self.layers)} must not be negative.")
 
     def holds(self, name: str) -> bool:
         """Whether a variable of this name is frozen."""

@@ -30,9 +30,6 @@ class LoraConfig:
     def __post_init__(self):
         object.__setattr__(self, "targets", tuple(self.targets))
         check_limits(self, "lora.")
-        require(self.rank > 0, f"lora.rank={shown(self.rank)} must be positive.")
-        require(self.alpha > 0, f"lora.alpha={self.alpha} must be positive.")
-        require(0 <= self.dropout < 1, f"lora.dropout={self.dropout} must be at least 0 and below 1.")
         require(
             bool(self.targets), f"lora.targets names no projection; choose some of {', '.join(LORA_TARGETS)}."
         )

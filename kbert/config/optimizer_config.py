@@ -54,14 +54,7 @@ class OptimizerConfig:
             f"optimizer.name={shown(self.name)} is not known; choose one of {', '.join(OPTIMIZERS)}.",
         )
         self._check_clipnorm()
-        for name in ("learning_rate", "epsilon", "decay_power"):
-            value = getattr(self, name)
-            require(value > 0, f"optimizer.{name}={value} must be positive.")
         check_limits(self, "optimizer.")
-        for name in ("beta_1", "beta_2"):
-            value = getattr(self, name)
-            require(0 <= value < 1, f"optimizer.{name}={value} must be at least 0 and below 1.")
-        require(self.weight_decay >= 0, f"optimizer.weight_decay={self.weight_decay} must not be negative.")
         for pattern in self.exclude_from_weight_decay:
             try:
                 re.compile(pattern)
@@ -111,15 +104,6 @@ class OptimizerConfig:
             (self.train_minutes is not None) == (self.decay == "budget"),
             f"optimizer.train_minutes={self.train_minutes} cannot be combined with "
             f'decay={shown(self.decay)}: decay="budget" needs train_minutes, and no other decay uses it.',
-        )
-        require(
-            self.train_minutes is None or self.train_minutes > 0,
-            f"optimizer.train_minutes={self.train_minutes} must be positive.",
-        )
-        require(
-            0 <= self.budget_warmup_proportion < 1,
-            f"optimizer.budget_warmup_proportion={self.budget_warmup_proportion} must be at least 0 and "
-            "below 1.",
         )
 
     @property

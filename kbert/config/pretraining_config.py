@@ -54,8 +54,6 @@ class PretrainingConfig(TrainingConfig):
         super().__post_init__()
         if self.encoder is not None:
             self.encoder.require_masked_lm()
-        for name in ("num_train_steps", "eval_every_steps", "max_eval_steps"):
-            require(getattr(self, name) > 0, f"{name}={shown(getattr(self, name))} must be positive.")
         require(
             0 <= self.num_warmup_steps <= self.num_train_steps,
             f"num_warmup_steps={shown(self.num_warmup_steps)} must lie between 0 and "

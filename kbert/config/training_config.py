@@ -13,7 +13,6 @@ from kbert.config.optimizer_config import OptimizerConfig
 from kbert.files.json_values import shown
 
 PRECISIONS = ("float32", "bfloat16", "float16")
-ALL_REDUCE_DTYPES = ("float32", "bfloat16", "float16")
 PADDINGS = ("auto", "keep", "pack")
 
 
@@ -40,9 +39,6 @@ class TrainingConfig:
     shapes that XLA needs. "auto" packs where shapes vary anyway. `recompute_activations` runs each block
     again in the backward pass instead of keeping its activations: less memory, more work, the same result.
 
-    `all_reduce_dtype` is the dtype in which the gradients are summed over the replicas: "bfloat16" sends half
-    the bytes, "float16" too, for gradients that `float16` has scaled. One replica ignores it.
-
     `frozen` says which part of the encoder is not trained, see FrozenConfig. `distillation` adds a
     teacher, see `DistillationConfig`.
     """
@@ -58,7 +54,6 @@ class TrainingConfig:
     keep_checkpoints: int = 2
     best_metric: str | None = None
     precision: str = "float32"
-    all_reduce_dtype: str = "float32"
     jit_compile: bool | str = "auto"
     gradient_accumulation_steps: int = 1
     padding: str = "auto"
@@ -71,16 +66,6 @@ class TrainingConfig:
     distillation: DistillationConfig | None = None
 
     def __post_init__(self):
-        for name in (
-            "train_batch_size",
-            "eval_batch_size",
-            "steps_per_call",
-            "log_every_steps",
-            "save_checkpoints_steps",
-            "keep_checkpoints",
-            "gradient_accumulation_steps",
-        ):
-            require(getattr(self, name) > 0, f"{name}={shown(getattr(self, name))} must be positive.")
         check_limits(self)
         require(
             isinstance(self.jit_compile, bool) or self.jit_compile == "auto",
@@ -90,10 +75,6 @@ class TrainingConfig:
         require(
             self.precision in PRECISIONS,
             f"precision={shown(self.precision)} is not known; choose one of {', '.join(PRECISIONS)}.",
-        )
-        self._check_all_reduce()
-        require(
-            self.peak_flops is None or self.peak_flops > 0, f"peak_flops={self.peak_flops} must be positive."
         )
         require(0 <= self.seed < 2**32, f"seed={shown(self.seed)} must lie between 0 and {2**32 - 1}.")
         self._check_padding()
@@ -110,18 +91,6 @@ class TrainingConfig:
     def dtype_policy(self) -> str:
         """The Keras policy of the model: variables are float32 in every precision."""
         return self.precision if self.precision == "float32" else f"mixed_{self.precision}"
-
-    def _check_all_reduce(self):
-        dtype = self.all_reduce_dtype
-        require(
-            dtype in ALL_REDUCE_DTYPES,
-            f"all_reduce_dtype={shown(dtype)} is not known; choose one of {', '.join(ALL_REDUCE_DTYPES)}.",
-        )
-        require(
-            dtype != "float16" or self.precision == "float16",
-            f'all_reduce_dtype="float16" needs precision="float16", not {shown(self.precision)}: '
-            'without its scaled loss small gradients vanish in float16. Choose "bfloat16" or "float32".',
-        )
 
     def _check_frozen(self):
         if self.encoder is None:
@@ -142,10 +111,6 @@ class TrainingConfig:
             self.packed_rows is None or self.padding == "pack",
             f"packed_rows={self.packed_rows} cannot be combined with padding={shown(self.padding)}, only "
             'with padding="pack".',
-        )
-        require(
-            self.packed_rows is None or self.packed_rows > 0,
-            f"packed_rows={shown(self.packed_rows)} must be positive.",
         )
         require(
             self.packed_rows is None or self.fixed_shapes,

@@ -4,19 +4,19 @@ from keras import ops
 
 from kbert.distillation import losses
 from kbert.distillation.distillation_model import PROJECTION, TEACHER_OUTPUTS, DistillationModel
-from kbert.distillation.layer_map import layer_map
-from kbert.tasks.task import example_weights
+from kbert.distillation.teacher import layer_map
+from kbert.tasks.losses import example_weights
 
-SOFT = "soft_"  # before the name of a loss: the same loss with the teacher's answers for labels
+SOFT = "soft_"  # before the name of a loss: the same loss with the teacher's predictions for labels
 
 
 class Distillation:
     """A `Task` in training with a teacher. Everything that is not about losses is the task's own.
 
     The losses, each with its weight in the config: the task's own; `soft_` before each of their names, over
-    the same places; `hidden_loss`, `attention_loss` and `cosine_loss` over real tokens (`attention_loss` over
-    pairs of them), added up over the layers that are compared. A loss of weight 0 is not computed, except
-    the task's own. Metrics show every loss without its weight. Evaluations know no teacher.
+    the same positions; `hidden_loss`, `attention_loss` and `cosine_loss` over real tokens (`attention_loss`
+    over pairs of them), added up over the layers that are compared. A loss of weight 0 is not computed,
+    except the task's own. Metrics show every loss without its weight. Evaluations know no teacher.
 
     Args:
       task: the student's `Task`.
@@ -52,18 +52,19 @@ class Distillation:
 
     def loss_factor(self, name):
         config = self._config
-        if name.startswith(SOFT):
-            return config.soft_label_weight
-        inside = {
+        factors = {
             "hidden_loss": config.hidden_weight,
             "attention_loss": config.attention_weight,
             "cosine_loss": config.cosine_weight,
         }
-        return inside.get(name, config.label_weight)
+        default = config.soft_label_weight if name.startswith(SOFT) else config.label_weight
+        return factors.get(name, default)
 
-    def training_loss_weights(self, batch):
+    def loss_weights(self, batch, training=False):
         """Those of the task, of its soft labels, and the numbers of tokens and of pairs of tokens."""
-        config, weights = self._config, self._task.training_loss_weights(batch)
+        config, weights = self._config, self._task.loss_weights(batch, training=training)
+        if not training:
+            return weights
         if config.soft_label_weight:
             soft = {SOFT + name: weight for name, weight in self._task.loss_weights(batch).items()}
             weights = weights | soft
@@ -76,39 +77,39 @@ class Distillation:
             weights["attention_loss"] = ops.sum(pair_weights(tokens))
         return weights
 
-    def training_loss_sums(self, outputs, batch):
+    def loss_sums(self, outputs, batch, training=False):
         """The task's own, and the teacher's."""
-        sums = self._task.training_loss_sums(outputs, batch)
+        sums = self._task.loss_sums(outputs, batch, training=training)
+        if not training:
+            return sums
         return sums | self._soft_label_sums(outputs, batch) | self._inner_sums(outputs, token_weights(batch))
 
     def _soft_label_sums(self, outputs, batch):
         config = self._config
         if not config.soft_label_weight:
             return {}
-        targets = self._task.soft_targets(outputs, batch)
-        of_teacher = self._task.soft_targets(outputs[TEACHER_OUTPUTS], batch)
+        student = self._task.soft_targets(outputs, batch)
+        teacher = self._task.soft_targets(outputs[TEACHER_OUTPUTS], batch)
         return {
             SOFT + name: sum(
                 losses.soft_label_error(own, theirs, config.temperature)
-                for own, theirs in zip(own_targets, of_teacher[name], strict=True)
+                for own, theirs in zip(targets, teacher[name], strict=True)
             )
-            for name, own_targets in targets.items()
+            for name, targets in student.items()
         }
 
     def _inner_sums(self, outputs, tokens):
         config, sums = self._config, {}
-
-        def added(error, of, weights):
-            pairs = zip(outputs[f"student_{of}"], outputs[f"teacher_{of}"], strict=True)
-            return sum(error(own, theirs, weights) for own, theirs in pairs)
-
         if config.hidden_weight:
-            sums["hidden_loss"] = added(losses.hidden_error, "states", tokens)
+            states = zip(outputs["student_states"], outputs["teacher_states"], strict=True)
+            sums["hidden_loss"] = sum(losses.hidden_error(own, theirs, tokens) for own, theirs in states)
         if config.cosine_weight:
             last = outputs["student_states"][-1], outputs["teacher_states"][-1]
             sums["cosine_loss"] = losses.cosine_error(*last, tokens)
         if config.attention_weight:
-            sums["attention_loss"] = added(losses.attention_error, "scores", pair_weights(tokens))
+            pairs = pair_weights(tokens)
+            scores = zip(outputs["student_scores"], outputs["teacher_scores"], strict=True)
+            sums["attention_loss"] = sum(losses.attention_error(own, theirs, pairs) for own, theirs in scores)
         return sums
 
 

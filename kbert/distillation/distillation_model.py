@@ -3,7 +3,6 @@
 import keras
 from keras import ops
 
-from kbert.distillation.observed_encoder import ObservedEncoder
 from kbert.encoder import BertEncoder
 from kbert.layers.flat_dense import FlatDense
 
@@ -51,9 +50,9 @@ class DistillationModel(keras.Model):
         self._blocks = encoder.blocks, [teacher_encoder.blocks[layer] for layer in layers]
         self._states, self._scores = states, scores
         self.projection = None
-        width, wanted = encoder.config.hidden_size, teacher_config.hidden_size
-        if states and width != wanted:
-            self.projection = FlatDense(wanted, dtype=encoder.policy, name=PROJECTION)
+        width, teacher_width = encoder.config.hidden_size, teacher_config.hidden_size
+        if states and width != teacher_width:
+            self.projection = FlatDense(teacher_width, dtype=encoder.policy, name=PROJECTION)
             self.projection.build((None, None, width))
         _require_same_shapes(self.student, self.teacher)
 
@@ -67,24 +66,60 @@ class DistillationModel(keras.Model):
             return self.student(inputs, training=False)
         inputs = {name: inputs[name] for name in self.student.input}
         outputs = dict(self._observed_student(inputs, training=True))
-        taught = dict(self._observed_teacher(inputs, training=False))
+        teacher_outputs = dict(self._observed_teacher(inputs, training=False))
         if self._states or self._scores:
-            own, theirs = outputs.pop("hidden_states"), taught.pop("hidden_states")
-            outputs |= self._between(own, theirs)
-        return outputs | {TEACHER_OUTPUTS: keras.tree.map_structure(ops.stop_gradient, taught)}
+            own, theirs = outputs.pop("hidden_states"), teacher_outputs.pop("hidden_states")
+            outputs |= self._compared(own, theirs)
+        return outputs | {TEACHER_OUTPUTS: keras.tree.map_structure(ops.stop_gradient, teacher_outputs)}
 
-    def _between(self, own, theirs):
-        found = {}
+    def _compared(self, own, theirs):
+        compared = {}
         if self._states:
             projected = own if self.projection is None else [self.projection(state) for state in own]
-            found["student_states"] = tuple(projected)
-            found["teacher_states"] = (theirs[0], *(theirs[layer + 1] for layer in self._layers_of_teacher))
+            compared["student_states"] = tuple(projected)
+            compared["teacher_states"] = (
+                theirs[0],
+                *(theirs[layer + 1] for layer in self._layers_of_teacher),
+            )
         if self._scores:
             own_blocks, their_blocks = self._blocks
             inputs = [theirs[layer] for layer in self._layers_of_teacher]
-            found["student_scores"] = _scores(own_blocks, own[:-1])
-            found["teacher_scores"] = _scores(their_blocks, inputs)
-        return found
+            compared["student_scores"] = _scores(own_blocks, own[:-1])
+            compared["teacher_scores"] = _scores(their_blocks, inputs)
+        return compared
+
+
+class _ObservedEncoder:
+    """Stands in for a `BertEncoder` while a task builds its model, and keeps the hidden states of its call.
+
+    A task calls its encoder once and takes what it needs. This one gives the same outputs and the hidden
+    states with them, whatever the task does before the call (multiple choice folds its choices into the
+    batch). Layers and weights are those of the encoder.
+
+    Args:
+      encoder: the `BertEncoder`.
+
+    Attributes:
+      hidden_states: after the task has built its model: `num_hidden_layers + 1` symbolic tensors, see
+        `BertEncoder`.
+    """
+
+    def __init__(self, encoder):
+        self._encoder = encoder
+        self._outputs = tuple(encoder.output)
+        self.hidden_states = None
+
+    def __getattr__(self, name):
+        return getattr(self._encoder, name)
+
+    def with_outputs(self, *outputs):
+        self._outputs = outputs
+        return self
+
+    def __call__(self, inputs):
+        outputs = self._encoder.with_outputs(*dict.fromkeys((*self._outputs, "hidden_states")))(inputs)
+        self.hidden_states = outputs["hidden_states"]
+        return outputs
 
 
 def _observed(build, encoder, with_states):
@@ -92,7 +127,7 @@ def _observed(build, encoder, with_states):
     if not with_states:
         model = build(encoder)
         return model, model
-    observed = ObservedEncoder(encoder)
+    observed = _ObservedEncoder(encoder)
     model = build(observed)
     outputs = dict(model.output) | {"hidden_states": observed.hidden_states}
     return model, keras.Model(model.input, outputs, name=f"observed_{model.name}")

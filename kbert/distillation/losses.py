@@ -6,12 +6,12 @@ the example at real tokens and 0 at padding.
 
 from keras import ops
 
-from kbert.layers.unit_vectors import unit
+from kbert.layers.sequence_pooling import unit
 from kbert.tasks.task import SoftTarget
 
 
 def soft_label_error(student: SoftTarget, teacher: SoftTarget, temperature: float):
-    """The weighted sum of the differences between the student's answers and the teacher's.
+    """The weighted sum of the differences between the student's predictions and the teacher's.
 
     For probabilities: T^2 KL(p || q), with p and q from the teacher's and the student's logits / T. The
     factor T^2 keeps the size of the gradient when T changes (Hinton et al., arXiv 1503.02531, section 2). For

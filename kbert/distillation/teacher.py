@@ -8,8 +8,6 @@ from kbert.checkpoints import model_loading
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.formats import read_checkpoint
 from kbert.config import DistillationConfig, EncoderConfig
-from kbert.distillation.layer_map import layer_map
-from kbert.tasks.task import Task
 
 
 class Teacher:
@@ -31,13 +29,13 @@ class Teacher:
     def digest(self) -> str:
         """A short digest of its content, wherever and in which format it lies: shape, labels, vocabulary and
         every number."""
-        checkpoint, hashed = self.checkpoint, hashlib.sha256()
+        checkpoint, digest = self.checkpoint, hashlib.sha256()
         facts = [asdict(checkpoint.encoder), list(checkpoint.labels), checkpoint.vocabulary.fingerprint]
-        hashed.update(json.dumps(facts, sort_keys=True).encode())
+        digest.update(json.dumps(facts, sort_keys=True).encode())
         for name in sorted(checkpoint.tensors):
-            hashed.update(name.encode())
-            hashed.update(checkpoint.tensors[name].read().tobytes())
-        return hashed.hexdigest()[:16]
+            digest.update(name.encode())
+            digest.update(checkpoint.tensors[name].read().tobytes())
+        return digest.hexdigest()[:16]
 
     def check_with(self, task, config: DistillationConfig, student: EncoderConfig, vocabulary, max_length):
         """Refuses a student that cannot learn from this teacher.
@@ -68,7 +66,7 @@ class Teacher:
                 f"and the teacher {heads[1]}; give the student as many, or set attention_weight = 0."
             )
         if config.soft_label_weight:
-            self._require_answers(task)
+            self._require_predictions(task)
 
     def require_vocabulary(self, vocabulary):
         """Raises ValueError for a student's `Vocabulary` that is not the teacher's."""
@@ -80,26 +78,26 @@ class Teacher:
                 "kbert convert --vocab_file trims a teacher (docs/distillation.md)."
             )
 
-    def _require_answers(self, task):
-        if type(task).soft_targets is Task.soft_targets:
+    def _require_predictions(self, task):
+        if task.soft_targets is None:
             raise ValueError(
                 f"the task {task.name} has no soft labels: set distillation.soft_label_weight = 0."
             )
         source, theirs, labels = self.checkpoint.source, self.checkpoint, getattr(task, "labels", ())
-        if theirs.problem_type != task.problem_type:
+        if theirs.problem_type != task.checkpoint.problem_type:
             raise ValueError(
                 f"the teacher {source} is trained for {theirs.task}, the student for {task.name}; give a "
                 "teacher for the student's task."
             )
         for part in task.parts:
-            wanted = part.shapes(self.encoder)
-            found = {name: theirs.tensors[name].shape for name in wanted if name in theirs.tensors}
-            if part.has_labels and found and sorted(theirs.labels) != sorted(labels):
+            expected = part.shapes(self.encoder)
+            shapes = {name: theirs.tensors[name].shape for name in expected if name in theirs.tensors}
+            if part.has_labels and shapes and sorted(theirs.labels) != sorted(labels):
                 raise ValueError(
                     f"the teacher {source} has the labels {list(theirs.labels)}, the student {list(labels)}; "
                     "both need the same, in any order."
                 )
-            if found != wanted:
+            if shapes != expected:
                 raise ValueError(
                     f"the teacher {source} has no trained {part.name} as the task {task.name} needs it; "
                     "fine-tune the teacher for this task first, or set distillation.soft_label_weight = 0."
@@ -131,3 +129,35 @@ def read_teacher(config: DistillationConfig, do_lower_case=None, allow_unmatched
         return Teacher(read_checkpoint(config.teacher, do_lower_case, allow_unmatched))
     except ValueError as error:
         raise ValueError(f"the teacher cannot be read: {error}") from None
+
+
+def layer_map(layers: tuple[int, ...], num_student_layers: int, num_teacher_layers: int) -> tuple[int, ...]:
+    """A layer of the teacher for each layer of the student, counted from 0.
+
+    Without a given map they are spread evenly and the last imitates the last: layer m of M takes layer
+    (m + 1) N / M - 1 of N, rounded. For 4 of 12 that is 2, 5, 8, 11, TinyBERT's map (arXiv 1909.10351,
+    section 4.1, which counts from 1).
+
+    Args:
+      layers: the config's `layer_map`, possibly empty.
+      num_student_layers, num_teacher_layers: M and N.
+
+    Raises:
+      ValueError: when the map has another length than the student, or names a layer the teacher lacks.
+    """
+    if not layers:
+        return tuple(
+            max(0, round((m + 1) * num_teacher_layers / num_student_layers) - 1)
+            for m in range(num_student_layers)
+        )
+    if len(layers) != num_student_layers:
+        raise ValueError(
+            f"distillation.layer_map={list(layers)} has {len(layers)} layers, but the student has "
+            f"{num_student_layers}: name one layer of the teacher for each of them."
+        )
+    if max(layers) >= num_teacher_layers:
+        raise ValueError(
+            f"distillation.layer_map={list(layers)} names layer {max(layers)}, but the teacher has the "
+            f"layers 0 to {num_teacher_layers - 1}."
+        )
+    return tuple(layers)

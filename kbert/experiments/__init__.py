@@ -3,3 +3,16 @@
 The scripts call these functions with their flags; the functions call kbert.training and kbert.inference. They
 check files and settings as far as possible before they load TensorFlow.
 """
+
+import sys
+
+from absl import logging
+
+
+def show_lines():
+    """Where a person types Python, in a notebook too, shows the lines that the commands show."""
+    if hasattr(sys, "ps1"):
+        from kbert.cli.script import show_own_lines
+
+        logging._warn_preinit_stderr = False  # type: ignore[attr-defined]  # no flags will be parsed, which absl would wait for
+        show_own_lines()

@@ -1,37 +1,45 @@
 """A trained run + held-out data -> metrics, with those of the best constant answer for comparison."""
 
+import contextlib
 import math
 
-from kbert.config import PretrainingConfig
+from kbert.config import FinetuningConfig, PretrainingConfig
+from kbert.experiments import show_lines
 
 MOST_EXAMPLES = 50  # on a page
+# Metrics are means in float32. One example of a million more would be twice as much.
+_ROUNDING = 5e-7
 
 
 def evaluate(
-    run,
+    run_dir,
     eval_file=None,
     input_dir=None,
     batch_size=64,
     checkpoint=None,
     predictions_dir=None,
     keep_chosen=False,
-    held_out=False,
+    split="all",
     html_file=None,
     html_examples=MOST_EXAMPLES,
+    *,
+    config: FinetuningConfig | None = None,
+    do_lower_case: bool | None = None,
 ):
-    """Evaluates a run on a labelled file, or on records.
+    """Evaluates a model on held-out data, as `kbert evaluate` does with the flags of these names.
 
     Args:
-      run: a `RunDirectory`.
+      run_dir: a `RunDirectory`, or the path or name of a run or of any checkpoint with its head.
       eval_file: a labelled file, for a fine-tuned run. Give either this or `input_dir`.
       input_dir: a folder of records of the kind that the run was trained on.
       batch_size: examples at a time.
       checkpoint: which checkpoint of the run, as in `RunDirectory.checkpoint`.
       predictions_dir: where the answers to `eval_file` are written, by `Task.write_predictions`.
       keep_chosen: keep what the evaluation chooses (`Task.chosen`) with the run, for its answers.
-      held_out: evaluate only the part of `eval_file`, the training file, that `dev_split` held out.
+      split: "dev" evaluates only the part of `eval_file`, the training file, that `dev_split` held out.
       html_file: where a page of the evaluation is written, see `write_evaluation_page`; None writes none.
       html_examples: the largest number of examples on the page.
+      config, do_lower_case: for a checkpoint of others, see `open_as_run`.
 
     Returns:
       (task, metrics): `metrics` has the metrics of training, the scores of the best constant answer, and
@@ -39,24 +47,35 @@ def evaluate(
 
     Raises:
       ValueError: when the data do not match the run, or when a loss is not finite.
+
+    Example:
+      >>> import kbert
+      >>> task, metrics = kbert.evaluate(run_dir, eval_file)
+      >>> metrics["num_examples"], round(metrics["baseline_accuracy"], 3)
+      (13, 0.538)
     """
-    import tensorflow as tf
-
-    from kbert.answering.answering_model import answering_model
-    from kbert.runs.checkpoint import step_of
-    from kbert.training.evaluation_step import EvaluationStep, evaluate_batches
-
-    _require_examples(run, eval_file, predictions_dir, keep_chosen)
-    if held_out and not (eval_file and "held_out" in run.details):
-        raise ValueError(not_held_out(run))
+    show_lines()
     if bool(eval_file) == bool(input_dir):
-        raise ValueError("give either --eval_file (labelled examples) or --input_dir (records).")
-    open_data = _pretraining_records if isinstance(run.config, PretrainingConfig) else labelled_data
-    data, make_batches = open_data(run, eval_file, input_dir, held_out)
-    # Only once: in a run that is still training, "last" and "best" soon mean another checkpoint.
-    folder, task, model = run.load_checkpoint(checkpoint)
-    step = step_of(folder)
-    with data.naming_damaged_records():
+        raise ValueError("give either eval_file (labelled examples) or input_dir (records).")
+    for_runs = {"keep_chosen": keep_chosen, "checkpoint": checkpoint, "split": split == "dev"}
+    needs_run = next((name for name, value in for_runs.items() if value), "")
+    with contextlib.ExitStack() as stack:
+        run = stack.enter_context(_open_run(run_dir, eval_file, config, do_lower_case, needs_run))
+        _require_examples(run, eval_file, predictions_dir, keep_chosen)
+        if split == "dev" and not (eval_file and "held_out" in run.details):
+            raise ValueError(not_held_out(run))
+
+        import tensorflow as tf
+
+        from kbert.answering.answering_model import answering_model
+        from kbert.runs.checkpoint import step_of
+        from kbert.training.evaluation_step import EvaluationStep, evaluate_batches
+
+        open_data = _pretraining_records if isinstance(run.config, PretrainingConfig) else labelled_data
+        data, make_batches = open_data(run, eval_file, input_dir, split == "dev")
+        # Only once: in a run that is still training, "last" and "best" soon mean another checkpoint.
+        folder, task, model = run.load_checkpoint(checkpoint)
+        stack.enter_context(data.naming_damaged_records())
         batches = make_batches(batch_size)
         examples, owners = data.evaluated_examples() if data.evaluated_examples else (None, None)
         evaluation_step = EvaluationStep(
@@ -67,41 +86,54 @@ def evaluate(
         def use(examples, predictions):
             if predictions_dir:
                 task.write_predictions(examples, predictions, predictions_dir)
-            if html_file:
-                sections.extend(task.examples_page(examples, predictions, html_examples))
+            if html_file and task.page:
+                sections.extend(task.page.example_sections(examples, predictions, html_examples))
 
         rows = data.manifest.num_examples if data.manifest else 0  # batches of a file know their number
         num_batches = -(-rows // batch_size)
         metrics = evaluate_batches(task, evaluation_step, batches, examples, owners, use, num_batches)
         _require_finite_losses(run, metrics)
         metrics |= task.baseline(batches.as_numpy_iterator(), run.vocabulary())
-    if keep_chosen:
-        run.keep_chosen(step, task.chosen(metrics), eval_file)
-    metrics |= {"num_examples": data.num_examples}
-    if html_file:
-        _write_page(run, eval_file or input_dir, task, metrics, sections, step, html_file)
-    return task, metrics
+        if keep_chosen:
+            run.keep_chosen(step_of(folder), task.chosen(metrics), eval_file)
+        metrics |= {"num_examples": data.num_examples}
+        if html_file:
+            _write_page(run, eval_file or input_dir, task, metrics, sections, step_of(folder), html_file)
+        return task, metrics
+
+
+def _open_run(run_dir, eval_file, config, do_lower_case, needs_run):
+    """A context with the `RunDirectory` to evaluate; refuses a file without its columns before it is read."""
+    from kbert.checkpoints.as_run import open_as_run
+    from kbert.runs.columns_of_run import require_columns_of_model
+    from kbert.runs.run_directory import RunDirectory
+
+    if isinstance(run_dir, RunDirectory):
+        return contextlib.nullcontext(run_dir)
+    if eval_file:
+        require_columns_of_model(eval_file, run_dir, config)
+    return open_as_run(run_dir, do_lower_case, config, needs_run)
 
 
 def _write_page(run, data, task, metrics, sections, step, html_file):
     from kbert.reports.evaluation_page import write_evaluation_page
 
     best = run.config.best_metric or task.best_metric
-    sections = [*task.metrics_page(metrics), *sections]
+    sections = [*(task.page.metric_sections(metrics) if task.page else ()), *sections]
     write_evaluation_page(run.path, str(data), step, best, metrics, sections, html_file)
 
 
 def _require_examples(run, eval_file, predictions_dir, keep_chosen):
     """Refuses what needs the examples themselves where there are none, or a task that has no such thing."""
     task = run.task()
-    if predictions_dir and not (eval_file and task.prediction_files):
+    if predictions_dir and not (eval_file and task.write_predictions):
         raise ValueError(
-            f"--predictions_dir is for a run whose task writes its answers, on --eval_file; "
+            f"predictions_dir is for a run whose task writes its answers, on eval_file; "
             f"{run.path} is a run of {task.name}."
         )
     if keep_chosen and not (eval_file and task.chooses):
         raise ValueError(
-            f"--keep_chosen is for a run whose evaluations choose something, on --eval_file; "
+            f"keep_chosen is for a run whose evaluations choose something, on eval_file; "
             f"{run.path} is a run of {task.name} whose settings leave nothing to choose."
         )
 
@@ -117,10 +149,10 @@ def _require_finite_losses(run, metrics):
 
 
 def not_held_out(model) -> str:
-    """The sentence for `--split=dev` where nothing was held out; `model` has a `path`."""
+    """The sentence for `split="dev"` where nothing was held out; `model` has a `path`."""
     return (
-        "--split=dev is for a run that was trained with dev_split, on its training file as --eval_file; "
-        f"{model.path} was not trained so, or --eval_file is missing."
+        "split=dev is for a run that was trained with dev_split, on its training file as eval_file; "
+        f"{model.path} was not trained so, or eval_file is missing."
     )
 
 
@@ -141,17 +173,18 @@ def held_out_part(run, data):
     if part.digest != recorded["digest"]:
         raise ValueError(
             f"{data.path} is not what {run.path} was trained on: the {recorded['num_examples']} examples "
-            "that were held out cannot be found again. Give the file as it was, as --eval_file."
+            "that were held out cannot be found again. Give the file as it was, as eval_file."
         )
     return part
 
 
-def labelled_data(run, eval_file, input_dir=None, held_out=False, max_seq_length=None):
+def labelled_data(run, eval_file, input_dir=None, held_out=False):
     """The labelled examples that a run is evaluated on, ready to become batches.
 
     Args:
-      run, eval_file, input_dir, held_out: as for `evaluate`.
-      max_seq_length: the length of the rows made from `eval_file`; by default the run's.
+      run: the `RunDirectory`.
+      eval_file, input_dir: as for `evaluate`.
+      held_out: whether only the part is meant that `dev_split` held out.
 
     Returns:
       (data, function from a batch size to a `tf.data.Dataset`): see `LabelledFile` and `LabelledRecords`.
@@ -160,12 +193,11 @@ def labelled_data(run, eval_file, input_dir=None, held_out=False, max_seq_length
       ValueError: when the data do not match the run.
     """
     from kbert.experiments.labelled_file import LabelledFile
-    from kbert.input_pipelines.records.labelled_records import LabelledRecords
-    from kbert.tasks.task import reads_files
+    from kbert.input_pipelines.records.record_folders import LabelledRecords
     from kbert.tokenization.text_inputs import TextInputs
 
-    task, length = run.task(), max_seq_length or run.config.max_seq_length
-    if not reads_files(type(task)):
+    task, length = run.task(), run.config.max_seq_length
+    if task.files is None:
         raise ValueError(f"{run.path} is a run of {task.name}, which is not evaluated on labelled examples.")
     if eval_file:
         data = LabelledFile(eval_file, type(task), run.config.dataset)
@@ -183,12 +215,12 @@ def labelled_data(run, eval_file, input_dir=None, held_out=False, max_seq_length
 
 def _pretraining_records(run, eval_file, input_dir, held_out=False):
     del held_out  # refused before: records of a pretraining have no such part
-    from kbert.input_pipelines.records.pretraining_records import PretrainingRecords
+    from kbert.input_pipelines.records.record_folders import PretrainingRecords
 
     if eval_file:
         raise ValueError(
-            f"{run.path} is a run of {run.task().name}, but --eval_file is for runs on labelled "
-            "examples; give --input_dir with records of kbert pretraining-data instead."
+            f"{run.path} is a run of {run.task().name}, but eval_file is for runs on labelled "
+            "examples; give input_dir with records of kbert pretraining-data instead."
         )
     records = PretrainingRecords(input_dir)
     records.require_vocabulary(run.path, run.details["vocabulary"])
@@ -200,3 +232,49 @@ def _pretraining_records(run, eval_file, input_dir, held_out=False):
     records.require_room(run.config.encoder)
     records.check()
     return records, records.evaluation_batches
+
+
+def add_baselines(task, metrics: dict, data: dict, config, vocabulary) -> dict:
+    """The metrics of a run, and what the best constant answer scores on the same data.
+
+    Args:
+      task: the `Task`.
+      metrics: those of the last evaluation.
+      data: what stands before the names of its metrics -> development data; "" for the first.
+      config: the `FinetuningConfig`.
+      vocabulary: the run's.
+
+    Returns:
+      The metrics with, for example, `baseline_accuracy` and `mismatched_baseline_accuracy`.
+    """
+    with_baselines = dict(metrics)
+    for prefix, source in data.items():
+        batches = source.evaluation_batches(config.eval_batch_size, config.pad_to_longest)
+        baseline = task.baseline(batches.as_numpy_iterator(), vocabulary)
+        with_baselines |= {prefix + name: value for name, value in baseline.items()}
+    return with_baselines
+
+
+def no_better_than_constant(metrics: dict, higher_is_better) -> list[str]:
+    """A sentence for each metric that is no better than that of the best constant answer.
+
+    A classifier that ends at the most frequent label has learnt nothing; with few examples that happens to
+    some seeds (arXiv 2006.04884, section 4).
+
+    Args:
+      metrics: as of `add_baselines`.
+      higher_is_better: function from a metric's name to whether more of it is better.
+    """
+    sentences = []
+    for name, constant in metrics.items():
+        metric = name.replace("baseline_", "", 1)
+        value = metrics.get(metric)
+        if metric == name or not isinstance(value, float) or not isinstance(constant, float):
+            continue
+        ahead = value - constant if higher_is_better(metric) else constant - value
+        if not ahead > _ROUNDING * max(1.0, abs(constant)):  # also for not-a-number
+            sentences.append(
+                f"This run does no better than a constant answer: {metric} {value:.4g}, the best constant "
+                f"answer {constant:.4g}. Try another seed, a smaller learning rate or more epochs."
+            )
+    return sentences

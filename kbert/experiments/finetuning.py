@@ -2,132 +2,131 @@
 
 import contextlib
 import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 from absl import logging
 
-from kbert.config import FinetuningConfig
-from kbert.experiments.constant_answer import add_baselines, no_better_than_constant
-from kbert.experiments.devices import Devices
+from kbert.config import FinetuningConfig, settled_config
+from kbert.experiments import show_lines
+from kbert.experiments.evaluation import add_baselines, no_better_than_constant
 from kbert.experiments.finetuning_checks import (
-    labels_left_out,
     require_columns_of_files,
     require_pooler,
     require_trainable,
     require_weights,
     too_few_steps,
 )
-from kbert.experiments.labelled_paths import LabelledPaths
-from kbert.experiments.starting_point import Start, StartingPoint, find_starting_point
-from kbert.experiments.teaching import Teaching, start_of_weights
-from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
+from kbert.experiments.finetuning_data import FinetuningData, LabelledPaths, columns_as_files, open_data
+from kbert.experiments.init import Init, initial_model
+from kbert.experiments.teaching import Teaching
+from kbert.input_pipelines.records.record_files import read_vocabulary
 from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import Vocabulary
 
 
-def run_finetuning(
-    config: FinetuningConfig,
+def finetune(
+    config,
     run_dir,
     train_file=None,
     dev_file=None,
     init_checkpoint=None,
-    from_scratch=False,
-    vocabulary: Vocabulary | None = None,
-    strategy="auto",
-    num_devices=None,
-    do_lower_case=None,
-    allow_unmatched=(),
+    *,
     train_dir=None,
     dev_dir=None,
+    other_dev_files=None,
+    from_scratch=False,
+    vocabulary: Vocabulary | None = None,
+    do_lower_case: bool | None = None,
+    allow_unmatched=(),
+    strategy="auto",
+    num_devices=None,
     cluster="tf_config",
     tpu=None,
-    other_dev_files=None,
+    **settings,
 ):
-    """`finetune` with one argument for each flag."""
-    return finetune(
-        config,
-        run_dir,
-        LabelledPaths(train_file, dev_file, train_dir, dev_dir, other_dev_files or {}),
-        Start(init_checkpoint, do_lower_case, allow_unmatched, from_scratch, vocabulary),
-        Devices(strategy, num_devices, cluster, tpu),
-    )
+    """Fine-tunes a checkpoint on labelled examples, as `kbert finetune` does with the flags of these names.
 
-
-def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Start, devices: Devices):
-    """Fine-tunes as `config` says, from the newest checkpoint in `run_dir` if there is one.
+    A run that was stopped or killed goes on with the same call, from its newest checkpoint. Afterwards
+    `kbert.load(run_dir)` is the model.
 
     Args:
-      config: a `FinetuningConfig`. With an `init_checkpoint` its encoder must be None or the same as the
-        checkpoint's.
+      config: a `FinetuningConfig`, or the path of a config file. "configs/finetuning/small_data.toml" is made
+        for a few hundred to a few thousand texts, in columns called text and label. With an
+        `init_checkpoint` its encoder must be None or the same as the checkpoint's.
       run_dir: the folder of the run.
-      paths: the data.
-      start: the weights and vocabulary to start from.
-      devices: the devices to train on.
+      train_file, dev_file: examples to train on, and to evaluate on while it trains: labelled files in the
+        columns that `config.dataset` names; or columns in memory, such as {"text": texts, "label": labels}.
+      init_checkpoint: the checkpoint to start from, a path or a name such as "bert-base-uncased".
+      train_dir, dev_dir: folders of records of `kbert finetuning-data`, instead of files.
+      other_dev_files: name -> a further labelled file to evaluate on, see `LabelledPaths`.
+      from_scratch: use vocabulary and encoder shape of `init_checkpoint`, but not its weights.
+      vocabulary: the `Vocabulary` of a run without `init_checkpoint`.
+      do_lower_case, allow_unmatched: for a checkpoint, as for `kbert.load`.
+      strategy, num_devices, cluster, tpu: the devices; see `make_strategy`, whose `name` is `strategy`.
+      **settings: settings of the config by name, such as num_train_epochs=3, learning_rate=3e-5,
+        dev_split=0.1, text_pair="text_pair", task="sequence_regression".
 
     Returns:
-      (task, metrics): the task, and the metrics on the development data, with the score of the best constant
-        answer on them (`baseline_accuracy`); None without development data.
+      (task, metrics): the `Task`, and the metrics on the development data, with the score of the best
+        constant answer on them (`baseline_accuracy`); None without development data.
 
     Raises:
-      ValueError: before any heavy work, when files, labels, lengths and the encoder do not match.
+      ValueError: before any heavy work, when files, labels, lengths and the encoder do not match, or a
+        setting is unknown.
+
+    Example:
+      >>> import kbert, os, tempfile
+      >>> columns = {"text": ["jump the a", "walk a"] * 8, "label": ["loud", "quiet"] * 8}
+      >>> folder = os.path.join(tempfile.mkdtemp(), "run")
+      >>> task, metrics = kbert.finetune("configs/finetuning/small_data.toml", folder, columns,
+      ...                                init_checkpoint=run_dir, max_seq_length=16, num_train_epochs=1)
+      >>> sorted(kbert.load(folder).predict("jump a")["probabilities"])
+      ['loud', 'quiet']
     """
+    show_lines()
+    settled = settled_config(FinetuningConfig, config, settings, len(vocabulary) if vocabulary else None)
+    init = Init(init_checkpoint, do_lower_case, tuple(allow_unmatched), from_scratch, vocabulary)
+    devices = {"name": strategy, "num_devices": num_devices, "cluster": cluster, "tpu": tpu}
+    with columns_as_files(train_file, dev_file) as (train, dev):
+        paths = LabelledPaths(train, dev, train_dir, dev_dir, other_dev_files or {})
+        return _finetune(settled, run_dir, paths, init, devices)
+
+
+def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Init, devices: dict):
+    # Check what needs no TensorFlow.
     require_trainable(config, paths)
-    require_weights(config, start_of_weights(config.distillation, start))
+    require_weights(config, init.for_student(config.distillation))
     require_columns_of_files(config, paths)
 
-    # TensorFlow loads here, after all checks that do not need it.
-    from kbert.experiments.frozen_encoder import EncodedRows, FrozenEncoder
     from kbert.reports.run_page import write_page_of_run
-    from kbert.training.devices.distribution import is_chief, require_whole_shares
-    from kbert.training.devices.gradient_all_reduce import require_all_reduce
+    from kbert.training.devices import distribution
     from kbert.training.trainer import open_run, train
 
-    strategy = devices.make_strategy()  # before any other use of TensorFlow
-    require_whole_shares(config, strategy)
-    require_all_reduce(config, strategy)
-    train_data, dev, dataset = _open_data(config, paths)
-    # Before the checkpoint is read, which takes far longer than the labelled files.
-    num_train_steps = _num_train_steps(config, train_data)
-    config = dataclasses.replace(config, dataset=dataset)
-    task = TASKS[config.task].of_dataset(dataset, _settings(config))
-    task = task.for_training(train_data.count_labels)
-    if paths.train_dir and not (start.init_checkpoint or start.vocabulary):
-        start = dataclasses.replace(start, vocabulary=read_vocabulary(paths.train_dir, train_data.manifest))
-    if start.vocabulary:
-        start.require_casing(start.vocabulary, paths.train_dir or "the training")
-    teaching = Teaching(config, start)
-    begins = teaching.start(start)
-    point = find_starting_point(begins, run_dir, config.encoder, task, config.begins_anew)
-    task = task.with_pooling(point.pooling)
-    config = _complete_config(config, point)
-    require_pooler(config, task)
-    teaching.check(run_dir, task, config.encoder, point.vocabulary, config.max_seq_length)
-    for data in (train_data, *dev.values()):
-        data.check_with(task, config.max_seq_length)
-        data.require_vocabulary(
-            start.init_checkpoint or paths.train_dir or run_dir, point.vocabulary.describe()
-        )
-    train_data.check_training(task, config)
-    training: Any = teaching.task(task)
-    if config.freeze_encoder:
-        training = FrozenEncoder(task, run_dir)
-        train_data = EncodedRows(train_data, training)
-        dev = {name: EncodedRows(data, training) for name, data in dev.items()}
-    if sentence := too_few_steps(config, train_data.num_examples, num_train_steps):
+    strategy = distribution.make_strategy(**devices)  # before any other use of TensorFlow
+    distribution.require_whole_shares(config, strategy)
+
+    # Open the data; then the checkpoint, which takes far longer.
+    opened = open_data(config, paths)
+    num_train_steps = _num_train_steps(config, opened.train)
+    prepared = _prepare(config, run_dir, paths, init, opened)
+    data, task, vocabulary = prepared.data, prepared.task, prepared.vocabulary
+    if sentence := too_few_steps(config, data.train.num_examples, num_train_steps):
         logging.warning("%s", sentence)
 
-    details = _details(task, config, paths, begins, train_data, dev) | teaching.details
+    # Train.
     with contextlib.ExitStack() as stack:
-        run = stack.enter_context(open_run(strategy, run_dir, config, details, point.vocabulary))
-        for data in (train_data, *dev.values()):
-            stack.enter_context(data.naming_damaged_records())
-        _tokenize(task, config, point.vocabulary, train_data, *dev.values())
-        _log_examples(task, train_data.first_rows(2), point.vocabulary)
-        plan = _plan(config, strategy, train_data, dev, num_train_steps, teaching.initialize(point))
-        metrics = train(training, config, plan, run, strategy)
+        run = stack.enter_context(open_run(strategy, run_dir, prepared.config, prepared.details, vocabulary))
+        for source in data.all:
+            stack.enter_context(source.naming_damaged_records())
+        _tokenize(task, prepared.config, vocabulary, data)
+        _log_examples(task, data.train.first_rows(2), vocabulary)
+        plan = _plan(prepared.config, strategy, data, num_train_steps, prepared.set_weights)
+        metrics = train(prepared.trained_task, prepared.config, plan, run, strategy)
         if metrics:
-            metrics = add_baselines(task, metrics, dev, config, point.vocabulary)
-    if is_chief(strategy):
+            metrics = add_baselines(task, metrics, data.dev, prepared.config, vocabulary)
+
+    # Report.
+    if distribution.is_chief(strategy):
         write_page_of_run(run.path)
     for sentence in no_better_than_constant(metrics or {}, task.higher_is_better):
         logging.warning("%s", sentence)
@@ -135,106 +134,75 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
     return task, metrics
 
 
-def _details(task, config, paths, start, train_data, dev):
-    """What run.json says of the run."""
-    return {
-        **TASKS.record_of(task),
-        "max_seq_length": config.max_seq_length,
-        "num_train_examples": train_data.num_examples,
-        "train_file": str(paths.train_file or paths.train_dir),
-        **start.details,
-        "from_scratch": not start.has_weights,
-        "data": {"train": train_data.fingerprint, "eval": _fingerprint(dev)},
-        **_held_out(config, dev),
-    }
+class _Prepared(NamedTuple):
+    """All that a training starts with.
 
-
-def _held_out(config, dev):
-    """What run.json says of a `dev_split`: how many examples, and what tells them again (`evaluate`)."""
-    if not config.dev_split:
-        return {}
-    return {"held_out": {"num_examples": dev[""].num_examples, "digest": dev[""].digest}}
-
-
-def _open_data(config, paths):
-    """(training data, development data by what stands before its metrics' names, complete `DatasetConfig`).
-
-    The development data that choose the best checkpoint come first, under "".
+    Args:
+      config: the complete config.
+      data: the `FinetuningData`.
+      task: the `Task`; `trained_task` is the same with a teacher's losses, or on a frozen encoder.
+      vocabulary: the run's.
+      set_weights: function that sets the weights of a new model, or None.
+      details: for run.json.
     """
-    from kbert.experiments.labelled_file import LabelledFile
-    from kbert.input_pipelines.records.labelled_records import LabelledRecords
-    from kbert.tasks.task import reads_files
 
-    task_class, settings = TASKS[config.task], _settings(config)
-    if not reads_files(task_class):
-        able = [name for name in TASKS if reads_files(TASKS[name])]
-        raise ValueError(f"task={config.task!r} cannot be fine-tuned; choose one of {', '.join(able)}.")
-
-    def open_data(path, directory, dataset):
-        if path:
-            return LabelledFile(path, task_class, dataset)
-        if directory:
-            return LabelledRecords(directory, task_class, config.max_seq_length, settings)
-        return None
-
-    train_data = open_data(paths.train_file, paths.train_dir, config.dataset)
-    dataset = train_data.agreed_dataset(config.dataset)
-    dev = {"": open_data(paths.dev_file, paths.dev_dir, dataset)} if paths.have_dev else {}
-    if config.dev_split:
-        whole = train_data
-        train_data, dev[""] = train_data.split(config.dev_split, config.dev_split_seed)
-        _log_split(config, train_data, dev[""])
-        _warn_of_labels(
-            f"dev_split={config.dev_split}", whole, {"training": train_data, "evaluation": dev[""]}
-        )
-    if config.max_train_examples:
-        whole = train_data
-        train_data = train_data.at_most(config.max_train_examples, config.dev_split_seed)
-        _warn_of_labels(f"max_train_examples={config.max_train_examples}", whole, {"training": train_data})
-    for name, path in paths.other_dev_files.items():
-        dev[f"{name}_"] = open_data(path, None, dataset)
-    for data in dev.values():
-        data.agreed_dataset(dataset)
-    return train_data, dev, dataset
+    config: FinetuningConfig
+    data: FinetuningData
+    task: Any
+    trained_task: Any
+    vocabulary: Any
+    set_weights: Any
+    details: dict
 
 
-def _log_split(config, train_data, dev):
-    for name, data in (("training", train_data), ("evaluation", dev)):
-        counts, number = data.count_labels()
-        found = ", ".join(f"label {label}: {counts[label]:,}" for label in sorted(counts))
-        logging.info(
-            "dev_split=%s: %s examples for %s%s",
-            config.dev_split,
-            f"{number:,}",
-            name,
-            found and f" ({found})",
-        )
+def _prepare(config, run_dir, paths, init, data: FinetuningData) -> _Prepared:
+    """Reads the checkpoints, and checks that they go with config and data."""
+    settings = TASKS[config.task].read_settings(config.task_settings)
+    new_task = TASKS[config.task].from_dataset(data.dataset, settings).for_training(data.train.count_labels)
+    vocabulary = init.vocabulary
+    if paths.train_dir and not (init.checkpoint or vocabulary):
+        vocabulary = read_vocabulary(paths.train_dir, data.train.manifest)
+    if vocabulary:
+        init.require_casing(vocabulary, paths.train_dir or "the training")
+    teaching = Teaching(config, dataclasses.replace(init, vocabulary=vocabulary))
+    initial = initial_model(teaching.init, run_dir, config.encoder, new_task, config.begins_anew)
+    task = new_task.with_pooling(initial.pooling)
+    complete = _complete_config(dataclasses.replace(config, dataset=data.dataset), initial)
+    require_pooler(complete, task)
+    teaching.check(run_dir, task, complete.encoder, initial.vocabulary, complete.max_seq_length)
+    for source in data.all:
+        source.check_with(task, complete.max_seq_length)
+        owner = init.checkpoint or paths.train_dir or run_dir
+        source.require_vocabulary(owner, initial.vocabulary.describe())
+    data.train.check_training(task, complete)
+    details = {
+        **TASKS.record_of(task),
+        "max_seq_length": complete.max_seq_length,
+        "train_file": str(paths.train_file or paths.train_dir),
+        **teaching.init.details,
+        "from_scratch": not teaching.init.has_weights,
+        **data.details(config),
+        **teaching.details,
+    }
+    trained_task, trained_data = teaching.task(task), data
+    if config.freeze_encoder:
+        from kbert.experiments.frozen_encoder import EncodedRows, FrozenEncoder
+
+        trained_task = FrozenEncoder(task, run_dir)
+        dev = {name: EncodedRows(source, trained_task) for name, source in data.dev.items()}
+        trained_data = FinetuningData(EncodedRows(data.train, trained_task), dev, data.dataset)
+    set_weights = teaching.set_weights(initial)
+    return _Prepared(complete, trained_data, task, trained_task, initial.vocabulary, set_weights, details)
 
 
-def _warn_of_labels(setting, whole, parts):
-    for name, data in parts.items():
-        if sentence := labels_left_out(setting, name, whole.count_labels()[0], data.count_labels()[0]):
-            logging.warning("%s", sentence)
-
-
-def _fingerprint(dev):
-    """That of all development data together; None where there are none, or older records without one."""
-    found = [data.fingerprint for data in dev.values()]
-    return "+".join(found) if found and all(found) else None
-
-
-def _settings(config):
-    return TASKS[config.task].read_settings(config.task_settings)
-
-
-def _complete_config(config, point: StartingPoint):
+def _complete_config(config, initial):
     """The config with the encoder to train."""
-    if point.vocabulary is None or point.encoder is None:
+    if initial.vocabulary is None or initial.encoder is None:
         raise ValueError(
-            "no weights or encoder to start from: give --init_checkpoint, for example "
-            "--init_checkpoint=bert-base-uncased, or give --vocab_file and an encoder in the config."
+            "no weights or encoder to start from: give init_checkpoint, for example "
+            "bert-base-uncased, or give a vocabulary (--vocab_file) and an encoder in the config."
         )
-    encoder = point.encoder
+    encoder = initial.encoder
     if config.dropout_prob is not None:
         encoder = dataclasses.replace(
             encoder,
@@ -246,9 +214,9 @@ def _complete_config(config, point: StartingPoint):
             f"max_seq_length={config.max_seq_length} is more than the encoder's "
             f"max_position_embeddings={encoder.max_position_embeddings}."
         )
-    if len(point.vocabulary) > encoder.vocab_size:
+    if len(initial.vocabulary) > encoder.vocab_size:
         raise ValueError(
-            f"the vocabulary has {len(point.vocabulary)} pieces, but the encoder's vocab_size is "
+            f"the vocabulary has {len(initial.vocabulary)} pieces, but the encoder's vocab_size is "
             f"{encoder.vocab_size}; use the vocabulary of the checkpoint, or a larger vocab_size."
         )
     return dataclasses.replace(config, encoder=encoder)
@@ -262,17 +230,17 @@ def _num_train_steps(config, train_data):
         raise ValueError(
             f"{train_data.num_examples} examples in batches of {config.train_batch_size} over "
             f"{config.num_train_epochs} epochs are less than one step; lower train_batch_size "
-            "(--override=train_batch_size=8) or raise num_train_epochs."
+            "(train_batch_size=8) or raise num_train_epochs."
         )
     return number
 
 
-def _tokenize(task, config, vocabulary, *data):
+def _tokenize(task, config, vocabulary, data):
     from kbert.tokenization.text_inputs import TextInputs
 
     text_inputs = TextInputs(vocabulary, config.max_seq_length)
-    for one in data:
-        one.tokenize_with(task, text_inputs)
+    for source in data.all:
+        source.tokenize_with(task, text_inputs)
 
 
 def _log_examples(task, rows, vocabulary):
@@ -282,26 +250,26 @@ def _log_examples(task, rows, vocabulary):
             logging.info("%.100s", line)
 
 
-def _plan(config, strategy, train_data, dev, num_train_steps, initialize):
+def _plan(config, strategy, data, num_train_steps, set_weights):
     from kbert.training.devices.jit import needs_whole_batches
     from kbert.training.phases import EvaluationData, Phase, Plan
 
     with_fill = needs_whole_batches(config, strategy)
 
     def train_batches(consumed, share):
-        return train_data.training_batches(
+        return data.train.training_batches(
             config.train_batch_size, config.seed, consumed, config.pad_to_longest, share=share
         )
 
-    def evaluation(data):
+    def evaluation(source):
         def batches(share):
-            return data.evaluation_batches(
+            return source.evaluation_batches(
                 config.eval_batch_size, config.pad_to_longest, with_fill=with_fill, share=share
             )
 
-        return EvaluationData(batches, data.evaluated_examples)
+        return EvaluationData(batches, source.evaluated_examples)
 
-    evaluations = {prefix: evaluation(data) for prefix, data in dev.items()}
+    evaluations = {prefix: evaluation(source) for prefix, source in data.dev.items()}
     first = evaluations.pop("", None)
     phase = Phase(
         config=config,
@@ -314,9 +282,9 @@ def _plan(config, strategy, train_data, dev, num_train_steps, initialize):
     )
     return Plan(
         phases=(phase,),
-        eval_every_steps=_eval_every_steps(config, train_data.num_examples) or num_train_steps,
+        eval_every_steps=_eval_every_steps(config, data.train.num_examples) or num_train_steps,
         early_stopping_patience=config.early_stopping_patience,
-        initialize=initialize,
+        initialize=set_weights,
     )
 
 

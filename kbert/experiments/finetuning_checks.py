@@ -1,10 +1,8 @@
 """What a fine-tuning is refused or warned for, before any heavy work."""
 
-from collections.abc import Mapping
-
 from kbert.config import FinetuningConfig
-from kbert.experiments.labelled_paths import LabelledPaths
-from kbert.experiments.starting_point import Start
+from kbert.experiments.finetuning_data import LabelledPaths
+from kbert.experiments.init import Init
 from kbert.heads.parts import POOLER
 from kbert.tasks import TASKS
 from kbert.tasks.file_columns import require_columns
@@ -23,48 +21,47 @@ def require_trainable(config: FinetuningConfig, paths: LabelledPaths):
     if config.early_stopping_patience and not (paths.have_dev or config.dev_split):
         raise ValueError(
             f"early_stopping_patience={config.early_stopping_patience} needs data to evaluate on: give "
-            "--dev_file, --dev_dir or dev_split."
+            "dev_file, dev_dir or dev_split."
         )
     if config.dev_split and paths.have_dev:
         raise ValueError(
-            f"dev_split={config.dev_split} holds out a part of --train_file to evaluate on, but "
+            f"dev_split={config.dev_split} holds out a part of train_file to evaluate on, but "
             f"{paths.dev_file or paths.dev_dir} is given for that as well; leave one of them out."
         )
     if config.dev_split and not paths.train_file:
         raise ValueError(
-            f"dev_split={config.dev_split} splits the examples of --train_file, but {paths.train_dir} holds "
-            "records; give the file, or records to evaluate on as --dev_dir."
+            f"dev_split={config.dev_split} splits the examples of train_file, but {paths.train_dir} holds "
+            "records; give the file, or records to evaluate on as dev_dir."
         )
     if records := config.freeze_encoder and (paths.train_dir or paths.dev_dir):
         raise ValueError(
             f"freeze_encoder keeps what the encoder gives for rows of labelled files, but {records} holds "
-            "records; give --train_file and --dev_file, or freeze layers with [frozen]."
+            "records; give train_file and dev_file, or freeze layers with [frozen]."
         )
     if config.max_train_examples and not paths.train_file:
         raise ValueError(
-            f"max_train_examples={config.max_train_examples} chooses among the examples of --train_file, but "
+            f"max_train_examples={config.max_train_examples} chooses among the examples of train_file, but "
             f"{paths.train_dir} holds records; give the file."
         )
 
 
 def require_columns_of_files(config: FinetuningConfig, paths: LabelledPaths):
     """Raises ValueError where a labelled file lacks a column that the config names, see `require_columns`."""
-    for path in (paths.train_file, paths.dev_file, *paths.other_dev_files.values()):
-        if path:
-            require_columns(config.task, path, config.dataset)
+    for path in paths.files:
+        require_columns(config.task, path, config.dataset)
 
 
-def require_weights(config: FinetuningConfig, start: Start):
+def require_weights(config: FinetuningConfig, init: Init):
     """Raises ValueError where the config changes or adapts weights, and there are none to start from."""
-    if config.lora and not start.has_weights:
+    if config.lora and not init.has_weights:
         raise ValueError(
-            "lora adapts the weights of an --init_checkpoint, but this training starts from random ones; "
+            "lora adapts the weights of an init_checkpoint, but this training starts from random ones; "
             "leave lora out."
         )
-    if (config.reinit_layers or config.reinit_pooler) and not start.has_weights:
+    if (config.reinit_layers or config.reinit_pooler) and not init.has_weights:
         raise ValueError(
             f"reinit_layers={config.reinit_layers} and reinit_pooler={config.reinit_pooler} replace a part "
-            "of the weights of an --init_checkpoint, but this training starts from random ones; leave them "
+            "of the weights of an init_checkpoint, but this training starts from random ones; leave them "
             "out."
         )
 
@@ -75,40 +72,19 @@ def require_pooler(config: FinetuningConfig, task):
         raise ValueError(f"reinit_pooler=true, but a model for {task.name} has no pooler; leave it out.")
 
 
-def labels_left_out(
-    setting: str, part: str, before: Mapping[str, int], after: Mapping[str, int]
-) -> str | None:
-    """A sentence for labels that a share of a file does not have; None where it has them all.
-
-    Args:
-      setting: what asked for the share, such as "dev_split=0.1".
-      part: what the share is for.
-      before, after: label -> how often the file has it, and the share.
-    """
-    missing = sorted(set(before) - set(after), key=str)
-    if not missing:
-        return None
-    shown = ", ".join(f"{label!r} ({before[label]:,} in the file)" for label in missing[:5])
-    return (
-        f"{setting} leaves no example for {part} with label{'s' * (len(missing) > 1)} {shown}"
-        f"{f' and {len(missing) - 5} more' if len(missing) > 5 else ''}: give more rows with it, a larger "
-        "share, or a --dev_file of your own."
-    )
-
-
 def too_few_steps(config: FinetuningConfig, num_examples: int, num_train_steps: int) -> str | None:
     """A sentence that says what to change, for few steps on few examples; else None."""
     enough = num_train_steps >= ENOUGH_STEPS or config.num_train_epochs >= ENOUGH_EPOCHS
     if num_examples >= FEW_EXAMPLES or enough or config.optimizer.train_minutes:
         return None
     epochs = min(ENOUGH_EPOCHS, -(-ENOUGH_STEPS * config.train_batch_size // num_examples))
-    changes = [f"--override=num_train_epochs={epochs}"]
+    changes = [f"num_train_epochs={epochs}"]
     if not config.optimizer.corrects_bias:
-        changes.append("--override=optimizer.name=adamw")
+        changes.append("optimizer.name=adamw")
     if not config.warmup_proportion:
-        changes.append("--override=warmup_proportion=0.1")
+        changes.append("warmup_proportion=0.1")
     return (
         f"{num_examples:,} training examples and {num_train_steps:,} steps: on so few, some seeds learn "
-        f"nothing. At least {ENOUGH_STEPS:,} steps or {ENOUGH_EPOCHS} epochs are safer: {' '.join(changes)}, "
-        "or configs/finetuning/small_data.toml."
+        f"nothing. At least {ENOUGH_STEPS:,} steps or {ENOUGH_EPOCHS} epochs are safer: "
+        f"{', '.join(changes)}, or configs/finetuning/small_data.toml."
     )

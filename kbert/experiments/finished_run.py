@@ -1,5 +1,10 @@
-"""What a finished run was asked for and what came out, so that nobody trains or evaluates it again."""
+"""What a finished run was asked for and what came out, so that nobody trains or evaluates it again.
 
+result.json of a run holds both. The same path may hold another checkpoint tomorrow, so digests tell contents.
+"""
+
+import functools
+import hashlib
 import json
 import math
 from pathlib import Path
@@ -7,8 +12,6 @@ from pathlib import Path
 from absl import logging
 
 from kbert.config import to_dict
-from kbert.experiments.start_content import content_digest
-from kbert.experiments.starting_point import started_run
 from kbert.files.json_file import read_json_object
 from kbert.files.whole_file import write_json
 from kbert.input_pipelines.tables.table_paths import source_digest
@@ -16,11 +19,17 @@ from kbert.manifest import FILE_NAME as MANIFEST
 from kbert.runs.metrics_file import json_ready
 
 FILE_NAME = "result.json"
-_FILES = ("train_file", "dev_file")
-_FOLDERS = ("train_dir", "dev_dir")
-_START = ("init_checkpoint", "from_scratch", "do_lower_case")
 # Where the weights of a run come from; `asked["content"]` has a digest of each.
 _INIT, _TEACHER = "init_checkpoint", "teacher"
+# In a folder of these formats the first kind of weights that is there is read, as when loading.
+_WEIGHT_FILES = (
+    "model*.safetensors",
+    "pytorch_model*.bin",
+    "tf_model*.h5",
+    "*.weights.h5",
+    "variables/variables.data-*",
+)
+_MODULES = "[0-9]_*"  # folders of a sentence-transformers model
 
 
 def asked_for(config, arguments: dict) -> dict:
@@ -28,22 +37,23 @@ def asked_for(config, arguments: dict) -> dict:
 
     Args:
       config: the `FinetuningConfig`, as it was before the run completes it.
-      arguments: those of `run_finetuning`.
+      arguments: those of `finetune`.
     """
-    files = {name: arguments[name] for name in _FILES if arguments.get(name)}
+    files = {name: arguments.get(name) for name in ("train_file", "dev_file")}
     files |= {f"{name} of dev": path for name, path in (arguments.get("other_dev_files") or {}).items()}
-    for name in _FOLDERS:
-        if arguments.get(name):
-            files[name] = Path(arguments[name]) / MANIFEST
-    vocabulary = arguments.get("vocabulary")
-    start = {name: arguments.get(name) for name in _START}
+    for name in ("train_dir", "dev_dir"):
+        # A folder without manifest is refused where it is opened.
+        manifest = Path(arguments.get(name) or "") / MANIFEST
+        files[name] = manifest if arguments.get(name) and manifest.is_file() else None
+    vocabulary, init = arguments.get("vocabulary"), arguments.get(_INIT)
+    start = {name: arguments.get(name) for name in (_INIT, "from_scratch", "do_lower_case")}
     asked = {
         "config": to_dict(config),
-        "data": {name: _digest_of(path) for name, path in files.items()},
+        "data": {name: source_digest(path) for name, path in files.items() if path},
         "start": {name: value if value is None else str(value) for name, value in start.items()},
         "allow_unmatched": [str(name) for name in arguments.get("allow_unmatched") or ()],
         "content": {
-            _INIT: None if start["from_scratch"] else content_digest(start[_INIT]),
+            _INIT: None if start["from_scratch"] else content_digest(init),
             _TEACHER: content_digest(config.distillation and config.distillation.teacher),
         },
         "vocabulary": vocabulary and vocabulary.describe(),
@@ -51,27 +61,23 @@ def asked_for(config, arguments: dict) -> dict:
     return json.loads(json.dumps(asked))
 
 
-def _digest_of(path):
-    """None for the manifest of a folder that has none, which is refused where it is opened."""
-    is_missing = Path(path).name == MANIFEST and not Path(path).is_file()
-    return None if is_missing else source_digest(path)
-
-
 def as_begun(run_dir, asked: dict) -> dict:
-    """`asked`, as `write_result` should record it once `run_finetuning` has gone on with what is there.
+    """`asked`, as `write_result` should record it once `finetune` has gone on with what is there.
 
     A run that has a checkpoint goes on from it, and does not read `init_checkpoint` again. What that held
     when the run began is known only where its result.json says so.
 
     Args:
-      run_dir: the run's folder, before `run_finetuning`.
+      run_dir: the run's folder, before `finetune`.
       asked: what `asked_for` gives.
     """
-    if started_run(run_dir) is None:
+    from kbert.runs.run_directory import run_to_resume
+
+    if run_to_resume(run_dir) is None:
         return asked
     try:
-        known = _read(run_dir).get("asked", {}).get("content", {}).get(_INIT)
-    except (ValueError, AttributeError):  # no result.json, or a broken one
+        known = read_json_object(Path(run_dir) / FILE_NAME)["asked"]["content"][_INIT]
+    except (ValueError, KeyError, TypeError):  # no result.json, or a broken one
         known = None
     return asked | {"content": asked["content"] | {_INIT: known}}
 
@@ -79,8 +85,8 @@ def as_begun(run_dir, asked: dict) -> dict:
 def finished_metrics(run_dir, asked: dict) -> dict | None:
     """The metrics of a run that was finished as it is asked for now; None where there is no such run.
 
-    A checkpoint that was deleted since leaves its runs finished. What an older kbert or a stopped run does
-    not say of its start is not compared, with a warning.
+    A checkpoint that was deleted since leaves its runs finished. What a stopped run does not say of its start
+    is not compared, with a warning.
 
     Args:
       run_dir: the run's folder.
@@ -93,14 +99,12 @@ def finished_metrics(run_dir, asked: dict) -> dict | None:
     if not (Path(run_dir) / FILE_NAME).is_file() or not any((Path(run_dir) / "checkpoints").glob("step-*")):
         return None
     try:
-        values = _read(run_dir)
-    except ValueError as error:
+        values = read_json_object(Path(run_dir) / FILE_NAME)
+        recorded, metrics = values["asked"], dict(values["metrics"])
+        same = {name: recorded[name] == asked[name] for name in ("config", "start", "data", "vocabulary")}
+    except (ValueError, KeyError, TypeError) as error:
         logging.warning("%s; the run is taken up again, and writes it anew.", error)
         return None
-    recorded, metrics = values.get("asked"), values.get("metrics")
-    if not isinstance(recorded, dict) or not isinstance(metrics, dict):
-        return None
-    same = {name: recorded.get(name) == asked[name] for name in ("config", "start", "data", "vocabulary")}
     if same["config"] and same["start"]:
         _require_same_start(run_dir, recorded, asked)
     if not all(same.values()):
@@ -108,35 +112,28 @@ def finished_metrics(run_dir, asked: dict) -> dict | None:
     return {name: math.nan if value is None else value for name, value in metrics.items()}
 
 
-def _read(run_dir):
-    return read_json_object(Path(run_dir) / FILE_NAME)
-
-
 def _require_same_start(run_dir, recorded, asked):
     """Compares what the names do not say: the content of the start, and how it was read."""
-    was = recorded.get("allow_unmatched", asked["allow_unmatched"])
-    if was != asked["allow_unmatched"]:
+    before = recorded["allow_unmatched"]
+    if before != asked["allow_unmatched"]:
         raise ValueError(
-            f"{run_dir} is finished, but it began with allow_unmatched={was}, now "
+            f"{run_dir} is finished, but it began with allow_unmatched={before}, now "
             f"{asked['allow_unmatched']}; repeat its settings, or delete the folder to train it again."
         )
-    paths = {
-        _INIT: asked["start"][_INIT],
-        _TEACHER: (asked["config"].get("distillation") or {}).get(_TEACHER),
-    }
-    for name, now in asked["content"].items():
-        was = (recorded.get("content") or {}).get(name)
-        if was and now and was != now:
+    distillation = asked["config"].get("distillation") or {}
+    paths = {_INIT: asked["start"][_INIT], _TEACHER: distillation.get(_TEACHER)}
+    for name, digest in asked["content"].items():
+        before = recorded["content"][name]
+        if before and digest and before != digest:
             raise ValueError(
                 f"{run_dir} is finished, but the {name} {paths[name]} has changed since it was trained: its "
-                f"content was {was}, now it is {now}. Delete the folder to train it again from what is there "
-                "now, choose a new --run_dir, or restore the checkpoint."
+                f"content was {before}, now it is {digest}. Delete the folder to train it again from what is "
+                "there now, choose a new run_dir, or restore the checkpoint."
             )
-        if now and not was:
+        if digest and not before:
             logging.warning(
-                "%s is finished, but does not record what the %s %s held when it began, because an older "
-                "kbert made it or it was stopped and resumed. If that has changed since, delete the folder "
-                "to train it again.",
+                "%s is finished, but does not record what the %s %s held when it began, because it was "
+                "stopped and resumed. If that has changed since, delete the folder to train it again.",
                 run_dir,
                 name,
                 paths[name],
@@ -146,3 +143,54 @@ def _require_same_start(run_dir, recorded, asked):
 def write_result(run_dir, asked: dict, metrics: dict):
     """Writes `run_dir/result.json`. Call it when the run is finished."""
     write_json({"asked": asked, "metrics": json_ready(metrics)}, Path(run_dir) / FILE_NAME)
+
+
+def content_digest(path) -> str | None:
+    """A digest of the weights that a training would start from; another one when they were trained on.
+
+    A run of kbert costs nothing: its state.json names the step and the checksum of the weights. The files of
+    other formats are read once by a process.
+
+    Args:
+      path: a checkpoint, as `kbert.checkpoints.formats.read_checkpoint` takes it; None for no checkpoint.
+
+    Returns:
+      16 hexadecimal digits; None where nothing can be compared: there is no such file or it is broken, or it
+      is a name such as hf://org/name@revision, which is not asked for.
+    """
+    from kbert.checkpoints.formats import detect_format  # brings NumPy along
+
+    if path is None:
+        return None
+    try:
+        content = _content(Path(path), detect_format(path))
+    except (ValueError, OSError):  # whoever reads the checkpoint says what is wrong with it
+        return None
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16] if content else None
+
+
+def _content(path, checkpoint_format):
+    from kbert.checkpoints import GOOGLE, KBERT, MODEL_GARDEN, google_tf1
+    from kbert.runs.checkpoint import WEIGHTS_FILE, read_state
+    from kbert.runs.run_directory import RunDirectory
+
+    if checkpoint_format == KBERT:
+        state = read_state(RunDirectory(path).checkpoint())
+        return [state["step"], state["files"][WEIGHTS_FILE]]
+    is_tensorflow = checkpoint_format in (GOOGLE, MODEL_GARDEN)
+    if is_tensorflow and (prefix := google_tf1.checkpoint_prefix(path)):  # a SavedModel has none
+        files = sorted(prefix.parent.glob(f"{prefix.name}.*-of-*"))
+    else:
+        files = []
+        for folder in (path, *sorted(path.glob(_MODULES))):
+            files += next(filter(None, (sorted(folder.glob(pattern)) for pattern in _WEIGHT_FILES)), [])
+    stats = [(file, file.stat()) for file in files]
+    return [[f.name, stat.st_size, _file_digest(f, stat.st_size, stat.st_mtime_ns)] for f, stat in stats]
+
+
+@functools.cache
+def _file_digest(file, size, changed_at):
+    """Once for all seeds of a command; size and time tell a file that was written since."""
+    del size, changed_at
+    with open(file, "rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()

@@ -5,7 +5,7 @@ import contextlib
 import copy
 import functools
 
-from kbert.input_pipelines.held_out_split import digest_of, held_out_places
+from kbert.input_pipelines.held_out_split import digest_examples, held_out_indices
 from kbert.input_pipelines.labelled_files import fingerprint_of
 
 
@@ -30,8 +30,8 @@ class LabelledFile:
 
     def __init__(self, path, task_class, dataset):
         self.path, self._task_class = path, task_class
-        self.examples = list(task_class.read_examples(path, dataset))
-        self.dataset = task_class.complete_dataset(dataset, self.examples)
+        self.examples = list(task_class.files.read_examples(path, dataset))
+        self.dataset = task_class.files.complete_dataset(dataset, self.examples)
         self.fingerprint = fingerprint_of(self.examples)
         self._task = self._text_inputs = None
 
@@ -42,15 +42,15 @@ class LabelledFile:
     def split(self, fraction: float, seed: int) -> "tuple[LabelledFile, LabelledFile]":
         """(what stays for training, what is held out), each in the order of the file.
 
-        The second does not depend on the order of the file. See `held_out_places`.
+        The second does not depend on the order of the file. See `held_out_indices`.
 
         Raises:
           ValueError: when nothing would be held out.
         """
-        task_class = self._task_class
-        groups = task_class.groups_of(self.examples)
-        strata = [task_class.stratum_of(one) for one in self.examples]
-        held_out = set(held_out_places(groups, strata, fraction, seed))
+        files = self._task_class.files
+        groups = files.groups(self.examples)
+        strata = [files.stratum(one) for one in self.examples]
+        held_out = set(held_out_indices(groups, strata, fraction, seed))
         parts = [], []
         for place, example in enumerate(self.examples):
             parts[place in held_out].append(example)
@@ -79,12 +79,12 @@ class LabelledFile:
     @property
     def digest(self) -> str:
         """SHA-256 of the examples, whatever their order."""
-        return digest_of(self.examples)
+        return digest_examples(self.examples)
 
     def count_labels(self) -> tuple[dict[str, int], int]:
         """(label -> how often the examples have it, the number of examples)."""
         counts = collections.Counter(
-            label for one in self.examples for label in self._task_class.labels_of(one)
+            label for one in self.examples for label in self._task_class.files.labels(one)
         )
         return dict(counts), len(self.examples)
 
@@ -130,7 +130,7 @@ class LabelledFile:
         """See `text_reader.training_batches`."""
         from kbert.input_pipelines import text_reader
 
-        apart = self._task.texts_apart(self.examples)
+        apart = self._task.files.texts_apart(self.examples)
         return text_reader.training_batches(self._rows.features, *arguments, **options, texts_apart=apart)
 
     def evaluation_batches(self, *arguments, **options):

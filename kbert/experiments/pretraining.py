@@ -1,41 +1,71 @@
 """Pretraining records (one folder for each phase) -> a run directory."""
 
 import dataclasses
-from collections.abc import Sequence
 from os import PathLike
 
 from absl import logging
 
-from kbert.config import PretrainingConfig
-from kbert.experiments.devices import Devices
-from kbert.experiments.starting_point import Start, find_starting_point, started_run
+from kbert.config import PretrainingConfig, settled_config
+from kbert.experiments import show_lines
+from kbert.experiments.init import Init, initial_model
 from kbert.experiments.teaching import Teaching
-from kbert.input_pipelines.records.pretraining_records import PretrainingRecords
-from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
+from kbert.input_pipelines.records.record_files import read_vocabulary
+from kbert.input_pipelines.records.record_folders import PretrainingRecords
+from kbert.manifest import read_manifest
 from kbert.tasks import TASKS
 
 
-def run_pretraining(
-    config: PretrainingConfig,
+def pretrain(
+    config,
     run_dir,
     input_dir,
     eval_input_dir=None,
+    init_checkpoint=None,
+    *,
+    do_lower_case: bool | None = None,
+    allow_unmatched=(),
     strategy="auto",
     num_devices=None,
-    init_checkpoint=None,
-    do_lower_case=None,
-    allow_unmatched=(),
     cluster="tf_config",
     tpu=None,
+    **settings,
 ):
-    """`pretrain` with one argument for each flag."""
-    return pretrain(
-        config,
-        run_dir,
-        open_records(config, input_dir, eval_input_dir),
-        Start(init_checkpoint, do_lower_case, allow_unmatched),
-        Devices(strategy, num_devices, cluster, tpu),
-    )
+    """Pretrains on records, as `kbert pretrain` does with the flags of these names.
+
+    A run that was stopped or killed goes on with the same call, from its newest checkpoint. Afterwards
+    `kbert.load(run_dir)` is the model.
+
+    Args:
+      config: a `PretrainingConfig`, whose encoder must have room for the vocabulary, or the path of a config
+        file. With an `init_checkpoint` its encoder must be None or the same as the checkpoint's.
+      run_dir: the folder of the run.
+      input_dir: a folder of records of `kbert pretraining-data`, or a list with one folder for each phase.
+      eval_input_dir: held-out records in the same form, or one folder for all phases; or None.
+      init_checkpoint: a checkpoint to start from, a path or a name, with the vocabulary of the records.
+      do_lower_case, allow_unmatched: for a checkpoint, as for `kbert.load`.
+      strategy, num_devices, cluster, tpu: the devices; see `make_strategy`, whose `name` is `strategy`.
+      **settings: settings of the config by name, such as num_train_steps=1000.
+
+    Returns:
+      (task, metrics): the `Task`, and the metrics of the last evaluation, or None without evaluation.
+
+    Raises:
+      ValueError: before any heavy work, when the records do not match each other or the config, or a setting
+        is unknown; later, at a damaged record.
+
+    Example:
+      >>> import kbert
+      >>> task, metrics = kbert.pretrain(
+      ...     "configs/pretraining/smoke.toml", "runs/smoke", "records/train", "records/heldout",
+      ...     num_train_steps=1000)  # doctest: +SKIP
+    """
+    show_lines()
+    vocab_size = read_manifest(_paths(input_dir)[0]).vocabulary["size"]
+    settled = settled_config(PretrainingConfig, config, settings, vocab_size)
+    phases = open_records(settled, input_dir, eval_input_dir)
+    init = Init(init_checkpoint, do_lower_case, tuple(allow_unmatched))
+    devices = {"name": strategy, "num_devices": num_devices, "cluster": cluster, "tpu": tpu}
+    return _pretrain(settled, run_dir, phases, init, devices)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,99 +91,79 @@ def open_records(config: PretrainingConfig, input_dir, eval_input_dir=None):
       ValueError: when the records do not match each other or the encoder of the config.
     """
     number = len(config.phase_configs)
-    records = [PretrainingRecords(path) for path in _once_a_phase("--input_dir", input_dir, number)]
+    records = [PretrainingRecords(path) for path in _once_a_phase("input_dir", input_dir, number)]
     held_out = [None] * number
     if eval_input_dir:
         paths = _paths(eval_input_dir)
         paths = paths * number if len(paths) == 1 else paths
-        held_out = [PretrainingRecords(path) for path in _once_a_phase("--eval_input_dir", paths, number)]
+        held_out = [PretrainingRecords(path) for path in _once_a_phase("eval_input_dir", paths, number)]
     for others in records[1:]:
         others.require_like(records[0])
         records[0].require_like(others)
     for one in filter(None, held_out):
         one.require_like(records[0])
-    if config.encoder is not None:
-        for one in [*records, *filter(None, held_out)]:
-            one.require_room(config.encoder)
-    for one in [*records, *filter(None, held_out)]:
+    opened = [*records, *filter(None, held_out)]
+    for one in opened if config.encoder else ():
+        one.require_room(config.encoder)
+    for one in opened:
         one.check()
     return tuple(map(PhaseRecords, records, held_out))
 
 
-def pretrain(
-    config: PretrainingConfig,
-    run_dir,
-    phases: Sequence[PhaseRecords],
-    start: Start,
-    devices: Devices,
-):
-    """Pretrains as `config` says, from the newest checkpoint in `run_dir` if there is one.
-
-    Args:
-      config: a complete `PretrainingConfig`; its encoder must have room for the vocabulary. With an
-        `init_checkpoint` the encoder must be None or the same as the checkpoint's.
-      run_dir: the folder of the run.
-      phases: see `open_records`.
-      start: the weights to start from.
-      devices: the devices to train on.
-
-    Returns:
-      The metrics of the last evaluation, or None without evaluation.
-
-    Raises:
-      ValueError: before any heavy work, when the records do not match the config; later, at a damaged record.
-    """
-    from_teacher = config.distillation and config.distillation.init_layers
-    if config.encoder is None and not start.init_checkpoint and not from_teacher:
+def _pretrain(config: PretrainingConfig, run_dir, phases, init: Init, devices: dict):
+    # Check what needs no TensorFlow.
+    if config.encoder is None and not init.for_student(config.distillation).checkpoint:
         raise ValueError('the config names no encoder; add for example encoder = "bert_mini".')
     records = [phase.train for phase in phases]
     vocabulary = read_vocabulary(records[0].directory, records[0].manifest)
-    start.require_casing(vocabulary, records[0].directory)
+    init.require_casing(vocabulary, records[0].directory)
 
-    # TensorFlow loads here, after all checks that do not need it.
     from kbert.input_pipelines.records import record_reader
     from kbert.reports.run_page import write_page_of_run
-    from kbert.training.devices.distribution import is_chief
+    from kbert.training.devices import distribution
     from kbert.training.trainer import open_run, train
 
-    strategy = devices.make_strategy()  # before any other use of TensorFlow
+    strategy = distribution.make_strategy(**devices)  # before any other use of TensorFlow
     _require_batches(config, records, strategy)  # before a checkpoint is read
-    task = _task(config, run_dir, records)
-    teaching = Teaching(config, start)
-    begins = teaching.start(start)
-    point = find_starting_point(begins, run_dir, config.encoder, task)
-    if start.init_checkpoint:
-        records[0].require_vocabulary(start.init_checkpoint, point.vocabulary.describe())
-    config = dataclasses.replace(config, encoder=point.encoder)
-    teaching.check(run_dir, task, config.encoder, vocabulary, max(one.max_seq_length for one in records))
-    for phase in phases:
-        for one in filter(None, (phase.train, phase.held_out)):
-            one.require_room(config.encoder)
 
-    details = _details(task, config, phases, begins) | teaching.details
-    sets = [(one.directory, one.manifest) for phase in phases for one in (phase.train, phase.held_out) if one]
+    # Read the checkpoint, and check that it goes with config and records.
+    task = _task(config, run_dir, records)
+    teaching = Teaching(config, init)
+    initial = initial_model(teaching.init, run_dir, config.encoder, task)
+    if init.checkpoint:
+        records[0].require_vocabulary(init.checkpoint, initial.vocabulary.describe())
+    complete = dataclasses.replace(config, encoder=initial.encoder)
+    teaching.check(run_dir, task, complete.encoder, vocabulary, max(one.max_seq_length for one in records))
+    opened = [one for phase in phases for one in (phase.train, phase.held_out) if one]
+    for one in opened:
+        one.require_room(complete.encoder)
+
+    # Train.
+    details = _details(task, phases) | teaching.init.details | teaching.details
     with (
-        open_run(strategy, run_dir, config, details, vocabulary) as run,
-        record_reader.naming_damaged_records(*sets),
+        open_run(strategy, run_dir, complete, details, vocabulary) as run,
+        record_reader.naming_damaged_records(*((one.directory, one.manifest) for one in opened)),
     ):
         _log_examples(task, records[0], vocabulary)
-        plan = _plan(config, strategy, phases, teaching.initialize(point))
-        metrics = train(teaching.task(task), config, plan, run, strategy)
-    if is_chief(strategy):
+        plan = _plan(complete, strategy, phases, teaching.set_weights(initial))
+        metrics = train(teaching.task(task), complete, plan, run, strategy)
+
+    # Report.
+    if distribution.is_chief(strategy):
         write_page_of_run(run.path)
     logging.info("the run is in %s", run.path)
-    return metrics
+    return task, metrics
 
 
 def _paths(paths):
     return [paths] if isinstance(paths, str | PathLike) else list(paths)
 
 
-def _once_a_phase(flag, paths, number):
+def _once_a_phase(name, paths, number):
     paths = _paths(paths)
     if len(paths) != number:
         raise ValueError(
-            f"{flag} was given {len(paths)} time(s), but the config has {number} phase(s); give it once for "
+            f"{name} was given {len(paths)} time(s), but the config has {number} phase(s); give it once for "
             "each, in order."
         )
     return paths
@@ -161,11 +171,12 @@ def _once_a_phase(flag, paths, number):
 
 def _task(config, run_dir, records):
     """The task: that of the run to resume, else the config's, else the one that the records are made for."""
+    from kbert.runs.run_directory import run_to_resume
     from kbert.tasks.pretraining import objective_of
 
-    run = started_run(run_dir)
-    if run and config.task is None:
-        return run.task()
+    resume = run_to_resume(run_dir)
+    if resume and config.task is None:
+        return resume.task()
     own = objective_of(records[0].manifest)
     task_class = TASKS[TASKS.require(config.task or own)]
     if not issubclass(task_class.config_class, PretrainingConfig):
@@ -181,11 +192,9 @@ def _task(config, run_dir, records):
 
 
 def _require_batches(config, records, strategy):
-    """Refuses batches that the replicas cannot share or sum, and those that are larger than all records."""
+    """Refuses batches that the replicas cannot share, and those that are larger than all records."""
     from kbert.training.devices.distribution import require_whole_shares
-    from kbert.training.devices.gradient_all_reduce import require_all_reduce
 
-    require_all_reduce(config, strategy)
     for phase_config, one in zip(config.phase_configs, records, strict=True):
         require_whole_shares(phase_config, strategy)
         if phase_config.length_buckets and strategy.num_replicas_in_sync > 1:
@@ -196,7 +205,7 @@ def _require_batches(config, records, strategy):
         one.require_one_batch(phase_config.train_batch_size)
 
 
-def _details(task, config, phases, start):
+def _details(task, phases):
     """The content of run.json."""
     records = [phase.train for phase in phases]
     details = {
@@ -204,10 +213,9 @@ def _details(task, config, phases, start):
         "max_seq_length": max(one.max_seq_length for one in records),
         "num_train_examples": sum(one.manifest.num_examples for one in records),
         "records": records[0].manifest.settings,
-        **start.details,
         "data": {
-            "train": _fingerprints(records),
-            "eval": _fingerprints([phase.held_out for phase in phases if phase.held_out]),
+            "train": [one.manifest.fingerprint for one in records],
+            "eval": [phase.held_out.manifest.fingerprint for phase in phases if phase.held_out],
         },
     }
     if len(records) > 1:
@@ -218,11 +226,6 @@ def _details(task, config, phases, start):
     return details
 
 
-def _fingerprints(records):
-    """The fingerprints of the records of every phase."""
-    return [one.manifest.fingerprint for one in records]
-
-
 def _log_examples(task, records, vocabulary):
     """Logs two decoded inputs with their answers, so that the user sees a wrong vocabulary at once."""
     batch = next(records.evaluation_batches(2).as_numpy_iterator())
@@ -231,7 +234,7 @@ def _log_examples(task, records, vocabulary):
             logging.info("%.100s", line)
 
 
-def _plan(config, strategy, phases, initialize):
+def _plan(config, strategy, phases, set_weights):
     from kbert.training.phases import Plan
 
     return Plan(
@@ -240,7 +243,7 @@ def _plan(config, strategy, phases, initialize):
             for number, (phase_config, phase) in enumerate(zip(config.phase_configs, phases, strict=True))
         ),
         eval_every_steps=config.eval_every_steps,
-        initialize=initialize,
+        initialize=set_weights,
     )
 
 

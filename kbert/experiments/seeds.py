@@ -6,7 +6,7 @@ from pathlib import Path
 from absl import logging
 
 from kbert.config import FinetuningConfig
-from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.finetuning import finetune
 from kbert.experiments.finished_run import as_begun, asked_for, finished_metrics, write_result
 from kbert.reports.seed_summary import summarize_seeds, write_summary
 
@@ -15,30 +15,30 @@ def run_seeds(config: FinetuningConfig, run_dir, seeds, **arguments):
     """Fine-tunes once for each seed, in `run_dir/seed-N`. Runs that are finished are not trained again.
 
     Args:
-      config: as for `run_finetuning`; its own seed is not used.
+      config: a `FinetuningConfig`; its own seed is not used.
       run_dir: a folder for the runs and, when all are done, summary.json.
       seeds: whole numbers, all different.
-      arguments: as for `run_finetuning`; there must be data to evaluate on.
+      arguments: as for `finetune`, with paths of files; there must be data to evaluate on.
 
     Returns:
       The content of summary.json, see `summarize_seeds`.
 
     Raises:
       ValueError: when a seed is given twice, there are no data to evaluate on, or `run_dir` holds a single
-        run; and as `run_finetuning` does.
+        run; and as `finetune` does.
     """
     run_dir, seeds = Path(run_dir), list(seeds)
     if len(set(seeds)) < len(seeds):
-        raise ValueError(f"--seeds={','.join(map(str, seeds))} names a seed twice; give each seed once.")
+        raise ValueError(f"seeds={','.join(map(str, seeds))} names a seed twice; give each seed once.")
     if not (arguments.get("dev_file") or arguments.get("dev_dir") or config.dev_split):
-        raise ValueError("--seeds needs data to evaluate on: give --dev_file, --dev_dir or dev_split.")
+        raise ValueError("several seeds need data to evaluate on: give dev_file, dev_dir or dev_split.")
     if arguments.get("strategy") == "multi_worker":
         raise ValueError(
-            "--seeds trains several runs in one process, but --strategy=multi_worker can train only one; "
+            "several seeds are trained in one process, but strategy=multi_worker can train only one run; "
             "start one command for each seed."
         )
     if (run_dir / "run.json").is_file():
-        raise ValueError(f"--run_dir={run_dir} holds a single run; choose a new folder for several seeds.")
+        raise ValueError(f"run_dir={run_dir} holds a single run; choose a new folder for several seeds.")
     configs = [dataclasses.replace(config, seed=seed) for seed in seeds]  # checks every seed now
     metrics = {}
     for number, seeded in enumerate(configs, start=1):
@@ -52,11 +52,11 @@ def run_seeds(config: FinetuningConfig, run_dir, seeds, **arguments):
 def _run_once(config, run_dir, arguments):
     """The metrics of a run, which is trained unless it is finished."""
     asked = asked_for(config, arguments)
-    metrics = finished_metrics(run_dir, asked)
-    if metrics is not None:
+    finished = finished_metrics(run_dir, asked)
+    if finished is not None:
         logging.info("%s is finished.", run_dir)
-        return metrics
-    asked = as_begun(run_dir, asked)
-    _, metrics = run_finetuning(config, run_dir, **arguments)
-    write_result(run_dir, asked, metrics)
+        return finished
+    recorded = as_begun(run_dir, asked)
+    _, metrics = finetune(config, run_dir, **arguments)
+    write_result(run_dir, recorded, metrics)
     return metrics

@@ -23,7 +23,7 @@ class Compression(NamedTuple):
     errors: tuple[type[Exception], ...]
 
 
-def compression_of(path: str | Path) -> Compression | None:
+def find_compression(path: str | Path) -> Compression | None:
     """How a file is compressed, by its suffix; None for one that is not.
 
     Raises:
@@ -44,7 +44,7 @@ def compression_of(path: str | Path) -> Compression | None:
 
 def opener_of(path: str | Path) -> Callable:
     """`open`, or the function of its compression that takes the same arguments. ValueError as above."""
-    compression = compression_of(path)
+    compression = find_compression(path)
     return compression.open if compression else open
 
 
@@ -56,7 +56,7 @@ def naming_damage(path: str | Path, mend: str):
       path: the file that is read.
       mend: what to do, for the message: "make it again".
     """
-    compression = compression_of(path)
+    compression = find_compression(path)
     damages = compression.errors if compression else ()
     try:
         yield
@@ -69,7 +69,7 @@ def naming_damage(path: str | Path, mend: str):
 def name_when_unpacked(path: str | Path) -> str:
     """The file's name in lower case, without the suffix of its compression. ValueError as above."""
     path = Path(path)
-    return (path.stem if compression_of(path) else path.name).lower()
+    return (path.stem if find_compression(path) else path.name).lower()
 
 
 def require_read_kind(path: str | Path, what: str):

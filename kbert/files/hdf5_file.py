@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from kbert.files.json_values import shown_name
-from kbert.files.stored_tensor import StoredTensor
-from kbert.files.unchanged_file import while_unchanged
+from kbert.files.stored_tensor import StoredTensor, while_unchanged
 
 
 def read_hdf5(path: Path) -> dict[str, StoredTensor]:

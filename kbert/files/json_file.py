@@ -49,10 +49,10 @@ def read_json(path: str | Path):
     Raises:
       ValueError: when it is missing, not valid, nested too deeply, or larger than 256 MiB.
     """
-    return parse_json(content_of(path, "JSON", _LARGEST), str(path))
+    return parse_json(read_content(path, "JSON", _LARGEST), str(path))
 
 
-def content_of(path: str | Path, kind: str, largest: int) -> bytes:
+def read_content(path: str | Path, kind: str, largest: int) -> bytes:
     """All bytes of a file.
 
     Args:

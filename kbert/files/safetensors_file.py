@@ -13,8 +13,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from kbert.files.json_values import shown_name
-from kbert.files.stored_tensor import StoredTensor
-from kbert.files.unchanged_file import while_unchanged
+from kbert.files.stored_tensor import StoredTensor, while_unchanged
 
 _DTYPES = {
     "F64": "float64",

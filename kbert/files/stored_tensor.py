@@ -1,7 +1,12 @@
-"""A tensor in a file: shape and dtype are known at once, the numbers are read when asked for."""
+"""A tensor in a file: shape and dtype are known at once, the numbers are read when asked for.
 
+Such a file stays the same file while it is read, or is refused.
+"""
+
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
@@ -67,10 +72,10 @@ def _require_finite(array, numbers, what):
     finite = np.isfinite(numbers)
     if finite.all():
         return
-    place = np.unravel_index(int(np.argmin(finite)), finite.shape)
-    at = f" at {tuple(int(index) for index in place)}" if place else ""
+    index = np.unravel_index(int(np.argmin(finite)), finite.shape)
+    at = f" at {tuple(map(int, index))}" if index else ""
     raise ValueError(
-        f"{what} is {array[place]}{at}; every weight must be a finite float32 number: download the file "
+        f"{what} is {array[index]}{at}; every weight must be a finite float32 number: download the file "
         "again, or take an earlier checkpoint."
     )
 
@@ -78,3 +83,40 @@ def _require_finite(array, numbers, what):
 def stored_array(array: np.ndarray) -> StoredTensor:
     """An array in memory as a `StoredTensor`."""
     return StoredTensor(tuple(array.shape), array.dtype.name, lambda: array)
+
+
+def while_unchanged(path: Path) -> Callable[[Callable], Callable]:
+    """A decorator for functions that read from a file as it is now.
+
+    Args:
+      path: the file. Its size and the time of its last change are kept.
+
+    Returns:
+      The decorator. The function that it makes raises ValueError when the file has changed or is gone, before
+      the reading or during it: numbers of two files are never mixed.
+    """
+    first = _stamp(path)
+
+    def require():
+        if _stamp(path) != first:
+            raise ValueError(f"{path} was changed while it was read; try again when it stays as it is.")
+
+    def decorate(read):
+        @functools.wraps(read)
+        def checked(*arguments):
+            require()
+            value = read(*arguments)
+            require()
+            return value
+
+        return checked
+
+    return decorate
+
+
+def _stamp(path):
+    try:
+        about = path.stat()
+    except OSError:
+        return None
+    return about.st_size, about.st_mtime_ns

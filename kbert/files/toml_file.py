@@ -3,7 +3,7 @@
 import tomllib
 from pathlib import Path
 
-from kbert.files.json_file import content_of
+from kbert.files.json_file import read_content
 
 # Bytes. Settings are written by hand and are smaller; Python's TOML reader is slow on large files.
 _LARGEST = 1 << 20
@@ -50,4 +50,4 @@ def read_toml(path: str | Path) -> dict:
     Raises:
       ValueError: when it is missing, not valid, nested too deeply, or larger than 1 MiB.
     """
-    return parse_toml(content_of(path, "TOML", _LARGEST), str(path))
+    return parse_toml(read_content(path, "TOML", _LARGEST), str(path))

@@ -1,9 +1,9 @@
 import keras
 from keras import ops
 
-from kbert.kernels.norm import norm_dropout
-from kbert.kernels.vocabulary_logits import vocabulary_logits
+from kbert.kernels.logits import vocabulary_logits
 from kbert.layers.flat_dense import FlatDense
+from kbert.layers.layer_norm import LayerNorm
 
 
 @keras.saving.register_keras_serializable(package="kbert")
@@ -43,9 +43,7 @@ class MaskedLMHead(keras.layers.Layer):
             name="transform",
         )
         self.transform.build(sequence_output_shape)
-        self.layer_norm = keras.layers.LayerNormalization(
-            epsilon=self.layer_norm_eps, dtype=self.dtype_policy, name="layer_norm"
-        )
+        self.layer_norm = LayerNorm(self.layer_norm_eps, dtype=self.dtype_policy, name="layer_norm")
         self.layer_norm.build(sequence_output_shape)
         self.output_bias = self.add_weight(
             name="output_bias", shape=(self.embeddings.vocab_size,), initializer="zeros", autocast=False
@@ -59,19 +57,9 @@ class MaskedLMHead(keras.layers.Layer):
         flat = ops.reshape(sequence_output, (-1, hidden_size))  # (B * S, H)
         masked = ops.take(flat, ops.reshape(masked_lm_positions + rows, (-1,)), axis=0)  # (B * P, H)
 
-        masked = self.transform(masked, training=training)
-        if training:
-            gamma, beta, no_seed = self.layer_norm.gamma, self.layer_norm.beta, ops.zeros((2,), "uint32")
-            masked = norm_dropout(masked, gamma, beta, no_seed, rate=0.0, epsilon=self.layer_norm_eps)
-        else:
-            masked = self.layer_norm(masked)
-
+        masked = self.layer_norm(self.transform(masked, training=training), training=training)
         table = ops.cast(self.embeddings.word_embeddings, self.compute_dtype)  # (V, H)
-        bias = ops.cast(self.output_bias, "float32")
-        if training:
-            logits = vocabulary_logits(masked, table, bias)
-        else:
-            logits = ops.cast(ops.matmul(masked, ops.transpose(table)), "float32") + bias
+        logits = vocabulary_logits(masked, table, ops.cast(self.output_bias, "float32"), training)
         return ops.reshape(logits, (batch, -1, self.embeddings.vocab_size))  # (B, P, V)
 
     def compute_output_shape(self, sequence_output_shape, masked_lm_positions_shape):

@@ -1,7 +1,7 @@
 import keras
 from keras import ops
 
-from kbert.layers.dropout import Dropout
+from kbert.heads.classification_head import ClassificationHead
 
 
 @keras.saving.register_keras_serializable(package="kbert")
@@ -25,7 +25,26 @@ class ChoicesAsBatch(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable(package="kbert")
-class MultipleChoiceHead(keras.layers.Layer):
+class GroupedVectors(keras.layers.Layer):
+    """Puts the vectors of the texts of each example side by side: the way back from `ChoicesAsBatch`.
+
+    Call arguments:
+      vectors: tensor of shape `(batch * texts, width)`.
+      input_ids: int tensor of shape `(batch, texts, seq_length)`; only the number of texts is used.
+
+    Returns:
+      Tensor of shape `(batch, texts, width)`, of the dtype of `vectors`.
+    """
+
+    def call(self, vectors, input_ids):
+        return ops.reshape(vectors, (-1, ops.shape(input_ids)[1], vectors.shape[-1]))
+
+    def compute_output_spec(self, vectors, input_ids):
+        return keras.KerasTensor((*input_ids.shape[:2], vectors.shape[-1]), dtype=vectors.dtype)
+
+
+@keras.saving.register_keras_serializable(package="kbert")
+class MultipleChoiceHead(ClassificationHead):
     """Dropout and a dense layer from each choice's pooled output to one logit; one row of logits per example.
 
     Args:
@@ -44,24 +63,13 @@ class MultipleChoiceHead(keras.layers.Layer):
     """
 
     def __init__(self, dropout, initializer_range, **kwargs):
-        super().__init__(**kwargs)
-        self.dropout = dropout
-        self.initializer_range = initializer_range
+        super().__init__(1, dropout, initializer_range, **kwargs)
 
     def build(self, pooled_output_shape, input_ids_shape):
-        self.dense = keras.layers.Dense(
-            1,
-            kernel_initializer=keras.initializers.TruncatedNormal(stddev=self.initializer_range),
-            dtype=self.dtype_policy,
-            name="dense",
-        )
-        self.dense.build(pooled_output_shape)
-        self.dropout_layer = Dropout(self.dropout, dtype=self.dtype_policy, name="dropout")
-        self.built = True
+        super().build(pooled_output_shape)
 
     def call(self, pooled_output, input_ids, training=False):
-        pooled_output = self.dropout_layer(pooled_output, training=training)
-        logits = ops.cast(self.dense(pooled_output), "float32")  # (B * C, 1)
+        logits = super().call(pooled_output, training=training)  # (B * C, 1)
         return ops.reshape(logits, (-1, ops.shape(input_ids)[1]))
 
     def compute_output_shape(self, pooled_output_shape, input_ids_shape):
@@ -71,4 +79,6 @@ class MultipleChoiceHead(keras.layers.Layer):
         return keras.KerasTensor(input_ids.shape[:2], dtype="float32")
 
     def get_config(self):
-        return super().get_config() | {"dropout": self.dropout, "initializer_range": self.initializer_range}
+        config = super().get_config()
+        del config["num_labels"]
+        return config

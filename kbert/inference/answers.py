@@ -1,12 +1,14 @@
 """A model + texts -> answers, ready for JSON."""
 
+import contextlib
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 
 # Examples that are read before the first is answered, for each example of a batch: the more there are, the
 # more alike are the lengths in a batch.
 _READ_AHEAD = 64
+_PAIR = ("text", "text_pair")
 
 
 def answered(
@@ -19,7 +21,7 @@ def answered(
 ) -> Iterator[tuple[dict, dict]]:
     """Yields (example, answer) for each example, in their order and ready for JSON.
 
-    The answer is the result of `Task.answer`. Examples are answered in batches of like lengths.
+    The answer is the result of `Serving.answer`. Examples are answered in batches of like lengths.
 
     Args:
       loaded: the `LoadedModel`.
@@ -34,24 +36,24 @@ def answered(
     Raises:
       ValueError: when an example has other keys or no answer; the message names the example.
     """
-    caller = functools.cache(loaded.caller)
+    predictor = functools.cache(loaded.predictor)
     numbered, num_answered = enumerate(examples, start=1), 0
     while window := list(itertools.islice(numbered, read_ahead or _READ_AHEAD * batch_size)):
         signatures = [_signature(loaded, example, f"example {number}") for number, example in window]
-        found: list[dict] = [{}] * len(window)
-        for places in _batches(signatures, [example for _, example in window], batch_size):
-            predict = caller(signatures[places[0]])
-            batch = [window[place][1] for place in places]
+        answers: list[dict] = [{}] * len(window)
+        for positions in _batches(signatures, [example for _, example in window], batch_size):
+            predict = predictor(signatures[positions[0]])
+            batch = [window[position][1] for position in positions]
             columns = {name: [example[name] for example in batch] for name in predict.inputs}
             columns |= {name: settings[name] for name in predict.settings}
-            numbers = [window[place][0] for place in places]
+            numbers = [window[position][0] for position in positions]
             batch_answers = predict.answers(columns, numbers, "example {}")
-            for place, answer in zip(places, batch_answers, strict=True):
-                found[place] = answer
-            num_answered += len(places)
+            for position, answer in zip(positions, batch_answers, strict=True):
+                answers[position] = answer
+            num_answered += len(positions)
             if report:
                 report(num_answered)
-        for (_, example), answer in zip(window, found, strict=True):
+        for (_, example), answer in zip(window, answers, strict=True):
             yield example, answer
 
 
@@ -70,38 +72,41 @@ def dataset_of(source):
 def require_answers(source):
     """Raises ValueError when the task of a `RunDirectory` or a `LoadedModel` does not answer texts."""
     task = task_of(source)
-    if not task.inputs:
+    if task.serving is None:
         raise ValueError(f"{_name_of(source)} is a run of {task.name}, which does not answer texts.")
 
 
-def require_inputs(source, example: dict, place: str):
+def require_inputs(source, example: dict, where: str):
     """Raises ValueError when the task of a `RunDirectory` or a `LoadedModel` cannot answer an example.
 
     Args:
       source: what answers.
       example: its inputs.
-      place: where it stands, for the message.
+      where: what it is called in the message.
     """
-    _signature(source, example, place)
+    _signature(source, example, where)
 
 
 def _name_of(source):
     return source.source if hasattr(source, "source") else source.path
 
 
-def _signature(source, example, place) -> str:
+def _signature(source, example, where) -> str:
     """The name of the signature that answers an example."""
-    task, inputs = task_of(source), {name: value for name, value in example.items() if name != "id"}
+    serving, inputs = (
+        task_of(source).serving,
+        {name: value for name, value in example.items() if name != "id"},
+    )
     try:
-        signature = task.signature_for(inputs)
+        signature = serving.signature_for(inputs)
     except ValueError as error:
-        raise ValueError(f"{place}: {_name_of(source)} {error}") from None
+        raise ValueError(f"{where}: {_name_of(source)} {error}") from None
     try:
         for name, value in inputs.items():
             _require_text(name, value)
-        task.check_inputs(inputs)
+        serving.check_inputs(inputs)
     except ValueError as error:
-        raise ValueError(f"{place}: {error}") from None
+        raise ValueError(f"{where}: {error}") from None
     return signature
 
 
@@ -112,16 +117,61 @@ def _require_text(name, value):
 
 
 def _batches(signatures, examples, batch_size) -> Iterator[list[int]]:
-    """The places of examples that are answered together: one signature, as many choices, like lengths."""
+    """The positions of examples that are answered together: one signature, as many choices, like lengths."""
 
-    def kind(place):
-        lists = [len(value) for value in examples[place].values() if isinstance(value, list | tuple)]
-        return signatures[place], lists
+    def kind(position):
+        lists = [len(value) for value in examples[position].values() if isinstance(value, list | tuple)]
+        return signatures[position], lists
 
-    def length(place):
-        return sum(len("".join(value)) for name, value in examples[place].items() if name != "id")
+    def length(position):
+        return sum(len("".join(value)) for name, value in examples[position].items() if name != "id")
 
-    order = sorted(range(len(examples)), key=lambda place: (kind(place), length(place)))
-    for _, places in itertools.groupby(order, kind):
-        while batch := list(itertools.islice(places, batch_size)):
+    order = sorted(range(len(examples)), key=lambda position: (kind(position), length(position)))
+    for _, positions in itertools.groupby(order, kind):
+        while batch := list(itertools.islice(positions, batch_size)):
             yield batch
+
+
+def examples_of(given, inputs: tuple[str, ...]) -> tuple[list[dict], bool]:
+    """The examples, and whether a single one was given, not in a list.
+
+    Args:
+      given: an example: a text; a tuple with the task's inputs in order, such as the texts of a pair, or a
+        question and its context; or a dict of them. Or a list, or another iterable, of such examples.
+      inputs: the names of the task's inputs in order.
+
+    Raises:
+      ValueError: when something else is given; the message names its position.
+    """
+    if isinstance(given, str | tuple | Mapping):
+        return [_example(given, inputs, "the example")], True
+    listed = None
+    # Bytes would be taken apart into numbers, and a set has no order.
+    if isinstance(given, Iterable) and not isinstance(given, Set | bytes | bytearray):
+        with contextlib.suppress(TypeError):  # a NumPy array of shape () is Iterable, but has nothing in it
+            listed = list(given)
+    if listed is None:
+        raise ValueError(f"received {_kind(given)}; expected {_expected(inputs)}, or a list of such.")
+    return [_example(one, inputs, f"example {position}") for position, one in enumerate(listed)], False
+
+
+def _example(one, inputs, where):
+    if isinstance(one, Mapping):
+        return dict(one)
+    if isinstance(one, str):
+        return {inputs[0]: str(one)}
+    if isinstance(one, tuple):
+        names = inputs if len(one) == len(inputs) else _PAIR
+        if len(one) == len(names):
+            return dict(zip(names, one, strict=True))
+    raise ValueError(f"{where} is {_kind(one)}; expected {_expected(inputs)}.")
+
+
+def _expected(inputs):
+    if len(inputs) == 1:
+        return "a text (str), a pair of texts (tuple) or a dict with the key " + repr(inputs[0])
+    return f"a tuple of {' and '.join(inputs)}, or a dict with these keys"
+
+
+def _kind(value):
+    return type(value).__name__ if value is None else f"{type(value).__name__} ({value!r:.40})"

@@ -93,18 +93,18 @@ class FeatureExtractor:
 
     def __call__(self, texts, text_pairs=None) -> list[TextFeatures]:
         batch = text_batch(texts, text_pairs, pairs_may_miss=True)
-        texts, pairs = batch.texts, batch.pairs or [None] * len(batch.texts)
-        features: list = [None] * len(texts)
+        pairs = batch.pairs or [None] * len(batch.texts)
+        features: list = [None] * len(pairs)
         # A pair has one separator more than a single text, so pairs and single texts are separate batches.
         for paired in (False, True):
-            kind = [place for place, pair in enumerate(pairs) if (pair is not None) == paired]
-            for part in batch.part(kind).places_of_like_length():
-                places = [kind[place] for place in part]
-                seconds = [pairs[place] for place in places] if paired else None
-                found = self._features([texts[place] for place in places], seconds)
-                require_finite_answers([item.values for item in found], self._model.source, places)
-                for place, item in zip(places, found, strict=True):
-                    features[place] = item
+            kind = [position for position, pair in enumerate(pairs) if (pair is not None) == paired]
+            for part in batch.part(kind).positions_by_length():
+                positions = [kind[position] for position in part]
+                asked = batch.part(positions)
+                part_features = self._features(asked.texts, asked.pairs if paired else None)
+                require_finite_answers([one.values for one in part_features], self._model.source, positions)
+                for position, one in zip(positions, part_features, strict=True):
+                    features[position] = one
         return batch.answer(features)
 
     def _features(self, texts, text_pairs):

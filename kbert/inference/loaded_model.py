@@ -1,6 +1,7 @@
 """`load(path)`: a run directory or any checkpoint -> a Keras model with its tokenizer and config."""
 
 import functools
+import importlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,17 +12,18 @@ import tensorflow as tf
 from kbert.answering.answering_encoder import PRECISIONS, AnsweringEncoder
 from kbert.answering.answering_model import answering_model
 from kbert.checkpoints.formats import local_path, read_checkpoint
-from kbert.checkpoints.hugging_face.model_names import casing_of
+from kbert.checkpoints.hugging_face.hub import casing_of
 from kbert.checkpoints.model_loading import build_model
+from kbert.cli.commands import export_package
 from kbert.cli.progress import activity
 from kbert.config.pooling_config import PoolingConfig
 from kbert.features import ENCODER_INPUTS
-from kbert.inference.answers import answered, require_answers
+from kbert.inference.answers import answered, examples_of, require_answers
 from kbert.inference.finite_numbers import require_finite_answers
-from kbert.inference.given_examples import examples_of
-from kbert.inference.signature_caller import SignatureCaller
+from kbert.inference.predictor import Predictor
 from kbert.inference.texts import text_batch
 from kbert.layers.sequence_pooling import SequencePooling
+from kbert.runs.checkpoint import step_of
 from kbert.runs.run_directory import RunDirectory, holds_run
 from kbert.tasks.signatures.signature import Signature
 from kbert.tokenization.text_inputs import TextInputs
@@ -125,6 +127,8 @@ class LoadedModel:
       >>> embeddings = loaded.embed(["jump the a", "walk a"])
       >>> embeddings.shape, embeddings.dtype
       ((2, 16), dtype('float32'))
+      >>> loaded.with_max_seq_length(20)  # doctest: +ELLIPSIS
+      <LoadedModel ...: sequence_classification (quiet, loud), 1 layers of 16, 22 pieces, up to 20 tokens>
     """
 
     def __init__(
@@ -153,6 +157,13 @@ class LoadedModel:
         self.precision = "float32"
         self._graphs = {}  # see `graph`
 
+    def __repr__(self):
+        shape = f"{self.config.num_hidden_layers} layers of {self.config.hidden_size}"
+        words = f"{len(self.vocabulary)} pieces, up to {self.max_seq_length} tokens"
+        labels = getattr(self.task, "labels", ())
+        shown = ", ".join(labels[:5]) + (", ..." if len(labels) > 5 else "")
+        return f"<LoadedModel {self.source}: {self.task.name}{shown and f' ({shown})'}, {shape}, {words}>"
+
     @classmethod
     def from_run(cls, run: RunDirectory, checkpoint: str | int | None = None) -> "LoadedModel":
         """Loads a checkpoint of a run directory, see `RunDirectory.checkpoint`."""
@@ -176,8 +187,8 @@ class LoadedModel:
 
     @functools.cached_property
     def signatures(self) -> dict[str, Signature]:
-        """How the model is asked: name -> `Signature`, see `Task.signatures`."""
-        return self.task.signatures(self.answering_model, self.text_inputs)
+        """How the model is asked: name -> `Signature`, see `Serving.signatures`."""
+        return self.task.serving.signatures(self.answering_model, self.text_inputs)
 
     def graph(self, key, make: Callable[[], Callable]) -> Callable:
         """The `tf.function` that `make` gives for a key, the same one at every call.
@@ -231,9 +242,9 @@ class LoadedModel:
         texts = tf.constant(batch.texts, tf.string)
         return self.text_inputs(texts, pairs, pad_to_longest=True, with_masks=with_masks)
 
-    def caller(self, signature: str) -> SignatureCaller:
-        """What asks a signature of the model; see `Predictor`."""
-        return SignatureCaller(self, signature)
+    def predictor(self, signature: str) -> Predictor:
+        """What asks a signature of the model."""
+        return Predictor(self, signature)
 
     def predict(self, examples, top_k: int = 5, whole_words: bool = False):
         """Answers in words, as `run_prediction` gives them: a label, a number, entities, filled masks.
@@ -245,17 +256,42 @@ class LoadedModel:
           whole_words: for [MASK]: leave out pieces of words.
 
         Returns:
-          The answer, a dict as `Task.answer` makes it; a list of answers for a list.
+          The answer, a dict as `Serving.answer` makes it; a list of answers for a list.
 
         Raises:
           ValueError: when the task does not answer texts, for anything that is no example (the message names
             its place), or when an answer is not finite.
         """
         require_answers(self)
-        given, is_alone = examples_of(examples, self.task.inputs)
-        found = answered(self, given, {"top_k": top_k, "whole_words": whole_words})
-        answers = [answer for _, answer in found]
+        listed, is_alone = examples_of(examples, self.task.serving.inputs)
+        settings = {"top_k": top_k, "whole_words": whole_words}
+        answers = [answer for _, answer in answered(self, listed, settings)]
         return answers[0] if is_alone else answers
+
+    def evaluate(self, eval_file=None, **arguments) -> dict:
+        """The metrics of the model, as it was saved, on held-out data.
+
+        Args:
+          eval_file: a labelled file.
+          **arguments: others of `kbert.evaluate`, such as `input_dir`, `html_file` or `config`.
+        """
+        from kbert.experiments.evaluation import evaluate  # which stands above this module
+
+        checkpoint = self.checkpoint and step_of(self.checkpoint)
+        return evaluate(self.source, eval_file, checkpoint=checkpoint, **arguments)[1]
+
+    def export(self, model_base_path, **arguments) -> dict:
+        """Writes a SavedModel for TensorFlow Serving, as `kbert export` does.
+
+        Args:
+          model_base_path: the folder of the model's versions.
+          **arguments: others of `export_savedmodel`, such as `version` or `precision`.
+
+        Returns:
+          What the checks of the export found, see `export_savedmodel`.
+        """
+        exporter = importlib.import_module(f"{export_package()}.export_savedmodel")
+        return exporter.export_savedmodel(self, model_base_path, **arguments)
 
     def embed(self, texts, pooling: str | None = None, normalize: bool | None = None) -> np.ndarray:
         """One vector for each text, for comparing texts with each other.
@@ -281,12 +317,11 @@ class LoadedModel:
         pooling, normalize = self._pooling(pooling, normalize)
         key = ("embed", pooling, normalize)
         embedder = self.graph(key, functools.partial(self._embedder, pooling, normalize))
-        texts = batch.texts
-        embeddings = np.zeros((len(texts), self.config.hidden_size), np.float32)
-        for places in batch.places_of_like_length():
-            values = embedder(tf.constant([texts[place] for place in places], tf.string)).numpy()
-            require_finite_answers(values, self.source, places)
-            embeddings[places] = values
+        embeddings = np.zeros((len(batch.texts), self.config.hidden_size), np.float32)
+        for positions in batch.positions_by_length():
+            values = embedder(tf.constant(batch.part(positions).texts, tf.string)).numpy()
+            require_finite_answers(values, self.source, positions)
+            embeddings[positions] = values
         return batch.answer(embeddings)
 
     def rank(self, query: str, texts, top_k: int | None = None) -> list[dict]:
@@ -359,7 +394,7 @@ def load_answering(run, answers: tuple[str, ...], need: str) -> LoadedModel:
 
     Args:
       run: as for `loaded_of`.
-      answers: keys of answers, see `Task.answers`.
+      answers: keys of answers, see `Serving.answers`.
       need: the end of the error message.
 
     Raises:
@@ -368,7 +403,7 @@ def load_answering(run, answers: tuple[str, ...], need: str) -> LoadedModel:
     if isinstance(run, str | Path):
         run = RunDirectory(run) if holds_run(run) else load(run)
     source, task = (run.path, run.task()) if isinstance(run, RunDirectory) else (run.source, run.task)
-    if not set(answers) & set(task.answers):
+    if task.serving is None or not set(answers) & set(task.serving.answers):
         raise ValueError(f"{source} is a run of {task.name}; {need}.")
     return loaded_of(run)
 

@@ -1,6 +1,6 @@
 """Checks the texts that a caller gives and turns them into lists of strings."""
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import NamedTuple
 
 # Texts of a batch. Threads share a product of few rows badly, so short texts come in larger batches: as many
@@ -23,27 +23,44 @@ class TextBatch(NamedTuple):
     pairs: list[str | None] | None
     is_alone: bool
 
-    def places_of_like_length(self) -> Iterator[list[int]]:
-        """The places of all texts, a batch at a time, shortest first: less padding means less work."""
+    @property
+    def columns(self) -> dict[str, list]:
+        """The texts as inputs of a task."""
+        return {"text": self.texts} | ({} if self.pairs is None else {"text_pair": self.pairs})
+
+    def positions_by_length(self) -> Iterator[list[int]]:
+        """The positions of all texts, a batch at a time, shortest first: less padding means less work."""
         pairs = self.pairs or [None] * len(self.texts)
         lengths = [len(text) + len(pair or "") for text, pair in zip(self.texts, pairs, strict=True)]
         order = sorted(range(len(lengths)), key=lengths.__getitem__)
-        places: list[int] = []
+        positions: list[int] = []
         characters = 0
-        for place in order:
-            characters += lengths[place]
-            is_long = len(places) >= TEXTS_AT_ONCE and characters > CHARACTERS_AT_ONCE
-            if is_long or len(places) == SHORT_TEXTS_AT_ONCE:
-                yield places
-                places, characters = [], lengths[place]
-            places.append(place)
-        if places:
-            yield places
+        for position in order:
+            characters += lengths[position]
+            is_long = len(positions) >= TEXTS_AT_ONCE and characters > CHARACTERS_AT_ONCE
+            if is_long or len(positions) == SHORT_TEXTS_AT_ONCE:
+                yield positions
+                positions, characters = [], lengths[position]
+            positions.append(position)
+        if positions:
+            yield positions
 
-    def part(self, places: list[int]) -> "TextBatch":
-        """The texts at these places, in their order."""
-        pairs = self.pairs and [self.pairs[place] for place in places]
-        return TextBatch([self.texts[place] for place in places], pairs, is_alone=False)
+    def part(self, positions: list[int]) -> "TextBatch":
+        """The texts at these positions, in their order."""
+        pairs = self.pairs and [self.pairs[position] for position in positions]
+        return TextBatch([self.texts[position] for position in positions], pairs, is_alone=False)
+
+    def answer_each(self, answer_part: Callable[["TextBatch", list[int]], Iterable]):
+        """Asks for texts of like length together, and gives what `answer` does.
+
+        Args:
+          answer_part: function from a part of the batch and its positions to an answer for each of its texts.
+        """
+        answers: list = [None] * len(self.texts)
+        for positions in self.positions_by_length():
+            for position, answer in zip(positions, answer_part(self.part(positions), positions), strict=True):
+                answers[position] = answer
+        return self.answer(answers)
 
     def answer(self, answers):
         """The list of answers, one for each text; or the only answer, if a single text was given."""
@@ -90,8 +107,8 @@ def _texts(texts, name, may_miss=False):
     except TypeError:  # a NumPy array of shape () is an Iterable, but cannot be iterated
         raise ValueError(f"{name} is {_kind(texts)}; expected a text (str) or a list of texts.") from None
     return [
-        text if text is None and may_miss else _text(text, f"{name}[{place}]")
-        for place, text in enumerate(given)
+        text if text is None and may_miss else _text(text, f"{name}[{position}]")
+        for position, text in enumerate(given)
     ]
 
 

@@ -90,19 +90,19 @@ class _Filling:
         """Puts an example into the next batch that has room and none of its texts, if there is one."""
         texts = self._example_texts[example]
         for offset in range(len(self._open)):
-            place = (self._next + offset) % len(self._open)
-            if texts.isdisjoint(self._texts[self._open[place]]):
-                self._next = place + 1
-                self._put(example, place)
+            slot = (self._next + offset) % len(self._open)
+            if texts.isdisjoint(self._texts[self._open[slot]]):
+                self._next = slot + 1
+                self._put(example, slot)
                 return True
         return self._add_by_exchange(example)
 
-    def _put(self, example, place):
-        batch = self._open[place]
+    def _put(self, example, slot):
+        batch = self._open[slot]
         self.batches[batch].append(example)
         self._texts[batch] |= self._example_texts[example]
         if len(self.batches[batch]) == self._batch_size:
-            self._open[place] = self._open[-1]
+            self._open[slot] = self._open[-1]
             self._open.pop()
 
     def _add_by_exchange(self, example):
@@ -113,10 +113,10 @@ class _Filling:
                 continue
             for index, other in enumerate(self.batches[batch]):
                 moved = self._example_texts[other]
-                for place, target in enumerate(self._open):
+                for slot, target in enumerate(self._open):
                     if moved.isdisjoint(self._texts[target]):
                         self.batches[batch][index] = example
                         self._texts[batch] = (present - moved) | texts
-                        self._put(other, place)
+                        self._put(other, slot)
                         return True
         return False

@@ -1,8 +1,24 @@
-"""An endless sequence of shuffled epochs, which can begin at any example."""
+"""Epochs of examples as tf.data pipelines: endless, shared out among workers, with a full last batch.
+
+Letters: N examples, n pipelines. Pipeline i reads the examples from i*N//n to (i+1)*N//n - 1. So the sizes of
+shares differ by at most one, and every example is in exactly one share.
+"""
+
+from typing import NamedTuple
 
 import tensorflow as tf
 
 from kbert.features import EXAMPLE_WEIGHTS
+
+
+class Share(NamedTuple):
+    """One of several pipelines; a `tf.distribute.InputContext`, with the same fields, can be used instead."""
+
+    num_input_pipelines: int = 1
+    input_pipeline_id: int = 0
+
+
+WHOLE = Share()
 
 
 def endless_epochs(make_epoch, num_examples: int, seed: int, start_example: int) -> tf.data.Dataset:
@@ -44,3 +60,38 @@ def pad_last_batch(batches: tf.data.Dataset, batch_size: int, with_fill: bool) -
         return filled
 
     return batches.map(weigh, num_parallel_calls=tf.data.AUTOTUNE)
+
+
+def require_share(share, batch_size: int):
+    """Raises ValueError when the pipeline does not exist, or a batch cannot be divided evenly."""
+    number, index = share.num_input_pipelines, share.input_pipeline_id
+    if not 0 <= index < number:
+        raise ValueError(
+            f"input_pipeline_id={index} must lie between 0 and num_input_pipelines - 1 = {number - 1}."
+        )
+    if batch_size % number:
+        raise ValueError(
+            f"a global batch of {batch_size} examples is not divisible by {number} input pipelines; choose a "
+            f"multiple of {number}."
+        )
+
+
+def share_range(num_examples: int, share=WHOLE) -> tuple[int, int]:
+    """(first example, the one after the last) of a share."""
+    number, index = share.num_input_pipelines, share.input_pipeline_id
+    return index * num_examples // number, (index + 1) * num_examples // number
+
+
+def without_autotune(dataset):
+    """The `tf.data.Dataset`, read without tf.data's tuner.
+
+    The tuner is a thread of each iterator, which looks at it after 10 ms, 20 ms, 40 ms and so on, at last
+    once a minute. In TensorFlow 2.21 an iterator that ends may wait until its tuner looks the next time,
+    without using the processor, see docs/speed.md.
+
+    Without it `num_parallel_calls=tf.data.AUTOTUNE` is a call for each core, 16 at most, and `prefetch` sees
+    by itself how much is wanted. Order and values are the same.
+    """
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    return dataset.with_options(options)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from kbert.input_pipelines.labelled_files import fingerprint_of
 
 
-def held_out_places(groups: Sequence[str], strata: Sequence[str], fraction: float, seed: int) -> list[int]:
-    """Which examples are held out: ascending places.
+def held_out_indices(groups: Sequence[str], strata: Sequence[str], fraction: float, seed: int) -> list[int]:
+    """Which examples are held out: ascending indices.
 
     The answer depends on the examples alone, not on their order: groups follow each other by the SHA-256 of
     seed and group. From every stratum about `fraction` is taken, less than one example more or less where no
@@ -26,19 +26,19 @@ def held_out_places(groups: Sequence[str], strata: Sequence[str], fraction: floa
       ValueError: when nothing would be held out.
     """
     members = collections.defaultdict(list)
-    for place, group in enumerate(groups):
-        members[group].append(place)
+    for index, group in enumerate(groups):
+        members[group].append(index)
     by_stratum = collections.defaultdict(list)
     for group in sorted(members, key=lambda group: _order(group, seed)):
-        counts = collections.Counter(strata[place] for place in members[group])
+        counts = collections.Counter(strata[index] for index in members[group])
         by_stratum[min(counts, key=lambda name: (-counts[name], name))].append(members[group])
     sizes = {name: sum(map(len, found)) for name, found in by_stratum.items()}
     chosen: list[int] = []
     for name, quota in _quotas(sizes, fraction).items():
-        for places in by_stratum[name]:
-            if len(places) <= quota:
-                chosen += places
-                quota -= len(places)
+        for group in by_stratum[name]:
+            if len(group) <= quota:
+                chosen += group
+                quota -= len(group)
     if not chosen:
         raise ValueError(
             f"dev_split={fraction} of {len(groups)} examples in {len(members)} groups of equal texts holds "
@@ -61,7 +61,7 @@ def _quotas(sizes, fraction):
     return quotas
 
 
-def digest_of(examples) -> str:
+def digest_examples(examples) -> str:
     """SHA-256 of examples, whatever their order."""
     content = hashlib.sha256()
     for fingerprint in sorted(fingerprint_of([example]) for example in examples):

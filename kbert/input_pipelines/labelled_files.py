@@ -1,19 +1,21 @@
 """Labelled TSV, CSV and JSONL files, and tables -> rows. Nothing heavy is imported."""
 
-import contextlib
 import csv
+import functools
 import hashlib
+import io
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from absl import logging
+
 from kbert.config import DatasetConfig
-from kbert.files.compression import name_when_unpacked, naming_damage, opener_of
+from kbert.files.compression import name_when_unpacked
 from kbert.files.json_file import parse_json
-from kbert.files.text_file import bounded_lines
-from kbert.input_pipelines.empty_texts import EmptyTexts, warn_once
+from kbert.files.text_file import read_lines
 from kbert.input_pipelines.json_rows import name_of, why_no_text
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_table
@@ -48,9 +50,9 @@ class LabelledText(NamedTuple):
     label: str | float | tuple[str, ...] | None
 
 
-def read_rows(path: str | Path, dataset: DatasetConfig, with_labels: bool = True) -> list[LabelledText]:
+def read_rows(path: str | Path, dataset: DatasetConfig) -> list[LabelledText]:
     """Reads the columns that `dataset` names, all rows at once; see `stream_rows`."""
-    return list(stream_rows(path, dataset, with_labels))
+    return list(stream_rows(path, dataset))
 
 
 def stream_rows(
@@ -62,7 +64,7 @@ def stream_rows(
       path: the file.
       dataset: names its columns.
       with_labels: whether to read labels.
-      read_label: function from (record, dataset, place) to a label: `class_label` (the default),
+      read_label: function from (record, dataset, where) to a label: `class_label` (the default),
         `number_label` or `label_set`.
 
     Raises:
@@ -71,16 +73,16 @@ def stream_rows(
     """
     read_label = read_label or class_label
     columns = (dataset.text, dataset.text_pair)
-    for place, record in stream_records(path, dataset, columns, with_labels):
-        text = text_of(record, dataset.text, place)
-        text_pair = text_of(record, dataset.text_pair, place) if dataset.text_pair else None
-        yield LabelledText(text, text_pair, read_label(record, dataset, place) if with_labels else None)
+    for where, record in stream_records(path, dataset, columns, with_labels):
+        text = text_of(record, dataset.text, where)
+        text_pair = text_of(record, dataset.text_pair, where) if dataset.text_pair else None
+        yield LabelledText(text, text_pair, read_label(record, dataset, where) if with_labels else None)
 
 
 def stream_records(
     path: str | Path, dataset: DatasetConfig, columns, with_labels: bool = True
 ) -> Iterator[tuple[str, dict]]:
-    """Yields (place, columns by name) row by row; the place is file and line (or row), for error messages.
+    """Yields (where, columns by name) row by row: the file and line (or row) for messages, and its values.
 
     Args:
       path: a TSV, CSV or JSONL file, or a table, see `find_table`: parquet, Arrow, a folder of `datasets`.
@@ -106,10 +108,53 @@ def stream_records(
 
 def _with_texts(records, dataset):
     texts, empty = _text_columns(dataset), EmptyTexts()
-    for place, record in records:
-        empty.check({column: record[column] for column in texts if column in record}, place)
-        yield place, record
+    for where, record in records:
+        empty.check({column: record[column] for column in texts if column in record}, where)
+        yield where, record
     empty.say()
+
+
+class EmptyTexts:
+    """Refuses labelled examples with nothing to read; counts those with nothing in one of several texts.
+
+    GLUE's QQP has two pairs with an empty second question (github.com/huggingface/datasets/issues/277), which
+    are used in all figures. One object is for one reading of a file.
+    """
+
+    def __init__(self):
+        self._number, self._first = 0, None
+
+    def check(self, texts: Mapping, where: str):
+        """Counts an example with an empty text.
+
+        Args:
+          texts: name -> text; anything but a string is a matter of others.
+          where: file and line, for messages.
+
+        Raises:
+          ValueError: when all texts of the example are empty.
+        """
+        empty = [name for name, text in texts.items() if isinstance(text, str) and not text.strip()]
+        if empty and len(empty) == len(texts):
+            columns = f"column{'s' if len(empty) > 1 else ''} {', '.join(map(repr, empty))}"
+            raise ValueError(f"{where} has no text in {columns}; mend the row or leave it out.")
+        if empty:
+            self._number += 1
+            self._first = self._first or where
+
+    def say(self):
+        """Warns of the examples that were counted."""
+        if self._number:
+            warn_once(
+                f"{self._number:,} example(s) have an empty text beside others and are used as they are; the "
+                f"first is {self._first}"
+            )
+
+
+@functools.cache
+def warn_once(sentence: str):
+    """Logs a warning, once for all readings of a file: records are made of its second."""
+    logging.warning("%s", sentence)
 
 
 def _text_columns(dataset):
@@ -126,26 +171,34 @@ def _not_empty(records, path):
 
 
 def _table_records(table, dataset, columns, with_labels):
-    """(place, record) of all files of a table, with the columns that the dataset names."""
+    """(where, record) of all files of a table, with the columns that the dataset names."""
     label = dataset.label if with_labels else None
     wanted = dict.fromkeys(filter(None, (*columns, *_text_columns(dataset), dataset.document, label)))
     for file in table.files:
-        header = table_rows.columns_of(file, table.file_format)
+        header = table_rows.column_names(file, table.file_format)
         _require_columns(header, file, columns, dataset.label)
         read = [column for column in wanted if column in header]
         if with_labels and len(read) < len(wanted):  # what the file has belongs in the message
             read = table_rows.readable_columns(file, table.file_format)
         # Without labels it still counts that there is such a column.
         unread = {dataset.label: None} if not with_labels and dataset.label in header else {}
-        for place, record in table_rows.rows_of(file, table.file_format, read):
-            yield place, record | unread
+        for where, record in table_rows.read_rows(file, table.file_format, read):
+            yield where, record | unread
 
 
 def _text_records(path, dataset, columns, skip_short):
-    """(place, record) of a file of lines."""
-    with _naming_damage(path):
-        for number, record in _records(path, dataset, columns, skip_short):
-            yield f"{path} line {number}", record
+    """(where, record) of a file of lines."""
+    file_format = dataset.file_format or _format_of(path)
+    if file_format != "jsonl":
+        yield from _records_of_cells(path, file_format, dataset, columns, skip_short)
+        return
+    for number, line in enumerate(_lines(path), start=1):
+        if line.strip():
+            where = f"{path} line {number}"
+            record = parse_json(line, where)
+            if not isinstance(record, dict):
+                raise ValueError(f"{where}: expected an object of columns, received {_cut(record)}.")
+            yield where, record
 
 
 def count_rows(path: str | Path, dataset: DatasetConfig) -> int:
@@ -160,15 +213,10 @@ def count_rows(path: str | Path, dataset: DatasetConfig) -> int:
     if table := find_table(path, dataset.file_format):
         return sum(table_rows.count_rows(file, table.file_format) for file in table.files)
     file_format = dataset.file_format or _format_of(path)
-    with _naming_damage(path), opener_of(path)(path, "rt", encoding="utf-8-sig", newline="") as text:
-        if file_format == "jsonl":
-            return sum(1 for line in bounded_lines(text, path) if line.strip())
-        reader = _cells(text, file_format, path)
-        try:
-            number = sum(1 for cells in reader if cells)
-        except csv.Error as error:
-            raise ValueError(f"{path} line {reader.line_num}: {error}.") from None
-        return number - (not dataset.column_names)  # the first line names the columns
+    if file_format == "jsonl":
+        return sum(1 for line in _lines(path) if line.strip())
+    number = sum(1 for _, cells in _rows_of_cells(path, file_format) if cells)
+    return number - (not dataset.column_names)  # the first line names the columns
 
 
 def columns_of_lines(path: str | Path, dataset: DatasetConfig) -> list[str]:
@@ -181,52 +229,51 @@ def columns_of_lines(path: str | Path, dataset: DatasetConfig) -> list[str]:
     if dataset.column_names:
         return list(dataset.column_names)
     path = Path(path)
-    with _naming_damage(path), opener_of(path)(path, "rt", encoding="utf-8-sig", newline="") as f:
-        return _header_of(_cells(f, dataset.file_format or _format_of(path), path), path)
+    return _header_of(_rows_of_cells(path, dataset.file_format or _format_of(path)), path)
 
 
-def text_of(record: dict, column: str, place: str) -> str:
+def text_of(record: dict, column: str, where: str) -> str:
     """The text in a column. Raises ValueError when the value is not a text."""
-    require_column(record, column, place)
+    require_column(record, column, where)
     if why := why_no_text(record, column):
-        raise ValueError(f"{place} {why}; mend the row or leave it out.")
+        raise ValueError(f"{where} {why}; mend the row or leave it out.")
     return record[column]
 
 
-def require_column(record, column, place):
+def require_column(record, column, where):
     """Raises MissingColumn, a ValueError, when a record does not have a column."""
     if column not in record:
-        raise MissingColumn(f"{place} has no column {column!r}; it has {_cut(sorted(record))}.")
+        raise MissingColumn(f"{where} has no column {column!r}; it has {_cut(sorted(record))}.")
 
 
-def class_label(record: dict, dataset: DatasetConfig, place: str) -> str:
+def class_label(record: dict, dataset: DatasetConfig, where: str) -> str:
     """The name of one class: a string that is not blank, or an integer, which becomes its decimal digits.
 
     Raises:
       ValueError: for any other value, and for a class that is not in `dataset.labels` (if that lists any).
     """
     column = dataset.label
-    require_column(record, column, place)
+    require_column(record, column, where)
     label = record[column]
     if type(label) is int:  # many tools write class numbers like this; the type check excludes True and False
         label = record[column] = str(label)
     if not isinstance(label, str):
-        raise ValueError(f"{place} has {_shown(label)} as its label {column!r}, {_WHOSE_LABEL[type(label)]}.")
+        raise ValueError(f"{where} has {_shown(label)} as its label {column!r}, {_WHOSE_LABEL[type(label)]}.")
     if why := why_no_text(record, column):
-        raise ValueError(f"{place} {why}; mend the row or leave it out.")
+        raise ValueError(f"{where} {why}; mend the row or leave it out.")
     if not label.strip():
-        raise ValueError(f"{place} has no label in column {column!r}; give it one or leave the row out.")
-    return listed_label(label, dataset, place)
+        raise ValueError(f"{where} has no label in column {column!r}; give it one or leave the row out.")
+    return listed_label(label, dataset, where)
 
 
-def number_label(record: dict, dataset: DatasetConfig, place: str) -> float:
+def number_label(record: dict, dataset: DatasetConfig, where: str) -> float:
     """The number to learn: a JSON number, or a string with a decimal number.
 
     Raises:
       ValueError: for any other value, and for infinity and NaN.
     """
     column = dataset.label
-    require_column(record, column, place)
+    require_column(record, column, where)
     value = record[column]
     try:
         number = (
@@ -236,13 +283,13 @@ def number_label(record: dict, dataset: DatasetConfig, place: str) -> float:
         number = None
     if number is None or not math.isfinite(number):
         raise ValueError(
-            f"{place} has {_shown(value)} as its label {column!r}; regression needs a finite number, such "
+            f"{where} has {_shown(value)} as its label {column!r}; regression needs a finite number, such "
             "as 2.5: mend the row or leave it out."
         )
     return number
 
 
-def label_set(record: dict, dataset: DatasetConfig, place: str) -> tuple[str, ...]:
+def label_set(record: dict, dataset: DatasetConfig, where: str) -> tuple[str, ...]:
     """The classes of a text, any number of them, in their order and each once.
 
     The value is a JSON list of strings, or one string that is split at `dataset.label_separator`.
@@ -251,7 +298,7 @@ def label_set(record: dict, dataset: DatasetConfig, place: str) -> tuple[str, ..
       ValueError: for any other value, and for a class that is not in `dataset.labels` (if that lists any).
     """
     column = dataset.label
-    require_column(record, column, place)
+    require_column(record, column, where)
     value = record[column]
     if isinstance(value, str):
         if dataset.label_separator is None and value:
@@ -263,17 +310,17 @@ def label_set(record: dict, dataset: DatasetConfig, place: str) -> tuple[str, ..
     )
     if not all(isinstance(name, str) and name.strip() for name in names):
         raise ValueError(
-            f"{place} has {_shown(value)} as its label {column!r}; multi-label classification expects a list "
+            f"{where} has {_shown(value)} as its label {column!r}; multi-label classification expects a list "
             "of strings, or names with dataset.label_separator between them."
         )
-    return tuple(dict.fromkeys(listed_label(name, dataset, place) for name in names))
+    return tuple(dict.fromkeys(listed_label(name, dataset, where) for name in names))
 
 
-def listed_label(label, dataset: DatasetConfig, place: str):
+def listed_label(label, dataset: DatasetConfig, where: str):
     """The label, a string. Raises ValueError where the dataset lists labels without it."""
     if dataset.labels and label not in dataset.labels:
         raise ValueError(
-            f"{place}: label {_cut(repr(label))} is not in the label list {list(dataset.labels)}, which is "
+            f"{where}: label {_cut(repr(label))} is not in the label list {list(dataset.labels)}, which is "
             "dataset.labels or else that of the training file; mend the row, leave it out, or train with the "
             "label."
         )
@@ -342,56 +389,48 @@ def _require_no_blank_twins(labels):
             )
 
 
-def _records(path, dataset, columns, skip_short):
-    """Yields (line number, dict of columns)."""
-    file_format = dataset.file_format or _format_of(path)
-    # newline="": the CSV reader decides what ends a row, because a quoted cell may contain line ends.
-    with opener_of(path)(path, "rt", encoding="utf-8-sig", newline="") as text:
-        if file_format == "jsonl":
-            for number, line in enumerate(bounded_lines(text, path), start=1):
-                if line.strip():
-                    yield number, _json_object(line, path, number)
-        else:
-            yield from _cells_by_column(text, file_format, path, dataset, columns, skip_short)
+def _lines(path) -> Iterator[str]:
+    """The lines of a file with their ends: a carriage return alone is one, too."""
+    for line in read_lines(path):
+        yield from io.StringIO(f"{line}\n", newline="")
 
 
-def _cells_by_column(text, file_format, path, dataset, columns, skip_short):
-    reader = _cells(text, file_format, path)
-    short = []  # numbers of skipped lines
+def _rows_of_cells(path, file_format) -> Iterator[tuple[int, list[str]]]:
+    """(number of the last line, cells) of each row of a TSV or CSV file; a blank line has no cells."""
+    quoting: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if file_format == "tsv" else {}
+    csv.field_size_limit(_LONGEST_CELL)
+    reader = csv.reader(_lines(path), strict=True, **quoting)
     try:
-        header = list(dataset.column_names) or _header_of(reader, path)
-        _require_columns(header, path, columns, dataset.label)
         for cells in reader:
-            if not cells:
-                continue
-            if skip_short and len(cells) < len(header):
-                short.append(reader.line_num)
-                continue
-            if len(cells) < len(header) or any(cells[len(header) :]):
-                raise ValueError(
-                    f"{path} line {reader.line_num}: {len(cells)} columns where {len(header)} were "
-                    f"expected ({_cut(', '.join(map(_plain, header)))})."
-                )
-            yield reader.line_num, dict(zip(header, cells, strict=False))
+            yield reader.line_num, cells
     except csv.Error as error:
         raise ValueError(f"{path} line {reader.line_num}: {error}.") from None
+
+
+def _records_of_cells(path, file_format, dataset, columns, skip_short):
+    rows = _rows_of_cells(path, file_format)
+    header = list(dataset.column_names) or _header_of(rows, path)
+    _require_columns(header, path, columns, dataset.label)
+    short = []  # numbers of skipped lines
+    for number, cells in rows:
+        if not cells:
+            continue
+        if skip_short and len(cells) < len(header):
+            short.append(number)
+            continue
+        if len(cells) < len(header) or any(cells[len(header) :]):
+            raise ValueError(
+                f"{path} line {number}: {len(cells)} columns where {len(header)} were expected "
+                f"({_cut(', '.join(map(_plain, header)))})."
+            )
+        yield f"{path} line {number}", dict(zip(header, cells, strict=False))
     if short:
         shown = ", ".join(map(str, short[:5])) + (", ..." if len(short) > 5 else "")
         warn_once(f"{path}: {len(short)} row(s) with too few columns are skipped: line {shown}")
 
 
-def _cells(text, file_format, path):
-    """A reader of the rows of a TSV or CSV file: lists of cells."""
-    quoting: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if file_format == "tsv" else {}
-    csv.field_size_limit(_LONGEST_CELL)
-    return csv.reader(bounded_lines(text, path), strict=True, **quoting)
-
-
-def _header_of(reader, path) -> list[str]:
-    try:
-        header = next(reader, [])
-    except csv.Error as error:
-        raise ValueError(f"{path} line {reader.line_num}: {error}.") from None
+def _header_of(rows, path) -> list[str]:
+    _, header = next(rows, (0, []))
     if not header:
         raise ValueError(f"{path} is empty; expected a first line with the names of the columns.")
     return header
@@ -432,33 +471,6 @@ def _plain(name):
     return name if name.isprintable() else repr(name)
 
 
-@contextlib.contextmanager
-def _naming_damage(path):
-    """Turns errors in the bytes of a file of lines into one sentence."""
-    with naming_damage(path, "make it again"), _naming_bytes_that_are_not_utf8(path):
-        yield
-
-
-@contextlib.contextmanager
-def _naming_bytes_that_are_not_utf8(path):
-    """Turns a UnicodeDecodeError into an error that names the line. (Decoding works in blocks, not lines.)"""
-    try:
-        yield
-    except UnicodeDecodeError:
-        number = _first_line_that_is_not_utf8(path)
-        raise ValueError(f"{path} line {number} is not UTF-8; convert it, for example with iconv.") from None
-
-
-def _first_line_that_is_not_utf8(path):
-    with opener_of(path)(path, "rb") as stream:
-        for number, line in enumerate(bounded_lines(stream, path), start=1):
-            try:
-                line.decode("utf-8")
-            except UnicodeDecodeError:
-                return number
-    raise ValueError(f"{path} changed while it was read; start again.")
-
-
 def _format_of(path):
     name = name_when_unpacked(path)
     for file_format in ("tsv", "csv", "jsonl"):
@@ -468,10 +480,3 @@ def _format_of(path):
         f"{path}: cannot tell the format from the name; end it in .tsv, .csv, .jsonl or .parquet, or set "
         "dataset.file_format."
     )
-
-
-def _json_object(line, path, number):
-    value = parse_json(line, f"{path} line {number}")
-    if not isinstance(value, dict):
-        raise ValueError(f"{path} line {number}: expected an object of columns, received {_cut(value)}.")
-    return value

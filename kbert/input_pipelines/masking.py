@@ -63,10 +63,6 @@ class PieceMasker:
 
     Returns:
       `MaskedPieces`.
-
-    Raises:
-      ValueError: for `max_predictions_per_seq` or `max_ngram_size` below 1, or a `masked_lm_prob` that is
-        not between 0 and 1.
     """
 
     def __init__(
@@ -78,12 +74,6 @@ class PieceMasker:
         do_whole_word_mask: bool,
         max_ngram_size: int = 1,
     ):
-        if max_predictions_per_seq < 1:
-            raise ValueError(f"max_predictions_per_seq={max_predictions_per_seq} must be at least 1.")
-        if not 0.0 < masked_lm_prob < 1.0:
-            raise ValueError(f"masked_lm_prob={masked_lm_prob} must be above 0 and below 1; BERT has 0.15.")
-        if max_ngram_size < 1:
-            raise ValueError(f"max_ngram_size={max_ngram_size} must be at least 1 (1 means no spans).")
         self._vocab_size = len(vocabulary)
         self._mask_id = vocabulary.mask_id
         self._may_be_chosen = np.ones(len(vocabulary), bool)
@@ -115,7 +105,7 @@ class PieceMasker:
                 taken = _whole_groups(groups, wanted, generator)
             else:
                 taken = _spans(groups, wanted, self._max_ngram_size, generator)
-            positions = _places(candidate & np.take_along_axis(taken, groups.of_place, axis=1), wanted)
+            positions = _positions(candidate & np.take_along_axis(taken, groups.group_of, axis=1), wanted)
 
         # Chosen positions in ascending order; empty slots hold the number `length`.
         real = np.zeros((batch, self._max_predictions), bool)
@@ -159,21 +149,21 @@ def _single_pieces(candidate, wanted, max_predictions, generator):
     if most < length:
         keys = np.partition(keys, most - 1, axis=1)[:, :most]
     keys.sort(axis=1)
-    places = (keys & _COLUMN_BITS).astype(np.int64)
-    places[(keys == _LAST) | (np.arange(most) >= wanted[:, np.newaxis])] = length
-    places.sort(axis=1)
-    return places
+    positions = (keys & _COLUMN_BITS).astype(np.int64)
+    positions[(keys == _LAST) | (np.arange(most) >= wanted[:, np.newaxis])] = length
+    positions.sort(axis=1)
+    return positions
 
 
-def _places(chosen, wanted):
+def _positions(chosen, wanted):
     """The positions where `chosen` (B, L) is true: int (B, at most P), ascending, filled up with L."""
     length = chosen.shape[1]
     rows, columns = np.nonzero(chosen)
     per_row = chosen.sum(axis=1)
     slots = np.arange(len(rows)) - np.repeat(np.cumsum(per_row) - per_row, per_row)
-    places = np.full((len(chosen), wanted.max(initial=1)), length, np.int64)
-    places[rows, slots] = columns
-    return places
+    positions = np.full((len(chosen), wanted.max(initial=1)), length, np.int64)
+    positions[rows, slots] = columns
+    return positions
 
 
 class _Groups:
@@ -183,7 +173,7 @@ class _Groups:
     the original.
 
     Attributes:
-      of_place: int (B, L), the group of each position; undefined where there is no candidate.
+      group_of: int (B, L), the group of each position; undefined where there is no candidate.
       sizes: int (B, L), the number of pieces of each group, 0 for groups that do not exist.
       begins: bool (B, L), the positions where a group begins.
       candidate: bool (B, L), the positions that may be chosen.
@@ -197,18 +187,18 @@ class _Groups:
             first = candidate & (np.cumsum(candidate, axis=1, dtype=np.int32) == 1)
             self.begins = candidate & ~joins_previous[input_ids] | first  # nothing comes before the first
         numbers = np.cumsum(self.begins, axis=1, dtype=np.int32) - 1
-        self.of_place = np.maximum(numbers, 0).astype(np.int64)
-        flat = self.of_place + np.arange(batch)[:, np.newaxis] * length
+        self.group_of = np.maximum(numbers, 0).astype(np.int64)
+        flat = self.group_of + np.arange(batch)[:, np.newaxis] * length
         self.sizes = np.bincount(flat[candidate], minlength=batch * length).reshape(batch, length)
 
-    def rest_of_run(self):
+    def groups_until_gap(self):
         """int (B, L): for each group, how many groups follow without a gap ([SEP]), including itself."""
         batch, length = self.sizes.shape
         after_gap = self.begins.copy()
         after_gap[:, 1:] &= ~self.candidate[:, :-1]
-        rows, places = np.nonzero(after_gap)
+        rows, positions = np.nonzero(after_gap)
         ends = np.full((batch, length + 1), length)
-        ends[rows, self.of_place[rows, places]] = self.of_place[rows, places]
+        ends[rows, self.group_of[rows, positions]] = self.group_of[rows, positions]
         ends[np.arange(batch), self.begins.sum(axis=1)] = self.begins.sum(axis=1)
         ends = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
         return ends[:, 1:] - np.arange(length)
@@ -260,7 +250,7 @@ def _spans(groups, wanted, max_ngram_size, generator):
     keys.sort(axis=1)
     order = (keys & _COLUMN_BITS).astype(np.int64)
     drawn = span_lengths((batch, length), max_ngram_size, generator)
-    longest = groups.rest_of_run()
+    longest = groups.groups_until_gap()
     pieces_before = np.zeros((batch, length + 1), np.int64)
     np.cumsum(groups.sizes, axis=1, out=pieces_before[:, 1:])
     num_groups = (groups.sizes > 0).sum(axis=1)

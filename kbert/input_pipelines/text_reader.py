@@ -6,9 +6,13 @@ import tensorflow as tf
 from kbert.cli.progress import Progress
 from kbert.features import ENCODER_INPUTS
 from kbert.input_pipelines.distinct_batches import DistinctBatches
-from kbert.input_pipelines.epochs import endless_epochs, pad_last_batch
-from kbert.input_pipelines.records.record_shares import WHOLE, require_share
-from kbert.input_pipelines.without_autotune import without_autotune
+from kbert.input_pipelines.epochs import (
+    WHOLE,
+    endless_epochs,
+    pad_last_batch,
+    require_share,
+    without_autotune,
+)
 
 _ROWS_AT_ONCE = 2048
 # Lengths are rounded up to a multiple of this, so that few shapes occur: each new shape needs a compilation.
@@ -70,14 +74,14 @@ def training_batches(
     epoch, in_epoch = shuffled, num_examples
     if texts_apart is not None:
         distinct = DistinctBatches(texts_apart, batch_size)
-        epoch, in_epoch = _epochs_of(distinct), distinct.num_batches * batch_size
+        epoch, in_epoch = _distinct_epochs(distinct), distinct.num_batches * batch_size
     batches = endless_epochs(epoch, in_epoch, seed, start_example).batch(batch_size, drop_remainder=True)
     if share.num_input_pipelines > 1:
         batches = batches.map(lambda rows: own_rows(rows, batch_size, share))
     return without_autotune(_gather(batches, features, pad_to_longest).prefetch(tf.data.AUTOTUNE))
 
 
-def _epochs_of(distinct: DistinctBatches):
+def _distinct_epochs(distinct: DistinctBatches):
     def epoch(seed):
         order = tf.numpy_function(distinct.order, [seed], tf.int64, stateful=False)
         return tf.data.Dataset.from_tensor_slices(tf.ensure_shape(order, [None]))

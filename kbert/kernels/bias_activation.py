@@ -4,8 +4,8 @@ import math
 
 from keras import ops
 
+from kbert.kernels.arithmetic import rounded
 from kbert.kernels.kernel import Kernel
-from kbert.kernels.rounding import rounded
 
 _SQRT_2_OVER_PI = math.sqrt(2.0 / math.pi)
 _CUBIC = 0.044715  # modeling.py, `gelu`

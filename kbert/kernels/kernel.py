@@ -46,13 +46,13 @@ class Kernel:
         functions = (forward, backward)
         self._forward, self._backward = functions if in_parts else map(compiled, functions)
         names = list(inspect.signature(forward).parameters)
-        self._kept_places = [names.index(name) for name in keeps]
+        self._kept_positions = [names.index(name) for name in keeps]
 
     def __call__(self, *tensors, **settings):
         @keras.ops.custom_gradient
         def with_gradient(*tensors):
             outputs, computed = self._forward(*tensors, **settings)
-            kept = (*(tensors[place] for place in self._kept_places), *computed)
+            kept = (*(tensors[position] for position in self._kept_positions), *computed)
 
             def gradient(*upstream):
                 upstream = upstream if isinstance(outputs, tuple) else upstream[0]

@@ -1,9 +1,9 @@
 import keras
 from keras import ops
 
-from kbert.kernels.norm import norm_dropout
 from kbert.layers.dropout import Dropout
 from kbert.layers.flat_dense import FlatDense, flat_matmul
+from kbert.layers.layer_norm import LayerNorm
 
 
 @keras.saving.register_keras_serializable(package="kbert")
@@ -69,8 +69,8 @@ class BertEmbeddings(keras.layers.Layer):
         self.word_embeddings = table("word_embeddings", self.vocab_size)
         self.position_embeddings = table("position_embeddings", self.max_position_embeddings)
         self.token_type_embeddings = table("token_type_embeddings", self.type_vocab_size)
-        self.layer_norm = keras.layers.LayerNormalization(
-            epsilon=self.layer_norm_eps, dtype=self.dtype_policy, name="layer_norm"
+        self.layer_norm = LayerNorm(
+            self.layer_norm_eps, self.dropout, dtype=self.dtype_policy, name="layer_norm"
         )
         self.layer_norm.build((*input_ids_shape, self.embedding_size))
         self.projection = None
@@ -96,16 +96,8 @@ class BertEmbeddings(keras.layers.Layer):
         else:
             embeddings += ops.take(self.position_embeddings, position_ids, axis=0)
 
-        if not training:
-            return self._projected(self.layer_norm(embeddings))
-        shape = ops.shape(embeddings)
-        gamma, beta = self.layer_norm.gamma, self.layer_norm.beta
-        flat = ops.cast(ops.reshape(embeddings, (-1, self.embedding_size)), self.compute_dtype)
-        seed = self.dropout_layer.next_seed()
-        normed = norm_dropout(flat, gamma, beta, seed, self.dropout, self.layer_norm_eps)
-        return self._projected(ops.reshape(normed, shape))
-
-    def _projected(self, embeddings):
+        seed = self.dropout_layer.next_seed() if training else None
+        embeddings = self.layer_norm(embeddings, seed=seed, training=training)
         return embeddings if self.projection is None else self.projection(embeddings)
 
     def compute_output_spec(self, input_ids, segment_ids, position_ids=None, training=False):

@@ -1,12 +1,11 @@
 import keras
 
-from kbert.kernels.dropout import dropout
-from kbert.kernels.random_bits import seed_words
+from kbert.kernels.dropout import dropout, seed_words
 
 
 @keras.saving.register_keras_serializable(package="kbert")
 class Dropout(keras.layers.Layer):
-    """Drops a share of the elements in training; a seed and an element's place decide on each.
+    """Drops a share of the elements in training; a seed and an element's position decide on each.
 
     Args:
       rate: share of the elements that become 0; the others are scaled by 1 / (1 - rate).

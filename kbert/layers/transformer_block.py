@@ -1,11 +1,99 @@
 import keras
 from keras import ops
 
-from kbert.kernels.residual_norm import residual_norm
 from kbert.layers.dropout import Dropout
-from kbert.layers.feed_forward import FeedForward
-from kbert.layers.low_rank_dense import lora_dict, lora_of
-from kbert.layers.self_attention import SelfAttention
+from kbert.layers.layer_norm import LayerNorm
+from kbert.layers.low_rank_dense import lora_dict, lora_of, projection
+from kbert.layers.self_attention import Rows, SelfAttention
+
+
+def transformer_block(block, hidden, rows, seeds=(None, None, None), with_probabilities=False):
+    """Self-attention and feed-forward over tokens: the formula, for training, Keras and answers alike.
+
+    What its parts compute with is their own affair: kernels in training, plain ops outside of it, and in
+    `AnsweringEncoder` the ops that TensorFlow fuses for a server.
+
+    Args:
+      block: a `TransformerBlock`, or the same parts under the same names.
+      hidden: hidden states of all tokens, `(tokens, hidden_size)`.
+      rows: where these stand, and which of them the block computes anew: `Rows`, or `SharedRows`.
+      seeds: of the three dropouts, uint32 of shape (2,) each; None outside of training.
+      with_probabilities: see `SelfAttention.attend`.
+
+    Returns:
+      (hidden states of the tokens that `rows.queries` picks, attention probabilities)
+    """
+    for_attention, first, second = seeds
+    query, key, value = block.attention.heads(hidden, rows, for_attention)
+    context, probabilities = block.attention.attend(
+        query, key, value, rows, for_attention, with_probabilities
+    )
+    attended = block.attention_layer_norm.add_and_norm(
+        rows.queries(hidden), block.attention.output_dense, context, first
+    )
+    widened = block.feed_forward(attended, first)
+    outputs = block.feed_forward_layer_norm.add_and_norm(
+        attended, block.feed_forward.output_dense, widened, second
+    )
+    return outputs, probabilities
+
+
+@keras.saving.register_keras_serializable(package="kbert")
+class FeedForward(keras.layers.Layer):
+    """Two dense layers over each token: to `intermediate_size` with the activation, and back.
+
+    A call computes the first; the second, `output_dense`, is computed by `LayerNorm.add_and_norm`.
+
+    Args:
+      hidden_size: width of input and output.
+      intermediate_size: width in between.
+      hidden_act: name of the activation, see kbert.config.ACTIVATIONS.
+      initializer_range: standard deviation of the truncated normal initializer.
+      lora: a `LoraConfig`, see `LowRankDense`; None for no adapters.
+
+    Call arguments:
+      hidden: tensor of shape `(tokens, hidden_size)`.
+      seed: of an adapter's dropout, uint32 of shape (2,); None outside of training.
+
+    Returns:
+      Tensor of shape `(tokens, intermediate_size)`.
+
+    Reference: google-research/bert, modeling.py, `transformer_model` ("intermediate" and "output").
+    """
+
+    def __init__(self, hidden_size, intermediate_size, hidden_act, initializer_range, lora=None, **kwargs):
+        super().__init__(**kwargs)
+        self.hidden_size = hidden_size
+        self.intermediate_size = intermediate_size
+        self.hidden_act = hidden_act
+        self.initializer_range = initializer_range
+        self.lora = lora_of(lora)
+
+    def build(self, input_shape):
+        def dense(name, units, act=None):
+            return projection(
+                f"feed_forward_{name}",
+                self.lora,
+                units,
+                act,
+                initializer_range=self.initializer_range,
+                dtype=self.dtype_policy,
+                name=name,
+            )
+
+        self.intermediate = dense("intermediate", self.intermediate_size, self.hidden_act)
+        self.intermediate.build(input_shape)
+        self.output_dense = dense("output", self.hidden_size)
+        self.output_dense.build((*input_shape[:-1], self.intermediate_size))
+        self.built = True
+
+    def call(self, hidden, seed=None):
+        return self.intermediate(hidden, training=seed is not None, seed=seed)
+
+    def get_config(self):
+        names = ("hidden_size", "intermediate_size", "hidden_act", "initializer_range")
+        config = {name: getattr(self, name) for name in names}
+        return super().get_config() | config | {"lora": lora_dict(self.lora)}
 
 
 @keras.saving.register_keras_serializable(package="kbert")
@@ -29,7 +117,7 @@ class TransformerBlock(keras.layers.Layer):
     Call arguments:
       hidden_states: tensor of shape `(batch, seq_length, hidden_size)`.
       input_mask: int tensor of shape `(batch, seq_length)`, 1 at real tokens and 0 at padding.
-      with_probabilities: also return the attention probabilities, see `SelfAttention`.
+      with_probabilities: also return the attention probabilities, before dropout.
 
     Returns:
       Tensor of shape `(batch, seq_length, hidden_size)`; with `with_probabilities` a pair of this tensor and
@@ -72,12 +160,11 @@ class TransformerBlock(keras.layers.Layer):
             self.num_attention_heads,
             dropout=self.attention_dropout,
             initializer_range=self.initializer_range,
-            packed=self.packed,
             lora=self.lora,
             dtype=self.dtype_policy,
             name="attention",
         )
-        self.attention.build(hidden_states_shape, input_mask_shape)
+        self.attention.build(hidden_states_shape)
         self.attention_layer_norm = self._layer_norm("attention_layer_norm", hidden_states_shape)
         self.feed_forward = FeedForward(
             self.hidden_size,
@@ -94,69 +181,33 @@ class TransformerBlock(keras.layers.Layer):
         self.built = True
 
     def _layer_norm(self, name, hidden_states_shape):
-        layer_norm = keras.layers.LayerNormalization(
-            epsilon=self.layer_norm_eps, dtype=self.dtype_policy, name=name
-        )
+        layer_norm = LayerNorm(self.layer_norm_eps, self.hidden_dropout, dtype=self.dtype_policy, name=name)
         layer_norm.build(hidden_states_shape)
         return layer_norm
 
     def call(self, hidden_states, input_mask, with_probabilities=False, training=False):
-        if training and not with_probabilities:
-            return self._trained(hidden_states, input_mask)
-        attended = self.attention(
-            hidden_states, input_mask, with_probabilities=with_probabilities, training=training
-        )
-        if with_probabilities:
-            attended, probabilities = attended
-        attended = self.dropout_layer(attended, training=training)
-        hidden_states = self.attention_layer_norm(hidden_states + attended)
+        seeds = (None, None, None)
+        if training:  # drawn before the block runs, so that running it again (`recompute`) uses the same ones
+            dropouts = (self.attention.dropout_layer, self.dropout_layer, self.dropout_layer)
+            seeds = tuple(layer.next_seed() for layer in dropouts)
 
-        transformed = self.feed_forward(hidden_states, training=training)
-        transformed = self.dropout_layer(transformed, training=training)
-        hidden_states = self.feed_forward_layer_norm(hidden_states + transformed)
-        return (hidden_states, probabilities) if with_probabilities else hidden_states
+        def block(hidden_states, input_mask, *seeds):
+            hidden, rows = ops.reshape(hidden_states, (-1, self.hidden_size)), Rows(input_mask, self.packed)
+            hidden, probabilities = transformer_block(self, hidden, rows, seeds, with_probabilities)
+            hidden = ops.reshape(hidden, ops.shape(hidden_states))
+            return (hidden, probabilities) if with_probabilities else hidden
 
-    def _trained(self, hidden_states, input_mask):
-        """The same computation for training, by kernels with hand-written gradients."""
-        shape = ops.shape(hidden_states)
-        # Drawn before the block runs, so that running it again (`recompute`) uses the same seeds.
-        seeds = (
-            self.attention.dropout_layer.next_seed(),
-            *(self.dropout_layer.next_seed() for _ in range(2)),
-        )
-
-        def block(hidden_states, input_mask, for_attention, first, second):
-            context = self.attention.trained_context(hidden_states, input_mask, for_attention)
-            hidden_states, context = (
-                ops.reshape(x, (-1, self.hidden_size)) for x in (hidden_states, context)
-            )
-            hidden_states = self._residual_norm(
-                self.attention.output_dense, context, hidden_states, self.attention_layer_norm, first
-            )
-            widened = self.feed_forward.intermediate(hidden_states, training=True, seed=first)
-            hidden_states = self._residual_norm(
-                self.feed_forward.output_dense, widened, hidden_states, self.feed_forward_layer_norm, second
-            )
-            return ops.reshape(hidden_states, shape)
-
-        if self.recompute:
+        if training and self.recompute:
             block = keras.remat(block)
         return block(hidden_states, input_mask, *seeds)
 
-    def _residual_norm(self, dense, inputs, residual, layer_norm, seed):
-        return residual_norm(
-            dense.product(inputs, seed),
-            dense.bias,
-            residual,
-            layer_norm.gamma,
-            layer_norm.beta,
-            seed,
-            rate=self.hidden_dropout,
-            epsilon=self.layer_norm_eps,
-        )
-
     def compute_output_spec(self, hidden_states, input_mask, with_probabilities=False, training=False):
-        return self.attention.compute_output_spec(hidden_states, input_mask, with_probabilities)
+        hidden = keras.KerasTensor(hidden_states.shape, dtype=self.compute_dtype)
+        if not with_probabilities:
+            return hidden
+        batch, seq_length = input_mask.shape
+        shape = (batch, self.num_attention_heads, seq_length, seq_length)
+        return hidden, keras.KerasTensor(shape, dtype="float32")
 
     def get_config(self):
         names = (

@@ -13,7 +13,7 @@ from kbert.files.json_file import read_json
 from kbert.input_pipelines.labelled_files import read_rows
 from kbert.quickstart.answers import shown_examples
 from kbert.quickstart.recipe import run_recipe, text_folder
-from kbert.reports.quickstart import pretrained_table
+from kbert.reports.page import render
 
 # Minutes also on a file of thousands: a long file is read fewer times, but at least once.
 _MOST_EXAMPLES_SEEN = 5_000
@@ -31,7 +31,7 @@ def quickstart_pretrained(directory: Path, init_checkpoint: Path, train_file: Pa
         None takes the labels of `make quickstart`, with its test passages.
 
     Returns:
-      The figures, as `pretrained_table` shows them.
+      The figures that it prints, by the names of `quickstart_pretrained.txt`.
 
     Raises:
       ValueError: before anything is written for a checkpoint that does not exist and for a file without the
@@ -54,7 +54,7 @@ def quickstart_pretrained(directory: Path, init_checkpoint: Path, train_file: Pa
         "serve": f"kbert serve --model_base_path={shlex.quote(str(served))} --model_name={served.name}",
         "total_seconds": time.monotonic() - began,
     }
-    print("\n" + pretrained_table(figures))
+    print("\n" + render("quickstart_pretrained.txt", **figures))
     return figures
 
 
@@ -62,8 +62,8 @@ def licence_of(checkpoint: Path) -> str:
     """The `license` in the head of a checkpoint's model card, its README.md; a sentence without one."""
     card = checkpoint / "README.md"
     text = card.read_text(encoding="utf-8") if card.is_file() else ""
-    found = re.search(r"\A---\n(?:.*\n)*?license: *(\S+)", text)
-    return found[1] if found else f"not named in {checkpoint}; ask whoever made it"
+    licence = re.search(r"\A---\n(?:.*\n)*?license: *(\S+)", text)
+    return licence[1] if licence else f"not named in {checkpoint}; ask whoever made it"
 
 
 def _flags_of_own(train_file):

@@ -1,5 +1,6 @@
 """The quickstart from text: the steps of its recipe, then what they have made, measured and shown."""
 
+import base64
 import importlib.metadata
 import math
 import os
@@ -16,12 +17,16 @@ from kbert.files.whole_file import write_json
 from kbert.manifest import read_manifest
 from kbert.quickstart.answers import ask_every_way
 from kbert.quickstart.recipe import run_recipe, text_folder
-from kbert.reports.quickstart import results_table, write_page
+from kbert.reports.page import render
+from kbert.reports.page import write_page as write_html_page
 from kbert.reports.run_charts import draw_curves
 from kbert.reports.seed_summary import FILE_NAME as SUMMARY
 from kbert.runs.checkpoint import WEIGHTS_FILE
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
+from kbert.tasks.pages.content import shortened
+
+_COLUMNS = 99
 
 
 def quickstart(directory: Path):
@@ -60,6 +65,25 @@ def quickstart(directory: Path):
     write_json(results, directory / "results.json")
     write_page(results, curves, at["this page"])
     print("\n" + results_table(results))
+
+
+def write_page(results: dict, curves_png: bytes, path: Path):
+    """Writes the page. The file appears only when it is complete.
+
+    Args:
+      results: the results of the quickstart, ready for JSON.
+      curves_png: the picture of the training curves.
+      path: the .html file to write.
+    """
+    picture = base64.b64encode(curves_png).decode("ascii")
+    write_html_page(path, "quickstart.html", title="kbert quickstart", picture=picture, **results)
+
+
+def results_table(results: dict) -> str:
+    """The results as plain text, less than 100 columns wide except for the paths at its end (never cut)."""
+    table = render("quickstart.txt", **results)
+    paths = [f"{what:<32}{where}" for what, where in results["paths"].items()]
+    return "\n".join([*(shortened(line.rstrip(), _COLUMNS) for line in table.splitlines()), "", *paths])
 
 
 def paths_in(directory: Path) -> dict[str, Path]:

@@ -45,8 +45,8 @@ def run_recipe(recipe: str, directory: Path, **values: str) -> list[dict]:
         exit_code = _run([sys.executable, "-m", *shlex.split(typed)], log)
         if exit_code:
             raise ValueError(f"step {number} ({title}) failed with exit code {exit_code}; see {log}.")
-        seconds, place = round(time.monotonic() - began, 1), log.relative_to(directory).as_posix()
-        done.append({"title": title, "command": typed, "seconds": seconds, "log": place})
+        seconds, log_path = round(time.monotonic() - began, 1), log.relative_to(directory).as_posix()
+        done.append({"title": title, "command": typed, "seconds": seconds, "log": log_path})
         print(f"{_INDENT}{seconds} s, {sum(step['seconds'] for step in done):.0f} s so far", flush=True)
     return done
 

@@ -33,8 +33,8 @@ def chosen_heads(layers: list[int], heads: list[int], shape: tuple[int, int]) ->
     Raises:
       ValueError: for a layer or head that there is not, and for more than `MOST_LARGE` pictures.
     """
-    layers = [_place(layer, shape[0], "layers") for layer in layers or [-1]]
-    heads = [_place(head, shape[1], "heads") for head in heads or [1]]
+    layers = [_from_start(layer, shape[0], "layers") for layer in layers or [-1]]
+    heads = [_from_start(head, shape[1], "heads") for head in heads or [1]]
     pairs = list(dict.fromkeys((layer, head) for layer in layers for head in heads))
     if len(pairs) > MOST_LARGE:
         raise ValueError(
@@ -44,7 +44,7 @@ def chosen_heads(layers: list[int], heads: list[int], shape: tuple[int, int]) ->
     return pairs
 
 
-def _place(number, count, what):
+def _from_start(number, count, what):
     if not (1 <= number <= count or -count <= number <= -1):
         raise ValueError(
             f"--{what}={number}: this model has {count} {what}; choose from 1 to {count}, or from "
@@ -94,9 +94,9 @@ def write_attention_page(
 
 def _large_picture(probabilities, layer, head, most):
     """What the template draws; `cells`: (row, column, probability) of those that show their values."""
-    places = np.flatnonzero(probabilities >= _LEAST_READ)
-    order = np.argsort(-probabilities.ravel()[places], kind="stable")
-    cells = zip(*np.unravel_index(np.sort(places[order[:most]]), probabilities.shape), strict=True)
+    readable = np.flatnonzero(probabilities >= _LEAST_READ)
+    order = np.argsort(-probabilities.ravel()[readable], kind="stable")
+    cells = zip(*np.unravel_index(np.sort(readable[order[:most]]), probabilities.shape), strict=True)
     cells = [(row, column, probabilities[row, column]) for row, column in cells]
     return {"layer": layer, "head": head, "image": _image(probabilities), "cells": cells}
 

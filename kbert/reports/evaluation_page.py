@@ -23,7 +23,7 @@ def write_evaluation_page(
       step: the step of the checkpoint.
       best: the metric that the page begins with.
       metrics: name -> number, of the evaluation; tables are left to `sections`.
-      sections: those of `Task.metrics_page` and `Task.examples_page`.
+      sections: those of `Task.page`.
       path: the .html file to write; its folder is made where it is missing.
 
     Raises:

@@ -12,17 +12,17 @@ def glue_rows(summary: dict) -> list[list[str]]:
     """A row for each metric of each task, as texts."""
     rows = []
     for name, task in summary["tasks"].items():
-        for place, (metric, values) in enumerate(task["metrics"].items()):
+        for index, (metric, values) in enumerate(task["metrics"].items()):
             deviation = values["deviation"]
             first = (f"{task['learning_rate']:g}", str(task["runs"]), str(task["failed_runs"]))
             rows.append(
                 [
-                    name if not place else "",
+                    "" if index else name,
                     metric,
                     f"{values['mean']:.4f}",
                     "" if deviation is None else f"{deviation:.4f}",
                     f"{task['best_run']['metrics'][metric]:.4f}",
-                    *(first if not place else ("", "", "")),
+                    *(("", "", "") if index else first),
                 ]
             )
     return rows

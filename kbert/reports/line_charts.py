@@ -64,26 +64,25 @@ class Chart:
 
     def newest(self) -> int:
         """The last step of a line; of a point where there are only points, as evaluations alone give."""
-        lines = [one.steps[-1] for one in self.series if len(one.steps)]
-        return int(max(lines or (one.point_steps[-1] for one in self.series if len(one.point_steps))))
+        lines = [series.steps[-1] for series in self.series if len(series.steps)]
+        return int(
+            max(lines or (series.point_steps[-1] for series in self.series if len(series.point_steps)))
+        )
 
     def readings(self, step: float, reach: float = np.inf) -> list[tuple[Series, str]]:
         """(series, value) of what lies nearest to a step, within half of `reach`; "●" is an evaluation."""
-        found = []
-        for one in self.series:
+        readings = []
+        for series in self.series:
             for steps, values, sign in (
-                (one.steps, one.values, ""),
-                (one.point_steps, one.point_values, "● "),
+                (series.steps, series.values, ""),
+                (series.point_steps, series.point_values, "● "),
             ):
-                place = min(_around(steps, step), key=lambda place: abs(steps[place] - step), default=None)
-                if place is not None and abs(steps[place] - step) <= reach / 2:
-                    found.append((one, sign + self.kind.text(values[place])))
-        return found
-
-
-def _around(steps, step):
-    place = bisect.bisect_left(steps, step)
-    return [near for near in (place - 1, place) if 0 <= near < len(steps)]
+                after = bisect.bisect_left(steps, step)
+                neighbours = [index for index in (after - 1, after) if 0 <= index < len(steps)]
+                nearest = min(neighbours, key=lambda index: abs(steps[index] - step), default=None)
+                if nearest is not None and abs(steps[nearest] - step) <= reach / 2:
+                    readings.append((series, sign + self.kind.text(values[nearest])))
+        return readings
 
 
 def thin(steps, values, most: int = _MOST_POINTS):
@@ -110,7 +109,9 @@ def thin(steps, values, most: int = _MOST_POINTS):
 
 def line_chart(chart: Chart) -> str:
     """A chart as SVG; its columns tell their values."""
-    steps = np.unique(np.concatenate([[*one.steps, *one.point_steps] for one in chart.series]).astype(int))
+    steps = np.unique(
+        np.concatenate([[*series.steps, *series.point_steps] for series in chart.series]).astype(int)
+    )
     if len(steps) > _MOST_READINGS:
         wanted = np.linspace(steps[0], steps[-1], _MOST_READINGS)
         steps = steps[np.unique(np.searchsorted(steps, wanted - 1e-6 * steps[-1]))]
@@ -125,17 +126,19 @@ def line_chart(chart: Chart) -> str:
 
 def _title(chart, step, reach):
     several = len(chart.series) > 1
-    found = [f"{one.name} {text}" if several else text for one, text in chart.readings(step, reach)]
-    return f"{chart.along} {step:,}: {'  '.join(found)}"
+    texts = [f"{series.name} {text}" if several else text for series, text in chart.readings(step, reach)]
+    return f"{chart.along} {step:,}: {'  '.join(texts)}"
 
 
 def _draw(axes, chart):
-    for one in chart.series:
-        _draw_series(axes, one, COLOURS[one.colour])
+    for series in chart.series:
+        _draw_series(axes, series, COLOURS[series.colour])
     axes.set_xlim(0, max(chart.last_step, 1))
     low, high = axes.get_ylim()
     if chart.kind.cut_spikes:
-        usual = np.percentile(np.concatenate([[*one.values, *one.point_values] for one in chart.series]), 98)
+        usual = np.percentile(
+            np.concatenate([[*series.values, *series.point_values] for series in chart.series]), 98
+        )
         high = min(high, 1.5 * usual or high)
     axes.set_ylim(0 if chart.kind.from_zero else low, high)
     axes.locator_params(nbins=5)

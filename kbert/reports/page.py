@@ -50,7 +50,7 @@ def _value(value):
 
 def _size(number):
     """Bytes for people: 1.4 MB."""
-    unit, scale = next((one for one in (("GB", 1e9), ("MB", 1e6)) if number >= one[1]), ("kB", 1e3))
+    unit, scale = next(((u, s) for u, s in (("GB", 1e9), ("MB", 1e6)) if number >= s), ("kB", 1e3))
     return f"{number / scale:.1f} {unit}"
 
 

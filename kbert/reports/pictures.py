@@ -63,11 +63,11 @@ def svg_of(figure, name: str, told=()) -> str:
 
 def columns(axes, edges, titles) -> list[str]:
     """Columns without ink, between edges in units of the data, that tell their titles under the pointer."""
-    places = axes.transData.transform([(edge, 0) for edge in edges])[:, 0] / axes.figure.bbox.width
+    lefts = axes.transData.transform([(edge, 0) for edge in edges])[:, 0] / axes.figure.bbox.width
     rect = "<g class='column'><title>{}</title><rect x='{:.2%}' width='{:.2%}' height='100%'/></g>"
     return [
         rect.format(escape(title), left, right - left)
-        for left, right, title in zip(places, places[1:], titles, strict=False)
+        for left, right, title in zip(lefts, lefts[1:], titles, strict=False)
     ]
 
 
@@ -119,18 +119,22 @@ def reliability(content) -> str:
     Where a bin is too sure, the gap from its accuracy up to its confidence has one colour; where it is not
     sure enough, the part of its accuracy above its confidence has another.
     """
-    sure, right, counts = map(np.array, (content.confidences, content.accuracies, content.counts))
+    confidences, accuracies, counts = map(np.array, (content.confidences, content.accuracies, content.counts))
     edges, shares = np.linspace(0, 1, len(counts) + 1), counts / max(1, counts.sum())
     titles = [
-        f"confidence {100 * one:.1f}%, right {100 * other:.1f}%: {count:,} answers ({100 * share:.1f}%)"
-        for one, other, count, share in zip(sure, right, counts, shares, strict=True)
+        f"confidence {100 * sure:.1f}%, right {100 * right:.1f}%: {count:,} answers ({100 * share:.1f}%)"
+        for sure, right, count, share in zip(confidences, accuracies, counts, shares, strict=True)
     ]
     bar = {"x": edges[:-1], "width": 0.97 / len(counts), "align": "edge", "color": COLOURS[0]}
-    gap = {"color": np.where(sure > right, *COLOURS[1:3]), "alpha": 0.5, "bottom": np.minimum(sure, right)}
+    gap = {
+        "color": np.where(confidences > accuracies, *COLOURS[1:3]),
+        "alpha": 0.5,
+        "bottom": np.minimum(confidences, accuracies),
+    }
     with new_figure(4, 4.4) as figure:
         axes, below = figure.subplots(2, 1, height_ratios=(7, 1), gridspec_kw={"hspace": 0.3})
-        axes.bar(height=np.minimum(sure, right), **bar)
-        axes.bar(height=np.abs(sure - right), **bar | gap)
+        axes.bar(height=np.minimum(confidences, accuracies), **bar)
+        axes.bar(height=np.abs(confidences - accuracies), **bar | gap)
         axes.axline((0, 0), slope=1, **_EQUAL)
         axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="confidence", ylabel="right")
         axes.xaxis.set_major_formatter(_percent)

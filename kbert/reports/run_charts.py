@@ -77,7 +77,7 @@ def _charts(runs, kinds):
             Series(run.name, colour, *run.training(name), *run.evaluations(name))
             for colour, run in enumerate(runs)
         ]
-        last_steps = [run.last("step") for run, one in zip(runs, series, strict=True) if any(one[2:])]
+        last_steps = [run.last("step") for run, line in zip(runs, series, strict=True) if any(line[2:])]
         if last_steps:
             title = _TITLES.get(name) or words(name)[0].upper() + words(name)[1:]
             charts.append(Chart(title, series, kind, max(last_steps), phases))

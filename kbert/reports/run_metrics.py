@@ -74,7 +74,7 @@ class RunMetrics:
         """(last step before the phase, name) of every phase except the first; [] if lines name no phases."""
         lines = [line for line in self.lines if line["split"] == "train" and "phase" in line]
         return [
-            (before["step"], _phase_name(line["phase"]))
+            (before["step"], f"phase {line['phase']}")
             for before, line in pairwise(lines)
             if before["phase"] != line["phase"]
         ]
@@ -105,10 +105,6 @@ def score_text(value: float | None) -> str:
 def words(name: str) -> str:
     """The name of a metric as words: masked_lm_accuracy -> "masked LM accuracy"."""
     return name.replace("_", " ").replace(" lm ", " LM ").replace("f1", "F1")
-
-
-def _phase_name(phase):
-    return phase if isinstance(phase, str) else f"phase {phase}"
 
 
 def _object_if_there(path):

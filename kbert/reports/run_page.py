@@ -62,7 +62,7 @@ def write_page_of_run(folder: str | Path):
         logging.warning("curves.html was not written: %s", error)
 
 
-def places_of_run(folder: str | Path) -> dict[str, Path]:
+def result_paths(folder: str | Path) -> dict[str, Path]:
     """What a person opens of a run that has ended: name -> its folder, metrics and page, where they are."""
     folder = Path(folder)
     files = {"metrics": folder / "metrics.jsonl", "page": folder / PAGE_FILE}
@@ -91,12 +91,13 @@ def _values_of_one(run):
 def _values_of_several(runs):
     facts, evaluated = [_facts(run) for run in runs], [_evaluated(run) for run in runs]
     rows = [
-        [name, *(one.get(name, "–") for one in facts)] for name in dict.fromkeys(sum(map(list, facts), []))
+        [name, *(of_run.get(name, "–") for of_run in facts)]
+        for name in dict.fromkeys(sum(map(list, facts), []))
     ]
     for name in dict.fromkeys(sum(map(list, evaluated), [])):
-        shown = [one.get(name) for one in evaluated]
-        rows.append([f"{words(name)}, last", *(one[0] if one else "–" for one in shown)])
-        rows.append([f"{words(name)}, best", *(f"{one[1]} at {one[2]}" if one else "–" for one in shown)])
+        values = [of_run.get(name, ("–",)) for of_run in evaluated]
+        rows.append([f"{words(name)}, last", *(last for last, *_ in values)])
+        rows.append([f"{words(name)}, best", *(" at ".join(best) or "–" for _, *best in values)])
     return {"rows": rows, "tables": [], "config": {}, "differences": _differences(runs)}
 
 
@@ -118,25 +119,25 @@ def _steps(run):
 
 def _facts(run):
     """The last values, and medians of rates: a single interval may be slow because of other programs."""
-    found = {}
+    facts = {}
     for name, (field, shown) in _FACTS.items():
         rates = sorted(run.training(field)[1]) if field.endswith(("second", "peak")) else []
         value = rates[len(rates) // 2] if rates else run.last(field)
         if value is not None:
-            found[name] = shown(value)
-    return found
+            facts[name] = shown(value)
+    return facts
 
 
 def _evaluated(run):
     """Loss or score -> its last and its best value on held-out data, and the step of the best."""
-    found = {}
+    evaluated = {}
     for name in run.names(lambda name: is_loss(name) or is_score(name)):
         steps, values = run.evaluations(name)
         if values:
             best = values.index(min(values) if is_loss(name) else max(values))
             shown = "{:.4f}".format if is_loss(name) else lambda value: percent(value, 2)
-            found[name] = (shown(values[-1]), shown(values[best]), f"{steps[best]:,}")
-    return found
+            evaluated[name] = (shown(values[-1]), shown(values[best]), f"{steps[best]:,}")
+    return evaluated
 
 
 def _tables(run):
@@ -148,18 +149,19 @@ def _tables(run):
     if not with_tables or "task_config" not in run.details or run.details["task"] not in TASKS:
         return []
     # Keras loads here: a run without tables is drawn without it.
-    parts = TASKS.recorded(run.details).metrics_page(with_tables[-1])
+    page = TASKS.recorded(run.details).page
+    parts = page.metric_sections(with_tables[-1]) if page else []
     after = f"On held-out data after step {with_tables[-1]['step']:,}. "
     return [part._replace(note=after + part.note) for part in parts]
 
 
 def _differences(runs):
-    from kbert.runs.run_directory import flat_settings  # loads Keras
+    from kbert.runs.resume import flat_settings  # loads Keras
 
     flat = [flat_settings(run.config) | flat_settings(run.details) for run in runs]
     rows = []
-    for key in dict.fromkeys(key for values in flat for key in values if key != "description"):
-        values = [setting_text(one[key]) if key in one else "–" for one in flat]
+    for key in dict.fromkeys(key for settings in flat for key in settings if key != "description"):
+        values = [setting_text(settings[key]) if key in settings else "–" for settings in flat]
         if len(set(values)) > 1:
             rows.append([key, *(shortened(value, 60) for value in values)])
     return rows

@@ -4,63 +4,41 @@ A run that is broken, or of a task of the user's own, is asked nothing here; wha
 """
 
 from pathlib import Path
-from typing import NamedTuple
 
 from kbert.config import DatasetConfig, FinetuningConfig, from_dict
 from kbert.files.json_file import read_json_object
 from kbert.input_pipelines.labelled_files import MissingColumn
 from kbert.input_pipelines.tables.table_paths import source_files
-from kbert.input_pipelines.unlabelled_columns import examples_of_columns
+from kbert.input_pipelines.unlabelled_files import examples_of_columns
 from kbert.runs.run_directory import holds_run
 from kbert.tasks.file_columns import ALWAYS_TAKEN, columns_of, inputs_of, require_columns
 
 
-class _RecordedTask(NamedTuple):
-    """The task of a run: its name and its `task_config`, and the columns of its labelled files."""
-
-    name: str
-    config: dict
-    dataset: DatasetConfig
-
-
-def require_columns_of_run(path, run_dir):
-    """Refuses a labelled file without a column that the run was trained on.
+def require_columns_of_model(path, run_dir, config: FinetuningConfig | None = None):
+    """Refuses a labelled file without a column that the config or, without a config, the run reads.
 
     Args:
       path: the labelled file, as for `stream_records`.
-      run_dir: the run directory; for any other path nothing is checked.
+      run_dir: the run directory; for any other path without a config nothing is checked.
+      config: how the file is read for a checkpoint that does not record it.
 
     Raises:
       ValueError: when the file is missing, lacks a column, or has a first row that cannot be read.
     """
-    recorded = _recorded_task(run_dir)
-    if recorded is None:
+    if config is not None:
+        require_columns(config.task, path, config.dataset)
+        return
+    task, _, dataset = _recorded_task(run_dir)
+    if task is None:
         return
     source_files(path)  # raises where there is nothing to read
     try:
-        require_columns(recorded.name, path, recorded.dataset)
+        require_columns(task, path, dataset)
     except MissingColumn as error:
-        columns = ", ".join(map(repr, columns_of(recorded.name, recorded.dataset)))
+        columns = ", ".join(map(repr, columns_of(task, dataset)))
         raise ValueError(
             f"{error.what} The run {run_dir} was trained on the columns {columns}; name the file's so."
         ) from None
-
-
-def require_columns_of_model(path, run_dir, config: FinetuningConfig | None):
-    """Refuses a labelled file without a column that the config names or, without a config, that the run does.
-
-    Args:
-      path: the labelled file, as for `stream_records`.
-      run_dir: the run directory; None or any other path without a config: nothing is checked.
-      config: how the file is read for a checkpoint that does not record it.
-
-    Raises:
-      ValueError: as `require_columns` and `require_columns_of_run`.
-    """
-    if config is not None:
-        require_columns(config.task, path, config.dataset)
-    elif run_dir:
-        require_columns_of_run(path, run_dir)
 
 
 def require_inputs_of_run(path, run_dir):
@@ -76,17 +54,18 @@ def require_inputs_of_run(path, run_dir):
     """
     if not holds_run(run_dir):
         examples_of_columns(path, ALWAYS_TAKEN)
-    elif recorded := _recorded_task(run_dir):
-        if inputs := inputs_of(recorded.name, recorded.config):
-            examples_of_columns(path, inputs, recorded.dataset)
+        return
+    task, task_config, dataset = _recorded_task(run_dir)
+    if task is not None and (inputs := inputs_of(task, task_config)):
+        examples_of_columns(path, inputs, dataset)
 
 
-def _recorded_task(run_dir) -> _RecordedTask | None:
-    """What run.json and config.json say; None where there is no run, or a broken one."""
+def _recorded_task(run_dir):
+    """(name of the task, its config, the run's `DatasetConfig`); None each where there is no whole run."""
     try:
         details = read_json_object(Path(run_dir) / "run.json")
         values = read_json_object(Path(run_dir) / "config.json")
         dataset = from_dict(DatasetConfig, values.get("dataset", {}))
-        return _RecordedTask(details["task"], dict(details["task_config"]), dataset)
+        return details["task"], dict(details["task_config"]), dataset
     except (ValueError, KeyError, TypeError):
-        return None
+        return None, None, None

@@ -13,11 +13,8 @@ run_dir/
   events/         the same for TensorBoard, where it is installed
 """
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from absl import logging
 
 from kbert.cli.progress import activity
 from kbert.config import TrainingConfig, from_dict, to_dict
@@ -30,6 +27,7 @@ from kbert.runs import checkpoint
 from kbert.runs.base_weights import base_file, merged_weights
 from kbert.runs.best_checkpoint import read_index
 from kbert.runs.chosen_settings import read_chosen, write_chosen
+from kbert.runs.resume import require_same_run
 from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import Vocabulary
 
@@ -37,28 +35,6 @@ if TYPE_CHECKING:
     from kbert.tasks.task import Task
 
 FORMAT_VERSION = 1  # of run.json
-# Settings that may change when a run is resumed. The first do not change its results. The second change them
-# by rounding, and by the random numbers that dropout draws, as another number of devices does.
-_FREE_KEYS = (
-    "description",
-    "steps_per_call",
-    "log_every_steps",
-    "save_checkpoints_steps",
-    "keep_checkpoints",
-    "peak_flops",
-    "teacher",  # where it lies; run.json records its content
-)
-_LENGTHS = ("num_train_epochs", "num_train_steps", "train_minutes")
-_ROUNDING_KEYS = (
-    "jit_compile",
-    "deterministic_ops",
-    "gradient_accumulation_steps",
-    "all_reduce_dtype",
-    "padding",
-    "packed_rows",
-    "recompute_activations",
-    "eval_batch_size",
-)
 
 
 class RunDirectory:
@@ -125,7 +101,7 @@ class RunDirectory:
             cls._create(path, config, details, vocabulary)
             return cls(path)
         run = cls(path)
-        run._refuse_other(config, details)
+        require_same_run(run, config, details)
         run.vocabulary()
         return run
 
@@ -153,55 +129,6 @@ class RunDirectory:
           BlockingIOError: when another process trains in it.
         """
         return lock_folder(self.path)
-
-    def _refuse_other(self, config, details):
-        was, now = to_dict(self.config) | self.details, to_dict(config) | json.loads(json.dumps(details))
-        was |= TASKS.record_of(self.task())
-        _forget_place_of_teacher(config, was, now)
-        self._compare_data(was, now)
-        rounding = differing_keys(was, now, free=_FREE_KEYS)
-        differing = differing_keys(was, now)
-        if rounding and not differing:
-            logging.warning(
-                "%s goes on with changed settings, %s: its results will differ from those of the unchanged "
-                "run by rounding and by what dropout draws.", self.path, "; ".join(rounding),
-            )  # fmt: skip
-        if differing:
-            raise ValueError(
-                f"--run_dir={self.path} holds another run; it differs in {'; '.join(differing)}. Repeat its "
-                f"settings to resume it, or choose a new folder.{self._to_train_longer(differing)}"
-            )
-
-    def _to_train_longer(self, differing):
-        """The end of the sentence where nothing but the length of the training has changed."""
-        if any(key.split(" ")[0].rpartition(".")[2] not in _LENGTHS for key in differing):
-            return ""
-        return (
-            " The learning rate follows the length, so a run keeps its own; to train its model further: "
-            f"--init_checkpoint={self.path} with a new --run_dir."
-        )
-
-    def _compare_data(self, was, now):
-        """Refuses other training data under the same name; accepts the same data under another name."""
-        data_was, data_now = was.pop("data", {}), now.pop("data", {})
-        if not (data_was.get("train") and data_now.get("train")):
-            logging.warning(
-                "%s: cannot check whether the training data are the same as before, because the run does not "
-                "say what they were.", self.path,
-            )  # fmt: skip
-        elif data_was["train"] == data_now["train"]:
-            for entries in (was, now):
-                entries.pop("train_file", None)
-        else:
-            raise ValueError(
-                f"--run_dir={self.path} was trained on other data: the content of its training data has "
-                "changed since. Restore the data to resume it, or choose a new folder."
-            )
-        if data_was.get("eval") and data_now.get("eval") and data_was["eval"] != data_now["eval"]:
-            logging.warning(
-                "%s was evaluated on other data so far: the content of its evaluation data has changed, so "
-                "evaluations before and after cannot be compared.", self.path,
-            )  # fmt: skip
 
     @property
     def checkpoints(self) -> Path:
@@ -358,14 +285,14 @@ def holds_run(path) -> bool:
     return (Path(path) / "run.json").is_file()
 
 
-def differing_keys(was: dict, now: dict, free=_FREE_KEYS + _ROUNDING_KEYS) -> list[str]:
-    """Where two configs differ: "key (was 1, now 2)", without the keys in `free`, which may differ."""
-    was, now = flat_settings(was), flat_settings(now)
-    return [
-        f"{key} (was {was.get(key)!r}, now {now.get(key)!r})"
-        for key in sorted(was.keys() | now.keys())
-        if was.get(key) != now.get(key) and key.rpartition(".")[2] not in free
-    ]
+def run_to_resume(path) -> RunDirectory | None:
+    """The `RunDirectory` in a folder, if it has a checkpoint to resume from; else None.
+
+    Raises:
+      ValueError: when a run there is broken.
+    """
+    run = RunDirectory(path) if holds_run(path) else None
+    return run if run and checkpoint.list_checkpoints(run.checkpoints) else None
 
 
 def trained_weights(model) -> dict:
@@ -373,29 +300,8 @@ def trained_weights(model) -> dict:
     return {variable.path: variable for variable in model.trainable_variables}
 
 
-def _forget_place_of_teacher(config, was, now):
-    """Drops the path of a teacher whose layers a student starts from: `teacher_digest` tells them."""
-    if config.distillation is None or not config.distillation.init_layers:
-        return
-    for entries in (was, now):
-        entries.pop("init_checkpoint", None)
-
-
 def _is_free(path):
     """Whether a folder without run.json is empty, or holds what is left of a start that failed."""
     names = {entry.name for entry in path.iterdir()}
     begun = (LOCK_FILE, "vocab.txt", "config.json")
     return not names or (LOCK_FILE in names and all(name in begun or is_temporary(name) for name in names))
-
-
-def flat_settings(values: dict, prefix: str = "") -> dict:
-    """A config, also with phases, as one level: "optimizer.learning_rate" -> value."""
-    flat = {}
-    for key, value in values.items():
-        if isinstance(value, list) and value and isinstance(value[0], dict):  # phases
-            value = dict(enumerate(value))
-        if isinstance(value, dict):
-            flat |= flat_settings(value, f"{prefix}{key}.")
-        else:
-            flat[f"{prefix}{key}"] = value
-    return flat

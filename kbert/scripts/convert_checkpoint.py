@@ -15,7 +15,7 @@ import dataclasses
 
 from absl import flags
 
-from kbert.checkpoints.format_names import FORMATS
+from kbert.checkpoints import FORMATS
 from kbert.cli import script
 from kbert.tokenization.vocabulary import Vocabulary
 
@@ -70,8 +70,7 @@ def convert_checkpoint(
       ValueError, OSError: when the conversion fails; `target` is then unchanged.
     """
     # Late: they bring NumPy along, which --help and a wrong flag do not need.
-    from kbert.checkpoints.conversion.layer_picking import with_layers
-    from kbert.checkpoints.conversion.resizing import with_positions, with_vocabulary
+    from kbert.checkpoints.conversion.resizing import with_layers, with_positions, with_vocabulary
     from kbert.checkpoints.formats import read_checkpoint, require_free, write_checkpoint
 
     require_free(target, overwrite, inputs=[path for path in (source, vocab_file) if path is not None])

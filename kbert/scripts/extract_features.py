@@ -21,7 +21,7 @@ from kbert.cli import script
 from kbert.cli.progress import Progress
 from kbert.files.output_path import check_output_file, require_folder_of
 from kbert.files.text_file import read_lines
-from kbert.input_pipelines.unlabelled_columns import has_columns, texts_and_pairs
+from kbert.input_pipelines.unlabelled_files import has_columns, texts_and_pairs
 from kbert.scripts.training_flags import define_checkpoint_flag
 
 FLAGS = flags.FLAGS

@@ -81,29 +81,22 @@ def define_flags():
 
 
 def main():
-    if bool(FLAGS.eval_file) == bool(FLAGS.input_dir):
-        raise ValueError("give either --eval_file (labelled examples) or --input_dir (records).")
     _check_files_to_write()
     config = load_config(FinetuningConfig, FLAGS.config) if FLAGS.config else None
-    # Late: they bring NumPy along, which --help and a wrong flag do not need.
-    from kbert.checkpoints.as_run import open_as_run
-    from kbert.runs.columns_of_run import require_columns_of_model
-
-    if FLAGS.eval_file:
-        require_columns_of_model(FLAGS.eval_file, FLAGS.run_dir, config)
-    with open_as_run(FLAGS.run_dir, FLAGS.do_lower_case, config, _flag_for_runs()) as run:
-        task, metrics = evaluate(
-            run,
-            FLAGS.eval_file,
-            FLAGS.input_dir,
-            FLAGS.batch_size,
-            FLAGS.checkpoint,
-            FLAGS.predictions_dir,
-            FLAGS.keep_chosen,
-            FLAGS.split == "dev",
-            FLAGS.html_file,
-            FLAGS.html_examples,
-        )
+    names = (
+        "run_dir",
+        "eval_file",
+        "input_dir",
+        "batch_size",
+        "checkpoint",
+        "predictions_dir",
+        "keep_chosen",
+        "split",
+        "html_file",
+        "html_examples",
+        "do_lower_case",
+    )
+    task, metrics = evaluate(**{name: FLAGS[name].value for name in names}, config=config)
     if FLAGS.output_file:
         write_json(json_ready(metrics), FLAGS.output_file)
     print_result(metrics, numbers_of(metrics) | _places(), task.report(metrics))
@@ -113,16 +106,6 @@ def _places():
     """Where the evaluation was written, under the names of the closing table."""
     places = {"page": FLAGS.html_file, "answers": FLAGS.predictions_dir, "metrics": FLAGS.output_file}
     return {"run": FLAGS.run_dir} | {name: place for name, place in places.items() if place}
-
-
-def _flag_for_runs():
-    """The given flag that needs a run; "" without one."""
-    given = {
-        "--keep_chosen": FLAGS.keep_chosen,
-        "--checkpoint": FLAGS.checkpoint,
-        "--split": FLAGS.split == "dev",
-    }
-    return next((flag for flag, value in given.items() if value), "")
 
 
 def _check_files_to_write():

@@ -27,10 +27,9 @@ from absl import flags
 from kbert.cli import script
 from kbert.cli.closing_output import define_json_flag, numbers_of, print_result
 from kbert.config import FinetuningConfig, load_config
-from kbert.experiments.finetuning import run_finetuning
-from kbert.experiments.labelled_paths import named_files
+from kbert.experiments.finetuning import finetune
 from kbert.experiments.seeds import run_seeds
-from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
+from kbert.input_pipelines.records.record_files import read_vocabulary
 from kbert.manifest import read_manifest
 from kbert.reports.seed_summary import FILE_NAME as SUMMARY
 from kbert.reports.seed_summary import seed_table
@@ -40,6 +39,7 @@ from kbert.scripts.training_flags import (
     define_teacher_flag,
     define_training_flags,
     seeds_of,
+    starting_flags,
 )
 from kbert.tokenization.vocabulary import Vocabulary
 
@@ -82,57 +82,60 @@ def define_flags():
 
 
 def main():
-    vocabulary = None
-    if FLAGS.vocab_file and FLAGS.init_checkpoint:
-        raise ValueError(
-            "--vocab_file and --init_checkpoint cannot be combined: a checkpoint has its own vocabulary; "
-            "leave one of them out."
-        )
-    if FLAGS.vocab_file and FLAGS.train_dir:
-        raise ValueError(
-            "--vocab_file and --train_dir cannot be combined: records have their own vocabulary; leave one "
-            "of them out."
-        )
-    if FLAGS.vocab_file:
-        vocabulary = Vocabulary.from_file(FLAGS.vocab_file, FLAGS.do_lower_case is not False)
-    elif FLAGS.train_dir and not FLAGS.init_checkpoint:
-        vocabulary = read_vocabulary(FLAGS.train_dir, read_manifest(FLAGS.train_dir))
-    elif not FLAGS.init_checkpoint:
-        vocabulary = _vocabulary_of_teacher()
+    vocabulary = _vocabulary()
     config = load_config(
         FinetuningConfig, FLAGS.config, config_overrides(), vocab_size=len(vocabulary) if vocabulary else None
     )
+    data = ("train_file", "dev_file", "train_dir", "dev_dir", "from_scratch")
     arguments: dict[str, Any] = {
+        **{name: FLAGS[name].value for name in data},
+        **starting_flags(),
+        "other_dev_files": _named_files(FLAGS.other_dev_file),
         "vocabulary": vocabulary,
-        "other_dev_files": named_files(FLAGS.other_dev_file),
-        **{
-            name: FLAGS[name].value
-            for name in (
-                "train_file",
-                "dev_file",
-                "train_dir",
-                "dev_dir",
-                "init_checkpoint",
-                "from_scratch",
-                "do_lower_case",
-                "allow_unmatched",
-                "strategy",
-                "num_devices",
-                "cluster",
-                "tpu",
-            )
-        },
     }
     if FLAGS.seeds:
         summary = run_seeds(config, FLAGS.run_dir, seeds_of(FLAGS.seeds), **arguments)
         places = {"runs": FLAGS.run_dir, "the same as JSON": Path(FLAGS.run_dir) / SUMMARY}
         print_result(summary["metrics"], places, seed_table(summary))
         return
-    task, metrics = run_finetuning(config, FLAGS.run_dir, **arguments)
-    from kbert.reports.run_page import places_of_run  # loads NumPy
+    task, metrics = finetune(config, FLAGS.run_dir, **arguments)
+    from kbert.reports.run_page import result_paths  # loads NumPy
 
     report = task.report(metrics) if metrics else ""
-    print_result(metrics, numbers_of(metrics) | places_of_run(FLAGS.run_dir), report)
+    print_result(metrics, numbers_of(metrics) | result_paths(FLAGS.run_dir), report)
+
+
+def _named_files(values: list[str]) -> dict[str, str]:
+    """What `--other_dev_file=NAME=PATH` says, given several times: name -> path."""
+    files = {}
+    for value in values:
+        name, equals, path = value.partition("=")
+        if not equals or not path:
+            raise ValueError(
+                f"--other_dev_file={value}: expected a name and a file, such as "
+                "mismatched=MNLI/dev_mismatched.tsv."
+            )
+        if name in files:
+            raise ValueError(f"--other_dev_file names {name!r} twice; give each file a name of its own.")
+        files[name] = path
+    return files
+
+
+def _vocabulary():
+    """The vocabulary of a run without --init_checkpoint; else None."""
+    for other, owner in (("init_checkpoint", "a checkpoint has its"), ("train_dir", "records have their")):
+        if FLAGS.vocab_file and FLAGS[other].value:
+            raise ValueError(
+                f"--vocab_file and --{other} cannot be combined: {owner} own vocabulary; leave one of them "
+                "out."
+            )
+    if FLAGS.vocab_file:
+        return Vocabulary.from_file(FLAGS.vocab_file, FLAGS.do_lower_case is not False)
+    if FLAGS.init_checkpoint:
+        return None
+    if FLAGS.train_dir:
+        return read_vocabulary(FLAGS.train_dir, read_manifest(FLAGS.train_dir))
+    return _vocabulary_of_teacher()
 
 
 def _vocabulary_of_teacher():

@@ -19,7 +19,7 @@ from absl import flags
 from kbert.cli import script
 from kbert.cli.closing_output import define_json_flag, print_result
 from kbert.config import FinetuningConfig
-from kbert.experiments.glue.glue_benchmark import PAGE, SUMMARY, GluePlaces, GlueSettings, run_glue
+from kbert.experiments.glue.glue_benchmark import PAGE, SUMMARY, run_glue
 from kbert.reports.glue_report import glue_table
 from kbert.scripts.training_flags import (
     config_overrides,
@@ -46,15 +46,17 @@ def define_flags():
 
 
 def main():
-    settings = GlueSettings(
-        tuple(FLAGS.tasks),
-        tuple(_rate(value) for value in FLAGS.learning_rates),
-        tuple(seeds_of(FLAGS.seeds)),
-        tuple(config_overrides()),
+    summary = run_glue(
+        FLAGS.glue_dir,
+        FLAGS.run_dir,
+        FLAGS.tasks,
+        [_learning_rate(value) for value in FLAGS.learning_rates],
+        seeds_of(FLAGS.seeds),
+        config_overrides(),
         FLAGS.config_dir,
+        FLAGS.submission_dir,
+        **starting_flags(),
     )
-    places = GluePlaces(FLAGS.glue_dir, FLAGS.run_dir, FLAGS.submission_dir, starting_flags())
-    summary = run_glue(settings, places)
     print_result(summary, _places(), glue_table(summary))
 
 
@@ -64,7 +66,7 @@ def _places():
     return places | ({"submission": FLAGS.submission_dir} if FLAGS.submission_dir else {})
 
 
-def _rate(value):
+def _learning_rate(value):
     try:
         rate = float(value)
     except ValueError:

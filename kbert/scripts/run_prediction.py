@@ -46,11 +46,14 @@ from kbert.inference.answer_files import (
     write_answers,
 )
 from kbert.inference.answers import answered, dataset_of, require_answers, require_inputs, task_of
-from kbert.input_pipelines.unlabelled_columns import count_rows, examples_of_columns, has_columns, whole_rows
-from kbert.input_pipelines.unlabelled_lines import (
+from kbert.input_pipelines.unlabelled_files import (
+    count_rows,
+    examples_of_columns,
     examples_of_lines,
+    has_columns,
     holds_json_lines,
     lines_of_standard_input,
+    whole_rows,
 )
 from kbert.scripts.training_flags import define_checkpoint_flag
 
@@ -160,7 +163,7 @@ def _check_files():
 
 def _examples(source, task, num_lines):
     """(the examples, how many there are or None, how many to read ahead or None)."""
-    inputs = task.inputs
+    inputs = task.serving.inputs
     given = _examples_of_flags(source)
     one_by_one = 1 if FLAGS.batch_size == 1 else None
     if given:
@@ -171,7 +174,7 @@ def _examples(source, task, num_lines):
     if has_columns(FLAGS.input_file):
         dataset = dataset_of(source)
         number = count_rows(FLAGS.input_file, dataset)
-        answered_inputs = (inputs, *task.other_inputs.values())
+        answered_inputs = (inputs, *task.serving.other_inputs.values())
         return examples_of_columns(FLAGS.input_file, answered_inputs, dataset), number, one_by_one
     lines = (line.removesuffix("\r") for line in read_lines(FLAGS.input_file))
     json_lines = holds_json_lines(FLAGS.input_file)

@@ -21,6 +21,7 @@ from kbert.scripts.training_flags import (
     define_init_checkpoint_flags,
     define_teacher_flag,
     define_training_flags,
+    starting_flags,
 )
 
 FLAGS = flags.FLAGS
@@ -43,26 +44,14 @@ def define_flags():
 
 
 def main():
-    from kbert.experiments.pretraining import run_pretraining  # late: it brings NumPy along
+    from kbert.experiments.pretraining import pretrain  # late: it brings NumPy along
 
     size = read_manifest(FLAGS.input_dir[0]).vocabulary["size"]
     config = load_config(PretrainingConfig, FLAGS.config, config_overrides(), vocab_size=size)
-    metrics = run_pretraining(
-        config,
-        FLAGS.run_dir,
-        FLAGS.input_dir,
-        FLAGS.eval_input_dir,
-        FLAGS.strategy,
-        FLAGS.num_devices,
-        FLAGS.init_checkpoint,
-        FLAGS.do_lower_case,
-        FLAGS.allow_unmatched,
-        FLAGS.cluster,
-        FLAGS.tpu,
-    )
-    from kbert.reports.run_page import places_of_run  # loads NumPy
+    _, metrics = pretrain(config, FLAGS.run_dir, FLAGS.input_dir, FLAGS.eval_input_dir, **starting_flags())
+    from kbert.reports.run_page import result_paths  # loads NumPy
 
-    print_result(metrics, numbers_of(metrics) | places_of_run(FLAGS.run_dir))
+    print_result(metrics, numbers_of(metrics) | result_paths(FLAGS.run_dir))
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ def define_init_checkpoint_flags():
 
 
 def starting_flags() -> dict:
-    """Where a run starts and on which devices: the values of these flags, as `run_finetuning` takes them."""
+    """Where a run starts and on which devices: the values of these flags, as `finetune` takes them."""
     names = (
         "init_checkpoint",
         "do_lower_case",

@@ -6,7 +6,7 @@ from absl import logging
 _WORST = -1.0  # of a correlation
 
 
-def correlations(said, true) -> dict[str, float]:
+def correlations(predicted, true) -> dict[str, float]:
     """`pearson` and `spearman` (with mean ranks for ties) of two arrays of shape (examples,).
 
     When all predictions are the same, no correlation is defined. Such a model gets the worst score, -1, and a
@@ -15,16 +15,16 @@ def correlations(said, true) -> dict[str, float]:
     """
     from scipy import stats
 
-    said, true = np.asarray(said, np.float64), np.asarray(true, np.float64)
+    predicted, true = np.asarray(predicted, np.float64), np.asarray(true, np.float64)
     if len(true) < 2 or np.ptp(true) == 0:
         return {"pearson": float("nan"), "spearman": float("nan")}
-    if np.ptp(said) == 0:
+    if np.ptp(predicted) == 0:
         logging.warning(
             "All %d predictions are %g: no correlation is defined, and the worst one, %g, is reported.",
-            len(said), said[0], _WORST,
+            len(predicted), predicted[0], _WORST,
         )  # fmt: skip
         return {"pearson": _WORST, "spearman": _WORST}
     return {
-        "pearson": float(stats.pearsonr(said, true).statistic),
-        "spearman": float(stats.spearmanr(said, true).statistic),
+        "pearson": float(stats.pearsonr(predicted, true).statistic),
+        "spearman": float(stats.spearmanr(predicted, true).statistic),
     }

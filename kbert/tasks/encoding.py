@@ -4,9 +4,9 @@ from kbert.config.pooling_config import PoolingConfig
 from kbert.features import encoder_features
 from kbert.heads.parts import POOLER
 from kbert.layers.sequence_pooling import SequencePooling
-from kbert.tasks.signatures.signature import TRUNCATED, ids_signature, texts_signature
-from kbert.tasks.similarity.vectors import SAME_VECTOR, cosines_of_answers
-from kbert.tasks.task import Task
+from kbert.tasks.signatures.signature import row_signatures
+from kbert.tasks.similarity.vectors import VectorServing
+from kbert.tasks.task import CheckpointKind, Task
 
 
 class Encoding(Task):
@@ -20,27 +20,16 @@ class Encoding(Task):
     """
 
     name = "encoder"
-    architecture = "BertModel"
+    checkpoint = CheckpointKind("BertModel")
     parts = (POOLER,)
 
     def __init__(self, pooling: str | None = None, normalize: bool = True):
+        super().__init__()
         self.pooling = None if pooling is None else PoolingConfig(pooling, normalize)
 
     @property
-    def inputs(self):
-        return () if self.pooling is None else ("text",)
-
-    @property
-    def answers(self):
-        return () if self.pooling is None else ("embedding",)
-
-    @property
-    def row_texts(self):
-        return self.inputs
-
-    @property
-    def one_text_output(self):
-        return None if self.pooling is None else "embedding"
+    def serving(self):
+        return None if self.pooling is None else _Serving(self)
 
     def get_config(self):
         pooling = self.pooling
@@ -56,31 +45,22 @@ class Encoding(Task):
         """The encoder itself: encoder inputs -> its own outputs."""
         return encoder
 
+
+class _Serving(VectorServing):
+    inputs = row_texts = ("text",)
+    answers = ("embedding",)
+    vectors = "embedding"
+
     def signatures(self, model, text_inputs):
         """`serving_default`: `text` (string [batch]) -> `embedding` (float32 [batch, hidden_size]). `ids`:
         encoder inputs (int32 [batch, length]) -> `embedding`."""
-        if self.pooling is None:
-            return super().signatures(model, text_inputs)
-        pool = SequencePooling(self.pooling.mode, self.pooling.normalize)
+        pooling = self.task.pooling
+        pool = SequencePooling(pooling.mode, pooling.normalize)
 
         def embed_ids(inputs):
             return {"embedding": pool(model(inputs)["sequence_output"], inputs["input_mask"])}
 
-        def embed(text):
-            rows, truncated = text_inputs.rows(text)
-            return embed_ids(rows) | {TRUNCATED: truncated}
-
-        return {
-            "serving_default": texts_signature(self.inputs, embed),
-            "ids": ids_signature(embed_ids, model, text_inputs),
-        }
-
-    def same_answers(self, outputs, expected, batch):
-        """For each text whether the cosine of both vectors is at least `SAME_VECTOR`."""
-        return self.cosines(outputs, expected) >= SAME_VECTOR
-
-    def cosines(self, outputs, expected):
-        return cosines_of_answers(outputs["embedding"], expected["embedding"])
+        return row_signatures(self.inputs, embed_ids, model, text_inputs)
 
     def answer(self, outputs, inputs):
         """The vector of the text, a list of numbers."""

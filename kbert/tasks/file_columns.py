@@ -6,31 +6,20 @@ from pathlib import Path
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.labelled_files import require_column, stream_records
 
+_TEXTS = ("text", "text_pair")
 
-def _texts_and_label(dataset):
-    return (dataset.text, dataset.text_pair, dataset.label)
-
-
-def _choices_and_label(dataset):
-    return (dataset.text, dataset.text_pair, *dataset.choices, dataset.label)
-
-
-def _texts(dataset):
-    return (dataset.text, dataset.text_pair)
-
-
-# Name of a task -> the columns without which it refuses a labelled file. Tasks whose files have a form of
-# their own (SQuAD's, CoNLL's) do not stand here.
-_COLUMNS: dict[str, Callable[[DatasetConfig], tuple[str | None, ...]]] = {
-    "sequence_classification": _texts_and_label,
-    "multi_label_classification": _texts_and_label,
-    "sequence_regression": _texts_and_label,
-    "multiple_choice": _choices_and_label,
-    "cosine_similarity": _texts_and_label,
-    "multiple_negatives_ranking": _texts,  # a file without scores has no label
+# Name of a task -> the fields of a `DatasetConfig` with the columns without which it refuses a labelled file.
+# Tasks whose files have a form of their own (SQuAD's, CoNLL's) do not stand here.
+_COLUMNS = {
+    "sequence_classification": (*_TEXTS, "label"),
+    "multi_label_classification": (*_TEXTS, "label"),
+    "sequence_regression": (*_TEXTS, "label"),
+    "multiple_choice": (*_TEXTS, "choices", "label"),
+    "cosine_similarity": (*_TEXTS, "label"),
+    "multiple_negatives_ranking": _TEXTS,  # a file without scores has no label
 }
 
-_TEXT, _PAIR, _CANDIDATES = ("text",), ("text", "text_pair"), ("text", "candidates")
+_TEXT, _PAIR, _CANDIDATES = ("text",), _TEXTS, ("text", "candidates")
 
 
 def _texts_or_pairs(task_config):
@@ -72,7 +61,11 @@ def inputs_of(task: str, task_config: dict) -> tuple[tuple[str, ...], ...]:
 
 def columns_of(task: str, dataset: DatasetConfig) -> list[str]:
     """The columns without which a task refuses a labelled file; none for a task that is not known here."""
-    return [column for column in _COLUMNS[task](dataset) if column] if task in _COLUMNS else []
+    columns = []
+    for field in _COLUMNS.get(task, ()):
+        value = getattr(dataset, field)
+        columns += value if isinstance(value, tuple) else [value] if value else []
+    return columns
 
 
 def require_columns(task: str, path: str | Path, dataset: DatasetConfig):

@@ -12,7 +12,7 @@ from keras import ops
 
 from kbert.config.checks import require
 from kbert.files.json_values import require_once, shown
-from kbert.tasks.task import cross_entropies
+from kbert.tasks.losses import cross_entropies
 
 BALANCED = "balanced"
 
@@ -23,9 +23,9 @@ class LabelLossSettings:
 
     `class_weights` says how much an example, or a labelled token, of each label counts: a table label ->
     weight that names every label, or "balanced", which reckons the weights from the labels of the training
-    data (`balanced_weights`). Of several labels for a text it is the weight of having the label, against 1
-    for not having it (`balanced_positive_weights`). `label_smoothing` takes this share from the right answer
-    and spreads it evenly over all.
+    data (`OneLabelLoss.balanced_weights`). Of several labels for a text it is the weight of having the label,
+    against 1 for not having it (`SeveralLabelsLoss`). `label_smoothing` takes this share from the right
+    answer and spreads it evenly over all.
     """
 
     class_weights: str | dict | None = None
@@ -61,7 +61,7 @@ class LabelLossSettings:
             f"{shown(strange)}; the labels are {shown(list(labels))}.",
         )
 
-    def weights_of(self, labels: Sequence[str]) -> list[float]:
+    def weights_in_order(self, labels: Sequence[str]) -> list[float]:
         """The weights in the order of the labels; ones where there are none.
 
         Raises:
@@ -77,55 +77,99 @@ class LabelLossSettings:
         return [float(self.class_weights[label]) for label in labels]  # type: ignore[index]
 
 
-def balanced_weights(counts: Mapping[str, int], labels: Sequence[str]) -> dict[str, float]:
-    """n / (k * count) for each label: all n examples together count as before, each label as much as any.
+class OneLabelLoss:
+    """Cross-entropy over labels of which one is right, in training with class weights and label smoothing.
 
-    k is the number of labels that occur. (scikit-learn, `compute_class_weight("balanced")`; King and Zeng,
-    Logistic Regression in Rare Events Data, 2001.) A label without examples gets 1, which nothing uses.
+    Args:
+      labels: the names of the labels in id order.
+      settings: a `LabelLossSettings`.
     """
-    total, occurring = sum(counts.values()), sum(1 for label in labels if counts.get(label))
-    _warn_of_absent(counts, labels)
-    return {label: total / (occurring * counts[label]) if counts.get(label) else 1.0 for label in labels}
+
+    def __init__(self, labels: Sequence[str], settings: LabelLossSettings):
+        self._labels, self._settings = labels, settings
+
+    def balanced_weights(self, counts: Mapping[str, int], num_examples: int) -> dict[str, float]:
+        """n / (k * count) for each label: all n examples together count as before, each label as much as any.
+
+        k is the number of labels that occur. (scikit-learn, `compute_class_weight("balanced")`; King and
+        Zeng, Logistic Regression in Rare Events Data, 2001.) A label without examples gets 1.
+
+        Args:
+          counts: label -> how often the training data have it.
+          num_examples: how many these are.
+        """
+        total, occurring = sum(counts.values()), sum(1 for label in self._labels if counts.get(label))
+        _warn_of_absent(counts, self._labels)
+        return {
+            label: total / (occurring * counts[label]) if counts.get(label) else 1.0 for label in self._labels
+        }
+
+    def weights(self, weights, label_ids, training: bool):
+        """The weights of examples or tokens, float32 (...): in training times those of their labels."""
+        if not training or self._settings.class_weights is None:
+            return weights
+        table = ops.convert_to_tensor(self._settings.weights_in_order(self._labels), dtype="float32")
+        one_hot = ops.one_hot(ops.cast(label_ids, "int32"), len(self._labels), dtype="float32")
+        return weights * ops.sum(one_hot * table, axis=-1)
+
+    def losses(self, logits, label_ids, training: bool):
+        """float32 of shape (...); logits (..., K), int label ids (...).
+
+        Smoothing by e is cross-entropy with `e / K` for each of K labels and the rest for the right one:
+        (1 - e) * -log p_right + e * mean(-log p), which is -log p_right + e * (logit_right - mean of logits).
+        (arXiv 1512.00567, section 7.)
+        """
+        losses, smoothing = cross_entropies(logits, label_ids), self._settings.label_smoothing
+        if not (training and smoothing):
+            return losses
+        logits = ops.cast(logits, "float32")
+        right = ops.one_hot(ops.cast(label_ids, "int32"), ops.shape(logits)[-1], dtype="float32")
+        return losses + smoothing * (ops.sum(right * logits, axis=-1) - ops.mean(logits, axis=-1))
 
 
-def balanced_positive_weights(
-    counts: Mapping[str, int], labels: Sequence[str], num_examples: int
-) -> dict[str, float]:
-    """(n - count) / count for each label: those who have it weigh as much as those who have not.
+class SeveralLabelsLoss:
+    """Binary cross-entropy of each label, in training with weights of having it and label smoothing.
 
-    The quotient of scikit-learn's two "balanced" weights of the question "has it the label?", and what the
-    `pos_weight` of PyTorch's `BCEWithLogitsLoss` is for. A label that no example has, or every one, gets 1.
+    Args:
+      labels, settings: as of `OneLabelLoss`.
     """
-    _warn_of_absent(counts, labels)
-    weights = {}
-    for label in labels:
-        count = counts.get(label, 0)
-        weights[label] = (num_examples - count) / count if 0 < count < num_examples else 1.0
-    return weights
+
+    def __init__(self, labels: Sequence[str], settings: LabelLossSettings):
+        self._labels, self._settings = labels, settings
+
+    def balanced_weights(self, counts: Mapping[str, int], num_examples: int) -> dict[str, float]:
+        """(n - count) / count for each label: those who have it weigh as much as those who have not.
+
+        The quotient of scikit-learn's two "balanced" weights of the question "has it the label?", and what
+        the `pos_weight` of PyTorch's `BCEWithLogitsLoss` is for. A label that no example has, or every one,
+        gets 1. Arguments as of `OneLabelLoss`.
+        """
+        _warn_of_absent(counts, self._labels)
+        weights = {}
+        for label in self._labels:
+            count = counts.get(label, 0)
+            weights[label] = (num_examples - count) / count if 0 < count < num_examples else 1.0
+        return weights
+
+    def weights(self, weights, held, training: bool):
+        """float32 (batch, labels): the weights of examples, (batch,), in training times that of each label
+        where an example has it: `held` is 1 there, else 0."""
+        having = self._settings.weights_in_order(self._labels) if training else [1.0]
+        having = ops.convert_to_tensor(having, dtype="float32")
+        return (1.0 + ops.cast(held, "float32") * (having - 1.0)) * weights[:, None]
+
+    def losses(self, logits, held, training: bool):
+        """float32 (batch, labels): log(1 + exp(x)) - x y for logits x and targets y, in a form whose
+        exponential cannot overflow. Smoothing by e has the targets `1 - e / 2` and `e / 2`, as Keras's
+        `BinaryCrossentropy`."""
+        targets = ops.cast(held, "float32")
+        if training:
+            smoothing = self._settings.label_smoothing
+            targets = targets * (1.0 - smoothing) + 0.5 * smoothing
+        return ops.relu(logits) - logits * targets + ops.log1p(ops.exp(-ops.abs(logits)))
 
 
 def _warn_of_absent(counts, labels):
     absent = [label for label in labels if not counts.get(label)]
     if absent:
         logging.warning("class_weights: no training example has the label %s", shown(absent))
-
-
-def smoothed_cross_entropies(logits, labels, label_smoothing: float):
-    """Cross-entropy with `label_smoothing / K` for each of K labels and the rest for the right one.
-
-    float32 of shape (...); logits (..., K), int labels (...). With e for the smoothing it is
-    (1 - e) * -log p_right + e * mean(-log p), which is -log p_right + e * (logit_right - mean of logits).
-    (arXiv 1512.00567, section 7.)
-    """
-    losses = cross_entropies(logits, labels)
-    if not label_smoothing:
-        return losses
-    logits = ops.cast(logits, "float32")
-    right = ops.one_hot(ops.cast(labels, "int32"), ops.shape(logits)[-1], dtype="float32")
-    return losses + label_smoothing * (ops.sum(right * logits, axis=-1) - ops.mean(logits, axis=-1))
-
-
-def weights_by_label(weights: Sequence[float], labels):
-    """float32 tensor like the int tensor `labels`: the weight of each."""
-    table = ops.convert_to_tensor(weights, dtype="float32")
-    return ops.sum(ops.one_hot(ops.cast(labels, "int32"), len(weights), dtype="float32") * table, axis=-1)

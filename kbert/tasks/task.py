@@ -1,42 +1,80 @@
-"""The base class of tasks: the methods that training, evaluation, prediction and serving use."""
+"""The base class of tasks: what training and evaluation need of every task, and its optional parts."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
 
+import keras
 import numpy as np
 from keras import ops
 
 from kbert.config import DatasetConfig, FinetuningConfig, from_dict
 from kbert.config.pooling_config import PoolingConfig
-from kbert.features import EXAMPLE_WEIGHTS
+from kbert.features import Feature
 from kbert.heads.parts import Part
-from kbert.kernels.cross_entropy import cross_entropy
-from kbert.tasks.contract.answers import AnswersOfTask
-from kbert.tasks.contract.data import DataOfTask
-from kbert.tasks.contract.model import ModelOfTask
-from kbert.tasks.contract.rows import (
-    ALL_REPLICAS,
-    NUM_TOKENS,
-    ExampleFeatures,
-    Predictions,
-    SoftTarget,
-)
-from kbert.tasks.contract.scores import ScoresOfTask
+from kbert.tasks.files import Files
+from kbert.tasks.losses import example_weights
+from kbert.tasks.pages.page import Page
+from kbert.tasks.serving import Serving
 
-__all__ = [
-    "ALL_REPLICAS",
-    "NUM_TOKENS",
-    "ExampleFeatures",
-    "NoSettings",
-    "Predictions",
-    "SoftTarget",
-    "Task",
-    "correct",
-    "cross_entropies",
-    "example_weights",
-    "near",
-    "reads_files",
-]
+ALL_REPLICAS = "all_replicas"  # in the outputs of a step: rows of all replicas, see `Task.coupled`
+
+
+class ExampleFeatures(NamedTuple):
+    """Examples as rows of features.
+
+    Args:
+      features: name -> array of shape (rows, *shape of the feature).
+      owners: int array of shape (rows,): the index of the example that each row belongs to. An example may
+        become several rows, for example the windows of a long text; they are consecutive rows.
+    """
+
+    features: dict[str, np.ndarray]
+    owners: np.ndarray
+
+
+class Predictions(NamedTuple):
+    """The predictions of a model for all rows of an evaluation, in the order of the rows.
+
+    Args:
+      values: name -> array of shape (rows, ...): the outputs and features that `Task.collect` gives.
+      owners: as in `ExampleFeatures`.
+    """
+
+    values: dict[str, np.ndarray]
+    owners: np.ndarray
+
+
+class SoftTarget(NamedTuple):
+    """The logits that a loss is computed from: what a student may learn from a teacher instead of labels.
+
+    Args:
+      logits: float32 tensor of shape (..., classes), or (...) for numbers.
+      weights: float32 tensor that broadcasts to (...), or for independent logits to (..., classes): the
+        weights that the loss itself gives. Their sum is the loss's `loss_weights` times `share`.
+      kind: "softmax", one class of several; "sigmoid", each class for itself; "number", no probability.
+      share: the factor of this target in its loss, 1/2 where a loss is the mean of two.
+    """
+
+    logits: Any
+    weights: Any
+    kind: str = "softmax"
+    share: float = 1.0
+
+
+@dataclass(frozen=True)
+class CheckpointKind:
+    """What published checkpoints of a task are.
+
+    Args:
+      architecture: the class of Hugging Face's library for its models; None where there is none.
+      problem_type: Hugging Face's `problem_type`, if the same class serves several tasks.
+      has_labels: whether each output stands for a label, whose name a checkpoint holds.
+    """
+
+    architecture: str | None = None
+    problem_type: str | None = None
+    has_labels: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,13 +82,13 @@ class NoSettings:
     """The settings of a task that has none."""
 
 
-class Task(DataOfTask, ModelOfTask, ScoresOfTask, AnswersOfTask):
-    """A kind of task: defines its examples and features, its model, its metrics and its answers.
+class Task:
+    """A kind of task: defines its features, its model, its losses and its metrics.
 
-    Scripts, trainer, evaluation, checkpoints, statistics and exporters use a task only through its methods,
-    never through its name or class. Those of this file make the task itself; the others are in
-    kbert/tasks/contract/, a file for each: data, model, scores, answers.
-    docs/add_a_task.md explains a complete example.
+    Scripts, trainer, evaluation, checkpoints and exporters use a task only through its methods, never through
+    its name or class. What not every task has is a part of it, or None: `files`, `serving`, `page`,
+    `soft_targets`, `write_predictions`. Whoever needs a part asks whether the task has it.
+    docs/add_a_task.md has a complete example.
 
     Sums and weights are separate, so that the mean does not depend on the number of replicas and batches:
     every training loss is `loss_sums[name] / loss_weights[name]` over the global batch, and every metric of
@@ -61,22 +99,23 @@ class Task(DataOfTask, ModelOfTask, ScoresOfTask, AnswersOfTask):
       >>> import numpy as np
       >>> from keras import ops
       >>> from kbert import Task
-      >>> from kbert.tasks.task import example_weights
+      >>> from kbert.tasks.losses import example_sum
       >>> class Regression(Task):
       ...     name = "my_regression"
       ...     def build_model(self, encoder): ...  # -> keras.Model with an output "prediction"
-      ...     def loss_weights(self, batch):
-      ...         return {"loss": ops.sum(example_weights(batch))}
-      ...     def loss_sums(self, outputs, batch):
-      ...         error = ops.square(outputs["prediction"] - batch["targets"])
-      ...         return {"loss": ops.sum(example_weights(batch) * error)}
+      ...     def loss_sums(self, outputs, batch, training=False):
+      ...         return {"loss": example_sum(ops.square(outputs["prediction"] - batch["targets"]), batch)}
       >>> batch = {"input_ids": np.zeros((2, 7), "int32"), "targets": np.array([1.0, 2.0], "float32")}
       >>> outputs = {"prediction": np.array([1.5, 2.0], "float32")}
       >>> task = Regression()
       >>> float(task.loss_sums(outputs, batch)["loss"] / task.loss_weights(batch)["loss"])
       0.125
 
+    Args:
+      settings: those of the `settings_class`, by name. A task may take more arguments, such as its labels.
+
     Attributes:
+      settings: a `settings_class`.
       name: the task's key in `TASKS`.
       config_class: the config that trains it.
       settings_class: a frozen dataclass with the `task_settings` that a config may give; its `__post_init__`
@@ -86,29 +125,23 @@ class Task(DataOfTask, ModelOfTask, ScoresOfTask, AnswersOfTask):
       best_metric: the metric that decides which checkpoint is the best, unless a config names another one.
       collected: the names of the outputs and features that `score` needs from every row. Outputs along a
         sequence are as long as their batch; zeros are appended to give all the same length.
-      shown: the names of the outputs and features that `examples_page` needs from every row beside those of
-        `collect`.
+      chooses: the names of the values that `chosen` returns.
       can_pack: whether several texts may share a row of a batch. False if an example has more than one
         sequence that belongs together.
       texts_per_example: how many sequences an example has.
-      cuts_long_texts: whether a text that is too long is cut at its end. A program that packs token ids by
-        itself, as on phones, then packs them as the model was trained.
-      one_text_output: the output of the signature "ids" that answers a text by itself with one row of
-        numbers, such as the probabilities of its labels, or its vector; None if there is no such output.
-      row_texts: the inputs that make one row of the signature "ids", where its outputs answer them by
-        themselves; empty where an answer needs more (words, windows, choices).
-      inputs: the inputs of "serving_default" for each example; empty if the task does not answer texts.
-      other_inputs: the other signatures that answer texts: name -> the inputs for each example. No two have
-        the same inputs, so that the inputs tell what is asked.
-      answers: the keys of the dict that `answer` returns for "serving_default".
-      chooses: the names of the values that `chosen` returns.
-      prediction_files: the names of the files that `write_predictions` writes; empty if it writes none.
-      architecture: the class of Hugging Face's library for models of this task, or None.
-      problem_type: Hugging Face's `problem_type`, if the same class serves several tasks; else None.
-      has_labels: whether each output stands for a label, whose name a checkpoint holds.
-      pooling: the `PoolingConfig` by which the task makes one vector of a text; None if it does not.
       coupled: the names of the outputs and features that the losses need from the rows of all replicas. In a
         step on several replicas `outputs` also has `ALL_REPLICAS`, see kbert/training/coupled_rows.py.
+      pooling: the `PoolingConfig` by which the task makes one vector of a text; None if it does not.
+      checkpoint: what its published checkpoints are.
+      parts: the parts that the model has on top of the encoder's layers: pooler and heads, as shapes.
+      files: how its labelled files are read; None for tasks that are not trained on any.
+      serving_class: how it answers texts; None if it does not. `serving` is one of them.
+      page_class: what the page of an evaluation shows of it beside its metrics; None for nothing. `page` is
+        one of them.
+      soft_targets: method from (outputs, batch) to loss name -> a tuple of `SoftTarget`s, the logits behind
+        it, so that a teacher can take the place of the labels; None where there are none.
+      write_predictions: method of (examples, predictions, folder) that writes the answers to a file in a
+        format of others; the folder is made where it is missing. None where there is no such format.
     """
 
     name: str
@@ -117,26 +150,38 @@ class Task(DataOfTask, ModelOfTask, ScoresOfTask, AnswersOfTask):
     row_settings: tuple[str, ...] = ()
     best_metric: str = "loss"
     collected: tuple[str, ...] = ()
-    shown: tuple[str, ...] = ()
+    chooses: tuple[str, ...] = ()
     can_pack: bool = True
     texts_per_example: int = 1
-    cuts_long_texts: bool = True
-    one_text_output: str | None = None
-    row_texts: tuple[str, ...] = ()
-    inputs: tuple[str, ...] = ()
-    other_inputs: dict[str, tuple[str, ...]] = {}
-    answers: tuple[str, ...] = ()
-    chooses: tuple[str, ...] = ()
-    prediction_files: tuple[str, ...] = ()
-    architecture: str | None = None
-    problem_type: str | None = None
-    has_labels: bool = False
-    pooling: PoolingConfig | None = None
     coupled: tuple[str, ...] = ()
+    pooling: PoolingConfig | None = None
+    checkpoint: CheckpointKind = CheckpointKind()
+    parts: tuple[Part, ...]
+
+    files: Files | None = None
+    serving_class: type[Serving] | None = None
+    page_class: type[Page] | None = None
+    soft_targets: Callable[[dict, dict], dict[str, tuple[SoftTarget, ...]]] | None = None
+    write_predictions: Callable[[list, Predictions, Any], None] | None = None
+
+    @property
+    def serving(self) -> Any:
+        """A `Serving`, or None."""
+        return self.serving_class and self.serving_class(self)
+
+    @property
+    def page(self) -> Any:
+        """A `Page`, or None."""
+        return self.page_class and self.page_class(self)
+
+    # ------------------------------------------------------------------------------- the task itself
+
+    def __init__(self, **settings):
+        self.settings: Any = self.settings_class(**settings)
 
     def get_config(self) -> dict:
         """The arguments of the constructor, ready for JSON. A run records them to make the task again."""
-        return {}
+        return asdict(self.settings)
 
     @classmethod
     def read_settings(cls, values: dict, where: str = "task_settings"):
@@ -152,19 +197,24 @@ class Task(DataOfTask, ModelOfTask, ScoresOfTask, AnswersOfTask):
         return from_dict(cls.settings_class, values, where)
 
     @classmethod
-    def of_dataset(cls, dataset: DatasetConfig, settings=None) -> "Task":
+    def from_dataset(cls, dataset: DatasetConfig, settings=None) -> "Task":
         """The task of a complete `DatasetConfig`.
 
         Args:
           dataset: what the examples are.
           settings: a `settings_class`; None takes its defaults.
         """
-        return cls()
+        return cls(**cls.dataset_arguments(dataset), **asdict(settings or cls.settings_class()))
 
     @classmethod
-    def of_labels(cls, labels: tuple[str, ...]) -> "Task":
+    def dataset_arguments(cls, dataset: DatasetConfig) -> dict:
+        """The arguments of the constructor that a complete `DatasetConfig` says; by default none."""
+        return {}
+
+    @classmethod
+    def from_labels(cls, labels: tuple[str, ...]) -> "Task":
         """The task for a checkpoint with these labels (empty for none)."""
-        return cls.of_dataset(DatasetConfig(labels=labels))
+        return cls.from_dataset(DatasetConfig(labels=labels))
 
     def with_pooling(self, pooling: PoolingConfig | None) -> "Task":
         """The task that starts from a checkpoint which makes vectors of texts in this way (None: in no way).
@@ -172,11 +222,6 @@ class Task(DataOfTask, ModelOfTask, ScoresOfTask, AnswersOfTask):
         What the task's settings say stays. By default the task itself.
         """
         return self
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """The parts that the model has on top of the encoder's layers: pooler and heads."""
-        raise NotImplementedError
 
     def for_training(self, count_labels: Callable[[], tuple[Mapping[str, int], int]]) -> "Task":
         """The task with what its settings leave to the training data; by default itself.
@@ -187,52 +232,113 @@ class Task(DataOfTask, ModelOfTask, ScoresOfTask, AnswersOfTask):
         """
         return self
 
+    # ------------------------------------------------------------------------------- examples
 
-def reads_files(task_class: type[Task]) -> bool:
-    """Whether a kind of task is trained on files of labelled examples."""
-    return any("read_examples" in vars(one) for one in task_class.__mro__ if one is not DataOfTask)
+    def check_examples(self, examples: list, max_seq_length: int):
+        """Raises ValueError for examples or a length that do not fit the task's settings.
 
+        Called before a run is made, so that nothing is left behind; and where records are made, with a part
+        of the examples at a time.
+        """
 
-def near(numbers, expected, tolerance: float = 0.05) -> np.ndarray:
-    """Which numbers are as good as equal, bool array: `tolerance` apart, or that share of the larger ones.
+    def check_training(self, config: FinetuningConfig, examples: list | None):
+        """Raises ValueError for a training that the task cannot do, before a run is made.
 
-    Two answers that are numbers are never bit for bit the same; this is what `Task.same_answers` calls the
-    same, of a score from 0 to 5 as of a probability.
-    """
-    numbers, expected = np.asarray(numbers, np.float64), np.asarray(expected, np.float64)
-    return np.abs(numbers - expected) <= tolerance * np.maximum(1.0, np.abs(expected))
+        Args:
+          config: the config.
+          examples: the training examples; None when they come from records, which hold only features.
+        """
 
+    def features(self, max_seq_length: int) -> dict[str, Feature]:
+        """The features of a row, including labels: name -> `Feature`."""
+        raise NotImplementedError
 
-def example_weights(batch):
-    """float32 tensor of shape (batch,): 1 for real examples, 0 for those that only fill the last batch."""
-    if EXAMPLE_WEIGHTS in batch:
-        return batch[EXAMPLE_WEIGHTS]
-    return ops.ones(ops.shape(batch["input_ids"])[:1], dtype="float32")
+    def examples_to_features(self, examples: list, text_inputs) -> ExampleFeatures:
+        """Examples -> rows of features; `text_inputs` tokenizes texts and cuts them to `max_seq_length`."""
+        raise NotImplementedError
 
+    def describe(self, row: dict, vocabulary) -> list[str]:
+        """A row of features as readable lines: the tokens and the right answer."""
+        tokens = (vocabulary.tokens[i] for i in row["input_ids"][row["input_mask"] > 0])
+        return [f"example: {' '.join(tokens)}"]
 
-def cross_entropies(logits, labels):
-    """Cross-entropy of each element, float32 of shape (...); logits (..., classes), int labels (...)."""
-    flat = ops.reshape(ops.cast(logits, "float32"), (-1, ops.shape(logits)[-1]))
-    losses = cross_entropy(flat, ops.reshape(ops.cast(labels, "int32"), (-1,)))
-    return ops.reshape(losses, ops.shape(labels))
+    # ------------------------------------------------------------------------------- model and losses
 
+    def build_model(self, encoder) -> keras.Model:
+        """A Keras model from a dict of features to a dict of outputs, on top of `encoder`."""
+        raise NotImplementedError
 
-def correct(logits, labels, share_ties: bool = True):
-    """float32: how right it is to choose the largest logit; 1.0 for that of the label, 0.0 for any other.
+    def loss_weights(self, batch, training: bool = False) -> dict:
+        """name -> scalar: the weight that a loss sum of this batch is divided by. Needs no model outputs.
 
-    Where several are the largest, one of n counts 1 / n, as if it were drawn: a model that says the same of
-    all classes is as good as guessing, not perfect.
+        By default the number of examples, of a loss that is called "loss".
 
-    Args:
-      logits: float tensor of shape (..., classes).
-      labels: int tensor of shape (...).
-      share_ties: False counts 1.0 for each of the largest, which saves a pass over the logits.
-    """
-    chosen = ops.take_along_axis(logits, ops.expand_dims(ops.cast(labels, "int32"), -1), axis=-1)
-    # Argmax is not used, because it is slow on a CPU.
-    largest = ops.max(logits, axis=-1, keepdims=True)
-    is_largest = ops.cast(chosen[..., 0] >= largest[..., 0], "float32")
-    if not share_ties:
-        return is_largest
-    num_largest = ops.sum(ops.cast(logits >= largest, "float32"), axis=-1)
-    return is_largest / ops.maximum(num_largest, 1.0)  # where a logit is NaN, none is the largest
+        Args:
+          batch: a batch of features.
+          training: whether these are the losses that training minimises: there a loss may weigh labels.
+        """
+        return {"loss": ops.sum(example_weights(batch))}
+
+    def loss_sums(self, outputs, batch, training: bool = False) -> dict:
+        """name -> scalar: the weighted sum of a loss. The names are those of `loss_weights`."""
+        raise NotImplementedError
+
+    def loss_factor(self, name: str) -> float:
+        """The factor of a loss in the sum of losses that training minimises; what is logged is without it."""
+        return 1.0
+
+    def is_training_only(self, name: str) -> bool:
+        """Whether a trained variable is needed by the training alone: it is no part of the model's weights,
+        and a checkpoint keeps it beside the optimizer's."""
+        return False
+
+    # ------------------------------------------------------------------------------- metrics
+
+    def metric_sums(self, outputs, batch) -> dict:
+        """name -> (sum, weight). With weight 0 the sum itself is reported; it may be an array of counts."""
+        return {}
+
+    def summarize(self, means: dict) -> dict:
+        """Turns the means of losses and metrics into the metrics to report; by default unchanged."""
+        return means
+
+    def collect(self, outputs, batch) -> dict:
+        """What `score` needs of every row of a batch: name -> tensor of shape (rows, ...).
+
+        By default what `collected` names, as it is. A task may make less of it first: the best of many
+        numbers takes less memory than all of them.
+        """
+        return {name: outputs[name] if name in outputs else batch[name] for name in self.collected}
+
+    def score(self, examples: list | None, predictions: Predictions) -> dict:
+        """The metrics that cannot be computed from sums over batches: name -> float.
+
+        Args:
+          examples: the evaluated examples; None when the evaluation read records, which hold only features.
+          predictions: the predictions for all rows of the evaluation.
+        """
+        return {}
+
+    def chosen(self, metrics: dict) -> dict:
+        """What an evaluation chooses for the answers to come, such as a threshold.
+
+        Args:
+          metrics: those of the evaluation, `score`'s among them.
+
+        Returns:
+          name -> value for the names in `chooses`: arguments of the constructor that take the place of
+          `get_config`'s.
+        """
+        return {}
+
+    def higher_is_better(self, metric: str) -> bool:
+        """Whether higher values of a metric are better: true for everything except losses and errors."""
+        return not metric.endswith(("loss", "error"))
+
+    def baseline(self, batches: Iterable[dict], vocabulary) -> dict:
+        """The scores of the best constant answer on these batches (dicts of arrays): name -> float or str."""
+        return {}
+
+    def report(self, metrics: dict) -> str:
+        """A text to print after an evaluation, for example a confusion table; may be empty."""
+        return ""

@@ -50,6 +50,14 @@ class TaskModel(keras.Model):
         # A batch may also contain labels, which are not inputs.
         return super().call({name: inputs[name] for name in self.input}, training=training, mask=mask)
 
+    def compile(self, optimizer="rmsprop", loss=None, **kwargs):
+        if loss is not None and not isinstance(loss, dict):
+            raise ValueError(
+                f"which output is {loss} the loss of? Name it, as loss={{{next(iter(self.output))!r}: ...}}; "
+                f"the {self.task.name} model gives {', '.join(self.output)}."
+            )
+        super().compile(optimizer, loss, **kwargs)
+
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         """The compiled loss; if there is none, the sum over the task's losses of sum / weight.
 
@@ -58,20 +66,18 @@ class TaskModel(keras.Model):
         """
         if self._compile_loss is not None:
             return super().compute_loss(x, y, y_pred, sample_weight, training)
-        batch = x | (y or {})
+        batch = x | (y if isinstance(y, dict) else {})
         if sample_weight is not None:
             # Keras may have repeated it for every label.
             batch[EXAMPLE_WEIGHTS] = keras.tree.flatten(sample_weight)[0]
         try:
-            if training:
-                weights = self.task.training_loss_weights(batch)
-                sums = self.task.training_loss_sums(y_pred, batch)
-            else:
-                weights, sums = self.task.loss_weights(batch), self.task.loss_sums(y_pred, batch)
+            weights = self.task.loss_weights(batch, training=training)
+            sums = self.task.loss_sums(y_pred, batch, training=training)
         except KeyError as missing:
             raise ValueError(
                 f"the {self.task.name} loss needs {missing} in each batch, but a batch has "
-                f"{', '.join(batch)}; add it, or compile the model with your own loss."
+                f"{', '.join(batch)}; add it, give it by name (y={{{missing}: ...}}), or compile the model "
+                "with your own loss."
             ) from None
         return sum(sums[name] / weights[name] for name in sums)
 

@@ -78,7 +78,7 @@ class TaskTable(MutableMapping):
           ValueError: when there is no such task.
         """
         for name in self:
-            if names and {part.name for part in self[name].of_labels(("0", "1")).parts} == names:
+            if names and {part.name for part in self[name].from_labels(("0", "1")).parts} == names:
                 return name
         raise ValueError(f"no task has the parts {', '.join(sorted(names))}.")
 
@@ -88,15 +88,15 @@ class TaskTable(MutableMapping):
         Raises:
           ValueError: when there is no such task.
         """
-        known = self.of_architecture(self[name].architecture, problem_type)
+        known = self.of_architecture(self[name].checkpoint.architecture, problem_type)
         if known is None:
             raise ValueError(f"problem_type={problem_type!r} is not known for {name}.")
         return known
 
-    def of_architecture(self, architecture: str, problem_type: str | None = None) -> str | None:
+    def of_architecture(self, architecture: str | None, problem_type: str | None = None) -> str | None:
         """The name of the first task with this Hugging Face class (and problem type), or None."""
         for name in self:
-            task = self[name]
-            if (task.architecture, task.problem_type) == (architecture, problem_type):
+            kind = self[name].checkpoint
+            if (kind.architecture, kind.problem_type) == (architecture, problem_type):
                 return name
         return None

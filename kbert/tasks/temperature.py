@@ -35,10 +35,46 @@ class CalibrationSettings:
         )
 
 
-def probabilities_of(logits, temperature: float = 1.0, kind: str = SOFTMAX):
-    """Probabilities of the same shape as the tensor `logits`, (..., labels)."""
-    scaled = logits if temperature == 1.0 else logits / temperature
-    return ops.softmax(scaled, axis=-1) if kind == SOFTMAX else ops.sigmoid(scaled)
+@dataclass(frozen=True)
+class Temperature:
+    """What the logits of a task are divided by before they become probabilities.
+
+    Args:
+      value: the temperature.
+      kind: "softmax", one label of several, or "sigmoid", each label for itself.
+    """
+
+    value: float = 1.0
+    kind: str = SOFTMAX
+
+    def probabilities(self, logits):
+        """Probabilities of the same shape as the tensor `logits`, (..., labels)."""
+        scaled = logits if self.value == 1.0 else logits / self.value
+        return ops.softmax(scaled, axis=-1) if self.kind == SOFTMAX else ops.sigmoid(scaled)
+
+    def metrics(self, logits, labels) -> dict[str, float]:
+        """What an evaluation says of its probabilities.
+
+        Args:
+          logits, labels: as for `best_temperature`.
+
+        Returns:
+          `temperature`, and the `calibration_error` with it; `chosen_temperature`, the best for these data,
+          and the `chosen_calibration_error` with that. Nothing where logits are not finite.
+        """
+        if not np.isfinite(logits).all():
+            return {}
+        chosen = Temperature(best_temperature(logits, labels, self.kind), self.kind)
+        before, after = (
+            calibration_error(np.asarray(one.probabilities(logits)), labels, self.kind)
+            for one in (self, chosen)
+        )
+        return {
+            "temperature": self.value,
+            "calibration_error": before,
+            "chosen_temperature": chosen.value,
+            "chosen_calibration_error": after,
+        }
 
 
 def best_temperature(logits, labels, kind: str = SOFTMAX) -> float:
@@ -70,13 +106,13 @@ def best_temperature(logits, labels, kind: str = SOFTMAX) -> float:
     return float(1.0 / inverse)
 
 
-def _slope(of_part, logits, labels, inverse):
+def _slope(slope_of_rows, logits, labels, inverse):
     """First and second derivative of the negative log-likelihood by 1 / temperature, part by part."""
     rows = max(1, _LOGITS_AT_ONCE // logits.shape[-1])
     total = np.zeros(2)
     for start in range(0, len(logits), rows):
         part = np.asarray(logits[start : start + rows], np.float64)
-        total += of_part(part, labels[start : start + rows], inverse)
+        total += slope_of_rows(part, labels[start : start + rows], inverse)
     return total
 
 
@@ -106,29 +142,3 @@ def calibration_error(probabilities, labels, kind: str = SOFTMAX) -> float:
         sure = np.maximum(probabilities, 1.0 - probabilities)
         bins = reliability(sure.ravel(), ((probabilities >= 0.5) == (labels > 0)).ravel())
     return expected_calibration_error(bins)
-
-
-def calibration_metrics(logits, labels, temperature: float, kind: str = SOFTMAX) -> dict[str, float]:
-    """What an evaluation says of its probabilities.
-
-    Args:
-      logits, labels, kind: as for `best_temperature`.
-      temperature: the one in force.
-
-    Returns:
-      `temperature`, and the `calibration_error` with it; `chosen_temperature`, the best for these data, and
-      the `chosen_calibration_error` with that. Nothing where logits are not finite.
-    """
-    if not np.isfinite(logits).all():
-        return {}
-    chosen = best_temperature(logits, labels, kind)
-    before, after = (
-        calibration_error(np.asarray(probabilities_of(logits, one, kind)), labels, kind)
-        for one in (temperature, chosen)
-    )
-    return {
-        "temperature": temperature,
-        "calibration_error": before,
-        "chosen_temperature": chosen,
-        "chosen_calibration_error": after,
-    }

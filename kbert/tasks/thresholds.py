@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from absl import logging
+from keras import ops
 
 from kbert.config.checks import require
 from kbert.files.json_values import shown
@@ -43,7 +45,7 @@ def best_threshold(probabilities, held, metric: str = "f1") -> ChosenThreshold:
     held = np.asarray(held, bool)
     order = np.argsort(probabilities, kind="stable")
     ordered = np.asarray(probabilities, np.float64)[order]
-    scores = _scores(held[order], metric)  # when all from each place on are given
+    scores = _scores(held[order], metric)  # when all from each position on are given
     neutral = ChosenThreshold(NEUTRAL, float(scores[np.searchsorted(ordered, NEUTRAL)]))
     if not held.any():
         return neutral
@@ -60,7 +62,7 @@ def best_threshold(probabilities, held, metric: str = "f1") -> ChosenThreshold:
 
 
 def _scores(held, metric):
-    """float64 (examples + 1,): place k is the score of giving the label to all examples from k on."""
+    """float64 (examples + 1,): position k is the score of giving the label to all examples from k on."""
     total, number = held.sum(), len(held)
     before = np.concatenate([[0], np.cumsum(held)])  # held among those that are not given
     right, given = total - before, number - np.arange(number + 1)
@@ -69,28 +71,84 @@ def _scores(held, metric):
     return 2.0 * right / np.maximum(given + total, 1)
 
 
-def best_thresholds(probabilities, held) -> list[ChosenThreshold]:
-    """`best_threshold` of every label, for its F1; both arguments are arrays of shape (examples, labels)."""
-    columns = zip(np.asarray(probabilities).T, np.asarray(held).T, strict=True)
-    return [best_threshold(*column) for column in columns]
-
-
-def thresholds_of(labels: Sequence[str], thresholds: Mapping[str, float] | None) -> np.ndarray:
-    """float32 array of shape (labels,): each label's threshold, 0.5 for one that the table leaves out."""
-    table = thresholds or {}
-    return np.array([table.get(label, NEUTRAL) for label in labels], np.float32)
-
-
-def threshold_table(labels: Sequence[str], metrics: Mapping) -> str:
-    """For people: how often each label is true, and the threshold that these data would choose.
+class PositiveThreshold:
+    """Of two labels the positive one is given where its probability is at least a threshold.
 
     Args:
-      labels: the names of the labels.
-      metrics: with `label_counts` and `chosen_thresholds`, a list each.
+      positive: the id of the positive label, 0 or 1.
+      value: the threshold; None gives the more probable label.
+      metric: the score by which evaluations choose a threshold, see `best_threshold`.
     """
-    left = max(len("label"), *map(len, map(str, labels)))
-    lines = [f"{'label'.ljust(left)}   true  best threshold"]
-    for label, count, best in zip(labels, metrics["label_counts"], metrics["chosen_thresholds"], strict=True):
-        note = "" if count else "  (never true here, so it stays)"
-        lines.append(f"{str(label).ljust(left)}  {count:5,}  {best:14.4f}{note}")
-    return "\n".join(lines)
+
+    name = "threshold"  # among the settings
+
+    def __init__(self, positive: int, value: float | None, metric: str):
+        self._positive, self.value, self._metric = positive, value, metric
+
+    def given_ids(self, probabilities):
+        """The ids of the given labels, int (batch,), of a tensor of probabilities, (batch, 2)."""
+        if self.value is None:
+            return ops.argmax(probabilities, axis=-1)
+        is_positive = probabilities[:, self._positive] >= self.value
+        return ops.where(is_positive, self._positive, 1 - self._positive)
+
+    def metrics(self, probabilities, label_ids) -> dict[str, float]:
+        """`chosen_threshold`, the best for these arrays, and `best_f1` or `best_accuracy` with it."""
+        best = best_threshold(probabilities[:, self._positive], label_ids == self._positive, self._metric)
+        return {"chosen_threshold": best.threshold, f"best_{self._metric}": best.score}
+
+    def chosen(self, metrics: Mapping) -> dict:
+        """The setting that these metrics choose."""
+        return {self.name: metrics["chosen_threshold"]}
+
+
+class LabelThresholds:
+    """Each label is given where its probability reaches a threshold of its own.
+
+    Args:
+      labels: the names of the labels in id order.
+      thresholds: label -> threshold; 0.5 for one that is left out.
+    """
+
+    name = "thresholds"
+
+    def __init__(self, labels: Sequence[str], thresholds: Mapping[str, float] | None):
+        self._labels, table = labels, thresholds or {}
+        self._values = np.array([table.get(label, NEUTRAL) for label in labels], np.float32)
+
+    def given(self, probabilities):
+        """Which labels are given, bool (batch, labels), of a tensor or array of probabilities."""
+        return probabilities >= self._values
+
+    def metrics(self, probabilities, held) -> dict:
+        """`chosen_thresholds`, with the best F1 of each label; `best_macro_f1`, the macro F1 with them; and
+        `label_counts`, how often each label is true: one that never is keeps its threshold of 0.5. Both
+        arrays are (examples, labels)."""
+        best = [best_threshold(*column) for column in zip(probabilities.T, held.T, strict=True)]
+        given = probabilities >= np.array([one.threshold for one in best], np.float32)
+        present = (given | (held > 0)).any(axis=0)
+        scores = np.array([one.score for one in best])[present]
+        return {
+            "best_macro_f1": float(scores.mean()) if present.any() else 0.0,
+            "chosen_thresholds": [one.threshold for one in best],
+            "label_counts": held.sum(axis=0).tolist(),
+        }
+
+    def chosen(self, metrics: Mapping) -> dict:
+        """The setting that these metrics choose; warns of labels that the data say nothing of."""
+        absent = [label for label, n in zip(self._labels, metrics["label_counts"], strict=True) if not n]
+        if absent:
+            logging.warning(
+                "no example has the label %s: the threshold stays 0.5 there.", ", ".join(map(str, absent))
+            )
+        return {self.name: dict(zip(self._labels, metrics["chosen_thresholds"], strict=True))}
+
+    def table(self, metrics: Mapping) -> str:
+        """For people: how often each label is true, and the threshold that these data would choose."""
+        left = max(len("label"), *map(len, map(str, self._labels)))
+        lines = [f"{'label'.ljust(left)}   true  best threshold"]
+        columns = zip(self._labels, metrics["label_counts"], metrics["chosen_thresholds"], strict=True)
+        for label, count, best in columns:
+            note = "" if count else "  (never true here, so it stays)"
+            lines.append(f"{str(label).ljust(left)}  {count:5,}  {best:14.4f}{note}")
+        return "\n".join(lines)

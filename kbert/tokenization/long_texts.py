@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from kbert.features import WINDOW_FEATURE
 from kbert.tokenization.segment_packer import SegmentPacker, truncated_lengths
-from kbert.tokenization.text_rows import TextRows
+from kbert.tokenization.text_inputs import TextInputs, TextRows
 from kbert.tokenization.window_packer import window_starts
 
 # Of 510 pieces the first 128 and the last 382: arXiv 1905.05583 (Sun et al., 2019), section 5.3.1.
@@ -27,7 +27,31 @@ def require_windows(max_seq_length: int, doc_stride: int | None):
         )
 
 
-class HeadAndTailInputs:
+class _LongTextInputs:
+    """What both ways of reading long texts share; `_read` is theirs."""
+
+    def __init__(self, text_inputs: TextInputs):
+        self._tokenizer = text_inputs.tokenizer
+        self._length = text_inputs.max_seq_length
+        self._packer = SegmentPacker(text_inputs.vocabulary, text_inputs.max_seq_length)
+
+    def __call__(self, text, text_pair=None, pad_to_longest=False) -> dict:
+        return self._read(text, text_pair, pad_to_longest).features
+
+    def rows(self, text, text_pair=None) -> TextRows:
+        """As a call with `pad_to_longest`, with what stands in no row."""
+        return self._read(text, text_pair, pad_to_longest=True)
+
+    def _read(self, text, text_pair, pad_to_longest) -> TextRows:
+        raise NotImplementedError
+
+    def _pieces(self, text):
+        """(the pieces of each text, how many they are: int32 [batch])."""
+        pieces = self._tokenizer(text)
+        return pieces, tf.cast(pieces.row_lengths(), tf.int32)
+
+
+class HeadAndTailInputs(_LongTextInputs):
     """As `TextInputs`, but of a text that is too long the beginning and the end are kept.
 
     Of the pieces that a text keeps, 128 of 510 are its first ones and the others its last ones. Each text of
@@ -41,18 +65,6 @@ class HeadAndTailInputs:
     Reference: arXiv 1905.05583, section 5.3.1, for single texts of 510 pieces.
     """
 
-    def __init__(self, text_inputs):
-        self._tokenizer = text_inputs.tokenizer
-        self._length = text_inputs.max_seq_length
-        self._packer = SegmentPacker(text_inputs.vocabulary, text_inputs.max_seq_length)
-
-    def __call__(self, text, text_pair=None, pad_to_longest=False):
-        return self._read(text, text_pair, pad_to_longest).features
-
-    def rows(self, text, text_pair=None) -> TextRows:
-        """As a call with `pad_to_longest`, with what was left out; a row for each text."""
-        return self._read(text, text_pair, pad_to_longest=True)
-
     def _read(self, text, text_pair, pad_to_longest):
         first, lengths = self._pieces(text)
         if text_pair is None:
@@ -65,12 +77,8 @@ class HeadAndTailInputs:
         truncated = tf.logical_or(lengths > kept, second_lengths > second_kept)
         return TextRows(self._packer(*ends, pad_to_longest=pad_to_longest), truncated)
 
-    def _pieces(self, text):
-        pieces = self._tokenizer(text)
-        return pieces, tf.cast(pieces.row_lengths(), tf.int32)
 
-
-class WindowInputs:
+class WindowInputs(_LongTextInputs):
     """As `TextInputs`, but a text that is too long becomes several rows, overlapping windows of it.
 
     Each window begins `doc_stride` pieces after the one before; the first that reaches the end is the last.
@@ -95,26 +103,17 @@ class WindowInputs:
 
     def __init__(self, text_inputs, doc_stride: int | None = None):
         require_windows(text_inputs.max_seq_length, doc_stride)
-        self._tokenizer = text_inputs.tokenizer
-        self._length, self._doc_stride = text_inputs.max_seq_length, doc_stride
-        self._packer = SegmentPacker(text_inputs.vocabulary, text_inputs.max_seq_length)
-
-    def __call__(self, text, text_pair=None, pad_to_longest=False):
-        return self._read(text, text_pair, pad_to_longest).features
-
-    def rows(self, text, text_pair=None) -> TextRows:
-        """As a call with `pad_to_longest`, with what was cut off: of a long first text of a pair, alone."""
-        return self._read(text, text_pair, pad_to_longest=True)
+        super().__init__(text_inputs)
+        self._doc_stride = doc_stride
 
     def _read(self, text, text_pair, pad_to_longest):
-        first = self._tokenizer(text)
-        lengths = tf.cast(first.row_lengths(), tf.int32)
+        first, lengths = self._pieces(text)
         if text_pair is None:
             windows, _, numbers = self._windows(first, tf.fill(tf.shape(lengths), self._length - 2))
             inputs = self._packer(windows, pad_to_longest=pad_to_longest)
             return TextRows(inputs | {WINDOW_FEATURE: numbers}, tf.zeros_like(lengths, tf.bool))
-        second, room = self._tokenizer(text_pair), self._length - 3
-        kept, _ = truncated_lengths(lengths, tf.cast(second.row_lengths(), tf.int32), room)
+        (second, second_lengths), room = self._pieces(text_pair), self._length - 3
+        kept, _ = truncated_lengths(lengths, second_lengths, room)
         windows, owners, numbers = self._windows(second, room - kept)
         before = tf.gather(_first_pieces(first, kept), owners)
         inputs = self._packer(before, windows, pad_to_longest=pad_to_longest)
@@ -130,8 +129,8 @@ class WindowInputs:
         totals = tf.cast(pieces.row_lengths(), tf.int32)
         owners, starts = window_starts(totals, rooms, steps)
         lengths = tf.minimum(tf.gather(totals, owners) - starts, tf.gather(rooms, owners))
-        places = tf.gather(tf.cast(pieces.row_starts(), tf.int32), owners) + starts
-        taken = tf.ragged.range(places, places + lengths)
+        first = tf.gather(tf.cast(pieces.row_starts(), tf.int32), owners) + starts
+        taken = tf.ragged.range(first, first + lengths)
         windows = taken.with_flat_values(tf.gather(pieces.flat_values, taken.flat_values))
         return windows, owners, starts // tf.gather(steps, owners)
 
@@ -151,7 +150,7 @@ def window_owners(window_numbers) -> tf.Tensor:
     return tf.cumsum(tf.cast(begins, tf.int32)) - 1
 
 
-def _places(pieces):
+def _positions(pieces):
     """(which piece of its row each one is, the row of each), int32 of shape [pieces]."""
     rows = tf.cast(pieces.value_rowids(), tf.int32)
     starts = tf.gather(tf.cast(pieces.row_starts(), tf.int32), rows)
@@ -160,17 +159,17 @@ def _places(pieces):
 
 def _first_pieces(pieces, kept):
     """The first `kept` pieces, int32 [batch], of each row."""
-    places, rows = _places(pieces)
-    return _only(pieces, places < tf.gather(kept, rows), kept)
+    positions, rows = _positions(pieces)
+    return _only(pieces, positions < tf.gather(kept, rows), kept)
 
 
 def _head_and_tail(pieces, kept):
     """Of each row the first and last pieces, `kept` in all, which is int32 [batch] and at most its length."""
     heads = tf.minimum(kept, tf.maximum(kept * _HEAD // _WHOLE, 1))
     totals = tf.cast(pieces.row_lengths(), tf.int32)
-    places, rows = _places(pieces)
-    in_head = places < tf.gather(heads, rows)
-    in_tail = places >= tf.gather(totals - (kept - heads), rows)
+    positions, rows = _positions(pieces)
+    in_head = positions < tf.gather(heads, rows)
+    in_tail = positions >= tf.gather(totals - (kept - heads), rows)
     return _only(pieces, tf.logical_or(in_head, in_tail), kept)
 
 

@@ -20,7 +20,7 @@ def truncated_lengths(first, second, room):
     Returns:
       Two int32 tensors of shape [batch].
     """
-    half = (room + 1) // 2  # the odd place goes to the first text
+    half = (room + 1) // 2  # the odd position goes to the first text
     kept_first = tf.minimum(first, tf.maximum(half, room - second))
     return kept_first, tf.minimum(second, room - kept_first)
 
@@ -38,7 +38,7 @@ def pack_dense(first, first_lengths, second, second_lengths, *, length, cls_id, 
       (input_ids, input_mask, segment_ids), each int32 of shape [batch, length].
     """
     position = tf.expand_dims(tf.range(length), 0)  # (1, L)
-    first_end = tf.expand_dims(first_lengths, 1) + 1  # (B, 1), the place of the first [SEP]
+    first_end = tf.expand_dims(first_lengths, 1) + 1  # (B, 1), the position of the first [SEP]
     inside = tf.logical_and(position > 0, position < first_end)
     input_ids = tf.where(inside, _take(first, position - 1), pad_id)
     input_ids = tf.where(tf.equal(position, 0), cls_id, input_ids)

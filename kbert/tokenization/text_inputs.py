@@ -1,9 +1,26 @@
 """Texts -> encoder inputs: one for training, prediction and the exported graph."""
 
+from typing import NamedTuple
+
+import tensorflow as tf
+
 from kbert.tokenization.segment_packer import SegmentPacker
-from kbert.tokenization.text_rows import TextRows
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
+
+
+class TextRows(NamedTuple):
+    """What a model reads of a batch of texts or pairs of texts, and whether that is all of them.
+
+    Args:
+      features: int32 tensors of shape [rows, length], padded to the longest row: input_ids, input_mask,
+        segment_ids; and `window_numbers` where a text may become several rows.
+      truncated: bool tensor of shape [batch]: whether pieces of the text, or of either text of a pair, stand
+        in no row. A text whose windows hold all of it is not truncated.
+    """
+
+    features: dict
+    truncated: tf.Tensor
 
 
 class TextInputs:

@@ -1,4 +1,4 @@
-"""Raw text -> the words that a person would number, with their places. Core ops only.
+"""Raw text -> the words that a person would number, with their positions. Core ops only.
 
 These are the words that labels of words speak of, such as those of CoNLL-2003: "U.S." is one of them, and
 "3,000" and "O'Brien". `split_words` cuts finer, for WordPiece, which then cuts these words further.

@@ -133,8 +133,8 @@ def window_starts(totals, rooms, steps):
     """
     counts = 1 + (tf.maximum(totals - rooms, 0) + steps - 1) // steps
     owners = tf.repeat(tf.range(tf.size(counts)), counts)
-    places = tf.range(tf.size(owners)) - tf.gather(tf.cumsum(counts, exclusive=True), owners)
-    return owners, places * tf.gather(steps, owners)
+    numbers = tf.range(tf.size(owners)) - tf.gather(tf.cumsum(counts, exclusive=True), owners)
+    return owners, numbers * tf.gather(steps, owners)
 
 
 def _slices(contexts, owners, first_pieces, width):
@@ -146,9 +146,9 @@ def _slices(contexts, owners, first_pieces, width):
 
 def context_places(windows: Windows) -> tf.Tensor:
     """Which piece of its context stands at each position: int32 [windows, length], -1 where none does."""
-    place = tf.range(tf.shape(windows.features["input_ids"])[1]) - windows.context_starts[:, tf.newaxis]
-    inside = tf.logical_and(place >= 0, place < windows.lengths[:, tf.newaxis])
-    return tf.where(inside, place + windows.first_pieces[:, tf.newaxis], -1)
+    offset = tf.range(tf.shape(windows.features["input_ids"])[1]) - windows.context_starts[:, tf.newaxis]
+    inside = tf.logical_and(offset >= 0, offset < windows.lengths[:, tf.newaxis])
+    return tf.where(inside, offset + windows.first_pieces[:, tf.newaxis], -1)
 
 
 def has_max_context(windows: Windows) -> tf.Tensor:
@@ -160,15 +160,15 @@ def has_max_context(windows: Windows) -> tf.Tensor:
 
     Reference: google-research/bert, run_squad.py, `_check_is_max_context`, in the same double precision.
     """
-    places = context_places(windows)
-    real = places >= 0
-    left = places - windows.first_pieces[:, tf.newaxis]
+    pieces = context_places(windows)
+    real = pieces >= 0
+    left = pieces - windows.first_pieces[:, tf.newaxis]
     lengths = windows.lengths[:, tf.newaxis]
     around = tf.cast(tf.minimum(left, lengths - 1 - left), tf.float64)
     scores = around + 0.01 * tf.cast(lengths, tf.float64)
     # Each piece of the batch has a number: those of its context come after those of the contexts before.
     sizes = tf.math.segment_max(windows.first_pieces + windows.lengths, windows.owners)
-    numbers = places + tf.gather(tf.cumsum(sizes, exclusive=True), windows.owners)[:, tf.newaxis]
+    numbers = pieces + tf.gather(tf.cumsum(sizes, exclusive=True), windows.owners)[:, tf.newaxis]
     scores, numbers = tf.boolean_mask(scores, real), tf.boolean_mask(numbers, real)
     best = tf.math.unsorted_segment_max(scores, numbers, tf.reduce_sum(sizes))
     rows = tf.cast(tf.where(real), tf.int32)

@@ -2,8 +2,8 @@
 
 `split_words` makes none, one or several characters of each character of a text. How many depends on that
 character alone: a capital sigma looks at its neighbours, and becomes one letter either way. So no rule has to
-carry places along. Each different character of a batch is split by itself, which counts what it leaves in the
-words, and these counts say from where each character of the words came.
+carry positions along. Each different character of a batch is split by itself, which counts what it leaves in
+the words, and these counts say from where each character of the words came.
 """
 
 from typing import NamedTuple
@@ -19,7 +19,7 @@ _ACCENT = -2
 
 
 class OffsetWords(NamedTuple):
-    """Words with their places in the text.
+    """Words with their positions in the text.
 
     Attributes:
       words: string RaggedTensor of shape [batch, (words)].
@@ -41,7 +41,7 @@ def split_words_with_offsets(texts: tf.Tensor, do_lower_case: bool) -> OffsetWor
     with it. docs/tokenization.md has all rules.
 
     Args:
-      texts: string tensor of shape [batch]; bytes that are not UTF-8 are ignored and have no place.
+      texts: string tensor of shape [batch]; bytes that are not UTF-8 are ignored and have no position.
       do_lower_case: lower-case and strip accents.
 
     Returns:
@@ -55,17 +55,17 @@ def split_words_with_offsets(texts: tf.Tensor, do_lower_case: bool) -> OffsetWor
       ([[b'cafes', b',', b'no']], [[0, 5, 7]], [[5, 6, 9]])
     """
     words = split_words(texts, do_lower_case)
-    characters = characters_of(words)
+    characters = count_characters(words)
     starts, ends = spans(texts, do_lower_case, characters, words, characters, tf.range(tf.size(characters)))
     return OffsetWords(words, starts, ends)
 
 
-def characters_of(words: tf.RaggedTensor) -> tf.Tensor:
+def count_characters(words: tf.RaggedTensor) -> tf.Tensor:
     """How many code points each word has: int32 tensor of shape [all words]."""
     return tf.strings.length(words.flat_values, unit="UTF8_CHAR")
 
 
-def row_of_each(row_splits: tf.Tensor) -> tf.Tensor:
+def value_row_ids(row_splits: tf.Tensor) -> tf.Tensor:
     """The row of each value of a ragged dimension: int32 tensor of shape [values].
 
     As `RaggedTensor.value_rowids`, which fills a matrix of the rows times the longest row: with one very long
@@ -84,11 +84,11 @@ def spans(texts, do_lower_case, characters, pieces, piece_characters, word_of_pi
     Args:
       texts: string tensor of shape [batch].
       do_lower_case: as for `split_words`.
-      characters: `characters_of` the words of the texts.
+      characters: `count_characters` the words of the texts.
       pieces: RaggedTensor of shape [batch, (pieces)], in the order of the words.
       piece_characters: int32 tensor of shape [all pieces]: how many code points of its word each piece has;
         together all of them.
-      word_of_piece: int32 tensor of shape [all pieces]: the place of its word in `characters`.
+      word_of_piece: int32 tensor of shape [all pieces]: the index of its word in `characters`.
 
     Returns:
       Two int32 RaggedTensors of the shape of `pieces`: starts and ends, in code points of the text.
@@ -99,26 +99,26 @@ def spans(texts, do_lower_case, characters, pieces, piece_characters, word_of_pi
     # For each character of the words: its source, and whether it is the first or a later one from there.
     origins = tf.cast(tf.where(tf.sequence_mask(kept)), tf.int32)
     with tf.control_dependencies([_check_counts(characters, origins)]):
-        after = tf.cumsum(piece_characters)  # the place behind each piece, among the characters of the words
+        after = tf.cumsum(piece_characters)  # the end of each piece, among the characters of the words
     starts = tf.gather(origins[:, 0], after - piece_characters)
     word_after = tf.gather(tf.cumsum(characters), word_of_piece)
     ends_alone = _ends_with_accents(fates, code_points.row_splits)
     ends = _ends(after - 1, word_after, origins, kept, ends_alone)
 
-    row_starts = tf.cast(tf.gather(code_points.row_splits, row_of_each(pieces.row_splits)), tf.int32)
+    row_starts = tf.cast(tf.gather(code_points.row_splits, value_row_ids(pieces.row_splits)), tf.int32)
     return pieces.with_flat_values(starts - row_starts), pieces.with_flat_values(ends - row_starts)
 
 
 def _fates(code_points, do_lower_case):
     """How many characters of the words each becomes, or why none: int32, of the shape of `code_points`."""
-    different, places = tf.unique(code_points)
+    different, indices = tf.unique(code_points)
     characters = tf.strings.unicode_encode(different[:, tf.newaxis], "UTF-8")
     words = split_words(characters, do_lower_case)
-    kept = tf.reduce_sum(words.with_flat_values(characters_of(words)), axis=1)
+    kept = tf.reduce_sum(words.with_flat_values(count_characters(words)), axis=1)
     reasons = tf.where(
         is_white_space(characters), _WHITE_SPACE, tf.where(is_accent(characters), _ACCENT, _DELETED)
     )
-    return tf.gather(tf.where(kept > 0, kept, reasons), places)
+    return tf.gather(tf.where(kept > 0, kept, reasons), indices)
 
 
 def _ends(lasts, word_after, origins, kept, ends_alone):

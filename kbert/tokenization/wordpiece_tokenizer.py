@@ -6,12 +6,12 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 
 from kbert.tokenization.vocabulary import MASK_TOKEN, MAX_CHARACTERS_PER_WORD, Vocabulary
-from kbert.tokenization.word_offsets import characters_of, row_of_each, spans
+from kbert.tokenization.word_offsets import count_characters, spans, value_row_ids
 from kbert.tokenization.word_splitter import split_words
 
 
 class OffsetPieces(NamedTuple):
-    """Pieces with their places in the text, as `WordPieceTokenizer.with_offsets` gives them.
+    """Pieces with their positions in the text, as `WordPieceTokenizer.with_offsets` gives them.
 
     Attributes:
       ids: int32 RaggedTensor of shape [batch, (pieces)].
@@ -68,7 +68,7 @@ class WordPieceTokenizer:
 
     def __call__(self, texts: tf.Tensor) -> tf.RaggedTensor:
         words = split_words(texts, self.vocabulary.do_lower_case)
-        return self._pieces(words, characters_of(words)).merge_dims(1, 2)
+        return self._pieces(words, count_characters(words)).merge_dims(1, 2)
 
     def with_offsets(self, texts: tf.Tensor) -> OffsetPieces:
         """As a call, and where each piece stands in its text, in code points.
@@ -96,18 +96,18 @@ class WordPieceTokenizer:
         """
         do_lower_case = self.vocabulary.do_lower_case
         words = split_words(texts, do_lower_case)
-        characters = characters_of(words)
+        characters = count_characters(words)
         pieces = self._pieces(words, characters)  # [batch, (words), (pieces)]
         ids = pieces.merge_dims(1, 2)
 
-        word_of_piece = row_of_each(pieces.values.row_splits)  # counted through the batch
+        word_of_piece = value_row_ids(pieces.values.row_splits)  # counted through the batch
         piece_characters = tf.where(
             ids.flat_values == self.vocabulary.unk_id,
             tf.gather(characters, word_of_piece),
             tf.gather(self._piece_characters, ids.flat_values),
         )
         starts, ends = spans(texts, do_lower_case, characters, ids, piece_characters, word_of_piece)
-        first_words = tf.cast(tf.gather(words.row_splits, row_of_each(ids.row_splits)), tf.int32)
+        first_words = tf.cast(tf.gather(words.row_splits, value_row_ids(ids.row_splits)), tf.int32)
         return OffsetPieces(ids, starts, ends, ids.with_flat_values(word_of_piece - first_words))
 
     def _pieces(self, words, characters):

@@ -3,7 +3,8 @@
 import tensorflow as tf
 
 from kbert.features import EXAMPLE_WEIGHTS
-from kbert.tasks.task import ALL_REPLICAS, example_weights
+from kbert.tasks.losses import example_weights
+from kbert.tasks.task import ALL_REPLICAS
 
 FIRST_ROW = "first_row"
 
@@ -21,25 +22,25 @@ def with_coupled_rows(task, outputs: dict, batch: dict) -> dict:
 
     Returns:
       The outputs and, if the task couples rows, under `ALL_REPLICAS` a dict: name -> tensor with the rows of
-      all replicas in their order, and "first_row" (int32 scalar), the place of the replica's first row.
+      all replicas in their order, and "first_row" (int32 scalar), the position of the replica's first row.
     """
     if not task.coupled:
         return outputs
     replica = tf.distribute.get_replica_context()
-    rows = {name: _value(name, outputs, batch) for name in task.coupled}
-    gathered = {name: _of_all(replica, value) for name, value in rows.items()}
-    number = tf.convert_to_tensor(replica.replica_id_in_sync_group, tf.int32)
-    size = tf.shape(next(iter(rows.values())))[0]
-    return outputs | {ALL_REPLICAS: gathered | {FIRST_ROW: number * size}}
+    rows = {name: _rows_of_replica(name, outputs, batch) for name in task.coupled}
+    gathered = {name: _rows_of_all(replica, value) for name, value in rows.items()}
+    replica_id = tf.convert_to_tensor(replica.replica_id_in_sync_group, tf.int32)
+    num_rows = tf.shape(next(iter(rows.values())))[0]
+    return outputs | {ALL_REPLICAS: gathered | {FIRST_ROW: replica_id * num_rows}}
 
 
-def _of_all(replica, value):
-    gathered = replica.all_gather(value, axis=0)  # which forgets the shape
-    rows = value.shape[0] and value.shape[0] * replica.num_replicas_in_sync
-    return tf.ensure_shape(gathered, [rows, *value.shape[1:]])
-
-
-def _value(name, outputs, batch):
+def _rows_of_replica(name, outputs, batch):
     if name in outputs:
         return outputs[name]
     return example_weights(batch) if name == EXAMPLE_WEIGHTS else batch[name]
+
+
+def _rows_of_all(replica, value):
+    gathered = replica.all_gather(value, axis=0)  # which forgets the shape
+    num_rows = value.shape[0] and value.shape[0] * replica.num_replicas_in_sync
+    return tf.ensure_shape(gathered, [num_rows, *value.shape[1:]])

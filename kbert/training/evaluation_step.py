@@ -6,7 +6,8 @@ import numpy as np
 import tensorflow as tf
 
 from kbert.cli.progress import Progress, activity
-from kbert.tasks.task import Predictions, example_weights
+from kbert.tasks.losses import example_weights
+from kbert.tasks.task import Predictions
 from kbert.training.coupled_rows import with_coupled_rows
 
 _WEIGHTS = "example weights"  # collected with the task's values: 0 for rows that only fill the last batch
@@ -20,14 +21,14 @@ class EvaluationStep:
     Args:
       task, model, strategy: as for a `TrainStep`.
       jit_compile: compile the part of each replica with XLA; all batches must then have the same shape.
-      for_page: collect what `Task.examples_page` needs as well.
+      for_page: collect what `Task.page` needs as well.
     """
 
     def __init__(self, task, model, strategy, jit_compile=False, for_page=False):
         self._task = task
         self._model = model
         self._strategy = strategy
-        self._collect = task.collect_for_page if for_page else task.collect
+        self._collect = task.page.collect if for_page and task.page else task.collect
         jit_compile = jit_compile and not isinstance(strategy, tf.distribute.TPUStrategy)
         # Replicas cannot wait for each other within a tf.function of their own, see `TrainStep`.
         self._couples = bool(task.coupled) and strategy.num_replicas_in_sync > 1
@@ -153,25 +154,19 @@ def _number_of(batches) -> int | None:
 
 
 def _predictions(collected, owners):
-    rows = {name: _concatenate([part[name] for part in collected]) for name in collected[0]}
+    rows = {name: _concatenate([batch[name] for batch in collected]) for name in collected[0]}
     real = rows.pop(_WEIGHTS) > 0
     values = {name: value[real] for name, value in rows.items()}
     owners = np.arange(real.sum()) if owners is None else np.asarray(owners)[: real.sum()]
     return Predictions(values, owners)
 
 
-def _concatenate(parts):
+def _concatenate(batches):
     """Rows of all batches; those of shorter sequences get zeros behind."""
-    if parts[0].ndim > 1:
-        longest = max(part.shape[1] for part in parts)
-        parts = [_padded(part, longest) for part in parts]
-    return np.concatenate(parts)
-
-
-def _padded(part, length):
-    widths = [(0, 0)] * part.ndim
-    widths[1] = (0, length - part.shape[1])
-    return np.pad(part, widths) if widths[1][1] else part
+    if batches[0].ndim == 1:
+        return np.concatenate(batches)
+    longest, others = max(rows.shape[1] for rows in batches), [(0, 0)] * (batches[0].ndim - 2)
+    return np.concatenate([np.pad(rows, [(0, 0), (0, longest - rows.shape[1]), *others]) for rows in batches])
 
 
 def model_inputs(model, batch):
@@ -185,3 +180,25 @@ def means(sums: dict) -> dict:
         name: np.asarray(total) / np.asarray(weight) if weight else np.asarray(total)
         for name, (total, weight) in sums.items()
     }
+
+
+def with_prefixed(metrics: dict, prefix: str, further: dict) -> dict:
+    """Metrics together with those on a further file, whose names begin with `prefix`.
+
+    Args:
+      metrics: those so far.
+      prefix: a name and `_`, as of --other_dev_file.
+      further: those on the further file.
+
+    Raises:
+      ValueError: when two of them would have the same name, for one would replace the other.
+    """
+    prefixed = {prefix + name: value for name, value in further.items()}
+    taken = sorted(metrics.keys() & prefixed.keys())
+    if taken:
+        name = prefix.removesuffix("_")
+        raise ValueError(
+            f"--other_dev_file={name}=...: its {taken[0].removeprefix(prefix)} would be called {taken[0]}, "
+            f"as another metric is; give the file another name than {name}."
+        )
+    return metrics | prefixed

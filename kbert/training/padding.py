@@ -35,8 +35,8 @@ def resolve_packing(task, configs, strategy) -> bool:
             'padding="pack" makes as many rows as each batch needs, but XLA needs fixed shapes: set '
             "packed_rows, or --jit=off."
         )
-    done = "short texts share a row" if packed else "each text has a row of its own, filled up to one length"
-    logging.info("padding=%s: %s", first.padding, done)
+    rows = "short texts share a row" if packed else "each text has a row of its own, filled up to one length"
+    logging.info("padding=%s: %s", first.padding, rows)
     return packed
 
 
@@ -50,33 +50,35 @@ def _check_rows(task, config):
         )
 
 
-def packing(config, strategy, num_parts: int = 1, whole_batches: bool = False):
+def packing(config, strategy, num_micro_batches: int = 1, whole_batches: bool = False):
     """The function that `distribute` applies to the batches of each replica when the encoder packs texts.
 
     Args:
       config: a `TrainingConfig`.
       strategy: a tf.distribute strategy.
-      num_parts: the number of parts that the batch of a replica is cut into.
+      num_micro_batches: how many the batch of a replica is cut into.
       whole_batches: if the number of rows is fixed, use as many rows as there are texts, so that every batch
         has enough room. Evaluations set this, because they must not leave out any text.
 
     Raises:
-      ValueError: when `packed_rows` is not divisible by the number of replicas times `num_parts`.
+      ValueError: when `packed_rows` is not divisible by the number of replicas times `num_micro_batches`.
     """
     if not config.packed_rows:
-        return lambda batches: pack(batches, num_parts=num_parts)
+        return lambda batches: pack(batches, None, num_micro_batches)
     replicas = strategy.num_replicas_in_sync
-    if config.packed_rows % (replicas * num_parts):
+    divisor = replicas * num_micro_batches
+    if config.packed_rows % divisor:
         raise ValueError(
             f"packed_rows={config.packed_rows} is not divisible by the {replicas} replicas x "
-            f"gradient_accumulation_steps={num_parts}; choose a multiple of {replicas * num_parts}."
+            f"gradient_accumulation_steps={num_micro_batches}; choose a multiple of {divisor}."
         )
     if not whole_batches:
-        return lambda batches: pack(batches, config.packed_rows // replicas, num_parts)
-    return lambda batches: pack(batches, _num_texts(batches) or config.eval_batch_size // replicas, num_parts)
+        return lambda batches: pack(batches, config.packed_rows // replicas, num_micro_batches)
+    return lambda batches: pack(
+        batches, _num_texts(batches) or config.eval_batch_size // replicas, num_micro_batches
+    )
 
 
 def _num_texts(batches) -> int | None:
     """The number of texts in a batch, several of which may belong to one example; None if it varies."""
-    sizes = batches.element_spec["input_mask"].shape[:-1]
-    return sizes.num_elements()
+    return batches.element_spec["input_mask"].shape[:-1].num_elements()

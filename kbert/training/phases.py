@@ -33,8 +33,8 @@ class Phase:
       num_warmup_steps: how many of them are warm-up.
       make_train_batches: function of the number of examples consumed in this phase and of an input pipeline
         (a `Share`, or an object with the same fields). It returns an endless tf.data.Dataset of that
-        pipeline's part of the global batches.
-      make_eval_batches: function from an input pipeline to a finite dataset of that pipeline's part, with
+        pipeline's share of the global batches.
+      make_eval_batches: function from an input pipeline to a finite dataset of that pipeline's share, with
         the same number of batches for each pipeline; or None.
       eval_examples: function without arguments that returns the examples of the evaluation and the index of
         the example that each row belongs to, for `Task.score`; or None.
@@ -79,11 +79,11 @@ class Plan:
     initialize: Callable[[keras.Model], object] | None = None
 
     def __post_init__(self):
-        placed, first_step = [], 0
+        phases, first_step = [], 0
         for phase in self.phases:
-            placed.append(dataclasses.replace(phase, first_step=first_step))
-            first_step += phase.num_train_steps
-        object.__setattr__(self, "phases", tuple(placed))
+            phases.append(dataclasses.replace(phase, first_step=first_step))
+            first_step = phases[-1].last_step
+        object.__setattr__(self, "phases", tuple(phases))
 
     @property
     def num_train_steps(self) -> int:
@@ -95,7 +95,7 @@ class Plan:
 
         A phase that ends exactly at `step` is included: its last evaluation may still be missing.
         """
-        return [(n, phase) for n, phase in enumerate(self.phases) if step <= phase.last_step]
+        return [(number, phase) for number, phase in enumerate(self.phases) if step <= phase.last_step]
 
     def first_update_of(self, number: int) -> int:
         """The step from which the optimizer counts its updates in a phase: its moments were 0 there."""

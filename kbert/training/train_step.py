@@ -4,9 +4,7 @@ import tensorflow as tf
 
 from kbert.runs.run_directory import trained_weights
 from kbert.training.coupled_rows import with_coupled_rows
-from kbert.training.devices.gradient_all_reduce import all_reduce_gradients
 from kbert.training.evaluation_step import model_inputs
-from kbert.training.gradient_accumulation import summed_over_parts
 from kbert.training.loss_scale import SMALLEST_SCALE, DynamicLossScale
 from kbert.training.measuring.step_work import count_work
 
@@ -14,9 +12,9 @@ from kbert.training.measuring.step_work import count_work
 class TrainStep:
     """Sums the losses, divides by the global weight, all-reduces the gradients, clips them, applies them.
 
-    In this order the result depends neither on the number of replicas nor on the number of parts of a batch:
+    In this order the result depends neither on the number of replicas nor on the number of micro-batches:
     1 x N equals N x 1 except for rounding. (Keras's own `fit` clips each replica's gradient before the sum.)
-    Dropout depends only on seed, step, part and replica, so no random state has to be saved.
+    Dropout depends only on seed, step, micro-batch and replica, so no random state has to be saved.
 
     With XLA on one replica the whole step is one compiled program, from the seeds of dropout to the update.
     On several replicas XLA compiles the forward and backward pass; TensorFlow runs the rest, which includes
@@ -34,11 +32,10 @@ class TrainStep:
       strategy: a tf.distribute strategy.
       jit_compile: compile with XLA; needs fixed shapes.
       seed: the run's seed.
-      gradient_accumulation_steps: the number of parts of a batch, which are worked on one after the other.
+      gradient_accumulation_steps: the number of micro-batches that a batch is cut into. Their gradients are
+        computed one after the other and added, in the memory of one.
       precision: the model's; "float16" scales the loss, see `DynamicLossScale`.
       first_update: the step at which the optimizer's moments were 0; it counts its updates from there.
-      all_reduce_dtype: in which the gradients are summed over replicas, see `all_reduce_gradients`. The parts
-        of a batch are summed before, in float32.
     """
 
     def __init__(
@@ -54,7 +51,6 @@ class TrainStep:
         gradient_accumulation_steps=1,
         precision="float32",
         first_update=0,
-        all_reduce_dtype="float32",
     ):
         self._task = task
         self._model = model
@@ -63,9 +59,8 @@ class TrainStep:
         self._global_step = global_step
         self._strategy = strategy
         self._seed = seed
-        self._num_parts = gradient_accumulation_steps
+        self._num_micro_batches = gradient_accumulation_steps
         self._first_update = first_update
-        self._all_reduce_dtype = all_reduce_dtype
         self._updated = optimizer.variables
         self._training_only = {
             name: variable.value
@@ -81,16 +76,16 @@ class TrainStep:
                 self._loss_scale = DynamicLossScale()
         self._alone = strategy.num_replicas_in_sync == 1
         jit_compile = jit_compile and not isinstance(strategy, tf.distribute.TPUStrategy)
-        self._gradients_of_part = tf.function(self._gradients_and_sums, autograph=False)
+        self._gradients_of_micro_batch = tf.function(self._gradients_and_sums, autograph=False)
         # Replicas cannot wait for each other within a tf.function of their own.
         self._couples = bool(task.coupled) and not self._alone
         compiled = tf.function(
-            self._outputs if self._couples else self._gradients_of_all_parts,
+            self._outputs if self._couples else self._accumulated_gradients,
             jit_compile=jit_compile and not self._alone,
             autograph=False,
         )
         self._model_outputs = compiled if self._couples else self._outputs
-        self._gradients_of_batch = self._gradients_of_all_parts if self._couples else compiled
+        self._gradients_of_batch = self._accumulated_gradients if self._couples else compiled
         self._whole_step = tf.function(
             self._updating_step, jit_compile=jit_compile and self._alone, autograph=False
         )
@@ -110,16 +105,16 @@ class TrainStep:
           also `loss_scale` and the number of `skipped_steps`.
         """
         traced = self._global_step_on.get_concrete_function(iterator.element_spec)
-        zeros = tf.nest.map_structure(
-            lambda value: tf.zeros(value.shape, value.dtype), traced.structured_outputs
-        )
 
         # The step stands in the graph once: a first step before the loop would double the work of grappler.
         def add_step(taken, sums):
             return taken + 1, tf.nest.map_structure(tf.add, sums, self._global_step_on(next(iterator)))
 
         _, sums = tf.while_loop(
-            lambda taken, _: taken < num_steps, add_step, (tf.constant(0), zeros), parallel_iterations=1
+            lambda taken, _: taken < num_steps,
+            add_step,
+            (tf.constant(0), _zeros_like(traced.structured_outputs)),
+            parallel_iterations=1,
         )
         return sums
 
@@ -138,16 +133,57 @@ class TrainStep:
         return step_function(batch, step, replica_id)
 
     def _updating_step(self, batch, step, replica_id):
-        weights = self._over_replicas(self._task.training_loss_weights(batch))
+        weights = self._over_replicas(self._task.loss_weights(batch, training=True))
         scale = self._loss_scale.read() if self._loss_scale else None
         gradients, sums = self._gradients_of_batch(batch, weights, step, replica_id, scale)
-        if not self._alone:
-            gradients, sums = all_reduce_gradients(gradients, sums, self._all_reduce_dtype)
+        gradients, sums = self._over_replicas((gradients, sums))
         records = {name: (sums["losses"][name], weights[name]) for name in weights} | sums["metrics"]
         return records | self._update(gradients, step, scale)
 
     def _over_replicas(self, values):
         return values if self._alone else tf.distribute.get_replica_context().all_reduce("sum", values)
+
+    def _accumulated_gradients(self, batch, weights, step, replica_id, scale):
+        """This replica's share of the gradients of the global loss (x `scale`), and its sums of metrics."""
+        first_draw = step * self._num_micro_batches
+        arguments = (weights, first_draw, replica_id, scale)
+        if self._num_micro_batches == 1:
+            return self._gradients_and_sums(batch, tf.constant(0), *arguments)
+        return sum_over_micro_batches(
+            self._gradients_of_micro_batch, batch, self._num_micro_batches, *arguments
+        )
+
+    def _gradients_and_sums(self, batch, number, weights, first_draw, replica_id, scale):
+        draw = first_draw + tf.cast(number, tf.int64)
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(self._updated)  # so no gradient is computed for what lies below, if that is frozen
+            outputs = self._model_outputs(model_inputs(self._model, batch), draw, replica_id)
+            if self._couples:
+                outputs = with_coupled_rows(self._task, outputs, batch)
+            losses = self._task.loss_sums(outputs, batch, training=True)
+            loss = tf.add_n([losses[name] / weights[name] * self._task.loss_factor(name) for name in losses])
+            if scale is not None:
+                loss *= scale
+        gradients = [tf.convert_to_tensor(g) for g in tape.gradient(loss, self._updated)]
+        if self._couples:  # the gradient of a function does not say its shape
+            shaped = zip(gradients, self._updated, strict=True)
+            gradients = [tf.ensure_shape(gradient, variable.shape) for gradient, variable in shaped]
+        work = {"step_work": (count_work(batch), tf.constant(0.0))}  # a count, see `means`
+        return gradients, {"losses": losses, "metrics": self._task.metric_sums(outputs, batch) | work}
+
+    def _outputs(self, inputs, draw, replica_id):
+        self._seed_dropout(draw, replica_id)
+        return self._model(inputs, training=True)
+
+    def _seed_dropout(self, step, replica_id):
+        """Sets the state of each random generator of this replica from seed, its index, step and replica."""
+        for index, state in enumerate(self._random_states):
+            seed = [
+                tf.constant(self._seed * 1009 + index, state.dtype) * 65537
+                + tf.cast(replica_id, state.dtype),
+                tf.cast(step, state.dtype) * 1024,  # Keras counts draws up from here
+            ]
+            tf.raw_ops.AssignVariableOp(resource=state.handle, value=tf.stack(seed))
 
     def _update(self, gradients, step, scale):
         """Clips the gradients and updates weights, moments and loss scale; `scale` may be None."""
@@ -178,42 +214,46 @@ class TrainStep:
             "skipped_steps": (tf.cast(~finite, tf.float32), tf.constant(0.0)),  # a count, see `means`
         }
 
-    def _gradients_of_all_parts(self, batch, weights, step, replica_id, scale):
-        """This replica's share of the gradients of the global loss (x `scale`), and its sums of metrics."""
-        first_draw = step * self._num_parts
-        arguments = (weights, first_draw, replica_id, scale)
-        if self._num_parts == 1:
-            return self._gradients_and_sums(batch, tf.constant(0), *arguments)
-        return summed_over_parts(self._gradients_of_part, batch, self._num_parts, *arguments)
 
-    def _gradients_and_sums(self, batch, part, weights, first_draw, replica_id, scale):
-        draw = first_draw + tf.cast(part, tf.int64)
-        with tf.GradientTape(watch_accessed_variables=False) as tape:
-            tape.watch(self._updated)  # so no gradient is computed for what lies below, if that is frozen
-            outputs = self._model_outputs(model_inputs(self._model, batch), draw, replica_id)
-            if self._couples:
-                outputs = with_coupled_rows(self._task, outputs, batch)
-            losses = self._task.training_loss_sums(outputs, batch)
-            loss = tf.add_n([losses[name] / weights[name] * self._task.loss_factor(name) for name in losses])
-            if scale is not None:
-                loss *= scale
-        gradients = [tf.convert_to_tensor(g) for g in tape.gradient(loss, self._updated)]
-        if self._couples:  # the gradient of a function does not say its shape
-            shaped = zip(gradients, self._updated, strict=True)
-            gradients = [tf.ensure_shape(gradient, variable.shape) for gradient, variable in shaped]
-        work = {"step_work": (count_work(batch), tf.constant(0.0))}  # a count, see `means`
-        return gradients, {"losses": losses, "metrics": self._task.metric_sums(outputs, batch) | work}
+def sum_over_micro_batches(function, batch: dict, num_micro_batches: int, *arguments):
+    """The sums of `function(micro_batch, number, *arguments)` over the micro-batches of a batch.
 
-    def _outputs(self, inputs, draw, replica_id):
-        self._seed_dropout(draw, replica_id)
-        return self._model(inputs, training=True)
+    This is a loop in the graph. Its shapes are fixed if those of the batch are, so XLA can compile it too.
 
-    def _seed_dropout(self, step, replica_id):
-        """Sets the state of each random generator of this replica from seed, its index, step and replica."""
-        for place, state in enumerate(self._random_states):
-            seed = [
-                tf.constant(self._seed * 1009 + place, state.dtype) * 65537
-                + tf.cast(replica_id, state.dtype),
-                tf.cast(step, state.dtype) * 1024,  # Keras counts draws up from here
-            ]
-            tf.raw_ops.AssignVariableOp(resource=state.handle, value=tf.stack(seed))
+    Args:
+      function: a tf.function. It takes a micro-batch, its number (int32 scalar tensor) and `arguments`. It
+        returns a structure of tensors whose shapes are the same for every micro-batch.
+      batch: name -> tensor whose first dimension is divisible by `num_micro_batches`.
+      num_micro_batches: how many there are; each is a range of rows.
+      *arguments: tensors that are the same for all of them.
+    """
+    stacked = {name: _stack_micro_batches(value, num_micro_batches) for name, value in batch.items()}
+    traced = function.get_concrete_function(
+        {name: tf.TensorSpec(value.shape[1:], value.dtype) for name, value in stacked.items()},
+        tf.TensorSpec([], tf.int32),
+        *tf.nest.map_structure(tf.type_spec_from_value, arguments),
+    )
+
+    def add_micro_batch(number, sums):
+        micro_batch = {name: tf.gather(value, number) for name, value in stacked.items()}
+        return number + 1, tf.nest.map_structure(tf.add, sums, function(micro_batch, number, *arguments))
+
+    _, sums = tf.while_loop(
+        lambda number, sums: number < num_micro_batches,
+        add_micro_batch,
+        (tf.constant(0), _zeros_like(traced.structured_outputs)),
+        parallel_iterations=1,
+        maximum_iterations=num_micro_batches,
+    )
+    return sums
+
+
+def _stack_micro_batches(value, number):
+    """(examples, ...) -> (number, examples / number, ...)."""
+    dynamic = tf.shape(value)
+    shape = [dynamic[axis] if size is None else size for axis, size in enumerate(value.shape)]
+    return tf.reshape(value, [number, shape[0] // number, *shape[1:]])
+
+
+def _zeros_like(structure):
+    return tf.nest.map_structure(lambda tensor: tf.zeros(tensor.shape, tensor.dtype), structure)

@@ -21,6 +21,7 @@ from kbert.runs.metrics_file import MetricsFile
 from kbert.runs.run_directory import RunDirectory, trained_weights
 from kbert.tasks.task import Task
 from kbert.training.devices.distribution import (
+    agreed_signal,
     chief_first,
     distribute,
     is_chief,
@@ -28,13 +29,11 @@ from kbert.training.devices.distribution import (
     require_whole_shares,
     wait_for_all,
 )
-from kbert.training.devices.gradient_all_reduce import resolve_all_reduce_dtype
 from kbert.training.devices.jit import resolve_jit
-from kbert.training.devices.stop_agreement import StopAgreement
-from kbert.training.evaluation_step import EvaluationStep, evaluate_batches, means
+from kbert.training.evaluation_step import EvaluationStep, evaluate_batches, means, with_prefixed
+from kbert.training.measuring.memory import log_memory
+from kbert.training.measuring.progress import make_progress
 from kbert.training.measuring.step_work import StepWork
-from kbert.training.measuring.watching import log_memory, make_progress
-from kbert.training.metric_names import with_prefixed
 from kbert.training.optimizers import make_optimizer
 from kbert.training.optimizers.schedule import make_schedule
 from kbert.training.padding import packing, resolve_packing
@@ -45,7 +44,7 @@ from kbert.training.training_state import TrainingState
 
 @contextlib.contextmanager
 def open_run(strategy, path, config: TrainingConfig, details: dict, vocabulary):
-    """Opens the run directory of a training and locks it, so that no other process trains in it meanwhile.
+    """Opens a run directory and locks it, so that no other process trains in it meanwhile.
 
     Args:
       strategy: a tf.distribute strategy. With several workers, the chief makes and locks the folder.
@@ -63,8 +62,8 @@ def open_run(strategy, path, config: TrainingConfig, details: dict, vocabulary):
     run, lock = chief_first(strategy, open_and_lock)
 
     def how_to_go_on():
-        there = checkpoint.list_checkpoints(run.checkpoints)
-        start = f"step {checkpoint.step_of(there[-1])}" if there else "the start: there is no checkpoint yet"
+        kept = checkpoint.list_checkpoints(run.checkpoints)
+        start = f"step {checkpoint.step_of(kept[-1])}" if kept else "the start: there is no checkpoint yet"
         return f"Start the same command again on all workers: training continues from {start}."
 
     with lock, naming_lost_workers(strategy, how_to_go_on):
@@ -93,16 +92,15 @@ def train(task: Task, config: TrainingConfig, plan: Plan, run: RunDirectory, str
         checkpoints but none can be read.
     """
     with StopSignal().listening() as stop:
-        return _Training(task, config, plan, run, strategy, StopAgreement(stop, strategy)).run_phases()
+        return Trainer(task, config, plan, run, strategy, stop).run_phases()
 
 
-class _Training:
-    """One training. The methods stand in the order in which they run."""
+class Trainer:
+    """One run. The methods stand in the order in which they run."""
 
     def __init__(self, task, config, plan, run, strategy, stop):
         for phase in plan.phases:
             require_whole_shares(phase.config, strategy)
-        self._all_reduce_dtype = resolve_all_reduce_dtype(config, strategy)
         self._task, self._config, self._plan, self._run = task, config, plan, run
         self._strategy, self._stop = strategy, stop
         self._chief = is_chief(strategy)
@@ -124,7 +122,7 @@ class _Training:
             weights = trained_weights(self._model)
             updated = {name: v for name, v in weights.items() if config.is_updated(name)}
             if self._chief and len(updated) < len(weights):
-                logging.info("training %s of %s parameters", _number_of(updated), _number_of(weights))
+                logging.info("training %s of %s parameters", _count(updated), _count(weights))
             own = {name: v for name, v in weights.items() if not task.is_training_only(name)}
             self._kept_once = {name: v for name, v in own.items() if not config.is_in_checkpoints(name)}
             self._optimizer = make_optimizer(config.optimizer, updated)
@@ -134,17 +132,17 @@ class _Training:
         weights = {name: v for name, v in own.items() if config.is_in_checkpoints(name)}
         self._state = TrainingState(run, config, weights, self._optimizer, self._best, self._chief)
         self._metrics_file = MetricsFile(run.metrics_file) if self._chief else None
-        self._step_function = self._metrics = self._progress = None
-        self._evaluate: Any = None
+        self._train_step = self._metrics = self._progress = None
+        self._evaluation_step: Any = None
 
     def run_phases(self):
         """Trains from the current step of the run to its end; returns the metrics to report."""
         path = self._resume_or_initialize()
         for number, phase in self._plan.phases_from(self._state.step):
-            self._enter(number, phase, path)
-            if path and self._evaluate and self._evaluation_is_due():
+            self._begin_phase(number, phase, path)
+            if path and self._evaluation_step and self._evaluation_is_due():
                 # The run was complete, or it was stopped between this checkpoint and its evaluation.
-                self._run_evaluation()
+                self._evaluate()
             path = None
             while not self._has_ended():
                 self._take_steps()
@@ -169,100 +167,91 @@ class _Training:
             logging.info("resuming from %s", path)
             if state.step >= self._plan.num_train_steps:
                 logging.info("%s is finished: %d steps.", self._run.path, state.step)
-        elif self._plan.initialize:
-            self._plan.initialize(self._model)
-        if not path and self._kept_once and self._chief:
-            write_base(self._run.path, self._kept_once)
+        else:
+            if self._plan.initialize:
+                self._plan.initialize(self._model)
+            if self._kept_once and self._chief:
+                write_base(self._run.path, self._kept_once)
         if self._chief:
             num_lines = state.progress and state.progress["num_lines"]
             self._metrics_file.restore(state.step, num_lines, self._best.recorded())
         return path
 
-    def _enter(self, number, phase: Phase, path):
+    def _begin_phase(self, number, phase: Phase, path):
         """Makes schedule, training step, evaluation and data of a phase; `path`: the checkpoint or None."""
-        self._number, self._phase, before = number, phase, self._step_function
-        self._make_step()
-        self._restore_optimizer(path, before)
-        self._schedule.start()
-        if path and self._chief and phase.make_eval_batches and self._evaluation_is_due():
-            self._metrics_file.forget_after(self._state.step, with_evaluation=True)
-        self._make_progress()
-        self._make_evaluation(require_names=not path)
-        self._open_training_data()
-
-    def _make_step(self):
-        phase, strategy = self._phase, self._strategy
-        with strategy.scope():
-            self._schedule = make_schedule(
-                phase.config.optimizer, phase.num_train_steps, phase.num_warmup_steps
-            )
-        self._jit_compile, self._is_traced = resolve_jit(phase.config, strategy), False
-        self._step_function = TrainStep(
-            self._task, self._model, self._optimizer, self._learning_rate, self._global_step, strategy,
-            self._jit_compile, self._config.seed, phase.config.gradient_accumulation_steps,
-            self._config.precision, first_update=self._plan.first_update_of(self._number),
-            all_reduce_dtype=self._all_reduce_dtype,
+        self._number, self._phase = number, phase
+        config, step = phase.config, self._state.step
+        with self._strategy.scope():
+            self._schedule = make_schedule(config.optimizer, phase.num_train_steps, phase.num_warmup_steps)
+        self._jit_compile, self._is_traced = resolve_jit(config, self._strategy), False
+        before, self._train_step = self._train_step, TrainStep(
+            self._task, self._model, self._optimizer, self._learning_rate, self._global_step, self._strategy,
+            self._jit_compile, self._config.seed, config.gradient_accumulation_steps,
+            self._config.precision, self._plan.first_update_of(number),
         )  # fmt: skip
+        self._schedule.start(self._restore_optimizer(path, before))
+        if path and self._chief and phase.make_eval_batches and self._evaluation_is_due():
+            self._metrics_file.forget_after(step, with_evaluation=True)
+        self._progress = make_progress(
+            self._config, self._plan, number, self._run, self._strategy, self._metrics_file, step,
+            before=self._progress.state(step) if self._progress else self._state.progress,
+        )  # fmt: skip
+        self._make_evaluation(require_names=not path)
+        consumed = (step - phase.first_step) * config.train_batch_size
+        make_batches = functools.partial(phase.make_train_batches, consumed)
+        for_replica = self._packing(config.gradient_accumulation_steps)
+        self._batches = iter(distribute(self._strategy, make_batches, for_replica))
+
+    def _learning_rate(self, step):
+        return self._schedule(step - self._phase.first_step)
 
     def _restore_optimizer(self, path, before):
-        """Takes the optimizer's state from the checkpoint, or from the step function of the phase before."""
+        """Takes the optimizer's state from the checkpoint, or from the training step of the phase before.
+
+        Returns:
+          The state of the schedule in the checkpoint, else {}.
+        """
+        variables = self._train_step.state()
         if path:
-            self._schedule.restore(self._state.read_optimizer(path, self._step_function.state()))
-        elif self._phase.fresh_optimizer:
+            return self._state.read_optimizer(path, variables)
+        if self._phase.fresh_optimizer:
             for slot in self._optimizer.slots().values():
                 slot.assign(tf.zeros_like(slot))
         elif before:
-            for name, variable in self._step_function.state().items():
-                variable.assign(before.state()[name].read_value())
-
-    def _make_progress(self):
-        step = self._state.step
-        before = self._progress.state(step) if self._progress else self._state.progress
-        self._progress = make_progress(
-            self._task, self._config, self._plan, self._number, self._run, self._strategy,
-            self._metrics_file, step, before,
-        )  # fmt: skip
+            for name, value in before.state().items():
+                variables[name].assign(value.read_value())
+        return {}
 
     def _make_evaluation(self, require_names):
-        self._evaluate = None
+        self._evaluation_step = None
         if self._phase.make_eval_batches:
-            self._evaluate = EvaluationStep(self._task, self._model, self._strategy, self._jit_compile)
+            step = EvaluationStep(self._task, self._model, self._strategy, self._jit_compile)
+            self._evaluation_step = step
             if require_names and (self._config.best_metric or self._phase.other_evaluations):
-                batches = self._evaluation_batches()
+                batches = self._evaluation_batches(self._phase.make_eval_batches)
                 if hasattr(batches, "element_spec"):  # as in every evaluation: rounding depends on the trace
-                    self._evaluate.trace(batches.element_spec)
-                self._check_names(self._metrics_of(itertools.islice(batches, 1)))
+                    step.trace(batches.element_spec)
+                self._check_names(self._metrics_of(itertools.islice(batches, 1), self._phase.eval_examples))
 
     def _check_names(self, metrics):
         """Refuses names that go wrong at an evaluation, by the metrics of one batch, before the training."""
         if self._config.best_metric:
             self._best.require_metric(metrics)
-        found = metrics
+        named = metrics
         for prefix in self._phase.other_evaluations:
-            found = with_prefixed(found, prefix, metrics)
+            named = with_prefixed(named, prefix, metrics)
 
-    def _open_training_data(self):
-        phase = self._phase
-        consumed = (self._state.step - phase.first_step) * phase.config.train_batch_size
-        make_batches = functools.partial(phase.make_train_batches, consumed)
-        self._batches = iter(
-            distribute(self._strategy, make_batches, self._packing(phase.config.gradient_accumulation_steps))
-        )
-
-    def _packing(self, num_parts=1, whole_batches=False):
+    def _packing(self, num_micro_batches=1, whole_batches=False):
         if not self._packed:
             return None
-        return packing(self._phase.config, self._strategy, num_parts, whole_batches)
-
-    def _learning_rate(self, step):
-        return self._schedule(step - self._phase.first_step)
+        return packing(self._phase.config, self._strategy, num_micro_batches, whole_batches)
 
     def _take_steps(self):
         """Calls the training step once, then logs, saves and evaluates if it is time to."""
         state, config = self._state, self._config
         steps = self._steps_of_call()
         with activity(self._description(steps)):
-            state.advance(steps, self._step_function.run(self._batches, tf.constant(steps, tf.int32)))
+            state.advance(steps, self._train_step.run(self._batches, tf.constant(steps, tf.int32)))
         self._is_traced = True
         self._progress.steps_done(state.step)
         self._schedule.tick()
@@ -271,96 +260,91 @@ class _Training:
         if ended or state.step % config.log_every_steps == 0:
             # Reading the sums waits for the device. Here non-finite numbers are found too, so that the check
             # comes before any checkpoint of the same step.
-            values = means(state.take_sums())
-            work = StepWork(*values.pop("step_work").tolist())
-            rate = float(self._learning_rate(tf.constant(state.step - 1)))
-            try:
-                self._progress.train(
-                    state.step, _readable(self._task, values), rate, work, self._schedule.seconds_left()
-                )
-            except FloatingPointError as error:
-                raise FloatingPointError(f"{error} {state.what_is_kept()}") from None
+            self._log(means(state.take_sums()))
         if ended or state.step % config.save_checkpoints_steps == 0:
-            self._save(must_succeed=ended and self._is_last_phase())
+            self._save(must_succeed=ended and self._phase is self._plan.phases[-1])
         self._stop_if_asked()
-        if self._evaluate and self._evaluation_is_due():
-            self._run_evaluation()
+        if self._evaluation_step and self._evaluation_is_due():
+            self._evaluate()
             if self._best.patience_is_spent:
                 logging.info("stopping early: no better %s since step %d", self._best.metric, self._best.step)
                 self._save(must_succeed=True)
             self._stop_if_asked()
 
+    def _steps_of_call(self):
+        """The number of steps of the next call: `steps_per_call`, or fewer if an interval ends before."""
+        step, config = self._state.step, self._config
+        intervals = [config.log_every_steps, config.save_checkpoints_steps]
+        if self._evaluation_step:
+            intervals.append(self._plan.eval_every_steps)
+        ends = [step // every * every + every for every in intervals]
+        return min(config.steps_per_call, *(end - step for end in [*ends, self._phase.last_step]))
+
     def _description(self, steps):
         first = self._state.step + 1
-        before = "" if self._is_traced else "tracing and compiling the step, then "
-        return f"{before}steps {first} to {first + steps - 1}{self._of_all_steps()}"
+        tracing = "" if self._is_traced else "tracing and compiling the step, then "
+        return f"{tracing}steps {first} to {first + steps - 1}{self._of_all_steps()}"
 
     def _of_all_steps(self):
         """ " of N"; "" where time ends the training, which then never reaches N."""
         ends_by_time = self._schedule.seconds_left() is not None
         return "" if ends_by_time else f" of {self._plan.num_train_steps}"
 
-    def _steps_of_call(self):
-        """The number of steps of the next call: `steps_per_call`, or fewer if an interval ends before."""
-        step, config = self._state.step, self._config
-        intervals = [config.log_every_steps, config.save_checkpoints_steps]
-        if self._evaluate:
-            intervals.append(self._plan.eval_every_steps)
-        ends = [step // every * every + every for every in intervals]
-        return min(config.steps_per_call, *(end - step for end in [*ends, self._phase.last_step]))
-
     def _has_ended(self):
         """Whether this phase has ended: all steps taken, time budget used up, or stopped early."""
-        last = self._phase.last_step
-        return self._state.step >= last or self._schedule.is_over() or self._best.patience_is_spent
+        is_out_of_time = self._schedule.seconds_left() == 0
+        return self._state.step >= self._phase.last_step or is_out_of_time or self._best.patience_is_spent
 
-    def _is_last_phase(self):
-        return self._phase is self._plan.phases[-1]
+    def _log(self, values):
+        step, work = self._state.step, StepWork(*values.pop("step_work").tolist())
+        # Without tables, which only evaluations report.
+        metrics = {k: float(v) for k, v in self._task.summarize(values).items() if not isinstance(v, list)}
+        learning_rate = float(self._learning_rate(tf.constant(step - 1)))
+        try:
+            self._progress.train(step, metrics, learning_rate, work, self._schedule.seconds_left())
+        except FloatingPointError as error:
+            raise FloatingPointError(f"{error} {self._state.what_is_kept()}") from None
 
     def _evaluation_is_due(self):
         return self._has_ended() or self._state.step % self._plan.eval_every_steps == 0
 
-    def _run_evaluation(self):
-        step = self._state.step
+    def _evaluate(self):
+        step, phase = self._state.step, self._phase
         with self._progress.paused("evaluation", self._plan.eval_every_steps):
-            self._metrics = self._with_others(self._metrics_of(self._evaluation_batches()))
-        self._progress.evaluate(step, self._metrics)
+            batches = self._evaluation_batches(phase.make_eval_batches)
+            metrics = self._metrics_of(batches, phase.eval_examples)
+            for prefix, data in phase.other_evaluations.items():
+                further = self._metrics_of(self._evaluation_batches(data.make_batches), data.examples)
+                metrics = with_prefixed(metrics, prefix, further)
+        self._metrics = metrics
+        self._progress.evaluate(step, metrics)
         before = self._best.state()
-        if self._best.observe(step, self._metrics, self._number):
+        if self._best.observe(step, metrics, self._number):
             self._save(must_succeed=False)
             if wait_for_all(self._strategy, failed=self._state.saved_step != step):
                 self._best.without_checkpoint(before)
             else:
                 self._state.write_best_index()
 
-    def _metrics_of(self, batches):
-        examples, owners = self._phase.eval_examples() if self._phase.eval_examples else (None, None)
-        return evaluate_batches(self._task, self._evaluate, batches, examples, owners)
+    def _evaluation_batches(self, make_batches):
+        return distribute(self._strategy, make_batches, self._packing(whole_batches=True))
 
-    def _with_others(self, found):
-        """The metrics, and those on further evaluation data, under names of their own."""
-        for prefix, data in self._phase.other_evaluations.items():
-            batches = distribute(self._strategy, data.make_batches, self._packing(whole_batches=True))
-            examples, owners = data.examples() if data.examples else (None, None)
-            metrics = evaluate_batches(self._task, self._evaluate, batches, examples, owners)
-            found = with_prefixed(found, prefix, metrics)
-        return found
-
-    def _evaluation_batches(self):
-        return distribute(self._strategy, self._phase.make_eval_batches, self._packing(whole_batches=True))
+    def _metrics_of(self, batches, make_examples):
+        examples, owners = make_examples() if make_examples else (None, None)
+        return evaluate_batches(self._task, self._evaluation_step, batches, examples, owners)
 
     def _save(self, must_succeed):
         every = self._config.save_checkpoints_steps
         with self._progress.paused("checkpoint", every), activity(f"checkpoint of step {self._state.step}"):
             self._state.write(
-                self._number, self._phase, self._step_function.state(), self._schedule.state(),
+                self._number, self._phase, self._train_step.state(), self._schedule.state(),
                 self._progress.state(self._state.step), must_succeed,
             )  # fmt: skip
             if self._chief:
                 self._metrics_file.bring_to_disk()
 
     def _stop_if_asked(self):
-        number = self._stop.agreed()
+        number = agreed_signal(self._strategy, self._stop.received)
         if not number:
             return
         self._save(must_succeed=True)
@@ -372,11 +356,6 @@ class _Training:
         )
 
 
-def _number_of(weights):
-    """The number of parameters of variables, for people."""
+def _count(weights):
+    """The number of parameters, for people."""
     return f"{sum(math.prod(variable.shape) for variable in weights.values()):,}"
-
-
-def _readable(task, values):
-    """Losses and metrics of training as floats, without tables, which only evaluations report."""
-    return {name: float(v) for name, v in task.summarize(values).items() if not isinstance(v, list)}

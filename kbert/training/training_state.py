@@ -1,8 +1,6 @@
 """Everything that training needs to resume: how it is written to a checkpoint and read back."""
 
-import hashlib
-import json
-import time
+import functools
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,8 @@ from absl import logging
 from kbert.config import from_dict, to_dict
 from kbert.runs import checkpoint
 from kbert.runs.best_checkpoint import BestCheckpoint, indexed_step
-from kbert.runs.run_directory import RunDirectory, differing_keys
+from kbert.runs.resume import differing_keys
+from kbert.runs.run_directory import RunDirectory
 
 
 class TrainingState:
@@ -28,7 +27,6 @@ class TrainingState:
       optimizer: the `Optimizer` of all variables that are trained.
       best: the `BestCheckpoint`.
       writes: whether this process is the one that writes.
-      clock: function that returns the time in seconds; an argument so that tests can set it.
 
     Attributes:
       step: the number of optimizer steps taken.
@@ -37,14 +35,7 @@ class TrainingState:
     """
 
     def __init__(
-        self,
-        run: RunDirectory,
-        config,
-        weights: dict,
-        optimizer,
-        best: BestCheckpoint,
-        writes=True,
-        clock=time.monotonic,
+        self, run: RunDirectory, config, weights: dict, optimizer, best: BestCheckpoint, writes=True
     ):
         self._run = run
         self._config, self._config_class = to_dict(config), type(config)
@@ -53,17 +44,10 @@ class TrainingState:
         self._optimizer = optimizer
         self._best = best
         self._writes = writes
-        self._clock = clock
-        self._elapsed, self._began = 0.0, clock()
         self._index_is_written = True
         self.step, self.progress = 0, None
         self.saved_step: int | None = None
         self._sums: Any = None  # a list of arrays when read from a checkpoint, a dict of tensors after steps
-
-    @property
-    def elapsed_seconds(self) -> float:
-        """Seconds of training so far, added over all processes that trained this run one after the other."""
-        return self._elapsed + self._clock() - self._began
 
     def read(self, path):
         """Reads weights, step and everything else except the optimizer from a complete checkpoint.
@@ -74,8 +58,8 @@ class TrainingState:
         state = checkpoint.read_state(path)
         if "config" in state:
             # A setting that did not exist when the checkpoint was written counts as its default.
-            was = to_dict(from_dict(self._config_class, state["config"], where=f"{path}: config"))
-            differing = differing_keys(was, self._config)
+            recorded = to_dict(from_dict(self._config_class, state["config"], where=f"{path}: config"))
+            differing = differing_keys(recorded, self._config)
             if differing:
                 raise ValueError(
                     f"{path} belongs to another run; it differs in {'; '.join(differing)}. Repeat its "
@@ -83,7 +67,6 @@ class TrainingState:
                 )
         checkpoint.restore(path / checkpoint.WEIGHTS_FILE, self._weights)
         self.step = self.saved_step = state["step"]
-        self._elapsed, self._began = state.get("elapsed_seconds", 0.0), self._clock()
         self.progress = state.get("progress")
         sums = state.get("interval_sums")
         self._sums = sums and [np.asarray(value) for value in sums]
@@ -180,9 +163,7 @@ class TrainingState:
             "schedule": schedule_state,
             "best": self._best.state(),
             "progress": progress_state,
-            "elapsed_seconds": round(self.elapsed_seconds, 3),
             "config": self._config,
-            "config_hash": config_hash(self._config),
         }
         if self._writes:
             try:
@@ -200,14 +181,8 @@ class TrainingState:
 
     def _save_twice_at_most(self, step_variables, state):
         """Tries once more after a failure: a network disk may fail for a moment only."""
-        try:
-            self._save(step_variables, state)
-        except OSError as error:
-            logging.info("writing the checkpoint of step %d failed (%s); trying once more", self.step, error)
-            self._save(step_variables, state)
-
-    def _save(self, step_variables, state):
-        checkpoint.save_checkpoint(
+        save = functools.partial(
+            checkpoint.save_checkpoint,
             self._run.checkpoints,
             self.step,
             self._weights,
@@ -216,15 +191,15 @@ class TrainingState:
             self._keep,
             spared=[indexed_step(self._run.checkpoints), self._best.step],
         )
+        try:
+            save()
+        except OSError as error:
+            logging.info("writing the checkpoint of step %d failed (%s); trying once more", self.step, error)
+            save()
 
     def what_is_kept(self) -> str:
         """A sentence that says which checkpoint training can continue from."""
-        there = checkpoint.list_checkpoints(self._run.checkpoints)
-        if not there:
+        kept = checkpoint.list_checkpoints(self._run.checkpoints)
+        if not kept:
             return "There is no checkpoint yet: the next start begins at step 0."
-        return f"The last good checkpoint is kept: step {checkpoint.step_of(there[-1])}."
-
-
-def config_hash(config: dict) -> str:
-    """SHA-256 of the JSON form of a config, with its keys sorted."""
-    return hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()
+        return f"The last good checkpoint is kept: step {checkpoint.step_of(kept[-1])}."

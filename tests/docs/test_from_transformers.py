@@ -28,9 +28,9 @@ SHAPE = {
 def run(name, folder, *more):
     """Runs the page's commands `kbert NAME`, with its paths below `folder` and more flags."""
     shown = [command.words for block in blocks(read(PAGE)) for command in commands(block.text, block.line)]
-    found = [words[1:] for words in shown if words[:2] == ["kbert", name]]
-    assert found
-    for words in found:
+    command_lines = [words[1:] for words in shown if words[:2] == ["kbert", name]]
+    assert command_lines
+    for words in command_lines:
         words = [_below(word, folder) for word in words]
         done = warm_processes.run_script("kbert", *words, *more)
         assert done.returncode == 0, (shlex.join(words), done.stderr)
@@ -84,16 +84,22 @@ def copied(name):
     ],
     ids=["transformers", "model garden", "transformers' own", "model garden's own"],
 )
-def test_a_classifier_answers_is_served_and_converted(tmp_path, make, monkeypatch, capsys):
+def test_a_classifier_answers_and_is_converted(tmp_path, make):
     make(tmp_path / "old_model")
     assert '"probabilities"' in run("predict", tmp_path)
+    run("convert", tmp_path)
+    assert (tmp_path / "old_pytorch" / "model.safetensors").is_file()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("make", [transformers_folder, model_garden_folder])
+def test_a_classifier_is_exported_and_served(tmp_path, make, monkeypatch, capsys):
+    make(tmp_path / "old_model")
     run("export", tmp_path)
     with DevelopmentServer(tmp_path / "serving" / "reviews", "reviews", port=0, rest_api_port=0) as server:
         body = {"instances": ["The soup was cold."]}
         _, answer = Asked(server.rest_api_port).post("/v1/models/reviews:predict", body)
         assert len(answer["predictions"][0]["probabilities"]) == 3
-    run("convert", tmp_path)
-    assert (tmp_path / "old_pytorch" / "model.safetensors").is_file()
     (code,) = [block.text for block in blocks(read(PAGE)) if block.language == "python"]
     monkeypatch.chdir(tmp_path)
     exec(compile(code, PAGE, "exec"), {})

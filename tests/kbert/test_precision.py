@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from kbert.encoder import ENCODER_OUTPUTS, BertEncoder
 from kbert.features import ENCODER_INPUTS
-from kbert.layers.self_attention import SelfAttention
+from kbert.layers.transformer_block import TransformerBlock
 from kbert.tasks.pretraining import Pretraining
 from kbert.tasks.token_classification import TokenClassification
 from tests.conftest import tiny_encoder_config
@@ -21,11 +21,11 @@ RNG = np.random.default_rng(14)
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_padding_gets_exactly_no_attention_in_every_policy(policy):
-    attention = SelfAttention(8, 2, dropout=0.0, initializer_range=0.5, dtype=policy)
+    block = TransformerBlock(8, 2, 12, "gelu", 0.0, 0.0, 1e-12, 0.5, dtype=policy)
     hidden = RNG.normal(size=(2, 6, 8)).astype(np.float32)
     mask = np.array([[1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 1, 1]], np.int32)
-    context, probabilities = attention(hidden, mask, with_probabilities=True)
-    assert probabilities.dtype == tf.float32 and context.dtype == MIXED.get(policy, tf.float32)
+    outputs, probabilities = block(hidden, mask, with_probabilities=True)
+    assert probabilities.dtype == tf.float32 and outputs.dtype == MIXED.get(policy, tf.float32)
     assert np.all(probabilities[0, :, :, 3:] == 0.0)
     np.testing.assert_allclose(tf.reduce_sum(probabilities, axis=-1), 1.0, atol=1e-6)
 
@@ -33,9 +33,9 @@ def test_padding_gets_exactly_no_attention_in_every_policy(policy):
 @pytest.mark.parametrize("policy", MIXED)
 def test_softmax_is_in_float32(policy):
     """300 equal scores: 1/300 each is not a number of 16 bits, and their sum in 16 bits is not 1."""
-    attention = SelfAttention(8, 2, dropout=0.0, initializer_range=0.5, dtype=policy)
+    block = TransformerBlock(8, 2, 12, "gelu", 0.0, 0.0, 1e-12, 0.5, dtype=policy)
     hidden = np.ones((1, 300, 8), np.float32)
-    _, probabilities = attention(hidden, np.ones((1, 300), np.int32), with_probabilities=True)
+    _, probabilities = block(hidden, np.ones((1, 300), np.int32), with_probabilities=True)
     np.testing.assert_allclose(probabilities, 1 / 300, rtol=1e-6)
     assert float(tf.cast(1 / 300, MIXED[policy])) != np.float32(1 / 300)
 
@@ -57,7 +57,7 @@ def test_layer_norm_is_in_float32(policy):
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_rows_of_padding_alone_give_finite_outputs_and_gradients_for_every_weight(policy):
-    config = tiny_encoder_config()
+    config = tiny_encoder_config(num_hidden_layers=1)
     encoder = BertEncoder(config, policy, ENCODER_OUTPUTS)
     inputs = random_inputs(config, batch=3)
     inputs["input_mask"][1:] = 0

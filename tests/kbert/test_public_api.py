@@ -16,11 +16,15 @@ NAMES = [name for name in kbert.__all__ if name != "__version__"]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_the_example_of_every_public_name_runs(name, finetuned_run, pretraining_run):
+def test_the_example_of_every_public_name_runs(name, finetuned_run, pretraining_run, labelled_files):
     value = getattr(kbert, name)
     assert value.__module__ == kbert._PUBLIC[name] and value.__name__ == name
     assert inspect.getdoc(value), f"{name} has no docstring"
-    surroundings = {"run_dir": str(finetuned_run.path), "pretraining_run_dir": str(pretraining_run.path)}
+    surroundings = {
+        "run_dir": str(finetuned_run.path),
+        "pretraining_run_dir": str(pretraining_run.path),
+        "eval_file": str(labelled_files[1]),
+    }
     finder = doctest.DocTestFinder(recurse=False)
     (test,) = finder.find(value, name, globs=surroundings)
     assert test.examples, f"{name} has no example"

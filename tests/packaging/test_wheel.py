@@ -168,14 +168,13 @@ def test_a_tiny_life_in_another_folder(installed, tmp_path):
     short = "--override=num_train_epochs=1 --override=max_seq_length=16 --override=train_batch_size=8"
     files = "--train_file=rows.tsv --dev_file=rows.tsv"
     step(f"finetune --config={finetuning} {files} --init_checkpoint=pretrained --run_dir=classifier {short}")
-    measured = step("evaluate --run_dir=classifier --eval_file=rows.tsv --json")
-    assert json.loads(measured.stdout)["num_examples"] == 16
     answer = step("predict --run_dir=classifier --text=hot")
     assert json.loads(answer.stdout)["label"] in ("warm", "cold")
-    step("export --run_dir=classifier --model_base_path=served")
+    step("export --run_dir=classifier --model_base_path=served --nomeasure")
     assert (tmp_path / "served" / "1" / "saved_model.pb").is_file()
 
 
+@pytest.mark.long
 def test_installed_from_its_checkout_it_runs_that(sources, tmp_path):
     folder = environment_with(tmp_path / "venv", "-e", sources)
     place = run(folder / "python", "-c", "import kbert; print(kbert.__file__)", cwd=tmp_path).stdout.strip()

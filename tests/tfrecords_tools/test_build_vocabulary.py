@@ -95,37 +95,19 @@ def test_an_existing_file_is_replaced_only_when_asked_for(corpus, tmp_path, run_
 
 
 @pytest.mark.parametrize("flag", ["input_files", "merge_into", "user_defined_tokens"])
-@pytest.mark.parametrize("spelling", ["itself", "link", "hard link"])
-def test_what_is_read_is_never_replaced(corpus, tmp_path, run_main, flag, spelling):
-    (tmp_path / "base").mkdir()
-    inputs = {
-        "input_files": corpus,
-        "merge_into": tmp_path / "base" / "vocab.txt",
-        "user_defined_tokens": tmp_path / "base" / "own.txt",
-    }
-    inputs["user_defined_tokens"].write_text("covid\n")
-    small_corpus.vocabulary().write(inputs["merge_into"])
-    output_file = {"itself": inputs[flag]}.get(spelling, tmp_path / "output.txt")
-    if spelling == "link":
-        output_file.symlink_to(inputs[flag])
-    elif spelling == "hard link":
-        output_file.hardlink_to(inputs[flag])
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-
-    given = {"input_files": corpus, flag: inputs[flag]}
+def test_what_is_read_is_never_replaced(corpus, tmp_path, run_main, flag):
+    small_corpus.vocabulary().write(tmp_path / "base.txt")
+    (tmp_path / "own.txt").write_text("covid\n")
+    given = {"merge_into": tmp_path / "base.txt", "user_defined_tokens": tmp_path / "own.txt"}
+    given = {"input_files": corpus} | {name: path for name, path in given.items() if name == flag}
+    before = given[flag].read_bytes()
     with pytest.raises(ValueError, match="is the input .* itself, which would be lost; choose another name"):
         run_main(
             *(f"--{name}={path}" for name, path in given.items()),
-            f"--output_file={output_file}",
+            f"--output_file={given[flag]}",
             "--overwrite",
         )
-    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
-
-
-def test_nothing_is_written_into_the_folder_of_the_corpus(corpus, tmp_path, run_main):
-    with pytest.raises(ValueError, match="lies in the input folder .* choose a place outside it"):
-        run_main(f"--input_files={corpus.parent}", f"--output_file={tmp_path / 'vocab.txt'}")
-    assert list(tmp_path.iterdir()) == [corpus]
+    assert given[flag].read_bytes() == before
 
 
 def write_corpora(folder):
@@ -140,6 +122,7 @@ def write_corpora(folder):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_vocabulary_is_the_same_for_any_number_of_workers(tmp_path, monkeypatch, run_main):
     corpus = tmp_path / "corpus"
     corpus.mkdir()
@@ -179,14 +162,6 @@ def test_user_defined_tokens_are_put_in_and_markers_told(corpus, tmp_path, run_m
     vocabulary = Vocabulary.from_file(tmp_path / "v.txt", True)
     assert vocabulary.tokens[104:106] == ("covid19", "[E1]")
     assert "markers, never found in text; only programs insert their ids: [E1]" in capsys.readouterr().out
-
-
-def test_a_user_defined_token_that_cannot_be_matched_is_refused_before_counting(corpus, tmp_path, run_main):
-    with pytest.raises(ValueError, match=r"'Covid-19' can never be matched: .* into 'covid - 19'"):
-        run_main(
-            f"--input_files={corpus}", f"--output_file={tmp_path / 'v.txt'}", "--user_defined_tokens=Covid-19"
-        )
-    assert not (tmp_path / "v.txt").exists()
 
 
 # ------------------------------------------------------------------------------ extending a vocabulary
@@ -262,7 +237,6 @@ def run_script(*arguments):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--input_files={tmp}/nothing*.txt", "--output_file={tmp}/v.txt"], "nothing*.txt' matches no file"),
         (
             ["--input_files={corpus}", "--output_file={tmp}/v.txt", "--merge_slots=append"],
             "--merge_slots has no effect without --merge_into",
@@ -271,11 +245,6 @@ def run_script(*arguments):
             ["--input_files={corpus}", "--output_file={tmp}/v.txt", "--vocab_size=90"],
             "--vocab_size=90 has no room for learned pieces beside 5 special, 99 unused",
         ),
-        (
-            ["--input_files={corpus}", "--output_file={tmp}/v.txt", "--merge_into={corpus}"],
-            "corpus.txt line 2 is empty; expected one WordPiece a line",
-        ),
-        (["--output_file={tmp}/v.txt", "--input_files", "{corpus}", "b.txt"], "unexpected argument 'b.txt'"),
     ],
 )
 def test_errors_are_one_sentence_and_exit_code_1(corpus, tmp_path, arguments, sentence):

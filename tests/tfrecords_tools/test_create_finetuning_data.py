@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import re
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 
 from kbert.config import DatasetConfig, FinetuningConfig, load_config, to_dict
 from kbert.experiments.evaluation import evaluate
-from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.finetuning import finetune
 from kbert.input_pipelines import text_reader
 from kbert.input_pipelines.labelled_files import read_rows
 from kbert.manifest import read_manifest
@@ -64,31 +63,11 @@ def require_equal(received, expected):
 
 # ------------------------------------------------------------------------------ the real files
 
-# Rows and labels of the tables in the data's own README.
-GLUE = [
-    ("sst2", "sst2/dev.tsv", {"0": 208, "1": 228}),
-    ("cola", "cola/dev.tsv", {"0": 159, "1": 363}),
-    ("mrpc", "mrpc/dev.tsv", {"0": 64, "1": 140}),
-    ("rte", "rte/dev.tsv", {"entailment": 74, "not_entailment": 65}),
-    ("sick", "sick/SICK_dev.txt", {"CONTRADICTION": 133, "ENTAILMENT": 282, "NEUTRAL": 549}),
-    ("sms_spam", "sms_spam/SMSSpamCollection", {"ham": 3_466, "spam": 534}),
-]  # fmt: skip
-
 
 def shared(path):
     if not (SHARED_DATA / path).is_file():
         pytest.skip(f"{SHARED_DATA / path} is not there")
     return SHARED_DATA / path
-
-
-@pytest.mark.parametrize(("name", "path", "labels"), GLUE)
-def test_real_files_give_all_their_rows_and_labels(tmp_path, name, path, labels):
-    config = REPOSITORY / "configs" / "finetuning" / f"{name}.toml"
-    vocab_file = shared("vocab/bert_uncased/vocab.txt")
-    manifest = create_finetuning_data(config, shared(path), tmp_path / "out", vocab_file=vocab_file)
-    assert manifest.num_examples == sum(labels.values())
-    assert manifest.statistics["labels"] == labels
-    assert manifest.statistics["unknown_share"] < 0.005
 
 
 @pytest.mark.parametrize(
@@ -138,13 +117,6 @@ def test_lengths_are_those_of_the_sequences_where_an_example_has_several(make, t
     assert summary(directory, manifest).startswith(line)
 
 
-def test_labels_that_are_not_listed_are_found_in_a_first_pass(make, labelled_files):
-    config = tiny_finetuning_config(dataset=DatasetConfig(text="sentence"))
-    directory = make(labelled_files[0], config=config)
-    assert read_manifest(directory).settings["dataset"]["labels"] == ["loud", "quiet"]
-    assert all_features(directory)["label_ids"].tolist() == [1, 0] * 20
-
-
 @pytest.mark.slow
 def test_the_vocabulary_of_a_checkpoint_may_be_taken(make, labelled_files, pretraining_run):
     of_run = make(labelled_files[0], "of_run", vocab_file=None, init_checkpoint=pretraining_run.path)
@@ -153,6 +125,7 @@ def test_the_vocabulary_of_a_checkpoint_may_be_taken(make, labelled_files, pretr
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_number_of_workers_changes_nothing(make, tmp_path, monkeypatch):
     monkeypatch.setattr(script, "_ROWS_AT_ONCE", 7)
     path = write_labelled_file(tmp_path / "train.tsv", 100)
@@ -228,20 +201,6 @@ def test_examples_that_do_not_fit_the_settings_are_refused_as_with_a_file(make, 
 # ------------------------------------------------------------------------------ training on them
 
 
-def test_what_is_read_is_never_replaced(make, labelled_files, tmp_path):
-    source = tmp_path / "source"
-    source.mkdir()
-    for path in (labelled_files[0], tmp_path / "vocab.txt"):
-        shutil.copy(path, source / path.name)
-    for arguments in (
-        {"input_file": source / labelled_files[0].name, "name": "source"},
-        {"input_file": labelled_files[0], "name": "source", "vocab_file": source / "vocab.txt"},
-    ):
-        with pytest.raises(ValueError, match="lies in the output folder .*, which is replaced as a whole"):
-            make(arguments.pop("input_file"), **arguments, overwrite=True)
-    assert len(list(source.iterdir())) == 2
-
-
 @pytest.fixture(scope="module")
 def record_dirs(labelled_files, pretraining_run, tmp_path_factory):
     """Folders of training and development records, for the tests that train."""
@@ -269,8 +228,8 @@ def test_training_on_records_is_that_on_live_text(labelled_files, record_dirs, p
         train_batch_size=40, num_train_epochs=6.0, log_every_steps=1, dropout_prob=0.0
     )
     start = {"init_checkpoint": pretraining_run.path}
-    run_finetuning(config, tmp_path / "live", *labelled_files, **start)
-    run_finetuning(config, tmp_path / "stored", train_dir=record_dirs[0], dev_dir=record_dirs[1], **start)
+    finetune(config, tmp_path / "live", *labelled_files, **start)
+    finetune(config, tmp_path / "stored", train_dir=record_dirs[0], dev_dir=record_dirs[1], **start)
     live, stored = (read_metrics(tmp_path / name / "metrics.jsonl") for name in ("live", "stored"))
     assert len(live) == len(stored) == 7
     for expected, received in zip(live, stored, strict=True):
@@ -283,23 +242,6 @@ def test_training_on_records_is_that_on_live_text(labelled_files, record_dirs, p
 
 
 @pytest.mark.slow
-@pytest.mark.long
-def test_training_on_records_resumes_with_the_very_next_example(record_dirs, pretraining_run, tmp_path):
-    config = tiny_finetuning_config(num_train_epochs=2.0, log_every_steps=1, save_checkpoints_steps=4)
-    arguments = {"train_dir": record_dirs[0], "init_checkpoint": pretraining_run.path}
-    run_finetuning(config, tmp_path / "whole", **arguments)
-    shutil.copytree(tmp_path / "whole", tmp_path / "again")
-    for checkpoint in sorted((tmp_path / "again" / "checkpoints").iterdir())[1:]:
-        shutil.rmtree(checkpoint)
-    run_finetuning(config, tmp_path / "again", **arguments)
-    whole, again = (
-        [line["loss"] for line in read_metrics(tmp_path / name / "metrics.jsonl")]
-        for name in ("whole", "again")
-    )
-    assert len(whole) == 10 and again == pytest.approx(whole, abs=1e-6)
-
-
-@pytest.mark.slow
 def test_records_that_do_not_fit_the_run_are_refused(
     make, labelled_files, record_dirs, records_dir, pretraining_run, tmp_path
 ):
@@ -307,14 +249,12 @@ def test_records_that_do_not_fit_the_run_are_refused(
         config = tiny_finetuning_config(**changes or {})
         arguments = {"train_dir": record_dirs[0], "init_checkpoint": pretraining_run.path} | arguments
         with pytest.raises(ValueError, match=sentence):
-            run_finetuning(config, tmp_path / "run", **arguments)
+            finetune(config, tmp_path / "run", **arguments)
         assert not (tmp_path / "run").exists()
 
-    refused("give either --train_file or --train_dir", train_file=labelled_files[0])
-    refused("give either --train_file or --train_dir", train_dir=None)
-    refused(
-        "give either --dev_file or --dev_dir, not both", dev_file=labelled_files[1], dev_dir=record_dirs[1]
-    )
+    refused("give either train_file or train_dir", train_file=labelled_files[0])
+    refused("give either train_file or train_dir", train_dir=None)
+    refused("give either dev_file or dev_dir, not both", dev_file=labelled_files[1], dev_dir=record_dirs[1])
     refused("holds pretraining records, but the task is sequence_class", train_dir=records_dir / "train")
     refused("made with max_seq_length=24, but this run has max_seq_length=16", {"max_seq_length": 16})
     other_labels = DatasetConfig(text="sentence", labels=("loud", "quiet"))
@@ -348,7 +288,7 @@ def test_damaged_records_are_named(make, labelled_files, finetuned_run, tmp_path
         evaluate(finetuned_run, input_dir=directory)
     config = tiny_finetuning_config(encoder=tiny_encoder_config(), train_batch_size=4)
     with pytest.raises(ValueError, match=rf"{shard.name} .*: record \d+ is damaged; make"):
-        run_finetuning(config, tmp_path / "run", train_dir=directory)
+        finetune(config, tmp_path / "run", train_dir=directory)
 
 
 # ------------------------------------------------------------------------------ as commands
@@ -356,21 +296,6 @@ def test_damaged_records_are_named(make, labelled_files, finetuned_run, tmp_path
 
 def run_script(name, *arguments):
     return warm_processes.run_script(f"tfrecords_tools.{name}", *arguments)
-
-
-@pytest.mark.slow
-def test_wrong_input_is_one_sentence_at_once(labelled_files, tmp_path):
-    result = run_script(
-        "create_finetuning_data",
-        f"--config={REPOSITORY}/configs/finetuning/smoke.toml",
-        f"--input_file={labelled_files[0]}",
-        f"--vocab_file={tmp_path}/none.txt",
-        f"--output_dir={tmp_path}/records",
-        "--seed=7",
-    )
-    assert (result.returncode, result.stdout, result.stderr.count("\n")) == (1, "", 1)
-    assert result.stderr.startswith("error: --seed=7 draws the order of --shuffle, which is not given")
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.slow

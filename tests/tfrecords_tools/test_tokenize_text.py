@@ -57,12 +57,6 @@ def test_each_text_has_its_line_in_order(tokenizer, batch_size):
     assert "的".encode() in lines[2]  # readable, not escaped
 
 
-def test_half_a_surrogate_pair_is_ignored_and_given_back(tokenizer):
-    texts = read_texts([b'{"text": "pl\\ud800ay"}\n'], "jsonl")
-    (line,) = tokenized_lines(texts, tokenizer, batch_size=8)
-    assert json.loads(line) == {"text": "pl\ud800ay", "ids": [5], "pieces": ["play"]}
-
-
 # ------------------------------------------------------------------------------ the script
 
 

@@ -8,11 +8,9 @@ import tensorflow as tf
 
 from kbert.config import DatasetConfig
 from kbert.inference.loaded_model import load
-from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests import warm_processes
-from tests.tfrecords_tools import small_corpus
-from tfrecords_tools.trim_vocabulary import changed_texts, trim_vocabulary
+from tfrecords_tools.trim_vocabulary import trim_vocabulary
 
 TEXTS = ("Jump the walks.", "asked the jump", "walk asks the")
 # Neither in the corpus: "jumped" of known pieces, "calls" with an unknown one.
@@ -64,24 +62,10 @@ def test_labelled_files_give_their_columns_of_texts(finetuned_run, tmp_path):
     assert load(tmp_path / "small").vocabulary.tokens[5:] == ("walk", "jump", "the", "a", "##s")
 
 
-def test_changes_are_counted_over_any_number_of_texts(monkeypatch):
-    monkeypatch.setattr("tfrecords_tools.trim_vocabulary._TEXTS_AT_ONCE", 2)
-    before = small_corpus.vocabulary()
-    after = Vocabulary([token for token in before.tokens if token != "##ing"], True)
-    found = changed_texts(["asking", "ask", "ask", "ask asking", "asked"], before, after)
-    assert found["texts"] == 5 and found["changed_texts"] == 0.4 and found["unknown_words"]["after"] == 2
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ([], "error: give either --input_files (texts) or --labelled_files (with --config)."),
         (["--labelled_files={}/a.tsv"], "error: --labelled_files needs a --config, whose [dataset] names"),
-        (
-            ["--format=onnx"],
-            "error: --format=onnx: value should be one of <kbert|google|hugging_face|keras_hub>",
-        ),
-        (["--input_files={}/none.txt"], "error: input '{}/none.txt' matches no file"),
     ],
 )
 def test_wrong_input_is_one_sentence_at_once(tmp_path, arguments, sentence):

@@ -67,6 +67,10 @@ class WarmProcess:
             time.sleep(0.005)
         return self.returncode
 
+    def lines(self) -> list[str]:
+        """The whole lines of its standard output so far."""
+        return (self._folder / "stdout").read_text(encoding="utf-8").split("\n")[:-1]
+
     def communicate(self, timeout: float = 300) -> tuple[str, str]:
         """All of its standard output and error, once it has ended."""
         self.wait(timeout)

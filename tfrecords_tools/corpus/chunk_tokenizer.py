@@ -14,10 +14,11 @@ import tensorflow as tf
 
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
-from tfrecords_tools.corpus.byte_batches import byte_batches
+from tfrecords_tools.work.worker_pool import byte_batches
 
 # Longer chunks rarely occur again (a whole line of Chinese is one chunk), so they are not kept.
 _MAX_BYTES_OF_KEPT_CHUNK = 64
+_MAX_CHUNKS = 1_000_000  # in the cache, about 200 bytes each; beyond that it is emptied
 _BYTES_PER_CALL = 1 << 20  # bytes of new chunks per call of the graph, to limit its memory
 
 
@@ -28,7 +29,6 @@ class ChunkTokenizer:
 
     Args:
       vocabulary: the `Vocabulary`; its casing decides lower-casing and accents.
-      max_chunks: how many different chunks the cache holds, about 200 bytes each. Beyond that it is emptied.
 
     Call arguments:
       lines: UTF-8 bytes; bytes that are not UTF-8 are ignored.
@@ -44,10 +44,9 @@ class ChunkTokenizer:
       (array([5, 6, 1, 5], dtype=uint16), array([3, 0, 1]))
     """
 
-    def __init__(self, vocabulary: Vocabulary, max_chunks: int = 1_000_000):
+    def __init__(self, vocabulary: Vocabulary):
         self.vocabulary = vocabulary
         self.dtype = np.dtype(np.uint16 if len(vocabulary) <= 1 << 16 else np.int32)
-        self._max_chunks = max_chunks
         self._ids = _KnownChunks()
         tokenize = WordPieceTokenizer(vocabulary)
 
@@ -60,7 +59,7 @@ class ChunkTokenizer:
 
     def __call__(self, lines: Sequence[bytes]) -> tuple[np.ndarray, np.ndarray]:
         known = self._ids
-        if len(known) > self._max_chunks:
+        if len(known) > _MAX_CHUNKS:
             known.clear()
         ids_of, join, misses = known.__getitem__, b"".join, known.misses
         misses.clear()  # an interrupted call may have left some

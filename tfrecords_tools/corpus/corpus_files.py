@@ -1,22 +1,12 @@
-"""Finds the files of a corpus, opens them whatever their compression, and reads them in large chunks.
-
-Standard library only, except for `.zst`, which may need an optional package.
-"""
+"""Finds the files of a corpus, and says what they hold. Standard library only."""
 
 import os
-from collections.abc import Iterator
 from glob import glob
 from pathlib import Path
-from typing import Any
 
-from kbert.files.compression import compression_of, require_read_kind
+from kbert.files.compression import find_compression, name_when_unpacked, require_read_kind
 
-CHUNK_BYTES = 1 << 17
 _COMPRESSED_TO_TEXT = 4
-
-
-class DamagedFile(ValueError):
-    """A compressed file that cannot be unpacked to its end."""
 
 
 def input_files(patterns) -> list[Path]:
@@ -80,46 +70,14 @@ def _check_readable(file: Path):
     require_read_kind(file, "text or JSON lines")
     if not os.access(file, os.R_OK):
         raise ValueError(f"{file} may not be read by this user; change its permissions or leave it out.")
-    compression_of(file)
-
-
-def is_compressed(path: str | Path) -> bool:
-    """Whether the name says that the file is compressed, so that it can only be read from its beginning."""
-    return compression_of(path) is not None
+    find_compression(file)
 
 
 def text_bytes(file: Path) -> int:
     """About how much text a file holds; of a compressed one a guess, for planning only."""
-    return file.stat().st_size * (_COMPRESSED_TO_TEXT if is_compressed(file) else 1)
+    return file.stat().st_size * (_COMPRESSED_TO_TEXT if find_compression(file) else 1)
 
 
 def is_json_lines(path: str | Path) -> bool:
     """Whether the name, without the suffix of a compression, ends in `.jsonl`, `.ndjson` or `.json`."""
-    path = Path(path)
-    if is_compressed(path):
-        path = path.with_suffix("")
-    return path.suffix.lower() in (".jsonl", ".ndjson", ".json")
-
-
-def read_chunks(path: str | Path, start: int = 0) -> Iterator[bytes]:
-    """Yields the bytes of a file, unpacked, from `start` on, at most `CHUNK_BYTES` at a time.
-
-    Raises:
-      DamagedFile: when a compressed file cannot be unpacked any further. All bytes before the damage have
-        been yielded.
-    """
-    compression = compression_of(path)
-    errors = compression.errors if compression else ()
-    opened: Any = compression.open(path) if compression else open(path, "rb")
-    with opened as stream:
-        stream.seek(start)
-        while True:
-            try:
-                chunk = stream.read1(CHUNK_BYTES)
-            except errors as error:
-                if getattr(error, "errno", None) is not None:  # the disk, not the file's contents
-                    raise
-                raise DamagedFile(f"not a whole {compression.name} file ({error})") from None
-            if not chunk:
-                return
-            yield chunk
+    return name_when_unpacked(path).endswith((".jsonl", ".ndjson", ".json"))

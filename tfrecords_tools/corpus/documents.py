@@ -5,27 +5,30 @@ file begins a new document. In JSON lines each object is a document, and the lin
 sentences.
 """
 
+import mmap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from kbert.extras import require
+from kbert.files.compression import find_compression
 from kbert.files.json_file import parse_json
+from kbert.files.text_file import LONGEST_LINE, Problem, numbered_lines
 from kbert.input_pipelines.json_rows import name_of, why_no_text
-from tfrecords_tools.corpus.corpus_files import input_files, is_compressed, is_json_lines
-from tfrecords_tools.corpus.problems import LineOfFile, Problem, Problems
-from tfrecords_tools.corpus.sentence_splitter import SentenceSplitter
-from tfrecords_tools.corpus.text_lines import read_line_blocks, start_of_line, strip, why_left_out
+from tfrecords_tools.corpus.corpus_files import is_json_lines
+from tfrecords_tools.corpus.problems import LineOfFile, Problems
 
-__all__ = [
-    "Problems",
-    "TextFormat",
-    "Unit",
-    "input_files",
-    "plan_units",
-    "read_documents",
-    "read_lines_of_unit",
-]
+# The languages for which sentencex 1.0.32 has its own rules. It accepts any other code as well, but treats it
+# as English or as a related language. Chinese needs no list of abbreviations: its full stops are unambiguous.
+LANGUAGES = tuple(
+    "am ar bg bn ca da de el en es fi fr gu hi hy it ja kk kn ml mr my nl pa pl pt ru sk ta te uk zh".split()
+)
+
+
+# sentencex 1.0.32 assumes that white space after an initial is one byte long, and aborts where it is longer
+# ("J.\xa0S."). WordPiece reads such white space as spaces too, and drops U+0085, a control character.
+_PLAIN_SPACES = {code: " " for code in range(0x80, 0x3001) if chr(code).isspace()} | {0x85: None}
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ def plan_units(files, unit_bytes: int) -> list[Unit]:
     units = []
     for file in files:
         size = Path(file).stat().st_size
-        if is_compressed(file):
+        if find_compression(file):
             units += [Unit(str(file), 0, -1)] if size else []
         else:
             starts = range(0, size, unit_bytes)
@@ -81,7 +84,7 @@ def read_documents(unit: Unit, text_format: TextFormat, problems: Problems) -> I
     """Yields the documents whose first byte lies in a unit.
 
     A unit reads past its end to finish its last document. So the units of a file together yield exactly the
-    documents of the file, in order, wherever it is cut. Memory holds one document and one chunk of the file.
+    documents of the file, in order, wherever it is cut. Memory holds one document.
 
     Args:
       unit: which documents.
@@ -95,16 +98,10 @@ def read_documents(unit: Unit, text_format: TextFormat, problems: Problems) -> I
     Raises:
       ValueError: with `errors="fail"`, naming file and line of what cannot be read.
     """
-    # Reading begins with the line that holds the byte before the unit: if that line is blank, a new document
-    # begins with the unit; otherwise the unit may begin in the middle of a document.
-    first_byte = start_of_line(unit.file, unit.start - 1)
-    report = _reporter(unit.file, first_byte, text_format, problems)
-    blocks = read_line_blocks(unit.file, first_byte, report)
-    end = unit.end if unit.end >= 0 else float("inf")
     if is_json_lines(unit.file):
-        documents = _json_documents(blocks, unit.start, end, text_format.text_field, report)
+        documents = _json_documents(unit, text_format, problems)
     else:
-        documents = _text_documents(blocks, unit.start, end, report)
+        documents = _text_documents(unit, text_format, problems)
     if not text_format.split_sentences:
         yield from documents
         return
@@ -113,112 +110,163 @@ def read_documents(unit: Unit, text_format: TextFormat, problems: Problems) -> I
         yield [sentence for line in document for sentence in split(line)]
 
 
-def read_lines_of_unit(unit: Unit, text_format: TextFormat, problems: Problems) -> Iterator[list[bytes]]:
+def read_unit_lines(unit: Unit, text_format: TextFormat, problems: Problems) -> Iterator[bytes]:
     """Yields the lines that begin in a unit, for callers that do not need whole documents.
 
-    So text without a blank line is divided among units as well, and memory holds only a part of a document.
-    In JSON lines an object belongs to the same unit as for `read_documents`. Arguments and errors are those
-    of `read_documents`; sentences are not split.
+    So text without a blank line is divided among units as well, and memory holds one line. In JSON lines an
+    object belongs to the same unit as for `read_documents`. Arguments and errors are those of
+    `read_documents`; sentences are not split.
 
     Yields:
-      Lists of non-empty UTF-8 lines, stripped.
+      Non-empty UTF-8 lines, stripped.
     """
-    first_byte = start_of_line(unit.file, unit.start)
-    report = _reporter(unit.file, first_byte, text_format, problems)
-    blocks = read_line_blocks(unit.file, first_byte, report)
-    end = unit.end if unit.end >= 0 else float("inf")
     if is_json_lines(unit.file):
-        yield from _json_documents(blocks, unit.start, end, text_format.text_field, report)
+        for document in _json_documents(unit, text_format, problems):
+            yield from document
         return
-    for block in blocks:
-        first, past_last = block.index_at(unit.start), block.index_at(end)
-        for index in range(first, past_last):
-            if block.stripped[index] is None:
-                report(block.number + index, why_left_out(block.raw[index]))
-        if lines := [line for line in block.stripped[first:past_last] if line]:
-            yield lines
-        if past_last < len(block.raw):
-            return
+    for _, line in _unit_lines(unit, _reporter(unit, text_format, problems)):
+        yield line.encode("utf-8")
 
 
-def _reporter(file, first_byte, text_format, problems):
-    """Returns a function of (line number from `first_byte` on, problem), which raises or collects it."""
-
-    def report(number, problem):
-        place = LineOfFile(file, first_byte, number)
-        if text_format.errors == "fail":
-            raise ValueError(f"{place} {problem.what}; {problem.remedy}, or leave it out with --errors=skip.")
-        problems.add(place, problem)
-
-    return report
-
-
-# ------------------------------------------------------------------------------ documents from lines
-
-
-def _text_documents(blocks, start, end, report) -> Iterator[list[bytes]]:
+def _text_documents(unit, text_format, problems) -> Iterator[list[bytes]]:
+    # Reading begins with the line that holds the byte before the unit: if that line is blank, a new document
+    # begins with the unit; otherwise the unit may begin in the middle of a document.
+    first_byte = _start_of_line(unit.file, unit.start - 1)
+    report = _reporter(unit, text_format, problems, first_byte)
     document = []
-    is_ours = None  # whether the document of this line begins in [start, end); None between documents
-    for block in blocks:
-        first, past_last = block.index_at(start), block.index_at(end)
-        for index, line in enumerate(block.stripped):
-            if line == b"":
-                if document:
-                    yield document
-                    document = []
-                is_ours = None
-                continue
+    is_ours = None  # whether the document of this line begins in the unit; None between documents
+    for number, offset, line in numbered_lines(unit.file, first_byte):
+        line = line if isinstance(line, Problem) else line.strip()
+        if not line:
+            if document:
+                yield document
+                document = []
+            is_ours = None
+            continue
+        if not is_ours:
+            if offset >= unit.end >= 0:
+                return
+            if is_ours is None:
+                is_ours = offset >= unit.start
             if not is_ours:
-                if index >= past_last:
-                    return
-                if is_ours is None:
-                    is_ours = index >= first
-                if not is_ours:
-                    continue
-            if line is not None:
-                document.append(line)
-            else:
-                # The line is left out but is not blank: it does not end a document or move its beginning.
-                report(block.number + index, why_left_out(block.raw[index]))
+                continue
+        if isinstance(line, Problem):
+            # The line is left out but is not blank: it does not end a document or move its beginning.
+            report(number, line)
+        else:
+            document.append(line.encode("utf-8"))
     if document:
         yield document
 
 
-def _json_documents(blocks, start, end, text_field, report) -> Iterator[list[bytes]]:
-    for block in blocks:
-        first, past_last = block.index_at(start), block.index_at(end)
-        for index in range(first, past_last):
-            line = block.stripped[index]
-            if line is None:
-                report(block.number + index, why_left_out(block.raw[index]))
-            elif line:
-                text = _text_of_object(line, text_field)
-                if isinstance(text, Problem):
-                    report(block.number + index, text)
-                elif document := [stripped for part in text.split(b"\n") if (stripped := strip(part))]:
-                    yield document
-        if past_last < len(block.raw):
+def _json_documents(unit, text_format, problems) -> Iterator[list[bytes]]:
+    report = _reporter(unit, text_format, problems)
+    for number, line in _unit_lines(unit, report):
+        text = _parse_object(line, text_format.text_field)
+        if isinstance(text, Problem):
+            report(number, text)
+        elif document := [part.encode("utf-8") for part in map(str.strip, text.split("\n")) if part]:
+            yield document
+
+
+def _unit_lines(unit, report) -> Iterator[tuple[int, str]]:
+    """(number, line) of the lines that begin in a unit, stripped; blank ones are left out."""
+    for number, offset, line in numbered_lines(unit.file, _start_of_line(unit.file, unit.start)):
+        if offset >= unit.end >= 0:
             return
+        if offset < unit.start:
+            continue
+        if isinstance(line, Problem):
+            report(number, line)
+        elif line := line.strip():
+            yield number, line
 
 
-def _text_of_object(line, text_field) -> bytes | Problem:
+def _reporter(unit, text_format, problems, first_byte=None):
+    """Returns a function of (line number from `first_byte` on, problem), which raises or collects it."""
+    first_byte = _start_of_line(unit.file, unit.start) if first_byte is None else first_byte
+
+    def report(number, problem):
+        line = LineOfFile(unit.file, first_byte, number)
+        if text_format.errors == "fail":
+            raise ValueError(f"{line} {problem.what}; {problem.remedy}, or leave it out with --errors=skip.")
+        problems.add(line, problem)
+
+    return report
+
+
+def _start_of_line(path, position: int) -> int:
+    """The byte where the line begins to which the byte at `position` belongs. A line feed ends its line.
+
+    Of a line that begins more than LONGEST_LINE before, a byte in its middle: it is too long from there, too.
+    """
+    if position <= 0:
+        return 0
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        earliest = max(0, position - LONGEST_LINE - 1)
+        line_feed = content.rfind(b"\n", earliest, position)
+    return earliest if line_feed < 0 else line_feed + 1
+
+
+def _parse_object(line, text_field) -> str | Problem:
     try:
         fields = parse_json(line, "")
     except ValueError as error:
         return _not_an_object(str(error).strip(" ."))
     if not isinstance(fields, dict):
         return _not_an_object(f"holds a JSON {name_of(fields)}, not an object")
-    text = fields.get(text_field)
-    if isinstance(text, str):
-        try:
-            return text.encode("utf-8")
-        except UnicodeEncodeError:
-            kind, remedy = "lines left out, text that has no UTF-8", "write the file again as valid Unicode"
-    else:
-        kind, remedy = "lines left out, no text in the JSON object", "name the field that holds the text"
-    return Problem(kind, str(why_no_text(fields, text_field)), remedy)
+    what = why_no_text(fields, text_field)
+    if not what:
+        return fields[text_field]
+    kind, remedy = "lines left out, no text in the JSON object", "name the field that holds the text"
+    if isinstance(fields.get(text_field), str):
+        kind, remedy = "lines left out, text that has no UTF-8", "write the file again as valid Unicode"
+    return Problem(kind, what, remedy)
 
 
 def _not_an_object(what) -> Problem:
     remedy = "a .json, .jsonl or .ndjson file has one object per line, with the text in one of its fields"
     return Problem("lines left out, no JSON object", what, remedy)
+
+
+# ------------------------------------------------------------------------------ sentences
+
+
+class SentenceSplitter:
+    """Cuts a line into sentences.
+
+    Args:
+      language: one of `LANGUAGES`.
+
+    Call arguments:
+      line: UTF-8.
+
+    Returns:
+      A list of non-empty UTF-8 sentences, stripped. Joined, they equal the line except for white space: it is
+      dropped between sentences, and white space beyond ASCII becomes plain spaces.
+
+    Raises:
+      ValueError: when the language is not known, or sentencex is not installed.
+
+    Example:
+      SentenceSplitter("en")(b"Dr. Smith came. He sat down.")  # [b"Dr. Smith came.", b"He sat down."]
+
+    Reference:
+      https://github.com/wikimedia/sentencex
+    """
+
+    def __init__(self, language: str):
+        if language not in LANGUAGES:
+            raise ValueError(
+                f"split_sentences={language!r} is no language with known sentence rules; choose one of "
+                f"{', '.join(LANGUAGES)} (a closely related language is often good enough)."
+            )
+        require("sentences", f"split_sentences={language!r}")
+        from sentencex import segment
+
+        self._language = language
+        self._segment = segment
+
+    def __call__(self, line: bytes) -> list[bytes]:
+        sentences = self._segment(self._language, line.decode("utf-8").translate(_PLAIN_SPACES))
+        return [stripped.encode("utf-8") for sentence in sentences if (stripped := sentence.strip())]

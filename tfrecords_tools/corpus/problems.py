@@ -4,23 +4,16 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from tfrecords_tools.corpus.corpus_files import read_chunks
+from kbert.files.text_file import Problem
 
 NUM_NAMED = 5
-
-
-class Problem(NamedTuple):
-    """A problem with a line: the kind under which it is counted, what is wrong, and how to mend it."""
-
-    kind: str
-    what: str
-    remedy: str
+_BYTES_AT_ONCE = 1 << 20
 
 
 class LineOfFile(NamedTuple):
     """The `line`-th line, from 1, after the first `start` bytes of a file.
 
-    A reader of a byte range does not know how many lines precede it. They are counted only when a place is
+    A reader of a byte range does not know how many lines precede it. They are counted only when this is
     converted to `str`, to show it.
     """
 
@@ -29,7 +22,7 @@ class LineOfFile(NamedTuple):
     line: int
 
     def __str__(self):
-        return f"{self.file} line {_lines_before(self.file, self.start) + self.line}"
+        return f"{self.file} line {_count_lines(self.file, self.start) + self.line}"
 
 
 class Problems:
@@ -37,7 +30,7 @@ class Problems:
 
     Attributes:
       counts: how many there were of each kind.
-      named: the first `NUM_NAMED`, as (place, what is wrong there).
+      named: the first `NUM_NAMED`, as (`LineOfFile`, what is wrong there).
 
     Example:
       problems = Problems()
@@ -55,10 +48,10 @@ class Problems:
         """How many there were in all."""
         return self.counts.total()
 
-    def add(self, place: LineOfFile, problem: Problem):
+    def add(self, line: LineOfFile, problem: Problem):
         self.counts[problem.kind] += 1
         if len(self.named) < NUM_NAMED:
-            self.named.append((place, problem.what))
+            self.named.append((line, problem.what))
 
     @classmethod
     def merge(cls, collectors: Iterable["Problems"]) -> "Problems":
@@ -71,32 +64,32 @@ class Problems:
 
     def to_json(self) -> dict:
         """A value that `json` can write."""
-        return {"counts": dict(self.counts), "named": [[*place, what] for place, what in self.named]}
+        return {"counts": dict(self.counts), "named": [[*line, what] for line, what in self.named]}
 
     @classmethod
     def from_json(cls, value: dict) -> "Problems":
         problems = cls()
         problems.counts.update(value["counts"])
-        problems.named += [(LineOfFile(*place), what) for *place, what in value["named"]]
+        problems.named += [(LineOfFile(*line), what) for *line, what in value["named"]]
         return problems
 
     def summary(self) -> list[str]:
-        """Lines for people: one for each kind, then the first few places; no lines if nothing was wrong.
+        """Lines for people: one for each kind, then the first few lines; nothing if nothing was wrong.
 
         The number of a line in the middle of a file is found by reading the file up to there.
         """
         lines = [f"{kind}: {count:,}" for kind, count in self.counts.items()]
-        lines += [f"  {place} {what}" for place, what in self.named]
+        lines += [f"  {line} {what}" for line, what in self.named]
         if self.count > len(self.named):
             lines.append(f"  and {self.count - len(self.named):,} more")
         return lines
 
 
-def _lines_before(file, start) -> int:
-    lines = position = 0
-    for chunk in read_chunks(file) if start else ():
-        lines += chunk.count(b"\n", 0, start - position)
-        position += len(chunk)
-        if position >= start:
-            break
+def _count_lines(file, num_bytes) -> int:
+    """How many lines end in the first bytes of a file, which is not compressed where these are not 0."""
+    lines = 0
+    with open(file, "rb") as stream:
+        while content := stream.read(min(_BYTES_AT_ONCE, num_bytes)):
+            lines += content.count(b"\n")
+            num_bytes -= len(content)
     return lines

@@ -61,15 +61,15 @@ class TokenizedCorpus:
         """The pieces of many texts one after another, and the length of each.
 
         Args:
-          starts, ends: int64 arrays of shape [batch], places in `pieces`.
+          starts, ends: int64 arrays of shape [batch], positions in `pieces`.
 
         Returns:
           (array of shape [all pieces of the batch] with the dtype of `pieces`, int64 array of shape [batch]).
         """
         lengths = ends - starts
         before = np.cumsum(lengths) - lengths
-        places = np.repeat(starts - before, lengths) + np.arange(lengths.sum())
-        return self.pieces[places], lengths
+        positions = np.repeat(starts - before, lengths) + np.arange(lengths.sum())
+        return self.pieces[positions], lengths
 
     def without(self, dropped: np.ndarray) -> "TokenizedCorpus":
         """The corpus without the documents at which the bool array `dropped` is True."""

@@ -40,9 +40,9 @@ class Examples(NamedTuple):
         starts = np.cumsum(lengths) - lengths
         lengths, starts = lengths[rows], starts[rows]
         before = np.cumsum(lengths) - lengths
-        places = np.repeat(starts - before, lengths) + np.arange(lengths.sum())
+        positions = np.repeat(starts - before, lengths) + np.arange(lengths.sum())
         return Examples(
-            self.pieces[places], self.first_lengths[rows], self.second_lengths[rows], self.labels[rows]
+            self.pieces[positions], self.first_lengths[rows], self.second_lengths[rows], self.labels[rows]
         )
 
     def split_texts(self):
@@ -119,15 +119,15 @@ def read_bucket(paths, bucket: int, num_buckets: int, piece_dtype) -> Examples:
         with open(path, "rb") as file:
             file.seek(offset)
             content = file.read(examples * bytes_per_example + pieces * piece_dtype.itemsize)
-        columns, place = [], 0
+        columns, start = [], 0
         for dtype, count in (
             (_LENGTH, examples),
             (_LENGTH, examples),
             (_LABEL, examples),
             (piece_dtype, pieces),
         ):
-            columns.append(np.frombuffer(content, dtype, count, place))
-            place += columns[-1].nbytes
+            columns.append(np.frombuffer(content, dtype, count, start))
+            start += columns[-1].nbytes
         parts.append(Examples(columns[3], *columns[:3]))
     return Examples.concatenate(parts)
 

@@ -1,13 +1,21 @@
-"""Unfinished pretraining records: a folder that a killed run leaves behind and the next run resumes."""
+"""Unfinished pretraining records: a folder that a killed run leaves behind and the next run resumes.
+
+The three stages run on it one after the other, each as many pieces of work that know nothing of one another.
+Each does one piece in any process, on one machine or on a cluster, and what it makes depends only on the job,
+the seed and the piece's number.
+"""
 
 import contextlib
+import functools
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from absl import logging
 
+from kbert.cli.progress import Progress
 from kbert.files.folder_lock import lock_folder
 from kbert.files.json_file import read_json_object
 from kbert.files.whole_file import write_json
@@ -15,10 +23,14 @@ from kbert.manifest import VOCABULARY_FILE_NAME
 from kbert.tokenization.vocabulary import Vocabulary
 from tfrecords_tools.corpus.documents import TextFormat
 from tfrecords_tools.pretraining.pretraining_settings import PretrainingSettings
-from tfrecords_tools.work.stored_vocabulary import StoredVocabulary
+from tfrecords_tools.work.beam_pool import BeamPool
+from tfrecords_tools.work.worker_pool import StoredVocabulary, WorkerPool
+
+Pool = WorkerPool | BeamPool
 
 _PLAN_FILE = "plan.json"
-_FORMAT = 1  # version of the folder's contents; a folder with another number is not resumed
+_SECTIONS = ("settings", "vocabulary")
+_FORMAT = 2  # version of the folder's contents; a folder with another number is not resumed
 
 
 @dataclass(frozen=True)
@@ -120,11 +132,11 @@ class PretrainingJob:
                 f"cannot make the folder {directory} ({error.strerror}); the records are made there and then "
                 "renamed, so the parent folder of output_dir must be writable."
             ) from None
-        with lock_folder(directory), _saying_how_to_go_on(directory):
-            job._take_up(vocabulary, files)
+        with lock_folder(directory), _saying_how_to_resume(directory):
+            job._write_or_compare_plan(vocabulary, files)
             yield job
 
-    def _take_up(self, vocabulary, files):
+    def _write_or_compare_plan(self, vocabulary, files):
         plan = {
             "format": _FORMAT,
             "settings": self.settings.to_dict(),
@@ -154,8 +166,48 @@ class PretrainingJob:
             raise
 
 
+def summary_file(folder: Path, name: str) -> Path:
+    """What is written last of a piece of work: it is done when this file exists."""
+    return folder / f"{name}.json"
+
+
+def run_pieces(
+    function: Callable,
+    job: PretrainingJob,
+    pool: Pool,
+    pieces: Sequence,
+    folder: Path,
+    sizes: dict[str, int],
+    what: str,
+    unit: str,
+):
+    """Calls `function(job, piece)` in the workers for each piece that has no summary yet.
+
+    Args:
+      function: of a module; it writes what it makes, and the summary last.
+      job, pool: the job, and the processes.
+      pieces: tuples with a `name`.
+      folder: where their summaries are.
+      sizes: by the name of a piece, for the progress.
+      what, unit: as for `Progress`.
+    """
+    waiting = [piece for piece in pieces if not summary_file(folder, piece.name).is_file()]
+    total = sum(sizes[piece.name] for piece in pieces)
+    done = total - sum(sizes[piece.name] for piece in waiting)
+    if done:
+        logging.info(
+            "%s %d of %d pieces in an earlier run; resuming.", what, len(pieces) - len(waiting), len(pieces)
+        )
+    progress = Progress(what, unit, total, already_done=done)
+    work = functools.partial(function, job)
+    for piece, _ in zip(waiting, pool.map(work, waiting), strict=True):
+        done += sizes[piece.name]
+        progress.report(done)
+    progress.report_end()
+
+
 @contextlib.contextmanager
-def _saying_how_to_go_on(directory):
+def _saying_how_to_resume(directory):
     try:
         yield
     except BlockingIOError:  # the lock of another folder: its message says what to do
@@ -168,17 +220,16 @@ def _saying_how_to_go_on(directory):
 
 
 def _refuse_other_plan(plan_file, plan):
-    was = _read_plan(plan_file)
+    earlier = _read_plan(plan_file)
     differing = [
-        f"{key} (was {was.get(section, {}).get(key)!r}, now {values.get(key)!r})"
-        for section, values in plan.items()
-        if isinstance(values, dict) and section != "input_files"
-        for key in sorted({*values, *was.get(section, {})})
-        if was.get(section, {}).get(key) != values.get(key)
+        f"{key} (was {earlier[section].get(key)!r}, now {plan[section].get(key)!r})"
+        for section in _SECTIONS
+        for key in sorted({*plan[section], *earlier[section]})
+        if earlier[section].get(key) != plan[section].get(key)
     ]
-    if was.get("input_files") != plan["input_files"]:
+    if earlier.get("input_files") != plan["input_files"]:
         differing.append("the input files")
-    if was.get("format") != plan["format"]:
+    if earlier.get("format") != plan["format"]:
         differing.append("the version of kbert")
     if differing:
         raise ValueError(
@@ -190,7 +241,7 @@ def _refuse_other_plan(plan_file, plan):
 def _read_plan(plan_file):
     try:
         plan = read_json_object(plan_file)
-        if not all(isinstance(plan.get(section, {}), dict) for section in ("settings", "vocabulary")):
+        if not all(isinstance(plan.get(section), dict) for section in _SECTIONS):
             raise ValueError("its sections are no objects")
     except ValueError:
         raise ValueError(

@@ -7,7 +7,7 @@ from kbert.features import Feature, pretraining_features
 
 PAIRINGS = ("sentence_pairs", "full_sentences", "sentence_order")
 MASKINGS = ("static", "dynamic")
-DEDUPLICATIONS = ("none", "exact", "near")
+DEDUPLICATIONS = ("none", "exact")
 COMPRESSIONS = ("none", "gzip")
 SHORTEST_SEQUENCE = 8
 _LONGEST_SEQUENCE = 65_535  # lengths are kept in two bytes
@@ -29,7 +29,7 @@ class PretrainingSettings:
       pairing: sentence_pairs (the original's next sentence prediction), full_sentences (RoBERTa's, without
         pairs) or sentence_order (ALBERT's).
       masking: static (stored in the records) or dynamic (training draws new masks in every epoch).
-      deduplicate: drop documents that occurred before: none, exact or near.
+      deduplicate: drop documents that occurred before: none or exact.
       text_field: the key of a JSONL line's text.
       split_sentences: language code of running text to cut into sentences, or "".
       errors: what to do with lines that cannot be read: fail or skip.

@@ -7,6 +7,7 @@ batch costs a few passes of NumPy over its arrays, far less than making or readi
 from collections.abc import Mapping
 
 import numpy as np
+from absl import logging
 
 from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, WINDOW_FEATURE, Feature
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
@@ -15,6 +16,7 @@ STATISTICS_FILE_NAME = "statistics.json"
 PAGE_FILE_NAME = "statistics.html"
 MOST_PIECES_SHOWN = 50
 EXAMPLES_KEPT = 4
+_HIGH_UNKNOWN_SHARE = 0.05
 
 
 class RecordStatistics:
@@ -191,6 +193,14 @@ class RecordStatistics:
         size = self.max_seq_length + 1 if size is None else size
         counts = self.counts.get(name, np.zeros(0, np.int64))
         return np.pad(counts, (0, max(0, size - len(counts))))
+
+
+def warn_of_unknown_pieces(share: float):
+    """Logs a warning when a large share of all pieces is [UNK]."""
+    if share > _HIGH_UNKNOWN_SHARE:
+        logging.warning(
+            "%.1f %% of all pieces are [UNK]: is vocab_file made for this language and casing?", 100 * share
+        )
 
 
 def _share(part, whole):

@@ -49,7 +49,7 @@ def sequences(example: Mapping[str, np.ndarray]) -> list[Mapping[str, np.ndarray
     ]
 
 
-def places(example: Mapping[str, np.ndarray], tokens: Sequence[str]) -> list[ShownToken]:
+def shown_tokens(example: Mapping[str, np.ndarray], tokens: Sequence[str]) -> list[ShownToken]:
     """The tokens of an example, without its padding.
 
     Args:
@@ -74,7 +74,7 @@ def piece(tokens: Sequence[str], index: int) -> str:
 
 
 def answers(example: Mapping[str, np.ndarray]) -> list[tuple[int, int]]:
-    """The (position, id) of the places to predict: those with a weight."""
+    """The (position, id) of the positions to predict: those with a weight."""
     if "masked_lm_weights" not in example:
         return []
     real = example["masked_lm_weights"] > 0
@@ -98,8 +98,9 @@ def labels_in_words(example: Mapping[str, np.ndarray], settings: Mapping) -> lis
         label, names = int(example[LABEL_FEATURE]), label_names(settings)
         lines.append(f"{LABEL_FEATURE} {label}: {_name_of(label, names)}")
     if WORD_FEATURE in example:
-        names, labelled = label_names(settings), np.flatnonzero(example[WORD_FEATURE] >= 0).tolist()
-        labels = [f"{place}={_name_of(int(example[LABEL_FEATURE][place]), names)}" for place in labelled]
+        names, label_ids = label_names(settings), example[LABEL_FEATURE].tolist()
+        labelled = np.flatnonzero(example[WORD_FEATURE] >= 0).tolist()
+        labels = [f"{position}={_name_of(label_ids[position], names)}" for position in labelled]
         lines.append(f"labels of words ({len(labels)}): {' '.join(labels)}")
     return lines
 
@@ -129,12 +130,12 @@ def describe_record(
         lines = [describe_record(sequence, tokens) for sequence in several]
         lines += [f"  {line}" for line in labels_in_words(others, settings or {})]
         return "\n".join(lines)
-    found = places(example, tokens)
-    first = " ".join(str(place) for place in found if place.segment == 0)
-    second = " ".join(str(place) for place in found if place.segment)
+    found = shown_tokens(example, tokens)
+    first = " ".join(str(token) for token in found if token.segment == 0)
+    second = " ".join(str(token) for token in found if token.segment)
     lines = [first] + ([f"  + {second}"] if second else [])
     room = len(example["input_ids"])
-    num_second = sum(place.segment > 0 for place in found)
+    num_second = sum(token.segment > 0 for token in found)
     texts = f"first text {len(found) - num_second}, second {num_second}, " if second else ""
     lines.append(f"  length {len(found)} of {room}: {texts}padding {room - len(found)}")
     lines += [f"  {line}" for line in labels_in_words(example, settings or {})]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from kbert.files.whole_file import write_text
-from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
+from kbert.input_pipelines.records.record_files import read_vocabulary
 from kbert.manifest import Manifest
 from kbert.reports import page
 from tfrecords_tools.records.record_statistics import (
@@ -21,8 +21,8 @@ from tfrecords_tools.records.record_text import (
     NEXT_SENTENCE_WORDS,
     label_names,
     labels_in_words,
-    places,
     sequences,
+    shown_tokens,
 )
 from tfrecords_tools.records.stored_records import read_records
 
@@ -69,7 +69,7 @@ def write_page(
         lengths=_facts_of_lengths(lengths, values["max_seq_length"]),
         texts=_texts(values),
         masks_on_average=_mean(np.array(values.get("masking", {}).get("per_record", [0]))),
-        # How many examples have text at each place: those that are longer.
+        # How many examples have text at each position: those that are longer.
         present=lengths[::-1].cumsum()[::-1][1:],
         next_sentence=_next_sentence(values, manifest.settings),
         labels=_labels(values, manifest.settings),
@@ -78,9 +78,9 @@ def write_page(
 
 
 def _shown(example, tokens, settings):
-    """(the places of each text, the labels in words)."""
+    """(the tokens of each text, the labels in words)."""
     texts = [
-        [place for place in places(sequence, tokens) if place.segment == segment]
+        [token for token in shown_tokens(sequence, tokens) if token.segment == segment]
         for sequence in sequences(example)
         for segment in (0, 1)
     ]

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from kbert.features import Feature
-from kbert.input_pipelines.records.shards import first_damage, open_shard
+from kbert.input_pipelines.records.record_files import first_damage, open_shard
 from kbert.manifest import Manifest
 
 

@@ -18,15 +18,16 @@ from typing import NamedTuple
 from absl import logging
 
 from kbert.cli.progress import Progress
-from tfrecords_tools.corpus.byte_batches import byte_batches
-from tfrecords_tools.corpus.documents import Problems, TextFormat, Unit, plan_units, read_lines_of_unit
-from tfrecords_tools.work.worker_pool import WorkerPool
+from tfrecords_tools.corpus.documents import TextFormat, Unit, plan_units, read_unit_lines
+from tfrecords_tools.corpus.problems import Problems
+from tfrecords_tools.work.worker_pool import WorkerPool, byte_batches
 
 UNIT_BYTES = 8 << 20
 DEFAULT_MAX_WORDS = 2_000_000
 # What one worker holds before chunks are split into words.
 _CHUNKS_AT_ONCE = 1 << 18
 _CHUNK_BYTES_AT_ONCE = 16 << 20
+_TEXT_BYTES_AT_ONCE = 1 << 17
 _BYTES_PER_SPLIT = 1 << 20
 
 
@@ -63,7 +64,7 @@ def count_words(
     """Counts the words of the files' lines.
 
     Args:
-      files: those that `documents.input_files` returns.
+      files: those that `input_files` returns.
       do_lower_case: as for `split_words`.
       max_words_in_memory: the most different words. Whenever there are more, the rarest are dropped until
         three quarters are left. The counts of words that come again later are then too low.
@@ -73,7 +74,8 @@ def count_words(
     Raises:
       ValueError: naming file and line of what cannot be read, unless `text_format` skips it.
     """
-    groups = _groups(plan_units(files, UNIT_BYTES))
+    # A corpus may have many small files: these are joined.
+    groups = list(byte_batches(plan_units(files, UNIT_BYTES), UNIT_BYTES // 2, size=_num_bytes))
     sizes = [sum(map(_num_bytes, units)) for units in groups]
     pool = pool or WorkerPool(1)
     progress = Progress("Counted", "bytes", sum(sizes))
@@ -116,18 +118,6 @@ def _drop_rarest(counts: Counter, most: int) -> int:
     return highest
 
 
-def _groups(units) -> list[tuple[Unit, ...]]:
-    """Joins units into groups of about `UNIT_BYTES`, because a corpus may have many small files."""
-    groups, group, num_bytes = [], [], 0
-    for unit in units:
-        group.append(unit)
-        num_bytes += _num_bytes(unit)
-        if num_bytes >= UNIT_BYTES // 2:
-            groups.append(tuple(group))
-            group, num_bytes = [], 0
-    return [*groups, tuple(group)] if group else groups
-
-
 def _num_bytes(unit):
     """The size on disk; how much text a compressed file holds is not known."""
     return unit.end - unit.start if unit.end >= 0 else Path(unit.file).stat().st_size
@@ -136,12 +126,12 @@ def _num_bytes(unit):
 # ------------------------------------------------------------------------------ one worker
 
 
-def count_units(units: tuple[Unit, ...], *, do_lower_case: bool, text_format: TextFormat) -> WordCounts:
+def count_units(units: Iterable[Unit], *, do_lower_case: bool, text_format: TextFormat) -> WordCounts:
     """Counts the words of some units."""
     chunks, words, problems = Counter(), _Words(do_lower_case), Problems()
     num_bytes = 0
     for unit in units:
-        for lines in read_lines_of_unit(unit, text_format, problems):
+        for lines in byte_batches(read_unit_lines(unit, text_format, problems), _TEXT_BYTES_AT_ONCE):
             text = b" ".join(lines)
             chunks.update(text.split(b" "))
             num_bytes += len(text)

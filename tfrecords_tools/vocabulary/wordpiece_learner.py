@@ -228,27 +228,27 @@ class _Pairs:
         left, right = pair
         for index in self._words.pop(pair):
             pieces, count = self._spelled[index], self._word_counts[index]
-            place = -1
-            while (place := _find(pieces, left, place + 1)) >= 0:
-                if pieces[place + 1 : place + 2] != [right]:
+            position = -1
+            while (position := _find(pieces, left, position + 1)) >= 0:
+                if pieces[position + 1 : position + 2] != [right]:
                     continue
-                if place > 0:
-                    before = pieces[place - 1]
+                if position > 0:
+                    before = pieces[position - 1]
                     self.counts[before, left] -= count
                     self._add((before, merged), index)
                     grown.add((before, merged))
-                if place + 2 < len(pieces):
-                    after = pieces[place + 2]
+                if position + 2 < len(pieces):
+                    after = pieces[position + 2]
                     self.counts[right, after] -= count
                     self._add((merged, after), index)
                     grown.add((merged, after))
-                pieces[place : place + 2] = [merged]
+                pieces[position : position + 2] = [merged]
         del self.counts[pair]
         return grown
 
 
 def _find(pieces, piece, start) -> int:
-    """The first place of a piece from `start` on, or -1."""
+    """The first position of a piece from `start` on, or -1."""
     try:
         return pieces.index(piece, start)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Work on all cores: runs a function over many items in worker processes; answers come in order."""
+"""Work on all cores: cut into pieces, and a function over them in worker processes; results come in order."""
 
 import contextlib
 import itertools
@@ -11,13 +11,16 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from absl import logging
 
 from kbert.cli.progress import activity
+from kbert.tokenization.vocabulary import Vocabulary
 
-# Items per worker that are handed out before the next answer in order is there: enough to keep all workers
-# busy while one item takes long, few enough that answers do not pile up.
+# Items per worker that are handed out before the next result in order is there: enough to keep all workers
+# busy while one item takes long, few enough that results do not pile up.
 _ITEMS_AHEAD = 4
 BYTES_WORTH_A_WORKER = 4 << 20  # of text: each worker takes seconds to start, see `_context`
 
@@ -25,7 +28,7 @@ BYTES_WORTH_A_WORKER = 4 << 20  # of text: each worker takes seconds to start, s
 class WorkerPool:
     """Processes that live until the `with` block ends, so that they import their modules once for all stages.
 
-    The answers do not depend on the number of workers, as long as the function's answer depends on its item
+    The results do not depend on the number of workers, as long as the function's result depends on its item
     alone. With one worker everything runs in this process.
 
     Args:
@@ -81,8 +84,8 @@ class WorkerPool:
                         waiting.append(self._executor.submit(function, item))
                     if not waiting:
                         return
-                    answer = waiting.popleft().result()
-                yield answer
+                    result = waiting.popleft().result()
+                yield result
                 doing = f"waiting for {self.num_workers} worker processes"
         except BrokenProcessPool:
             raise ChildProcessError(
@@ -92,6 +95,47 @@ class WorkerPool:
         finally:
             for future in waiting:
                 future.cancel()
+
+
+@dataclass(frozen=True)
+class StoredVocabulary:
+    """A vocabulary in a file. Two are equal when their pieces and casing are, wherever the files lie.
+
+    Processes cache under this key what they build from a vocabulary. Another job with the same vocabulary
+    does not trace its tokenizer again. A job with another vocabulary in the same folder never gets the old
+    tokenizer.
+
+    Args:
+      file: the vocab.txt.
+      do_lower_case: its casing.
+      fingerprint: of the `Vocabulary` that it holds.
+    """
+
+    file: Path = field(compare=False)
+    do_lower_case: bool
+    fingerprint: str
+
+    def read(self) -> Vocabulary:
+        return Vocabulary.from_file(self.file, self.do_lower_case)
+
+
+def byte_batches(texts: Iterable, num_bytes: int, size: Callable = len) -> Iterator[list]:
+    """Yields the texts in order, in lists that are closed as soon as they hold `num_bytes`.
+
+    Args:
+      texts: bytes, or whatever `size` can measure.
+      num_bytes: a list that holds at least this many bytes is full. Its last text may exceed the number.
+      size: a function that returns the number of bytes of one text.
+    """
+    batch, held = [], 0
+    for text in texts:
+        batch.append(text)
+        held += size(text)
+        if held >= num_bytes:
+            yield batch
+            batch, held = [], 0
+    if batch:
+        yield batch
 
 
 def _context():

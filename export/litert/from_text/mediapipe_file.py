@@ -13,8 +13,7 @@ import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-from ...folder_names import VOCABULARY_FILE
-from ...labels_file import LABELS_FILE
+from ...folder_names import LABELS_FILE, VOCABULARY_FILE
 from ..flatbuffer import add_buffer, read_model, write_model
 
 IDENTIFIER = b"M001"
@@ -86,20 +85,20 @@ def model_metadata(name: str, inputs: list[str], output: str, has_labels: bool) 
 
 
 def _written(builder, value) -> int:
-    """Writes a text, a list of tables, or a table (field -> text, list, table or small number): its place."""
+    """The offset of a text, a list of tables, or a table (field -> text, list, table or small number)."""
     if isinstance(value, str):
         return builder.CreateString(value)
     if isinstance(value, list):
-        places = [_written(builder, one) for one in value]
-        builder.StartVector(4, len(places), 4)
-        for place in reversed(places):  # a flatbuffer is written from its end
-            builder.PrependUOffsetTRelative(place)
+        offsets = [_written(builder, one) for one in value]
+        builder.StartVector(4, len(offsets), 4)
+        for offset in reversed(offsets):  # a flatbuffer is written from its end
+            builder.PrependUOffsetTRelative(offset)
         return builder.EndVector()
-    places = {field: _written(builder, one) for field, one in value.items() if not isinstance(one, int)}
+    offsets = {field: _written(builder, one) for field, one in value.items() if not isinstance(one, int)}
     builder.StartObject(max(value) + 1)
     for field, one in value.items():
         if isinstance(one, int):
             builder.PrependUint8Slot(field, one, 0)
         else:
-            builder.PrependUOffsetTRelativeSlot(field, places[field], 0)
+            builder.PrependUOffsetTRelativeSlot(field, offsets[field], 0)
     return builder.EndObject()

@@ -52,8 +52,5 @@ class _Pieces(WordPieceTokenizer):
 def words_of(text: str) -> list[str]:
     """The words, punctuation marks and ideographs that WordPiece sees."""
     ended = text.partition("\0")[0].translate(_ASCII_LOWER)
-    return _NO_SPACES.findall("".join(f" {one} " if _stands_alone(one) else one for one in ended))
-
-
-def _stands_alone(character) -> bool:
-    return bool(_ALONE.match(character)) or unicodedata.category(character).startswith("P")
+    alone = {one for one in set(ended) if _ALONE.match(one) or unicodedata.category(one).startswith("P")}
+    return _NO_SPACES.findall("".join(f" {one} " if one in alone else one for one in ended))

@@ -1,6 +1,7 @@
-"""The rows of a comparison as another tokenizer reads their texts: which are others, and what that does."""
+"""Rows as another tokenizer reads their texts: which become others, why, and what that does to answers."""
 
 import collections
+import unicodedata
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -11,7 +12,8 @@ from kbert.features import ENCODER_INPUTS
 
 from ..comparison import Answered, answers_to, compare, metrics_of
 from ..comparison_data import ComparisonData
-from .reasons import reasons_of
+from .mediapipe_tokenizer import MAX_BYTES_PER_WORD, words_of
+from .tokenizer_inside import MAX_BYTES_PER_WORD as MAX_BYTES_INSIDE
 
 MOST_LISTED = 200  # texts in a report
 _SHOWN = 200  # characters of each
@@ -38,19 +40,19 @@ class OtherReading(NamedTuple):
 
 
 def rows_of_texts(task, data: ComparisonData) -> list[tuple[str, ...]]:
-    """The texts of each row, in the order of the rows; one or two, see `Task.row_texts`.
+    """The texts of each row, in the order of the rows; one or two, see `Serving.row_texts`.
 
     Raises:
       ValueError: where the rows have more or fewer texts than the task says.
     """
     if data.texts is not None:
         return data.texts
-    rows, each = len(_flat(data.rows["input_ids"])), len(task.row_texts)
-    texts = [text for example in data.examples for text in task.texts_of(example)]
+    rows, each = len(_flat(data.rows["input_ids"])), len(task.serving.row_texts)
+    texts = [text for example in data.examples for text in task.files.texts(example)]
     if len(texts) != rows * each:
         raise ValueError(
             f"{data.name} has {len(texts)} texts for {rows} rows, expected {rows * each}: a row of this file "
-            f"is made of {' and '.join(task.row_texts)}."
+            f"is made of {' and '.join(task.serving.row_texts)}."
         )
     return list(zip(*[iter(texts)] * each, strict=True))
 
@@ -71,7 +73,7 @@ def read_otherwise(
       texts: of each row, see `rows_of_texts`.
       data: the rows, by BERT's rules.
       tokens: the pieces in id order.
-      reasons: a table of reasons.py.
+      reasons: a table of reasons: MEDIAPIPE, INSIDE_CASED or INSIDE_UNCASED.
     """
     exact, other = {name: _flat(data.rows[name]) for name in ENCODER_INPUTS}, read(texts)
     changed = np.any([(exact[name] != other[name]).any(axis=1) for name in ENCODER_INPUTS], axis=0)
@@ -80,9 +82,9 @@ def read_otherwise(
         whole = " | ".join(texts[row])
         about = {"text": whole[:_SHOWN], "reasons": reasons_of(whole, reasons)}
         pieces = exact["input_ids"][row], other["input_ids"][row]
-        place = np.argmax(pieces[0] != pieces[1])
-        expected, found = (tokens[ids[place]] for ids in pieces)
-        listed.append({"place": row} | about | {"expected": expected, "read": found})
+        first = np.argmax(pieces[0] != pieces[1])
+        expected, read_as = (tokens[ids[first]] for ids in pieces)
+        listed.append({"place": row} | about | {"expected": expected, "read": read_as})
     counted = collections.Counter(reason for one in listed for reason in one["reasons"]).most_common()
     if listed:
         logging.warning(
@@ -115,18 +117,65 @@ def quality_of_reading(task, model, reading: OtherReading, answered: Answered, e
     """
 
     def answer(inputs):
-        found = {name: values.copy() for name, values in answered.by_ids.items()}
+        answers = {name: values.copy() for name, values in answered.by_ids.items()}
         again = model.answer_ids({name: values[reading.changed] for name, values in inputs.items()})
         for name, values in again.items():
-            found[name][reading.changed] = values
-        return found
+            answers[name][reading.changed] = values
+        return answers
 
-    there = answers_to(task, answer, reading.data)
-    found = compare(task, there, expected, reading.data)
-    kept = {key: found[key] for key in ("agreement", "cosine") if key in found}
-    return kept | {"metrics": metrics_of(task, there, reading.data)}
+    answered_otherwise = answers_to(task, answer, reading.data)
+    comparison = compare(task, answered_otherwise, expected, reading.data)
+    kept = {key: comparison[key] for key in ("agreement", "cosine") if key in comparison}
+    return kept | {"metrics": metrics_of(task, answered_otherwise, reading.data)}
 
 
 def _flat(values) -> np.ndarray:
     """A row for each text."""
     return np.reshape(values, (-1, np.shape(values)[-1]))
+
+
+# Why: what in a text can be the cause.
+
+_SPLIT_ALIKE = " \t\n\r"  # the white space and controls that all read alike
+_CONTROLS, _SPACES = ("Cc", "Cf"), ("Zs", "Zl", "Zp")
+
+
+def reasons_of(text: str, table: dict[str, Callable[[str], bool]]) -> list[str]:
+    """The causes of one of the tables below that a text has, in words; never empty."""
+    found = [reason for reason, has in table.items() if has(text)]
+    return found or ["a character on which Unicode's versions differ"]
+
+
+def _has(text, categories):
+    others = [one for one in text if one not in _SPLIT_ALIKE]
+    return any(unicodedata.category(one) in categories or one == "\ufffd" for one in others)
+
+
+def _has_long_word(text, most_bytes):
+    return any(len(word.encode("utf-8")) > most_bytes for word in words_of(text))
+
+
+def _folds(text):
+    """Whether compatibility or case folding makes more of it than lower case does."""
+    # A character at a time: the last sigma of a word stays itself in lower case, but not when folded.
+    lowered = "".join(one.lower() for one in text)
+    return unicodedata.normalize("NFKC", text.casefold()) != unicodedata.normalize("NFC", lowered)
+
+
+_LONG_WORD = "a word of more than {} bytes, which becomes [UNK]"
+MEDIAPIPE = {
+    "accents, which stay": lambda text: (
+        unicodedata.normalize("NFD", text) != text or "Mn" in map(unicodedata.category, text)
+    ),
+    "capitals beyond ASCII, which stay": lambda text: any(
+        one.lower() != one for one in text if not one.isascii()
+    ),
+    "controls or white space beyond ASCII, which stay in words": lambda text: _has(text, _CONTROLS + _SPACES),
+    "a NUL, where the text ends": lambda text: "\0" in text,
+    _LONG_WORD.format(MAX_BYTES_PER_WORD): lambda text: _has_long_word(text, MAX_BYTES_PER_WORD),
+}
+INSIDE_CASED = {
+    "controls, which split words": lambda text: _has(text, _CONTROLS),
+    _LONG_WORD.format(MAX_BYTES_INSIDE): lambda text: _has_long_word(text, MAX_BYTES_INSIDE),
+}
+INSIDE_UNCASED = INSIDE_CASED | {"characters that folding changes, such as ½ ™ ß ς …": _folds}

@@ -5,15 +5,13 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
-from ...folder_names import VOCABULARY_FILE
-from ...labels_file import LABELS_FILE
+from ...folder_names import LABELS_FILE, VOCABULARY_FILE
 from ..comparison_data import ComparisonData
 from ..flatbuffer import checked_ops
 from ..litert_model import LiteRTModel
-from . import reasons
 from .mediapipe_file import mediapipe_content
 from .mediapipe_tokenizer import MediaPipeTokenizer
-from .other_reading import read_otherwise, rows_of_texts
+from .other_reading import INSIDE_CASED, INSIDE_UNCASED, MEDIAPIPE, read_otherwise, rows_of_texts
 from .tokenizer_inside import CUSTOM_OPS, TextLiteRTModel, TokenizerInside, convert_with_tokenizer
 
 _CLASSIFIER, _EMBEDDER = "TextClassifier", "TextEmbedder"  # MediaPipe's names
@@ -49,7 +47,7 @@ class MediaPipeFiles:
             rows_of_texts(task, data),
             data,
             source.vocabulary.tokens,
-            reasons.MEDIAPIPE,
+            MEDIAPIPE,
         )
 
     def write(self, path: Path, model, quantization: str) -> dict:
@@ -63,11 +61,11 @@ class MediaPipeFiles:
         """
         beside = [path.with_name(name) for name in (VOCABULARY_FILE, LABELS_FILE)]
         files = {file.name: file.read_bytes() for file in beside if file.exists()}
-        output = self._task.one_text_output
+        output = self._task.serving.one_text_output
         path.write_bytes(mediapipe_content(model.path.read_bytes(), self._name, output, files))
         rows = self.reading.first_rows(_CHECKED)
-        found = LiteRTModel(path, self._vocabulary).answer_ids(rows)
-        _require_same(path, found, {output: model.answer_ids(rows)[output]}, 0.0)
+        answers = LiteRTModel(path, self._vocabulary).answer_ids(rows)
+        _require_same(path, answers, {output: model.answer_ids(rows)[output]}, 0.0)
         return {"task": _CLASSIFIER if LABELS_FILE in files else _EMBEDDER}
 
 
@@ -101,7 +99,7 @@ class FilesWithTokenizer:
             self._texts,
             data,
             source.vocabulary.tokens,
-            reasons.INSIDE_UNCASED if lower else reasons.INSIDE_CASED,
+            INSIDE_UNCASED if lower else INSIDE_CASED,
         )
 
     def _read(self, rows):
@@ -118,21 +116,21 @@ class FilesWithTokenizer:
           ValueError: for other custom ops than CUSTOM_OPS.
           RuntimeError: when the file does not answer as the one beside it.
         """
-        inputs = self._task.row_texts
+        inputs = self._task.serving.row_texts
         content = convert_with_tokenizer(self._signature, inputs, self._tokenizer, quantization)
         ops = checked_ops(content, path.name, CUSTOM_OPS)
         path.write_bytes(content)
-        found = TextLiteRTModel(path)(*map(list, zip(*self._texts[:_CHECKED], strict=True)))
+        answers = TextLiteRTModel(path)(*map(list, zip(*self._texts[:_CHECKED], strict=True)))
         _require_same(
-            path, found, model.answer_ids(self.reading.first_rows(_CHECKED)), _TOLERANCE[quantization]
+            path, answers, model.answer_ids(self.reading.first_rows(_CHECKED)), _TOLERANCE[quantization]
         )
         return {"inputs": list(inputs), "ops": ops, "custom_ops": list(CUSTOM_OPS)}
 
 
-def _require_same(path, found, expected, tolerance):
+def _require_same(path, answers, expected, tolerance):
     """Raises RuntimeError unless a file answers as the one beside it does to the same reading."""
     for name, values in expected.items():
         scale = max(1.0, float(np.abs(values).max()))
-        apart = float(np.abs(found[name] - values).max())
-        if not apart <= tolerance * scale:
-            raise RuntimeError(f"{path.name} differs from its ids' file by {apart:.2g} in {name}.")
+        difference = float(np.abs(answers[name] - values).max())
+        if not difference <= tolerance * scale:
+            raise RuntimeError(f"{path.name} differs from its ids' file by {difference:.2g} in {name}.")

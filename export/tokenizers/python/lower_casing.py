@@ -49,22 +49,22 @@ def fold(text: str) -> str:
 
 def _with_small_sigmas(text):
     characters = list(text)
-    for place, character in enumerate(characters):
+    for position, character in enumerate(characters):
         if character == "Σ":
-            characters[place] = "ς" if _is_final(text, place) else "σ"
+            characters[position] = "ς" if _is_final(text, position) else "σ"
     return "".join(characters)
 
 
-def _is_final(text, place) -> bool:
-    """Whether a cased character stands before the place and none behind it, past what is case-ignorable."""
-    return _meets_cased(text, place, -1) and not _meets_cased(text, place, 1)
+def _is_final(text, position) -> bool:
+    """Whether a cased character stands before the position and none behind it, past case-ignorable ones."""
+    return _meets_cased(text, position, -1) and not _meets_cased(text, position, 1)
 
 
-def _meets_cased(text, place, step) -> bool:
-    place += step
-    while 0 <= place < len(text) and text[place] in _CASE_IGNORABLE:
-        place += step
-    return 0 <= place < len(text) and text[place] in _CASED
+def _meets_cased(text, position, step) -> bool:
+    position += step
+    while 0 <= position < len(text) and text[position] in _CASE_IGNORABLE:
+        position += step
+    return 0 <= position < len(text) and text[position] in _CASED
 
 
 def _with_ordered_marks(text):
@@ -75,10 +75,10 @@ def _with_ordered_marks(text):
             run_start = len(folded)
         for mark in character.translate(_FOLDING):
             rank = _MARK_ORDER.get(mark, 0)
-            place = len(folded)
-            while rank and place > run_start and _MARK_ORDER[folded[place - 1]] > rank:
-                place -= 1
-            folded.insert(place, mark)
+            position = len(folded)
+            while rank and position > run_start and _MARK_ORDER[folded[position - 1]] > rank:
+                position -= 1
+            folded.insert(position, mark)
             if not rank:
                 run_start = len(folded)
     return "".join(folded)

@@ -1,14 +1,18 @@
 """Matches a file's names with kbert's: every name is taken, left over with a reason, or an error."""
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from kbert.checkpoints.allowance import Allowance
-from kbert.checkpoints.conversion.names import NameRow
+from kbert.checkpoints.conversion.names import NameRow, rows
+from kbert.checkpoints.model_variables import model_shapes
 from kbert.checkpoints.report import Report
+from kbert.config import EncoderConfig
 from kbert.files.json_values import shown_name
 from kbert.files.stored_tensor import StoredTensor
+from kbert.heads.parts import POOLER, Part
+from kbert.tasks import TASKS
 
 _EXAMPLES = 4
 
@@ -22,12 +26,14 @@ class Stored:
       originals: the same name -> the name in the file, where that differs.
       ignored: name -> why kbert does not need it.
       tied: name -> name of the tensor that it must equal, because kbert has only one of the two.
+      as_in_keras: whether kernels stand as kbert's, (inputs, outputs), whatever the name table says.
     """
 
     tensors: dict[str, StoredTensor]
     originals: dict[str, str] = field(default_factory=dict)
     ignored: dict[str, str] = field(default_factory=dict)
     tied: dict[str, str] = field(default_factory=dict)
+    as_in_keras: bool = False
 
     def original(self, name: str) -> str:
         return self.originals.get(name, name)
@@ -35,24 +41,24 @@ class Stored:
 
 def match(
     stored: Stored,
-    rows: list[NameRow],
-    shapes: dict[str, tuple[int, ...]],
+    table: dict[str, tuple[NameRow, ...]],
+    encoder: EncoderConfig,
+    parts: dict[str, Part],
     may_be_missing: dict[str, str],
     what: str,
-    allowance: Allowance,
     report: Report,
 ) -> dict[str, StoredTensor]:
     """Finds every variable's tensor, checks all shapes, and accounts for every name on both sides.
 
     Args:
       stored: the file's tensors.
-      rows: the name table of the model at hand; what has no shape is not in it (a projection of embeddings).
-      shapes: kbert name -> shape that the config gives it.
+      table: the name table of the format.
+      encoder: the shape of the model's encoder.
+      parts: its pooler and heads, by name.
       may_be_missing: kbert name of a variable that the file need not have -> what happens then, for the
         report.
       what: what the file should be, for the error message, for example "BertForMaskedLM".
-      allowance: names that may stay unmatched.
-      report: takes what became of every name.
+      report: takes what became of every name, and knows which may stay unmatched.
 
     Returns:
       kbert name -> float32 tensor in kbert's layout, for every variable that the file has.
@@ -61,86 +67,91 @@ def match(
       ValueError: for tensors of another shape or type, missing tensors, and tensors that the model does not
         have, unless they are allowed.
     """
-    rows = [row for row in rows if row.kbert in shapes]
-    by_outside = {row.outside: row for row in rows}
-    found: dict[str, StoredTensor] = {}
-    wrong, homeless = [], []
+    shapes = model_shapes(encoder, parts.values())
+    # What has no shape is not in this model (a projection of embeddings).
+    table_rows = [row for row in rows(table, parts, encoder.num_hidden_layers) if row.kbert in shapes]
+    by_outside = {row.outside: row for row in table_rows}
+    matched: dict[str, StoredTensor] = {}
+    wrong, unknown = [], []
     for name, tensor in stored.tensors.items():
         original = stored.original(name)
         row = by_outside.get(name)
         if name in stored.ignored:
             report.left_over.append((original, stored.ignored[name]))
         elif name in stored.tied:
-            continue  # compared with its twin after all others have been found
+            continue  # compared with its twin after all others have been matched
         elif row is None:
-            if original in allowance:
+            if report.allows(original):
                 report.left_over.append((original, "kbert's model has no variable for it; allowed"))
             else:
-                homeless.append(original)
+                unknown.append(shown_name(original))
         else:
-            stands = tensor.shape[::-1] if row.transposed else tensor.shape
-            if stands != shapes[row.kbert] or not tensor.is_float:
-                if original in allowance:
+            transposed = row.transposed and not stored.as_in_keras
+            expected = shapes[row.kbert][::-1] if transposed else shapes[row.kbert]
+            if tensor.shape != expected or not tensor.is_float:
+                if report.allows(original):
                     report.left_over.append((original, f"{tensor.dtype} of shape {tensor.shape}; allowed"))
                 else:
-                    expected = shapes[row.kbert][::-1] if row.transposed else shapes[row.kbert]
                     wrong.append(
                         f"{shown_name(original)} is {tensor.dtype} of shape {tensor.shape}, "
                         f"not float of shape {expected}"
                     )
                 continue
-            place = f"{report.path}: {shown_name(original)}"
-            found[row.kbert] = tensor.as_finite_float32(place, row.transposed)
-            report.taken.append((original, row.kbert, _how(tensor, row.transposed)))
-    _refuse(report.path, wrong, f"shapes or types that do not fit the config ({what})", "config and weights")
-    missing = _missing(stored, rows, found, may_be_missing, allowance, report)
+            matched[row.kbert] = tensor.as_finite_float32(
+                f"{report.path}: {shown_name(original)}", transposed
+            )
+            report.taken.append((original, row.kbert, _how(tensor, transposed)))
+    if wrong:
+        raise ValueError(
+            f"{report.path} has shapes or types that do not fit the config ({what}): "
+            f"{_first_few(wrong, '; ')}; use config and weights of one model."
+        )
+    missing = _missing(table_rows, stored, matched, may_be_missing, report)
     if missing:
         raise ValueError(
             f"{report.path} has no tensors for {len(missing)} variables of {what}: "
-            f"{_some(missing)}; use the complete checkpoint, or pass --allow_unmatched with their names to "
-            "have them initialised."
+            f"{_first_few(missing)}; use the complete checkpoint, or pass --allow_unmatched with their names "
+            "to have them initialised."
         )
-    if homeless:
+    if unknown:
         raise ValueError(
-            f"{report.path} holds {len(homeless)} tensors that {what} does not have: "
-            f"{_some(homeless)}; if they are not needed, pass --allow_unmatched with their names or globs."
+            f"{report.path} holds {len(unknown)} tensors that {what} does not have: "
+            f"{_first_few(unknown)}; if they are not needed, pass --allow_unmatched with their names or "
+            "globs."
         )
-    _check_tied(stored, by_outside, found, allowance, report)
-    return found
+    _check_tied(stored, by_outside, matched, report)
+    return matched
 
 
-def _missing(stored, rows, found, may_be_missing, allowance, report):
-    missing = []
-    for row in rows:
-        if row.kbert in found:
+def _missing(table_rows, stored, matched, may_be_missing, report):
+    """The other format's names of variables that the file should have; the report takes those it need not."""
+    missing, left_over = [], {name for name, _ in report.left_over}
+    for row in table_rows:
+        if row.kbert in matched:
             continue
+        was_left = stored.original(row.outside) in left_over
         if row.kbert in may_be_missing:
             report.not_in_file.append((row.kbert, may_be_missing[row.kbert]))
-        elif row.outside in allowance or row.kbert in allowance or _left(stored, row, report):
+        elif was_left or report.allows(row.outside) or report.allows(row.kbert):
             report.not_in_file.append((row.kbert, "initialised; allowed"))
         else:
             missing.append(row.outside)
-    known = {row.kbert for row in rows}
+    known = {row.kbert for row in table_rows}
     report.not_in_file.extend((name, how) for name, how in may_be_missing.items() if name not in known)
     return missing
 
 
-def _left(stored, row, report):
-    """Whether this row's tensor was there and was left out by allowance."""
-    return any(name == stored.original(row.outside) for name, _ in report.left_over)
-
-
-def _check_tied(stored, by_outside, found, allowance, report):
+def _check_tied(stored, by_outside, matched, report):
     for name, twin in stored.tied.items():
         if name not in stored.tensors:
             continue
         tensor, original = stored.tensors[name], stored.original(name)
-        kept = found.get(by_outside[twin].kbert) if twin in by_outside else None
+        kept = matched.get(by_outside[twin].kbert) if twin in by_outside else None
         if kept is None:
             report.left_over.append((original, f"a copy of {twin}, which was not taken"))
-        elif tensor.shape == kept.shape and _equal(tensor, kept, f"{report.path}: {original}"):
+        elif _are_equal(tensor, kept, f"{report.path}: {original}"):
             report.left_over.append((original, f"equal to {stored.original(twin)}, number for number"))
-        elif original in allowance:
+        elif report.allows(original):
             report.left_over.append((original, f"differs from {stored.original(twin)}; allowed"))
         else:
             raise ValueError(
@@ -150,8 +161,9 @@ def _check_tied(stored, by_outside, found, allowance, report):
             )
 
 
-def _equal(tensor, kept, what):
-    return tensor.is_float and np.array_equal(tensor.as_finite_float32(what).read(), kept.read())
+def _are_equal(tensor, kept, what):
+    comparable = tensor.shape == kept.shape and tensor.is_float
+    return comparable and np.array_equal(tensor.as_finite_float32(what).read(), kept.read())
 
 
 def _how(tensor, transposed):
@@ -161,16 +173,47 @@ def _how(tensor, transposed):
     return f"{how}, {tensor.dtype} {'rounded' if tensor.dtype == 'float64' else 'converted'} to float32"
 
 
-def _refuse(path, wrong, what, pair):
-    if wrong:
-        raise ValueError(f"{path} has {what}: {_joined(wrong, '; ')}; use {pair} of one model.")
+def _first_few(sentences, separator=", "):
+    """The first of many, and how many more there are."""
+    more = len(sentences) - _EXAMPLES
+    return separator.join(sentences[:_EXAMPLES]) + (f" and {more} more" if more > 0 else "")
 
 
-def _some(names):
-    """The first few names, and how many more there are."""
-    return _joined([shown_name(name) for name in names[:_EXAMPLES]] + names[_EXAMPLES:], ", ")
+def task_of_heads(
+    stored: Stored, table: dict[str, tuple[NameRow, ...]], report: Report
+) -> tuple[str, int, set[str]]:
+    """What a model is for, in a format whose files do not say it.
+
+    Returns:
+      (the task, the number of its labels or 0, its heads), according to the heads in the file.
+    """
+    names = stored.tensors
+    heads = {part for part in table if table[part][0].outside in names} - {"body", POOLER.name}
+    for fine_tuned in ({"span"}, {"classification"}):  # pretraining heads may still be in the file
+        heads = fine_tuned if fine_tuned <= heads else heads
+    try:
+        task = TASKS.of_parts(heads)
+    except ValueError:
+        task = TASKS.of_parts(heads | {POOLER.name})
+    num_labels = 0
+    if TASKS[task].checkpoint.has_labels:
+        kernel = table[next(iter(heads))][0]
+        num_labels = names[kernel.outside].shape[0 if kernel.transposed else -1]
+        if num_labels == 1:
+            task = TASKS.with_problem_type(task, "regression")
+    report.note(f"heads: {', '.join(sorted(heads)) or 'none'}; read as kbert's task {task!r}")
+    return task, num_labels, heads
 
 
-def _joined(parts, separator):
-    more = len(parts) - _EXAMPLES
-    return separator.join(parts[:_EXAMPLES]) + (f" and {more} more" if more > 0 else "")
+def join_attention_heads(name: str, tensor: StoredTensor) -> StoredTensor:
+    """A weight of attention without the axis of the heads: the order of the numbers is that of kbert.
+
+    Keras's attention has kernels (hidden, heads, size) and, for the output, (heads, size, hidden).
+    """
+    if len(tensor.shape) == 3:
+        first, middle, last = tensor.shape
+        is_output = name.endswith("attention_output/kernel")
+        return tensor.reshaped((first * middle, last) if is_output else (first, middle * last))
+    if name.endswith("/bias"):
+        return tensor.reshaped((math.prod(tensor.shape),))
+    return tensor

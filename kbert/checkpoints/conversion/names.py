@@ -20,28 +20,26 @@ class NameRow(NamedTuple):
     transposed: bool = False
 
 
-def _dense(kbert, hugging_face):
+def _dense(kbert, pytorch):
     return (
-        NameRow(f"{kbert}/kernel", f"{hugging_face}.weight", transposed=True),
-        NameRow(f"{kbert}/bias", f"{hugging_face}.bias"),
+        NameRow(f"{kbert}/kernel", f"{pytorch}.weight", transposed=True),
+        NameRow(f"{kbert}/bias", f"{pytorch}.bias"),
     )
 
 
-def _layer_norm(kbert, hugging_face):
-    return NameRow(f"{kbert}/gamma", f"{hugging_face}.weight"), NameRow(
-        f"{kbert}/beta", f"{hugging_face}.bias"
-    )
+def _layer_norm(kbert, pytorch):
+    return NameRow(f"{kbert}/gamma", f"{pytorch}.weight"), NameRow(f"{kbert}/beta", f"{pytorch}.bias")
+
+
+def _keras_dense(kbert, tensorflow):
+    return NameRow(f"{kbert}/kernel", f"{tensorflow}/kernel"), NameRow(f"{kbert}/bias", f"{tensorflow}/bias")
+
+
+def _keras_layer_norm(kbert, tensorflow):
+    return NameRow(f"{kbert}/gamma", f"{tensorflow}/gamma"), NameRow(f"{kbert}/beta", f"{tensorflow}/beta")
 
 
 # ------------------------------------------------------------------------------------ Google TF1
-
-
-def _tf1_dense(kbert, google):
-    return NameRow(f"{kbert}/kernel", f"{google}/kernel"), NameRow(f"{kbert}/bias", f"{google}/bias")
-
-
-def _tf1_layer_norm(kbert, google):
-    return NameRow(f"{kbert}/gamma", f"{google}/gamma"), NameRow(f"{kbert}/beta", f"{google}/beta")
 
 
 def _tf1_output(kbert, google):
@@ -57,20 +55,20 @@ GOOGLE_TF1 = {
         NameRow("embeddings/word_embeddings", "bert/embeddings/word_embeddings"),
         NameRow("embeddings/position_embeddings", "bert/embeddings/position_embeddings"),
         NameRow("embeddings/token_type_embeddings", "bert/embeddings/token_type_embeddings"),
-        *_tf1_layer_norm("embeddings/layer_norm", "bert/embeddings/LayerNorm"),
-        *_tf1_dense("layer_{layer}/attention/query", f"{_TF1_LAYER}/attention/self/query"),
-        *_tf1_dense("layer_{layer}/attention/key", f"{_TF1_LAYER}/attention/self/key"),
-        *_tf1_dense("layer_{layer}/attention/value", f"{_TF1_LAYER}/attention/self/value"),
-        *_tf1_dense("layer_{layer}/attention/output", f"{_TF1_LAYER}/attention/output/dense"),
-        *_tf1_layer_norm("layer_{layer}/attention_layer_norm", f"{_TF1_LAYER}/attention/output/LayerNorm"),
-        *_tf1_dense("layer_{layer}/feed_forward/intermediate", f"{_TF1_LAYER}/intermediate/dense"),
-        *_tf1_dense("layer_{layer}/feed_forward/output", f"{_TF1_LAYER}/output/dense"),
-        *_tf1_layer_norm("layer_{layer}/feed_forward_layer_norm", f"{_TF1_LAYER}/output/LayerNorm"),
+        *_keras_layer_norm("embeddings/layer_norm", "bert/embeddings/LayerNorm"),
+        *_keras_dense("layer_{layer}/attention/query", f"{_TF1_LAYER}/attention/self/query"),
+        *_keras_dense("layer_{layer}/attention/key", f"{_TF1_LAYER}/attention/self/key"),
+        *_keras_dense("layer_{layer}/attention/value", f"{_TF1_LAYER}/attention/self/value"),
+        *_keras_dense("layer_{layer}/attention/output", f"{_TF1_LAYER}/attention/output/dense"),
+        *_keras_layer_norm("layer_{layer}/attention_layer_norm", f"{_TF1_LAYER}/attention/output/LayerNorm"),
+        *_keras_dense("layer_{layer}/feed_forward/intermediate", f"{_TF1_LAYER}/intermediate/dense"),
+        *_keras_dense("layer_{layer}/feed_forward/output", f"{_TF1_LAYER}/output/dense"),
+        *_keras_layer_norm("layer_{layer}/feed_forward_layer_norm", f"{_TF1_LAYER}/output/LayerNorm"),
     ),
-    "pooler": _tf1_dense("pooler/dense", "bert/pooler/dense"),
+    "pooler": _keras_dense("pooler/dense", "bert/pooler/dense"),
     "masked_lm": (
-        *_tf1_dense("masked_lm/transform", "cls/predictions/transform/dense"),
-        *_tf1_layer_norm("masked_lm/layer_norm", "cls/predictions/transform/LayerNorm"),
+        *_keras_dense("masked_lm/transform", "cls/predictions/transform/dense"),
+        *_keras_layer_norm("masked_lm/layer_norm", "cls/predictions/transform/LayerNorm"),
         NameRow("masked_lm/output_bias", "cls/predictions/output_bias"),
     ),
     "next_sentence": _tf1_output("next_sentence", "cls/seq_relationship/"),
@@ -148,19 +146,6 @@ ELECTRA = {
 
 # ------------------------------------------------------------------------------------ KerasHub
 
-
-def _keras(kbert, keras_hub, names):
-    return tuple(NameRow(f"{kbert}/{name}", f"{keras_hub}/{name}") for name in names)
-
-
-def _keras_dense(kbert, keras_hub):
-    return _keras(kbert, keras_hub, ("kernel", "bias"))
-
-
-def _keras_layer_norm(kbert, keras_hub):
-    return _keras(kbert, keras_hub, ("gamma", "beta"))
-
-
 _KH_LAYER = "transformer_layer_{layer}"
 # Paths of the variables. Attention kernels have an axis for the heads there: (hidden, heads, head size), and
 # (heads, head size, hidden) for the output. The order of the numbers is the same.
@@ -229,13 +214,9 @@ def rows(table: dict[str, tuple[NameRow, ...]], parts, num_layers: int) -> list[
 
     A part that is not in the table has no rows: the other format has no such variables.
     """
-    found = []
-    for part in ("body", *parts):
-        for row in table.get(part, ()):
-            if "{layer}" not in row.kbert:
-                found.append(row)
-                continue
-            for index in range(num_layers):
-                kbert, outside = (text.format(layer=index) for text in (row.kbert, row.outside))
-                found.append(NameRow(kbert, outside, row.transposed))
-    return found
+    table_rows = [row for part in ("body", *parts) for row in table.get(part, ())]
+    return [
+        NameRow(row.kbert.format(layer=index), row.outside.format(layer=index), row.transposed)
+        for row in table_rows
+        for index in range(num_layers if "{layer}" in row.kbert else 1)
+    ]

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
-from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.conversion.encoder_settings import MASKED_LM_KEYS, require_no_projection
+from kbert.checkpoints.conversion.checks import MASKED_LM_KEYS, require_no_projection
 from kbert.checkpoints.conversion.own_keys import OwnKeys, own_keys, take_own_keys
 from kbert.checkpoints.hugging_face.families import (
     FAMILIES,
@@ -43,28 +42,8 @@ _ACTIVATIONS_BACK = {"gelu_erf": "gelu", "gelu": "gelu_new"} | {
 }
 
 _PROBLEM_TYPES = ("single_label_classification", "multi_label_classification", "regression")
-
-
-_DISTIL_KEYS = {
-    "vocab_size": ("vocab_size", 30522),
-    "hidden_size": ("dim", 768),
-    "num_hidden_layers": ("n_layers", 6),
-    "num_attention_heads": ("n_heads", 12),
-    "intermediate_size": ("hidden_dim", 3072),
-    "hidden_act": ("activation", "gelu"),
-    "hidden_dropout_prob": ("dropout", 0.1),
-    "attention_probs_dropout_prob": ("attention_dropout", 0.1),
-    "max_position_embeddings": ("max_position_embeddings", 512),
-    "initializer_range": ("initializer_range", 0.02),
-}
-# What ElectraConfig has where config.json has nothing, as far as BERT has another value.
-_ELECTRA_DEFAULTS = {
-    "hidden_size": 256,
-    "num_attention_heads": 4,
-    "intermediate_size": 1024,
-    "embedding_size": 128,
-    "pooler_hidden_act": FAMILIES["electra"].pooler_hidden_act,
-}
+# Where a head's own dropout stands, and the encoder's beside it.
+_HEAD_DROPOUTS = {"classifier_dropout": "hidden_dropout_prob", "seq_classif_dropout": "dropout"}
 
 
 @dataclass(frozen=True)
@@ -91,7 +70,7 @@ class HuggingFaceConfig:
     own: OwnKeys
 
 
-def parse_config(values: dict, path, allowance: Allowance, report: Report) -> HuggingFaceConfig:
+def parse_config(values: dict, path, report: Report) -> HuggingFaceConfig:
     """Reads the object of a `config.json`.
 
     Raises:
@@ -111,7 +90,8 @@ def parse_config(values: dict, path, allowance: Allowance, report: Report) -> Hu
         report.note(f"config.json names no model_type; read as {model_type!r}")
     if architecture and model_type_of(architecture) != model_type:
         raise ValueError(f"{path} names model_type {model_type!r} but architecture {architecture!r}.")
-    _refuse_variants(values, path, allowance, report)
+    _refuse_variants(values, path)
+    _note_head_dropout(values, path, report)
     return HuggingFaceConfig(
         encoder=_encoder_config(values, model_type, path, report),
         model_type=model_type,
@@ -133,7 +113,7 @@ def _architecture(values, path, report):
     return names[0]
 
 
-def _refuse_variants(values, path, allowance, report):
+def _refuse_variants(values, path):
     absolute = json_value(values, "position_embedding_type", str, path, "absolute")
     if absolute != "absolute":
         raise ValueError(
@@ -147,29 +127,27 @@ def _refuse_variants(values, path, allowance, report):
         raise ValueError(f"{path}: pruned_heads are set, but kbert's layers have all their heads.")
     if values.get("quantization_config"):
         raise ValueError(f"{path}: the weights are quantized (quantization_config); take float weights.")
-    for key, encoders in (("classifier_dropout", "hidden_dropout_prob"), ("seq_classif_dropout", "dropout")):
+
+
+def _note_head_dropout(values, path, report):
+    for key, encoders in _HEAD_DROPOUTS.items():
         head_dropout = json_value(values, key, float, path)
         if head_dropout not in (None, values.get(encoders, 0.1)):
             report.note(f"{key}={head_dropout} is not kept: heads take hidden_dropout_prob in training")
 
 
 def _encoder_config(values, model_type, path, report):
-    if model_type == "distilbert":
-        found = {ours: values.get(theirs, default) for ours, (theirs, default) in _DISTIL_KEYS.items()}
-        # DistilBERT has no segments; a table of zeros changes nothing and lets pairs be packed as usual.
-        found |= {"type_vocab_size": 2, "layer_norm_eps": 1e-12}
-    else:
-        names = EncoderConfig.__dataclass_fields__
-        found = {"hidden_act": "gelu"} | (_ELECTRA_DEFAULTS if model_type == "electra" else {})
-        found |= {key: value for key, value in values.items() if key in names}
-    theirs = json_value(found, "hidden_act", str, path, "gelu")
+    family = FAMILIES[model_type]
+    settings = {"hidden_act": "gelu"} | family.defaults
+    settings |= {ours: values[theirs] for ours, theirs in family.keys.items() if theirs in values}
+    theirs = json_value(settings, "hidden_act", str, path, "gelu")
     if theirs not in _ACTIVATIONS:
         raise ValueError(
             f"{path}: hidden_act={shown(theirs)} is not known to kbert; it knows {', '.join(_ACTIVATIONS)}."
         )
-    found["hidden_act"] = _ACTIVATIONS[theirs]
-    report.note(f"hidden_act {theirs!r} there is {found['hidden_act']!r} in kbert")
-    encoder = from_dict(EncoderConfig, found, where=str(path))
+    settings["hidden_act"] = _ACTIVATIONS[theirs]
+    report.note(f"hidden_act {theirs!r} there is {settings['hidden_act']!r} in kbert")
+    encoder = from_dict(EncoderConfig, settings, where=str(path))
     if model_type == "bert":
         require_no_projection(encoder, path)
     return encoder
@@ -181,7 +159,7 @@ def _labels(values, path):
         return None
     ids = [str(index) for index in range(len(names))]
     if set(ids) != set(names) or not all(
-        type(it) in (str, int) and is_unicode(str(it)) for it in names.values()
+        type(name) in (str, int) and is_unicode(str(name)) for name in names.values()
     ):
         raise ValueError(
             f"{path}: id2label should map the ids 0, 1, 2 ... to names, received {shown(names)}."
@@ -232,7 +210,7 @@ def build_config(checkpoint: BertCheckpoint) -> dict:
     if model_type == "electra":
         values["embedding_size"] = encoder.embedding_width
     if model_type == "distilbert":
-        values |= {theirs: values.pop(ours) for ours, (theirs, _) in _DISTIL_KEYS.items()}
+        values |= {theirs: values.pop(ours) for ours, theirs in FAMILIES[model_type].keys.items()}
         del values["type_vocab_size"], values["layer_norm_eps"]
     # Without a name for its one output, transformers would give a regression two.
     labels = checkpoint.labels or (("LABEL_0",) if checkpoint.problem_type == "regression" else ())
@@ -240,6 +218,6 @@ def build_config(checkpoint: BertCheckpoint) -> dict:
         values["id2label"] = {str(index): name for index, name in enumerate(labels)}
         values["label2id"] = {name: index for index, name in enumerate(labels)}
     # The logits of such a class may mean several things.
-    if TASKS.of_architecture(TASKS[checkpoint.task].architecture, "regression"):
+    if TASKS.of_architecture(TASKS[checkpoint.task].checkpoint.architecture, "regression"):
         values["problem_type"] = checkpoint.problem_type or "single_label_classification"
     return values | own_keys(checkpoint)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.conversion.names import DISTILBERT, ELECTRA, HUGGING_FACE, NameRow
 from kbert.checkpoints.model_variables import parts_of
+from kbert.config import EncoderConfig
 from kbert.files.json_values import shown_name
 from kbert.heads.parts import POOLER, Part
 from kbert.tasks import TASKS
@@ -22,12 +23,16 @@ class Family(NamedTuple):
       heads: what they end with -> the end of BERT's class for the same task.
       table: the names of the variables.
       pooler_hidden_act: the activation of the layer that a classifier reads.
+      keys: the keys of config.json for the settings of `EncoderConfig`; what has no key here is fixed.
+      defaults: settings where config.json has nothing, as far as BERT has other values.
     """
 
     name: str
     heads: dict[str, str]
     table: dict[str, tuple[NameRow, ...]]
     pooler_hidden_act: str
+    keys: dict[str, str]
+    defaults: dict
 
     @property
     def classes(self) -> dict[str, str]:
@@ -35,24 +40,59 @@ class Family(NamedTuple):
         return {f"{self.name}{end}": f"Bert{bert}" for end, bert in self.heads.items()}
 
 
-def _same(*ends):
-    return {end: end for end in ends}
+def _same(*names):
+    return {name: name for name in names}
 
 
 _BOTH = ("Model", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering")
+_BERT_KEYS = _same(*EncoderConfig.__dataclass_fields__)
+# No segments: a table of zeros changes nothing and lets pairs be packed as usual. The epsilon is fixed.
+_DISTILBERT_KEYS = {
+    "vocab_size": "vocab_size",
+    "hidden_size": "dim",
+    "num_hidden_layers": "n_layers",
+    "num_attention_heads": "n_heads",
+    "intermediate_size": "hidden_dim",
+    "hidden_act": "activation",
+    "hidden_dropout_prob": "dropout",
+    "attention_probs_dropout_prob": "attention_dropout",
+    "max_position_embeddings": "max_position_embeddings",
+    "initializer_range": "initializer_range",
+}
+_ELECTRA_DEFAULTS = {
+    "hidden_size": 256,
+    "num_attention_heads": 4,
+    "intermediate_size": 1024,
+    "embedding_size": 128,
+    "pooler_hidden_act": "gelu_erf",
+}
 # By the model_type of config.json. The classes of BERT are those that tasks name.
 FAMILIES = {
-    "bert": Family("Bert", {}, HUGGING_FACE, "tanh"),
-    "distilbert": Family("DistilBert", _same(*_BOTH, "ForMaskedLM", "ForMultipleChoice"), DISTILBERT, "relu"),
-    "electra": Family("Electra", _same(*_BOTH) | {"ForPreTraining": "Model"}, ELECTRA, "gelu_erf"),
+    "bert": Family("Bert", {}, HUGGING_FACE, "tanh", _BERT_KEYS, {}),
+    "distilbert": Family(
+        "DistilBert",
+        _same(*_BOTH, "ForMaskedLM", "ForMultipleChoice"),
+        DISTILBERT,
+        "relu",
+        _DISTILBERT_KEYS,
+        {"num_hidden_layers": 6},
+    ),
+    "electra": Family(
+        "Electra",
+        _same(*_BOTH) | {"ForPreTraining": "Model"},
+        ELECTRA,
+        "gelu_erf",
+        _BERT_KEYS,
+        _ELECTRA_DEFAULTS,
+    ),
 }
 
 
 def architectures() -> list[str]:
     """The classes of transformers that kbert reads; each task names its own."""
-    own = dict.fromkeys(TASKS[name].architecture for name in TASKS if TASKS[name].architecture)
+    own = dict.fromkeys(TASKS[name].checkpoint.architecture for name in TASKS)
     others = [name for family in FAMILIES.values() for name in family.classes]
-    return [BARE_ENCODER, *(name for name in own if name != BARE_ENCODER), *others]
+    return [BARE_ENCODER, *(name for name in own if name not in (None, BARE_ENCODER)), *others]
 
 
 def require_readable(name: str, path):
@@ -104,15 +144,15 @@ def written_model_type(checkpoint: BertCheckpoint) -> str:
 
 def architecture_of(checkpoint: BertCheckpoint) -> str:
     """The class of transformers for a checkpoint. Raises ValueError if there is none for its task."""
-    name = TASKS[checkpoint.task].architecture
+    name = TASKS[checkpoint.task].checkpoint.architecture
     if name is None or checkpoint.parts.keys() != parts_of(checkpoint.task, checkpoint.labels).keys():
         parts = ", ".join(checkpoint.parts)
         raise ValueError(f"Hugging Face has no class for kbert's task {checkpoint.task!r} with {parts}.")
     family = FAMILIES[written_model_type(checkpoint)]
-    found = [own for own, bert in family.classes.items() if bert == name]
-    if family.heads and not found:
+    classes = [own for own, bert in family.classes.items() if bert == name]
+    if family.heads and not classes:
         raise ValueError(
             f"{checkpoint.source} has an encoder as {family.name}'s, and kbert has no class of it for the "
             f"task {checkpoint.task!r}; keep it as a run (--format=kbert)."
         )
-    return found[0] if found else name
+    return classes[0] if classes else name

@@ -1,12 +1,14 @@
-"""`hf://org/name@revision`: downloads a model of the Hugging Face hub into a folder on this machine.
+"""Models of the Hugging Face hub: `hf://org/name@revision`, and the names that everybody knows.
 
-This uses the package huggingface_hub, an optional extra, with its cache and its environment variables:
-HF_HOME, HF_HUB_CACHE, HF_HUB_OFFLINE, HF_TOKEN, HF_ENDPOINT.
+The package huggingface_hub, an optional extra, downloads them, with its cache and its environment variables:
+HF_HOME, HF_HUB_CACHE, HF_HUB_OFFLINE, HF_TOKEN, HF_ENDPOINT. What is in its cache is found without it.
 """
 
+import os
 import re
 from pathlib import Path
 
+from kbert.checkpoints.report import one_line
 from kbert.extras import require
 
 SCHEME = "hf://"
@@ -46,6 +48,31 @@ _WEIGHTS = (
     ("tf_model.h5", "tf_model.h5.index.json", "tf_model-*-of-*.h5"),
     ("bert_model.ckpt.*",),
 )
+# Names without an organization. The hub itself sends the first group on to its new places.
+_SHORT_NAMES = {
+    "google-bert": (
+        "bert-base-uncased bert-base-cased bert-large-uncased bert-large-cased bert-base-chinese "
+        "bert-base-multilingual-cased bert-base-multilingual-uncased bert-base-german-cased "
+        "bert-large-uncased-whole-word-masking bert-large-cased-whole-word-masking "
+        "bert-large-uncased-whole-word-masking-finetuned-squad "
+        "bert-large-cased-whole-word-masking-finetuned-squad"
+    ),
+    "distilbert": (
+        "distilbert-base-uncased distilbert-base-cased distilbert-base-multilingual-cased "
+        "distilbert-base-uncased-finetuned-sst-2-english distilbert-base-cased-distilled-squad "
+        "distilbert-base-uncased-distilled-squad"
+    ),
+    "sentence-transformers": (
+        "all-MiniLM-L6-v2 all-MiniLM-L12-v2 all-MiniLM-L12-v1 all-MiniLM-L6-v1 paraphrase-MiniLM-L3-v2 "
+        "paraphrase-MiniLM-L6-v2 multi-qa-MiniLM-L6-cos-v1 msmarco-MiniLM-L6-cos-v5 "
+        "bert-base-nli-mean-tokens"
+    ),
+}
+_FULL_NAMES = {name: f"{owner}/{name}" for owner, names in _SHORT_NAMES.items() for name in names.split()}
+# Full names that begin so are downloaded without the `hf://` in front. Any other org/name may be a misspelt
+# path: it is looked for in the cache, but no server is told about it.
+_KNOWN = (*(f"{owner}/" for owner in _SHORT_NAMES), "google/bert_uncased_", "google/electra-")
+_FORM = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 
 
 def download(name: str) -> Path:
@@ -61,25 +88,25 @@ def download(name: str) -> Path:
       ValueError: for an invalid name, a model or revision that the hub does not have or does not give access
         to, and a model that is not in the cache when there is no network.
     """
-    found = _NAME.fullmatch(name)
-    if found is None:
+    parts = _NAME.fullmatch(name)
+    if parts is None:
         raise ValueError(f"{name} is not a model's name; expected hf://org/name or hf://org/name@revision.")
     require("hub", name)
     import huggingface_hub
     from huggingface_hub import errors
 
-    repository, revision = found["repository"], found["revision"]
-    asked_for = _SMALL_FILES
+    repository, revision = parts["repository"], parts["revision"]
+    patterns = _SMALL_FILES
     try:
         for weights in _WEIGHTS:
-            asked_for = (*asked_for, *weights)
+            patterns = (*patterns, *weights)
             folder = huggingface_hub.snapshot_download(
-                repository, revision=revision, allow_patterns=list(asked_for)
+                repository, revision=revision, allow_patterns=list(patterns)
             )
             if _holds_any(Path(folder), weights):
                 break
     except errors.HFValidationError as error:
-        raise ValueError(f"{name} is not a model's name: {_one_line(error)}.") from None
+        raise ValueError(f"{name} is not a model's name: {one_line(error)}.") from None
     except errors.GatedRepoError:
         raise ValueError(
             f"{name} is gated: accept its terms on its page, then run `hf auth login` or set HF_TOKEN."
@@ -96,26 +123,77 @@ def download(name: str) -> Path:
     except errors.LocalEntryNotFoundError as error:
         raise ValueError(
             f"{name} is not in the cache ({huggingface_hub.constants.HF_HUB_CACHE}) and could not be "
-            f"downloaded ({_one_line(error.__cause__ or error)}); check the network, unset "
+            f"downloaded ({one_line(error.__cause__ or error)}); check the network, unset "
             "HF_HUB_OFFLINE, or give a folder."
         ) from None
     except (OSError, errors.HfHubHTTPError) as error:
-        raise ValueError(f"{name} could not be downloaded ({_one_line(error)}); try again.") from None
+        raise ValueError(f"{name} could not be downloaded ({one_line(error)}); try again.") from None
     folder = Path(folder)
     if not folder.is_dir():
         raise ValueError(f"{name} holds none of the files of a checkpoint that kbert reads.")
     return folder
 
 
-def is_complete(folder: Path) -> bool:
+def find_model(name: str) -> Path | None:
+    """The folder of a model that is named as the hub names it: from the hub's cache, or downloaded.
+
+    Args:
+      name: such as "bert-base-uncased" or "google/bert_uncased_L-2_H-128_A-2"; no file or folder on disk.
+
+    Returns:
+      A folder in the cache; None for what is no such name, or for a name that is neither known nor cached.
+
+    Raises:
+      ValueError: for a known name that is not in the cache and cannot be downloaded.
+    """
+    if not _FORM.fullmatch(name):
+        return None
+    repository = _FULL_NAMES.get(name, name)
+    for cached in (repository, name):  # older programs keep bert-base-uncased under its short name
+        if folder := _cached(cached):
+            return folder
+    if not repository.startswith(_KNOWN):
+        return None
+    try:
+        return download(f"{SCHEME}{repository}")
+    except ValueError as error:
+        raise ValueError(f"{name} is no file or folder here; {error}") from None
+
+
+def casing_of(name: str) -> bool | None:
+    """`do_lower_case` where only the name of a model says it, as with Google's small BERTs; else None."""
+    return True if name.startswith("google/bert_uncased_") else None
+
+
+def cache_folder() -> Path:
+    """Where huggingface_hub keeps models, by the same environment variables."""
+    caches = os.environ.get("XDG_CACHE_HOME", "~/.cache")
+    home = os.environ.get("HF_HOME", os.path.join(caches, "huggingface"))
+    given = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE")
+    return Path(given or os.path.join(home, "hub")).expanduser()
+
+
+def _cached(repository):
+    """The snapshot of a model in the cache, if it has a config and weights; None else.
+
+    The layout is models--ORG--NAME/snapshots/COMMIT/, with the commit of the main branch in refs/main
+    (huggingface.co/docs/huggingface_hub/guides/manage-cache).
+    """
+    folder = cache_folder() / "--".join(["models", *repository.split("/")])
+    main = folder / "refs" / "main"
+    if main.is_file():
+        snapshots = [folder / "snapshots" / main.read_text(encoding="utf-8").strip()]
+    else:
+        snapshots = sorted((folder / "snapshots").glob("*"))
+    # Several snapshots and no main branch: nobody knows which one is meant.
+    return snapshots[0] if len(snapshots) == 1 and _is_complete(snapshots[0]) else None
+
+
+def _is_complete(folder):
     """Whether a folder has a config and weights; a cache may hold a model's tokenizer alone."""
-    configs, weights = ("config.json", "bert_config.json"), [name for names in _WEIGHTS for name in names]
-    return _holds_any(folder, configs) and _holds_any(folder, weights)
+    weights = [pattern for patterns in _WEIGHTS for pattern in patterns]
+    return _holds_any(folder, ("config.json", "bert_config.json")) and _holds_any(folder, weights)
 
 
 def _holds_any(folder, patterns):
-    return any(found for pattern in patterns for found in folder.glob(pattern))
-
-
-def _one_line(error):
-    return " ".join(str(error).split())[:200].rstrip(".")
+    return any(any(folder.glob(pattern)) for pattern in patterns)

@@ -5,7 +5,6 @@ The rules from text to words are in `tokenizer`.
 
 from pathlib import Path
 
-from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.report import Report
 from kbert.files.json_values import json_value, shown
 from kbert.tokenization.vocabulary import MAX_CHARACTERS_PER_WORD, SPECIAL_TOKENS, Vocabulary
@@ -14,22 +13,21 @@ _ENDS = {"cls": "[CLS]", "sep": "[SEP]"}
 _TRANSFORMERS_LIMIT = 100  # characters a word, which BERT's files on the hub have; the original's is 200
 
 
-def refuse_other_rules(whole: dict, vocabulary: Vocabulary, path: Path, allowance: Allowance, report: Report):
+def refuse_other_rules(rules: dict, vocabulary: Vocabulary, path: Path, report: Report):
     """Refuses rules that give other ids than BERT's.
 
     Args:
-      whole: the content of tokenizer.json.
+      rules: the content of tokenizer.json.
       vocabulary: its pieces.
       path: the file.
-      allowance: settings that may differ: `continuing_subword_prefix`, `max_input_chars_per_word`,
-        `special_tokens`, `post_processor`.
-      report: takes notes.
+      report: takes notes. Settings that may differ, if allowed: `continuing_subword_prefix`,
+        `max_input_chars_per_word`, `special_tokens`, `post_processor`.
 
     Raises:
       ValueError: for such rules. A limit of 100 characters a word, transformers' default, is a note: of
         longer words, up to 200 characters, kbert makes pieces as the original does.
     """
-    model = json_value(whole, "model", dict, path, {})
+    model = json_value(rules, "model", dict, path, {})
     for key, ours, absent in (
         ("unk_token", "[UNK]", "[UNK]"),
         ("continuing_subword_prefix", "##", "##"),
@@ -43,22 +41,21 @@ def refuse_other_rules(whole: dict, vocabulary: Vocabulary, path: Path, allowanc
             )
         elif theirs != ours:
             setting = "special_tokens" if key == "unk_token" else key
-            allowance.conflict(setting, f"{path}: its {key} is {shown(theirs)}, not {ours!r}", report)
-    if not _is_berts(json_value(whole, "post_processor", dict, path, {}), vocabulary):
-        allowance.conflict(
+            report.conflict(setting, f"{path}: its {key} is {shown(theirs)}, not {ours!r}")
+    if not _is_berts(json_value(rules, "post_processor", dict, path, {}), vocabulary):
+        report.conflict(
             "post_processor",
             f"{path}: its post_processor does not make [CLS] a [SEP] b [SEP], which kbert always makes",
-            report,
         )
 
 
-def _is_berts(found, vocabulary):
-    if found.get("type") == "BertProcessing":
-        return all(found.get(key) == [token, vocabulary.ids[token]] for key, token in _ENDS.items())
+def _is_berts(processor, vocabulary):
+    if processor.get("type") == "BertProcessing":
+        return all(processor.get(key) == [token, vocabulary.ids[token]] for key, token in _ENDS.items())
     expected = _post_processor(vocabulary)
-    tokens = found.get("special_tokens")
+    tokens = processor.get("special_tokens")
     return (
-        all(found.get(key) == expected[key] for key in ("type", "single", "pair"))
+        all(processor.get(key) == expected[key] for key in ("type", "single", "pair"))
         and isinstance(tokens, dict)
         and all(tokens.get(token) == entry for token, entry in expected["special_tokens"].items())
     )

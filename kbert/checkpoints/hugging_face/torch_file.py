@@ -19,14 +19,12 @@ import numpy as np
 
 from kbert.checkpoints.hugging_face.torch_pickle import (
     MOST_BYTES,
-    BrokenPickle,
     RefusedPickle,
     TorchTensor,
     load_restricted,
 )
 from kbert.files.json_values import shown, shown_name
-from kbert.files.stored_tensor import StoredTensor
-from kbert.files.unchanged_file import while_unchanged
+from kbert.files.stored_tensor import StoredTensor, while_unchanged
 
 _MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 _PROTOCOL = 1001
@@ -52,14 +50,25 @@ def read_torch_file(path: Path) -> dict[str, StoredTensor]:
       ValueError: for a truncated file, a file that is not a state dict, and a file that names code. Reading a
         tensor raises it too when the file has changed since.
     """
-    with _told_in_one_sentence(path):
+    as_it_is = while_unchanged(path)
+    with _in_one_sentence(path):
         with path.open("rb") as file:
-            zipped = file.read(2) == b"PK"
-        return _read_zip(path) if zipped else _read_legacy(path)
+            is_zip = file.read(2) == b"PK"
+        tensors, sizes, read = _open_zip(path) if is_zip else _open_legacy(path)
+        for storage in (tensor.storage for tensor in tensors.values()):
+            if sizes.get(storage.key) != storage.count * storage.dtype.itemsize:
+                raise EOFError(f"storage {shown(storage.key)} is cut short")
+
+    @as_it_is
+    def read_storage(key):
+        with _in_one_sentence(path):
+            return read(key)
+
+    return {name: _stored(path, tensor, read_storage) for name, tensor in tensors.items()}
 
 
 @contextlib.contextmanager
-def _told_in_one_sentence(path):
+def _in_one_sentence(path):
     try:
         yield
     except RefusedPickle as error:
@@ -67,14 +76,16 @@ def _told_in_one_sentence(path):
             f"{path} is refused: besides tensors it holds {error}, and kbert runs no code from a "
             "checkpoint; use the model's safetensors file."
         ) from None
-    except (BrokenPickle, *_DAMAGE) as error:
+    except _DAMAGE as error:
         raise ValueError(
             f"{path} is not a whole PyTorch file ({shown_name(str(error))}); download it again."
         ) from None
 
 
-def _read_zip(path):
-    as_it_is = while_unchanged(path)
+# A layout gives (name -> tensor, key of a storage -> its size, function from a key to the bytes).
+
+
+def _open_zip(path):
     with zipfile.ZipFile(path) as archive:
         _refuse_compressed(path, archive)
         sizes = {info.filename: info.file_size for info in archive.infolist()}
@@ -87,13 +98,12 @@ def _read_zip(path):
         with archive.open(pickles[0]) as file:
             state = load_restricted(io.BytesIO(file.read(MOST_BYTES)))
 
-    @as_it_is
-    def read_storage(key):
-        with _told_in_one_sentence(path), zipfile.ZipFile(path) as archive:
+    def read(key):
+        with zipfile.ZipFile(path) as archive:
             return archive.read(f"{root}data/{key}")
 
     sizes = {name.removeprefix(f"{root}data/"): size for name, size in sizes.items()}
-    return _stored_tensors(path, _tensors(path, state), sizes, read_storage)
+    return _tensors(path, state), sizes, read
 
 
 def _refuse_compressed(path, archive):
@@ -111,8 +121,7 @@ def _require_little_endian(path, little_endian):
         raise ValueError(f"{path} was written on a big-endian machine; save it on a little-endian one.")
 
 
-def _read_legacy(path):
-    as_it_is = while_unchanged(path)
+def _open_legacy(path):
     starts, sizes, end = {}, {}, path.stat().st_size
     with path.open("rb") as file:
         head = io.BytesIO(file.read(MOST_BYTES))
@@ -132,13 +141,12 @@ def _read_legacy(path):
                 raise EOFError(f"storage {shown(key)} is cut short")
             file.seek(sizes[key], 1)
 
-    @as_it_is
-    def read_storage(key):
-        with _told_in_one_sentence(path), path.open("rb") as file:
+    def read(key):
+        with path.open("rb") as file:
             file.seek(starts[key])
             return file.read(sizes[key])
 
-    return _stored_tensors(path, tensors, sizes, read_storage)
+    return tensors, sizes, read
 
 
 def _tensors(path, state) -> dict[str, TorchTensor]:
@@ -152,14 +160,6 @@ def _tensors(path, state) -> dict[str, TorchTensor]:
                 "model.state_dict()."
             )
     return state
-
-
-def _stored_tensors(path, tensors, sizes, read_storage):
-    """`sizes` are the storages' bytes in the file, by key."""
-    for storage in (tensor.storage for tensor in tensors.values()):
-        if sizes.get(storage.key) != storage.count * storage.dtype.itemsize:
-            raise EOFError(f"storage {shown(storage.key)} is cut short")
-    return {name: _stored(path, tensor, read_storage) for name, tensor in tensors.items()}
 
 
 def _stored(path, tensor: TorchTensor, read_storage) -> StoredTensor:

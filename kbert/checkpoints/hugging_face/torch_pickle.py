@@ -11,7 +11,6 @@ torch/serialization.py, the persistent ids of storages.
 """
 
 import math
-import pickle
 import pickletools
 from dataclasses import dataclass
 from types import FunctionType
@@ -28,15 +27,10 @@ MOST_BYTES = 1 << 25
 _LONGEST_TEXT = 1000
 _MOST_AXES = 8
 _LARGEST_NUMBER = 1 << 48
-_INSTRUCTIONS = {opcode.code.encode("latin-1"): opcode.name for opcode in pickletools.opcodes}
 
 
 class RefusedPickle(Exception):
     """The pickle holds something that is not allowed, or asks for too much work."""
-
-
-class BrokenPickle(Exception):
-    """The bytes are not a whole pickle."""
 
 
 @dataclass(frozen=True)
@@ -67,118 +61,104 @@ def load_restricted(file: IO[bytes]):
     Raises:
       RefusedPickle: when the pickle holds anything else, or asks for more work than a list of tensors does.
         None of its code has run then.
-      BrokenPickle: when the bytes are not a whole pickle.
+      EOFError: when the bytes are not a whole pickle.
     """
     try:
-        return _Reader(file).read()
+        reader = _Reader()
+        for number, (instruction, argument, _) in enumerate(pickletools.genops(file)):
+            if number >= _MOST_INSTRUCTIONS:
+                raise RefusedPickle(f"more than {_MOST_INSTRUCTIONS} instructions")
+            reader.follow(instruction.name, argument)
+        return reader.stack.pop()
     except RefusedPickle:
         raise
     except Exception as error:  # a broken or hostile pickle may fail in any way
-        raise BrokenPickle(f"{type(error).__name__}: {error}".replace("\n", " ")[:200]) from None
+        raise EOFError(f"{type(error).__name__}: {error}".replace("\n", " ")[:200]) from None
 
 
 class _Reader:
     """The stack, the marks and the memo that the instructions work on."""
 
-    def __init__(self, file):
-        self._file, self._stack, self._marks, self._memo = file, [], [], {}
+    def __init__(self):
+        self.stack, self._marks, self._memo = [], [], {}
 
-    def read(self):
-        for _ in range(_MOST_INSTRUCTIONS):
-            code = self._bytes(1)
-            if code == pickle.STOP:
-                return self._stack.pop()
-            self._follow(code)
-        raise RefusedPickle(f"more than {_MOST_INSTRUCTIONS} instructions")
-
-    def _follow(self, code):
-        push, pop = self._stack.append, self._stack.pop
-        match code:
-            case pickle.PROTO:
-                self._bytes(1)
-            case pickle.NONE:
+    def follow(self, instruction, argument):
+        push, pop = self.stack.append, self.stack.pop
+        match instruction:
+            case "PROTO" | "STOP":
+                pass
+            case "NONE":
                 push(None)
-            case pickle.NEWTRUE | pickle.NEWFALSE:
-                push(code == pickle.NEWTRUE)
-            case pickle.BININT1 | pickle.BININT2:
-                push(self._number(1 if code == pickle.BININT1 else 2))
-            case pickle.BININT:
-                push(self._number(4, signed=True))
-            case pickle.LONG1:
-                push(self._number(self._number(1), signed=True))
-            case pickle.BINUNICODE:
-                push(self._text())
-            case pickle.GLOBAL:
-                push(self._named())
-            case pickle.BINPUT | pickle.LONG_BINPUT:
-                self._memo[self._number(1 if code == pickle.BINPUT else 4)] = self._stack[-1]
-            case pickle.BINGET | pickle.LONG_BINGET:
-                push(self._memo[self._number(1 if code == pickle.BINGET else 4)])
-            case pickle.MARK:
-                self._marks.append(len(self._stack))
-            case pickle.EMPTY_TUPLE:
+            case "NEWTRUE" | "NEWFALSE":
+                push(instruction == "NEWTRUE")
+            case "BININT1" | "BININT2" | "BININT" | "LONG1":
+                push(argument)
+            case "BINUNICODE":
+                push(_short_text(argument))
+            case "GLOBAL":
+                push(_known_name(argument))
+            case "BINPUT" | "LONG_BINPUT":
+                self._memo[argument] = self.stack[-1]
+            case "BINGET" | "LONG_BINGET":
+                push(self._memo[argument])
+            case "MARK":
+                self._marks.append(len(self.stack))
+            case "EMPTY_TUPLE":
                 push(())
-            case pickle.EMPTY_LIST:
+            case "EMPTY_LIST":
                 push([])
-            case pickle.EMPTY_DICT:
+            case "EMPTY_DICT":
                 push({})
-            case pickle.TUPLE:
+            case "TUPLE":
                 push(tuple(self._since_mark()))
-            case pickle.TUPLE1 | pickle.TUPLE2 | pickle.TUPLE3:
-                push(tuple(self._last(code[0] - pickle.TUPLE1[0] + 1)))
-            case pickle.APPEND | pickle.APPENDS:
-                self._extend(self._last(1) if code == pickle.APPEND else self._since_mark())
-            case pickle.SETITEM | pickle.SETITEMS:
-                self._set_items(self._last(2) if code == pickle.SETITEM else self._since_mark())
-            case pickle.REDUCE:
+            case "TUPLE1" | "TUPLE2" | "TUPLE3":
+                push(tuple(self._last(int(instruction[-1]))))
+            case "APPEND" | "APPENDS":
+                self._extend(self._last(1) if instruction == "APPEND" else self._since_mark())
+            case "SETITEM" | "SETITEMS":
+                self._set_items(self._last(2) if instruction == "SETITEM" else self._since_mark())
+            case "REDUCE":
                 push(_call(*self._last(2)))
-            case pickle.BUILD:
+            case "BUILD":
                 pop()  # a state dict has its version numbers as an attribute; they are not needed here
-                if type(self._stack[-1]) is not dict:
-                    raise RefusedPickle(f"a state for the type {type(self._stack[-1]).__name__}")
-            case pickle.BINPERSID:
+                if type(self.stack[-1]) is not dict:
+                    raise RefusedPickle(f"a state for the type {type(self.stack[-1]).__name__}")
+            case "BINPERSID":
                 push(_storage(pop()))
             case _:
-                raise RefusedPickle(f"the instruction {_INSTRUCTIONS[code]}")
-
-    def _bytes(self, count):
-        data = self._file.read(count)
-        if len(data) < count:
-            raise EOFError("it ends early")
-        return data
-
-    def _number(self, size, signed=False):
-        return int.from_bytes(self._bytes(size), "little", signed=signed)
-
-    def _text(self):
-        size = self._number(4)
-        if size > _LONGEST_TEXT:
-            raise RefusedPickle(f"a text of {size} bytes")
-        return self._bytes(size).decode("utf-8")
-
-    def _named(self):
-        module, name = (self._file.readline(_LONGEST_TEXT).decode("utf-8").rstrip("\n") for _ in range(2))
-        if f"{module}.{name}" not in _NAMES:
-            raise RefusedPickle(shown(f"{module}.{name}").strip("'"))
-        return _NAMES[f"{module}.{name}"]
+                raise RefusedPickle(f"the instruction {instruction}")
 
     def _since_mark(self):
-        return self._last(len(self._stack) - self._marks.pop())
+        return self._last(len(self.stack) - self._marks.pop())
 
     def _last(self, count):
-        values = [self._stack.pop() for _ in range(count)]
+        values = [self.stack.pop() for _ in range(count)]
         return values[::-1]
 
     def _extend(self, values):
-        if type(self._stack[-1]) is not list:
+        if type(self.stack[-1]) is not list:
             raise RefusedPickle("an entry for something that is not a list")
-        self._stack[-1].extend(values)
+        self.stack[-1].extend(values)
 
     def _set_items(self, items):
         keys = items[::2]
-        if type(self._stack[-1]) is not dict or not all(type(key) is str for key in keys):
+        if type(self.stack[-1]) is not dict or not all(type(key) is str for key in keys):
             raise RefusedPickle("an entry for something that is not a dictionary of names")
-        self._stack[-1].update(zip(keys, items[1::2], strict=True))
+        self.stack[-1].update(zip(keys, items[1::2], strict=True))
+
+
+def _short_text(text):
+    if len(text) > _LONGEST_TEXT:
+        raise RefusedPickle(f"a text of {len(text)} characters")
+    text.encode()  # raises an error for half a surrogate pair, which no report can hold
+    return text
+
+
+def _known_name(module_and_name):
+    name = module_and_name.replace(" ", ".")
+    if name not in _NAMES:
+        raise RefusedPickle(shown(name).strip("'"))
+    return _NAMES[name]
 
 
 def _call(function, arguments):
@@ -187,14 +167,13 @@ def _call(function, arguments):
     return function(*arguments)
 
 
-def _storage(place):
+def _storage(persistent_id):
     # ("storage", class, key, device, count) and in old files a view, always None in a state dict
-    if type(place) is not tuple or len(place) not in (5, 6) or place[5:] not in ((), (None,)):
-        raise RefusedPickle("a persistent id that is not a storage")
-    kind, dtype, key, _, count = place[:5]
-    if kind != "storage" or not isinstance(dtype, np.dtype) or type(key) is not str or not _is_number(count):
-        raise RefusedPickle("a storage of an unknown kind")
-    return Storage(key, dtype, count)
+    match persistent_id:
+        case ("storage", np.dtype() as dtype, str() as key, _, count, *view):
+            if _is_number(count) and view in ([], [None]):
+                return Storage(key, dtype, count)
+    raise RefusedPickle("a persistent id that is not a storage")
 
 
 def _is_number(value):
@@ -213,9 +192,8 @@ def check_view(count: int, offset, shape, strides):
     """
     if type(shape) is not tuple or type(strides) is not tuple or len(shape) != len(strides):
         raise RefusedPickle("a tensor without a shape")
-    if len(shape) > _MOST_AXES or not all(_is_number(number) for number in (offset, *shape, *strides)):
-        raise RefusedPickle("a tensor with an impossible shape")
-    if math.prod(size for size in shape if size) > _LARGEST_NUMBER:
+    are_numbers = len(shape) <= _MOST_AXES and all(map(_is_number, (offset, *shape, *strides)))
+    if not are_numbers or math.prod(size for size in shape if size) > _LARGEST_NUMBER:
         raise RefusedPickle("a tensor with an impossible shape")
     if 0 in shape:
         return
@@ -232,8 +210,7 @@ def _dictionary(*pairs):
     return {}
 
 
-def _rebuild_tensor(storage, offset, shape, strides, requires_grad=False, hooks=None, metadata=None):
-    del requires_grad, hooks, metadata
+def _rebuild_tensor(storage, offset, shape, strides, *_):
     if not isinstance(storage, Storage):
         raise RefusedPickle("a tensor that is not a view of a storage")
     check_view(storage.count, offset, shape, strides)

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.conversion.encoder_settings import MASKED_LM_KEYS
+from kbert.checkpoints.conversion.checks import MASKED_LM_KEYS
 from kbert.checkpoints.conversion.own_keys import UNTRAINED, VOCABULARY_SIZE, OwnKeys, take_own_keys
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
@@ -82,12 +81,6 @@ class KerasHubConfig:
     own: OwnKeys
 
 
-def is_preset(path) -> bool:
-    """Whether the folder's config.json is that of a KerasHub preset (Keras's, with a registered name)."""
-    file = Path(path) / CONFIG_FILE
-    return file.is_file() and "registered_name" in read_json_object(file)
-
-
 def class_and_settings(values: dict, path, known) -> tuple[str, dict]:
     """The class of a serialized object, without its package, and its arguments.
 
@@ -106,13 +99,12 @@ def class_and_settings(values: dict, path, known) -> tuple[str, dict]:
     return name, settings
 
 
-def parse_preset(folder: Path, allowance: Allowance, report: Report) -> KerasHubConfig:
+def parse_preset(folder: Path, report: Report) -> KerasHubConfig:
     """Reads config.json, and task.json, preprocessor.json and metadata.json where they are.
 
     Args:
       folder: the preset.
-      allowance: the setting that may differ: `activation`.
-      report: takes notes.
+      report: takes notes. A setting that may differ, if allowed: `activation`.
 
     Raises:
       ValueError: for another model, quantized weights, or files that contradict each other.
@@ -125,7 +117,7 @@ def parse_preset(folder: Path, allowance: Allowance, report: Report) -> KerasHub
     if task_values:
         name, settings = class_and_settings(task_values, folder / TASK_FILE, _TASKS)
         class_name, head = _TASKS[name]
-        _check_task(settings, folder / TASK_FILE, backbone, allowance, report)
+        _check_task(settings, folder / TASK_FILE, backbone, report)
     encoder = _encoder(backbone, head, metadata, folder)
     labels = _labels(metadata, settings, folder) if head == CLASSIFICATION else ()
     return KerasHubConfig(
@@ -151,34 +143,32 @@ def _backbone(values, path):
     kind = policy.get("class_name") if isinstance(policy, dict) else None
     if kind not in (None, "DTypePolicy"):
         raise ValueError(f"{path}: the weights are quantized ({shown(kind)}); take float weights.")
-    strange = sorted(config.keys() - _BACKBONE.keys() - {"name", "trainable", "dtype"})
+    unknown = sorted(config.keys() - _BACKBONE.keys() - {"name", "trainable", "dtype"})
     lacking = sorted(_BACKBONE.keys() - config.keys())
-    if lacking or strange:
+    if lacking or unknown:
         raise ValueError(
-            f"{path} lacks the keys {shown(lacking)} and has {shown(strange)}, which kbert does not know; "
+            f"{path} lacks the keys {shown(lacking)} and has {shown(unknown)}, which kbert does not know; "
             f"expected the arguments of BertBackbone: {', '.join(_BACKBONE)}."
         )
     return {name: config[name] for name in _BACKBONE}
 
 
-def _check_task(settings, path, backbone, allowance, report):
+def _check_task(settings, path, backbone, report):
     if _backbone(json_value(settings, "backbone", dict, path, {}), path) != backbone:
         raise ValueError(f"{path} has another backbone than {CONFIG_FILE}; use the files of one preset.")
     activation = json_value(settings, "activation", str, path, "linear")
     if activation not in ("linear", "softmax"):
-        allowance.conflict(
-            "activation", f"{path}: the classifier's activation is {shown(activation)}", report
-        )
+        report.conflict("activation", f"{path}: the classifier's activation is {shown(activation)}")
 
 
 def _encoder(backbone, head, metadata, folder):
-    found = {ours: backbone[theirs] for theirs, ours in _BACKBONE.items()} | FIXED
-    found["attention_probs_dropout_prob"] = backbone["dropout"]
+    settings = {ours: backbone[theirs] for theirs, ours in _BACKBONE.items()} | FIXED
+    settings["attention_probs_dropout_prob"] = backbone["dropout"]
     if head == MASKED_LM.name:
-        found |= dict(zip(MASKED_LM_KEYS, MASKED_LM_SETTINGS, strict=True))
+        settings |= dict(zip(MASKED_LM_KEYS, MASKED_LM_SETTINGS, strict=True))
     kept = json_value(metadata, _ENCODER, dict, folder / METADATA_FILE, {})
-    found |= {name: kept[name] for name in _KEPT if name in kept}
-    return from_dict(EncoderConfig, found, where=str(folder / CONFIG_FILE))
+    settings |= {name: kept[name] for name in _KEPT if name in kept}
+    return from_dict(EncoderConfig, settings, where=str(folder / CONFIG_FILE))
 
 
 def _labels(metadata, settings, folder):

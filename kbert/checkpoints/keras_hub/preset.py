@@ -1,73 +1,86 @@
-"""Reads and writes KerasHub presets."""
+"""Reads and writes KerasHub presets.
+
+KerasHub's tokenizer differs from the original: it folds compatibility characters and case by NFKC, and treats
+control characters as spaces, where the original drops them. kbert tokenizes as the original does, so ids
+differ in such places (docs/checkpoints.md counts them).
+"""
 
 from pathlib import Path
 
-import numpy as np
-
-from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.conversion.encoder_settings import (
+from kbert.checkpoints.conversion.checks import (
+    check_sizes,
+    decide_casing,
     require_no_projection,
-    require_pooler,
-    require_settings,
+    require_same,
+    require_same_masked_lm,
 )
-from kbert.checkpoints.conversion.matching import Stored, match
+from kbert.checkpoints.conversion.matching import Stored, join_attention_heads, match
 from kbert.checkpoints.conversion.names import KERAS_HUB, rows
-from kbert.checkpoints.conversion.vocabulary_checks import check_sizes
-from kbert.checkpoints.format_names import KERAS_HUB as FORMAT
 from kbert.checkpoints.keras_hub.config import (
     CLASSIFICATION,
+    CONFIG_FILE,
     FIXED,
     MASKED_LM_SETTINGS,
     add_own_keys,
     backbone_arguments,
-    is_preset,
+    class_and_settings,
     parse_preset,
 )
-from kbert.checkpoints.keras_hub.tokenizer import VOCABULARY_FILE, read_preset_tokenizer
-from kbert.checkpoints.keras_hub.weights import build, load_variables, one_line, save
+from kbert.checkpoints.keras_hub.weights import build, load_variables, save
 from kbert.checkpoints.model_variables import fresh_value, model_shapes, part_of, parts_of, with_pooler
-from kbert.checkpoints.report import Report
+from kbert.checkpoints.report import Report, one_line
+from kbert.files.json_file import read_json_object
+from kbert.files.json_values import json_value, shown
 from kbert.files.stored_tensor import StoredTensor
+from kbert.files.text_file import read_lines
 from kbert.heads.parts import MASKED_LM
+from kbert.tokenization.vocabulary import Vocabulary
 
-__all__ = ["FORMAT", "download_preset", "is_preset", "read_keras_hub", "write_keras_hub"]
-
+# The rules of BertTokenizer that kbert's has too.
+_RULES = {"split": True, "suffix_indicator": "##", "oov_token": "[UNK]", "special_tokens": None}
+TOKENIZER_FILE = "tokenizer.json"
+VOCABULARY_FILE = "assets/tokenizer/vocabulary.txt"
 PRESET_SCHEME, KAGGLE_SCHEME = "keras_hub://", "kaggle://"
 # The head -> the class that is written for it. Heads that no class has are errors, unless allowed by name.
 _CLASSES = {CLASSIFICATION: "BertTextClassifier", MASKED_LM.name: "BertMaskedLM"}
 
 
-def read_keras_hub(
-    path, do_lower_case: bool | None = None, allowance: Allowance | None = None
-) -> BertCheckpoint:
+def is_preset(path) -> bool:
+    """Whether the folder's config.json is that of a KerasHub preset (Keras's, with a registered name)."""
+    file = Path(path) / CONFIG_FILE
+    return file.is_file() and "registered_name" in read_json_object(file)
+
+
+def read_keras_hub(path: Path, do_lower_case: bool | None, report: Report) -> BertCheckpoint:
     """Reads a preset folder of a BertBackbone, BertTextClassifier, BertMaskedLM or BertTextEmbedder.
 
     Args:
       path: the folder, as `save_to_preset` writes it, with the tokenizer.
       do_lower_case: may be given, but must agree with the preset.
-      allowance: names that may stay unmatched.
+      report: takes every name.
 
     Raises:
       ValueError: for anything that is missing, broken, or unknown to kbert. Settings are checked before
         keras_hub is imported and any tensor is read.
     """
-    folder, allowance = Path(path), allowance or Allowance()
-    report = Report(FORMAT, str(path))
-    preset = parse_preset(folder, allowance, report)
-    vocabulary = read_preset_tokenizer(folder, do_lower_case, allowance, report)
-    check_sizes(vocabulary, preset.encoder, str(folder), preset.own.vocabulary_size, allowance, report)
+    preset = parse_preset(path, report)
+    encoder, own = preset.encoder, preset.own
+    vocabulary = _read_tokenizer(path, do_lower_case, report)
+    check_sizes(vocabulary, encoder, str(path), own.vocabulary_size, report)
 
     parts = with_pooler(parts_of(preset.task, preset.labels))  # a backbone always has its pooler
-    shapes = model_shapes(preset.encoder, parts.values())
-    table_rows = rows(KERAS_HUB, parts, preset.encoder.num_hidden_layers)
-    stored = Stored(_read_tensors(folder, preset, shapes, table_rows, report))
-    may_be_missing = preset.own.may_be_missing()
-    tensors = match(stored, table_rows, shapes, may_be_missing, preset.class_name, allowance, report)
+    untrained = {
+        row.outside: "initialised at a conversion, never trained"
+        for row in rows(KERAS_HUB, parts, encoder.num_hidden_layers)
+        if row.kbert in own.untrained
+    }
+    stored = Stored(_read_tensors(path, preset, parts), ignored=untrained)
+    tensors = match(stored, KERAS_HUB, encoder, parts, own.may_be_missing(), preset.class_name, report)
     report.note(f"class {preset.class_name}, read as kbert's task {preset.task!r}")
     return BertCheckpoint(
         source=str(path),
-        encoder=preset.encoder,
+        encoder=encoder,
         task=preset.task,
         labels=preset.labels,
         vocabulary=vocabulary,
@@ -78,26 +91,50 @@ def read_keras_hub(
     )
 
 
-def _read_tensors(folder, preset, shapes, table_rows, report):
-    """KerasHub's path -> tensor in kbert's shape: the heads of attention kernels are joined."""
+def _read_tokenizer(folder: Path, do_lower_case: bool | None, report: Report) -> Vocabulary:
+    """The vocabulary with its casing."""
+    path, file = folder / TOKENIZER_FILE, folder / VOCABULARY_FILE
+    if not path.is_file() or not file.is_file():
+        raise ValueError(
+            f"{folder} has no tokenizer ({TOKENIZER_FILE} and {VOCABULARY_FILE}); save it beside the model: "
+            "tokenizer.save_to_preset(folder)."
+        )
+    _, settings = class_and_settings(read_json_object(path), path, ("BertTokenizer",))
+    for setting, ours in _RULES.items():
+        theirs = settings.get(setting, ours)
+        if theirs not in (ours, []):
+            report.conflict(setting, f"{path}: {setting} is {shown(theirs)}, not {ours!r}")
+    lowercase = json_value(settings, "lowercase", bool, path, False)
+    strip = json_value(settings, "strip_accents", bool, path, False)
+    # KerasHub strips white space at the ends of lines, and counts empty lines.
+    tokens = [line.rstrip() for line in read_lines(file)]
+    vocabulary = decide_casing(tokens, str(file), lowercase, TOKENIZER_FILE, do_lower_case, report)
+    if strip and not lowercase:
+        report.conflict(
+            "strip_accents",
+            f"{path}: strip_accents=true with lowercase=false; kbert, like the original, strips accents "
+            "exactly when it lower-cases",
+        )
+    report.note(
+        "ids are the original's; KerasHub's tokenizer gives others for some texts, see docs/checkpoints.md"
+    )
+    return vocabulary
+
+
+def _read_tensors(folder, preset, parts):
+    """KerasHub's path -> tensor."""
+    shapes = model_shapes(preset.encoder, parts.values())
     encoder = [shape for name, shape in shapes.items() if part_of(name) in ("body", "pooler")]
     heads = [shape for name, shape in shapes.items() if part_of(name) not in ("body", "pooler")]
     arguments = backbone_arguments(preset.encoder)
     variables = load_variables(folder, preset.class_name, arguments, len(preset.labels), encoder, heads)
-    tensors = {}
-    for row in table_rows:
-        if row.kbert in preset.own.untrained:
-            report.left_over.append((row.outside, "initialised at a conversion, never trained"))
-        elif row.outside in variables:
-            tensors[row.outside] = _stored_tensor(variables[row.outside], shapes[row.kbert])
-    return tensors
+    return {
+        path: join_attention_heads(path, StoredTensor(tuple(variable.shape), "float32", variable.numpy))
+        for path, variable in variables.items()
+    }
 
 
-def _stored_tensor(variable, shape):
-    return StoredTensor(shape, "float32", lambda: np.array(variable).reshape(shape))
-
-
-def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, allowance: Allowance) -> Report:
+def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, report: Report):
     """Writes a preset that `keras_hub.models.Bert...from_preset(folder)` loads as it is, tokenizer included.
 
     A classifier is written as BertTextClassifier, a masked LM as BertMaskedLM, all else as BertBackbone.
@@ -105,23 +142,25 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
     Args:
       checkpoint: the model. Missing variables get fresh initial values; metadata.json lists their names.
       folder: an empty folder.
-      allowance: `hidden_act`, `layer_norm_eps`, `masked_lm_settings`, `pooler_hidden_act`, for which KerasHub
-        then uses its own values; and kbert's names of variables that KerasHub does not have.
-
-    Returns:
-      The report of the writing.
+      report: takes every name. What KerasHub does not have and the user may allow: `hidden_act`,
+        `layer_norm_eps`, `masked_lm_settings`, `pooler_hidden_act`, for which it then uses its own values;
+        and kbert's names of variables.
 
     Raises:
       ValueError: for a model whose numbers KerasHub would not reproduce.
     """
-    report = Report(FORMAT, str(folder))
-    encoder = checkpoint.encoder
-    require_no_projection(encoder, "KerasHub's BertBackbone")
+    encoder, library = checkpoint.encoder, "KerasHub's BertBackbone"
+    require_no_projection(encoder, library)
     head = next((part for part in _CLASSES if part in checkpoint.parts), None)
     class_name = _CLASSES[head] if head else "BertBackbone"
     parts = with_pooler({name: part for name, part in checkpoint.parts.items() if name == head})
     shapes = model_shapes(encoder, parts.values())
-    _require_same_numbers(checkpoint, shapes, allowance, report)
+    for name in ("hidden_act", "layer_norm_eps", "pooler_hidden_act"):
+        require_same(checkpoint, name, FIXED[name], library, report)
+    require_same_masked_lm(checkpoint, "KerasHub's BertMaskedLM", report, MASKED_LM_SETTINGS)
+    for name in [name for name in checkpoint.tensors if name not in shapes]:
+        report.conflict(name, f"KerasHub has no variable for {name}")
+        report.left_over.append((name, "KerasHub has no variable for it; allowed"))
 
     preprocessor = _preprocessor(checkpoint, class_name)
     extra = {"preprocessor": preprocessor} if head else {}
@@ -144,26 +183,6 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
     add_own_keys(folder, checkpoint, untrained)
     report.note(f"class {class_name}; what KerasHub has no key for is in metadata.json, for kbert alone")
     report.note("KerasHub's tokenizer gives other ids than kbert's for some texts, see docs/checkpoints.md")
-    return report
-
-
-def _require_same_numbers(checkpoint, shapes, allowance, report):
-    """Notes or refuses settings that KerasHub replaces by its own, and variables that it does not have."""
-    for name in ("hidden_act", "layer_norm_eps"):
-        value = getattr(checkpoint.encoder, name)
-        if value != FIXED[name]:
-            allowance.conflict(
-                name,
-                f"{name} is {value!r}, but KerasHub's BertBackbone always takes {FIXED[name]!r} and would "
-                "give other numbers",
-                report,
-            )
-    require_settings(checkpoint, "KerasHub's BertMaskedLM", allowance, report, MASKED_LM_SETTINGS)
-    require_pooler(checkpoint, "tanh", "KerasHub's BertBackbone", allowance, report)
-    for name in checkpoint.tensors:
-        if name not in shapes:
-            allowance.conflict(name, f"KerasHub has no variable for {name}", report)
-            report.left_over.append((name, "KerasHub has no variable for it; allowed"))
 
 
 def _preprocessor(checkpoint, class_name):

@@ -9,6 +9,7 @@ import errno
 import math
 from pathlib import Path
 
+from kbert.checkpoints.report import one_line
 from kbert.files.hdf5_file import read_hdf5
 
 # What h5py and Keras's loader raise for a damaged file.
@@ -76,11 +77,11 @@ def require_shapes(file: Path, shapes):
     """
     if not file.is_file():
         raise ValueError(f"{file} is missing; use the files of one preset.")
-    found, expected = (sorted(math.prod(it) for it in those) for those in (_shapes(file), shapes))
+    sizes, expected = sorted(map(math.prod, _shapes(file))), sorted(map(math.prod, shapes))
     with _in_one_sentence(file):
-        if found != expected:
+        if sizes != expected:
             raise ValueError(
-                f"{len(found)} arrays of {sum(found)} numbers, but its config makes {len(expected)} of "
+                f"{len(sizes)} arrays of {sum(sizes)} numbers, but its config makes {len(expected)} of "
                 f"{sum(expected)}"
             )
 
@@ -95,7 +96,7 @@ def _shapes(file):
     ]
 
 
-def save(parts, variables, folder: Path):
+def save(objects, variables, folder: Path):
     """Saves a model, or a backbone and its preprocessor, as a preset.
 
     Raises:
@@ -103,8 +104,8 @@ def save(parts, variables, folder: Path):
     """
     _require_room_for(variables, folder)
     try:
-        for part in parts:
-            part.save_to_preset(str(folder))
+        for saved in objects:
+            saved.save_to_preset(str(folder))
     except (OSError, RuntimeError) as error:  # HDF5 reports a full disk by either, in several lines
         number = getattr(error, "errno", None) or errno.EIO
         raise OSError(number, f"the preset could not be written: {one_line(error)}") from None
@@ -119,8 +120,3 @@ def _require_room_for(variables, folder):
         for _ in range(0, size, _MIB):
             file.write(bytes(_MIB))
     reserved.unlink()
-
-
-def one_line(error) -> str:
-    """What an error says, in one short line."""
-    return " ".join(str(error).split())[:300].rstrip(".")

@@ -4,7 +4,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kbert.experiments.glue.glue_tasks import GlueTask
-from kbert.experiments.glue.paraphrase_corpus import RAW_TRAIN, find_dev_ids, write_split
+from kbert.files.whole_file import write_text
+
+# GLUE may not pass MRPC on: who downloads it has its authors' file, and a list of pairs of ids that says
+# which of its rows are the development file.
+RAW_TRAIN = "msr_paraphrase_train.txt"
+_DEV_IDS = ("dev_ids.tsv", "mrpc_dev_ids.tsv")
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,7 @@ def find_files(glue_dir, tasks: list[GlueTask], run_dir, with_tests: bool) -> di
         )
     for name, files in found.items():
         if files.train_file and files.train_file.name == RAW_TRAIN:
-            train, dev = write_split(files.train_file.parent, Path(run_dir) / name / "data")
+            train, dev = _write_split(files.train_file.parent, Path(run_dir) / name / "data")
             found[name] = GlueFiles(train, dev, {}, files.tests)
     return found
 
@@ -91,8 +96,49 @@ def _files_of(folder, task, with_tests, missing):
     if task.model_of:
         return GlueFiles(tests=tests)
     if (folder / RAW_TRAIN).is_file() and not (folder / "train.tsv").is_file():
-        if find_dev_ids(folder) is None:
+        if _find_dev_ids(folder) is None:
             missing.append(f"{folder.name}/dev_ids.tsv (GLUE's list of what of {RAW_TRAIN} is dev)")
         return GlueFiles(folder / RAW_TRAIN, tests=tests)
     others = {name: there(file) for name, file in task.other_dev_files.items()}
     return GlueFiles(there("train.tsv"), there(task.dev_file), others, tests)
+
+
+def _find_dev_ids(folder) -> Path | None:
+    """GLUE's list of the pairs of ids of the development file, or None where there is none."""
+    return next((path for name in _DEV_IDS if (path := Path(folder) / name).is_file()), None)
+
+
+def _write_split(folder, output_dir) -> tuple[Path, Path]:
+    """MRPC as its authors publish it -> GLUE's train.tsv and dev.tsv; rows stay as they are."""
+    dev_ids = _find_dev_ids(folder)
+    wanted = {_ids(line.split("\t"), dev_ids, place) for place, line in enumerate(_lines(dev_ids), start=1)}
+    header, *rows = _lines(Path(folder) / RAW_TRAIN)
+    train, dev = [header], [header]
+    found = set()
+    for number, row in enumerate(rows, start=2):
+        ids = _ids(row.split("\t")[1:], Path(folder) / RAW_TRAIN, number)
+        found.add(ids)
+        (dev if ids in wanted else train).append(row)
+    if missing := sorted(wanted - found):
+        raise ValueError(
+            f"{dev_ids} lists {len(missing)} pair(s) that {RAW_TRAIN} does not have, such as "
+            f"{' '.join(missing[0])}; take both from the same release."
+        )
+    output_dir = Path(output_dir)
+    output_dir.mkdir(parents=True, exist_ok=True)
+    paths = output_dir / "train.tsv", output_dir / "dev.tsv"
+    for lines, path in zip((train, dev), paths, strict=True):
+        write_text("".join(f"{line}\n" for line in lines), path)
+    return paths
+
+
+def _lines(path):
+    """Lines that are not blank, without line ends; a byte order mark is no part of the first."""
+    text = path.read_bytes().decode("utf-8-sig")
+    return [line.removesuffix("\r") for line in text.split("\n") if line.strip()]
+
+
+def _ids(cells, path, number):
+    if len(cells) < 2:
+        raise ValueError(f"{path} line {number}: expected a pair of ids with a tab between them.")
+    return cells[0].strip(), cells[1].strip()

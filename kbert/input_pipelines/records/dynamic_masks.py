@@ -8,12 +8,8 @@ from kbert.input_pipelines.masking import PieceMasker
 from kbert.manifest import Manifest
 from kbert.tokenization.vocabulary import Vocabulary
 
-_MASKING = {
-    "max_predictions_per_seq": (int,),
-    "masked_lm_prob": (float, int),
-    "do_whole_word_mask": (bool,),
-    "max_ngram_size": (int,),
-}
+# The settings in the manifest that are arguments of `PieceMasker`.
+_MASKING = ("max_predictions_per_seq", "masked_lm_prob", "do_whole_word_mask", "max_ngram_size")
 
 
 def has_dynamic_masks(manifest: Manifest) -> bool:
@@ -26,24 +22,8 @@ def batch_features(manifest: Manifest) -> dict[str, Feature]:
     if not has_dynamic_masks(manifest):
         return manifest.features
     (length,) = manifest.features["input_ids"].shape
-    all_features = pretraining_features(length, masking_settings(manifest)["max_predictions_per_seq"])
+    all_features = pretraining_features(length, manifest.settings["max_predictions_per_seq"])
     return manifest.features | {name: all_features[name] for name in MASK_FEATURES}
-
-
-def masking_settings(manifest: Manifest) -> dict:
-    """How to mask records without masks: arguments of `PieceMasker`.
-
-    Raises:
-      ValueError: when the manifest does not hold these settings, or holds one of the wrong type.
-    """
-    settings = {"max_ngram_size": 1} | manifest.settings  # older records do not have max_ngram_size
-    for name, kinds in _MASKING.items():
-        if type(settings.get(name)) not in kinds:
-            raise ValueError(
-                f"the manifest of records without masks has {name}={settings.get(name)!r}, expected "
-                f"{' or '.join(kind.__name__ for kind in kinds)}; make the records again."
-            )
-    return {name: settings[name] for name in _MASKING}
 
 
 class DynamicMasks:
@@ -61,7 +41,7 @@ class DynamicMasks:
     def __init__(self, manifest: Manifest, vocabulary: Vocabulary, seed: tuple[int, ...]):
         self._features = batch_features(manifest)
         self._seed = seed
-        self._masker = PieceMasker(vocabulary, **masking_settings(manifest))
+        self._masker = PieceMasker(vocabulary, **{name: manifest.settings[name] for name in _MASKING})
 
     def __call__(self, batches: tf.data.Dataset, first: int = 0, step: int = 1):
         """Batches with `input_ids` masked and the masked-LM features added.

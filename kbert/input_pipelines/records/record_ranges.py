@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from kbert.features import LABEL_FEATURE
-from kbert.input_pipelines.records.shards import open_shard
+from kbert.input_pipelines.records.record_files import open_shard
 from kbert.manifest import Manifest
 
 _SMALLEST, _LARGEST = -(1 << 31), (1 << 31) - 1  # the range of int32; records store int64

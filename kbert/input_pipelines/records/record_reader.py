@@ -3,27 +3,26 @@
 import contextlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import tensorflow as tf
 from absl import logging
 
 from kbert.cli.progress import activity
 from kbert.features import EXAMPLE_WEIGHTS
-from kbert.input_pipelines.epochs import endless_epochs, pad_last_batch
+from kbert.input_pipelines.epochs import (
+    WHOLE,
+    endless_epochs,
+    pad_last_batch,
+    require_share,
+    share_range,
+    without_autotune,
+)
 from kbert.input_pipelines.records import record_ranges
 from kbert.input_pipelines.records.dynamic_masks import DynamicMasks, has_dynamic_masks
 from kbert.input_pipelines.records.length_buckets import LengthBuckets
-from kbert.input_pipelines.records.record_shares import (
-    WHOLE,
-    RecordRange,
-    record_range,
-    record_ranges_of,
-    require_share,
-)
-from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
-from kbert.input_pipelines.records.shards import wrong_shards
-from kbert.input_pipelines.without_autotune import without_autotune
-from kbert.manifest import Manifest
+from kbert.input_pipelines.records.record_files import read_vocabulary, wrong_shards
+from kbert.manifest import Manifest, Shard
 
 SHUFFLE_BUFFER = 10_000
 _SHARDS_AT_ONCE = 8
@@ -69,8 +68,8 @@ def training_batches(
     """
     require_one_batch(directory, manifest, batch_size)
     require_share(share, batch_size)
-    start, end = record_range(manifest.num_examples, share)
-    own = _Files(directory, record_ranges_of(manifest.shards, start, end))
+    start, end = share_range(manifest.num_examples, share)
+    own = _Files(directory, locate_records(manifest.shards, start, end))
 
     def epoch(seed):
         records = own.shuffled_records(seed)
@@ -133,7 +132,7 @@ def evaluation_batches(
     own_batch_size = batch_size // number
 
     def batches_of(start, end):
-        records = _Files(directory, record_ranges_of(manifest.shards, start, end)).records()
+        records = _Files(directory, locate_records(manifest.shards, start, end)).records()
         records = records.apply(tf.data.experimental.assert_cardinality(end - start))
         if not has_dynamic_masks(manifest):
             return _parse(records.batch(own_batch_size), manifest)
@@ -141,7 +140,7 @@ def evaluation_batches(
         parsed = _parse(records.batch(_PARSED_AT_ONCE), manifest)
         return masks(parsed, start, _PARSED_AT_ONCE).rebatch(own_batch_size)
 
-    start, end = record_range(manifest.num_examples, share)
+    start, end = share_range(manifest.num_examples, share)
     batches = pad_last_batch(batches_of(start, end), own_batch_size, with_fill or number > 1)
     if number > 1:
         largest_share = -(-manifest.num_examples // number)
@@ -177,6 +176,25 @@ def naming_damaged_records(*sets):
 
 def _first_line(error):
     return (error.message.splitlines() or [type(error).__name__])[0]
+
+
+class RecordRange(NamedTuple):
+    """The `take` records of one file after the first `skip`; -1 means all up to the end of the file."""
+
+    file: str
+    skip: int
+    take: int
+
+
+def locate_records(shards: Sequence[Shard], start: int, end: int) -> list[RecordRange]:
+    """The parts of files that hold the records from `start` to `end` - 1, counted over all shards."""
+    found, first = [], 0
+    for shard in shards:
+        skip, stop = max(start - first, 0), min(end - first, shard.num_examples)
+        if skip < stop:
+            found.append(RecordRange(shard.file, skip, -1 if stop == shard.num_examples else stop - skip))
+        first += shard.num_examples
+    return found
 
 
 class _Files:

@@ -5,15 +5,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from kbert.extras import require
-from kbert.input_pipelines.tables.class_names import class_names, named
+from kbert.files.json_file import parse_json
 
 _ROWS_AT_ONCE = 512
 # Of a parquet file: without both of them a whole row group is read at once.
 _READ_IN_PARTS = {"buffer_size": 1 << 20, "pre_buffer": False}
+_NAMES_KEY = b"huggingface"  # in the metadata of a schema
+_NO_CLASS = -1  # what `datasets` writes where a row has no label, as in GLUE's test files
 _ARROW_FILE = b"ARROW1"  # how Arrow's file format begins; the stream format of `datasets` does not
 
 
-def columns_of(file: Path, file_format: str) -> list[str]:
+def column_names(file: Path, file_format: str) -> list[str]:
     """The names of all columns of a file, in their order.
 
     Raises:
@@ -24,15 +26,15 @@ def columns_of(file: Path, file_format: str) -> list[str]:
 
 
 def count_rows(file: Path, file_format: str) -> int:
-    """The number of rows of a file. Raises as `columns_of` does."""
+    """The number of rows of a file. Raises as `column_names` does."""
     with _opened(file, file_format) as table:
         if file_format == "parquet":
             return table.metadata.num_rows
         return sum(batch.num_rows for batch in _arrow_batches(table))
 
 
-def rows_of(file: Path, file_format: str, columns: Sequence[str]) -> Iterator[tuple[str, dict]]:
-    """Yields (place, columns by name) row by row, as plain Python values; the place is file and row, from 1.
+def read_rows(file: Path, file_format: str, columns: Sequence[str]) -> Iterator[tuple[str, dict]]:
+    """Yields (file and row from 1, columns by name) row by row, as plain Python values.
 
     Integers with names of classes in the schema become these names.
 
@@ -50,7 +52,7 @@ def rows_of(file: Path, file_format: str, columns: Sequence[str]) -> Iterator[tu
         schema = _schema(table)
         for column in columns:
             _require_plain(schema.field(column), file)
-        names = class_names(schema.metadata, file)
+        names = _class_names(schema.metadata, file)
         number = 0
         for batch in _batches(table, file_format, list(columns)):
             cells = [_values(batch.column(name), name, names.get(name), file, number) for name in columns]
@@ -61,7 +63,7 @@ def rows_of(file: Path, file_format: str, columns: Sequence[str]) -> Iterator[tu
 
 
 def readable_columns(file: Path, file_format: str) -> list[str]:
-    """The names, each of one column, whose values `rows_of` reads. Raises as `columns_of` does."""
+    """The names, each of one column, whose values `read_rows` reads. Raises as `column_names` does."""
     with _opened(file, file_format) as table:
         schema = _schema(table)
         return [one.name for one in schema if _is_readable(one.type) and schema.names.count(one.name) == 1]
@@ -113,7 +115,7 @@ def _batches(table, file_format, columns):
 
 def _arrow_batches(table):
     if hasattr(table, "num_record_batches"):  # the file format has a table of contents, a stream has none
-        return (table.get_batch(place) for place in range(table.num_record_batches))
+        return map(table.get_batch, range(table.num_record_batches))
     return iter(table)
 
 
@@ -127,11 +129,15 @@ def _values(column, name, classes, file, before):
     try:
         values = column.to_pylist()
     except UnicodeDecodeError:
-        place = f"{file} row {before + _first_not_utf8(column) + 1}"
-        raise ValueError(f"{place} has text in {name!r} that is not UTF-8; write it again.") from None
+        row = before + _first_not_utf8(column) + 1
+        raise ValueError(
+            f"{file} row {row} has text in {name!r} that is not UTF-8; write it again."
+        ) from None
     if classes:
-        places = enumerate(values, start=before + 1)
-        values = [named(value, classes, f"{file} row {row}, column {name!r}") for row, value in places]
+        values = [
+            _named(value, classes, f"{file} row {row}, column {name!r}")
+            for row, value in enumerate(values, start=before + 1)
+        ]
     return values
 
 
@@ -179,7 +185,63 @@ def _is_plain(kind) -> bool:
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
         return _is_plain(kind.value_type)
     if types.is_struct(kind):
-        return all(_is_plain(kind.field(place).type) for place in range(kind.num_fields))
+        return all(_is_plain(kind.field(index).type) for index in range(kind.num_fields))
     texts = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
     numbers = types.is_integer(kind) or types.is_floating(kind)
     return texts or numbers or types.is_boolean(kind) or types.is_null(kind)
+
+
+# ------------------------------------------------------------------------------ names of classes
+
+
+def _class_names(metadata, file) -> dict[str, tuple[str, ...]]:
+    """The columns of integers that stand for classes, and the names of these.
+
+    Args:
+      metadata: of the schema: bytes -> bytes, or None. Under `huggingface` it holds the JSON of the features;
+        those of the type `ClassLabel` have `names`, a column of lists has them in its `feature`.
+      file: for messages.
+
+    Returns:
+      Column -> the names in their order: class 0 has the first.
+
+    Raises:
+      ValueError: naming the file, when what stands under `huggingface` cannot be read.
+
+    Source: `Features.arrow_schema` in Hugging Face's `datasets`, src/datasets/features/features.py.
+    """
+    if _NAMES_KEY not in (metadata or {}):
+        return {}
+    where = f"{file}: the features in its schema"
+    value = parse_json(metadata[_NAMES_KEY].decode("utf-8", "replace"), where)
+    features = ((value.get("info") or {}) if isinstance(value, dict) else {}).get("features") or {}
+    if not isinstance(features, dict):
+        raise ValueError(f"{where} are {str(features)[:200]}; expected an object of columns.")
+    found = {column: _names_of(feature) for column, feature in features.items()}
+    return {column: names for column, names in found.items() if names}
+
+
+def _names_of(feature):
+    """The names of a feature, or of what its lists hold; None where there are none."""
+    if isinstance(feature, list) and len(feature) == 1:  # how lists were written once
+        return _names_of(feature[0])
+    if not isinstance(feature, dict):
+        return None
+    if feature.get("_type") == "ClassLabel":
+        return tuple(map(str, feature.get("names") or ()))
+    return _names_of(feature.get("feature"))
+
+
+def _named(value, names: tuple[str, ...], where: str):
+    """The name of a class, or of each in a list; None where there is no class.
+
+    Raises:
+      ValueError: naming `where`, for a number that has no name.
+    """
+    if isinstance(value, list):
+        return [_named(one, names, where) for one in value]
+    if value is None or value == _NO_CLASS:
+        return None
+    if not 0 <= value < len(names):
+        raise ValueError(f"{where} has the class {value}, but the schema names {len(names)}, from 0 on.")
+    return names[value]

@@ -8,7 +8,7 @@ import numpy as np
 from kbert.tasks.pages.by_length import by_length
 from kbert.tasks.pages.calibration import calibration_section
 from kbert.tasks.pages.content import Card, Cards, Fact, Mark, MarkedText, Section, excerpt
-from kbert.tasks.pages.labels import note_of_worst, worst_places
+from kbert.tasks.pages.labels import worst_indices, worst_note
 
 _NO_ANSWER = "(no answer)"
 
@@ -43,9 +43,9 @@ def answer_sections(questions: Sequence, given: Sequence[GivenAnswer], most_exam
     wrong = [1.0 - one.f1 for one in given]
     # An answer without any right word is worse than one with a word too many, however sure both are.
     badness = [one.confidence + (one.f1 == 0) for one in given]
-    places = worst_places(badness, exact, most_examples)
+    places = worst_indices(badness, exact, most_examples)
     cards = [_card(questions[place], given[place]) for place in places]
-    note = note_of_worst(exact, len(cards))
+    note = worst_note(exact, len(cards))
     if any(wrong[place] < 1 for place in places):
         note += " Those without any right word come before those that have some."
     return [

@@ -182,19 +182,19 @@ def worst_section(examples, confidences, is_right, facts, most_examples: int) ->
       facts: function from the index of an example to its `Fact`s.
       most_examples: how many to show.
     """
-    places = worst_places(confidences, is_right, most_examples)
-    cards = [Card(texts_of(examples[place]), facts(place)) for place in places]
-    return Section("The most confident errors", note_of_worst(is_right, len(cards)), Cards(cards))
+    places = worst_indices(confidences, is_right, most_examples)
+    cards = [Card(marked_texts(examples[place]), facts(place)) for place in places]
+    return Section("The most confident errors", worst_note(is_right, len(cards)), Cards(cards))
 
 
-def worst_places(badness, is_right, most: int) -> list[int]:
+def worst_indices(badness, is_right, most: int) -> list[int]:
     """The indices of wrong answers by falling `badness`, at most `most`; equals in the order of the file."""
     wrong = np.flatnonzero(~np.asarray(is_right, bool))
     order = np.argsort(-np.asarray(badness)[wrong], kind="stable")
     return wrong[order][:most].tolist()
 
 
-def note_of_worst(is_right, shown: int) -> str:
+def worst_note(is_right, shown: int) -> str:
     """How many answers are wrong, and how many of them are shown."""
     wrong = int((~np.asarray(is_right, bool)).sum())
     if not wrong:
@@ -202,7 +202,7 @@ def note_of_worst(is_right, shown: int) -> str:
     return f"{wrong:,} of {len(is_right):,} answers are wrong; here are {shown:,}, the most confident first."
 
 
-def texts_of(example) -> tuple[MarkedText, ...]:
+def marked_texts(example) -> tuple[MarkedText, ...]:
     """The text of a `LabelledText`, or both of a pair."""
     if example.text_pair is None:
         return (excerpt(MarkedText("", example.text)),)

@@ -4,7 +4,7 @@ import numpy as np
 
 from kbert.tasks.pages.by_length import by_length
 from kbert.tasks.pages.content import Card, Cards, Fact, Scatter, Section
-from kbert.tasks.pages.labels import texts_of
+from kbert.tasks.pages.labels import marked_texts
 
 MOST_POINTS = 2000  # of a scatter plot: more would only lie on one another
 
@@ -29,7 +29,7 @@ def number_sections(examples, given, true, num_tokens, most_examples: int) -> li
     places = np.argsort(-errors, kind="stable")[:most_examples]
     cards = [
         Card(
-            texts_of(examples[place]),
+            marked_texts(examples[place]),
             (
                 Fact("right", f"{true[place]:.4g}", True),
                 Fact("given", f"{given[place]:.4g}", False),

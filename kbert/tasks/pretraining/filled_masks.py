@@ -26,7 +26,7 @@ def best_tokens(model, vocabulary: Vocabulary, inputs: dict, top_k, whole_words)
       filled up with "" and 0; `num_masks` (int32 [batch]).
     """
     masked = tf.where(inputs["input_mask"] > 0, inputs["input_ids"], vocabulary.pad_id)
-    positions, num_masks = _positions_of(masked, vocabulary.mask_id)
+    positions, num_masks = _find_positions(masked, vocabulary.mask_id)
     logits = _logits(model, inputs | {"masked_lm_positions": positions}, vocabulary)
     # Not tf.nn.softmax: oneDNN's gives 0 beside a logit that is no number, and the damage would not show.
     log_total = tf.reduce_logsumexp(logits, axis=-1, keepdims=True)
@@ -62,7 +62,7 @@ def candidate_probabilities(model, text_inputs: TextInputs, text, candidates) ->
     asked = _masked_texts(text_inputs, text, candidates)
     inputs, truncated = text_inputs.rows_of_pieces(asked.tokens)
     mask_id = text_inputs.vocabulary.mask_id
-    positions, num_masks = _positions_of(inputs["input_ids"], mask_id)
+    positions, num_masks = _find_positions(inputs["input_ids"], mask_id)
     inputs = inputs | {"masked_lm_positions": positions}
     scores = tf.nn.log_softmax(_logits(model, inputs, text_inputs.vocabulary))  # (texts, masks, vocabulary)
 
@@ -125,7 +125,7 @@ def _logits(model, inputs, vocabulary):
     return model(inputs, training=False)["masked_lm_logits"][..., : len(vocabulary)]
 
 
-def _positions_of(input_ids, token_id):
+def _find_positions(input_ids, token_id):
     """The positions of a token in each row, padded with 0 to the longest row; and their number per row."""
     found = input_ids == token_id  # (B, S)
     num_found = tf.reduce_sum(tf.cast(found, tf.int32), axis=1)

@@ -6,13 +6,27 @@ from keras import ops
 from kbert.features import ENCODER_INPUTS, NEXT_SENTENCE_LABELS
 from kbert.heads.classification_head import ClassificationHead
 from kbert.heads.parts import pooled_head
-from kbert.tasks.one_label_loss import OneLabelLoss
-from kbert.tasks.signatures.signature import TRUNCATED, Signature, ids_signature, texts_signature
-from kbert.tasks.task import Task, correct, example_weights
+from kbert.tasks.losses import correct, cross_entropies, example_mean, example_sum, example_weights
+from kbert.tasks.serving import Serving
+from kbert.tasks.signatures.signature import Signature, row_signatures
+from kbert.tasks.task import CheckpointKind, SoftTarget, Task
 from kbert.tasks.task_model import TaskModel
 
 
-class NextSentence(OneLabelLoss, Task):
+class _Serving(Serving):
+    inputs = ("text", "text_pair")
+    answers = ("next_sentence_probability",)
+
+    def signatures(self, model, text_inputs):
+        """`serving_default` and `ids`, see `follow_signatures`."""
+        return follow_signatures(model, text_inputs)
+
+    def answer(self, outputs, inputs):
+        """`next_sentence_probability`: that the second text follows the first."""
+        return {"next_sentence_probability": float(outputs["probability"])}
+
+
+class NextSentence(Task):
     """Next-sentence prediction alone: label 0 for the real next text, 1 for a random one.
 
     The feature `next_sentence_labels` is int32 of shape (batch, 1), as in pretraining.
@@ -32,12 +46,9 @@ class NextSentence(OneLabelLoss, Task):
     """
 
     name = "next_sentence"
-    loss_name = "next_sentence_loss"
-    logits_name = "next_sentence_logits"
     best_metric = "next_sentence_accuracy"
-    inputs = ("text", "text_pair")
-    answers = ("next_sentence_probability",)
-    architecture = "BertForNextSentencePrediction"
+    checkpoint = CheckpointKind("BertForNextSentencePrediction")
+    serving_class = _Serving
     parts = pooled_head("next_sentence", 2)
 
     def build_model(self, encoder):
@@ -48,23 +59,20 @@ class NextSentence(OneLabelLoss, Task):
         outputs = {"next_sentence_logits": logits, "probabilities": ops.softmax(logits, axis=-1)}
         return TaskModel(self, encoder, inputs, outputs)
 
-    @staticmethod
-    def right_labels(batch):
-        return batch[NEXT_SENTENCE_LABELS][:, 0]
+    def loss_weights(self, batch, training=False):
+        return {"next_sentence_loss": ops.sum(example_weights(batch))}
+
+    def loss_sums(self, outputs, batch, training=False):
+        losses = cross_entropies(outputs["next_sentence_logits"], batch[NEXT_SENTENCE_LABELS][:, 0])
+        return {"next_sentence_loss": example_sum(losses, batch)}
+
+    def soft_targets(self, outputs, batch):
+        target = SoftTarget(outputs["next_sentence_logits"], example_weights(batch))
+        return {"next_sentence_loss": (target,)}
 
     def metric_sums(self, outputs, batch):
-        weights = example_weights(batch)
-        right = correct(outputs["next_sentence_logits"], self.right_labels(batch))
-        return {"next_sentence_accuracy": (ops.sum(right * weights), ops.sum(weights))}
-
-    def signatures(self, model, text_inputs):
-        """`serving_default` and `ids`, see `follow_signatures`."""
-        by_text, by_ids = follow_signatures(model, text_inputs)
-        return {"serving_default": by_text, "ids": by_ids}
-
-    def answer(self, outputs, inputs):
-        """`next_sentence_probability`: that the second text follows the first."""
-        return {"next_sentence_probability": float(outputs["probability"])}
+        right = correct(outputs["next_sentence_logits"], batch[NEXT_SENTENCE_LABELS][:, 0])
+        return {"next_sentence_accuracy": example_mean(right, batch)}
 
 
 def next_sentence_head(encoder) -> ClassificationHead:
@@ -78,7 +86,7 @@ def next_sentence_head(encoder) -> ClassificationHead:
     )
 
 
-def follow_signatures(model: keras.Model, text_inputs) -> tuple[Signature, Signature]:
+def follow_signatures(model: keras.Model, text_inputs) -> dict[str, Signature]:
     """The signatures that tell how probable it is that a text follows another.
 
     Args:
@@ -86,8 +94,8 @@ def follow_signatures(model: keras.Model, text_inputs) -> tuple[Signature, Signa
       text_inputs: the `TextInputs` of the model.
 
     Returns:
-      Two signatures that give `probability` (float32 [batch]): one takes `text` and `text_pair` (string
-      [batch]), the other encoder inputs (int32 [batch, length]) with the second text as segment 1.
+      "serving_default" and "ids", which give `probability` (float32 [batch]): of `text` and `text_pair`
+      (string [batch]), and of encoder inputs (int32 [batch, length]) with the second text as segment 1.
     """
     inputs = {name: model.input[name] for name in ENCODER_INPUTS}
     # Without the masked-LM head, which reads positions and has a whole vocabulary of outputs.
@@ -96,9 +104,4 @@ def follow_signatures(model: keras.Model, text_inputs) -> tuple[Signature, Signa
     def follow_ids(inputs):
         return {"probability": ops.softmax(logits_of(inputs, training=False), axis=-1)[:, 0]}
 
-    def follow(text, text_pair):
-        rows, truncated = text_inputs.rows(text, text_pair)
-        return follow_ids(rows) | {TRUNCATED: truncated}
-
-    by_ids = ids_signature(follow_ids, model, text_inputs)
-    return texts_signature(("text", "text_pair"), follow), by_ids
+    return row_signatures(("text", "text_pair"), follow_ids, model, text_inputs)

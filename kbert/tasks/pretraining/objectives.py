@@ -8,10 +8,12 @@ from kbert.config import PretrainingConfig
 from kbert.features import NEXT_SENTENCE_LABELS
 from kbert.heads.masked_lm_head import MaskedLMHead
 from kbert.heads.parts import MASKED_LM, POOLER, Part
+from kbert.tasks.losses import correct, cross_entropies, example_weights
 from kbert.tasks.pretraining.filled_masks import best_tokens, candidate_probabilities
 from kbert.tasks.pretraining.next_sentence import NextSentence, follow_signatures, next_sentence_head
+from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import TRUNCATED, Signature, ids_inputs, ids_reader
-from kbert.tasks.task import SoftTarget, Task, correct, cross_entropies, example_weights
+from kbert.tasks.task import CheckpointKind, SoftTarget, Task
 from kbert.tasks.task_model import TaskModel
 from kbert.tokenization.vocabulary import MASK_TOKEN
 
@@ -19,101 +21,12 @@ from kbert.tokenization.vocabulary import MASK_TOKEN
 _MASKED_LM_EPSILON = 1e-5
 
 
-class MaskedLM(Task):
-    """Predicts masked tokens, and nothing else (RoBERTa, arXiv 1907.11692, section 4.2).
+class MaskedLMServing(Serving):
+    """Texts with `[MASK]`s -> words for them."""
 
-    There is no pooler, because this loss would not train it. Records come from create_pretraining_data;
-    labels of sentence pairs in them are ignored.
-
-    Example:
-      >>> import keras
-      >>> from kbert import BertEncoder, EncoderConfig, MaskedLM
-      >>> config = EncoderConfig(
-      ...     vocab_size=50, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
-      >>> model = MaskedLM().build_model(BertEncoder(config))
-      >>> ids = keras.ops.ones((2, 7), "int32")
-      >>> outputs = model({"input_ids": ids, "input_mask": ids, "segment_ids": 0 * ids,
-      ...                  "masked_lm_positions": ids[:, :3]})
-      >>> {name: tuple(value.shape) for name, value in outputs.items()}
-      {'masked_lm_logits': (2, 3, 50)}
-    """
-
-    name = "masked_lm"
-    config_class = PretrainingConfig
-    best_metric = "masked_lm_loss"
     inputs = ("text",)
     other_inputs = {"candidates": ("text", "candidates")}
     answers = ("masks",)
-    architecture = "BertForMaskedLM"
-    parts: tuple[Part, ...] = (MASKED_LM,)
-    # The --pairing of create_pretraining_data that makes records for this task; None: any.
-    pairing: str | None = None
-
-    @property
-    def next_sentence(self) -> bool:
-        """Whether there is a second head, for the relation of two texts (next sentence or order)."""
-        return len(self.parts) > 1
-
-    def describe(self, row, vocabulary):
-        (example,) = super().describe(row, vocabulary)
-        right = row["masked_lm_ids"][row["masked_lm_weights"] > 0]
-        label = ""
-        if NEXT_SENTENCE_LABELS in row:
-            label = f"; {NEXT_SENTENCE_LABELS} {int(row[NEXT_SENTENCE_LABELS][0])}"
-        return [example, f"answers: {' '.join(vocabulary.tokens[i] for i in right)}{label}"]
-
-    def build_model(self, encoder):
-        """Features `input_ids`, `input_mask`, `segment_ids`, `masked_lm_positions` -> float32
-        `masked_lm_logits` (batch, predictions, vocab_size) and, if there is a second head,
-        `next_sentence_logits` (batch, 2)."""
-        config = encoder.config
-        config.require_masked_lm()
-        if not self.next_sentence:
-            encoder = encoder.with_outputs("sequence_output")
-        inputs = {
-            name: keras.Input((None,), dtype="int32", name=name)
-            for name in (*encoder.input, "masked_lm_positions")
-        }
-        encoded = encoder({name: inputs[name] for name in encoder.input})
-        hidden_act, layer_norm_eps = config.masked_lm_settings
-        masked_lm = MaskedLMHead(
-            encoder.embeddings,
-            hidden_act,
-            layer_norm_eps=layer_norm_eps,
-            initializer_range=config.initializer_range,
-            dtype=encoder.policy,
-            name="masked_lm",
-        )
-        outputs = {"masked_lm_logits": masked_lm(encoded["sequence_output"], inputs["masked_lm_positions"])}
-        if self.next_sentence:
-            outputs["next_sentence_logits"] = next_sentence_head(encoder)(encoded["pooled_output"])
-        return TaskModel(self, encoder, inputs, outputs)
-
-    def loss_weights(self, batch):
-        return {"masked_lm_loss": ops.sum(_prediction_weights(batch)) + _MASKED_LM_EPSILON}
-
-    def loss_sums(self, outputs, batch):
-        masked_lm = cross_entropies(outputs["masked_lm_logits"], batch["masked_lm_ids"])
-        return {"masked_lm_loss": ops.sum(masked_lm * _prediction_weights(batch))}
-
-    def soft_targets(self, outputs, batch):
-        return {"masked_lm_loss": (SoftTarget(outputs["masked_lm_logits"], _prediction_weights(batch)),)}
-
-    def metric_sums(self, outputs, batch):
-        predictions = _prediction_weights(batch)
-        # Ties among so many pieces hardly move it, and sharing them takes 65 ms at 640 x 30,522 on two cores.
-        masked_lm = correct(outputs["masked_lm_logits"], batch["masked_lm_ids"], share_ties=False)
-        return {"masked_lm_accuracy": (ops.sum(masked_lm * predictions), ops.sum(predictions))}
-
-    def baseline(self, batches, vocabulary):
-        """`baseline_accuracy` of always answering the token that is masked most often; `baseline_token`."""
-        counts = np.zeros(len(vocabulary))
-        for batch in batches:
-            np.add.at(counts, batch["masked_lm_ids"], batch["masked_lm_weights"])
-        return {
-            "baseline_accuracy": float(counts.max() / counts.sum()),
-            "baseline_token": vocabulary.tokens[int(counts.argmax())],
-        }
 
     def signatures(self, model, text_inputs):
         """Signatures for texts with `[MASK]`s.
@@ -177,6 +90,175 @@ class MaskedLM(Task):
         }
 
 
+class PretrainingServing(MaskedLMServing):
+    """Also whether a text follows another."""
+
+    other_inputs = MaskedLMServing.other_inputs | {"next_sentence": ("text", "text_pair")}
+
+    def signatures(self, model, text_inputs):
+        """Those for masks, and `next_sentence` and `next_sentence_ids`, see `follow_signatures`."""
+        follow = follow_signatures(model, text_inputs)
+        own = {"next_sentence": follow["serving_default"], "next_sentence_ids": follow["ids"]}
+        return super().signatures(model, text_inputs) | own
+
+    def check_inputs(self, inputs):
+        if "text_pair" not in inputs:
+            super().check_inputs(inputs)
+
+    def answer(self, outputs, inputs):
+        """As for `MaskedLMServing`; for a pair of texts `Pretraining.pair_answer`."""
+        if "text_pair" in inputs:
+            return {self.task.pair_answer: float(outputs["probability"])}
+        return super().answer(outputs, inputs)
+
+
+class MaskedLM(Task):
+    """Predicts masked tokens, and nothing else (RoBERTa, arXiv 1907.11692, section 4.2).
+
+    There is no pooler, because this loss would not train it. Records come from create_pretraining_data;
+    labels of sentence pairs in them are ignored.
+
+    Example:
+      >>> import keras
+      >>> from kbert import BertEncoder, EncoderConfig, MaskedLM
+      >>> config = EncoderConfig(
+      ...     vocab_size=50, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+      >>> model = MaskedLM().build_model(BertEncoder(config))
+      >>> ids = keras.ops.ones((2, 7), "int32")
+      >>> outputs = model({"input_ids": ids, "input_mask": ids, "segment_ids": 0 * ids,
+      ...                  "masked_lm_positions": ids[:, :3]})
+      >>> {name: tuple(value.shape) for name, value in outputs.items()}
+      {'masked_lm_logits': (2, 3, 50)}
+    """
+
+    name = "masked_lm"
+    config_class = PretrainingConfig
+    best_metric = "masked_lm_loss"
+    checkpoint = CheckpointKind("BertForMaskedLM")
+    serving_class = MaskedLMServing
+    parts: tuple[Part, ...] = (MASKED_LM,)
+    # The --pairing of create_pretraining_data that makes records for this task; None: any.
+    pairing: str | None = None
+
+    @property
+    def next_sentence(self) -> bool:
+        """Whether there is a second head, for the relation of two texts (next sentence or order)."""
+        return len(self.parts) > 1
+
+    def describe(self, row, vocabulary):
+        (example,) = super().describe(row, vocabulary)
+        right = row["masked_lm_ids"][row["masked_lm_weights"] > 0]
+        label = ""
+        if NEXT_SENTENCE_LABELS in row:
+            label = f"; {NEXT_SENTENCE_LABELS} {int(row[NEXT_SENTENCE_LABELS][0])}"
+        return [example, f"answers: {' '.join(vocabulary.tokens[i] for i in right)}{label}"]
+
+    def build_model(self, encoder):
+        """Features `input_ids`, `input_mask`, `segment_ids`, `masked_lm_positions` -> float32
+        `masked_lm_logits` (batch, predictions, vocab_size) and, if there is a second head,
+        `next_sentence_logits` (batch, 2)."""
+        config = encoder.config
+        config.require_masked_lm()
+        if not self.next_sentence:
+            encoder = encoder.with_outputs("sequence_output")
+        inputs = {
+            name: keras.Input((None,), dtype="int32", name=name)
+            for name in (*encoder.input, "masked_lm_positions")
+        }
+        encoded = encoder({name: inputs[name] for name in encoder.input})
+        hidden_act, layer_norm_eps = config.masked_lm_settings
+        masked_lm = MaskedLMHead(
+            encoder.embeddings,
+            hidden_act,
+            layer_norm_eps=layer_norm_eps,
+            initializer_range=config.initializer_range,
+            dtype=encoder.policy,
+            name="masked_lm",
+        )
+        outputs = {"masked_lm_logits": masked_lm(encoded["sequence_output"], inputs["masked_lm_positions"])}
+        if self.next_sentence:
+            outputs["next_sentence_logits"] = next_sentence_head(encoder)(encoded["pooled_output"])
+        return TaskModel(self, encoder, inputs, outputs)
+
+    def loss_weights(self, batch, training=False):
+        return {"masked_lm_loss": ops.sum(_prediction_weights(batch)) + _MASKED_LM_EPSILON}
+
+    def loss_sums(self, outputs, batch, training=False):
+        masked_lm = cross_entropies(outputs["masked_lm_logits"], batch["masked_lm_ids"])
+        return {"masked_lm_loss": ops.sum(masked_lm * _prediction_weights(batch))}
+
+    def soft_targets(self, outputs, batch):
+        return {"masked_lm_loss": (SoftTarget(outputs["masked_lm_logits"], _prediction_weights(batch)),)}
+
+    def metric_sums(self, outputs, batch):
+        predictions = _prediction_weights(batch)
+        # Ties among so many pieces hardly move it, and sharing them takes 65 ms at 640 x 30,522 on two cores.
+        masked_lm = correct(outputs["masked_lm_logits"], batch["masked_lm_ids"], share_ties=False)
+        return {"masked_lm_accuracy": (ops.sum(masked_lm * predictions), ops.sum(predictions))}
+
+    def baseline(self, batches, vocabulary):
+        """`baseline_accuracy` of always answering the token that is masked most often; `baseline_token`."""
+        counts = np.zeros(len(vocabulary))
+        for batch in batches:
+            np.add.at(counts, batch["masked_lm_ids"], batch["masked_lm_weights"])
+        return {
+            "baseline_accuracy": float(counts.max() / counts.sum()),
+            "baseline_token": vocabulary.tokens[int(counts.argmax())],
+        }
+
+
+class Pretraining(MaskedLM):
+    """Predicts masked tokens, and whether the second text is a random one (label 1) or the real next one (0).
+
+    The training loss is the sum of both means, as in google-research/bert, run_pretraining.py.
+
+    Example:
+      >>> import keras
+      >>> from kbert import BertEncoder, EncoderConfig, Pretraining
+      >>> config = EncoderConfig(
+      ...     vocab_size=50, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+      >>> model = Pretraining().build_model(BertEncoder(config))
+      >>> ids = keras.ops.ones((2, 7), "int32")
+      >>> outputs = model({"input_ids": ids, "input_mask": ids, "segment_ids": 0 * ids,
+      ...                  "masked_lm_positions": ids[:, :3]})
+      >>> {name: tuple(value.shape) for name, value in outputs.items()}
+      {'masked_lm_logits': (2, 3, 50), 'next_sentence_logits': (2, 2)}
+    """
+
+    name = "pretraining"
+    checkpoint = CheckpointKind("BertForPreTraining")
+    serving_class = PretrainingServing
+    parts = (POOLER, MASKED_LM, Part("next_sentence", "pooled_output", 2))
+    pairing = "sentence_pairs"
+    # What the probability of label 0 is called in an answer.
+    pair_answer = "next_sentence_probability"
+    _next_sentence = NextSentence()  # the loss and the accuracy of the second head
+
+    def loss_weights(self, batch, training=False):
+        return super().loss_weights(batch) | self._next_sentence.loss_weights(batch)
+
+    def loss_sums(self, outputs, batch, training=False):
+        return super().loss_sums(outputs, batch) | self._next_sentence.loss_sums(outputs, batch)
+
+    def soft_targets(self, outputs, batch):
+        return super().soft_targets(outputs, batch) | self._next_sentence.soft_targets(outputs, batch)
+
+    def metric_sums(self, outputs, batch):
+        return super().metric_sums(outputs, batch) | self._next_sentence.metric_sums(outputs, batch)
+
+
+class SentenceOrder(Pretraining):
+    """Predicts masked tokens, and whether two consecutive texts were swapped (label 1) or not (0).
+
+    This is the objective of ALBERT (arXiv 1909.11942, section 3.1). Model, losses and metrics are those of
+    `Pretraining`, also their names (`next_sentence_...`); only the records differ.
+    """
+
+    name = "sentence_order"
+    pairing = "sentence_order"
+    pair_answer = "sentence_order_probability"
+
+
 def _weighed(outputs, inputs) -> list[dict]:
     for candidate, pieces, masks in zip(
         inputs["candidates"], outputs["num_pieces"], outputs["num_masks"], strict=True
@@ -200,74 +282,6 @@ def _cut(inputs):
         f"the {MASK_TOKEN} of {inputs['text'][:60]!r}... lies beyond the longest sequence of this model; "
         "shorten the text."
     )
-
-
-class Pretraining(MaskedLM):
-    """Predicts masked tokens, and whether the second text is a random one (label 1) or the real next one (0).
-
-    The training loss is the sum of both means, as in google-research/bert, run_pretraining.py.
-
-    Example:
-      >>> import keras
-      >>> from kbert import BertEncoder, EncoderConfig, Pretraining
-      >>> config = EncoderConfig(
-      ...     vocab_size=50, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
-      >>> model = Pretraining().build_model(BertEncoder(config))
-      >>> ids = keras.ops.ones((2, 7), "int32")
-      >>> outputs = model({"input_ids": ids, "input_mask": ids, "segment_ids": 0 * ids,
-      ...                  "masked_lm_positions": ids[:, :3]})
-      >>> {name: tuple(value.shape) for name, value in outputs.items()}
-      {'masked_lm_logits': (2, 3, 50), 'next_sentence_logits': (2, 2)}
-    """
-
-    name = "pretraining"
-    other_inputs = MaskedLM.other_inputs | {"next_sentence": ("text", "text_pair")}
-    architecture = "BertForPreTraining"
-    parts = (POOLER, MASKED_LM, Part("next_sentence", "pooled_output", 2))
-    pairing = "sentence_pairs"
-    # What the probability of label 0 is called in an answer.
-    pair_answer = "next_sentence_probability"
-    _next_sentence = NextSentence()  # the loss and the accuracy of the second head
-
-    def loss_weights(self, batch):
-        return super().loss_weights(batch) | self._next_sentence.loss_weights(batch)
-
-    def loss_sums(self, outputs, batch):
-        return super().loss_sums(outputs, batch) | self._next_sentence.loss_sums(outputs, batch)
-
-    def soft_targets(self, outputs, batch):
-        return super().soft_targets(outputs, batch) | self._next_sentence.soft_targets(outputs, batch)
-
-    def metric_sums(self, outputs, batch):
-        return super().metric_sums(outputs, batch) | self._next_sentence.metric_sums(outputs, batch)
-
-    def signatures(self, model, text_inputs):
-        """Those of `MaskedLM`, and `next_sentence` and `next_sentence_ids`, see `follow_signatures`."""
-        by_text, by_ids = follow_signatures(model, text_inputs)
-        own = {"next_sentence": by_text, "next_sentence_ids": by_ids}
-        return super().signatures(model, text_inputs) | own
-
-    def check_inputs(self, inputs):
-        if "text_pair" not in inputs:
-            super().check_inputs(inputs)
-
-    def answer(self, outputs, inputs):
-        """As for `MaskedLM`; for a pair of texts `pair_answer`."""
-        if "text_pair" in inputs:
-            return {self.pair_answer: float(outputs["probability"])}
-        return super().answer(outputs, inputs)
-
-
-class SentenceOrder(Pretraining):
-    """Predicts masked tokens, and whether two consecutive texts were swapped (label 1) or not (0).
-
-    This is the objective of ALBERT (arXiv 1909.11942, section 3.1). Model, losses and metrics are those of
-    `Pretraining`, also their names (`next_sentence_...`); only the records differ.
-    """
-
-    name = "sentence_order"
-    pairing = "sentence_order"
-    pair_answer = "sentence_order_probability"
 
 
 def objective_of(manifest) -> str:

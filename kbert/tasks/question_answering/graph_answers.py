@@ -67,7 +67,7 @@ def _band(outputs, windows, width):
     return tf.reshape(band, [tf.shape(starts)[0], length * width])
 
 
-def text_of(contexts, starts, ends):
+def slice_contexts(contexts, starts, ends):
     """The characters of each context from `starts` up to `ends`: string tensor of shape [batch].
 
     Offsets count the characters of UTF-8 that is whole, so broken bytes are left out first.

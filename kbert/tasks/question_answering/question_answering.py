@@ -1,44 +1,103 @@
 """A question and a text -> the span of the text that answers."""
 
-import dataclasses
-
 import keras
 import numpy as np
 from keras import ops
 
-from kbert.features import (
-    MAX_CONTEXT,
-    PIECE_OFFSETS,
-    SPAN_FEATURES,
-    Feature,
-    encoder_features,
-)
+from kbert.features import MAX_CONTEXT, PIECE_OFFSETS, SPAN_FEATURES, Feature, encoder_features
+from kbert.heads.classification_head import SpanHead
 from kbert.heads.parts import token_head
-from kbert.heads.span_head import SpanHead
+from kbert.tasks.losses import correct, cross_entropies, example_mean, example_sum, example_weights
 from kbert.tasks.pages.answers import answer_sections
+from kbert.tasks.pages.page import Page
 from kbert.tasks.question_answering import squad_scores
 from kbert.tasks.question_answering.settings import QuestionAnsweringSettings
-from kbert.tasks.question_answering.span_answers import (
-    FILES,
-    PIECES,
-    answers_to,
-    given_answer,
-    write_answers,
-)
-from kbert.tasks.question_answering.squad_files import read_questions
+from kbert.tasks.question_answering.span_answers import PIECES, answers_to, given_answer, write_answers
+from kbert.tasks.question_answering.squad_files import SquadFiles
+from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import TRUNCATED, ids_signature, texts_signature
-from kbert.tasks.task import (
-    ExampleFeatures,
-    SoftTarget,
-    Task,
-    correct,
-    cross_entropies,
-    example_weights,
-)
+from kbert.tasks.task import CheckpointKind, ExampleFeatures, SoftTarget, Task
 from kbert.tasks.task_model import TaskModel
 
 START_POSITIONS, END_POSITIONS = SPAN_FEATURES
 _PADDING = -1e9  # added to the logits of padding, whose probability is then 0 in float32
+
+
+class _Page(Page):
+    def example_sections(self, examples, predictions, most_examples):
+        """See `answer_sections`; nothing for records, which hold no texts."""
+        if examples is None:
+            return []
+        answers = zip(examples, self.task.span_answers(examples, predictions), strict=True)
+        given = [given_answer(question, answer, self.task.settings) for question, answer in answers]
+        return answer_sections(examples, given, most_examples)
+
+
+class _Serving(Serving):
+    inputs = ("question", "context")
+    answers = ("answer", "start", "end", "score", "null_odds")
+
+    def signatures(self, model, text_inputs):
+        """`serving_default`: `question` and `context` (string [batch], of any length) -> `answer` (string
+        [batch]), `start` and `end` (int32 [batch], in characters of the context), `score` and `null_odds`
+        (float32 [batch]). `ids` takes the encoder inputs (int32 [windows, length]) and gives `start_logits`
+        and `end_logits` (float32 [windows, length]), 0 at padding. Contexts are never cut, so `TRUNCATED` is
+        true where the question was, at `max_query_length`."""
+        import tensorflow as tf
+
+        from kbert.tasks.question_answering import graph_answers
+
+        make_windows, settings = self.task.window_maker(text_inputs), self.task.settings
+
+        def answer_ids(inputs):
+            is_token = tf.cast(inputs["input_mask"], tf.float32)
+            outputs = model(inputs, training=False)
+            return {name: value * is_token for name, value in outputs.items()}
+
+        def answer_text(question, context):
+            windows = make_windows(question, context, pad_to_longest=True)
+            outputs = model(windows.features, training=False)
+            best = graph_answers.best_spans(outputs, windows, tf.size(context), settings.max_answer_length)
+            starts, ends = best.starts, best.ends
+            if settings.unanswerable:
+                no_answer = best.null_odds > settings.null_score_diff_threshold
+                starts, ends = (tf.where(no_answer, 0, value) for value in (starts, ends))
+            return {
+                "answer": graph_answers.slice_contexts(context, starts, ends),
+                "start": starts,
+                "end": ends,
+                "score": best.scores,
+                "null_odds": best.null_odds,
+                TRUNCATED: windows.truncated,
+            }
+
+        return {
+            "serving_default": texts_signature(self.inputs, answer_text),
+            "ids": ids_signature(answer_ids, model, text_inputs),
+        }
+
+    def same_answers(self, outputs, expected, batch):
+        """For each window whether its best start and its best end are the same."""
+        both = [
+            np.argmax(_mask_padding(outputs[name], batch), axis=-1)
+            == np.argmax(_mask_padding(expected[name], batch), axis=-1)
+            for name in ("start_logits", "end_logits")
+        ]
+        return both[0] & both[1]
+
+    def check_inputs(self, inputs):
+        if not inputs["context"].strip():
+            raise ValueError("the context is empty: there is no text that an answer could be taken from.")
+
+    def answer(self, outputs, inputs):
+        """The answer, where it stands in the context (in characters), its score and `null_odds`."""
+        return {
+            "answer": outputs["answer"].decode("utf-8"),
+            "start": int(outputs["start"]),
+            "end": int(outputs["end"]),
+            "score": float(outputs["score"]),
+            "null_odds": float(outputs["null_odds"]),
+        }
 
 
 class QuestionAnswering(Task):
@@ -73,24 +132,16 @@ class QuestionAnswering(Task):
     settings_class = QuestionAnsweringSettings
     row_settings = ("unanswerable", "doc_stride", "max_query_length")
     best_metric = "span_accuracy"  # of windows; EM and F1 need the texts, which records do not hold
-    inputs = ("question", "context")
-    answers = ("answer", "start", "end", "score", "null_odds")
-    prediction_files = FILES
-    architecture = "BertForQuestionAnswering"
+    checkpoint = CheckpointKind("BertForQuestionAnswering")
+    files = SquadFiles()
+    serving_class = _Serving
+    page_class = _Page
     parts = token_head("span", 2)
 
     def __init__(self, **settings):
-        self.settings = QuestionAnsweringSettings(**settings)
-        self._vocabulary = (
-            None  # of the texts that were made into features; `reproduce_run_squad` reads pieces
-        )
-
-    def get_config(self):
-        return dataclasses.asdict(self.settings)
-
-    @classmethod
-    def of_dataset(cls, dataset, settings=None):
-        return cls(**dataclasses.asdict(settings or QuestionAnsweringSettings()))
+        super().__init__(**settings)
+        # Of the texts that were made into features; `reproduce_run_squad` reads pieces.
+        self._vocabulary = None
 
     @property
     def collected(self):
@@ -99,26 +150,13 @@ class QuestionAnswering(Task):
 
     # ------------------------------------------------------------------------------- examples
 
-    @classmethod
-    def groups_of(cls, examples):
-        """The paragraphs: all questions on one stay together."""
-        return [example.context for example in examples]
-
-    @classmethod
-    def read_examples(cls, path, dataset, with_labels=True):
-        """`Question`s of a JSON file in SQuAD's form; `dataset` has no say in it."""
-        yield from read_questions(path, with_labels)
-
     def features(self, max_seq_length):
         scalars = {name: Feature("int32", ()) for name in SPAN_FEATURES}
-        return (
-            encoder_features(max_seq_length)
-            | scalars
-            | {
-                PIECE_OFFSETS: Feature("int32", (max_seq_length, 2)),
-                MAX_CONTEXT: Feature("int32", (max_seq_length,)),
-            }
-        )
+        return encoder_features(max_seq_length) | {
+            **scalars,
+            PIECE_OFFSETS: Feature("int32", (max_seq_length, 2)),
+            MAX_CONTEXT: Feature("int32", (max_seq_length,)),
+        }
 
     def examples_to_features(self, examples, text_inputs):
         """The windows of all questions. Of several right answers, the first is the one to learn.
@@ -130,7 +168,7 @@ class QuestionAnswering(Task):
 
         self.check_examples(examples, text_inputs.max_seq_length)
         self._vocabulary = text_inputs.vocabulary
-        return ExampleFeatures(*window_rows(examples, self._window_maker(text_inputs)))
+        return ExampleFeatures(*window_rows(examples, self.window_maker(text_inputs)))
 
     def check_examples(self, examples, max_seq_length):
         """Refuses a length without room for the text, and questions without an answer unless the settings say
@@ -146,7 +184,8 @@ class QuestionAnswering(Task):
                         "set it to true (SQuAD v2.0), or leave the question out."
                     )
 
-    def _window_maker(self, text_inputs):
+    def window_maker(self, text_inputs):
+        """The `WindowMaker` of these settings."""
         from kbert.tasks.question_answering.windows import WindowMaker
 
         return WindowMaker(text_inputs, self.settings.doc_stride, self.settings.max_query_length)
@@ -169,19 +208,15 @@ class QuestionAnswering(Task):
         outputs = {"start_logits": logits[:, 0], "end_logits": logits[:, 1]}
         return TaskModel(self, encoder, inputs, outputs, read)
 
-    def loss_weights(self, batch):
-        return {"loss": ops.sum(example_weights(batch))}
-
-    def loss_sums(self, outputs, batch):
-        start = cross_entropies(_of_tokens(outputs["start_logits"], batch), batch[START_POSITIONS])
-        end = cross_entropies(_of_tokens(outputs["end_logits"], batch), batch[END_POSITIONS])
-        return {"loss": ops.sum((start + end) / 2.0 * example_weights(batch))}
+    def loss_sums(self, outputs, batch, training=False):
+        start, end = (cross_entropies(*pair) for pair in _logits_and_positions(outputs, batch))
+        return {"loss": example_sum((start + end) / 2.0, batch)}
 
     def soft_targets(self, outputs, batch):
         """Both distributions over the tokens of a sequence, each with half of the loss."""
         return {
             "loss": tuple(
-                SoftTarget(_of_tokens(outputs[name], batch), example_weights(batch), share=0.5)
+                SoftTarget(_mask_padding(outputs[name], batch), example_weights(batch), share=0.5)
                 for name in ("start_logits", "end_logits")
             )
         }
@@ -189,43 +224,33 @@ class QuestionAnswering(Task):
     # ------------------------------------------------------------------------------- scores
 
     def metric_sums(self, outputs, batch):
-        weights = example_weights(batch)
-        total = ops.sum(weights)
-        start = correct(_of_tokens(outputs["start_logits"], batch), batch[START_POSITIONS])
-        end = correct(_of_tokens(outputs["end_logits"], batch), batch[END_POSITIONS])
+        start, end = (correct(*pair) for pair in _logits_and_positions(outputs, batch))
         return {
-            "start_accuracy": (ops.sum(start * weights), total),
-            "end_accuracy": (ops.sum(end * weights), total),
-            "span_accuracy": (ops.sum(start * end * weights), total),
+            "start_accuracy": example_mean(start, batch),
+            "end_accuracy": example_mean(end, batch),
+            "span_accuracy": example_mean(start * end, batch),
         }
 
     def score(self, examples, predictions):
         """The official scores, in percent; see `squad_scores`. Records hold no texts, so none of them."""
         if examples is None:
             return {}
-        found = self._answers(examples, predictions)
-        texts, right = [answer.text for answer in found], [_texts(question) for question in examples]
+        answers = self.span_answers(examples, predictions)
+        texts = [answer.text for answer in answers]
+        right = [[answer.text for answer in question.answers] for question in examples]
         if not self.settings.unanswerable:
             return squad_scores.scores_v1(texts, right)
-        odds, threshold = [answer.null_odds for answer in found], self.settings.null_score_diff_threshold
-        return squad_scores.scores_v2(texts, odds, right, threshold) | {
-            "null_score_diff_threshold": threshold
-        }
+        odds, threshold = [answer.null_odds for answer in answers], self.settings.null_score_diff_threshold
+        scores = squad_scores.scores_v2(texts, odds, right, threshold)
+        return scores | {"null_score_diff_threshold": threshold}
 
-    def _answers(self, examples, predictions):
+    def span_answers(self, examples, predictions):
+        """The `SpanAnswer` to each question."""
         return answers_to(examples, predictions, self.settings, self._vocabulary)
-
-    def examples_page(self, examples, predictions, most_examples):
-        """See `answer_sections`; nothing for records, which hold no texts."""
-        if examples is None:
-            return []
-        found = self._answers(examples, predictions)
-        given = [given_answer(*pair, self.settings) for pair in zip(examples, found, strict=True)]
-        return answer_sections(examples, given, most_examples)
 
     def write_predictions(self, examples, predictions, folder):
         """predictions.json, nbest_predictions.json and null_odds.json; see `span_answers.write_answers`."""
-        write_answers(folder, examples, self._answers(examples, predictions), self.settings)
+        write_answers(folder, examples, self.span_answers(examples, predictions), self.settings)
 
     @property
     def chooses(self):
@@ -235,79 +260,17 @@ class QuestionAnswering(Task):
         """`null_score_diff_threshold`: the one of the best F1."""
         return {name: metrics["chosen_threshold"] for name in self.chooses}
 
-    # ------------------------------------------------------------------------------- answers
 
-    def signatures(self, model, text_inputs):
-        """`serving_default`: `question` and `context` (string [batch], of any length) -> `answer` (string
-        [batch]), `start` and `end` (int32 [batch], in characters of the context), `score` and `null_odds`
-        (float32 [batch]). `ids` takes the encoder inputs (int32 [windows, length]) and gives `start_logits`
-        and `end_logits` (float32 [windows, length]), 0 at padding. Contexts are never cut, so `TRUNCATED` is
-        true where the question was, at `max_query_length`."""
-        import tensorflow as tf
-
-        from kbert.tasks.question_answering import graph_answers
-
-        make_windows, settings = self._window_maker(text_inputs), self.settings
-
-        def answer_ids(inputs):
-            is_token = tf.cast(inputs["input_mask"], tf.float32)
-            outputs = model(inputs, training=False)
-            return {name: value * is_token for name, value in outputs.items()}
-
-        def answer_text(question, context):
-            windows = make_windows(question, context, pad_to_longest=True)
-            outputs = model(windows.features, training=False)
-            best = graph_answers.best_spans(outputs, windows, tf.size(context), settings.max_answer_length)
-            starts, ends = best.starts, best.ends
-            if settings.unanswerable:
-                no_answer = best.null_odds > settings.null_score_diff_threshold
-                starts, ends = (tf.where(no_answer, 0, value) for value in (starts, ends))
-            return {
-                "answer": graph_answers.text_of(context, starts, ends),
-                "start": starts,
-                "end": ends,
-                "score": best.scores,
-                "null_odds": best.null_odds,
-                TRUNCATED: windows.truncated,
-            }
-
-        return {
-            "serving_default": texts_signature(self.inputs, answer_text),
-            "ids": ids_signature(answer_ids, model, text_inputs),
-        }
-
-    def same_answers(self, outputs, expected, batch):
-        """For each window whether its best start and its best end are the same."""
-        both = [
-            np.argmax(_of_tokens(outputs[name], batch), axis=-1)
-            == np.argmax(_of_tokens(expected[name], batch), axis=-1)
-            for name in ("start_logits", "end_logits")
-        ]
-        return both[0] & both[1]
-
-    def check_inputs(self, inputs):
-        if not inputs["context"].strip():
-            raise ValueError("the context is empty: there is no text that an answer could be taken from.")
-
-    def answer(self, outputs, inputs):
-        """The answer, where it stands in the context (in characters), its score and `null_odds`."""
-        return {
-            "answer": outputs["answer"].decode("utf-8"),
-            "start": int(outputs["start"]),
-            "end": int(outputs["end"]),
-            "score": float(outputs["score"]),
-            "null_odds": float(outputs["null_odds"]),
-        }
+def _logits_and_positions(outputs, batch):
+    """(logits without padding, right positions) of start and end."""
+    for name, position in (("start_logits", START_POSITIONS), ("end_logits", END_POSITIONS)):
+        yield _mask_padding(outputs[name], batch), batch[position]
 
 
-def _of_tokens(logits, batch):
+def _mask_padding(logits, batch):
     """The logits with padding left out of the softmax, float32 (batch, seq_length).
 
     The original leaves padding in. A loss without it does not depend on how a batch is padded or packed.
     """
     mask = ops.cast(batch["input_mask"][:, : ops.shape(logits)[1]], "float32")
     return ops.cast(logits, "float32") + (1.0 - mask) * _PADDING
-
-
-def _texts(question):
-    return [answer.text for answer in question.answers]

@@ -13,8 +13,9 @@ from typing import NamedTuple
 import ijson
 
 from kbert.files.compression import naming_damage, opener_of, require_read_kind
-from kbert.input_pipelines.empty_texts import EmptyTexts
 from kbert.input_pipelines.json_rows import name_of, why_no_text
+from kbert.input_pipelines.labelled_files import EmptyTexts
+from kbert.tasks.files import Files
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _PARAGRAPH = "data.item.paragraphs.item"
@@ -49,6 +50,18 @@ class Question(NamedTuple):
     question: str
     context: str
     answers: tuple[Answer, ...] | None
+
+
+class SquadFiles(Files):
+    """JSON files in SQuAD's form; a `DatasetConfig` has no say in them."""
+
+    def read_examples(self, path, dataset, with_labels=True):
+        """`Question`s; see `read_questions`."""
+        return read_questions(path, with_labels)
+
+    def groups(self, examples):
+        """The paragraphs: all questions on one stay together."""
+        return [example.context for example in examples]
 
 
 def read_questions(path: str | Path, with_answers: bool = True) -> Iterator[Question]:

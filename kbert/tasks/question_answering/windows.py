@@ -92,7 +92,7 @@ def window_rows(questions: Sequence[Question], make_windows: WindowMaker) -> tup
     parts, owners, progress = [], [], Progress("Tokenized", "questions", len(questions))
     for first in range(0, len(questions), _QUESTIONS_AT_ONCE):
         part = questions[first : first + _QUESTIONS_AT_ONCE]
-        windows = _windows_of(part, make_windows)
+        windows = _make_windows(part, make_windows)
         own = windows.owners.numpy()
         features = {name: values.numpy() for name, values in windows.features.items()}
         features[PIECE_OFFSETS] = windows.offsets.numpy()
@@ -105,7 +105,7 @@ def window_rows(questions: Sequence[Question], make_windows: WindowMaker) -> tup
     return features, np.concatenate(owners)
 
 
-def _windows_of(questions, make_windows):
+def _make_windows(questions, make_windows):
     """Each context is tokenized once, however many questions there are about it."""
     contexts = {context: place for place, context in enumerate(dict.fromkeys(q.context for q in questions))}
     return make_windows(

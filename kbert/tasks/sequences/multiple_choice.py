@@ -1,22 +1,24 @@
 """A text with several possible continuations -> the right one."""
 
-import dataclasses
 from typing import NamedTuple
 
 import keras
 import numpy as np
-from keras import ops
 
 from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, Feature
 from kbert.heads.multiple_choice_head import ChoicesAsBatch, MultipleChoiceHead
 from kbert.heads.parts import pooled_head
 from kbert.input_pipelines import labelled_files, text_reader
-from kbert.tasks.one_label_loss import OneLabelLoss
-from kbert.tasks.pages.choices import choice_sections
+from kbert.tasks.files import Files
+from kbert.tasks.losses import correct, cross_entropies, example_mean, example_sum, example_weights
+from kbert.tasks.pages.content import Card, Cards, Fact, Mark, MarkedText, Section, excerpt, shortened
+from kbert.tasks.pages.labels import accuracy_sections, most_probable, worst_indices, worst_note
+from kbert.tasks.pages.page import Page
+from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import TRUNCATED, Signature, ids_signature
-from kbert.tasks.task import ExampleFeatures, Task, correct, example_weights
+from kbert.tasks.task import CheckpointKind, ExampleFeatures, SoftTarget, Task
 from kbert.tasks.task_model import TaskModel
-from kbert.tasks.temperature import CalibrationSettings, calibration_metrics, probabilities_of
+from kbert.tasks.temperature import CalibrationSettings, Temperature
 
 
 class Choices(NamedTuple):
@@ -27,7 +29,101 @@ class Choices(NamedTuple):
     label: int | None
 
 
-class MultipleChoice(OneLabelLoss, Task):
+class ChoiceFiles(Files):
+    """TSV, CSV or JSONL files or tables with a column for each choice."""
+
+    def read_examples(self, path, dataset, with_labels=True):
+        """`Choices` of a TSV, CSV or JSONL file or a table.
+
+        Raises:
+          ValueError: when the config names fewer than two columns of choices, or a label does not name one of
+            the choices.
+        """
+        if len(dataset.choices) < 2:
+            raise ValueError(
+                f"dataset.choices={list(dataset.choices)}: multiple choice needs the columns of at least two "
+                'choices, for example choices = ["ending0", "ending1"].'
+            )
+        columns = (dataset.text, dataset.text_pair, *dataset.choices)
+        for place, record in labelled_files.stream_records(path, dataset, columns, with_labels):
+            text = labelled_files.text_of(record, dataset.text, place)
+            choices = [labelled_files.text_of(record, column, place) for column in dataset.choices]
+            if dataset.text_pair:
+                beginning = labelled_files.text_of(record, dataset.text_pair, place)
+                choices = [f"{beginning} {choice}" for choice in choices]
+            yield Choices(
+                text, tuple(choices), _right_choice(record, dataset, place) if with_labels else None
+            )
+
+
+class _Page(Page):
+    shown = ("probabilities", LABEL_FEATURE)
+
+    def example_sections(self, examples, predictions, most_examples):
+        """Calibration, accuracy by length, and the most confident errors with all their choices."""
+        probabilities = predictions.values["probabilities"]
+        given, sure, is_right = most_probable(predictions)
+        sections = accuracy_sections(predictions, "the given choice")
+        if examples is None:
+            return sections
+        places = worst_indices(sure, is_right, most_examples)
+        cards = [_card(examples[place], int(given[place]), probabilities[place]) for place in places]
+        return [
+            *sections,
+            Section("The most confident errors", worst_note(is_right, len(cards)), Cards(cards)),
+        ]
+
+
+class _Serving(Serving):
+    inputs = ("text", "choices")
+    answers = ("choice", "choice_text", "probabilities")
+
+    def signatures(self, model, text_inputs):
+        """`serving_default`: `text` (string [batch]) and `choices` (string [batch, choices]) -> `logits` and
+        `probabilities` (float32 [batch, choices]), `choice` (int64 [batch]), the index of the most probable
+        choice, and `choice_text` (string [batch]). `ids` takes the encoder inputs (int32 [batch, choices,
+        length]) and has no `choice_text`. `classify`: the choices of an Example are its classes."""
+        import tensorflow as tf
+
+        from kbert.tasks.signatures.example_signature import CLASSIFY, classify_signature
+
+        def answer_ids(inputs):
+            outputs = model(inputs, training=False)
+            return dict(outputs) | {"choice": tf.argmax(outputs["logits"], axis=-1)}
+
+        def answer_text(text, choices):
+            number = tf.shape(choices)[1]
+            rows, truncated = text_inputs.rows(tf.repeat(text, number), tf.reshape(choices, [-1]))
+            shape = tf.concat([tf.shape(choices), [-1]], axis=0)
+            outputs = answer_ids({name: tf.reshape(value, shape) for name, value in rows.items()})
+            return outputs | {
+                "choice_text": tf.gather(choices, outputs["choice"], batch_dims=1),
+                TRUNCATED: tf.reduce_any(tf.reshape(truncated, tf.shape(choices)), axis=1),
+            }
+
+        any_choices = (None, self.task.num_choices)
+        inputs = {"text": ("string", (None,)), "choices": ("string", any_choices)}
+        texts = Signature(inputs, answer_text)
+        return {
+            "serving_default": texts,
+            "ids": ids_signature(answer_ids, model, text_inputs, any_choices),
+            CLASSIFY: classify_signature(texts, lambda outputs, inputs: inputs["choices"]),
+        }
+
+    def same_answers(self, outputs, expected, batch):
+        """For each example whether the choice is the same."""
+        return np.argmax(outputs["logits"], axis=-1) == np.argmax(expected["logits"], axis=-1)
+
+    def answer(self, outputs, inputs):
+        """The index of the most probable choice, its text, and the probability of every choice."""
+        return {
+            "choice": int(outputs["choice"]),
+            "choice_text": outputs["choice_text"].decode("utf-8"),
+            "probabilities": [float(p) for p in outputs["probabilities"]],
+        }
+
+
+class MultipleChoice(Task):
     """Which of several texts is right: a softmax over one logit for each pair of text and choice.
 
     A file has one column for the text, one for each choice (`dataset.choices`), and one for the label: the
@@ -59,53 +155,32 @@ class MultipleChoice(OneLabelLoss, Task):
     collected = ("logits", LABEL_FEATURE)
     chooses = ("temperature",)
     can_pack = False  # the choices of an example are rows that belong together
-    inputs = ("text", "choices")
-    answers = ("choice", "choice_text", "probabilities")
-    shown = ("probabilities", LABEL_FEATURE)
-    architecture = "BertForMultipleChoice"
+    checkpoint = CheckpointKind("BertForMultipleChoice")
+    files = ChoiceFiles()
+    serving_class = _Serving
+    page_class = _Page
     parts = pooled_head("multiple_choice", 1)
 
     def __init__(self, num_choices: int | None = None, **settings):
+        super().__init__(**settings)
         self.num_choices = num_choices
-        self.settings = CalibrationSettings(**settings)
+        self.temperature = Temperature(self.settings.temperature)
 
     @property
     def texts_per_example(self):
         return self.num_choices or 1
 
     def get_config(self):
-        return {"num_choices": self.num_choices, **dataclasses.asdict(self.settings)}
+        return {"num_choices": self.num_choices, **super().get_config()}
 
     @classmethod
-    def of_dataset(cls, dataset, settings=None):
-        return cls(len(dataset.choices) or None, **dataclasses.asdict(settings or CalibrationSettings()))
-
-    @classmethod
-    def read_examples(cls, path, dataset, with_labels=True):
-        """`Choices` of a TSV, CSV or JSONL file or a table.
-
-        Raises:
-          ValueError: when the config names fewer than two columns of choices, or a label does not name one of
-            the choices.
-        """
-        if len(dataset.choices) < 2:
-            raise ValueError(
-                f"dataset.choices={list(dataset.choices)}: multiple choice needs the columns of at least two "
-                'choices, for example choices = ["ending0", "ending1"].'
-            )
-        columns = (dataset.text, dataset.text_pair, *dataset.choices)
-        for place, record in labelled_files.stream_records(path, dataset, columns, with_labels):
-            text = labelled_files.text_of(record, dataset.text, place)
-            choices = [labelled_files.text_of(record, column, place) for column in dataset.choices]
-            if dataset.text_pair:
-                beginning = labelled_files.text_of(record, dataset.text_pair, place)
-                choices = [f"{beginning} {choice}" for choice in choices]
-            yield Choices(text, tuple(choices), _place_of(record, dataset, place) if with_labels else None)
+    def dataset_arguments(cls, dataset):
+        return {"num_choices": len(dataset.choices) or None}
 
     def _number(self) -> int:
         if self.num_choices is None:
             raise ValueError(
-                "the number of choices is not known; give num_choices, or make the task with of_dataset."
+                "the number of choices is not known; give num_choices, or make the task with from_dataset."
             )
         return self.num_choices
 
@@ -150,19 +225,21 @@ class MultipleChoice(OneLabelLoss, Task):
             name="multiple_choice",
         )
         logits = head(encoded["pooled_output"], inputs["input_ids"])
-        probabilities = probabilities_of(logits, self.settings.temperature)
-        outputs = {"logits": logits, "probabilities": probabilities}
+        outputs = {"logits": logits, "probabilities": self.temperature.probabilities(logits)}
         return TaskModel(self, encoder, inputs, outputs)
 
+    def loss_sums(self, outputs, batch, training=False):
+        return {"loss": example_sum(cross_entropies(outputs["logits"], batch[LABEL_FEATURE]), batch)}
+
+    def soft_targets(self, outputs, batch):
+        return {"loss": (SoftTarget(outputs["logits"], example_weights(batch)),)}
+
     def metric_sums(self, outputs, batch):
-        weights = example_weights(batch)
-        right = correct(outputs["logits"], batch[LABEL_FEATURE])
-        return {"accuracy": (ops.sum(right * weights), ops.sum(weights))}
+        return {"accuracy": example_mean(correct(outputs["logits"], batch[LABEL_FEATURE]), batch)}
 
     def score(self, examples, predictions):
-        """See `calibration_metrics`."""
-        logits, labels = (predictions.values[name] for name in self.collected)
-        return calibration_metrics(logits, labels, self.settings.temperature)
+        """See `Temperature.metrics`."""
+        return self.temperature.metrics(*(predictions.values[name] for name in self.collected))
 
     def chosen(self, metrics):
         """The temperature."""
@@ -175,56 +252,8 @@ class MultipleChoice(OneLabelLoss, Task):
             counts += np.bincount(batch[LABEL_FEATURE], minlength=self._number())
         return {"baseline_accuracy": float(counts.max() / counts.sum())}
 
-    def examples_page(self, examples, predictions, most_examples):
-        """See `choice_sections`."""
-        return choice_sections(examples, predictions, most_examples)
 
-    def signatures(self, model, text_inputs):
-        """`serving_default`: `text` (string [batch]) and `choices` (string [batch, choices]) -> `logits` and
-        `probabilities` (float32 [batch, choices]), `choice` (int64 [batch]), the index of the most probable
-        choice, and `choice_text` (string [batch]). `ids` takes the encoder inputs (int32 [batch, choices,
-        length]) and has no `choice_text`. `classify`: the choices of an Example are its classes."""
-        import tensorflow as tf
-
-        from kbert.tasks.signatures.example_signature import CLASSIFY, classify_signature
-
-        def answer_ids(inputs):
-            outputs = model(inputs, training=False)
-            return dict(outputs) | {"choice": tf.argmax(outputs["logits"], axis=-1)}
-
-        def answer_text(text, choices):
-            number = tf.shape(choices)[1]
-            rows, truncated = text_inputs.rows(tf.repeat(text, number), tf.reshape(choices, [-1]))
-            shape = tf.concat([tf.shape(choices), [-1]], axis=0)
-            outputs = answer_ids({name: tf.reshape(value, shape) for name, value in rows.items()})
-            return outputs | {
-                "choice_text": tf.gather(choices, outputs["choice"], batch_dims=1),
-                TRUNCATED: tf.reduce_any(tf.reshape(truncated, tf.shape(choices)), axis=1),
-            }
-
-        any_choices = (None, self.num_choices)
-        inputs = {"text": ("string", (None,)), "choices": ("string", any_choices)}
-        texts = Signature(inputs, answer_text)
-        return {
-            "serving_default": texts,
-            "ids": ids_signature(answer_ids, model, text_inputs, any_choices),
-            CLASSIFY: classify_signature(texts, lambda outputs, inputs: inputs["choices"]),
-        }
-
-    def same_answers(self, outputs, expected, batch):
-        """For each example whether the choice is the same."""
-        return np.argmax(outputs["logits"], axis=-1) == np.argmax(expected["logits"], axis=-1)
-
-    def answer(self, outputs, inputs):
-        """The index of the most probable choice, its text, and the probability of every choice."""
-        return {
-            "choice": int(outputs["choice"]),
-            "choice_text": outputs["choice_text"].decode("utf-8"),
-            "probabilities": [float(p) for p in outputs["probabilities"]],
-        }
-
-
-def _place_of(record, dataset, place):
+def _right_choice(record, dataset, place):
     label = labelled_files.class_label(record, dataset, place)
     number = len(dataset.choices)
     if label in dataset.choices:  # the name of the column
@@ -235,3 +264,17 @@ def _place_of(record, dataset, place):
             "the name of the right choice's column."
         )
     return int(label)
+
+
+def _card(example, given, probabilities):
+    texts = [excerpt(MarkedText("", example.text))]
+    for place, choice in enumerate(example.choices):
+        kind = "right" if place == example.label else "wrong" if place == given else None
+        text = shortened(choice)
+        marks = (Mark(0, len(text), kind),) if kind and text else ()
+        texts.append(MarkedText(f"{place}, {probabilities[place]:.1%}", text, marks))
+    facts = (
+        Fact("right", str(example.label), True),
+        Fact("given", f"{given}, {np.max(probabilities):.1%}", False),
+    )
+    return Card(tuple(texts), facts)

@@ -1,21 +1,60 @@
 """One text, or a pair of texts -> a label."""
 
-import dataclasses
-
 import numpy as np
 from keras import ops
 
 from kbert.features import LABEL_FEATURE, Feature
-from kbert.tasks.label_losses import smoothed_cross_entropies, weights_by_label
-from kbert.tasks.one_label_loss import OneLabelLoss
+from kbert.tasks.files import ONE_LABEL_FILES
+from kbert.tasks.label_losses import OneLabelLoss
+from kbert.tasks.losses import correct, example_mean, example_weights
 from kbert.tasks.pages.labels import confusion_section, one_label_sections, scores_by_label
-from kbert.tasks.sequences.label_task import LabelTask
+from kbert.tasks.pages.page import Page
+from kbert.tasks.sequences.sequence_task import SequenceServing, SequenceTask
 from kbert.tasks.sequences.settings import OneLabelSettings
-from kbert.tasks.task import correct, example_weights
-from kbert.tasks.thresholds import best_threshold
+from kbert.tasks.task import CheckpointKind, SoftTarget
+from kbert.tasks.temperature import SOFTMAX
+from kbert.tasks.thresholds import PositiveThreshold
 
 
-class SequenceClassification(OneLabelLoss, LabelTask):
+class _Page(Page):
+    shown = ("probabilities", LABEL_FEATURE)
+
+    def metric_sections(self, metrics):
+        """The confusion matrix, and precision, recall and F1 of each label."""
+        labels, counts = self.task.labels, np.asarray(metrics["confusion"])
+        return [
+            confusion_section(labels, counts, "examples"),
+            scores_by_label(labels, np.diag(counts), counts.sum(axis=0), counts.sum(axis=1)),
+        ]
+
+    def example_sections(self, examples, predictions, most_examples):
+        """See `one_label_sections`."""
+        texts = self.task.by_text(predictions)
+        given = np.asarray(self.task.given_ids(texts.values))
+        return one_label_sections(self.task.labels, examples, texts, most_examples, given)
+
+
+class _Serving(SequenceServing):
+    answers = ("label", "probabilities")
+
+    def served(self, outputs):
+        """`probabilities` and `logits` (float32 [batch, labels]) and `label` (string [batch])."""
+        import tensorflow as tf
+
+        label = tf.gather(tf.constant(self.task.labels), self.task.given_ids(outputs))
+        return {"probabilities": outputs["probabilities"], "logits": outputs["logits"], "label": label}
+
+    def same_answers(self, outputs, expected, batch):
+        """For each row whether the label is the same."""
+        return np.asarray(self.task.given_ids(outputs)) == np.asarray(self.task.given_ids(expected))
+
+    def answer(self, outputs, inputs):
+        """The label, see `SequenceClassification.given_ids`, and the probability of every label."""
+        probabilities = self.label_probabilities(outputs)
+        return {"label": outputs["label"].decode("utf-8"), "probabilities": probabilities}
+
+
+class SequenceClassification(SequenceTask):
     """A label for each text or pair, from the pooled output.
 
     Args:
@@ -40,10 +79,12 @@ class SequenceClassification(OneLabelLoss, LabelTask):
 
     name = "sequence_classification"
     settings_class = OneLabelSettings
-    settings: OneLabelSettings
+    kind = SOFTMAX
     best_metric = "accuracy"
-    answers = ("label", "probabilities")
-    shown = ("probabilities", LABEL_FEATURE)
+    checkpoint = CheckpointKind("BertForSequenceClassification", has_labels=True)
+    files = ONE_LABEL_FILES
+    serving_class = _Serving
+    page_class = _Page
 
     def __init__(self, labels, positive_label=None, takes_pairs=None, **settings):
         super().__init__(labels, takes_pairs, **settings)
@@ -52,14 +93,20 @@ class SequenceClassification(OneLabelLoss, LabelTask):
         if positive_label is not None and positive_label not in labels:
             raise ValueError(f"positive_label={positive_label!r} is not among the labels {list(labels)}.")
         self.positive_label = positive_label or self.labels[-1]
+        self._positive_id = self.labels.index(self.positive_label)
+        self.loss = OneLabelLoss(self.labels, self.settings)
+        if len(self.labels) == 2:
+            values = self.settings.threshold, self.settings.threshold_metric
+            self.thresholds = PositiveThreshold(self._positive_id, *values)
 
     def get_config(self):
         return super().get_config() | {"positive_label": self.positive_label}
 
     @classmethod
-    def of_dataset(cls, dataset, settings=None):
-        settings = dataclasses.asdict(settings or OneLabelSettings())
-        return cls(dataset.labels, dataset.positive_label, bool(dataset.text_pair), **settings)
+    def dataset_arguments(cls, dataset):
+        return super().dataset_arguments(dataset) | {"positive_label": dataset.positive_label}
+
+    # ------------------------------------------------------------------------------- examples
 
     def features(self, max_seq_length):
         return super().features(max_seq_length) | {LABEL_FEATURE: Feature("int32", ())}
@@ -73,76 +120,36 @@ class SequenceClassification(OneLabelLoss, LabelTask):
         (example,) = super().describe(row, vocabulary)
         return [f"{example} -> label {self.labels[row[LABEL_FEATURE]]}"]
 
-    def training_loss_weights(self, batch):
-        return {"loss": ops.sum(self._training_weights(batch))}
+    def soft_targets(self, outputs, batch):
+        return {"loss": (SoftTarget(outputs["logits"], example_weights(batch)),)}
 
-    def training_loss_sums(self, outputs, batch):
-        """The weighted, smoothed cross-entropy; see `LabelLossSettings`."""
-        smoothing = self.settings.label_smoothing
-        losses = smoothed_cross_entropies(outputs["logits"], batch[LABEL_FEATURE], smoothing)
-        return {"loss": ops.sum(losses * self._training_weights(batch))}
-
-    def _training_weights(self, batch):
-        weights = example_weights(batch)
-        if self.settings.class_weights is None:
-            return weights
-        return weights * weights_by_label(self.settings.weights_of(self.labels), batch[LABEL_FEATURE])
+    # ------------------------------------------------------------------------------- metrics
 
     def given_ids(self, outputs):
         """The id of the label that is given, int tensor of shape (batch,): the most probable one, or of two
         labels the positive one from its threshold on."""
-        threshold = self.settings.threshold
-        if threshold is None:
+        if self.settings.threshold is None:
             return ops.argmax(outputs["logits"], axis=-1)
-        positive = self._positive_id
-        is_positive = outputs["probabilities"][:, positive] >= threshold
-        return ops.where(is_positive, positive, 1 - positive)
-
-    @property
-    def _positive_id(self):
-        return self.labels.index(self.positive_label)
+        return self.thresholds.given_ids(outputs["probabilities"])
 
     def metric_sums(self, outputs, batch):
         weights = example_weights(batch)
-        total, given = ops.sum(weights), self.given_ids(outputs)
         true = ops.one_hot(batch[LABEL_FEATURE], len(self.labels), dtype="float32")
-        predicted = ops.one_hot(given, len(self.labels), dtype="float32")
+        predicted = ops.one_hot(self.given_ids(outputs), len(self.labels), dtype="float32")
         confusion = ops.matmul(ops.transpose(true * weights[:, None]), predicted)
         if self.settings.threshold is None:
             is_right = correct(outputs["logits"], batch[LABEL_FEATURE])
         else:
             is_right = ops.sum(true * predicted, axis=-1)
-        return {
-            "accuracy": (ops.sum(is_right * weights), total),
-            "confusion": (confusion, ops.zeros(())),
-        }
-
-    def threshold_scores(self, probabilities, labels):
-        """For two labels `chosen_threshold`, and `best_f1` or `best_accuracy` with it; else nothing."""
-        if len(self.labels) != 2:
-            return {}
-        metric, positive = self.settings.threshold_metric, self._positive_id
-        best = best_threshold(probabilities[:, positive], labels == positive, metric)
-        return {"chosen_threshold": best.threshold, f"best_{metric}": best.score}
-
-    @property
-    def chooses(self):
-        return ("temperature", "threshold") if len(self.labels) == 2 else ("temperature",)
-
-    def chosen(self, metrics):
-        """The temperature, and of two labels the threshold of the positive one."""
-        return {name: metrics[f"chosen_{name}"] for name in self.chooses}
+        return {"accuracy": example_mean(is_right, batch), "confusion": (confusion, ops.zeros(()))}
 
     def summarize(self, means):
         """Adds `f1` and `matthews`, and turns `confusion` into nested lists of counts: a row for each true
         label, a column for each predicted label."""
         confusion = np.asarray(means.pop("confusion"), np.float64)
-        if len(self.labels) == 2:
-            f1 = f1_score(confusion, self._positive_id)
-        else:
-            f1 = macro_f1(confusion)
+        two = len(self.labels) == 2
         return means | {
-            "f1": f1,
+            "f1": f1_score(confusion, self._positive_id) if two else macro_f1(confusion),
             "matthews": matthews_correlation(confusion),
             "confusion": [[int(round(c)) for c in row] for row in confusion.tolist()],
         }
@@ -151,51 +158,18 @@ class SequenceClassification(OneLabelLoss, LabelTask):
         """`baseline_accuracy`: the accuracy of always answering the most frequent label."""
         counts = np.zeros(len(self.labels), np.int64)
         for batch in batches:
-            counts += np.bincount(self.of_texts(batch, LABEL_FEATURE), minlength=len(self.labels))
+            counts += np.bincount(self.long_texts.once(batch, LABEL_FEATURE), minlength=len(self.labels))
         return {"baseline_accuracy": float(counts.max() / counts.sum())}
 
     def report(self, metrics):
-        return self.confusion_table(metrics["confusion"])
-
-    def metrics_page(self, metrics):
-        """The confusion matrix, and precision, recall and F1 of each label."""
-        counts = np.asarray(metrics["confusion"])
-        return [
-            confusion_section(self.labels, counts, "examples"),
-            scores_by_label(self.labels, np.diag(counts), counts.sum(axis=0), counts.sum(axis=1)),
-        ]
-
-    def examples_page(self, examples, predictions, most_examples):
-        """See `one_label_sections`."""
-        texts = self.by_text(predictions)
-        given = np.asarray(self.given_ids(texts.values))
-        return one_label_sections(self.labels, examples, texts, most_examples, given)
-
-    def confusion_table(self, confusion) -> str:
         """The confusion counts as a text table: a row for each true label."""
         names = [str(label) for label in self.labels]
         left = max(len("true \\ predicted"), *map(len, names))
         widths = [max(len(name), 5) for name in names]
         lines = ["  ".join(["true \\ predicted".ljust(left), *map(str.rjust, names, widths)])]
-        for name, row in zip(names, confusion, strict=True):
+        for name, row in zip(names, metrics["confusion"], strict=True):
             lines.append("  ".join([name.ljust(left), *map(str.rjust, map(str, row), widths)]))
         return "\n".join(lines)
-
-    def served(self, outputs):
-        """`probabilities` and `logits` (float32 [batch, labels]) and `label` (string [batch])."""
-        import tensorflow as tf
-
-        label = tf.gather(tf.constant(self.labels), self.given_ids(outputs))
-        return {"probabilities": outputs["probabilities"], "logits": outputs["logits"], "label": label}
-
-    def same_answers(self, outputs, expected, batch):
-        """For each row whether the label is the same, see `given_ids`."""
-        return np.asarray(self.given_ids(outputs)) == np.asarray(self.given_ids(expected))
-
-    def answer(self, outputs, inputs):
-        """The label, see `given_ids`, and the probability of every label."""
-        by_label = {label: float(p) for label, p in zip(self.labels, outputs["probabilities"], strict=True)}
-        return {"label": outputs["label"].decode("utf-8"), "probabilities": by_label}
 
 
 def f1_score(confusion, index) -> float:

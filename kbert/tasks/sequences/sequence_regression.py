@@ -1,18 +1,57 @@
 """One text, or a pair of texts -> a number."""
 
-import dataclasses
-
 import numpy as np
 from keras import ops
 
 from kbert.config.checks import require
 from kbert.features import TARGET_FEATURE, Feature
-from kbert.input_pipelines import labelled_files
 from kbert.tasks.correlations import correlations
+from kbert.tasks.files import NUMBER_FILES
+from kbert.tasks.losses import example_weights
 from kbert.tasks.pages.numbers import number_sections
-from kbert.tasks.sequences.sequence_task import SequenceTask
+from kbert.tasks.pages.page import NUM_TOKENS, Page
+from kbert.tasks.sequences.sequence_task import SequenceServing, SequenceTask
 from kbert.tasks.sequences.settings import VOTE, LongTextSettings
-from kbert.tasks.task import NUM_TOKENS, SoftTarget, example_weights, near
+from kbert.tasks.serving import near
+from kbert.tasks.task import CheckpointKind, SoftTarget
+
+
+class _Page(Page):
+    def example_sections(self, examples, predictions, most_examples):
+        """See `number_sections`."""
+        texts = self.task.by_text(predictions).values
+        predicted, true = (texts[name] for name in self.task.scored)
+        return number_sections(examples, predicted, true, texts[NUM_TOKENS], most_examples)
+
+
+class _Serving(SequenceServing):
+    answers = ("prediction",)
+
+    def example_signature(self, texts):
+        """`regress`: the number."""
+        from kbert.tasks.signatures.example_signature import REGRESS, regress_signature
+
+        return REGRESS, regress_signature(texts, "prediction")
+
+    def same_answers(self, outputs, expected, batch):
+        """For each row whether the numbers are `near`."""
+        return near(outputs["prediction"], expected["prediction"])
+
+    def answer(self, outputs, inputs):
+        """The number."""
+        return {"prediction": float(outputs["prediction"])}
+
+
+class SquaredError:
+    """The squared error of a number; a loss as `OneLabelLoss` is one."""
+
+    def weights(self, weights, targets, training):
+        """Those of examples."""
+        return weights
+
+    def losses(self, predictions, targets, training):
+        """float32 of shape (batch,)."""
+        return ops.square(predictions - targets)
 
 
 class SequenceRegression(SequenceTask):
@@ -40,31 +79,29 @@ class SequenceRegression(SequenceTask):
     """
 
     name = "sequence_regression"
+    settings_class = LongTextSettings
     best_metric = "pearson"
-    head = "classification"  # the classification head with one output, as in published checkpoints
-    answered = ("prediction", TARGET_FEATURE)
-    answers = ("prediction",)
-    architecture = "BertForSequenceClassification"
-    problem_type = "regression"
-    read_label = staticmethod(labelled_files.number_label)
-    num_outputs = 1
+    chooses = ()
+    loss = SquaredError()
+    scored = ("prediction", TARGET_FEATURE)
+    checkpoint = CheckpointKind("BertForSequenceClassification", "regression")
+    files = NUMBER_FILES
+    serving_class = _Serving
+    page_class = _Page
 
     def __init__(self, takes_pairs=None, **settings):
-        super().__init__(takes_pairs, **settings)
+        super().__init__((), takes_pairs, **settings)
         require(
             self.settings.window_pooling != VOTE,
             'window_pooling="vote" is for labels; give "mean" or "max" for a number.',
         )
 
-    def get_config(self):
-        return {"takes_pairs": self.takes_pairs, **dataclasses.asdict(self.settings)}
+    @classmethod
+    def dataset_arguments(cls, dataset):
+        return {"takes_pairs": bool(dataset.text_pair)}
 
     @classmethod
-    def of_dataset(cls, dataset, settings=None):
-        return cls(bool(dataset.text_pair), **dataclasses.asdict(settings or LongTextSettings()))
-
-    @classmethod
-    def of_labels(cls, labels):
+    def from_labels(cls, labels):
         return cls()
 
     def features(self, max_seq_length):
@@ -78,19 +115,12 @@ class SequenceRegression(SequenceTask):
         (example,) = super().describe(row, vocabulary)
         return [f"{example} -> {float(row[TARGET_FEATURE]):g}"]
 
-    def outputs_of(self, logits):
+    def outputs(self, logits):
         """float32 `prediction` of shape (batch,)."""
         return {"prediction": logits[:, 0]}
 
-    def logits_of(self, outputs):
+    def logits(self, outputs):
         return outputs["prediction"][:, None]
-
-    def loss_weights(self, batch):
-        return {"loss": ops.sum(example_weights(batch))}
-
-    def loss_sums(self, outputs, batch):
-        errors = ops.square(outputs["prediction"] - batch[TARGET_FEATURE])
-        return {"loss": ops.sum(errors * example_weights(batch))}
 
     def soft_targets(self, outputs, batch):
         return {"loss": (SoftTarget(outputs["prediction"], example_weights(batch), "number"),)}
@@ -98,29 +128,9 @@ class SequenceRegression(SequenceTask):
     def score(self, examples, predictions):
         """`pearson` and `spearman`, see `correlations`."""
         texts = self.by_text(predictions).values
-        return correlations(*(texts[name] for name in self.answered))
+        return correlations(*(texts[name] for name in self.scored))
 
     def baseline(self, batches, vocabulary):
         """`baseline_loss`: the loss, of windows where texts have several, of always answering the mean."""
         targets = np.concatenate([batch[TARGET_FEATURE] for batch in batches]).astype(np.float64)
         return {"baseline_loss": float(targets.var())}
-
-    def examples_page(self, examples, predictions, most_examples):
-        """See `number_sections`."""
-        texts = self.by_text(predictions).values
-        said, true = (texts[name] for name in self.answered)
-        return number_sections(examples, said, true, texts[NUM_TOKENS], most_examples)
-
-    def example_signature(self, texts):
-        """`regress`: the number."""
-        from kbert.tasks.signatures.example_signature import REGRESS, regress_signature
-
-        return REGRESS, regress_signature(texts, "prediction")
-
-    def same_answers(self, outputs, expected, batch):
-        """For each row whether the numbers are `near`."""
-        return near(outputs["prediction"], expected["prediction"])
-
-    def answer(self, outputs, inputs):
-        """The number."""
-        return {"prediction": float(outputs["prediction"])}

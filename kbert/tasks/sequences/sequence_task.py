@@ -1,201 +1,224 @@
-"""The base class of tasks on one text or a pair of texts; subclasses add labels, losses and metrics."""
+"""What tasks on one text or a pair of texts share: the rows, the model, the signatures."""
 
-from collections.abc import Callable
+import dataclasses
+from typing import Any
 
 import keras
 import numpy as np
-from absl import logging
+from keras import ops
 
-from kbert.features import WINDOW_FEATURE, Feature, encoder_features
+from kbert.features import EXAMPLE_WEIGHTS, LABEL_FEATURE, WINDOW_FEATURE, encoder_features
 from kbert.heads.classification_head import ClassificationHead
 from kbert.heads.parts import pooled_head
-from kbert.input_pipelines import labelled_files, text_reader
-from kbert.tasks.sequences.settings import CUT, HEAD_TAIL, LongTextSettings
+from kbert.input_pipelines import text_reader
+from kbert.tasks.label_losses import BALANCED
+from kbert.tasks.losses import example_weights
+from kbert.tasks.sequences.long_texts import LongTexts
+from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import TRUNCATED, Signature, ids_signature, texts_signature
-from kbert.tasks.task import NUM_TOKENS, ExampleFeatures, Predictions, Task
+from kbert.tasks.task import ExampleFeatures, Predictions, Task
 from kbert.tasks.task_model import TaskModel
+from kbert.tasks.temperature import Temperature
+
+_HEAD = "classification"  # of regression too, as in published checkpoints
 
 
 class SequenceTask(Task):
-    """One text, or a pair of texts -> a row of numbers from the pooled output.
+    """One text, or a pair of texts -> logits from the pooled output: one for each label, or one number.
 
     A text that is too long is cut, or, by the settings, becomes several rows: windows of it. Each window then
     learns the label of its text; the loss counts windows, and scores and answers are of texts.
 
     Args:
+      labels: the label names in id order; none for a number.
       takes_pairs: whether examples are pairs; None when this is not known, then both are accepted.
       settings: those of the `settings_class`, by name.
 
     Attributes:
-      head: the name of the head's layer.
-      answered: the names of the output and the label that `score` needs.
-      kind: see `pool_windows`; None for numbers.
-      read_label: the function that reads a label, see kbert/input_pipelines/labelled_files.py.
+      kind: "softmax", one label of several; "sigmoid", each label for itself; None for a number.
+      long_texts: the `LongTexts`.
+      loss: what weighs and computes the losses, with the methods of `OneLabelLoss`.
+      temperature: the `Temperature` of the probabilities; None for a number.
+      thresholds: what gives labels by their probabilities, with the methods of `LabelThresholds`; or None.
     """
 
-    settings_class: type = LongTextSettings
     row_settings = ("long_texts", "doc_stride")
-    settings: LongTextSettings
-    answered: tuple[str, str]
     kind: str | None = None
-    head: str
-    read_label: Callable = staticmethod(labelled_files.class_label)
+    scored = ("logits", LABEL_FEATURE)  # the output and the label that losses and `score` need
+    loss: Any
 
-    def __init__(self, takes_pairs: bool | None = None, **settings):
-        self.takes_pairs = takes_pairs
-        self.settings = self.settings_class(**settings)
+    def __init__(self, labels, takes_pairs: bool | None = None, **settings):
+        super().__init__(**settings)
+        self.labels, self.takes_pairs = tuple(labels), takes_pairs
+        self.long_texts = LongTexts(self.settings, self.kind)
+        self.temperature: Any = None
+        self.thresholds: Any = None
+        if self.kind:
+            self.settings.check_labels(self.labels)
+            self.temperature = Temperature(self.settings.temperature, self.kind)
+
+    def get_config(self):
+        labels = {"labels": list(self.labels)} if self.kind else {}
+        return labels | {"takes_pairs": self.takes_pairs, **super().get_config()}
+
+    @classmethod
+    def dataset_arguments(cls, dataset):
+        return {"labels": dataset.labels, "takes_pairs": bool(dataset.text_pair)}
+
+    @classmethod
+    def from_labels(cls, labels):
+        return cls(labels)
+
+    def for_training(self, count_labels):
+        """Itself, with numbers in the place of `class_weights="balanced"`."""
+        if not self.kind or self.settings.class_weights != BALANCED:
+            return self
+        weights = self.loss.balanced_weights(*count_labels())
+        return type(self)(**self.get_config() | {"class_weights": weights})
 
     @property
     def collected(self):
-        return (*self.answered, WINDOW_FEATURE) if self.settings.in_windows else self.answered
+        return (*self.scored, *self.long_texts.features)
 
-    @property
-    def cuts_long_texts(self):
-        return self.settings.long_texts == CUT
-
-    @property
-    def num_outputs(self) -> int:
-        """The number of logits for each text."""
-        raise NotImplementedError
-
-    @property
-    def inputs(self):
-        return ("text", "text_pair") if self.takes_pairs else ("text",)
-
-    @property
-    def row_texts(self):
-        return self.inputs if self.cuts_long_texts else ()
-
-    @property
-    def other_inputs(self):
-        return {"pair": ("text", "text_pair")} if self.takes_pairs is None else {}
-
-    @property
-    def parts(self):
-        return pooled_head(self.head, self.num_outputs, has_labels=bool(getattr(self, "labels", ())))
-
-    @classmethod
-    def read_examples(cls, path, dataset, with_labels=True):
-        """`LabelledText`s of a TSV, CSV or JSONL file or a table; see `labelled_files.stream_rows`."""
-        return labelled_files.stream_rows(path, dataset, with_labels, cls.read_label)
-
-    def texts_of(self, example):
-        return (example.text,) if example.text_pair is None else (example.text, example.text_pair)
+    # ------------------------------------------------------------------------------- examples
 
     def check_examples(self, examples, max_seq_length):
-        """Refuses a length without room for windows, and a step that would leave pieces out."""
-        if self.settings.in_windows:
-            from kbert.tokenization.long_texts import require_windows
+        self.long_texts.check(max_seq_length)
 
-            require_windows(max_seq_length, self.settings.doc_stride)
+    def features(self, max_seq_length):
+        return encoder_features(max_seq_length) | self.long_texts.features
 
     def examples_to_features(self, examples, text_inputs):
         """Encoder inputs, int32 of shape (rows, max_seq_length), and the labels; one row for each example, or
         for each of its windows, with `window_numbers`."""
-        features = text_reader.tokenize_rows(examples, self._reader(text_inputs))
-        owners, labels = np.arange(len(examples)), self.label_features(examples)
-        if self.settings.in_windows:
-            owners = self._owners(features[WINDOW_FEATURE])
-            labels = {name: values[owners] for name, values in labels.items()}
+        features = text_reader.tokenize_rows(examples, self.long_texts.reader(text_inputs))
+        owners = self.long_texts.owners(features, len(examples))
+        labels = {name: values[owners] for name, values in self.label_features(examples).items()}
         return ExampleFeatures(features | labels, owners)
-
-    def _reader(self, text_inputs):
-        """The function from texts to encoder inputs, see kbert/tokenization/long_texts.py."""
-        if self.settings.long_texts == CUT:
-            return text_inputs
-        from kbert.tokenization.long_texts import HeadAndTailInputs, WindowInputs
-
-        if self.settings.long_texts == HEAD_TAIL:
-            return HeadAndTailInputs(text_inputs)
-        return WindowInputs(text_inputs, self.settings.doc_stride)
-
-    def _owners(self, window_numbers) -> np.ndarray:
-        from kbert.tokenization.long_texts import window_owners
-
-        return window_owners(window_numbers).numpy()
 
     def label_features(self, examples) -> dict[str, np.ndarray]:
         """The labels: name -> array of shape (examples, ...)."""
         raise NotImplementedError
 
-    def features(self, max_seq_length):
-        numbers = {WINDOW_FEATURE: Feature("int32", ())} if self.settings.in_windows else {}
-        return encoder_features(max_seq_length) | numbers
+    # ------------------------------------------------------------------------------- model
 
-    def pooled_logits(self, encoder):
-        """(symbolic inputs, float32 logits of shape (batch, num_outputs)) of the model."""
+    @property
+    def parts(self):
+        return pooled_head(_HEAD, len(self.labels) or 1, has_labels=bool(self.labels))
+
+    def build_model(self, encoder):
+        """Encoder inputs -> what `outputs` makes of the logits."""
         config = encoder.config
         inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in encoder.input}
         head = ClassificationHead(
-            num_labels=self.num_outputs,
+            num_labels=len(self.labels) or 1,
             dropout=config.hidden_dropout_prob,
             initializer_range=config.initializer_range,
             dtype=encoder.policy,
-            name=self.head,
+            name=_HEAD,
         )
-        return inputs, head(encoder(inputs)["pooled_output"])
+        return TaskModel(self, encoder, inputs, self.outputs(head(encoder(inputs)["pooled_output"])))
 
-    def build_model(self, encoder):
-        inputs, logits = self.pooled_logits(encoder)
-        return TaskModel(self, encoder, inputs, self.outputs_of(logits))
+    def outputs(self, logits) -> dict:
+        """The outputs of the model, float32 `logits` and `probabilities`, both (batch, labels)."""
+        return {"logits": logits, "probabilities": self.temperature.probabilities(logits)}
 
-    def outputs_of(self, logits) -> dict:
-        """The outputs of the model, computed from the logits: name -> tensor."""
-        raise NotImplementedError
+    def logits(self, outputs: dict):
+        """The logits, float32 (batch, number of outputs), of the outputs of the model."""
+        return outputs["logits"]
 
-    def logits_of(self, outputs: dict):
-        """The logits, float32 (batch, num_outputs), of the outputs of the model."""
-        raise NotImplementedError
+    # ------------------------------------------------------------------------------- losses
 
-    def outputs_of_texts(self, outputs: dict, window_numbers) -> dict:
-        """The outputs of texts, name -> tensor, from those of their windows; see `pool_windows`."""
-        import tensorflow as tf
+    def loss_weights(self, batch, training=False):
+        return {"loss": ops.sum(self._weights(batch, training))}
 
-        from kbert.tasks.sequences.window_pooling import pool_windows
-        from kbert.tokenization.long_texts import window_owners
+    def loss_sums(self, outputs, batch, training=False):
+        output, label = self.scored
+        losses = self.loss.losses(outputs[output], batch[label], training)
+        return {"loss": ops.sum(losses * self._weights(batch, training))}
 
-        owners = window_owners(window_numbers)
-        number = tf.reduce_max(tf.concat([owners, [-1]], axis=0)) + 1
-        logits = self.logits_of(outputs)
-        return self.outputs_of(pool_windows(logits, owners, number, self.settings.window_pooling, self.kind))
+    def _weights(self, batch, training):
+        return self.loss.weights(example_weights(batch), batch[self.scored[1]], training)
+
+    # ------------------------------------------------------------------------------- texts of windows
+
+    def outputs_by_text(self, outputs: dict, window_numbers) -> dict:
+        """The outputs of texts, name -> tensor, from those of their windows."""
+        return self.outputs(self.long_texts.pool(self.logits(outputs), window_numbers))
 
     def by_text(self, predictions: Predictions) -> Predictions:
         """Predictions with one row for each text: pooled outputs, its labels, the tokens of all windows."""
-        if not self.settings.in_windows:
+        if not self.long_texts.in_windows:
             return predictions
-        values = dict(predictions.values)
-        numbers = values.pop(WINDOW_FEATURE)
-        owners = self._owners(numbers)
-        first = np.flatnonzero(np.diff(owners, prepend=-1))
-        if torn := int((numbers[first] > 0).sum()):
-            logging.warning(
-                "%d of %d texts lack their first windows: scores of texts need records in the order of their "
-                "file (made without --shuffle).", torn, len(first),
-            )  # fmt: skip
-        pooled = {n: np.asarray(value) for n, value in self.outputs_of_texts(values, numbers).items()}
-        texts = {name: value[first] for name, value in values.items()} | pooled
-        if NUM_TOKENS in values:
-            texts[NUM_TOKENS] = np.add.reduceat(values[NUM_TOKENS], first)
-        return Predictions(texts, np.arange(len(first)))
+        texts = self.long_texts.first_windows(predictions.values)
+        numbers = texts.pop(WINDOW_FEATURE)
+        pooled = self.outputs_by_text(predictions.values, predictions.values[WINDOW_FEATURE])
+        texts |= {name: np.asarray(value) for name, value in pooled.items()}
+        return Predictions(texts, np.arange(len(numbers)))
 
-    def of_texts(self, batch: dict, name: str) -> np.ndarray:
-        """A label of a batch of arrays, once for each text."""
-        return batch[name][batch[WINDOW_FEATURE] == 0] if self.settings.in_windows else batch[name]
+    # ------------------------------------------------------------------------------- scores of labels
+
+    def score(self, examples, predictions):
+        """See `Temperature.metrics`; the thresholds that are best for these data; and of windows all of
+        `metric_sums`. Neither temperature nor thresholds where logits are not finite."""
+        texts = self.by_text(predictions).values
+        logits, labels = (texts[name] for name in self.scored)
+        metrics = self._metrics(logits, labels) if self.long_texts.in_windows else {}
+        calibration = self.temperature.metrics(logits, labels)
+        metrics |= calibration
+        if calibration and self.thresholds:
+            best = dataclasses.replace(self.temperature, value=calibration["chosen_temperature"])
+            metrics |= self.thresholds.metrics(np.asarray(best.probabilities(logits)), labels)
+        return metrics
+
+    def _metrics(self, logits, labels):
+        batch = {LABEL_FEATURE: labels, EXAMPLE_WEIGHTS: np.ones(len(labels), np.float32)}
+        sums = self.metric_sums(self.outputs(logits), batch)
+        arrays = {name: tuple(map(np.asarray, pair)) for name, pair in sums.items()}
+        return self.summarize({name: s / weight if weight else s for name, (s, weight) in arrays.items()})
+
+    @property
+    def chooses(self):
+        return ("temperature", self.thresholds.name) if self.thresholds else ("temperature",)
+
+    def chosen(self, metrics):
+        """The temperature, and the thresholds."""
+        own = self.thresholds.chosen(metrics) if self.thresholds else {}
+        return {"temperature": metrics["chosen_temperature"]} | own
+
+
+class SequenceServing(Serving):
+    """Answers to texts, or to pairs of texts. `served` and `example_signature` are what a task adds."""
+
+    def __init__(self, task: SequenceTask):
+        super().__init__(task)
+        self.inputs = ("text", "text_pair") if task.takes_pairs else ("text",)
+        self.other_inputs = {"pair": ("text", "text_pair")} if task.takes_pairs is None else {}
+        self.cuts_long_texts = task.long_texts.are_cut
+        self.row_texts = self.inputs if self.cuts_long_texts else ()
+        self.one_text_output = "probabilities" if task.kind and not task.takes_pairs else None
 
     def served(self, outputs: dict) -> dict:
         """The outputs of a signature, computed from those of the model."""
         return dict(outputs)
 
     def example_signature(self, texts: Signature) -> tuple[str, Signature]:
-        """The name and the signature for Classify or Regress, from one that takes texts."""
-        raise NotImplementedError
+        """`classify`: all labels, in id order, and the probability of each."""
+        import tensorflow as tf
+
+        from kbert.tasks.signatures.example_signature import CLASSIFY, classify_signature
+
+        def classes(outputs, inputs):
+            return tf.broadcast_to(tf.constant(self.task.labels), tf.shape(outputs["probabilities"]))
+
+        return CLASSIFY, classify_signature(texts, classes)
 
     def signatures(self, model, text_inputs):
         """`serving_default` takes `text` (string [batch]), and also `text_pair` if examples are pairs; where
         that is not known, `pair` takes both. `ids` takes `input_ids`, `input_mask` and `segment_ids` (int32
         [batch, length]): a row each, which are not pooled. `example_signature` takes tf.Examples with the
         same texts; its name ends in `_pair` where `pair` is its origin."""
-        read = self._reader(text_inputs)
+        read = self.task.long_texts.reader(text_inputs)
 
         def answer_ids(inputs):
             return self.served(model(inputs, training=False))
@@ -206,7 +229,7 @@ class SequenceTask(Task):
             numbers = rows.pop(WINDOW_FEATURE, None)
             outputs = model(rows, training=False)
             if numbers is not None:
-                outputs = self.outputs_of_texts(outputs, numbers)
+                outputs = self.task.outputs_by_text(outputs, numbers)
             return self.served(outputs) | {TRUNCATED: truncated}
 
         by_texts = {
@@ -218,3 +241,7 @@ class SequenceTask(Task):
             kind, signature = self.example_signature(texts)
             signatures[kind if name == "serving_default" else f"{kind}_{name}"] = signature
         return signatures
+
+    def label_probabilities(self, outputs: dict) -> dict[str, float]:
+        """The probability of every label of one example."""
+        return {label: float(p) for label, p in zip(self.task.labels, outputs["probabilities"], strict=True)}

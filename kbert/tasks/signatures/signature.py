@@ -86,3 +86,23 @@ def ids_signature(answer: Callable[[dict], dict], model, text_inputs, batch=(Non
         return answer(read(input_ids, input_mask, segment_ids))
 
     return Signature(ids_inputs(batch), answer_ids)
+
+
+def row_signatures(
+    names: Iterable[str], answer: Callable[[dict], dict], model, text_inputs
+) -> dict[str, Signature]:
+    """ "serving_default", which takes texts, and "ids", which takes `ids_inputs`; each example is one row.
+
+    Args:
+      names: of one text or of two.
+      answer, model, text_inputs: as for `ids_signature`.
+    """
+
+    def answer_texts(text, text_pair=None):
+        rows, truncated = text_inputs.rows(text, text_pair)
+        return answer(rows) | {TRUNCATED: truncated}
+
+    return {
+        "serving_default": texts_signature(names, answer_texts),
+        "ids": ids_signature(answer, model, text_inputs),
+    }

@@ -1,17 +1,49 @@
 """Two texts with a score -> embeddings whose cosine is the score."""
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
 from keras import ops
 
+from kbert.config.checks import require
 from kbert.features import TARGET_FEATURE
 from kbert.input_pipelines.labelled_files import LabelledText
 from kbert.tasks.correlations import correlations
+from kbert.tasks.losses import example_sum
 from kbert.tasks.pages.numbers import number_sections
-from kbert.tasks.similarity.embedding_task import EmbeddingTask
-from kbert.tasks.similarity.settings import CosineSettings
-from kbert.tasks.similarity.text_groups import read_scored_pairs
+from kbert.tasks.pages.page import NUM_TOKENS, Page
+from kbert.tasks.similarity.embedding_task import EmbeddingSettings, EmbeddingTask
+from kbert.tasks.similarity.text_groups import ScoredPairFiles
 from kbert.tasks.similarity.vectors import cosine
-from kbert.tasks.task import NUM_TOKENS, example_weights
+
+
+@dataclass(frozen=True)
+class CosineSettings(EmbeddingSettings):
+    """The settings of `CosineSimilarity`.
+
+    `lowest_score` and `highest_score` are the ends of the scores in the files, 0 and 5 in STS-B. They become
+    the cosines 0 and 1.
+    """
+
+    lowest_score: float = 0.0
+    highest_score: float = 1.0
+
+    def __post_init__(self):
+        super().__post_init__()
+        low, high = self.lowest_score, self.highest_score
+        require(
+            math.isfinite(low) and math.isfinite(high) and low < high,
+            f"lowest_score={low:g} and highest_score={high:g}: expected finite numbers, the lowest first.",
+        )
+
+
+class _Page(Page):
+    def example_sections(self, examples, predictions, most_examples):
+        """See `number_sections`; the numbers are cosines."""
+        pairs = examples and [LabelledText(example.texts[0], example.texts[1], None) for example in examples]
+        given, true = (predictions.values[name] for name in self.task.collected)
+        return number_sections(pairs, given, true, predictions.values[NUM_TOKENS], most_examples)
 
 
 class CosineSimilarity(EmbeddingTask):
@@ -20,8 +52,7 @@ class CosineSimilarity(EmbeddingTask):
     Evaluation gives Spearman's and Pearson's correlation of cosines and scores.
 
     Args:
-      pooling, normalize: see `EmbeddingTask`.
-      lowest_score, highest_score: the scores of the files that become the cosines 0 and 1.
+      settings: those of `CosineSettings`, by name.
 
     Example:
       >>> import numpy as np
@@ -39,38 +70,11 @@ class CosineSimilarity(EmbeddingTask):
     row_settings = ("lowest_score", "highest_score")
     best_metric = "spearman"
     collected = ("cosine", TARGET_FEATURE)
-
-    def __init__(self, pooling=None, normalize=None, lowest_score: float = 0.0, highest_score: float = 1.0):
-        super().__init__(pooling, normalize)
-        self.lowest_score, self.highest_score = lowest_score, highest_score
-
-    def get_config(self):
-        return super().get_config() | {
-            "lowest_score": self.lowest_score,
-            "highest_score": self.highest_score,
-        }
-
-    @classmethod
-    def of_dataset(cls, dataset, settings=None):
-        settings = settings or CosineSettings()
-        return cls(settings.pooling, settings.normalize, settings.lowest_score, settings.highest_score)
-
-    @classmethod
-    def read_examples(cls, path, dataset, with_labels=True):
-        """`TextGroup`s of two texts and a score.
-
-        Raises:
-          ValueError: as `labelled_files.stream_records` does, and for a dataset that names negatives.
-        """
-        if dataset.negatives:
-            raise ValueError(
-                f"dataset.negatives={list(dataset.negatives)}: {cls.name} learns from pairs with scores, not "
-                "from negatives; leave them out."
-            )
-        return read_scored_pairs(path, dataset, with_labels)
+    files = ScoredPairFiles()
+    page_class = _Page
 
     def check_examples(self, examples, max_seq_length):
-        low, high = self.lowest_score, self.highest_score
+        low, high = self.settings.lowest_score, self.settings.highest_score
         for example in examples:
             if example.score is not None and not low <= example.score <= high:
                 raise ValueError(
@@ -80,14 +84,11 @@ class CosineSimilarity(EmbeddingTask):
                 )
 
     def as_cosines(self, scores):
-        return (scores - self.lowest_score) / (self.highest_score - self.lowest_score)
+        low, high = self.settings.lowest_score, self.settings.highest_score
+        return (scores - low) / (high - low)
 
-    def loss_weights(self, batch):
-        return {"loss": ops.sum(example_weights(batch))}
-
-    def loss_sums(self, outputs, batch):
-        errors = ops.square(_cosines(outputs) - batch[TARGET_FEATURE])
-        return {"loss": ops.sum(errors * example_weights(batch))}
+    def loss_sums(self, outputs, batch, training=False):
+        return {"loss": example_sum(ops.square(_cosines(outputs) - batch[TARGET_FEATURE]), batch)}
 
     def collect(self, outputs, batch):
         """`cosine`, float32 of shape (rows,), and `targets`."""
@@ -96,12 +97,6 @@ class CosineSimilarity(EmbeddingTask):
     def score(self, examples, predictions):
         """`pearson` and `spearman`, see `correlations`."""
         return correlations(*(predictions.values[name] for name in self.collected))
-
-    def examples_page(self, examples, predictions, most_examples):
-        """See `number_sections`; the numbers are cosines."""
-        pairs = examples and [LabelledText(example.texts[0], example.texts[1], None) for example in examples]
-        given, true = (predictions.values[name] for name in self.collected)
-        return number_sections(pairs, given, true, predictions.values[NUM_TOKENS], most_examples)
 
     def baseline(self, batches, vocabulary):
         """`baseline_loss`: the loss of a cosine that is always the mean of these scores."""

@@ -1,19 +1,77 @@
 """The base class of tasks that learn one vector for each text."""
 
+from dataclasses import dataclass
+
 import keras
 import numpy as np
 from keras import ops
 
 from kbert.config.pooling_config import PoolingConfig
 from kbert.features import ENCODER_INPUTS, PACKED_PLACES, TARGET_FEATURE, Feature
-from kbert.heads.multiple_choice_head import ChoicesAsBatch
-from kbert.layers.grouped_vectors import GroupedVectors
+from kbert.heads.multiple_choice_head import ChoicesAsBatch, GroupedVectors
 from kbert.layers.sequence_pooling import SequencePooling
-from kbert.tasks.signatures.signature import TRUNCATED, ids_signature, texts_signature
+from kbert.tasks.signatures.signature import TRUNCATED, row_signatures, texts_signature
 from kbert.tasks.similarity.text_groups import text_features, tokenize_groups
-from kbert.tasks.similarity.vectors import SAME_VECTOR, cosine, cosines_of_answers
-from kbert.tasks.task import ExampleFeatures, Task
+from kbert.tasks.similarity.vectors import VectorServing, cosine
+from kbert.tasks.task import CheckpointKind, ExampleFeatures, Task
 from kbert.tasks.task_model import TaskModel
+
+
+@dataclass(frozen=True)
+class EmbeddingSettings:
+    """How one vector is made of a text.
+
+    `pooling` is "mean", "cls", "max" or "mean_sqrt_len", `normalize` brings the vectors to length 1. What is
+    left out is taken from the checkpoint, where that is a sentence-transformers folder or a run that says it;
+    otherwise it is "mean" and true.
+    """
+
+    pooling: str | None = None
+    normalize: bool | None = None
+
+    def __post_init__(self):
+        if self.pooling is not None:
+            PoolingConfig(self.pooling)  # raises an error for an unknown mode
+
+
+class _Serving(VectorServing):
+    inputs = ("text", "text_pair")
+    other_inputs = {"embedding": ("text",)}
+    answers = ("cosine",)
+    row_texts = ("text",)
+    vectors = "embeddings"
+
+    def signatures(self, model, text_inputs):
+        """`serving_default`: `text`, `text_pair` (string [batch]) -> `cosine` (float32 [batch]). `embedding`:
+        `text` -> `embedding` (float32 [batch, hidden_size]). `ids` takes the encoder inputs of one text each
+        (int32 [batch, length]) -> `embedding`."""
+
+        def embed_ids(inputs):
+            alone = {name: ops.expand_dims(value, 1) for name, value in inputs.items()}
+            return {"embedding": model(alone, training=False)["embeddings"][:, 0]}
+
+        signatures = row_signatures(("text",), embed_ids, model, text_inputs)
+        embed = signatures["serving_default"]
+
+        def compare(text, text_pair):
+            one, other = embed.function(text), embed.function(text_pair)
+            truncated = ops.logical_or(one[TRUNCATED], other[TRUNCATED])
+            return {"cosine": cosine(one["embedding"], other["embedding"]), TRUNCATED: truncated}
+
+        compared = texts_signature(self.inputs, compare)
+        return {"serving_default": compared, "embedding": embed, "ids": signatures["ids"]}
+
+    def outputs_of_ids(self, answer, batch):
+        """`embeddings`: each text of an example is a row of its own."""
+        count, texts, length = batch["input_ids"].shape
+        rows = {name: np.reshape(batch[name], (count * texts, length)) for name in ENCODER_INPUTS}
+        return {"embeddings": np.reshape(answer(rows)["embedding"], (count, texts, -1))}
+
+    def answer(self, outputs, inputs):
+        """The cosine of two texts, from -1 to 1; of a text alone its embedding, a list of numbers."""
+        if "text_pair" in inputs:
+            return {"cosine": float(outputs["cosine"])}
+        return {"embedding": [float(value) for value in outputs["embedding"]]}
 
 
 class EmbeddingTask(Task):
@@ -24,44 +82,33 @@ class EmbeddingTask(Task):
     (batch,), is the score of the first two texts as a cosine, NaN where there is none.
 
     Args:
-      pooling, normalize: see `EmbeddingSettings`; None until `with_pooling` sets it.
+      settings: those of the `settings_class`, by name; pooling and normalization may be open until
+        `with_pooling` sets them.
     """
 
-    inputs = ("text", "text_pair")
-    other_inputs = {"embedding": ("text",)}
-    answers = ("cosine",)
-    one_text_output = "embedding"
-    row_texts = ("text",)
-    architecture = "BertModel"
+    settings_class = EmbeddingSettings
+    checkpoint = CheckpointKind("BertModel")
+    serving_class = _Serving
     parts = ()
     texts_per_example = 2
 
-    def __init__(self, pooling: str | None = None, normalize: bool | None = None):
-        self._mode, self._normalize = pooling, normalize
-        _ = self.pooling  # raises an error for an unknown mode
-
-    def get_config(self):
-        return {"pooling": self._mode, "normalize": self._normalize}
-
     @property
     def pooling(self):
-        default = PoolingConfig()
-        return PoolingConfig(
-            default.mode if self._mode is None else self._mode,
-            default.normalize if self._normalize is None else self._normalize,
-        )
+        return self._pooling(PoolingConfig())
 
     def with_pooling(self, pooling):
         """The same task; where its settings leave pooling or normalization open, with those of `pooling`."""
-        given = pooling or PoolingConfig()
-        values = {
-            "pooling": given.mode if self._mode is None else self._mode,
-            "normalize": given.normalize if self._normalize is None else self._normalize,
-        }
-        return type(self)(**self.get_config() | values)
+        filled = self._pooling(pooling or PoolingConfig())
+        return type(self)(**self.get_config() | {"pooling": filled.mode, "normalize": filled.normalize})
+
+    def _pooling(self, default):
+        mode, normalize = self.settings.pooling, self.settings.normalize
+        return PoolingConfig(
+            default.mode if mode is None else mode, default.normalize if normalize is None else normalize
+        )
 
     @classmethod
-    def of_labels(cls, labels):
+    def from_labels(cls, labels):
         return cls()
 
     # ------------------------------------------------------------------------------- examples
@@ -77,9 +124,6 @@ class EmbeddingTask(Task):
         features = tokenize_groups(examples, self.texts_per_example, text_inputs)
         features[TARGET_FEATURE] = self.as_cosines(np.asarray(scores, np.float64)).astype(np.float32)
         return ExampleFeatures(features, np.arange(len(examples)))
-
-    def texts_of(self, example):
-        return example.texts
 
     def as_cosines(self, scores: np.ndarray) -> np.ndarray:
         """The scores of a file -> the cosines that are learnt; here the same numbers."""
@@ -113,48 +157,3 @@ class EmbeddingTask(Task):
         pooled = pool(encoder(flat)["sequence_output"], flat["input_mask"])
         embeddings = GroupedVectors(dtype="float32", name="embeddings")(pooled, inputs["input_ids"])
         return TaskModel(self, encoder, inputs, {"embeddings": embeddings})
-
-    # ------------------------------------------------------------------------------- answers
-
-    def signatures(self, model, text_inputs):
-        """`serving_default`: `text`, `text_pair` (string [batch]) -> `cosine` (float32 [batch]). `embedding`:
-        `text` -> `embedding` (float32 [batch, hidden_size]). `ids` takes the encoder inputs of one text each
-        (int32 [batch, length]) -> `embedding`."""
-
-        def embed_ids(inputs):
-            alone = {name: ops.expand_dims(value, 1) for name, value in inputs.items()}
-            return {"embedding": model(alone, training=False)["embeddings"][:, 0]}
-
-        def embed(text):
-            rows, truncated = text_inputs.rows(text)
-            return embed_ids(rows) | {TRUNCATED: truncated}
-
-        def compare(text, text_pair):
-            one, other = embed(text), embed(text_pair)
-            truncated = ops.logical_or(one[TRUNCATED], other[TRUNCATED])
-            return {"cosine": cosine(one["embedding"], other["embedding"]), TRUNCATED: truncated}
-
-        return {
-            "serving_default": texts_signature(self.inputs, compare),
-            "embedding": texts_signature(("text",), embed),
-            "ids": ids_signature(embed_ids, model, text_inputs),
-        }
-
-    def outputs_of_ids(self, answer, batch):
-        """`embeddings`: each text of an example is a row of its own."""
-        count, texts, length = batch["input_ids"].shape
-        rows = {name: np.reshape(batch[name], (count * texts, length)) for name in ENCODER_INPUTS}
-        return {"embeddings": np.reshape(answer(rows)["embedding"], (count, texts, -1))}
-
-    def same_answers(self, outputs, expected, batch):
-        """For each text whether the cosine of both vectors is at least `SAME_VECTOR`."""
-        return self.cosines(outputs, expected) >= SAME_VECTOR
-
-    def cosines(self, outputs, expected):
-        return cosines_of_answers(outputs["embeddings"], expected["embeddings"])
-
-    def answer(self, outputs, inputs):
-        """The cosine of two texts, from -1 to 1; of a text alone its embedding, a list of numbers."""
-        if "text_pair" in inputs:
-            return {"cosine": float(outputs["cosine"])}
-        return {"embedding": [float(value) for value in outputs["embedding"]]}

@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 from keras import ops
 
 from kbert.features import EXAMPLE_WEIGHTS, TARGET_FEATURE
-from kbert.layers.unit_vectors import unit
-from kbert.tasks.task import ALL_REPLICAS, correct, cross_entropies, example_weights
+from kbert.layers.sequence_pooling import unit
+from kbert.tasks.losses import correct, cross_entropies, example_weights
+from kbert.tasks.task import ALL_REPLICAS
 
 COUPLED = ("embeddings", TARGET_FEATURE, EXAMPLE_WEIGHTS)
 _NO_CANDIDATE = -1e9  # the logit of a row that only fills the batch: its probability is 0

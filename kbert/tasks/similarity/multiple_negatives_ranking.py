@@ -1,17 +1,38 @@
 """Queries with their positives -> embeddings that find each positive among those of the whole batch."""
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
 from keras import ops
 
+from kbert.config.checks import require
 from kbert.features import TARGET_FEATURE
 from kbert.input_pipelines.distinct_batches import DistinctBatches
 from kbert.tasks.correlations import correlations
-from kbert.tasks.similarity.embedding_task import EmbeddingTask
+from kbert.tasks.losses import example_sum
+from kbert.tasks.similarity.embedding_task import EmbeddingSettings, EmbeddingTask
 from kbert.tasks.similarity.in_batch_loss import COUPLED, ranking_sums
 from kbert.tasks.similarity.retrieval_scores import retrieval_scores
-from kbert.tasks.similarity.settings import RankingSettings
-from kbert.tasks.similarity.text_groups import read_positives
-from kbert.tasks.task import example_weights
+from kbert.tasks.similarity.text_groups import PositiveFiles
+
+
+@dataclass(frozen=True)
+class RankingSettings(EmbeddingSettings):
+    """The settings of `MultipleNegativesRanking`.
+
+    `scale` multiplies the cosines before the softmax; 20 is sentence-transformers' default. `symmetric` adds
+    the other direction: which query belongs to each positive.
+    """
+
+    scale: float = 20.0
+    symmetric: bool = False
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(
+            math.isfinite(self.scale) and self.scale > 0, f"scale={self.scale:g} must be a positive number."
+        )
 
 
 class MultipleNegativesRanking(EmbeddingTask):
@@ -25,9 +46,8 @@ class MultipleNegativesRanking(EmbeddingTask):
     A file with scores (the column `dataset.label`) can be evaluated too; then its pairs are not ranked.
 
     Args:
-      pooling, normalize: see `EmbeddingTask`.
       num_negatives: hard negatives of each example.
-      scale, symmetric: see `RankingSettings`.
+      settings: those of `RankingSettings`, by name.
 
     Example:
       >>> from kbert import MultipleNegativesRanking
@@ -43,23 +63,18 @@ class MultipleNegativesRanking(EmbeddingTask):
     best_metric = "mrr"
     collected = ("embeddings", TARGET_FEATURE)
     coupled = COUPLED
+    files = PositiveFiles()
 
-    def __init__(self, pooling=None, normalize=None, num_negatives=0, scale=20.0, symmetric=False):
-        super().__init__(pooling, normalize)
-        self.num_negatives, self.scale, self.symmetric = num_negatives, scale, symmetric
+    def __init__(self, num_negatives: int = 0, **settings):
+        super().__init__(**settings)
+        self.num_negatives = num_negatives
 
     def get_config(self):
-        return super().get_config() | {
-            "num_negatives": self.num_negatives,
-            "scale": self.scale,
-            "symmetric": self.symmetric,
-        }
+        return super().get_config() | {"num_negatives": self.num_negatives}
 
     @classmethod
-    def of_dataset(cls, dataset, settings=None):
-        settings = settings or RankingSettings()
-        negatives = len(dataset.negatives)
-        return cls(settings.pooling, settings.normalize, negatives, settings.scale, settings.symmetric)
+    def dataset_arguments(cls, dataset):
+        return {"num_negatives": len(dataset.negatives)}
 
     @property
     def texts_per_example(self):
@@ -67,11 +82,6 @@ class MultipleNegativesRanking(EmbeddingTask):
 
     def _names(self, number):
         return ["query", "positive", *["negative"] * (number - 2)]
-
-    @classmethod
-    def read_examples(cls, path, dataset, with_labels=True):
-        """`TextGroup`s: query, positive and negatives; two texts and a score from a file with scores."""
-        return read_positives(path, dataset, with_labels)
 
     def check_training(self, config, examples):
         """Refuses what would make other negatives than those of whole batches without duplicates."""
@@ -94,20 +104,16 @@ class MultipleNegativesRanking(EmbeddingTask):
                 f"{self.name} takes the second text of every training row as right; train on rows without "
                 "scores, or use a task that learns scores."
             )
-        DistinctBatches(self.texts_apart(examples), config.train_batch_size).order(config.seed)
+        DistinctBatches(self.files.texts_apart(examples), config.train_batch_size).order(config.seed)
 
-    def texts_apart(self, examples):
-        return [example.texts for example in examples]
+    def loss_weights(self, batch, training=False):
+        return {"loss": example_sum(ops.cast(ops.isnan(batch[TARGET_FEATURE]), "float32"), batch)}
 
-    def loss_weights(self, batch):
-        unscored = ops.cast(ops.isnan(batch[TARGET_FEATURE]), "float32")
-        return {"loss": ops.sum(example_weights(batch) * unscored)}
-
-    def loss_sums(self, outputs, batch):
-        return {"loss": ranking_sums(outputs, batch, self.scale, self.symmetric)["loss"]}
+    def loss_sums(self, outputs, batch, training=False):
+        return {"loss": ranking_sums(outputs, batch, self.settings.scale, self.settings.symmetric)["loss"]}
 
     def metric_sums(self, outputs, batch):
-        sums = ranking_sums(outputs, batch, self.scale, self.symmetric)
+        sums = ranking_sums(outputs, batch, self.settings.scale, self.settings.symmetric)
         return {
             "batch_accuracy": (sums["batch_accuracy"], sums["weight"]),
             "ranked_rows": (sums["weight"], ops.zeros(())),  # a count, see `Task.metric_sums`

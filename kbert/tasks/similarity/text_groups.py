@@ -1,12 +1,12 @@
 """Rows of a labelled file with two or more texts each, and a score where the file has one."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from kbert.features import ENCODER_INPUTS, Feature
 from kbert.input_pipelines import labelled_files, text_reader
+from kbert.tasks.files import Files
 
 
 class TextGroup(NamedTuple):
@@ -21,48 +21,66 @@ class TextGroup(NamedTuple):
     score: float | None
 
 
-def require_pairs(dataset):
-    """Raises ValueError when a dataset does not name the column of the second text."""
+class ScoredPairFiles(Files):
+    """Files of two texts and a number in each row."""
+
+    def read_examples(self, path, dataset, with_labels=True):
+        """`TextGroup`s of two texts and a score.
+
+        Raises:
+          ValueError: as `labelled_files.stream_records` does, and for a dataset that names negatives.
+        """
+        if dataset.negatives:
+            raise ValueError(
+                f"dataset.negatives={list(dataset.negatives)}: cosine_similarity learns from pairs with "
+                "scores, not from negatives; leave them out."
+            )
+        for place, record, texts in _records(path, dataset, with_labels):
+            score = labelled_files.number_label(record, dataset, place) if with_labels else None
+            yield TextGroup(texts, score)
+
+    def texts(self, example):
+        return example.texts
+
+
+class PositiveFiles(ScoredPairFiles):
+    """Files of queries with their positives and negatives; or of pairs with scores, where that column is."""
+
+    def read_examples(self, path, dataset, with_labels=True):
+        """`TextGroup`s: query, positive and negatives; two texts and a score from a file with scores.
+
+        Raises:
+          ValueError: as `labelled_files.stream_records` does; for a negative that is also the positive.
+        """
+        for place, record, texts in _records(path, dataset, with_labels):
+            if dataset.label in record:
+                yield TextGroup(texts, _score(record, dataset, place) if with_labels else None)
+                continue
+            negatives = [labelled_files.text_of(record, column, place) for column in dataset.negatives]
+            if texts[1] in negatives:
+                raise ValueError(
+                    f"{place}: the positive {texts[1][:80]!r} is among its own negatives; mend the row or "
+                    "leave it out."
+                )
+            yield TextGroup((*texts, *negatives), None)
+
+    def texts_apart(self, examples):
+        return [example.texts for example in examples]
+
+
+def _records(path, dataset, with_labels):
+    """Yields (where it stands, record, its first two texts)."""
     if not dataset.text_pair:
         raise ValueError(
             "dataset.text_pair is not set: sentence similarity compares two texts; name the column of the "
             'second one, for example text_pair = "sentence2".'
         )
-
-
-def read_scored_pairs(path, dataset, with_labels: bool) -> Iterator[TextGroup]:
-    """Pairs of texts with a number, one row at a time; see `labelled_files.stream_records` for the errors."""
-    require_pairs(dataset)
     columns = (dataset.text, dataset.text_pair)
     for place, record in labelled_files.stream_records(path, dataset, columns, with_labels):
-        texts = tuple(labelled_files.text_of(record, column, place) for column in columns)
-        score = labelled_files.number_label(record, dataset, place) if with_labels else None
-        yield TextGroup(texts, score)
+        yield place, record, tuple(labelled_files.text_of(record, column, place) for column in columns)
 
 
-def read_positives(path, dataset, with_labels: bool) -> Iterator[TextGroup]:
-    """Queries with their positives and negatives; or pairs with scores, where the file has that column.
-
-    Raises:
-      ValueError: as `labelled_files.stream_records` does; for a negative that is also the positive.
-    """
-    require_pairs(dataset)
-    columns = (dataset.text, dataset.text_pair)
-    for place, record in labelled_files.stream_records(path, dataset, columns, with_labels):
-        texts = [labelled_files.text_of(record, column, place) for column in columns]
-        if dataset.label in record:
-            yield TextGroup(tuple(texts), _score_of(record, dataset, place) if with_labels else None)
-            continue
-        negatives = [labelled_files.text_of(record, column, place) for column in dataset.negatives]
-        if texts[1] in negatives:
-            raise ValueError(
-                f"{place}: the positive {texts[1][:80]!r} is among its own negatives; mend the row or leave "
-                "it out."
-            )
-        yield TextGroup((*texts, *negatives), None)
-
-
-def _score_of(record, dataset, place):
+def _score(record, dataset, place):
     try:
         return labelled_files.number_label(record, dataset, place)
     except ValueError as error:

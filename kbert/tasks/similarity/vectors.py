@@ -3,7 +3,8 @@
 import numpy as np
 from keras import ops
 
-from kbert.layers.unit_vectors import unit
+from kbert.layers.sequence_pooling import unit
+from kbert.tasks.serving import Serving
 
 SAME_VECTOR = 0.99  # the least cosine of two vectors that stand for the same text
 
@@ -13,13 +14,15 @@ def cosine(first, second):
     return ops.sum(unit(first) * unit(second), axis=-1)
 
 
-def cosines_of_answers(vectors, expected) -> np.ndarray:
-    """The cosine of each answered vector with the expected one.
+class VectorServing(Serving):
+    """Answers that are vectors of texts. `vectors` names them among the outputs of the model."""
 
-    Args:
-      vectors, expected: arrays of shape (..., width).
+    one_text_output = "embedding"
+    vectors: str
 
-    Returns:
-      float32 (vectors,).
-    """
-    return np.asarray(cosine(vectors, expected)).reshape(-1)
+    def same_answers(self, outputs, expected, batch):
+        """For each text whether the cosine of both vectors is at least `SAME_VECTOR`."""
+        return self.cosines(outputs, expected) >= SAME_VECTOR
+
+    def cosines(self, outputs, expected):
+        return np.asarray(cosine(outputs[self.vectors], expected[self.vectors])).reshape(-1)

@@ -54,7 +54,7 @@ def read_conll(path: str | Path, dataset: DatasetConfig, with_tags: bool = True)
         line = line.rstrip("\r")
         is_mark = line.startswith(DOCUMENT_MARK)
         if line.strip(" \t") and not is_mark:
-            columns = columns or _columns_of(line, dataset, with_tags)
+            columns = columns or _find_columns(line, dataset, with_tags)
             place = f"{path} line {number}"
             rows.append((*_cells(line, columns, place), place))
             continue
@@ -77,7 +77,7 @@ def _lines_and_an_end(path):
     yield number + 1, ""
 
 
-def _columns_of(line, dataset, with_tags):
+def _find_columns(line, dataset, with_tags):
     separator = "\t" if "\t" in line else " "
     names: Sequence[str] = dataset.column_names
     if names:

@@ -1,8 +1,10 @@
-"""Entities of tagged sentences, and precision, recall and F1 over them."""
+"""Rows of an evaluation -> sentences -> entities: precision, recall and F1 over them, and a table of them."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
+
+import numpy as np
 
 from kbert.tasks.token_classification.tag_schemes import split_tag
 
@@ -69,7 +71,7 @@ class EntityCounts:
         self.predicted.update(entity.type for entity in predicted)
         self.true.update(entity.type for entity in true)
 
-    def of_types(self, types: Iterable[str]) -> tuple[int, int, int]:
+    def totals(self, types: Iterable[str]) -> tuple[int, int, int]:
         """(right, predicted, true) entities of these types together."""
         types = list(types)
         right, predicted, true = (
@@ -79,13 +81,70 @@ class EntityCounts:
 
     def overall(self) -> Scores:
         """Over the entities of all types together (the micro average)."""
-        return scores_of(*self.of_types({*self.predicted, *self.true}))
+        return precision_recall_f1(*self.totals({*self.predicted, *self.true}))
 
 
-def scores_of(right: int, predicted: int, true: int) -> Scores:
+def precision_recall_f1(right: int, predicted: int, true: int) -> Scores:
     """Precision, recall and F1 of counts."""
     return Scores(
         right / predicted if predicted else 0.0,
         right / true if true else 0.0,
         2 * right / (predicted + true) if predicted + true else 0.0,
     )
+
+
+def sentences_from_rows(label_ids, word_ids, predicted_ids) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yields (true label ids, predicted label ids) of the words of each sentence.
+
+    Rows of a sentence follow each other, and its words count up from 0 through them.
+
+    Args:
+      label_ids, word_ids, predicted_ids: int arrays of shape (rows, seq_length); only the places with a word
+        id of 0 or more count.
+    """
+    rows, positions = np.nonzero(word_ids >= 0)
+    words = word_ids[rows, positions]
+    order = np.lexsort((words, np.cumsum(words == 0)))
+    ends = np.flatnonzero(np.diff(words[order]) != 1) + 1
+    true, predicted = (values[rows, positions][order] for values in (label_ids, predicted_ids))
+    return zip(np.split(true, ends), np.split(predicted, ends), strict=True)
+
+
+def entity_metrics(
+    sentences: Iterable[tuple[np.ndarray, np.ndarray]], tags: Sequence[str], types: Sequence[str]
+) -> dict:
+    """Metrics over the entities of all sentences.
+
+    Args:
+      sentences: of `sentences_from_rows`.
+      tags: the tag in IOB2 of each label id.
+      types: the types of entities.
+
+    Returns:
+      `precision`, `recall` and `f1`; the same with `strict_` in front; and `entity_counts`: for each of
+      `types` how many entities were right, predicted and true.
+    """
+    usual, strict = EntityCounts(), EntityCounts(strict=True)
+    for true, predicted in sentences:
+        true_tags, predicted_tags = ([tags[index] for index in ids] for ids in (true, predicted))
+        usual.add(true_tags, predicted_tags)
+        strict.add(true_tags, predicted_tags)
+    metrics = dict(usual.overall()._asdict())
+    metrics |= {f"strict_{name}": value for name, value in strict.overall()._asdict().items()}
+    return metrics | {"entity_counts": [list(usual.totals([kind])) for kind in types]}
+
+
+def table_of_types(types: Sequence[str], counts: Sequence[Sequence[int]]) -> str:
+    """Scores of each type and of all, a line for each.
+
+    Args:
+      types: the types of entities.
+      counts: right, predicted and true entities of each.
+    """
+    width = max(map(len, (*types, "entities")))
+    lines = [f"{'entities':{width}}  precision  recall     f1  true"]
+    total = [sum(column) for column in zip(*counts, strict=True)]
+    for kind, (right, predicted, true) in zip((*types, "all"), (*counts, total), strict=True):
+        precision, recall, f1 = precision_recall_f1(right, predicted, true)
+        lines.append(f"{kind:{width}}  {precision:9.3f}  {recall:6.3f}  {f1:.3f}  {true:4d}")
+    return "\n".join(lines)

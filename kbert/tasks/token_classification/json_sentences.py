@@ -8,7 +8,7 @@ from kbert.config import DatasetConfig
 from kbert.input_pipelines.json_rows import name_of, why_no_text
 from kbert.input_pipelines.labelled_files import require_column, stream_records
 from kbert.tasks.token_classification.conll_files import FileSentence
-from kbert.tasks.token_classification.spans import Word, parse_spans, tags_of_spans
+from kbert.tasks.token_classification.spans import Word, parse_spans, tag_words
 
 _ROWS_AT_ONCE = 256
 
@@ -25,11 +25,11 @@ def read_json_sentences(
 
     Raises:
       ValueError: naming file and line, for words and labels of different lengths, a label that is no string,
-        a line without words, and for spans as `tags_of_spans` does.
+        a line without words, and for spans as `tag_words` does.
     """
     records = stream_records(path, dataset, (dataset.text,), with_tags)
     while rows := list(itertools.islice(records, _ROWS_AT_ONCE)):
-        words_of_texts = iter(_words_of_texts([record.get(dataset.text) for _, record in rows]))
+        words_of_texts = iter(_find_words([record.get(dataset.text) for _, record in rows]))
         for place, record in rows:
             require_column(record, dataset.text, place)
             if with_tags:
@@ -38,10 +38,10 @@ def read_json_sentences(
                 words, tags = _tagged_words(record, dataset, place, with_tags)
             else:
                 words, tags = _tagged_text(record, dataset, place, with_tags, words_of_texts)
-            yield FileSentence(words, tags, (place,) * len(words), _document_of(record, dataset, place))
+            yield FileSentence(words, tags, (place,) * len(words), _document(record, dataset, place))
 
 
-def _words_of_texts(cells) -> list[list[Word]]:
+def _find_words(cells) -> list[list[Word]]:
     """The words of the cells that are texts, found together."""
     import tensorflow as tf
 
@@ -94,10 +94,10 @@ def _tagged_text(record, dataset, place, with_tags, words_of_texts):
     if not with_tags:
         return words, ()
     spans = parse_spans(record[dataset.label], place)
-    return words, tags_of_spans(record[dataset.text], found, spans, dataset.tag_scheme, place)
+    return words, tag_words(record[dataset.text], found, spans, dataset.tag_scheme, place)
 
 
-def _document_of(record, dataset, place):
+def _document(record, dataset, place):
     if dataset.document is None:
         return place
     require_column(record, dataset.document, place)

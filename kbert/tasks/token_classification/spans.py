@@ -50,7 +50,7 @@ def _parse_span(entry, place):
     return Span(*parts)
 
 
-def tags_of_spans(
+def tag_words(
     text: str, words: Sequence[Word], spans: Sequence[Span], scheme: str, place: str
 ) -> tuple[str, ...]:
     """A tag for each word.

@@ -1,5 +1,6 @@
 """A file of tagged words -> examples: sentences with their labels in IOB2, each with its document."""
 
+import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import NamedTuple
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.labelled_files import labels_of, listed_label
 from kbert.input_pipelines.tables.table_paths import find_table
+from kbert.tasks.files import Files
 from kbert.tasks.token_classification.conll_files import FileSentence, read_conll
 from kbert.tasks.token_classification.json_sentences import read_json_sentences
 from kbert.tasks.token_classification.tag_schemes import (
@@ -52,6 +54,30 @@ class TaggedSentence(NamedTuple):
     labels: tuple[str, ...] | None
 
 
+class TaggedFiles(Files):
+    """CoNLL columns, JSON lines or tables of words with a label each."""
+
+    def read_examples(self, path, dataset, with_labels=True):
+        """`TaggedSentence`s; see `read_tagged_sentences`."""
+        return read_tagged_sentences(path, dataset, with_labels)
+
+    def complete_dataset(self, dataset, examples):
+        """The dataset with the labels of the examples, where it lists none; see `sentence_labels`."""
+        if dataset.labels:
+            return dataset
+        return dataclasses.replace(dataset, labels=sentence_labels(examples, dataset.tag_scheme))
+
+    def labels(self, example):
+        return example.labels or ()
+
+    def groups(self, examples):
+        """The documents; the sentences, where a file has but one document."""
+        texts = {id(example.document): repr(example.document.sentences) for example in examples}
+        if len(texts) > 1:
+            return [texts[id(example.document)] for example in examples]
+        return [repr(example.words) for example in examples]
+
+
 def read_tagged_sentences(
     path: str | Path, dataset: DatasetConfig, with_labels: bool = True
 ) -> Iterator[TaggedSentence]:
@@ -66,7 +92,7 @@ def read_tagged_sentences(
         `find_scheme`; for tags that break the scheme, and for a label that `dataset.labels` does not list.
     """
     path = Path(path)
-    read = _reader_of(path, dataset)
+    read = _reader(path, dataset)
     scheme = dataset.tag_scheme
     if with_labels and scheme == "auto":
         scheme = find_scheme(((one.tags, one.places) for one in read(path, dataset, True)), path)
@@ -76,11 +102,11 @@ def read_tagged_sentences(
         together = list(group)
         document = Document(number, [one.words for one in together])
         for place, one in enumerate(together):
-            labels = _labels_of(one, scheme, dataset) if with_labels else None
+            labels = _checked_labels(one, scheme, dataset) if with_labels else None
             yield TaggedSentence(one.words, document, place, labels)
 
 
-def _reader_of(path, dataset):
+def _reader(path, dataset):
     name = path.name.removesuffix(".gz")
     if dataset.file_format == "csv" or (name.endswith(".csv") and not dataset.file_format):
         raise ValueError(
@@ -91,7 +117,7 @@ def _reader_of(path, dataset):
     return read_json_sentences if is_json or find_table(path, dataset.file_format) else read_conll
 
 
-def _labels_of(sentence: FileSentence, scheme, dataset):
+def _checked_labels(sentence: FileSentence, scheme, dataset):
     """The labels of a sentence, checked."""
     tags, places = sentence.tags, sentence.places
     if scheme != "none":
@@ -106,7 +132,7 @@ def _labels_of(sentence: FileSentence, scheme, dataset):
     return tags
 
 
-def labels_of_sentences(sentences: Iterable[TaggedSentence], scheme: str) -> tuple[str, ...]:
+def sentence_labels(sentences: Iterable[TaggedSentence], scheme: str) -> tuple[str, ...]:
     """The labels of a training file: O first, the others sorted.
 
     For every type of entity both B and I are there, also where the file has entities of one word alone, so

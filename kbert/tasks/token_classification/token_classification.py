@@ -1,49 +1,67 @@
 """A label for every word of a text."""
 
-import dataclasses
-
 import keras
 import numpy as np
 from keras import ops
 
 from kbert.features import LABEL_FEATURE, WORD_FEATURE, Feature, encoder_features
-from kbert.heads.bilstm_head import BiLstmHead
+from kbert.heads.bilstm_head import BiLstmHead, ScalarMix
+from kbert.heads.classification_head import TokenClassificationHead
 from kbert.heads.parts import token_head
-from kbert.heads.token_classification_head import TokenClassificationHead
-from kbert.layers.scalar_mix import ScalarMix
-from kbert.tasks.label_losses import (
-    BALANCED,
-    balanced_weights,
-    smoothed_cross_entropies,
-    weights_by_label,
-)
-from kbert.tasks.pages.labels import scores_by_label
+from kbert.tasks.label_losses import BALANCED, OneLabelLoss
+from kbert.tasks.losses import correct, example_weights
+from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import Signature, ids_signature, texts_signature
-from kbert.tasks.task import (
-    ExampleFeatures,
-    SoftTarget,
-    Task,
-    correct,
-    cross_entropies,
-    example_weights,
-)
+from kbert.tasks.task import CheckpointKind, ExampleFeatures, SoftTarget, Task
 from kbert.tasks.task_model import TaskModel
-from kbert.tasks.token_classification.sentence_rows import SentenceRows
-from kbert.tasks.token_classification.sentence_scores import (
+from kbert.tasks.token_classification.entity_scores import (
     entity_metrics,
-    sentences_of_rows,
+    sentences_from_rows,
     table_of_types,
 )
+from kbert.tasks.token_classification.sentence_rows import SentenceRows
 from kbert.tasks.token_classification.settings import LINEAR, MIX, TAGGER, TokenClassificationSettings
 from kbert.tasks.token_classification.tag_schemes import OUTSIDE, is_tag, split_tag, to_iob2
-from kbert.tasks.token_classification.tagged_sentences import labels_of_sentences, read_tagged_sentences
-from kbert.tasks.token_classification.word_answers import WordLabels, answer_of_text
-from kbert.tasks.token_classification.word_sections import CONFIDENCE, WordSections
+from kbert.tasks.token_classification.tagged_sentences import TaggedFiles
+from kbert.tasks.token_classification.word_answers import WordLabels, text_answer
+from kbert.tasks.token_classification.word_page import WordPage, pad_tokens
 from kbert.tasks.token_classification.word_windows import WordWindows
 
 # Keeps a batch without labels from dividing by 0; added to a count, float32 does not notice it.
 _EPSILON = 1e-8
 _PREDICTED = "predicted_ids"  # collected: the label that the model gives each token
+
+
+class _Serving(Serving):
+    inputs = ("text",)
+    answers = ("words", "entities")
+
+    def signatures(self, model, text_inputs):
+        """`serving_default`: `text` (string [batch]) of any length -> `words`, `starts`, `ends`, `labels` and
+        `probabilities`, all [batch, words]; `words`: words that are known (string [batch, words], filled up
+        with "") -> `labels` and `probabilities`; `ids`: encoder inputs (int32 [batch, length]) -> `logits`
+        and `probabilities` (float32 [batch, length, labels]), 0 at padding."""
+        labeller = WordLabels(model, self.task.windows(text_inputs), self.task.labels)
+
+        def answer_ids(inputs):
+            is_token = ops.cast(inputs["input_mask"][..., None], "float32")
+            outputs = model(inputs, training=False)
+            return {name: value * is_token for name, value in outputs.items()}
+
+        return {
+            "serving_default": texts_signature(self.inputs, labeller.label_text),
+            "words": Signature({"words": ("string", (None, None))}, labeller.label_words),
+            "ids": ids_signature(answer_ids, model, text_inputs),
+        }
+
+    def same_answers(self, outputs, expected, batch):
+        """For each labelled token whether the label is the same; without labels, for each real token."""
+        asked = np.asarray(batch[LABEL_FEATURE] >= 0 if LABEL_FEATURE in batch else batch["input_mask"] > 0)
+        return (np.argmax(outputs["logits"], axis=-1) == np.argmax(expected["logits"], axis=-1))[asked]
+
+    def answer(self, outputs, inputs):
+        """The words of the text with their labels, and the entities; see `text_answer`."""
+        return text_answer(inputs["text"], outputs, self.task.tag_by_label)
 
 
 class TokenClassification(Task):
@@ -61,6 +79,9 @@ class TokenClassification(Task):
       labels: the label names in id order, at least two.
       settings: those of `TokenClassificationSettings`.
 
+    Attributes:
+      tag_by_label: label -> its tag in IOB2; None where labels are no tags of entities.
+
     Example:
       >>> import keras
       >>> from kbert import BertEncoder, EncoderConfig, TokenClassification
@@ -77,47 +98,36 @@ class TokenClassification(Task):
 
     name = "token_classification"
     settings_class = TokenClassificationSettings
-    row_settings: tuple[str, ...] = ("document_context", "doc_stride")
+    row_settings = ("document_context", "doc_stride")
     collected = (LABEL_FEATURE, WORD_FEATURE, _PREDICTED)
-    inputs: tuple[str, ...] = ("text",)
-    answers: tuple[str, ...] = ("words", "entities")
-    architecture: str | None = "BertForTokenClassification"
-    has_labels = True
+    checkpoint = CheckpointKind("BertForTokenClassification", has_labels=True)
+    files = TaggedFiles()
+    serving_class = _Serving
+    page_class = WordPage
 
     def __init__(self, labels, **settings):
         if len(labels) < 2:
             raise ValueError(f"token classification needs at least two labels, received {list(labels)}.")
+        super().__init__(**settings)
         self.labels = tuple(labels)
-        self.settings = TokenClassificationSettings(**settings)
         self.settings.check_labels(self.labels)
-        self._tag_of = _tags_in_iob2(self.labels)
-        self.best_metric = "f1" if self._tag_of else "token_accuracy"
+        self.loss = OneLabelLoss(self.labels, self.settings)
+        self.tag_by_label = _tags_in_iob2(self.labels)
+        self.best_metric = "f1" if self.tag_by_label else "token_accuracy"
 
     def get_config(self):
-        return {"labels": list(self.labels), **dataclasses.asdict(self.settings)}
+        return {"labels": list(self.labels), **super().get_config()}
 
     @classmethod
-    def of_dataset(cls, dataset, settings=None):
-        return cls(dataset.labels, **dataclasses.asdict(settings or TokenClassificationSettings()))
+    def dataset_arguments(cls, dataset):
+        return {"labels": dataset.labels}
 
     def for_training(self, count_labels):
         """Itself, with numbers in the place of `class_weights="balanced"`; counted are labelled words."""
         if self.settings.class_weights != BALANCED:
             return self
-        weights = balanced_weights(count_labels()[0], self.labels)
+        weights = self.loss.balanced_weights(*count_labels())
         return type(self)(**self.get_config() | {"class_weights": weights})
-
-    @classmethod
-    def labels_of(cls, example):
-        return example.labels or ()
-
-    @classmethod
-    def groups_of(cls, examples):
-        """The documents; the sentences, where a file has but one document."""
-        texts = {id(example.document): repr(example.document.sentences) for example in examples}
-        if len(texts) > 1:
-            return [texts[id(example.document)] for example in examples]
-        return [repr(example.words) for example in examples]
 
     @property
     def parts(self):
@@ -125,23 +135,16 @@ class TokenClassification(Task):
         return self.settings.parts(number) or token_head("token_classification", number, has_labels=True)
 
     @property
+    def tags(self) -> list[str] | None:
+        """The tag in IOB2 of each label id; None where labels are no tags."""
+        return [self.tag_by_label[label] for label in self.labels] if self.tag_by_label else None
+
+    @property
     def types(self) -> tuple[str, ...]:
         """The types of entities, sorted; none where labels are no tags."""
-        return tuple(sorted({split_tag(tag)[1] for tag in (self._tag_of or {}).values()} - {""}))
+        return tuple(sorted({split_tag(tag)[1] for tag in self.tags or ()} - {""}))
 
     # ------------------------------------------------------------------------------- examples
-
-    @classmethod
-    def read_examples(cls, path, dataset, with_labels=True):
-        """`TaggedSentence`s of CoNLL columns or JSON lines; see `read_tagged_sentences`."""
-        return read_tagged_sentences(path, dataset, with_labels)
-
-    @classmethod
-    def complete_dataset(cls, dataset, examples):
-        """The dataset with the labels of the examples, where it lists none; see `labels_of_sentences`."""
-        if dataset.labels:
-            return dataset
-        return dataclasses.replace(dataset, labels=labels_of_sentences(examples, dataset.tag_scheme))
 
     def check_training(self, config, examples):
         """Raises ValueError for an encoder with fewer layers than the head reads."""
@@ -154,10 +157,11 @@ class TokenClassification(Task):
     def examples_to_features(self, examples, text_inputs):
         """The windows of sentences; see `SentenceRows`."""
         label_ids = {label: index for index, label in enumerate(self.labels)}
-        rows = SentenceRows(self._windows(text_inputs), label_ids, self.settings.document_context)
+        rows = SentenceRows(self.windows(text_inputs), label_ids, self.settings.document_context)
         return ExampleFeatures(*rows(examples))
 
-    def _windows(self, text_inputs):
+    def windows(self, text_inputs) -> WordWindows:
+        """The `WordWindows` of these settings."""
         return WordWindows(text_inputs, self.settings.doc_stride)
 
     def describe(self, row, vocabulary):
@@ -195,29 +199,16 @@ class TokenClassification(Task):
         outputs = {"logits": logits, "probabilities": ops.softmax(logits, axis=-1)}
         return TaskModel(self, encoder, inputs, outputs, read)
 
-    def loss_weights(self, batch):
-        return {"loss": ops.sum(_token_weights(batch)) + _EPSILON}
+    def loss_weights(self, batch, training=False):
+        return {"loss": ops.sum(self._weights(batch, training)) + _EPSILON}
 
-    def loss_sums(self, outputs, batch):
+    def loss_sums(self, outputs, batch, training=False):
         batch = _as_long_as(outputs["logits"], batch)
-        losses = cross_entropies(outputs["logits"], _labels(batch))
-        return {"loss": ops.sum(losses * _token_weights(batch))}
+        losses = self.loss.losses(outputs["logits"], _label_ids(batch), training)
+        return {"loss": ops.sum(losses * self._weights(batch, training))}
 
-    def training_loss_weights(self, batch):
-        return {"loss": ops.sum(self._training_weights(batch)) + _EPSILON}
-
-    def training_loss_sums(self, outputs, batch):
-        """The weighted, smoothed cross-entropy; see `LabelLossSettings`."""
-        batch = _as_long_as(outputs["logits"], batch)
-        smoothing = self.settings.label_smoothing
-        losses = smoothed_cross_entropies(outputs["logits"], _labels(batch), smoothing)
-        return {"loss": ops.sum(losses * self._training_weights(batch))}
-
-    def _training_weights(self, batch):
-        weights = _token_weights(batch)
-        if self.settings.class_weights is None:
-            return weights
-        return weights * weights_by_label(self.settings.weights_of(self.labels), _labels(batch))
+    def _weights(self, batch, training):
+        return self.loss.weights(_token_weights(batch), _label_ids(batch), training)
 
     def soft_targets(self, outputs, batch):
         batch = _as_long_as(outputs["logits"], batch)
@@ -228,17 +219,16 @@ class TokenClassification(Task):
     def metric_sums(self, outputs, batch):
         batch = _as_long_as(outputs["logits"], batch)
         weights = _token_weights(batch)
-        right = correct(outputs["logits"], _labels(batch))
+        right = correct(outputs["logits"], _label_ids(batch))
         return {"token_accuracy": (ops.sum(right * weights), ops.sum(weights))}
 
     def collect(self, outputs, batch):
         """`label_ids`, `word_ids` and each token's predicted label, int32 of shape (rows, max_seq_length)."""
         predicted = ops.cast(ops.argmax(outputs["logits"], axis=-1), "int32")
-        cut_off = ops.zeros_like(batch[LABEL_FEATURE][:, ops.shape(predicted)[1] :])
         return {
             LABEL_FEATURE: batch[LABEL_FEATURE],
             WORD_FEATURE: batch[WORD_FEATURE],
-            _PREDICTED: ops.concatenate([predicted, cut_off], axis=1),
+            _PREDICTED: pad_tokens(predicted, batch),
         }
 
     def score(self, examples, predictions):
@@ -247,32 +237,10 @@ class TokenClassification(Task):
         `precision`, `recall` and `f1` as conlleval and seqeval's default mode, `strict_...` as its strict
         mode; `entity_counts`: for each of `types` how many entities were right, predicted and true.
         """
-        if not self._tag_of:
+        if self.tags is None:
             return {}
         columns = (predictions.values[name] for name in self.collected)
-        tags = [self._tag_of[label] for label in self.labels]
-        return entity_metrics(sentences_of_rows(*columns), tags, self.types)
-
-    def collect_for_page(self, outputs, batch):
-        """With the probability of each token's predicted label, float32 of shape (rows, max_seq_length)."""
-        sure = ops.max(outputs["probabilities"], axis=-1)
-        cut_off = ops.zeros_like(batch[LABEL_FEATURE][:, ops.shape(sure)[1] :], dtype=sure.dtype)
-        return super().collect_for_page(outputs, batch) | {
-            CONFIDENCE: ops.concatenate([sure, cut_off], axis=1)
-        }
-
-    def metrics_page(self, metrics):
-        """Precision, recall and F1 of each type of entity."""
-        if "entity_counts" not in metrics:
-            return []
-        counts = np.asarray(metrics["entity_counts"]).reshape(-1, 3)
-        return [scores_by_label(self.types, *counts.T)]
-
-    def examples_page(self, examples, predictions, most_examples):
-        """See `WordSections`."""
-        tags = [self._tag_of[label] for label in self.labels] if self._tag_of else None
-        sections = WordSections(self.labels, tags, self.types)
-        return sections(examples, predictions.values, most_examples)
+        return entity_metrics(sentences_from_rows(*columns), self.tags, self.types)
 
     def baseline(self, batches, vocabulary):
         """What it scores to give every word the most frequent label: O, as a rule, and so no entity."""
@@ -281,7 +249,7 @@ class TokenClassification(Task):
             labels = batch[LABEL_FEATURE]
             counts += np.bincount(labels[labels >= 0], minlength=len(self.labels))
         baseline = {"baseline_token_accuracy": float(counts.max() / max(1, counts.sum()))}
-        if self._tag_of and self.labels[counts.argmax()] == OUTSIDE:
+        if self.tags and self.labels[counts.argmax()] == OUTSIDE:
             baseline["baseline_f1"] = 0.0
         return baseline
 
@@ -290,35 +258,6 @@ class TokenClassification(Task):
         if "entity_counts" not in metrics:
             return ""
         return table_of_types(self.types, metrics["entity_counts"])
-
-    # ------------------------------------------------------------------------------- answers
-
-    def signatures(self, model, text_inputs):
-        """`serving_default`: `text` (string [batch]) of any length -> `words`, `starts`, `ends`, `labels` and
-        `probabilities`, all [batch, words]; `words`: words that are known (string [batch, words], filled up
-        with "") -> `labels` and `probabilities`; `ids`: encoder inputs (int32 [batch, length]) -> `logits`
-        and `probabilities` (float32 [batch, length, labels]), 0 at padding."""
-        labeller = WordLabels(model, self._windows(text_inputs), self.labels)
-
-        def answer_ids(inputs):
-            is_token = ops.cast(inputs["input_mask"][..., None], "float32")
-            outputs = model(inputs, training=False)
-            return {name: value * is_token for name, value in outputs.items()}
-
-        return {
-            "serving_default": texts_signature(self.inputs, labeller.of_text),
-            "words": Signature({"words": ("string", (None, None))}, labeller.of_words),
-            "ids": ids_signature(answer_ids, model, text_inputs),
-        }
-
-    def same_answers(self, outputs, expected, batch):
-        """For each labelled token whether the label is the same; without labels, for each real token."""
-        asked = np.asarray(batch[LABEL_FEATURE] >= 0 if LABEL_FEATURE in batch else batch["input_mask"] > 0)
-        return (np.argmax(outputs["logits"], axis=-1) == np.argmax(expected["logits"], axis=-1))[asked]
-
-    def answer(self, outputs, inputs):
-        """The words of the text with their labels, and the entities; see `answer_of_text`."""
-        return answer_of_text(inputs["text"], outputs, self._tag_of)
 
 
 def _tags_in_iob2(labels) -> dict[str, str] | None:
@@ -334,7 +273,7 @@ def _as_long_as(logits, batch):
     return batch | {LABEL_FEATURE: batch[LABEL_FEATURE][:, : ops.shape(logits)[1]]}
 
 
-def _labels(batch):
+def _label_ids(batch):
     return ops.maximum(batch[LABEL_FEATURE], 0)
 
 

@@ -24,7 +24,7 @@ class WordLabels:
         self._windows = windows
         self._labels = labels
 
-    def of_text(self, text) -> dict:
+    def label_text(self, text) -> dict:
         """string [batch] -> `words`, `starts`, `ends` and what `of_words` gives; (batch, words of the longest
         text), filled up with "" and 0."""
         found = find_words(text)
@@ -34,27 +34,27 @@ class WordLabels:
                 "starts": found.starts.to_tensor(),
                 "ends": found.ends.to_tensor(),
             }
-            | self._labels_of(found.words)
+            | self._predict(found.words)
             | _nothing_cut(text)
         )
 
-    def of_words(self, words) -> dict:
+    def label_words(self, words) -> dict:
         """string [batch, words] of words, "" in the place of those that a text has less -> `labels` (string)
         and `probabilities` (float32) of the same shape, "" and 0 at such places."""
         is_word = tf.not_equal(words, "")
-        said = self._labels_of(tf.ragged.boolean_mask(words, is_word))
+        predicted = self._predict(tf.ragged.boolean_mask(words, is_word))
         places, shape = tf.where(is_word), tf.shape(words, tf.int64)
         filled = tf.ragged.boolean_mask(tf.ones_like(words, tf.int32), is_word)
         inside = tf.cast(filled.to_tensor(), tf.bool)
         names = tf.tensor_scatter_nd_update(
-            tf.fill(shape, ""), places, tf.boolean_mask(said["labels"], inside)
+            tf.fill(shape, ""), places, tf.boolean_mask(predicted["labels"], inside)
         )
-        numbers = tf.scatter_nd(places, tf.boolean_mask(said["probabilities"], inside), shape)
+        numbers = tf.scatter_nd(places, tf.boolean_mask(predicted["probabilities"], inside), shape)
         return {"labels": names, "probabilities": numbers} | _nothing_cut(words)
 
-    def _labels_of(self, words):
+    def _predict(self, words):
         """`labels` and `probabilities`, (batch, words of the longest text), of a RaggedTensor of words."""
-        placed, places = self._windows.of_texts(words)
+        placed, places = self._windows.pack_texts(words)
         outputs = self._model(placed.features, training=False)
         logits = tf.gather_nd(outputs["logits"], places)  # (words, labels)
         best = tf.argmax(logits, axis=-1)
@@ -70,12 +70,12 @@ def _nothing_cut(texts):
     return {TRUNCATED: tf.zeros(tf.shape(texts)[:1], tf.bool)}
 
 
-def answer_of_text(text: str, outputs: dict, tag_of: dict[str, str] | None) -> dict:
+def text_answer(text: str, outputs: dict, tag_of: dict[str, str] | None) -> dict:
     """The words of a text with their labels, and its entities.
 
     Args:
       text: the text.
-      outputs: of `WordLabels.of_text`, for this text; strings are bytes.
+      outputs: of `WordLabels.label_text`, for this text; strings are bytes.
       tag_of: label -> tag in IOB2; None where labels are no tags, and there are no entities.
 
     Returns:

@@ -77,7 +77,7 @@ class WordWindows:
         )
         return PlacedWindows(windows.features, windows.owners, places)
 
-    def of_texts(self, words: tf.RaggedTensor) -> tuple[PlacedWindows, tf.Tensor]:
+    def pack_texts(self, words: tf.RaggedTensor) -> tuple[PlacedWindows, tf.Tensor]:
         """The windows of texts, and the window and position of each word.
 
         Args:

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 
 CLUSTERS = ("tf_config", "slurm")
 _JOBS = ("chief", "worker")
+_FIRST_PORT = 8888
 _EXAMPLE = '{"cluster": {"worker": ["host1:8888", "host2:8888"]}, "task": {"type": "worker", "index": 0}}'
 
 
@@ -75,12 +76,13 @@ def require_workers(environment: Mapping[str, str] = os.environ):
         )
 
 
-def slurm_tf_config(environment: Mapping[str, str] = os.environ, port_base: int = 8888) -> str:
+def slurm_tf_config(environment: Mapping[str, str] = os.environ) -> str:
     """The TF_CONFIG of a task of a Slurm step: all tasks are workers, in the order of their ranks.
+
+    The first task of each node has port 8888, the other tasks of the node have the next ports.
 
     Args:
       environment: has SLURM_PROCID, SLURM_STEP_NODELIST and SLURM_STEP_TASKS_PER_NODE, as srun sets them.
-      port_base: the port of the first task of a node; the other tasks of the node have the next ports.
 
     Raises:
       ValueError: outside of a Slurm step, when tasks are not laid out node by node, or when a variable
@@ -103,7 +105,7 @@ def slurm_tf_config(environment: Mapping[str, str] = os.environ, port_base: int 
             f"SLURM_STEP_TASKS_PER_NODE has {len(tasks)}: {tasks}."
         )
     addresses = [
-        f"{node}:{port_base + n}" for node, number in zip(nodes, tasks, strict=True) for n in range(number)
+        f"{node}:{_FIRST_PORT + n}" for node, number in zip(nodes, tasks, strict=True) for n in range(number)
     ]
     task = {"type": "worker", "index": int(environment["SLURM_PROCID"])}
     return json.dumps({"cluster": {"worker": addresses}, "task": task})

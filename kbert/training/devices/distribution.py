@@ -3,13 +3,13 @@
 import contextlib
 import os
 import re
+import signal
 
 import tensorflow as tf
 from absl import logging
 
-from kbert.input_pipelines.without_autotune import without_autotune
+from kbert.input_pipelines.epochs import without_autotune
 from kbert.training.devices import cluster as clusters
-from kbert.training.devices.distributed_batches import DistributedBatches
 
 STRATEGIES = ("auto", "one_device", "mirrored", "multi_worker", "tpu")
 
@@ -181,6 +181,19 @@ def _sum_over_replicas(strategy, value):
     return strategy.experimental_local_results(strategy.run(replica, args=(value,)))[0]
 
 
+def agreed_signal(strategy, received: int) -> int:
+    """The number of the signal to stop for, or 0: a signal to one worker stops all of them at the same step.
+
+    Args:
+      strategy: a tf.distribute strategy. All its workers must call this after the same step.
+      received: the number of the signal that this process has received, or 0.
+    """
+    if not isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
+        return received
+    total = sum_over_replicas(strategy, received)
+    return received or (int(signal.SIGTERM) if total > 0 else 0)
+
+
 def distribute(strategy, make_batches, for_replica=None):
     """Batches for the replicas of a strategy.
 
@@ -189,7 +202,7 @@ def distribute(strategy, make_batches, for_replica=None):
 
     Args:
       strategy: a tf.distribute strategy.
-      make_batches: function from a share (a `Share` of record_shares.py, or an object with the same fields)
+      make_batches: function from a share (a `Share` of epochs.py, or an object with the same fields)
         to a tf.data.Dataset of dicts. With several replicas the number of examples in a batch must be fixed
         and divisible by the number of replicas of a pipeline.
       for_replica: function from the dataset of one replica's batches to the dataset that the replica
@@ -206,7 +219,7 @@ def distribute(strategy, make_batches, for_replica=None):
     # `make_batches` already reads only its own share.
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
 
-    def of_pipeline(context):
+    def pipeline_batches(context):
         batches = make_batches(context)
         replicas = context.num_replicas_in_sync // context.num_input_pipelines
         if replicas > 1:
@@ -221,18 +234,49 @@ def distribute(strategy, make_batches, for_replica=None):
             batches = for_replica(batches).prefetch(tf.data.AUTOTUNE)
         return without_autotune(batches).with_options(options)
 
-    batches = strategy.distribute_datasets_from_function(of_pipeline)
+    batches = strategy.distribute_datasets_from_function(pipeline_batches)
     return batches if isinstance(batches, tf.data.Dataset) else DistributedBatches(batches)
+
+
+class DistributedBatches:
+    """A distributed dataset whose iterators have no tuner for any device, see `without_autotune`.
+
+    tf.distribute reads for each device of a process through a dataset that it makes itself, and it takes no
+    options for that dataset. So the function that makes it is wrapped while an iterator is made. The function
+    is private to TensorFlow: a version without it raises AttributeError here.
+
+    Args:
+      batches: what `tf.distribute.Strategy.distribute_datasets_from_function` returns. Its own options must
+        already switch the tuner off.
+    """
+
+    def __init__(self, batches):
+        self._batches = batches
+
+    @property
+    def element_spec(self):
+        """As that of the distributed dataset."""
+        return self._batches.element_spec
+
+    def __iter__(self):
+        from tensorflow.python.data.ops import multi_device_iterator_ops
+
+        make = multi_device_iterator_ops._create_device_dataset
+        multi_device_iterator_ops._create_device_dataset = lambda *args: without_autotune(make(*args))
+        try:
+            return iter(self._batches)
+        finally:
+            multi_device_iterator_ops._create_device_dataset = make
 
 
 def require_whole_shares(config, strategy):
     """Raises ValueError when a batch size of a `TrainingConfig` is not divisible by the replicas."""
-    replicas, parts = strategy.num_replicas_in_sync, config.gradient_accumulation_steps
-    if config.train_batch_size % (replicas * parts):
-        accumulation = f" x gradient_accumulation_steps={parts}" if parts > 1 else ""
+    replicas, steps = strategy.num_replicas_in_sync, config.gradient_accumulation_steps
+    if config.train_batch_size % (replicas * steps):
+        accumulation = f" x gradient_accumulation_steps={steps}" if steps > 1 else ""
         raise ValueError(
             f"train_batch_size={config.train_batch_size} is not divisible by the {replicas} replicas"
-            f"{accumulation}; choose a multiple of {replicas * parts}."
+            f"{accumulation}; choose a multiple of {replicas * steps}."
         )
     if config.eval_batch_size % replicas:
         raise ValueError(

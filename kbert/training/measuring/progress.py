@@ -8,7 +8,10 @@ from absl import logging
 from tqdm import tqdm
 
 from kbert.cli.progress import PROGRESS
-from kbert.runs.metrics_file import read_metrics
+from kbert.runs.metrics_file import MetricsFile, read_metrics
+from kbert.training.measuring.event_files import EventFiles, tensorboard_is_installed
+from kbert.training.measuring.peak_flops import peak_of
+from kbert.training.measuring.step_work import StepWork, training_flops
 from kbert.training.measuring.time_left import TimeLeft
 
 # Fields that depend on the machine and the time. All other fields of metrics.jsonl are the same when a run is
@@ -46,10 +49,8 @@ class TrainingProgress:
     Args:
       metrics_file: the `MetricsFile` to write to, or None: workers other than the chief write nothing.
       num_steps: steps of the whole run.
-      examples_per_step: the global batch size.
       start_step: the step at which this process or phase begins.
-      before: the result of `state` at `start_step`, from an earlier process or phase. Without it, the values
-        are taken from the metrics file.
+      before: the result of `state` at `start_step`, from an earlier process or phase, or None.
       clock: function that returns the time in seconds; an argument so that tests can set it.
       phase: the number of the phase, which is then written to every line; None when there is only one phase.
       count_flops: function from `StepWork` to floating-point operations, or None.
@@ -63,7 +64,6 @@ class TrainingProgress:
         self,
         metrics_file,
         num_steps,
-        examples_per_step,
         start_step=0,
         clock=time.monotonic,
         *,
@@ -77,7 +77,6 @@ class TrainingProgress:
     ):
         self._metrics_file = metrics_file
         self._num_steps = num_steps
-        self._examples_per_step = examples_per_step
         self._clock = clock
         self._phase = phase
         self._count_flops = count_flops
@@ -86,30 +85,32 @@ class TrainingProgress:
         self._wall_clock = wall_clock
         self._of_all = "" if ends_by_time else f"/{num_steps}"
         self._last = (start_step, clock())
-        self._lap_began = self._last[1]
+        self._call_began = self._last[1]
         self._time_left = TimeLeft(num_steps, start_step)
-        before = before or _state_from_lines(metrics_file, start_step)
-        self._begin = clock() - before["elapsed_seconds"]
-        self._tokens_seen = before["tokens_seen"]
-        self._num_lines, self._evaluated_step = before["num_lines"], None
+        before = before or {}
+        self._began = clock() - before.get("elapsed_seconds", 0.0)
+        self._tokens_seen = before.get("tokens_seen", 0)
+        self._num_lines, self._evaluated_step = before.get("num_lines", 0), None
         # A checkpoint in the middle of an interval holds its sums so far. The first sums of this process
         # therefore begin where that interval began.
-        self._sums_begin = before["interval_begin"]
+        self._interval_begin = before.get("interval_begin", start_step)
 
     def steps_done(self, step: int):
         """Notes that a call of the step ended: the time left is estimated from these."""
         now = self._clock()
-        self._time_left.steps_done(step, now - self._lap_began)
-        self._lap_began = now
+        self._time_left.steps_done(step, now - self._call_began)
+        self._call_began = now
 
-    def train(self, step: int, metrics: dict, learning_rate: float, work=None, budget: float | None = None):
+    def train(
+        self, step: int, metrics: dict, learning_rate: float, work: StepWork, budget: float | None = None
+    ):
         """Records the means since the last call.
 
         Args:
           step: optimizer steps taken.
           metrics: name -> float.
           learning_rate: of the last step.
-          work: `StepWork` of the steps since the last call, or None.
+          work: that of the steps since the last call.
           budget: the seconds after which training ends whatever its step, or None.
 
         Raises:
@@ -123,9 +124,8 @@ class TrainingProgress:
                 "optimizer.learning_rate, lengthen the warm-up, or use precision=float32."
             )
         now = self._clock()
-        seconds, steps = now - last_time, step - last_step
-        rates = self._rates(steps, seconds, work, own_share=steps / max(step - self._sums_begin, 1))
-        self._last, self._sums_begin = (step, now), step
+        rates = self._rates(work, (step - last_step) / max(step - self._interval_begin, 1), now - last_time)
+        self._last, self._interval_begin = (step, now), step
         self.steps_done(step)
         self._time_left.interval_done()
         self._append(step, "train", metrics | {"learning_rate": learning_rate} | rates)
@@ -151,8 +151,8 @@ class TrainingProgress:
         return {
             "tokens_seen": self._tokens_seen,
             "num_lines": self._num_lines - (self._evaluated_step == step),
-            "interval_begin": self._sums_begin,
-            "elapsed_seconds": round(self._clock() - self._begin, 3),
+            "interval_begin": self._interval_begin,
+            "elapsed_seconds": round(self._clock() - self._began, 3),
         }
 
     @contextlib.contextmanager
@@ -168,24 +168,21 @@ class TrainingProgress:
         pause = self._clock() - start
         step, last_time = self._last
         self._last = (step, last_time + pause)
-        self._lap_began += pause
+        self._call_began += pause
         self._time_left.paused(what, every, pause)
 
-    def _rates(self, steps, seconds, work, own_share):
+    def _rates(self, work, own_share, seconds):
         """Rates of the steps of this process, which are `own_share` of the steps that `work` counts."""
-        examples = work.examples * own_share if work else steps * self._examples_per_step
-        per_second = 1 / seconds if seconds else 0.0
-        rates = {"examples_per_second": round(examples * per_second, 1)}
-        if work is None:
-            return rates
+        share_per_second = own_share / seconds if seconds else 0.0
         self._tokens_seen += int(work.tokens)
-        rates |= {
-            "tokens_per_second": round(work.tokens * own_share * per_second, 1),
+        rates = {
+            "examples_per_second": round(work.examples * share_per_second, 1),
+            "tokens_per_second": round(work.tokens * share_per_second, 1),
             "token_share": round(work.tokens / work.positions, 4),
             "tokens_seen": self._tokens_seen,
         }
         if self._count_flops:
-            flops = self._count_flops(work) * own_share * per_second
+            flops = self._count_flops(work) * share_per_second
             rates["flops_per_second"] = float(f"{flops:.4g}")
             if self._peak and flops <= self._peak.flops_per_second:
                 rates["share_of_peak"] = round(flops / self._peak.flops_per_second, 4)
@@ -201,7 +198,7 @@ class TrainingProgress:
         if self._phase is not None:
             line["phase"] = self._phase
         line |= values
-        line["elapsed_seconds"] = round(self._clock() - self._begin, 1)
+        line["elapsed_seconds"] = round(self._clock() - self._began, 1)
         line["time"] = round(self._wall_clock(), 3)
         self._num_lines += 1
         if self._metrics_file:
@@ -210,18 +207,38 @@ class TrainingProgress:
             self._events.write(line)
 
 
-def _state_from_lines(metrics_file, start_step):
-    """Computes `TrainingProgress.state` from the metrics file, for checkpoints that do not hold it."""
-    lines = []
-    if metrics_file and metrics_file.path.is_file():
-        lines = read_metrics(metrics_file.path)
-    recorded = [line["step"] for line in lines if line["split"] == "train"]
-    return {
-        "tokens_seen": max((line.get("tokens_seen") or 0 for line in lines), default=0),
-        "num_lines": len(lines),
-        "interval_begin": max(recorded, default=0) if metrics_file else start_step,
-        "elapsed_seconds": max((line.get("elapsed_seconds") or 0.0 for line in lines), default=0.0),
-    }
+def make_progress(
+    config, plan, number: int, run, strategy, metrics_file: MetricsFile | None, step: int, before=None
+) -> TrainingProgress:
+    """The `TrainingProgress` of a phase.
+
+    Args:
+      config, plan, run, strategy: those of the training.
+      number: the index of the phase in `plan.phases`.
+      metrics_file: the run's, or None if another process writes metrics and event files.
+      step: the step at which it begins.
+      before: see `TrainingProgress`.
+    """
+    events = None
+    if metrics_file and tensorboard_is_installed():
+        lines = read_metrics(metrics_file.path) if metrics_file.path.is_file() else ()
+        events = EventFiles(run.path / "events", lines)
+    peak = peak_of(strategy, config.precision, config.peak_flops)
+    if peak and step == plan.phases[number].first_step:
+        logging.info("peak: %.3g TFLOP/s, %s", peak.flops_per_second / 1e12, peak.source)
+    # Frozen weights have fewer products than the formula of a whole training counts.
+    is_whole = config.trains_whole_encoder
+    return TrainingProgress(
+        metrics_file,
+        plan.num_train_steps,
+        step,
+        before=before,
+        phase=number + 1 if len(plan.phases) > 1 else None,
+        count_flops=(lambda work: training_flops(config.encoder, work)) if is_whole else None,
+        peak=peak,
+        events=events,
+        ends_by_time=config.optimizer.decay == "budget",
+    )
 
 
 def _readable_metrics(metrics):
@@ -230,9 +247,10 @@ def _readable_metrics(metrics):
 
 def _readable_rates(rates):
     """{"examples_per_second": 716.53, ...} -> "716.5 examples/s  91.2k tokens/s  41.3% of peak"."""
-    shown = [f"{rates['examples_per_second']:.1f} examples/s"]
-    if "tokens_per_second" in rates:
-        shown.append(f"{tqdm.format_sizeof(rates['tokens_per_second'])} tokens/s")
+    shown = [
+        f"{rates['examples_per_second']:.1f} examples/s",
+        f"{tqdm.format_sizeof(rates['tokens_per_second'])} tokens/s",
+    ]
     if "share_of_peak" in rates:
         shown.append(f"{100 * rates['share_of_peak']:.1f}% of peak")
     return "  ".join(shown)

@@ -1,13 +1,10 @@
-"""What a training step works on, how much arithmetic that is, and how much memory it needs."""
+"""What a training step works on, and how much arithmetic that is."""
 
 from typing import NamedTuple
 
 import tensorflow as tf
 
 from kbert.config import EncoderConfig
-
-# Traced graphs and compiled kernels: the rest of the peaks measured on a CPU (docs/watching.md).
-_PROGRAM_BYTES = 280_000_000
 
 
 class StepWork(NamedTuple):
@@ -82,41 +79,3 @@ def training_flops(config: EncoderConfig, work: StepWork) -> float:
     of_tokens = work.tokens * (of_layers + (config.embedding_size or 0) * hidden)
     of_predictions = work.predictions * (hidden**2 + hidden * config.vocab_size)
     return 6 * (of_tokens + of_predictions) + 12 * layers * hidden * work.token_pairs
-
-
-def memory_sentence(config, batch_size: int, seq_length: int, predictions: int = 0) -> str:
-    """About how much memory a training step needs on one device; docs/watching.md has the formula.
-
-    Args:
-      config: a `TrainingConfig` with an encoder.
-      batch_size: sequences that a device works on at a time.
-      seq_length: tokens of a sequence, including padding.
-      predictions: masked positions of a sequence, with a masked-LM head.
-    """
-    encoder, width = config.encoder, 4 if config.precision == "float32" else 2
-    hidden, inner, layers = encoder.hidden_size, encoder.intermediate_size, encoder.num_hidden_layers
-    rows = encoder.vocab_size + encoder.max_position_embeddings
-    tables = rows * encoder.embedding_width + (encoder.embedding_size or 0) * hidden
-    block = 4 * hidden**2 + 2 * hidden * inner
-    # Weights; for what is trained two moments, and two copies of each gradient during the update.
-    all_weights = tables + layers * block
-    trained = all_weights if config.trains_whole_encoder else 0
-    copies = 4 if config.gradient_accumulation_steps > 1 else 0
-    held = (
-        _PROGRAM_BYTES
-        + 4 * all_weights
-        + 4 * trained * (2 + copies)
-        + (all_weights * width if width < 4 else 0)
-    )
-    # For each layer 8 vectors of the hidden size, 2 of the intermediate size, 2 matrices of attention.
-    tokens = batch_size * seq_length
-    attention = 2 * batch_size * encoder.num_attention_heads * seq_length**2
-    kept = width * (tokens * (8 * hidden + 2 * inner) + attention)
-    activations = layers * width * tokens * hidden + kept if config.recompute_activations else layers * kept
-    logits = 12 * batch_size * predictions * encoder.vocab_size
-    total = held + max(activations + max(kept, logits), 8 * trained)
-    shape = f"{batch_size} x {seq_length} tokens"
-    return (
-        f"memory: about {total / 2**30:.1f} GiB for {shape} on a device; less with a larger "
-        "gradient_accumulation_steps or a smaller train_batch_size."
-    )

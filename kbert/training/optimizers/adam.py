@@ -6,7 +6,7 @@ from kbert.training.optimizers.optimizer import Optimizer
 
 
 class AdamWeightDecay(Optimizer):
-    """`variable -= rate * (c * m / (sqrt(v) + epsilon) + weight_decay * variable)`.
+    """`variable -= learning_rate * (c * m / (sqrt(v) + epsilon) + weight_decay * variable)`.
 
     Without bias correction c is 1: google-research/bert, optimization.py, `AdamWeightDecayOptimizer`. With
     bias correction, the default of `adamw`, c is `sqrt(1 - beta_2^t) / (1 - beta_1^t)` at the t-th update:
@@ -22,31 +22,39 @@ class AdamWeightDecay(Optimizer):
         return [tf.sqrt(1.0 - beta_2_power) / (1.0 - beta_1_power)]
 
     def new_values(
-        self, variable, first_moment, second_moment, gradient, rate, weight_decay, adapted, correction=None
+        self,
+        variable,
+        first_moment,
+        second_moment,
+        gradient,
+        learning_rate,
+        weight_decay,
+        adapted,
+        correction=None,
     ):
         config = self.config
         m, v = new_moments(config, first_moment, second_moment, gradient)
-        step_size = rate if correction is None else rate * correction
+        step_size = learning_rate if correction is None else learning_rate * correction
         new = variable - step_size * m / (tf.sqrt(v) + config.epsilon)
         if weight_decay:
-            new -= rate * weight_decay * variable
+            new -= learning_rate * weight_decay * variable
         return new, m, v
 
-    def update_small(self, handles, gradient, weight_decay, adapted, rate, correction=None):
+    def update_small(self, handles, gradient, weight_decay, adapted, learning_rate, correction=None):
         config = self.config
         variable, first_moment, second_moment = handles
         if weight_decay:
             value = tf.ensure_shape(
                 tf.raw_ops.ReadVariableOp(resource=variable, dtype=tf.float32), gradient.shape
             )
-            tf.raw_ops.AssignSubVariableOp(resource=variable, value=rate * weight_decay * value)
+            tf.raw_ops.AssignSubVariableOp(resource=variable, value=learning_rate * weight_decay * value)
         tf.raw_ops.ResourceApplyAdam(
             var=variable,
             m=first_moment,
             v=second_moment,
             beta1_power=0.0,  # so that the operation's own bias correction is a factor of 1
             beta2_power=0.0,
-            lr=rate if correction is None else rate * correction,
+            lr=learning_rate if correction is None else learning_rate * correction,
             beta1=config.beta_1,
             beta2=config.beta_2,
             epsilon=config.epsilon,

@@ -3,16 +3,16 @@
 import tensorflow as tf
 
 from kbert.training.optimizers.adam import beta_powers, new_moments
-from kbert.training.optimizers.optimizer import Optimizer
-from kbert.training.optimizers.parameter_groups import is_decayed
+from kbert.training.optimizers.optimizer import Optimizer, is_decayed
 
 
 class Lamb(Optimizer):
-    """`variable -= rate * |variable| / |u| * u`, `u = m^ / (sqrt(v^) + epsilon) + weight_decay * variable`.
+    """`variable -= learning_rate * |variable| / |u| * u`.
 
-    `|x|` is the Euclidean norm over a whole variable. The trust ratio `|variable| / |u|` is 1 where either
-    norm is 0, and for variables that `exclude_from_weight_decay` names (norms and biases): they get neither
-    decay nor ratio. `m^` and `v^` are the moments over `1 - beta^t`, unless `bias_correction` is off.
+    Here `u = m^ / (sqrt(v^) + epsilon) + weight_decay * variable`, and `|x|` is the Euclidean norm over a
+    whole variable. The trust ratio `|variable| / |u|` is 1 where either norm is 0, and for variables that
+    `exclude_from_weight_decay` names (norms and biases): they get neither decay nor ratio. `m^` and `v^` are
+    the moments over `1 - beta^t`, unless `bias_correction` is off.
 
     Sources: arXiv 1904.00962, algorithm 2, with the identity as its function phi; tensorflow/models,
     official/modeling/optimization/lamb.py, which comes from TensorFlow Addons (with bias correction);
@@ -34,7 +34,7 @@ class Lamb(Optimizer):
         first_moment,
         second_moment,
         gradient,
-        rate,
+        learning_rate,
         weight_decay,
         adapted,
         first_correction=None,
@@ -49,8 +49,8 @@ class Lamb(Optimizer):
         if weight_decay:
             update += weight_decay * variable
         if adapted:
-            rate *= _trust_ratio(tf.norm(variable), tf.norm(update))
-        return variable - rate * update, m, v
+            learning_rate *= _trust_ratio(tf.norm(variable), tf.norm(update))
+        return variable - learning_rate * update, m, v
 
 
 def _trust_ratio(variable_norm, update_norm):

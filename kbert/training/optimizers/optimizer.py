@@ -1,16 +1,19 @@
 """The base class of optimizers: two moments for each variable, and updates that pass over memory once."""
 
 import abc
+import re
 
 import tensorflow as tf
 
 from kbert.config import OptimizerConfig
-from kbert.training.optimizers.parameter_groups import is_decayed, rate_shares
 
 # A variable of at least this many numbers is updated by one loop that XLA compiles. The loop reads each
 # number of weight, moments and gradient once and writes it once; separate operations would read and write
 # memory several times (docs/optimizers.md). For smaller variables compiling saves no time.
 FUSED_FROM = 2**15
+
+_LAYER = re.compile(r"(?:^|/)layer_(\d+)/")
+_EMBEDDINGS = re.compile(r"(?:^|/)embeddings/")
 
 
 class Optimizer(abc.ABC):
@@ -21,8 +24,8 @@ class Optimizer(abc.ABC):
 
     Args:
       config: an `OptimizerConfig`.
-      variables: dict of name -> trainable Keras variable. Weight decay and the share of the learning rate
-        depend on the names, see parameter_groups.py.
+      variables: dict of name -> trainable Keras variable. Weight decay and learning rate depend on the names,
+        see `is_decayed` and `learning_rate_factors`.
 
     Attributes:
       config: as given.
@@ -37,7 +40,7 @@ class Optimizer(abc.ABC):
             config.weight_decay if is_decayed(name, config.exclude_from_weight_decay) else 0.0
             for name in self.names
         ]
-        self._rate_shares = rate_shares(self.names, config.layer_decay)
+        self._learning_rate_factors = learning_rate_factors(self.names, config.layer_decay)
         self._first_moments = [_slot(variable, "adam_m") for variable in self._variables]
         self._second_moments = [_slot(variable, "adam_v") for variable in self._variables]
         self._fused_updates = {}
@@ -66,38 +69,36 @@ class Optimizer(abc.ABC):
         scalars = self.scalars(tf.convert_to_tensor(step))
         learning_rate = tf.convert_to_tensor(learning_rate, tf.float32)
         gradient_scale = tf.convert_to_tensor(gradient_scale, tf.float32)
-        for place, gradient in enumerate(gradients):
-            self._updater(place, gradient.shape)(
+        for index, gradient in enumerate(gradients):
+            self._updater(index, gradient.shape)(
                 # In replica context a handle is that of the replica's own copy.
-                self._variables[place].handle,
-                self._first_moments[place].handle,
-                self._second_moments[place].handle,
+                self._variables[index].handle,
+                self._first_moments[index].handle,
+                self._second_moments[index].handle,
                 gradient,
                 gradient_scale,
-                learning_rate * self._rate_shares[place],
+                learning_rate * self._learning_rate_factors[index],
                 *scalars,
             )
 
-    def _updater(self, place, shape):
+    def _updater(self, index, shape):
         """The function that updates a variable; large variables of the same kind share a compiled one."""
-        weight_decay, adapted = self._weight_decays[place], self.is_adapted(self.names[place])
+        weight_decay, adapted = self._weight_decays[index], self.is_adapted(self.names[index])
+        is_large = shape.num_elements() >= FUSED_FROM
+        assign = self.update_by_formula if is_large else self.update_small
 
         def update(variable, first_moment, second_moment, gradient, gradient_scale, *scalars):
-            handles, gradient = (variable, first_moment, second_moment), gradient * gradient_scale
-            self.update_by_formula(handles, gradient, weight_decay, adapted, *scalars)
+            handles = (variable, first_moment, second_moment)
+            assign(handles, gradient * gradient_scale, weight_decay, adapted, *scalars)
 
-        def update_small(variable, first_moment, second_moment, gradient, gradient_scale, *scalars):
-            handles, gradient = (variable, first_moment, second_moment), gradient * gradient_scale
-            self.update_small(handles, gradient, weight_decay, adapted, *scalars)
-
-        if shape.num_elements() < FUSED_FROM:
-            return update_small
+        if not is_large:
+            return update
         kind = (tuple(shape), weight_decay, adapted)
         if kind not in self._fused_updates:
             self._fused_updates[kind] = tf.function(update, jit_compile=True, autograph=False)
         return self._fused_updates[kind]
 
-    def update_by_formula(self, handles, gradient, weight_decay, adapted, rate, *scalars):
+    def update_by_formula(self, handles, gradient, weight_decay, adapted, learning_rate, *scalars):
         """Reads the variables, computes `new_values` and assigns them.
 
         The arguments are those of `new_values`, with `handles` (variable, first and second moment) instead of
@@ -107,13 +108,13 @@ class Optimizer(abc.ABC):
             tf.ensure_shape(tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32), gradient.shape)
             for handle in handles
         ]
-        new = self.new_values(*read, gradient, rate, weight_decay, adapted, *scalars)
+        new = self.new_values(*read, gradient, learning_rate, weight_decay, adapted, *scalars)
         for handle, value in zip(handles, new, strict=True):
             tf.raw_ops.AssignVariableOp(resource=handle, value=value)
 
-    def update_small(self, handles, gradient, weight_decay, adapted, rate, *scalars):
+    def update_small(self, handles, gradient, weight_decay, adapted, learning_rate, *scalars):
         """The same as `update_by_formula`, for small variables; a subclass may do it in fewer operations."""
-        self.update_by_formula(handles, gradient, weight_decay, adapted, rate, *scalars)
+        self.update_by_formula(handles, gradient, weight_decay, adapted, learning_rate, *scalars)
 
     def is_adapted(self, name: str) -> bool:
         """Whether the optimizer adapts the step to the whole variable of this name (the ratio of LAMB)."""
@@ -125,13 +126,13 @@ class Optimizer(abc.ABC):
 
     @abc.abstractmethod
     def new_values(
-        self, variable, first_moment, second_moment, gradient, rate, weight_decay, adapted, *scalars
+        self, variable, first_moment, second_moment, gradient, learning_rate, weight_decay, adapted, *scalars
     ):
         """The formula: (variable, first moment, second moment) after the update.
 
         Args:
           variable, first_moment, second_moment, gradient: float32 tensors of one shape.
-          rate: float32 scalar tensor, the learning rate of this variable.
+          learning_rate: float32 scalar tensor, that of this variable.
           weight_decay: float, 0.0 if the variable is not decayed.
           adapted: the result of `is_adapted` for the variable.
           *scalars: the results of `scalars`.
@@ -140,3 +141,50 @@ class Optimizer(abc.ABC):
 
 def _slot(variable, name):
     return tf.Variable(tf.zeros(variable.shape, variable.dtype), trainable=False, name=name)
+
+
+def is_decayed(name: str, exclude_from_weight_decay) -> bool:
+    """Whether weight decay applies to a variable of this name.
+
+    Args:
+      name: the variable's name, for example `layer_0/attention/query/kernel`.
+      exclude_from_weight_decay: regular expressions, searched for anywhere in the name; a variable that
+        matches one is not decayed (google-research/bert, optimization.py, `_do_use_weight_decay`).
+    """
+    return not any(re.search(pattern, name) for pattern in exclude_from_weight_decay)
+
+
+def learning_rate_factors(names, layer_decay: float) -> list[float]:
+    """What the learning rate of each variable is multiplied by: `layer_decay` to its depth below the head.
+
+    The pooler and the heads have depth 0, the top layer has depth 1, the layer below it 2, and the embeddings
+    one more than the lowest layer. (google-research/electra, model/optimization.py, `_get_layer_lrs`, is the
+    same, except that everything below the head has one power more.) The output matrix of the masked-LM head
+    is the table of word embeddings, so it has the depth of the embeddings.
+
+    Args:
+      names: names of variables, with `layer_<i>/` for those of layer i and `embeddings/`.
+      layer_decay: 1.0 gives every variable the full learning rate.
+
+    Raises:
+      ValueError: when `layer_decay` is not 1 and no name has a layer.
+    """
+    if layer_decay == 1.0:
+        return [1.0 for _ in names]
+    layers = [_LAYER.search(name) for name in names]
+    indices = [int(match[1]) for match in layers if match]
+    if not indices:
+        raise ValueError(
+            f"optimizer.layer_decay={layer_decay} needs variables with their layer in the name, such as "
+            f"layer_0/attention/query/kernel, but none of the {len(layers)} has one, for example "
+            f"{next(iter(names), None)!r}; set layer_decay=1.0."
+        )
+    num_layers = max(indices) + 1
+    factors = []
+    for name, match in zip(names, layers, strict=True):
+        if match:
+            depth = num_layers - int(match[1])
+        else:
+            depth = num_layers + 1 if _EMBEDDINGS.search(name) else 0
+        factors.append(layer_decay**depth)
+    return factors

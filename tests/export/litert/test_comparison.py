@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from export.litert.comparison import Answered, answers_to, compare, metrics_of
+from export.litert.comparison import answers_to, compare
 from export.litert.comparison_data import ComparisonData
 from kbert.tasks import TASKS
 
@@ -54,11 +54,3 @@ def test_of_vectors_the_lowest_cosines_are_told():
         {"min": 0.0, "p1": 0.03 * 0.96, "p10": 0.3 * 0.96, "median": 0.98}, abs=1e-6
     )
     assert "cosine" not in compare(TASK, answered(LOGITS, data), answered(LOGITS, data), data)
-
-
-def test_a_score_that_is_undefined_is_said_so():
-    task = TASKS["sequence_regression"]()
-    batch = rows([0, 1, 2]).rows | {"targets": np.ones(3, np.float32)}  # a constant
-    data = ComparisonData("rows", batch, [None] * 3, np.arange(3))
-    metrics = metrics_of(task, Answered(*[{"prediction": LOGITS[:3, 0]}] * 2), data)
-    assert metrics["pearson"] is None and metrics["loss"] == pytest.approx((1 + 1 + 0.25) / 3)

@@ -34,7 +34,7 @@ def test_fixed_texts_have_the_shape_of_the_task(finetuned_run):
         (TASKS["sequence_classification"](("a", "b"), takes_pairs=False), (12, 16), False),
         (TASKS["sequence_classification"](("a", "b"), takes_pairs=True), (12, 16), True),
         (TASKS["question_answering"](), (12, 16), True),
-        (TASKS["cosine_similarity"]("mean"), (6, 2, 16), False),
+        (TASKS["cosine_similarity"](pooling="mean"), (6, 2, 16), False),
         (TASKS["multiple_choice"](5), (2, 5, 16), False),
     ):
         data = comparison_data(with_task(finetuned_run, task), None, 16)
@@ -43,7 +43,7 @@ def test_fixed_texts_have_the_shape_of_the_task(finetuned_run):
         assert bool(data.rows["segment_ids"].any()) == in_pairs, task.name
         assert (data.rows["input_mask"][..., 0] == 1).all()
         rows, alone = np.prod(shape[:-1]), [(text,) for text in FIXED_TEXTS]
-        if task.row_texts:  # else no text answers by itself
+        if task.serving.row_texts:  # else no text answers by itself
             texts = list(zip(FIXED_TEXTS, FIXED_TEXTS[::-1], strict=True)) if in_pairs else alone
             assert data.texts == texts[:rows], task.name
 
@@ -53,14 +53,14 @@ def test_of_the_training_file_only_what_was_held_out_is_compared(finetuned_run, 
     rows = [f"jump {'the ' * n}\tx\t{'loud' if n % 2 else 'quiet'}" for n in range(40)]
     file.write_text("\n".join(["sentence\tother\tlabel", *rows]) + "\n")
     run = RunDirectory(finetuned_run.path)
-    with pytest.raises(ValueError, match="--split=dev is for a run that was trained with dev_split"):
+    with pytest.raises(ValueError, match="split=dev is for a run that was trained with dev_split"):
         comparison_data(source_of(run), file, 16, held_out=True)
     run.config = dataclasses.replace(run.config, dev_split=0.25)
     part = LabelledFile(file, type(run.task()), run.config.dataset).split(0.25, run.config.dev_split_seed)[1]
     run.details = run.details | {"held_out": {"digest": part.digest, "num_examples": 10}}
     data = comparison_data(source_of(run), file, 16, held_out=True)
     assert list(data.examples) == list(part.examples) and len(data.examples) == 10
-    with pytest.raises(ValueError, match="--eval_file is missing"):
+    with pytest.raises(ValueError, match="eval_file is missing"):
         comparison_data(source_of(run), None, 16, held_out=True)
     file.write_text(file.read_text().replace("jump", "run"))
     with pytest.raises(ValueError, match="cannot be found again"):

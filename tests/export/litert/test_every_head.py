@@ -8,7 +8,6 @@ from export.litert.conversion import convert_to_litert
 from export.litert.flatbuffer import checked_ops
 from export.litert.litert_model import LiteRTModel
 from kbert.tasks import TASKS
-from kbert.tasks.task import reads_files
 from tests.export.litert.litert_rows import rows_for
 from tests.kbert.inference.random_model import random_task_model
 
@@ -26,8 +25,11 @@ HEADS = {
     "cosine_similarity": (TASKS["cosine_similarity"], {"pooling": "mean", "normalize": True}),
     "multiple_negatives_ranking": (TASKS["multiple_negatives_ranking"], {"pooling": "max"}),
 }
-# Their signatures and outputs are those of cosine_similarity and sequence_classification.
-LIKE_OTHERS = {"multiple_negatives_ranking", "multi_label_classification"}
+# Little of theirs is not in the others too, or in tests/export/test_export_encoder_tflite.py.
+LIKE_OTHERS = {
+    *("bilstm", "cosine_similarity", "multi_label_classification"),
+    *("multiple_negatives_ranking", "sequence_regression"),
+}
 OUTPUTS = {
     "sequence_classification": {"logits": (3,), "probabilities": (3,)},
     "multi_label_classification": {"logits": (3,), "probabilities": (3,)},
@@ -43,7 +45,7 @@ OUTPUTS = {
 
 def test_every_task_on_labelled_files_is_here():
     heads = {task_class.name for task_class, _ in HEADS.values()}
-    assert heads == {name for name in TASKS if reads_files(TASKS[name])}
+    assert heads == {name for name in TASKS if TASKS[name].files}
 
 
 @pytest.mark.parametrize(
@@ -53,7 +55,9 @@ def test_the_file_gives_what_keras_gives(name, tmp_path):
     task_class, settings = HEADS[name]
     task = task_class(**settings)
     loaded = random_task_model(task)
-    content = convert_to_litert(task.signatures(loaded.model, loaded.text_inputs)["ids"], [12], "float32")
+    content = convert_to_litert(
+        task.serving.signatures(loaded.model, loaded.text_inputs)["ids"], [12], "float32"
+    )
     assert len(checked_ops(content, name)) > 5
     path = tmp_path / "model.tflite"
     path.write_bytes(content)
@@ -62,11 +66,14 @@ def test_the_file_gives_what_keras_gives(name, tmp_path):
 
     batch = rows_for(task, loaded.vocabulary, 12)
     answer = keras_answers(task, loaded.model, loaded.text_inputs, "random")
-    expected, found = task.outputs_of_ids(answer, batch), task.outputs_of_ids(model.answer_ids, batch)
+    expected, found = (
+        task.serving.outputs_of_ids(answer, batch),
+        task.serving.outputs_of_ids(model.answer_ids, batch),
+    )
     assert found.keys() == expected.keys() == dict(loaded.model.output).keys()
     for output, values in expected.items():
         assert values.shape == found[output].shape and np.ptp(values) > 0.01, "the rows differ"
         np.testing.assert_allclose(found[output], values, atol=1e-5, rtol=1e-5)
-    same = task.same_answers(found, expected, batch)
+    same = task.serving.same_answers(found, expected, batch)
     assert same.dtype == bool and same.ndim == 1 and same.all()
-    assert not task.same_answers({n: -v for n, v in found.items()}, expected, batch).all()
+    assert not task.serving.same_answers({n: -v for n, v in found.items()}, expected, batch).all()

@@ -39,9 +39,9 @@ def classifier():
 @pytest.fixture(scope="module")
 def files(classifier, tmp_path_factory):
     """{lengths: path} of float32 files of the same model."""
-    signature = classifier.task.signatures(classifier.model, classifier.text_inputs)["ids"]
+    signature = classifier.task.serving.signatures(classifier.model, classifier.text_inputs)["ids"]
     folder, paths = tmp_path_factory.mktemp("files"), {}
-    for lengths in ((16,), (4, 8, 16)):
+    for lengths in ((16,), (6, 16)):
         paths[lengths] = folder / f"{len(lengths)}.tflite"
         paths[lengths].write_bytes(convert_to_litert(signature, lengths, "float32"))
     return paths
@@ -54,7 +54,7 @@ def one(files, classifier):
 
 @pytest.fixture
 def several(files, classifier):
-    return LiteRTModel(files[4, 8, 16], classifier.vocabulary, num_threads=1)
+    return LiteRTModel(files[6, 16], classifier.vocabulary, num_threads=1)
 
 
 def test_signatures_have_the_names_that_the_docs_say(files):
@@ -64,12 +64,12 @@ def test_signatures_have_the_names_that_the_docs_say(files):
         lengths: set(Interpreter(model_path=str(path)).get_signature_list())
         for lengths, path in files.items()
     }
-    assert found == {(16,): {"serving_default"}, (4, 8, 16): {"length_4", "length_8", "length_16"}}
+    assert found == {(16,): {"serving_default"}, (6, 16): {"length_6", "length_16"}}
 
 
 def test_weights_are_there_once(files, classifier):
     table = classifier.encoder.embeddings.get_weights()[0].tobytes()
-    assert files[4, 8, 16].read_bytes().count(table) == 1
+    assert files[6, 16].read_bytes().count(table) == 1
 
 
 def test_the_shortest_length_that_fits_is_asked(several, one, classifier, monkeypatch):
@@ -77,7 +77,7 @@ def test_the_shortest_length_that_fits_is_asked(several, one, classifier, monkey
     tokens, asked, length_for = rows["input_mask"].sum(axis=1), [], several.length_for
     monkeypatch.setattr(several, "length_for", lambda mask: asked.append(length_for(mask)) or asked[-1])
     found, expected = several.answer_ids(rows), one.answer_ids(rows)
-    assert asked == [next(n for n in (4, 8, 16) if n >= count) for count in tokens] and len(set(asked)) > 1
+    assert asked == [next(n for n in (6, 16) if n >= count) for count in tokens] and len(set(asked)) > 1
     for name, values in expected.items():
         np.testing.assert_allclose(found[name], values, atol=1e-6)
 
@@ -92,7 +92,7 @@ def test_the_litert_library_and_numpy_are_enough(files, several, classifier, tmp
     classifier.vocabulary.write(tmp_path / "vocab.txt")
     about = {"vocabulary": classifier.vocabulary.describe()}
     (tmp_path / "kbert.json").write_text(json.dumps(about))
-    arguments = [str(files[4, 8, 16]), str(tmp_path), json.dumps(TEXTS)]
+    arguments = [str(files[6, 16]), str(tmp_path), json.dumps(TEXTS)]
     done = subprocess.run(
         [sys.executable, "-c", ALONE, *arguments], cwd=REPOSITORY, capture_output=True, text=True, timeout=60
     )
@@ -120,11 +120,11 @@ def test_rows_that_it_cannot_answer_are_refused(several, classifier):
 
 def test_a_model_with_other_inputs_is_refused():
     loaded = random_task_model(TASKS["masked_lm"]())
-    signature = loaded.task.signatures(loaded.model, loaded.text_inputs)["ids"]
+    signature = loaded.task.serving.signatures(loaded.model, loaded.text_inputs)["ids"]
     with pytest.raises(ValueError, match="segment_ids alone, but this model is asked with .*top_k"):
         convert_to_litert(signature, [8], "float32")
     loaded = random_task_model(TASKS["multiple_choice"]())  # of any number of choices
-    signature = loaded.task.signatures(loaded.model, loaded.text_inputs)["ids"]
+    signature = loaded.task.serving.signatures(loaded.model, loaded.text_inputs)["ids"]
     with pytest.raises(ValueError, match="the number of its choices must be known"):
         convert_to_litert(signature, [8], "float32")
 

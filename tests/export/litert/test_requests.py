@@ -78,12 +78,6 @@ def test_files_that_take_texts(finetuned_run, check, task, lengths, facts):
     assert all(fact in str(error.value) for fact in facts)
 
 
-def test_lengths_are_sorted_and_those_of_the_run_by_default(finetuned_run):
-    source = source_of(finetuned_run)
-    assert requests.checked_lengths((16, 8), source) == (8, 16)
-    assert requests.checked_lengths(None, source) == (finetuned_run.config.max_seq_length,)
-
-
 def test_a_cased_vocabulary_is_refused_before_anything_is_made(finetuned_run, tmp_path):
     run = RunDirectory(finetuned_run.path)
     run.vocabulary = lambda: small_corpus.vocabulary(do_lower_case=False)

@@ -17,7 +17,7 @@ _SETTINGS = {"question_answering": {"doc_stride": 6, "max_query_length": 4}}
 
 
 def tasks_with_answers() -> list[str]:
-    return [name for name in TASKS if make_task(name).inputs]
+    return [name for name in TASKS if make_task(name).serving]
 
 
 def untrained_run(name: str, folder: Path, vocabulary=None, **changes) -> RunDirectory:
@@ -28,7 +28,7 @@ def untrained_run(name: str, folder: Path, vocabulary=None, **changes) -> RunDir
     settings = _SETTINGS.get(name, {})
     task = make_task(name)
     if settings:
-        task = TASKS[name].of_dataset(DatasetConfig(), TASKS[name].read_settings(settings))
+        task = TASKS[name].from_dataset(DatasetConfig(), TASKS[name].read_settings(settings))
     vocabulary = vocabulary or small_corpus.vocabulary()
     encoder = tiny_encoder_config(**{"vocab_size": len(vocabulary)} | changes)
     model = task.build_model(BertEncoder(encoder, dtype="float32"))

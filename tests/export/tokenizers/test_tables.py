@@ -3,7 +3,7 @@
 import pytest
 
 from export.tokenizers.tables.graph_facts import graph_facts
-from export.tokenizers.tables.source_files import source_files
+from export.tokenizers.write_unicode_tables import source_files
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ def answers(path, inputs):
     features = {name: inputs[name] for name in ENCODER_INPUTS}
     if task.name == "multiple_choice" and inputs["input_ids"].ndim == 2:
         features = {name: value.reshape(-1, 2, value.shape[-1]) for name, value in features.items()}
-    if task.answers == ("masks",):
+    if "masked_lm_positions" in model.input:
         batch, length = inputs["input_ids"].shape
         positions = np.broadcast_to(np.arange(length, dtype=np.int32), (batch, length))
         features["masked_lm_positions"] = positions

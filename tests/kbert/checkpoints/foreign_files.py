@@ -7,6 +7,7 @@ by the code below.
 import collections
 import json
 import pickle
+import re
 import struct
 import sys
 import types
@@ -72,44 +73,68 @@ def random_weights(heads=("pooler",), num_labels=3, seed=0, **changes):
 # -------------------------------------------------------------------------------- Hugging Face
 
 
+# kbert's name without its end -> the other one.
+_HUGGING_FACE = {
+    r"layer_(\d+)/attention/(query|key|value)": r"bert.encoder.layer.\1.attention.self.\2",
+    r"layer_(\d+)/attention/output": r"bert.encoder.layer.\1.attention.output.dense",
+    r"layer_(\d+)/attention_layer_norm": r"bert.encoder.layer.\1.attention.output.LayerNorm",
+    r"layer_(\d+)/feed_forward/(intermediate|output)": r"bert.encoder.layer.\1.\2.dense",
+    r"layer_(\d+)/feed_forward_layer_norm": r"bert.encoder.layer.\1.output.LayerNorm",
+    r"embeddings/layer_norm": "bert.embeddings.LayerNorm",
+    r"embeddings": "bert.embeddings",
+    r"pooler/dense": "bert.pooler.dense",
+    r"masked_lm/transform": "cls.predictions.transform.dense",
+    r"masked_lm/layer_norm": "cls.predictions.transform.LayerNorm",
+    r"masked_lm": "cls.predictions",
+    r"next_sentence/dense": "cls.seq_relationship",
+    r"classification/dense": "classifier",
+    r"span/dense": "qa_outputs",
+}
+_GOOGLE = {
+    r"layer_(\d+)/attention/(query|key|value)": r"bert/encoder/layer_\1/attention/self/\2",
+    r"layer_(\d+)/attention/output": r"bert/encoder/layer_\1/attention/output/dense",
+    r"layer_(\d+)/attention_layer_norm": r"bert/encoder/layer_\1/attention/output/LayerNorm",
+    r"layer_(\d+)/feed_forward/(intermediate|output)": r"bert/encoder/layer_\1/\2/dense",
+    r"layer_(\d+)/feed_forward_layer_norm": r"bert/encoder/layer_\1/output/LayerNorm",
+    r"embeddings/layer_norm": "bert/embeddings/LayerNorm",
+    r"embeddings": "bert/embeddings",
+    r"pooler/dense": "bert/pooler/dense",
+    r"masked_lm/transform": "cls/predictions/transform/dense",
+    r"masked_lm/layer_norm": "cls/predictions/transform/LayerNorm",
+    r"masked_lm": "cls/predictions",
+    r"next_sentence/dense": "cls/seq_relationship",
+    r"classification/dense": "",
+    r"span/dense": "cls/squad",
+}
+_MODEL_GARDEN = {
+    r"layer_(\d+)/attention/(query|key|value)": r"transformer/layer_\1/self_attention/\2",
+    r"layer_(\d+)/attention/output": r"transformer/layer_\1/self_attention/attention_output",
+    r"layer_(\d+)/attention_layer_norm": r"transformer/layer_\1/self_attention_layer_norm",
+    r"layer_(\d+)/feed_forward/(intermediate|output)": r"transformer/layer_\1/\2",
+    r"layer_(\d+)/feed_forward_layer_norm": r"transformer/layer_\1/output_layer_norm",
+    r"embeddings/layer_norm": "embeddings/layer_norm",
+    r"embeddings/projection": "embedding_projection",
+    r"embeddings": "embeddings",
+    r"pooler/dense": "pooler_transform",
+}
+
+
+def _renamed(name, table):
+    """(the other name without its end, the end); None for the first where the table has none."""
+    stem, end = name.rsplit("/", 1)
+    matches = ((re.fullmatch(pattern, stem), theirs) for pattern, theirs in table.items())
+    return next((match.expand(theirs) for match, theirs in matches if match), None), end
+
+
 def hugging_face_names(weights, prefix="bert."):
     """Hugging Face name -> array, kernels transposed."""
+    ends = {"kernel": "weight", "gamma": "weight", "beta": "bias", "output_bias": "bias"}
     tensors = {}
-
-    def put(name, value):
-        tensors[name] = np.ascontiguousarray(value)
-
     for name, value in weights.items():
-        *place, last = name.split("/")
-        end = {"kernel": "weight", "gamma": "weight", "bias": "bias", "beta": "bias"}.get(last)
-        value = value.T if last == "kernel" else value
-        if place[0].startswith("layer_"):
-            inside = {
-                "attention/query": "attention.self.query",
-                "attention/key": "attention.self.key",
-                "attention/value": "attention.self.value",
-                "attention/output": "attention.output.dense",
-                "attention_layer_norm": "attention.output.LayerNorm",
-                "feed_forward/intermediate": "intermediate.dense",
-                "feed_forward/output": "output.dense",
-                "feed_forward_layer_norm": "output.LayerNorm",
-            }["/".join(place[1:])]
-            put(f"{prefix}encoder.layer.{place[0].removeprefix('layer_')}.{inside}.{end}", value)
-        elif last.endswith("_embeddings"):
-            put(f"{prefix}embeddings.{last}.weight", value)
-        elif place == ["embeddings", "layer_norm"]:
-            put(f"{prefix}embeddings.LayerNorm.{end}", value)
-        elif place == ["pooler", "dense"]:
-            put(f"{prefix}pooler.dense.{end}", value)
-        elif place == ["masked_lm", "transform"]:
-            put(f"cls.predictions.transform.dense.{end}", value)
-        elif place == ["masked_lm", "layer_norm"]:
-            put(f"cls.predictions.transform.LayerNorm.{end}", value)
-        elif last == "output_bias":
-            put("cls.predictions.bias", value)
-        else:
-            head = {"next_sentence": "cls.seq_relationship", "classification": "classifier"}
-            put(f"{head.get(place[0], 'qa_outputs')}.{end}", value)
+        stem, end = _renamed(name, _HUGGING_FACE)
+        end = f"{end}.weight" if end.endswith("_embeddings") else ends.get(end, end)
+        value = np.ascontiguousarray(value.T if name.endswith("kernel") else value)
+        tensors[f"{stem}.{end}".replace("bert.", prefix, 1)] = value
     return tensors
 
 
@@ -222,29 +247,11 @@ def google_names(weights):
     """TF1 name -> array; the two matrices called output_weights are transposed."""
     tensors = {}
     for name, value in weights.items():
-        *place, last = name.split("/")
-        if place[0].startswith("layer_"):
-            inside = {
-                "attention/query": "attention/self/query",
-                "attention/key": "attention/self/key",
-                "attention/value": "attention/self/value",
-                "attention/output": "attention/output/dense",
-                "attention_layer_norm": "attention/output/LayerNorm",
-                "feed_forward/intermediate": "intermediate/dense",
-                "feed_forward/output": "output/dense",
-                "feed_forward_layer_norm": "output/LayerNorm",
-            }["/".join(place[1:])]
-            tensors[f"bert/encoder/{place[0]}/{inside}/{last}"] = value
-        elif place[0] in ("embeddings", "pooler"):
-            tensors[f"bert/{name.replace('layer_norm', 'LayerNorm')}"] = value
-        elif place[0] == "masked_lm":
-            tail = name.removeprefix("masked_lm/")
-            tail = tail.replace("transform/", "transform/dense/").replace("layer_norm", "transform/LayerNorm")
-            tensors[f"cls/predictions/{tail}"] = value
-        else:
-            scope = {"next_sentence": "cls/seq_relationship/", "span": "cls/squad/", "classification": ""}
-            kind = "output_weights" if last == "kernel" else "output_bias"
-            tensors[f"{scope[place[0]]}{kind}"] = value.T if last == "kernel" else value
+        stem, end = _renamed(name, _GOOGLE)
+        if stem in ("cls/seq_relationship", "cls/squad", ""):
+            value = value.T if end == "kernel" else value
+            end = "output_weights" if end == "kernel" else "output_bias"
+        tensors[f"{stem}/{end}".lstrip("/")] = value
     return tensors
 
 
@@ -303,32 +310,18 @@ def write_keras_h5(path, tensors, model="tf_bert_model"):
 
 def model_garden_names(weights, num_heads=2):
     """Full name in Model Garden -> array, attention with an axis for its heads. A task's head is left out."""
+    tables = {"word": "word_embeddings", "posi": "position_embedding", "toke": "type_embeddings"}
     tensors = {}
     for name, value in weights.items():
-        *place, last = name.split("/")
-        if place[0].startswith("layer_"):
-            inside = {
-                "attention/query": "self_attention/query",
-                "attention/key": "self_attention/key",
-                "attention/value": "self_attention/value",
-                "attention/output": "self_attention/attention_output",
-                "attention_layer_norm": "self_attention_layer_norm",
-                "feed_forward/intermediate": "intermediate",
-                "feed_forward/output": "output",
-                "feed_forward_layer_norm": "output_layer_norm",
-            }["/".join(place[1:])]
-            if inside == "self_attention/attention_output" and last == "kernel":
-                value = value.reshape(num_heads, -1, value.shape[-1])
-            elif inside in ("self_attention/query", "self_attention/key", "self_attention/value"):
-                value = value.reshape(*value.shape[:-1], num_heads, -1)
-            tensors[f"transformer/{place[0]}/{inside}/{last}"] = value
-        elif place == ["embeddings"]:
-            tables = {"word": "word_embeddings", "posi": "position_embedding", "toke": "type_embeddings"}
-            tensors[f"{tables[last[:4]]}/embeddings"] = value
-        elif place[0] == "embeddings":
-            tensors[name] = value
-        elif place[0] == "pooler":
-            tensors[f"pooler_transform/{last}"] = value
+        stem, end = _renamed(name, _MODEL_GARDEN)
+        if stem is None:
+            continue
+        if name.endswith("attention/output/kernel"):
+            value = value.reshape(num_heads, -1, value.shape[-1])
+        elif re.search("attention/(query|key|value)/", name):
+            value = value.reshape(*value.shape[:-1], num_heads, -1)
+        is_table = end.endswith("_embeddings")
+        tensors[f"{tables[end[:4]]}/embeddings" if is_table else f"{stem}/{end}"] = value
     return tensors
 
 

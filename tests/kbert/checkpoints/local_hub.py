@@ -20,7 +20,11 @@ class LocalHub:
     """
 
     def __init__(self, models, gated=()):
-        self.models, self.gated, self.requests = models, gated, []
+        self.gated, self.requests, self.revisions = gated, [], {}
+        for repository, folders in models.items():
+            for name, folder in folders.items():
+                commit = sha(f"{repository}@{name}")
+                self.revisions |= dict.fromkeys([(repository, name), (repository, commit)], (commit, folder))
         hub = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -41,44 +45,28 @@ class LocalHub:
         self.server.shutdown()
         self.server.server_close()
 
-    def commit(self, repository, revision):
-        """The 40 hex digits of a revision, or None."""
-        if repository not in self.models:
-            return None
-        commits = {name: sha(f"{repository}@{name}") for name in self.models[repository]}
-        return revision if revision in commits.values() else commits.get(revision)
-
-    def folder(self, repository, commit):
-        revisions = self.models[repository]
-        return next(revisions[name] for name in revisions if sha(f"{repository}@{name}") == commit)
-
     def answer(self, request, with_body):
         path = unquote(urlsplit(request.path).path)
         self.requests.append((request.command, path))
         is_api = path.startswith("/api/models/")
-        parts = path.removeprefix("/api/models").strip("/").split("/")
-        repository, kind, revision, rest = "/".join(parts[:2]), "", "main", ""
-        if len(parts) > 2:
-            kind, revision, rest = parts[2], parts[3], "/".join(parts[4:])
-        commit = self.commit(repository, revision)
-        if repository not in self.models:
-            error, status = "RepoNotFound", 401  # as the hub does for those who are not logged in
-        elif commit is None:
-            error, status = "RevisionNotFound", 404
+        # org/name, or org/name and a kind of question, a revision, a file
+        owner, name, *parts = path.removeprefix("/api/models").strip("/").split("/")
+        repository, revision = f"{owner}/{name}", parts[1] if parts else "main"
+        status, headers, body = 200, {}, b""
+        if (repository, "main") not in self.revisions:  # as the hub answers those who are not logged in
+            status, headers = 401, {"X-Error-Code": "RepoNotFound"}
+        elif (repository, revision) not in self.revisions:
+            status, headers = 404, {"X-Error-Code": "RevisionNotFound"}
         elif repository in self.gated and not is_api:
-            error, status = "GatedRepo", 401
+            status, headers = 401, {"X-Error-Code": "GatedRepo"}
         else:
-            error, status = None, 200
-        body, headers = b"", {}
-        if error:
-            headers["X-Error-Code"] = error
-        elif is_api and kind == "tree":
-            body = json.dumps(self.tree(repository, commit)).encode()
-        elif is_api:
-            body = json.dumps({"id": repository, "sha": commit}).encode()
-        else:
-            body = (self.folder(repository, commit) / rest).read_bytes()
-            headers |= {"X-Repo-Commit": commit, "ETag": f'"{hashlib.sha1(body).hexdigest()}"'}
+            commit, folder = self.revisions[repository, revision]
+            if is_api:
+                facts = tree(folder) if "tree" in parts else {"id": repository, "sha": commit}
+                body = json.dumps(facts).encode()
+            else:
+                body = (folder / "/".join(parts[2:])).read_bytes()
+                headers = {"X-Repo-Commit": commit, "ETag": f'"{hashlib.sha1(body).hexdigest()}"'}
         request.send_response(status)
         for name, value in ({"Content-Length": str(len(body))} | headers).items():
             request.send_header(name, value)
@@ -86,18 +74,18 @@ class LocalHub:
         if with_body:
             request.wfile.write(body)
 
-    def tree(self, repository, commit):
-        folder = self.folder(repository, commit)
-        return [
-            {
-                "type": "file",
-                "path": file.relative_to(folder).as_posix(),
-                "size": file.stat().st_size,
-                "oid": hashlib.sha1(file.read_bytes()).hexdigest(),
-            }
-            for file in sorted(folder.rglob("*"))
-            if file.is_file()
-        ]
+
+def tree(folder):
+    files = sorted(file for file in folder.rglob("*") if file.is_file())
+    return [
+        {
+            "type": "file",
+            "path": file.relative_to(folder).as_posix(),
+            "size": file.stat().st_size,
+            "oid": hashlib.sha1(file.read_bytes()).hexdigest(),
+        }
+        for file in files
+    ]
 
 
 def sha(text):

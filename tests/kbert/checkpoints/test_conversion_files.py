@@ -16,7 +16,6 @@ from kbert.scripts.convert_checkpoint import convert_checkpoint
 
 STORED = Path(__file__).with_name("stored")
 REPOSITORY = Path(__file__).resolve().parents[3]
-FORMATS = ("google", "hugging_face", "kbert")
 FOR_GOOGLE = ["hidden_act"]
 
 
@@ -78,8 +77,7 @@ WRITES = {
 }
 
 
-@pytest.mark.parametrize("name", WRITES)
-@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize(("name", "overwrite"), [*((name, False) for name in WRITES), ("the report", True)])
 def test_a_full_disk_is_one_sentence_and_leaves_what_was_there(tmp_path, monkeypatch, name, overwrite):
     format, function, failing = WRITES[name]
     target = tmp_path / "new" / "out"
@@ -126,9 +124,8 @@ def test_what_is_no_conversion_is_never_replaced(tmp_path, file):
     assert (tmp_path / "file").read_text() == "mine"
 
 
-@pytest.mark.parametrize("overwrite", [False, True])
-@pytest.mark.parametrize("place", ["", ".", "inner", "link"])
-def test_a_checkpoint_is_never_written_over_itself(tmp_path, place, overwrite):
+@pytest.mark.parametrize("place", ["", "inner", "link"])
+def test_a_checkpoint_is_never_written_over_itself(tmp_path, place):
     target = tmp_path / "model"
     convert_checkpoint(STORED / "BertModel", target, "hugging_face")
     source = target
@@ -139,7 +136,7 @@ def test_a_checkpoint_is_never_written_over_itself(tmp_path, place, overwrite):
         source.symlink_to(target)
     before = content(target)
     with pytest.raises(ValueError, match="would replace .*, which is to be read; choose another folder"):
-        convert_checkpoint(source, target, "hugging_face", overwrite=overwrite)
+        convert_checkpoint(source, target, "hugging_face", overwrite=True)
     assert content(target) == before
 
 

@@ -8,13 +8,13 @@ import warnings
 import numpy as np
 import pytest
 
-from kbert.checkpoints.formats import read_checkpoint
+from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.checkpoints.hugging_face.sentence_transformers import read_sentence_modules
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.hugging_face.test_folder import tokenizer_json
 from tests.kbert.mutations import mutate_bytes, mutate_json
 
-CASES = 70  # of each format
+CASES = 30  # of each format
 
 
 def tensors():
@@ -91,6 +91,14 @@ def sentences(folder):
     (folder / "1_Pooling" / "config.json").write_text(json.dumps(flags))
 
 
+def keras_hub(folder):
+    hugging_face(folder.with_name("source"))
+    checkpoint = read_checkpoint(folder.with_name("source"))
+    write_checkpoint(checkpoint, folder, "keras_hub", ["hidden_act"])
+    (folder / "conversion_report.json").unlink()
+    (folder / "conversion_report.txt").unlink()
+
+
 def read_all(folder):
     checkpoint = read_checkpoint(folder)
     assert checkpoint.max_seq_length > 0 and all(isinstance(label, str) for label in checkpoint.labels)
@@ -113,10 +121,15 @@ FORMATS = {
     "sharded": (sharded, read_all),
     "google": (google, read_all),
     "sentences": (sentences, read_sentences),
+    "keras_hub": (keras_hub, read_all),
 }
+_SLOW = {"keras_hub"}  # its import takes long
 
 
-@pytest.fixture(scope="module", params=FORMATS)
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(name, marks=pytest.mark.slow if name in _SLOW else ()) for name in FORMATS],
+)
 def whole(request, tmp_path_factory):
     """(a folder that reads well, its reader)."""
     write, read = FORMATS[request.param]

@@ -8,14 +8,11 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from kbert.checkpoints.formats import FORMATS, detect_format, read_checkpoint, write_checkpoint
+from kbert.checkpoints.formats import detect_format, read_checkpoint, write_checkpoint
 from kbert.checkpoints.model_loading import build_model, initialize
 from kbert.encoder import BertEncoder
-from kbert.experiments.evaluation import evaluate
 from kbert.inference.loaded_model import load
-from kbert.inference.mask_filler import MaskFiller
-from kbert.inference.predictor import Predictor
-from kbert.inference.text_classifier import TextClassifier
+from kbert.inference.predictor import Predictor, TextClassifier
 from kbert.runs import checkpoint as training_checkpoint
 from kbert.runs.run_directory import RunDirectory, trained_weights
 from kbert.scripts.convert_checkpoint import convert_checkpoint
@@ -24,22 +21,25 @@ from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from tests import warm_processes
 from tests.conftest import tiny_encoder_config, tiny_pretraining_config
 from tests.kbert.checkpoints import foreign_files
+from tests.kbert.checkpoints.random_checkpoint import numbers
 
 STORED = Path(__file__).with_name("stored")
-# The import of KerasHub takes long.
-ALL_FORMATS = [pytest.param(it, marks=pytest.mark.slow if it == "keras_hub" else ()) for it in FORMATS]
 STORED_NAMES = sorted(path.name for path in STORED.iterdir())
+THERE_AND_BACK = [
+    *((format, name) for format in ("google", "hugging_face") for name in STORED_NAMES),
+    ("kbert", "BertForTokenClassification"),
+    *(
+        pytest.param("keras_hub", name, marks=pytest.mark.slow)  # whose import takes long
+        for name in ("BertModel", "BertForMaskedLM_bin", "BertForPreTraining")
+    ),
+]
 # Settings that others' code has not, and the tasks whose heads it has not.
 OTHER_SETTINGS = ["hidden_act", "masked_lm_settings"]
-_NOWHERE = ("token_classification", "multiple_choice")
 LACKING = {
-    "google": _NOWHERE,
-    "keras_hub": (*_NOWHERE, "pretraining", "next_sentence", "question_answering"),
+    ("google", "token_classification"),
+    ("google", "multiple_choice"),
+    ("keras_hub", "pretraining"),
 }
-
-
-def numbers(checkpoint):
-    return {name: tensor.read().tobytes() for name, tensor in checkpoint.tensors.items()}
 
 
 def same(first, second):
@@ -48,12 +48,11 @@ def same(first, second):
     assert numbers(first) == numbers(second)
 
 
-@pytest.mark.parametrize("name", STORED_NAMES)
-@pytest.mark.parametrize("format", ALL_FORMATS)
+@pytest.mark.parametrize(("format", "name"), THERE_AND_BACK)
 def test_from_a_run_to_any_format_and_back_no_bit_is_lost(tmp_path, name, format):
     convert_checkpoint(STORED / name, tmp_path / "run", "kbert")
     run = read_checkpoint(tmp_path / "run")
-    if run.task in LACKING.get(format, ()):
+    if (format, run.task) in LACKING:
         with pytest.raises(ValueError, match="has no variable for .*/dense/kernel"):
             convert_checkpoint(tmp_path / "run", tmp_path / "out", format, OTHER_SETTINGS)
         assert not (tmp_path / "out").exists()
@@ -61,6 +60,8 @@ def test_from_a_run_to_any_format_and_back_no_bit_is_lost(tmp_path, name, format
     convert_checkpoint(tmp_path / "run", tmp_path / "out", format, OTHER_SETTINGS)
     assert detect_format(tmp_path / "out") == format
     same(read_checkpoint(tmp_path / "out"), run)
+    if format == "keras_hub":
+        return
     convert_checkpoint(tmp_path / "out", tmp_path / "again", "kbert")
     weights = "checkpoints/step-00000000/model.safetensors"
     assert (tmp_path / "again" / weights).read_bytes() == (tmp_path / "run" / weights).read_bytes()
@@ -156,78 +157,15 @@ def test_a_checkpoint_of_which_nothing_is_taken_is_never_read(tmp_path, format):
     assert not (tmp_path / "out").exists()
 
 
-def test_a_conversion_of_which_nothing_was_taken_is_no_checkpoint(tmp_path):
-    convert_checkpoint(STORED / "BertModel", tmp_path / "run", "kbert")
-    file = tmp_path / "run" / "run.json"
-    values = json.loads(file.read_text())
-    values["converted"]["initialised"] = list(read_checkpoint(tmp_path / "run").shapes)
-    file.write_text(json.dumps(values))
-    with pytest.raises(ValueError, match="gives the encoder none of its tensors"):
-        read_checkpoint(tmp_path / "run")
-
-
-def test_a_full_folder_is_not_written_over(tmp_path):
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "file").write_text("mine")
-    with pytest.raises(ValueError, match="full exists and is not empty; choose a new folder"):
-        convert_checkpoint(STORED / "BertModel", tmp_path / "full", "kbert")
-    assert [path.name for path in (tmp_path / "full").iterdir()] == ["file"]
-    (tmp_path / "empty").mkdir()
-    convert_checkpoint(STORED / "BertModel", tmp_path / "empty", "hugging_face")
-    assert (tmp_path / "empty" / "config.json").is_file()
-
-
-@pytest.mark.parametrize("format", ALL_FORMATS)
-def test_a_failure_half_way_leaves_nothing(tmp_path, format):
-    checkpoint = read_checkpoint(STORED / "BertModel")
-
-    def broken():
-        raise ValueError("the disk is gone")
-
-    name, tensor = list(checkpoint.tensors.items())[-1]
-    checkpoint.tensors[name] = type(tensor)(tensor.shape, tensor.dtype, broken)
-    with pytest.raises(ValueError, match="the disk is gone"):
-        write_checkpoint(checkpoint, tmp_path / "new" / "deep" / "out", format, OTHER_SETTINGS)
-    assert not list(tmp_path.iterdir())
-
-
 # ------------------------------------------------------------------- runs that others take
 
 
 @pytest.mark.slow
-def test_a_converted_classifier_answers_and_is_evaluated(tmp_path):
+def test_a_converted_classifier_answers(tmp_path):
     convert_checkpoint(STORED / "BertForSequenceClassification", tmp_path / "run", "kbert")
     run = RunDirectory(tmp_path / "run")
     answers = TextClassifier(run)(["the play, jumping", "a b c"])
     assert all(answer["probabilities"].keys() == {"red", "green", "blue"} for answer in answers)
-    (tmp_path / "dev.tsv").write_text("text\tlabel\nthe play\tred\na b c\tblue\n")
-    _, metrics = evaluate(run, tmp_path / "dev.tsv")
-    assert metrics["num_examples"] == 2 and metrics["loss"] > 0
-
-
-@pytest.mark.slow
-def test_a_converted_classifier_of_pairs(tmp_path):
-    source = STORED / "BertForSequenceClassification"
-    convert_checkpoint(source, tmp_path / "run", "kbert", takes_pairs=True)
-    classify = TextClassifier(RunDirectory(tmp_path / "run"))
-    assert classify.takes_pairs and len(classify(["the"], ["a b"])) == 1
-    assert read_checkpoint(tmp_path / "run").takes_pairs is True
-
-
-@pytest.mark.slow
-def test_a_converted_masked_lm_fills_masks(tmp_path):
-    convert_checkpoint(STORED / "BertForMaskedLM_bin", tmp_path / "run", "kbert")
-    ((ranked,),) = MaskFiller(RunDirectory(tmp_path / "run"))(["the [MASK] jumping"], 3)
-    assert len(ranked) == 3 and {entry["token"] for entry in ranked} < set(foreign_files.TOKENS)
-
-
-def test_a_converted_encoder_says_what_it_is(tmp_path):
-    convert_checkpoint(STORED / "BertModel", tmp_path / "run", "kbert")
-    run = RunDirectory(tmp_path / "run")
-    task, model = run.load_model()
-    assert task.name == "encoder" and type(model) is BertEncoder
-    with pytest.raises(ValueError, match="is a run of encoder; filling masks needs a pretraining run"):
-        MaskFiller(run)
 
 
 def test_a_regression_of_others_is_a_regression_here(tmp_path):
@@ -301,13 +239,10 @@ def test_bfloat16_models_take_float32_weights():
 # ------------------------------------------------------------------------- the command line
 
 
-def run_script(*arguments):
-    return warm_processes.run_script("kbert.scripts.convert_checkpoint", *arguments)
-
-
 @pytest.mark.slow
 def test_the_command_prints_the_report(tmp_path):
-    result = run_script(
+    result = warm_processes.run_script(
+        "kbert.scripts.convert_checkpoint",
         f"--from={STORED / 'BertModel'}",
         f"--to={tmp_path}/out",
         "--format=google",
@@ -317,11 +252,3 @@ def test_the_command_prints_the_report(tmp_path):
     assert result.stdout == (tmp_path / "out" / "conversion_report.txt").read_text()
     assert "taken  encoder.layer.0.attention.self.query.weight" in result.stdout
     assert "note: hidden_act='gelu_erf', which the original's code does not know" in result.stdout
-
-
-@pytest.mark.slow
-def test_the_command_refuses_in_one_line(tmp_path):
-    result = run_script(f"--from={tmp_path}/none", f"--to={tmp_path}/out")
-    assert result.returncode == 1 and result.stderr.count("\n") == 1
-    assert result.stderr.startswith(f"error: checkpoint {tmp_path}/none does not exist")
-    assert not list(tmp_path.iterdir())

@@ -1,23 +1,18 @@
 """A run that is converted to a run keeps the settings of its task, its columns and what was chosen for it."""
 
 import json
-import shutil
 
-import numpy as np
 import pytest
 
 from kbert.checkpoints.formats import read_checkpoint
 from kbert.checkpoints.model_loading import build_model
 from kbert.config import DatasetConfig
 from kbert.encoder import BertEncoder
-from kbert.experiments.evaluation import evaluate
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from kbert.tasks import TASKS
 from tests.conftest import tiny_encoder_config
-from tests.kbert.inference.answering import answers
 from tests.kbert.runs.written_run import written_run
-from tfrecords_tools.trim_vocabulary import trim_vocabulary
 
 COLUMNS = DatasetConfig(text="sentence", label="mark")
 NAMES = DatasetConfig(text="sentence", label="mark", labels=("a", "b"))
@@ -58,7 +53,7 @@ def recorded_run(name, folder, vocabulary):
     if dataset is None:
         task = task_class()
     else:
-        task = task_class.of_dataset(dataset, task_class.read_settings(settings)).with_pooling(None)
+        task = task_class.from_dataset(dataset, task_class.read_settings(settings)).with_pooling(None)
         of_config = {"dataset": dataset, "task_settings": settings, "best_metric": "loss"}
     model = task.build_model(BertEncoder(tiny_encoder_config()))
     run = written_run(folder, task, model, vocabulary, **of_config)
@@ -98,8 +93,8 @@ def test_what_was_chosen_for_all_layers_is_not_kept_for_some(vocabulary, tmp_pat
     assert again.task().get_config() == run.task().get_config()
 
 
-def test_another_checkpoint_than_the_chosen_one_is_converted_without(finetuned_run, tmp_path):
-    run = RunDirectory(shutil.copytree(finetuned_run.path, tmp_path / "run"))
+def test_another_checkpoint_than_the_chosen_one_is_converted_without(vocabulary, tmp_path):
+    run = recorded_run("sequence_regression", tmp_path / "run", vocabulary)
     run.keep_chosen(1, {"temperature": 2.0}, "dev.tsv")
     convert_checkpoint(run.path, tmp_path / "again", "kbert")
     assert not (tmp_path / "again" / "chosen.json").exists()
@@ -114,25 +109,3 @@ def test_other_tasks_and_pairs_take_nothing_along(vocabulary, tmp_path):
     single = RunDirectory(tmp_path / "single")
     assert single.task().get_config() == run.task().get_config() | {"takes_pairs": False}
     assert single.config.dataset == DatasetConfig(labels=("a", "b"))
-
-
-def test_a_trimmed_run_is_evaluated_on_the_same_file_with_the_same_scores(
-    finetuned_run, labelled_files, tmp_path
-):
-    """`kbert trim`: the columns are those of the run, and all its answers stay."""
-    run = RunDirectory(shutil.copytree(finetuned_run.path, tmp_path / "run"))
-    run.keep_chosen(
-        int(run.checkpoint().name.removeprefix("step-")), {"temperature": 3.0, "threshold": 0.3}, "dev.tsv"
-    )
-    dev = labelled_files[1]
-    trim_vocabulary(run.path, tmp_path / "small", [dev], dataset=run.config.dataset)
-    small = RunDirectory(tmp_path / "small")
-    assert len(small.vocabulary()) < len(run.vocabulary())
-    before, after = (evaluate(one, dev)[1] for one in (run, small))
-    assert before.keys() == after.keys() and after["temperature"] == 3.0
-    for name, value in before.items():
-        np.testing.assert_allclose(after[name], value, atol=1e-5)
-    text = {"text": dev.read_text(encoding="utf-8").splitlines()[1].split("\t")[0]}
-    (first,), (second,) = (answers(one, [text]) for one in (run, small))
-    assert first["label"] == second["label"]
-    assert first["probabilities"] == pytest.approx(second["probabilities"], abs=1e-6)

@@ -7,9 +7,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-import tensorflow as tf
 
-from kbert.checkpoints.conversion.names import MODEL_GARDEN, rows
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.checkpoints.model_garden import published_name
 from kbert.config import EncoderConfig
@@ -348,38 +346,23 @@ def test_what_is_wrong_is_one_sentence(tmp_path, make, sentence):
     assert "\n" not in str(error.value) and not (tmp_path / "out").exists()
 
 
-def write_model_garden(folder, checkpoint, config=None, **heads):
-    """The objects of a BertEncoder, whose attention kernels have an axis for two heads."""
-    variables = []
-    for row in rows(MODEL_GARDEN, checkpoint.parts, checkpoint.encoder.num_hidden_layers):
-        if row.kbert not in checkpoint.tensors:
-            continue
-        value, axes = checkpoint.tensors[row.kbert].read(), (2, checkpoint.encoder.hidden_size // 2)
-        if row.outside.endswith("attention_output/kernel"):
-            value = value.reshape(*axes, -1)
-        elif any(f"/{name}/" in row.outside for name in ("query", "key", "value")):
-            value = value.reshape(*value.shape[:-1], *axes)
-        variables.append(tf.Variable(value, name=row.outside))
-    folder.mkdir()
-    tf.train.Checkpoint(encoder=variables, **heads).write(str(folder / "bert_model.ckpt"))
-    checkpoint.vocabulary.write(folder / "vocab.txt")
-    if config:
-        (folder / "bert_config.json").write_text(json.dumps(config))
-
-
-@pytest.mark.parametrize("with_config", [True, False])
-def test_narrow_tables_of_model_garden(tmp_path, with_config):
+def narrow_tables(folder, heads=None, **config):
+    """An encoder whose tables have half the width of its hidden states."""
     model = random_checkpoint("encoder", embedding_size=4)
-    settings = vars(model.encoder).items()
-    config = {key: value for key, value in settings if value is not None} if with_config else None
-    write_model_garden(tmp_path / "m", model, config)
+    weights = {name: tensor.read() for name, tensor in model.tensors.items()}
+    named = foreign_files.model_garden_names(weights)
+    foreign_files.write_model_garden(folder, named, heads, hidden_act="gelu", embedding_size=4, **config)
+    return model
+
+
+@pytest.mark.parametrize("bert_config", [True, False])
+def test_narrow_tables_of_model_garden(tmp_path, bert_config):
+    model = narrow_tables(tmp_path / "m", bert_config=bert_config)
     read = read_checkpoint(tmp_path / "m")
     assert read.encoder == model.encoder and numbers(read) == numbers(model)
 
 
 def test_a_masked_lm_on_narrow_tables_is_refused(tmp_path):
-    kernel = tf.Variable(np.ones((8, 4), np.float32))
-    head = tf.train.Checkpoint(dense=tf.train.Checkpoint(kernel=kernel))
-    write_model_garden(tmp_path / "m", random_checkpoint("encoder", embedding_size=4), masked_lm=head)
+    narrow_tables(tmp_path / "m", {"model/masked_lm/dense/kernel": np.ones((8, 4), np.float32)})
     with pytest.raises(ValueError, match="embedding_size=4 is not hidden_size=8, but the masked-LM head"):
         read_checkpoint(tmp_path / "m")

@@ -100,13 +100,3 @@ def test_lines_of_standard_input_are_told_by_their_bytes(tmp_path, told):
         report = progress.Progress("Tokenized", "bytes", bytes_left(file))
         lines = told(lambda: list(with_progress(file, report)))
     assert shares(lines) == ["1.00M/2.50M"]
-
-
-def test_a_pipe_has_no_known_end():
-    import os
-
-    from tfrecords_tools.tokenize_text import bytes_left
-
-    reading, writing = os.pipe()
-    with open(reading, "rb") as stream, open(writing, "wb"):
-        assert bytes_left(stream) is None

@@ -24,10 +24,11 @@ progress.SECONDS_ON_A_TERMINAL = progress.SECONDS_IN_A_FILE = 0.5
 
 def main():
     from kbert.training.measuring.progress import TrainingProgress
+    from kbert.training.measuring.step_work import StepWork
 
-    training = TrainingProgress(None, num_steps=3, examples_per_step=8)
+    training = TrainingProgress(None, num_steps=3)
     for step in (1, 2, 3):
-        training.train(step, {"loss": 1 / step}, learning_rate=0.1)
+        training.train(step, {"loss": 1 / step}, 0.1, StepWork.of_batch(8, 4))
         if step == 2:
             print("printed on the way")
             training.evaluate(step, {"accuracy": 0.75})
@@ -60,6 +61,14 @@ def test_the_innermost_activity_is_told(told):
             assert told(3)[-1] == "inner"
             inner.text = "inner, half done"
             assert told(5)[-1] == "inner, half done"
+
+
+def test_steps_that_are_over_at_once_are_not_told(told):
+    with told_when_silent("kbert finetune", 0.3):
+        while not told(0):
+            with activity("a step"):
+                time.sleep(0.02)
+    assert told(1) == ["kbert finetune"]
 
 
 def test_who_waits_for_others_is_quiet(told):

@@ -43,11 +43,7 @@ def run_interrupted(tmp_path, module, *command):
         ("evaluate --run_dir=none --input_dir=none", "absl"),
         ("evaluate --run_dir=none --input_dir=none", "kbert.cli.script"),
         ("predict --run_dir=none", "numpy"),
-        ("predict --run_dir=none", "tensorflow"),
-        ("predict --run_dir=none", "numpy.linalg"),
         ("predict --run_dir=none", "tensorflow.python.framework.ops"),
-        ("predict --run_dir=none", "keras.src.layers"),
-        ("export --run_dir=none --model_base_path=none", "absl"),
         ("show-records", "absl"),
     ],
 )
@@ -131,7 +127,7 @@ with StopSignal().listening():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("first", "second", "code"), [(15, 15, 143), (2, 2, 130), (15, 2, 130)])
+@pytest.mark.parametrize(("first", "second", "code"), [(15, 15, 143), (15, 2, 130)])
 def test_the_second_signal_ends_a_process_within_a_long_call(first, second, code):
     process = subprocess.Popen(
         [sys.executable, "-c", _BUSY], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -141,7 +137,7 @@ def test_the_second_signal_ends_a_process_within_a_long_call(first, second, code
         time.sleep(0.1)
         process.send_signal(first)
         with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(0.7)  # the first one waits for the call
+            process.wait(0.4)  # the first one waits for the call
         process.send_signal(second)
         assert process.wait(120) == code
         assert process.stderr.read() == (

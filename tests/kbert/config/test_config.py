@@ -204,16 +204,6 @@ REFUSED = {
         {"precision": "float64"},
         "precision='float64' is not known; choose one of float32, bfloat16, float16.",
     ),
-    "unknown all-reduce": (
-        PretrainingConfig,
-        {"all_reduce_dtype": "int8"},
-        "all_reduce_dtype='int8' is not known; choose one of float32, bfloat16, float16.",
-    ),
-    "gradients that vanish": (
-        PretrainingConfig,
-        {"all_reduce_dtype": "float16", "precision": "bfloat16"},
-        'all_reduce_dtype="float16" needs precision="float16", not \'bfloat16\': without',
-    ),
     "negative batch": (PretrainingConfig, {"train_batch_size": -1}, "train_batch_size=-1 must be positive."),
     "negative seed": (PretrainingConfig, {"seed": -1}, "seed=-1 must lie between 0 and 4294967295."),
     "no steps": (PretrainingConfig, {"num_train_steps": 0}, "num_train_steps=0 must be positive."),

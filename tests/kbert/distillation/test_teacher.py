@@ -5,10 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from kbert.checkpoints.conversion.layer_picking import with_layers
+from kbert.checkpoints.conversion.resizing import with_layers
 from kbert.config import DistillationConfig
-from kbert.distillation.layer_map import layer_map
-from kbert.distillation.teacher import Teacher, read_teacher
+from kbert.distillation.teacher import Teacher, layer_map, read_teacher
 from kbert.files.stored_tensor import stored_array
 from kbert.tasks.task import Task
 from kbert.tokenization.vocabulary import Vocabulary

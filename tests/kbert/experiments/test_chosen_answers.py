@@ -43,6 +43,7 @@ def test_an_evaluation_reaches_what_it_chose_and_chooses_the_same_again(chosen, 
     assert f"Expected calibration error {100 * after['calibration_error']:.1f}%" in page
 
 
+@pytest.mark.long
 def test_python_and_the_saved_model_answer_by_it(chosen, finetuned_run, labelled_files, tmp_path):
     run, metrics = chosen
     texts = texts_of(labelled_files)[:12]

@@ -10,18 +10,19 @@ import pytest
 
 from kbert.config import to_dict
 from kbert.experiments.evaluation import evaluate
-from kbert.experiments.finetuning import run_finetuning
-from kbert.experiments.pretraining import run_pretraining
+from kbert.experiments.finetuning import finetune
+from kbert.experiments.pretraining import pretrain
 from kbert.runs.checkpoint import list_checkpoints
 from kbert.runs.metrics_file import json_ready
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
+from kbert.tasks.question_answering.span_answers import FILES
 from tests.html_checks import read_page
 from tests.kbert.experiments.every_training import NOT_TRAINED, NUM_STEPS, TRAININGS
 from tests.kbert.training.run_contents import assert_same_runs, numbers
 from tests.warm_processes import WarmProcess
 
-FUNCTIONS = {"finetuning": run_finetuning, "pretraining": run_pretraining}
+FUNCTIONS = {"finetuning": finetune, "pretraining": pretrain}
 PAGE = "page.html"
 # In the middle of an epoch and of a log interval; pretraining while it saves: moment, what is saved by then.
 MOMENTS = {
@@ -98,7 +99,7 @@ def test_a_task_killed_in_training_and_in_evaluation(name, make_training, tmp_pa
     other = Evaluation(training, tmp_path / "expected")
     expected, there = other.metrics(killed), content(evaluation.folder)
     whole_files = content(other.folder)
-    assert whole_files.keys() == {PAGE, *evaluation.task.prediction_files}
+    assert whole_files.keys() == {PAGE, *(FILES if evaluation.task.write_predictions else ())}
     assert evaluation.unfinished not in there and there.items() <= whole_files.items()
     assert evaluation.metrics(whole) == expected
     assert content(evaluation.folder) == whole_files
@@ -113,13 +114,13 @@ class Evaluation:
     def __init__(self, training, folder):
         self.folder, self.task = folder, TASKS[training.config.task]
         self.arguments = {"html_file": folder / PAGE} | training.evaluated
-        if self.task.prediction_files:
+        if self.task.write_predictions:
             self.arguments["predictions_dir"] = folder
 
     @property
     def unfinished(self):
         """The file in whose midst it is killed: not the first, where there are several."""
-        return self.task.prediction_files[1] if self.task.prediction_files else PAGE
+        return FILES[1] if self.task.write_predictions else PAGE
 
     def killed(self, run):
         """The process, which dies in the midst of a file."""

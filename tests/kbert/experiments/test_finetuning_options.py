@@ -9,15 +9,15 @@ import pytest
 from kbert.config import DatasetConfig, FrozenConfig
 from kbert.encoder import BertEncoder
 from kbert.experiments import finetuning
-from kbert.experiments.devices import Devices
 from kbert.experiments.evaluation import evaluate
-from kbert.experiments.finetuning import _open_data, run_finetuning
+from kbert.experiments.finetuning import finetune
 from kbert.experiments.finetuning_checks import require_trainable, too_few_steps
+from kbert.experiments.finetuning_data import LabelledPaths, open_data
+from kbert.experiments.init import Init, initial_model
 from kbert.experiments.labelled_file import LabelledFile
-from kbert.experiments.labelled_paths import LabelledPaths
-from kbert.experiments.starting_point import Start, find_starting_point
 from kbert.runs.run_directory import RunDirectory, trained_weights
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
+from kbert.training.devices import distribution
 from tests.conftest import LABELS, tiny_encoder_config, tiny_finetuning_config
 
 
@@ -30,7 +30,7 @@ def split_run(pretraining_run, labelled_files, tmp_path_factory):
     config = tiny_finetuning_config(
         dev_split=0.2, num_train_epochs=0.5, task_settings=settings, dataset=dataset
     )
-    _, metrics = run_finetuning(config, folder, labelled_files[0], init_checkpoint=pretraining_run.path)
+    _, metrics = finetune(config, folder, labelled_files[0], init_checkpoint=pretraining_run.path)
     return RunDirectory(folder), metrics, config
 
 
@@ -40,19 +40,19 @@ def test_a_run_on_one_file_is_evaluated_on_its_held_out_part(split_run, labelled
     assert sum(map(sum, metrics["confusion"])) == run.details["held_out"]["num_examples"] == 8
     assert run.details["num_train_examples"] == 32
     assert [sum(row) for row in metrics["confusion"]] == [4, 4]
-    _, alone = evaluate(run, labelled_files[0], held_out=True)
+    _, alone = evaluate(run, labelled_files[0], split="dev")
     assert alone["num_examples"] == 8
     for name in ("loss", "accuracy", "baseline_accuracy"):  # the loss of evaluation has no weights
         assert metrics[name] == pytest.approx(alone[name], abs=1e-6), name
     header, *lines = labelled_files[0].read_text().splitlines(keepends=True)
     shuffled = tmp_path / "other_order.tsv"
     shuffled.write_text("".join([header, *lines[::-1]]))
-    _, again = evaluate(run, shuffled, held_out=True)
+    _, again = evaluate(run, shuffled, split="dev")
     assert again["loss"] == pytest.approx(alone["loss"], abs=1e-6)
     changed = tmp_path / "changed.tsv"
     changed.write_text("".join([header, *lines[: len(lines) // 2]]))
     with pytest.raises(ValueError, match="the 8 examples that were held out cannot be found again"):
-        evaluate(run, changed, held_out=True)
+        evaluate(run, changed, split="dev")
 
 
 @pytest.mark.slow
@@ -66,11 +66,11 @@ def test_a_run_records_the_numbers_that_balanced_stood_for(split_run):
 @pytest.mark.slow
 def test_the_same_command_again_finds_the_same_split(split_run, pretraining_run, labelled_files):
     run, metrics, config = split_run
-    _, again = run_finetuning(config, run.path, labelled_files[0], init_checkpoint=pretraining_run.path)
+    _, again = finetune(config, run.path, labelled_files[0], init_checkpoint=pretraining_run.path)
     assert again["loss"] == pytest.approx(metrics["loss"], abs=1e-6)
     other = dataclasses.replace(config, dev_split_seed=1)
     with pytest.raises(ValueError, match="content of its training data has changed"):
-        run_finetuning(other, run.path, labelled_files[0], init_checkpoint=pretraining_run.path)
+        finetune(other, run.path, labelled_files[0], init_checkpoint=pretraining_run.path)
 
 
 @pytest.mark.parametrize(
@@ -86,19 +86,19 @@ def test_batches_that_cannot_be_are_refused_before_the_checkpoint_is_read(
     def read(*arguments):
         raise AssertionError("the checkpoint was read")
 
-    monkeypatch.setattr(finetuning, "find_starting_point", read)
-    monkeypatch.setattr(Devices, "make_strategy", lambda devices: SimpleNamespace(num_replicas_in_sync=2))
+    monkeypatch.setattr(finetuning, "initial_model", read)
+    monkeypatch.setattr(distribution, "make_strategy", lambda **_: SimpleNamespace(num_replicas_in_sync=2))
     config = tiny_finetuning_config(train_batch_size=batch_size, eval_batch_size=8)
     with pytest.raises(ValueError, match=sentence):
-        run_finetuning(config, tmp_path / "run", labelled_files[0], init_checkpoint=tmp_path)
+        finetune(config, tmp_path / "run", labelled_files[0], init_checkpoint=tmp_path)
 
 
 def test_a_split_and_a_development_file_are_refused_together(labelled_files, tmp_path):
     config = tiny_finetuning_config(dev_split=0.1)
     with pytest.raises(ValueError, match="is given for that as well; leave one of them out"):
-        run_finetuning(config, tmp_path / "run", *labelled_files)
+        finetune(config, tmp_path / "run", *labelled_files)
     with pytest.raises(ValueError, match="holds records; give the file"):
-        run_finetuning(config, tmp_path / "run", train_dir=tmp_path)
+        finetune(config, tmp_path / "run", train_dir=tmp_path)
     with pytest.raises(ValueError, match="dev_split=1.0 must lie between 0 and 1"):
         tiny_finetuning_config(dev_split=1.0)
 
@@ -116,13 +116,14 @@ def test_at_most_so_many_examples_are_spread_by_label(labelled_files):
 
 def test_the_number_of_training_examples_is_that_of_the_config(labelled_files):
     config = tiny_finetuning_config(max_train_examples=16, dev_split=0.2)
-    train, dev, _ = _open_data(config, LabelledPaths(labelled_files[0]))
+    data = open_data(config, LabelledPaths(labelled_files[0]))
+    train, dev = data.train, data.dev
     assert train.num_examples <= 16 and dev[""].num_examples == 8
     held_out = {str(one) for one in dev[""].examples}
     assert not held_out & {str(one) for one in train.examples}
-    with pytest.raises(ValueError, match="max_train_examples=16 chooses among the examples of --train_file"):
+    with pytest.raises(ValueError, match="max_train_examples=16 chooses among the examples of train_file"):
         require_trainable(tiny_finetuning_config(max_train_examples=16), LabelledPaths(train_dir="records"))
-    with pytest.raises(ValueError, match="freeze_encoder .* but records holds records; give --train_file"):
+    with pytest.raises(ValueError, match="freeze_encoder .* but records holds records; give train_file"):
         require_trainable(tiny_finetuning_config(freeze_encoder=True), LabelledPaths(train_dir="records"))
 
 
@@ -144,7 +145,7 @@ def test_a_label_that_a_split_leaves_out_is_said(tmp_path, caplog, settings, sai
     labels = ["often"] * 60 + ["a few"] * 4 + ["rare"]
     path = tmp_path / "train.tsv"
     path.write_text("text\tlabel\n" + "".join(f"jump {n}\t{one}\n" for n, one in enumerate(labels)))
-    _open_data(tiny_finetuning_config(dataset=DatasetConfig(), **settings), LabelledPaths(path))
+    open_data(tiny_finetuning_config(dataset=DatasetConfig(), **settings), LabelledPaths(path))
     found = [line.getMessage() for line in caplog.records if "leaves no example" in line.getMessage()]
     assert len(found) == len(said) and all(map(str.startswith, found, said))
 
@@ -156,20 +157,20 @@ def test_labels_have_the_numbers_of_the_training_file_whatever_the_order(tmp_pat
         paths.append(tmp_path / f"{len(paths)}.tsv")
         paths[-1].write_text("text\tlabel\n" + "".join(f"jump {one}\t{one}\n" for one in labels))
     config = tiny_finetuning_config(dataset=DatasetConfig())
-    train, dev, dataset = _open_data(config, LabelledPaths(*paths))
-    assert train.dataset.labels == dev[""].dataset.labels == dataset.labels == ("a", "b", "c")
-    ids = SequenceClassification.of_dataset(dataset, None).label_features(dev[""].examples)["label_ids"]
+    data = open_data(config, LabelledPaths(*paths))
+    dev, dataset = data.dev, data.dataset
+    assert data.train.dataset.labels == dev[""].dataset.labels == dataset.labels == ("a", "b", "c")
+    ids = SequenceClassification.from_dataset(dataset, None).label_features(dev[""].examples)["label_ids"]
     assert ids.tolist() == ["abc".index(one) for one in dev_labels]
 
 
 def test_the_topmost_layers_begin_anew_and_the_others_are_those_of_the_checkpoint(pretraining_run, tmp_path):
     config = tiny_finetuning_config(reinit_layers=1, reinit_pooler=True)
     task = SequenceClassification(LABELS)
-    start = Start(init_checkpoint=pretraining_run.path)
-    point = find_starting_point(start, tmp_path / "run", None, task, config.begins_anew)
-    model = task.build_model(BertEncoder(point.encoder))
+    initial = initial_model(Init(pretraining_run.path), tmp_path / "run", None, task, config.begins_anew)
+    model = task.build_model(BertEncoder(initial.encoder))
     fresh = {name: variable.numpy() for name, variable in trained_weights(model).items()}
-    point.initialize(model)
+    initial.set_weights(model)
     there = trained_weights(pretraining_run.load_model()[1])
     for name, variable in trained_weights(model).items():
         anew = name.split("/")[0] in ("layer_0", "pooler", "classification")  # the tiny model has one layer
@@ -182,12 +183,10 @@ def test_a_casing_that_contradicts_the_run_or_its_vocabulary_is_refused(
 ):
     task, vocabulary = SequenceClassification(LABELS), pretraining_run.vocabulary()
     with pytest.raises(ValueError, match=r"do_lower_case=False, but the run .* was made with True; leave it"):
-        find_starting_point(Start(do_lower_case=False), pretraining_run.path, None, task)
+        initial_model(Init(do_lower_case=False), pretraining_run.path, None, task)
     config = tiny_finetuning_config(encoder=tiny_encoder_config())
     with pytest.raises(ValueError, match="do_lower_case=False, but the vocabulary of the training has do_lo"):
-        run_finetuning(
-            config, tmp_path / "run", labelled_files[0], vocabulary=vocabulary, do_lower_case=False
-        )
+        finetune(config, tmp_path / "run", labelled_files[0], vocabulary=vocabulary, do_lower_case=False)
     assert not (tmp_path / "run").exists()
 
 
@@ -195,11 +194,11 @@ def test_what_cannot_begin_anew_is_refused(labelled_files, tmp_path):
     with pytest.raises(ValueError, match="a layer cannot begin anew and be frozen"):
         tiny_finetuning_config(encoder=tiny_encoder_config(), reinit_layers=1, frozen=FrozenConfig(layers=2))
     with pytest.raises(ValueError, match="this training starts from random ones; leave them out"):
-        run_finetuning(tiny_finetuning_config(reinit_pooler=True), tmp_path / "run", labelled_files[0])
+        finetune(tiny_finetuning_config(reinit_pooler=True), tmp_path / "run", labelled_files[0])
 
 
 def test_few_steps_on_few_examples_are_warned_of():
     config = tiny_finetuning_config(num_train_epochs=3, train_batch_size=32, warmup_proportion=0.0)
     said = too_few_steps(config, num_examples=500, num_train_steps=46)
-    assert "--override=num_train_epochs=20 --override=warmup_proportion=0.1, or" in said
+    assert "num_train_epochs=20, warmup_proportion=0.1, or" in said
     assert too_few_steps(config, 500, 1_000) is None and too_few_steps(config, 10_000, 46) is None

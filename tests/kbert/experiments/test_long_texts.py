@@ -10,8 +10,8 @@ import pytest
 from export.export_tflite import export_tflite
 from kbert.config import to_dict
 from kbert.experiments.evaluation import evaluate
-from kbert.experiments.finetuning import run_finetuning
-from kbert.input_pipelines.records.labelled_records import LabelledRecords
+from kbert.experiments.finetuning import finetune
+from kbert.input_pipelines.records.record_folders import LabelledRecords
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
 from tests.conftest import LABELS, tiny_finetuning_config
@@ -47,7 +47,7 @@ def trained(pretraining_run, tmp_path_factory):
     folder = tmp_path_factory.mktemp("windows")
     train, dev = write_texts(folder / "train.tsv", 24, 1), write_texts(folder / "dev.tsv", 12, 2)
     arguments = (folder / "run", train, dev, pretraining_run.path)
-    _, metrics = run_finetuning(config_of(num_train_epochs=1.0, padding="pack"), *arguments)
+    _, metrics = finetune(config_of(num_train_epochs=1.0, padding="pack"), *arguments)
     return RunDirectory(folder / "run"), dev, metrics
 
 
@@ -91,6 +91,7 @@ def _batches(run, dev):
     return data.evaluation_batches(6, False).as_numpy_iterator()
 
 
+@pytest.mark.long
 def test_what_is_served_is_what_python_answers_whatever_the_length(trained, tmp_path, caplog):
     run, dev, _ = trained
     texts = [line.split("\t")[0] for line in dev.read_text(encoding="utf-8").splitlines()[1:]] + [""]

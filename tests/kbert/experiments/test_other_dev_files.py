@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 
 from kbert.config import OptimizerConfig
-from kbert.experiments.constant_answer import no_better_than_constant
-from kbert.experiments.evaluation import evaluate
-from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.evaluation import evaluate, no_better_than_constant
+from kbert.experiments.finetuning import finetune
+from kbert.experiments.finetuning_data import LabelledPaths
 from kbert.experiments.finished_run import asked_for, finished_metrics, write_result
-from kbert.experiments.labelled_paths import LabelledPaths, named_files
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
-from kbert.training.metric_names import with_prefixed
+from kbert.training.evaluation_step import with_prefixed
 from tests.conftest import tiny_finetuning_config, write_labelled_file
 
 
@@ -21,7 +20,7 @@ def run_on_two(pretraining_run, labelled_files, tmp_path_factory):
     folder = tmp_path_factory.mktemp("two_files")
     other = write_labelled_file(folder / "other.tsv", 9, seed=8)
     config = tiny_finetuning_config(eval_every_epochs=1.0)
-    _, metrics = run_finetuning(
+    _, metrics = finetune(
         config, folder / "run", *labelled_files, pretraining_run.path, other_dev_files={"mismatched": other}
     )
     return RunDirectory(folder / "run"), metrics, other
@@ -57,7 +56,7 @@ def test_a_run_that_learnt_nothing_says_so_in_one_sentence(pretraining_run, labe
     dev = tmp_path / "dev.tsv"
     # One sentence under both labels: whatever a model says of it, half is right.
     dev.write_text("sentence\tlabel\n" + "jump a\tloud\njump a\tquiet\n" * 4)
-    run_finetuning(config, tmp_path / "run", labelled_files[0], dev, pretraining_run.path)
+    finetune(config, tmp_path / "run", labelled_files[0], dev, pretraining_run.path)
     said = [line for line in caplog.messages if line.startswith("This run does no better than a constant")]
     assert len(said) == 1 and "accuracy 0.5, the best constant answer 0.5." in said[0]
 
@@ -87,7 +86,7 @@ def test_a_file_whose_metrics_would_replace_others_is_refused_before_training(
 ):
     """A classifier of two labels reports f1 and best_f1."""
     with pytest.raises(ValueError, match=r"^--other_dev_file=best=\.\.\.: its f1 would be called best_f1,"):
-        run_finetuning(
+        finetune(
             tiny_finetuning_config(),
             tmp_path / "run",
             *labelled_files,
@@ -105,21 +104,19 @@ def test_metrics_of_two_further_files_keep_apart_too():
         with_prefixed(found, "other_strict_", metrics)
 
 
-REFUSED = [
-    (["mismatched"], "expected a name and a file, such as"),
-    (["a=x.tsv", "a=y.tsv"], "names 'a' twice"),
-    (["Mis-matched={0}"], "the name stands before those of metrics"),
-    (["baseline={0}"], "and not baseline"),
-    (["a=none.tsv"], "labelled file none.tsv does not exist"),
-]
-
-
-@pytest.mark.parametrize(("values", "sentence"), REFUSED)
-def test_names_and_files_are_checked(labelled_files, values, sentence):
+@pytest.mark.parametrize(
+    ("files", "sentence"),
+    [
+        ({"Mis-matched": "{0}"}, "its name stands before those of metrics"),
+        ({"baseline": "{0}"}, "and not baseline"),
+        ({"a": "none.tsv"}, "labelled file none.tsv does not exist"),
+    ],
+)
+def test_names_and_files_are_checked(labelled_files, files, sentence):
     train, dev = labelled_files
     with pytest.raises(ValueError, match=sentence):
-        LabelledPaths(train, dev, other_dev_files=named_files([value.format(dev) for value in values]))
-    with pytest.raises(ValueError, match="--other_dev_file goes with --dev_file or --dev_dir"):
+        LabelledPaths(train, dev, other_dev_files={name: path.format(dev) for name, path in files.items()})
+    with pytest.raises(ValueError, match="other_dev_files go with dev_file or dev_dir"):
         LabelledPaths(train, other_dev_files={"a": dev})
 
 

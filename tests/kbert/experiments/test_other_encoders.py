@@ -10,16 +10,14 @@ import kbert
 from export.export_savedmodel import export_savedmodel
 from export.export_tflite import export_tflite
 from export.gate.session_check import load_session, run_loaded
-from kbert.checkpoints.conversion.resizing import with_positions, with_vocabulary
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.config import DistillationConfig, FrozenConfig, LoraConfig, OptimizerConfig
 from kbert.encoder import BertEncoder
 from kbert.experiments.evaluation import evaluate
-from kbert.experiments.finetuning import run_finetuning
-from kbert.experiments.pretraining import run_pretraining
+from kbert.experiments.finetuning import finetune
+from kbert.experiments.pretraining import pretrain
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
-from kbert.tokenization.vocabulary import Vocabulary
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
 from tests.kbert.checkpoints.random_checkpoint import (
     DISTILBERT,
@@ -52,9 +50,7 @@ def electra(tmp_path_factory):
 def run(electra, labelled_files, tmp_path_factory):
     optimizer = OptimizerConfig(name="adamw", learning_rate=5e-3, layer_decay=0.8)
     path = tmp_path_factory.mktemp("electra_run") / "run"
-    run_finetuning(
-        tiny_finetuning_config(optimizer=optimizer), path, *labelled_files, init_checkpoint=electra
-    )
+    finetune(tiny_finetuning_config(optimizer=optimizer), path, *labelled_files, init_checkpoint=electra)
     return RunDirectory(path)
 
 
@@ -83,6 +79,7 @@ def test_written_as_electra_it_answers_the_same(run, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_exports_answer_as_keras_does(run, tmp_path):
     expected = np.array([answer["probabilities"]["loud"] for answer in kbert.load(run.path).predict(TEXTS)])
     served = export_savedmodel(run, tmp_path / "served")
@@ -95,6 +92,7 @@ def test_exports_answer_as_keras_does(run, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     "changes",
     [{"frozen": FrozenConfig(layers=1, embeddings=True)}, {"lora": LoraConfig(rank=2)}],
@@ -102,7 +100,7 @@ def test_exports_answer_as_keras_does(run, tmp_path):
 )
 def test_frozen_or_adapted_the_projection_stays(electra, labelled_files, tmp_path, changes):
     config = tiny_finetuning_config(num_train_epochs=0.4, **changes)
-    run_finetuning(config, tmp_path / "run", *labelled_files, init_checkpoint=electra)
+    finetune(config, tmp_path / "run", *labelled_files, init_checkpoint=electra)
     np.testing.assert_array_equal(kernel_of(tmp_path / "run"), kernel_of(electra))
     top = "classification/dense/kernel"
     assert np.any(kernel_of(tmp_path / "run", top) != 0)
@@ -110,24 +108,13 @@ def test_frozen_or_adapted_the_projection_stays(electra, labelled_files, tmp_pat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("changes", [{}, {"init_layers": (1,)}], ids=["a BERT", "its own layer"])
-def test_it_teaches(run, labelled_files, tmp_path, changes):
-    settings = DistillationConfig(str(run.path), hidden_weight=1.0, **changes)
-    encoder = None if changes else tiny_encoder_config(num_hidden_layers=1, hidden_size=8)
-    config = tiny_finetuning_config(encoder=encoder, distillation=settings, num_train_epochs=0.4)
-    run_finetuning(config, tmp_path / "run", labelled_files[0])
+@pytest.mark.long
+def test_it_teaches_its_own_layer(run, labelled_files, tmp_path):
+    settings = DistillationConfig(str(run.path), hidden_weight=1.0, init_layers=(1,))
+    config = tiny_finetuning_config(encoder=None, distillation=settings, num_train_epochs=0.4)
+    finetune(config, tmp_path / "run", labelled_files[0])
     student = RunDirectory(tmp_path / "run").config.encoder
-    assert (student.num_hidden_layers, student.embedding_size) == (1, 4 if changes else None)
-
-
-def test_tables_are_resized_in_their_own_width(run):
-    checkpoint = read_checkpoint(run.path)
-    fewer = Vocabulary(small_corpus.TOKENS[:-1], do_lower_case=True)
-    resized = with_vocabulary(with_positions(checkpoint, 40), fewer)
-    table = resized.tensors["embeddings/word_embeddings"].read()
-    np.testing.assert_array_equal(table, kernel_of(run.path, "embeddings/word_embeddings")[:-1])
-    assert resized.tensors["embeddings/position_embeddings"].shape == (40, 4)
-    assert {name: tensor.shape for name, tensor in resized.tensors.items()} == resized.shapes
+    assert (student.num_hidden_layers, student.embedding_size) == (1, 4)
 
 
 def test_a_masked_lm_is_refused(electra, records_dir, tmp_path):
@@ -138,12 +125,12 @@ def test_a_masked_lm_is_refused(electra, records_dir, tmp_path):
         kbert.MaskedLM().build_model(BertEncoder(tiny_encoder_config(embedding_size=4)))
     config = tiny_pretraining_config(encoder=None)
     with pytest.raises(ValueError, match=sentence):
-        run_pretraining(config, tmp_path / "run", records_dir / "train", init_checkpoint=electra)
+        pretrain(config, tmp_path / "run", records_dir / "train", init_checkpoint=electra)
     assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("frozen", [True, False])
+@pytest.mark.parametrize("frozen", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_a_trained_distilbert_is_one_while_its_segments_are_zero(labelled_files, tmp_path, frozen):
     model = random_checkpoint(
         "sequence_classification", ("quiet", "loud"), **dataclasses.asdict(tiny_encoder_config()) | DISTILBERT
@@ -151,7 +138,7 @@ def test_a_trained_distilbert_is_one_while_its_segments_are_zero(labelled_files,
     model = dataclasses.replace(model, vocabulary=small_corpus.vocabulary())
     write_checkpoint(model, tmp_path / "start", "hugging_face")
     config = tiny_finetuning_config(num_train_epochs=0.4, frozen=FrozenConfig(embeddings=frozen))
-    run_finetuning(config, tmp_path / "run", *labelled_files, init_checkpoint=tmp_path / "start")
+    finetune(config, tmp_path / "run", *labelled_files, init_checkpoint=tmp_path / "start")
     trained = read_checkpoint(tmp_path / "run")
     assert trained.encoder.pooler_hidden_act == "relu"
     if not frozen:

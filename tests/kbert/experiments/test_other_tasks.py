@@ -13,7 +13,7 @@ from export.export_savedmodel import export_savedmodel
 from export.gate.session_check import run_signature
 from kbert.config import to_dict
 from kbert.experiments.evaluation import evaluate
-from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.finetuning import finetune
 from kbert.runs.run_directory import RunDirectory
 from tests.conftest import tiny_finetuning_config
 from tests.html_checks import read_page
@@ -68,7 +68,7 @@ def trained(pretraining_run, tmp_path_factory):
             write_rows(folder / f"{split}.jsonl", rows_of(name, number))
         config = tiny_finetuning_config(task=name, dataset=dataset_of(name))
         dev, start = folder / "dev.jsonl", pretraining_run.path
-        task, metrics = run_finetuning(config, folder / "run", folder / "train.jsonl", dev, start)
+        task, metrics = finetune(config, folder / "run", folder / "train.jsonl", dev, start)
         return folder / "run", dev, task, metrics
 
     return train
@@ -103,7 +103,7 @@ def test_a_task_walks_through_the_house(task, trained, tmp_path):
     assert flat(compared) == pytest.approx(flat(metrics), abs=1e-5, nan_ok=True)
 
     (answer,) = answers(run, [example_of(task)])
-    assert set(trained_task.answers) <= set(answer) and json.dumps(answer, allow_nan=False)
+    assert set(trained_task.serving.answers) <= set(answer) and json.dumps(answer, allow_nan=False)
 
 
 @pytest.mark.slow

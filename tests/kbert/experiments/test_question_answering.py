@@ -13,10 +13,11 @@ from export.export_savedmodel import export_savedmodel
 from export.gate.session_check import run_signature
 from kbert.config import to_dict
 from kbert.experiments.evaluation import evaluate
-from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.finetuning import finetune
 from kbert.manifest import read_manifest
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
+from kbert.tasks.question_answering.span_answers import FILES
 from kbert.tasks.question_answering.squad_files import read_questions
 from tests.conftest import tiny_finetuning_config
 from tests.html_checks import read_page
@@ -56,7 +57,7 @@ def trained(folder, pretraining_run):
         for name, number in (("train", 64), ("dev", 11))
     ]
     start = shutil.copytree(pretraining_run.path, folder / "start")
-    _, metrics = run_finetuning(config_of(), folder / "run", *files, init_checkpoint=start)
+    _, metrics = finetune(config_of(), folder / "run", *files, init_checkpoint=start)
     (folder / "metrics.json").write_text(json.dumps(metrics), encoding="utf-8")
 
 
@@ -95,7 +96,7 @@ def test_an_evaluation_gives_the_numbers_of_the_training_and_writes_the_files(ca
     written = {
         path.name: json.loads(path.read_text(encoding="utf-8")) for path in (tmp_path / "dev").iterdir()
     }
-    assert set(written) == set(task.prediction_files)
+    assert set(written) == set(FILES)
     questions = {question.id: question for question in read_questions(dev)}
     for name, text in written["predictions.json"].items():
         rivals = written["nbest_predictions.json"][name]
@@ -123,10 +124,10 @@ def test_python_and_the_savedmodel_answer_as_the_evaluation_did(case, tmp_path):
     assert [one["answer"] for one in given] == list(texts.values())
     for one in given:
         assert one["context"][one["start"] : one["end"]] == one["answer"]
-        assert set(task.answers) <= set(one) and json.dumps(one, allow_nan=False)
+        assert set(task.serving.answers) <= set(one) and json.dumps(one, allow_nan=False)
 
     export_savedmodel(run, tmp_path / "served")
-    columns = {name: np.array([one[name] for one in examples], object) for name in task.inputs}
+    columns = {name: np.array([one[name] for one in examples], object) for name in task.serving.inputs}
     served = run_signature(str(tmp_path / "served" / "1"), "serving_default", columns)
     assert [text.decode() for text in served["answer"]] == list(texts.values())
     for name in ("start", "end", "score", "null_odds"):
@@ -158,7 +159,7 @@ def test_records_are_the_rows_of_live_text_and_train_the_same(case, tmp_path):
     settings = {"num_train_epochs": 1.0, "best_metric": None}
     once = config_of(**settings)
     paths = {"train_dir": tmp_path / "train", "init_checkpoint": run.path}
-    run_finetuning(once, tmp_path / "run_recorded", **paths)
+    finetune(once, tmp_path / "run_recorded", **paths)
     of_live_text, recorded = (
         [line["step"] for line in read_metrics(one) if line["split"] == "train"]
         for one in (run.metrics_file, RunDirectory(tmp_path / "run_recorded").metrics_file)
@@ -196,9 +197,7 @@ def test_files_of_answers_need_a_task_that_has_them_and_the_questions(case, fine
     run, _, dev, _ = case
     with pytest.raises(ValueError, match="predictions_dir is for a run whose task writes its answers"):
         evaluate(finetuned_run, dev, predictions_dir=tmp_path)
-    with pytest.raises(
-        ValueError, match="predictions_dir is for a run whose task writes its answers, on --ev"
-    ):
+    with pytest.raises(ValueError, match="predictions_dir is for a run whose task writes its answers, on ev"):
         evaluate(run, input_dir=tmp_path, predictions_dir=tmp_path)
 
 
@@ -216,5 +215,5 @@ def test_what_does_not_fit_the_settings_leaves_no_run(settings, message, pretrai
     config = config_of()
     config = dataclasses.replace(config, task_settings=config.task_settings | settings)
     with pytest.raises(ValueError, match=message):
-        run_finetuning(config, tmp_path / "run", train, init_checkpoint=pretraining_run.path)
+        finetune(config, tmp_path / "run", train, init_checkpoint=pretraining_run.path)
     assert not (tmp_path / "run").exists()

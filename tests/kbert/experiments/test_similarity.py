@@ -14,7 +14,7 @@ from kbert.checkpoints.hugging_face.sentence_transformers import read_sentence_m
 from kbert.config import DatasetConfig, to_dict
 from kbert.config.pooling_config import PoolingConfig
 from kbert.experiments.evaluation import evaluate
-from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.finetuning import finetune
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from tests.conftest import MAX_SEQ_LENGTH, tiny_finetuning_config
@@ -49,7 +49,7 @@ def regression(start, tmp_path_factory):
     folder = tmp_path_factory.mktemp("regression")
     files = write_scored(folder / "train.jsonl", 24), write_scored(folder / "dev.jsonl", 11)
     config = config_of("cosine_similarity", task_settings={"highest_score": 5.0}, num_train_epochs=1.4)
-    task, metrics = run_finetuning(config, folder / "run", *files, init_checkpoint=start)
+    task, metrics = finetune(config, folder / "run", *files, init_checkpoint=start)
     assert task.pooling == THEIRS
     return config, files, RunDirectory(folder / "run"), metrics
 
@@ -90,6 +90,7 @@ def test_embed_and_answers_take_the_trained_pooling(regression, loaded):
     assert said[0] == pytest.approx(1.0, abs=1e-5) and min(said) < 0.999
 
 
+@pytest.mark.long
 def test_converted_to_sentence_transformers_and_back(regression, loaded, tmp_path):
     convert_checkpoint(regression[2].path, tmp_path / "folder", "hugging_face")
     modules = read_sentence_modules(tmp_path / "folder")

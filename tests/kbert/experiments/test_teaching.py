@@ -12,8 +12,8 @@ from kbert.cli.signals import StoppedBySignal
 from kbert.config import DistillationConfig
 from kbert.config.lora_config import LoraConfig
 from kbert.experiments.evaluation import evaluate
-from kbert.experiments.finetuning import run_finetuning
-from kbert.experiments.pretraining import run_pretraining
+from kbert.experiments.finetuning import finetune
+from kbert.experiments.pretraining import pretrain
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
 from kbert.tokenization.vocabulary import Vocabulary
@@ -40,16 +40,16 @@ def test_a_run_with_a_teacher_goes_on_exactly_and_leaves_the_student_alone(
 ):
     teacher = shutil.copytree(finetuned_run.path, tmp_path / "teacher")
     config = narrow_student(teacher)
-    run_finetuning(config, tmp_path / "whole", *labelled_files)
+    finetune(config, tmp_path / "whole", *labelled_files)
     with monkeypatch.context() as patch:
         signal_after_call(patch, 4)
         with pytest.raises(StoppedBySignal):
-            run_finetuning(config, tmp_path / "stopped", *labelled_files)
+            finetune(config, tmp_path / "stopped", *labelled_files)
     moved = teacher.rename(tmp_path / "moved")
     gone = "the teacher cannot be read: checkpoint .*teacher does not exist"
     with pytest.raises(ValueError, match=gone):
-        run_finetuning(config, tmp_path / "stopped", *labelled_files)
-    run_finetuning(narrow_student(moved), tmp_path / "stopped", *labelled_files)
+        finetune(config, tmp_path / "stopped", *labelled_files)
+    finetune(narrow_student(moved), tmp_path / "stopped", *labelled_files)
     whole, stopped = RunDirectory(tmp_path / "whole"), RunDirectory(tmp_path / "stopped")
     assert_same_runs(whole, stopped)
 
@@ -82,7 +82,7 @@ def test_a_student_starts_from_layers_of_its_teacher(pretraining_run, records_di
         encoder=None, distillation=settings, num_train_steps=2, num_warmup_steps=0
     )
     slow = dataclasses.replace(config.optimizer, learning_rate=1e-12)
-    run_pretraining(dataclasses.replace(config, optimizer=slow), tmp_path / "run", records_dir / "train")
+    pretrain(dataclasses.replace(config, optimizer=slow), tmp_path / "run", records_dir / "train")
     run = RunDirectory(tmp_path / "run")
     assert run.config.encoder.num_hidden_layers == 2 and run.details["init_checkpoint"] == settings.teacher
     _, model = run.load_model()
@@ -102,7 +102,7 @@ def test_a_start_from_the_teachers_layers_is_recorded_and_may_be_adapted(
 ):
     settings = DistillationConfig(str(finetuned_run.path), init_layers=(0,))
     config = tiny_finetuning_config(distillation=settings, num_train_epochs=0.2, **changes)
-    run_finetuning(config, tmp_path / "run", labelled_files[0])
+    finetune(config, tmp_path / "run", labelled_files[0])
     run = RunDirectory(tmp_path / "run")
     assert (run.details["init_checkpoint"], run.details["from_scratch"]) == (settings.teacher, False)
     name = "layer_0/feed_forward/intermediate/kernel"
@@ -113,15 +113,15 @@ def test_a_start_from_the_teachers_layers_is_recorded_and_may_be_adapted(
 def test_a_student_from_random_weights_has_none_to_adapt(finetuned_run, labelled_files, tmp_path):
     config = dataclasses.replace(narrow_student(finetuned_run.path), reinit_pooler=True)
     with pytest.raises(ValueError, match="this training starts from random ones; leave them out"):
-        run_finetuning(config, tmp_path / "run", labelled_files[0])
+        finetune(config, tmp_path / "run", labelled_files[0])
 
 
 def test_weights_come_from_one_place(finetuned_run, labelled_files, tmp_path):
     settings = DistillationConfig(str(finetuned_run.path), init_layers=(0,))
     config = tiny_finetuning_config(distillation=settings)
-    with pytest.raises(ValueError, match="leave out --init_checkpoint, or init_layers"):
-        run_finetuning(config, tmp_path / "run", labelled_files[0], init_checkpoint=finetuned_run.path)
+    with pytest.raises(ValueError, match="leave out init_checkpoint, or init_layers"):
+        finetune(config, tmp_path / "run", labelled_files[0], init_checkpoint=finetuned_run.path)
     other = Vocabulary([*finetuned_run.vocabulary().tokens, "new"], do_lower_case=True)
     with pytest.raises(ValueError, match="the student's vocabulary .* is not that of the teacher"):
-        run_finetuning(config, tmp_path / "run", labelled_files[0], vocabulary=other)
+        finetune(config, tmp_path / "run", labelled_files[0], vocabulary=other)
     assert not (tmp_path / "run").exists()

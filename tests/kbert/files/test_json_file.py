@@ -3,7 +3,7 @@
 import pytest
 
 from kbert.files import json_file
-from kbert.files.json_file import parse_json, read_json, read_json_object
+from kbert.files.json_file import parse_json, read_json
 
 
 @pytest.mark.parametrize(
@@ -22,16 +22,6 @@ def test_broken_json_is_named(tmp_path, content, message):
     with pytest.raises(ValueError, match=message) as caught:
         read_json(path)
     assert str(path) in str(caught.value)
-
-
-def test_a_missing_file_a_folder_and_a_list_are_named(tmp_path):
-    with pytest.raises(ValueError, match="does not exist"):
-        read_json(tmp_path / "none.json")
-    with pytest.raises(ValueError, match="cannot be read"):
-        read_json(tmp_path)
-    (tmp_path / "list.json").write_text("[]")
-    with pytest.raises(ValueError, match="expected a JSON object, received list"):
-        read_json_object(tmp_path / "list.json")
 
 
 def test_a_name_that_stands_twice_is_refused(tmp_path):

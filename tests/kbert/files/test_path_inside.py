@@ -45,15 +45,7 @@ def write_modules(folder, encoder="", pooling="1_Pooling"):
     (folder / "modules.json").write_text(json.dumps(modules))
 
 
-def test_modules_inside_are_found(folder):
-    write_modules(folder)
-    modules = read_sentence_modules(folder)
-    assert (modules.encoder_folder, modules.pooling) == (folder, "cls")
-    write_modules(folder, pooling="./1_Pooling/")
-    assert read_sentence_modules(folder).pooling == "cls"
-
-
-@pytest.mark.parametrize("place", ["encoder", "pooling"])
+@pytest.mark.parametrize("place", ["pooling"])
 @pytest.mark.parametrize("path", OUTSIDE)
 def test_modules_elsewhere_are_refused(folder, path, place):
     write_modules(folder, **{place: path})
@@ -85,9 +77,3 @@ def test_the_hub_s_cache_is_made_of_links_to_files_elsewhere(folder, tmp_path):
     assert read_sentence_modules(snapshot).pooling == "cls"
     assert path_inside(snapshot, "model.safetensors", snapshot / "index", "file").is_file()
     assert not read_checkpoint(snapshot).missing
-
-
-def test_the_folder_itself_may_be_a_link(folder, tmp_path):
-    write_modules(folder)
-    (tmp_path / "latest").symlink_to(folder)
-    assert read_sentence_modules(tmp_path / "latest").pooling == "cls"

@@ -12,7 +12,13 @@ from kbert.files.text_file import read_lines
 
 LINES = ["jump the a", "", " two\u2028parts \r", "漢字 ☺"]
 CONTENT = "\n".join(LINES).encode()
-PACKED = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+PACKED = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": zstd.compress,
+}
 
 
 @pytest.mark.parametrize("suffix", PACKED)
@@ -25,27 +31,21 @@ def test_lines_of_plain_and_compressed_files(tmp_path, suffix, end):
     assert list(read_lines(path)) == []
 
 
-def test_zstd_is_read(tmp_path):
-    path = tmp_path / "texts.txt.zst"
-    path.write_bytes(zstd.compress(CONTENT))
-    assert list(read_lines(path)) == LINES
-
-
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
 def test_a_compressed_file_that_is_not_whole(tmp_path, suffix):
     packed = PACKED[suffix](b"".join(b"line %d of many\n" % n for n in range(1000)))
     for content in (packed[: len(packed) // 2], b"no such thing"):
         path = tmp_path / f"texts{suffix}"
         path.write_bytes(content)
-        with pytest.raises(ValueError, match=r"texts\S+ cannot be unpacked after line \d+: not a whole"):
+        with pytest.raises(ValueError, match=r"texts\S+ line \d+ cannot be unpacked: not a whole"):
             list(read_lines(path))
 
 
-@pytest.mark.parametrize("suffix", PACKED)
+@pytest.mark.parametrize("suffix", ["", ".gz"])
 def test_a_line_longer_than_any_text_is_named(tmp_path, monkeypatch, suffix):
     monkeypatch.setattr(text_file, "LONGEST_LINE", 12)
     path = tmp_path / f"texts.txt{suffix}"
-    path.write_bytes(PACKED[suffix](b"jump the a\n" + 12 * b"x" + b"\n"))
+    path.write_bytes(PACKED[suffix](b"jump the a\n" + 13 * b"x" + b"\n"))
     lines = read_lines(path)
     assert next(lines) == "jump the a"
     with pytest.raises(ValueError, match=r"texts\S+ line 2 is longer than 64 MiB, .*; break the text into"):

@@ -10,14 +10,6 @@ import pytest
 from kbert.files.whole_file import whole_file, whole_folder, write_text
 
 
-def test_what_was_written_takes_the_place(tmp_path):
-    path = tmp_path / "page.html"
-    write_text("old\n", path)
-    write_text("new ½\nline\n", path)
-    assert path.read_bytes() == "new ½\nline\n".encode()
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def test_a_failure_leaves_the_file_as_it_was(tmp_path):
     path = tmp_path / "corpus.npz"
     path.write_text("old")

@@ -1,13 +1,11 @@
 """The BiLSTM tagger's head beside NumPy, and what padding does to it: nothing."""
 
-import keras
 import numpy as np
 import pytest
 
-from kbert.heads.bilstm_head import BiLstmHead
+from kbert.heads.bilstm_head import BiLstmHead, ScalarMix
 from kbert.heads.parts import LSTM_LAYERS, BiLstmPart
 from tests.conftest import tiny_encoder_config
-from tests.layer_checks import check_layer
 
 RNG = np.random.default_rng(8)
 VECTORS = RNG.normal(size=(3, 5, 6)).astype(np.float32)
@@ -55,11 +53,6 @@ def reference(head, x):
     return x @ weights["tagger/dense/kernel"] + weights["tagger/dense/bias"]
 
 
-@pytest.mark.slow
-def test_as_a_layer():
-    check_layer(make_head, {"vectors": VECTORS, "input_mask": MASK}, (3, 5, 3), output_dtype="float32")
-
-
 def test_each_sentence_gets_what_it_gets_without_padding(head):
     logits = np.array(head(VECTORS, MASK))
     for row, length in enumerate(MASK.sum(axis=1)):
@@ -87,6 +80,13 @@ def test_parts_know_the_variables(head):
     assert part.shapes(config) == {v.path: tuple(v.shape) for v in head.trainable_variables}
 
 
-def test_keras_own_masks_do_not_leave_the_head(head):
-    assert getattr(head(VECTORS, MASK), "_keras_mask", None) is None
-    assert isinstance(head.lstms[0], keras.layers.Bidirectional)
+def test_the_scalar_mix_by_hand():
+    layers = [RNG.normal(size=(2, 3, 4)).astype(np.float32) for _ in range(3)]
+    mix, side_by_side = ScalarMix(num_layers=3), np.concatenate(layers, axis=-1)
+    np.testing.assert_allclose(mix(side_by_side), np.mean(layers, axis=0), atol=1e-6)  # before training
+    weights = np.array([0.5, -1.0, 2.0], np.float32)
+    mix.layer_weights.assign(weights)
+    mix.scale.assign(1.5)
+    shares = np.exp(weights) / np.exp(weights).sum()
+    expected = 1.5 * sum(share * layer for share, layer in zip(shares, layers, strict=True))
+    np.testing.assert_allclose(mix(side_by_side), expected, atol=1e-6)

@@ -10,7 +10,7 @@ from kbert.config import DatasetConfig
 from kbert.files.compression import opener_of
 from kbert.inference.answer_files import form_of, require_cells, write_answers
 from kbert.input_pipelines.labelled_files import read_rows
-from kbert.input_pipelines.unlabelled_columns import whole_rows
+from kbert.input_pipelines.unlabelled_files import whole_rows
 
 CLASSIFIED = {"label": "good", "probabilities": {"bad": 0.25, "good": 0.75}}
 texts = st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from("\"',;\t\n\r \u2028\0")), max_size=9)

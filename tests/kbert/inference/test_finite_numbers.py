@@ -12,4 +12,4 @@ def test_a_number_that_is_not_finite_is_no_answer(number):
     with pytest.raises(ValueError, match=r"^here gives numbers that are not finite .* for texts\[1\]"):
         require_finite_answers(answers, "here")
     with pytest.raises(ValueError, match=r"for texts\[7\]"):
-        require_finite_answers(answers, "here", places=[5, 7])
+        require_finite_answers(answers, "here", positions=[5, 7])

@@ -9,10 +9,8 @@ from scipy.stats import gmean
 
 from kbert.experiments.evaluation import evaluate
 from kbert.inference.loaded_model import LoadedModel, load
-from kbert.inference.mask_filler import MaskFiller
-from kbert.inference.predictor import Predictor
-from kbert.inference.text_classifier import TextClassifier
-from kbert.input_pipelines.unlabelled_lines import lines_of_standard_input
+from kbert.inference.predictor import MaskFiller, Predictor, TextClassifier
+from kbert.input_pipelines.unlabelled_files import lines_of_standard_input
 from kbert.kernels.kernel import Kernel
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS
@@ -161,22 +159,6 @@ def test_the_mask_filler_refuses_what_it_cannot_fill(fill, finetuned_run, pretra
         ValueError, match="is a run of pretraining; classifying texts needs a run that was fi"
     ):
         TextClassifier(pretraining_run)
-
-
-@pytest.mark.slow
-def test_predictions_stream_one_answer_a_text(finetuned_run, pair_run, pretraining_run):
-    answers = list(predictions(finetuned_run, ({"text": f"play {'the ' * i}"} for i in range(40))))
-    assert len(answers) == 40 and answers[3]["text"] == "play the the the "
-    (answer,) = predictions(pair_run, [{"text": "a", "text_pair": "the"}])
-    assert list(answer) == ["text", "text_pair", "label", "probabilities"]
-    (answer,) = predictions(pretraining_run, [{"text": "a [MASK]"}], top_k=2)
-    assert answer["text"] == "a [MASK]" and len(answer["masks"][0]) == 2
-    with pytest.raises(ValueError, match="run expects text, but received text and text_pair"):
-        list(predictions(finetuned_run, [{"text": "a", "text_pair": "the"}]))
-    with pytest.raises(ValueError, match="example 1: text is 7; expected a text"):
-        list(predictions(finetuned_run, [{"text": 7}]))
-    with pytest.raises(ValueError, match="example 2: .* expects text and text_pair, but received text."):
-        list(predictions(pair_run, [{"text": "a", "text_pair": "walk"}, {"text": "the"}]))
 
 
 def test_a_run_with_weights_that_are_no_numbers_is_refused(finetuned_run, labelled_files, tmp_path):

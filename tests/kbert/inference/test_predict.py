@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kbert
-from kbert.inference.given_examples import examples_of
+from kbert.inference.answers import examples_of
 from kbert.inference.predictor import Predictor
 from kbert.tasks import TASKS
 from tests.kbert.inference.answering import answers

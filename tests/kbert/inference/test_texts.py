@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from kbert.inference.feature_extractor import FeatureExtractor
-from kbert.inference.mask_filler import MaskFiller
-from kbert.inference.text_classifier import TextClassifier
+from kbert.inference.predictor import MaskFiller, TextClassifier
 from kbert.inference.texts import text_batch
 from kbert.tasks import TASKS
 from tests.kbert.inference.random_model import random_task_model
@@ -143,6 +142,7 @@ def test_an_answer_that_is_no_number_is_refused_and_its_text_named(broken):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_damaged_token_is_no_candidate_but_an_error_of_every_mask(broken):
     """The table also scores the tokens, of every text; the shortest is answered first."""
     fill = MaskFiller(broken(TASKS["pretraining"](), np.nan))
@@ -174,7 +174,7 @@ def test_many_texts_are_answered_in_batches_and_in_their_order(roads, name):
 )
 def test_short_texts_come_in_larger_batches_and_each_text_once(lengths, sizes):
     shuffled = random.Random(1).sample(lengths, len(lengths))
-    batches = list(text_batch(["a" * length for length in shuffled]).places_of_like_length())
+    batches = list(text_batch(["a" * length for length in shuffled]).positions_by_length())
     assert [len(batch) for batch in batches] == sizes
     places = [place for batch in batches for place in batch]
     assert sorted(places) == list(range(len(lengths)))

@@ -14,7 +14,7 @@ def main():
 
     import tensorflow as tf
 
-    from kbert.input_pipelines.without_autotune import without_autotune
+    from kbert.input_pipelines.epochs import without_autotune
 
     def numbers(share):
         batches = tf.data.Dataset.range(8).batch(4, drop_remainder=True).map(lambda x: {"x": x})

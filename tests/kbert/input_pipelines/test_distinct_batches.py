@@ -1,7 +1,5 @@
 """Batches without duplicate texts: properties over random files, and the same order when resumed."""
 
-import collections
-
 import numpy as np
 import pytest
 
@@ -55,18 +53,6 @@ def test_more_rows_of_a_text_than_batches():
     require_distinct([*rows, ("u", "v")], order.reshape(3, 2))
 
 
-def test_epochs_differ_and_each_row_meets_others():
-    rows = [(str(place), f"p{place}") for place in range(40)]
-    distinct = DistinctBatches(rows, 4)
-    orders = [distinct.order(seed) for seed in range(200)]
-    np.testing.assert_array_equal(orders[3], DistinctBatches(rows, 4).order(3))
-    partners = collections.Counter()
-    for order in orders:
-        (batch,) = [set(batch) for batch in order.reshape(-1, 4).tolist() if 0 in batch]
-        partners.update(batch - {0})
-    assert len(partners) == 39  # 600 draws of 39
-
-
 def batches_from(start, rows, size=4, **options):
     features = {
         "input_ids": np.arange(len(rows), dtype=np.int32)[:, None],
@@ -86,7 +72,7 @@ def test_batches_over_epochs_and_resumed_anywhere():
 
 
 def test_two_pipelines_share_each_batch():
-    from kbert.input_pipelines.records.record_shares import Share
+    from kbert.input_pipelines.epochs import Share
 
     rows = random_rows(18, 60, seed=4)
     parts = [batches_from(0, rows, share=Share(2, place)) for place in range(2)]

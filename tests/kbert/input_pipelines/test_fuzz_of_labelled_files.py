@@ -11,7 +11,7 @@ import pytest
 from pyarrow import parquet
 
 from kbert.config import DatasetConfig
-from kbert.input_pipelines.labelled_files import fingerprint_of, labels_of, read_rows
+from kbert.input_pipelines.labelled_files import fingerprint_of, labels_of, stream_rows
 
 pytestmark = pytest.mark.slow
 
@@ -95,7 +95,7 @@ def test_labelled_files(tmp_path, kind):
         )
         with_labels = rng.random() < 0.8
         try:
-            rows = read_rows(path, dataset, with_labels)
+            rows = list(stream_rows(path, dataset, with_labels))
         except (ValueError, OSError) as error:
             require_one_sentence(error)
             continue

@@ -7,7 +7,7 @@ import random
 import pytest
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from kbert.input_pipelines.held_out_split import held_out_places
+from kbert.input_pipelines.held_out_split import held_out_indices
 from kbert.input_pipelines.labelled_files import LabelledText
 from kbert.tasks.question_answering import QuestionAnswering
 from kbert.tasks.question_answering.squad_files import Question
@@ -21,7 +21,7 @@ TEXTS = [f"text {number}" for number in range(100)]
 
 @pytest.mark.parametrize("fraction", [0.1, 0.25, 1 / 3])
 def test_each_label_gives_its_share_as_in_scikit_learn(fraction):
-    held_out = held_out_places(TEXTS, LABELS, fraction, seed=0)
+    held_out = held_out_indices(TEXTS, LABELS, fraction, seed=0)
     counts = collections.Counter(LABELS[place] for place in held_out)
     ((_, theirs),) = StratifiedShuffleSplit(1, test_size=round(fraction * 100), random_state=0).split(
         TEXTS, LABELS
@@ -33,11 +33,11 @@ def test_each_label_gives_its_share_as_in_scikit_learn(fraction):
 
 def test_neither_order_nor_anything_else_changes_what_is_held_out():
     rows = list(zip(TEXTS, LABELS, strict=True))
-    chosen = {TEXTS[place] for place in held_out_places(TEXTS, LABELS, 0.2, seed=3)}
+    chosen = {TEXTS[place] for place in held_out_indices(TEXTS, LABELS, 0.2, seed=3)}
     random.Random(1).shuffle(rows)
     texts, labels = zip(*rows, strict=True)
-    assert {texts[place] for place in held_out_places(texts, labels, 0.2, seed=3)} == chosen
-    assert {texts[place] for place in held_out_places(texts, labels, 0.2, seed=4)} != chosen
+    assert {texts[place] for place in held_out_indices(texts, labels, 0.2, seed=3)} == chosen
+    assert {texts[place] for place in held_out_indices(texts, labels, 0.2, seed=4)} != chosen
     first = min(TEXTS[95:], key=lambda text: hashlib.sha256(f"3:{text}".encode()).hexdigest())
     assert chosen & set(TEXTS[95:]) == {first}  # the one of label d, on every machine
 
@@ -45,13 +45,13 @@ def test_neither_order_nor_anything_else_changes_what_is_held_out():
 def test_equal_texts_stay_together_whatever_their_labels():
     texts = [f"text {number // 3}" for number in range(90)]
     labels = [("a", "b", "b")[number % 3] for number in range(90)]
-    held_out = set(held_out_places(texts, labels, 0.2, seed=0))
+    held_out = set(held_out_indices(texts, labels, 0.2, seed=0))
     assert len(held_out) == 18
     assert not {texts[place] for place in held_out} & {texts[p] for p in range(90) if p not in held_out}
 
 
 def test_no_label_is_held_out_completely():
-    held_out = held_out_places(["x", "y", "z", "u"], ["a", "a", "b", "c"], 0.75, seed=0)
+    held_out = held_out_indices(["x", "y", "z", "u"], ["a", "a", "b", "c"], 0.75, seed=0)
     assert [place for place in held_out if place > 1] == [] and len(held_out) == 1
 
 
@@ -59,18 +59,18 @@ def test_a_share_of_nothing_is_refused():
     with pytest.raises(
         ValueError, match="dev_split=0.1 of 20 examples in 1 groups of equal texts holds out none"
     ):
-        held_out_places(["same"] * 20, ["a"] * 20, 0.1, seed=0)
+        held_out_indices(["same"] * 20, ["a"] * 20, 0.1, seed=0)
 
 
 def test_what_stays_together_is_the_task_s_to_say():
     questions = [Question(f"q{n}", "who?", context, ()) for n, context in enumerate("AAB")]
-    assert QuestionAnswering.groups_of(questions) == ["A", "A", "B"]
+    assert QuestionAnswering.files.groups(questions) == ["A", "A", "B"]
     one, other = (Document(number, [("w", str(number)), ("x",)]) for number in range(2))
     sentences = [TaggedSentence(words, doc, 0, ("O",)) for doc in (one, other) for words in doc.sentences]
-    first, second, third, fourth = TokenClassification.groups_of(sentences)
+    first, second, third, fourth = TokenClassification.files.groups(sentences)
     assert first == second != third == fourth
-    assert len(set(TokenClassification.groups_of(sentences[:2]))) == 2  # one document: by sentence
+    assert len(set(TokenClassification.files.groups(sentences[:2]))) == 2  # one document: by sentence
     pairs = [LabelledText("a", "b", ("y", "x")), LabelledText("a", "b", ("x",)), LabelledText("a", "c", ())]
-    first, second, third = MultiLabelClassification.groups_of(pairs)
+    first, second, third = MultiLabelClassification.files.groups(pairs)
     assert first == second != third
-    assert MultiLabelClassification.stratum_of(pairs[0]) == "['x', 'y']"
+    assert MultiLabelClassification.files.stratum(pairs[0]) == "['x', 'y']"

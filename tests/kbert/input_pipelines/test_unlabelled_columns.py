@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from kbert.config import DatasetConfig
-from kbert.input_pipelines.unlabelled_columns import (
+from kbert.input_pipelines.unlabelled_files import (
     count_rows,
     examples_of_columns,
     has_columns,

@@ -1,37 +1,18 @@
 """An iterator has no tuner, for which it would wait when it ends."""
 
 import json
-import os
-import sys
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from kbert.input_pipelines import text_reader
+from kbert.input_pipelines.epochs import Share
 from kbert.input_pipelines.records import record_reader
-from kbert.input_pipelines.records.record_shares import Share
-from kbert.input_pipelines.without_autotune import without_autotune
 from tests import warm_processes
 from tests.kbert.input_pipelines.records import small_records
 
 FEATURES = {"input_ids": np.ones((9, 4), np.int32), "input_mask": np.ones((9, 4), np.int32)}
 HALF = Share(2, 1)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")
-def test_an_iterator_starts_no_thread():
-    def started_by(dataset):
-        """How many threads the first elements of 30 iterators start."""
-        iterators = [iter(dataset) for _ in range(30)]
-        before = len(os.listdir("/proc/self/task"))
-        assert [next(one).numpy() for one in iterators] == [0] * 30
-        return len(os.listdir("/proc/self/task")) - before
-
-    numbers = tf.data.Dataset.range(5)
-    # First without: threads of an ended iterator are used again.
-    assert started_by(without_autotune(numbers)) < 5
-    assert started_by(numbers) > 15  # so a tuner would have been seen
 
 
 @pytest.mark.parametrize("share", [Share(), HALF], ids=["whole", "half"])

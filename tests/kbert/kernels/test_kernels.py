@@ -6,17 +6,14 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from kbert.kernels.attention_heads import merge_heads, split_heads
-from kbert.kernels.attention_softmax import attention_softmax
+from kbert.kernels.arithmetic import column_sums, row_sums
+from kbert.kernels.attention import attention_softmax, merge_heads, split_heads
 from kbert.kernels.bias_activation import bias_activation
-from kbert.kernels.cross_entropy import cross_entropy
-from kbert.kernels.dropout import dropout
+from kbert.kernels.dropout import dropout, dropout_mask
 from kbert.kernels.kernel import Kernel
-from kbert.kernels.norm import norm_dropout
-from kbert.kernels.random_bits import dropout_mask
-from kbert.kernels.residual_norm import residual_norm
-from kbert.kernels.rows import exchange_rows
-from kbert.kernels.sums import column_sums, row_sums
+from kbert.kernels.layer_norm import norm_dropout, residual_norm
+from kbert.kernels.logits import cross_entropy
+from kbert.layers.packed_rows import exchange_rows
 
 SEED = tf.constant([3, 4], tf.uint32)
 RATE = 0.3

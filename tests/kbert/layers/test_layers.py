@@ -6,12 +6,10 @@ import pytest
 
 from kbert.config import ACTIVATIONS
 from kbert.heads.multiple_choice_head import ChoicesAsBatch
-from kbert.layers.activation import activation
 from kbert.layers.bert_embeddings import BertEmbeddings
-from kbert.layers.feed_forward import FeedForward
+from kbert.layers.flat_dense import activation
 from kbert.layers.packed_rows import PackedRows, PaddedOutput
-from kbert.layers.pooler import Pooler
-from kbert.layers.self_attention import SelfAttention
+from kbert.layers.sequence_pooling import Pooler
 from kbert.layers.transformer_block import TransformerBlock
 from tests.kbert import reference_bert
 from tests.layer_checks import check_layer
@@ -32,20 +30,6 @@ def test_bert_embeddings(embedding_size):
     check_layer(make, {"input_ids": IDS, "segment_ids": SEGMENTS}, (3, 5, 8))
 
 
-def test_self_attention():
-    def make(**kwargs):
-        return SelfAttention(8, 2, dropout=0.1, initializer_range=0.2, name="attention", **kwargs)
-
-    check_layer(make, {"hidden_states": HIDDEN, "input_mask": MASK}, (3, 5, 8))
-
-
-def test_feed_forward():
-    def make(**kwargs):
-        return FeedForward(8, 12, "gelu", initializer_range=0.2, name="feed_forward", **kwargs)
-
-    check_layer(make, {"hidden_states": HIDDEN}, (3, 5, 8))
-
-
 def test_transformer_block():
     def make(**kwargs):
         return TransformerBlock(8, 2, 12, "gelu", 0.1, 0.1, 1e-12, 0.2, name="block", **kwargs)
@@ -53,10 +37,9 @@ def test_transformer_block():
     check_layer(make, {"hidden_states": HIDDEN, "input_mask": MASK}, (3, 5, 8))
 
 
-@pytest.mark.parametrize("hidden_act", ["tanh", "gelu_erf"])
-def test_pooler(hidden_act):
+def test_pooler():
     def make(**kwargs):
-        return Pooler(8, 0.2, hidden_act, name="pooler", **kwargs)
+        return Pooler(8, 0.2, "gelu_erf", name="pooler", **kwargs)
 
     check_layer(make, {"sequence_output": HIDDEN}, (3, 8))
 
@@ -67,19 +50,25 @@ def test_every_activation_is_the_formula_of_its_name(name):
     np.testing.assert_allclose(activation(name)(x), reference_bert.ACTIVATIONS[name](x), atol=1e-6)
 
 
-def test_attention_dropout_acts_in_training_only():
-    layer = SelfAttention(8, 2, dropout=0.5, initializer_range=0.2)
+def block(hidden_dropout, attention_dropout):
+    return TransformerBlock(8, 2, 12, "gelu", hidden_dropout, attention_dropout, 1e-12, 0.5)
+
+
+@pytest.mark.parametrize("rates", [(0.5, 0.0), (0.0, 0.5)])
+def test_each_dropout_acts_in_training_only(rates):
+    layer = block(*rates)
     calm = layer(HIDDEN, MASK)
     np.testing.assert_array_equal(calm, layer(HIDDEN, MASK, training=False))
     assert np.abs(calm - layer(HIDDEN, MASK, training=True)).max() > 1e-3
 
 
 def test_attention_probabilities_are_those_before_dropout():
-    layer = SelfAttention(8, 2, dropout=0.5, initializer_range=0.5)
-    context, calm = layer(HIDDEN, MASK, with_probabilities=True)
-    np.testing.assert_array_equal(context, layer(HIDDEN, MASK))
-    _, dropped = layer(HIDDEN, MASK, with_probabilities=True, training=True)
-    np.testing.assert_array_equal(calm, dropped)
+    layer = block(0.0, 0.5)
+    outputs, calm = layer(HIDDEN, MASK, with_probabilities=True)
+    np.testing.assert_array_equal(outputs, layer(HIDDEN, MASK))
+    trained, dropped = layer(HIDDEN, MASK, with_probabilities=True, training=True)
+    np.testing.assert_allclose(calm, dropped, atol=1e-6)
+    assert np.abs(outputs - trained).max() > 1e-3
     assert calm.shape == (3, 2, 5, 5) and calm.dtype == "float32"
     np.testing.assert_allclose(np.sum(calm, axis=-1), 1.0, atol=1e-6)
 

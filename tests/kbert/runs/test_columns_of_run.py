@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from kbert.runs.columns_of_run import require_columns_of_run, require_inputs_of_run
+from kbert.runs.columns_of_run import require_columns_of_model, require_inputs_of_run
 
 
 @pytest.fixture
@@ -17,31 +17,20 @@ def run_dir(pair_run, tmp_path):
     return folder
 
 
-@pytest.fixture
-def other_file(tmp_path):
-    path = tmp_path / "other.csv"
-    path.write_text("review,stars\nHot soup.,good\n")
-    return path
-
-
-def test_the_files_of_the_run_pass(run_dir, labelled_files):
-    for path in labelled_files:
-        require_columns_of_run(path, run_dir)
-        require_inputs_of_run(path, run_dir)
-
-
-def test_a_run_on_pairs_wants_both_texts(run_dir, other_file):
-    other_file.write_text("sentence,label\nHot soup.,good\n")
-    with pytest.raises(ValueError, match=r"expected sentence and other\."):
-        require_inputs_of_run(other_file, run_dir)
+def test_files_of_the_run_pass_and_others_do_not(run_dir, labelled_files, tmp_path):
+    other = tmp_path / "other.csv"
+    other.write_text("sentence,label\nHot soup.,good\n")
+    for require in (require_columns_of_model, require_inputs_of_run):
+        require(labelled_files[0], run_dir)
+        with pytest.raises(ValueError, match="sentence"):
+            require(other, run_dir)
 
 
 @pytest.mark.parametrize("file", ["config.json", "run.json"])
-def test_what_opens_the_run_says_what_is_wrong(run_dir, other_file, file):
+def test_what_opens_the_run_says_what_is_wrong(run_dir, tmp_path, file):
     """Here nothing is asked of a run that is broken."""
-    for require in (require_columns_of_run, require_inputs_of_run):
-        with pytest.raises(ValueError, match="review"):
-            require(other_file, run_dir)
     (run_dir / file).write_text("{")
-    require_columns_of_run(other_file, run_dir)
-    require_inputs_of_run(other_file, run_dir)
+    other = tmp_path / "other.csv"
+    other.write_text("review,stars\nHot soup.,good\n")
+    require_columns_of_model(other, run_dir)
+    require_inputs_of_run(other, run_dir)

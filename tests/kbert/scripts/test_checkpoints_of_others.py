@@ -84,8 +84,8 @@ def test_what_needs_a_run_names_the_conversion(folder, flag):
     result = run_script("run_evaluation", f"--run_dir={folder}", "--eval_file=none.tsv", flag)
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr == (
-        f"error: {flag.partition('=')[0]} is for runs of kbert, but {folder} is none; make one of it first: "
-        f"kbert convert --from={folder} --to=runs/classifier\n"
+        f"error: {flag.partition('=')[0].removeprefix('--')} is for runs of kbert, but {folder} is none; "
+        f"make one of it first: kbert convert --from={folder} --to=runs/classifier\n"
     )
 
 

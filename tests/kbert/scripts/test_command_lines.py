@@ -16,6 +16,7 @@ def run_script(name, *arguments, stdin=""):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_pretraining_from_the_command_line(records_dir, tmp_path):
     config = tmp_path / "config.json"
     config.write_text(json.dumps(to_dict(tiny_pretraining_config())))
@@ -102,7 +103,7 @@ def test_features_from_the_command_line(finetuned_run, tmp_path):
             ["--config=none.json", "--train_file=a.tsv", "--vocab_file=v", "--init_checkpoint=c"],
             "--vocab_file and --init_checkpoint cannot be combined",
         ),
-        ("run_evaluation", [], "give either --eval_file (labelled examples) or --input_dir"),
+        ("run_evaluation", [], "give either eval_file (labelled examples) or input_dir"),
         ("run_prediction", ["and", "words"], "unexpected argument 'and'; flags are written --name=value"),
         ("draw_attention", ["--text=a", "--output_file={0}/a.png"], "must end in .html."),
         (

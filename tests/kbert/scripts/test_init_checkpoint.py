@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from kbert.encoder import BertEncoder
-from kbert.experiments.finetuning import run_finetuning
-from kbert.experiments.pretraining import run_pretraining
+from kbert.experiments.finetuning import finetune
+from kbert.experiments.pretraining import pretrain
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
@@ -66,7 +66,7 @@ FORMATS = ["google", "hugging_face", "kbert"]
 def test_finetuning_starts_from_any_format(published, labelled_files, tmp_path, starts, format, caplog):
     weights, paths = published
     config = tiny_finetuning_config()
-    run_finetuning(config, tmp_path / "run", labelled_files[0], init_checkpoint=paths[format])
+    finetune(config, tmp_path / "run", labelled_files[0], init_checkpoint=paths[format])
     run = RunDirectory(tmp_path / "run")
     assert run.config.encoder.hidden_act == "gelu" and run.vocabulary().tokens == small_corpus.TOKENS
     (found,) = starts
@@ -86,7 +86,7 @@ def test_a_classifier_with_the_same_labels_brings_its_head(labelled_files, tmp_p
         source, names, "BertForSequenceClassification", small_corpus.TOKENS, **SHAPE, **labels
     )
     config = tiny_finetuning_config()
-    run_finetuning(config, tmp_path / "run", labelled_files[0], init_checkpoint=source)
+    finetune(config, tmp_path / "run", labelled_files[0], init_checkpoint=source)
     assert starts[0].keys() == weights.keys()
     for name, value in weights.items():
         np.testing.assert_array_equal(starts[0][name], value, err_msg=name)
@@ -95,7 +95,7 @@ def test_a_classifier_with_the_same_labels_brings_its_head(labelled_files, tmp_p
     config = dataclasses.replace(
         config, dataset=dataclasses.replace(config.dataset, labels=("loud", "quiet"))
     )
-    run_finetuning(config, tmp_path / "turned", labelled_files[0], init_checkpoint=source)
+    finetune(config, tmp_path / "turned", labelled_files[0], init_checkpoint=source)
     for name, value in weights.items():
         expected = value[..., ::-1] if name.startswith("classification/") else value
         np.testing.assert_array_equal(starts[1][name], expected, err_msg=name)
@@ -106,7 +106,7 @@ def test_a_classifier_with_the_same_labels_brings_its_head(labelled_files, tmp_p
     config = dataclasses.replace(
         config, dataset=dataclasses.replace(config.dataset, labels=("quiet", "shrill"))
     )
-    run_finetuning(config, tmp_path / "other", other, init_checkpoint=source)
+    finetune(config, tmp_path / "other", other, init_checkpoint=source)
     kernel = "classification/dense/kernel"
     assert np.abs(starts[2][kernel] - weights[kernel]).max() > 0.01
     assert "the checkpoint's labels are ['quiet', 'loud'], not ['quiet', 'shrill']" in caplog.text
@@ -115,7 +115,7 @@ def test_a_classifier_with_the_same_labels_brings_its_head(labelled_files, tmp_p
 def test_pretraining_goes_on_from_a_published_model(published, records_dir, tmp_path, starts):
     weights, paths = published
     config = tiny_pretraining_config(encoder=None)
-    run_pretraining(config, tmp_path / "run", records_dir / "train", init_checkpoint=paths["google"])
+    pretrain(config, tmp_path / "run", records_dir / "train", init_checkpoint=paths["google"])
     (found,) = starts
     assert found.keys() == weights.keys()
     for name, value in weights.items():
@@ -132,13 +132,13 @@ def test_what_does_not_belong_together_is_refused(published, records_dir, labell
     )
     config = tiny_pretraining_config(encoder=None)
     with pytest.raises(ValueError, match="vocabulary"):
-        run_pretraining(config, tmp_path / "run", records_dir / "train", init_checkpoint=other)
+        pretrain(config, tmp_path / "run", records_dir / "train", init_checkpoint=other)
     config = tiny_pretraining_config(encoder=tiny_encoder_config())
     with pytest.raises(ValueError, match=r"hidden_size \(16 here, 8 there\).*Leave `encoder` out to take"):
-        run_pretraining(config, tmp_path / "run", records_dir / "train", init_checkpoint=paths["google"])
+        pretrain(config, tmp_path / "run", records_dir / "train", init_checkpoint=paths["google"])
     (tmp_path / "nothing").mkdir()
     with pytest.raises(ValueError, match="nothing holds no checkpoint that kbert knows"):
-        run_finetuning(
+        finetune(
             tiny_finetuning_config(),
             tmp_path / "run",
             labelled_files[0],

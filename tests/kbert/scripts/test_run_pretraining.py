@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from kbert.experiments.evaluation import evaluate
-from kbert.experiments.pretraining import run_pretraining
+from kbert.experiments.pretraining import pretrain
 from kbert.manifest import read_manifest
 from kbert.runs.run_directory import RunDirectory
 from kbert.training.devices import distribution
@@ -57,7 +57,7 @@ def text_records(tmp_path_factory):
 @pytest.fixture(scope="module")
 def text_run(text_records, tmp_path_factory):
     path = tmp_path_factory.mktemp("runs") / "text"
-    run_pretraining(CONFIG, path, text_records / "train", text_records / "heldout")
+    pretrain(CONFIG, path, text_records / "train", text_records / "heldout")
     return RunDirectory(path)
 
 
@@ -80,7 +80,7 @@ def test_a_run_taken_up_again_sees_the_very_same_masks(text_records, text_run, t
     run = RunDirectory(shutil.copytree(text_run.path, tmp_path / "run"))
     shutil.rmtree(run.checkpoint("last"))
     assert run.checkpoint("last").name == "step-00000004"
-    run_pretraining(CONFIG, run.path, text_records / "train", text_records / "heldout")
+    pretrain(CONFIG, run.path, text_records / "train", text_records / "heldout")
     assert_same_runs(run, text_run)
 
 
@@ -107,7 +107,7 @@ def test_a_run_with_next_sentence_refuses_records_without(
     ):
         evaluate(pretraining_run, input_dir=text_records / "heldout")
     with pytest.raises(ValueError, match="holds no next_sentence_labels, but .*train does; make both"):
-        run_pretraining(CONFIG, tmp_path / "run", records_dir / "train", text_records / "heldout")
+        pretrain(CONFIG, tmp_path / "run", records_dir / "train", text_records / "heldout")
     assert not (tmp_path / "run").exists()
 
 
@@ -119,19 +119,19 @@ def test_a_run_with_next_sentence_refuses_records_without(
 def test_buckets_train_and_resume_to_the_very_same_numbers(records_dir, tmp_path):
     config = dataclasses.replace(CONFIG, length_buckets=(12, 18))
     data = (records_dir / "train", records_dir / "heldout")
-    run_pretraining(config, tmp_path / "whole", *data)
+    pretrain(config, tmp_path / "whole", *data)
     run = RunDirectory(shutil.copytree(tmp_path / "whole", tmp_path / "resumed"))
     shutil.rmtree(run.checkpoint("last"))
-    run_pretraining(config, run.path, *data)
+    pretrain(config, run.path, *data)
     assert_same_runs(run, RunDirectory(tmp_path / "whole"))
 
 
 def test_buckets_do_not_go_with_replicas(records_dir, tmp_path, monkeypatch):
     two_replicas = SimpleNamespace(num_replicas_in_sync=2)
-    monkeypatch.setattr(distribution, "make_strategy", lambda *_: two_replicas)
+    monkeypatch.setattr(distribution, "make_strategy", lambda **_: two_replicas)
     config = dataclasses.replace(CONFIG, length_buckets=(12,))
     with pytest.raises(ValueError, match="length_buckets gives batches of many sizes, which 2 replicas can"):
-        run_pretraining(config, tmp_path / "run", records_dir / "train")
+        pretrain(config, tmp_path / "run", records_dir / "train")
     assert not (tmp_path / "run").exists()
 
 
@@ -153,6 +153,6 @@ def damaged_records_dir(records_dir, tmp_path):
 def test_training_stops_at_a_damaged_record_and_names_it(damaged_records_dir, tmp_path):
     directory, path = damaged_records_dir
     with pytest.raises(ValueError) as error:
-        run_pretraining(CONFIG, tmp_path / "run", directory)
+        pretrain(CONFIG, tmp_path / "run", directory)
     assert str(error.value).startswith(f"{path} ")
     assert str(error.value).endswith("record 0 is damaged; make the records again.")

@@ -1,63 +1,34 @@
-"""What docs/add_a_task.md promises: one file and one config make a task, and every command knows it.
-
-The task is that of TREC's question types: files of lines "KIND:detail the question", as Li and Roth (2002)
-have them. The data are made here.
-"""
+"""The example of docs/add_a_task.md: one file and one config make a task, and every command knows it."""
 
 import importlib.util
 import json
+import re
+from types import SimpleNamespace
 
 import pytest
 
-import kbert
+from export.export_savedmodel import export_savedmodel
+from export.litert.requests import check_task
 from kbert.config import FinetuningConfig, load_config
 from kbert.experiments.evaluation import evaluate
-from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.finetuning import finetune
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
+from tests.docs.markdown import REPOSITORY
 from tests.kbert.inference.answering import answers
 
-TASK = '''
-"""The kind of answer that a question asks for."""
-
-from kbert.files.text_file import read_lines
-from kbert.input_pipelines.labelled_files import LabelledText
-from kbert.tasks.sequences.sequence_classification import SequenceClassification
+PAGE = (REPOSITORY / "docs/add_a_task.md").read_text(encoding="utf-8")
 
 
-class QuestionType(SequenceClassification):
-    """Lines of "KIND:detail question" -> KIND."""
-
-    name = "question_type"
-
-    @classmethod
-    def read_examples(cls, path, dataset, with_labels=True):
-        for number, line in enumerate(read_lines(path), start=1):
-            kind, colon, rest = line.partition(":")
-            detail, space, question = rest.partition(" ")
-            if not (kind and colon and detail and space and question):
-                raise ValueError(f"{path} line {number}: expected 'KIND:detail question', received {line!r}.")
-            yield LabelledText(question, None, kind if with_labels else None)
-'''
-
-CONFIG = """
-description = "Question types."
-task = "question_type"
-max_seq_length = 16
-train_batch_size = 8
-eval_batch_size = 8
-num_train_epochs = 4
-[optimizer]
-name = "adamw"
-learning_rate = 5e-3
-"""
+def block(language):
+    return re.search(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)[1]
 
 
 @pytest.fixture
 def config(tmp_path, monkeypatch):
     """The config, with the task as a program of the user's own has it."""
-    (tmp_path / "question_type.py").write_text(TASK, encoding="utf-8")
-    (tmp_path / "question_type.toml").write_text(CONFIG, encoding="utf-8")
+    (tmp_path / "question_type.py").write_text(block("python"), encoding="utf-8")
+    (tmp_path / "question_type.toml").write_text(block("toml"), encoding="utf-8")
     spec = importlib.util.spec_from_file_location("question_type", tmp_path / "question_type.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -66,29 +37,33 @@ def config(tmp_path, monkeypatch):
 
 
 def write_questions(path, number):
-    kinds = (("NUM:count jump the", "a "), ("HUM:ind walk a", "the "))
-    lines = [f"{start} {more * (n % 4)}." for n in range(number) for start, more in kinds]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    kinds = (("NUM", "jump the"), ("HUM", "walk a"))
+    lines = [f"{text} {'the ' * (n % 4)}.\t{kind}" for n in range(number) for kind, text in kinds]
+    path.write_text("\n".join(["text\tlabel", *lines]) + "\n", encoding="utf-8")
     return path
+
+
+def test_it_is_short():
+    assert len(block("python").splitlines()) <= 60
 
 
 @pytest.mark.slow
 def test_a_task_of_one_file_and_one_config(config, pretraining_run, tmp_path):
-    files = write_questions(tmp_path / "train.txt", 20), write_questions(tmp_path / "dev.txt", 4)
-    _, metrics = run_finetuning(config, tmp_path / "run", *files, init_checkpoint=pretraining_run.path)
+    files = write_questions(tmp_path / "train.tsv", 20), write_questions(tmp_path / "dev.tsv", 4)
+    _, metrics = finetune(config, tmp_path / "run", *files, init_checkpoint=pretraining_run.path)
     assert metrics["accuracy"] == 1.0
     run = RunDirectory(tmp_path / "run")
     assert json.loads((run.path / "run.json").read_text())["task_config"]["labels"] == ["HUM", "NUM"]
-    task, again = evaluate(run, files[1])
+    task, again = evaluate(run, files[1], html_file=tmp_path / "page.html")
     assert type(task).__name__ == "QuestionType" and again["loss"] == pytest.approx(metrics["loss"], abs=1e-6)
-    (answer,) = answers(run, [{"text": "jump the a"}])
-    assert answer["label"] == "NUM"
-    assert kbert.TextClassifier(kbert.load(run.path))("walk a")["label"] == "HUM"
+    given = answers(run, [{"text": "jump the a"}, {"text": "walk a"}])
+    assert [answer["label"] for answer in given] == ["NUM", "HUM"]
+    report = export_savedmodel(run, tmp_path / "served")
+    assert report["max_difference"] <= 1e-5
 
 
-def test_its_own_errors_name_file_and_line(config, pretraining_run, tmp_path):
-    train = write_questions(tmp_path / "train.txt", 2)
-    train.write_text(train.read_text() + "NUM how many?\n")
-    with pytest.raises(ValueError, match="train.txt line 5: expected 'KIND:detail question', received 'NUM"):
-        run_finetuning(config, tmp_path / "run", train, init_checkpoint=pretraining_run.path)
-    assert not (tmp_path / "run").exists()
+def test_what_it_has_not_is_said_in_a_sentence(config):
+    task = TASKS["question_type"](("HUM", "NUM"))
+    assert task.page is task.soft_targets is task.write_predictions is None
+    with pytest.raises(ValueError, match="whose task does not say which answers are the same"):
+        check_task(SimpleNamespace(task=task, path="run"))

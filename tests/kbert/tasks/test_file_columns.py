@@ -7,7 +7,6 @@ import pytest
 from kbert.config import DatasetConfig
 from kbert.tasks import TASKS
 from kbert.tasks.file_columns import _COLUMNS, ALWAYS_TAKEN, inputs_of, require_columns
-from kbert.tasks.task import reads_files
 
 ROW = {"text": "jump", "text_pair": "walk", "ending0": "look", "ending1": "see", "label": "1"}
 FILES = {"question_answering": "SQuAD's JSON", "token_classification": "CoNLL's columns or words in JSON"}
@@ -36,7 +35,7 @@ def refusal(read):
 
 
 def test_every_task_that_reads_files_with_columns_is_known():
-    assert {name for name in TASKS if reads_files(TASKS[name])} == {*_COLUMNS, *FILES}
+    assert {name for name in TASKS if TASKS[name].files} == {*_COLUMNS, *FILES}
 
 
 @pytest.mark.parametrize("ending", ["tsv", "jsonl"])
@@ -47,7 +46,7 @@ def test_the_task_refuses_the_same_columns(tmp_path, name, ending):
         row = {column: cell for column, cell in ROW.items() if column != missing}
         path = write(tmp_path / f"{missing}.{ending}", row)
         early = refusal(lambda path=path: require_columns(name, path, dataset))
-        assert early == refusal(lambda path=path: list(TASKS[name].read_examples(path, dataset)))
+        assert early == refusal(lambda path=path: list(TASKS[name].files.read_examples(path, dataset)))
         refused |= {missing} if early else set()
     assert None not in refused and {"text", "text_pair"} <= refused
 
@@ -55,9 +54,9 @@ def test_the_task_refuses_the_same_columns(tmp_path, name, ending):
 @pytest.mark.parametrize("takes_pairs", [None, False, True])
 @pytest.mark.parametrize("name", TASKS)
 def test_the_task_answers_the_same_inputs(name, takes_pairs):
-    task = TASKS[name].of_labels(("quiet", "loud"))
+    task = TASKS[name].from_labels(("quiet", "loud"))
     if hasattr(task, "takes_pairs"):
         task.takes_pairs = takes_pairs
-    known = inputs_of(name, task.get_config())
-    assert known == ((task.inputs, *task.other_inputs.values()) if task.inputs else ())
+    known, serving = inputs_of(name, task.get_config()), task.serving
+    assert known == ((serving.inputs, *serving.other_inputs.values()) if serving else ())
     assert not known or any(set(always) <= set(inputs) for always in ALWAYS_TAKEN for inputs in known)

@@ -24,7 +24,7 @@ OTHER_MEANINGS = {
     "masked_lm": ("kbert/heads/",),
     "next_sentence": ("tfrecords_tools/",),
     "sentence_order": ("tfrecords_tools/",),
-    "pretraining": ("kbert/quickstart/", "kbert/reports/quickstart"),
+    "pretraining": ("kbert/quickstart/",),
 }
 
 

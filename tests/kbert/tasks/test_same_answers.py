@@ -1,11 +1,11 @@
-"""`Task.same_answers` by hand: what counts as the same answer, and what does not."""
+"""`Serving.same_answers` by hand: what counts as the same answer, and what does not."""
 
 import numpy as np
 import pytest
 
 from kbert.features import LABEL_FEATURE
 from kbert.tasks import TASKS
-from kbert.tasks.task import near
+from kbert.tasks.serving import near
 
 LABELS = ("quiet", "loud")
 
@@ -14,7 +14,7 @@ def same(task, outputs, expected, batch=None):
     arrays = [
         {name: np.array(values, np.float32) for name, values in one.items()} for one in (outputs, expected)
     ]
-    return task.same_answers(*arrays, batch or {}).tolist()
+    return task.serving.same_answers(*arrays, batch or {}).tolist()
 
 
 def with_probabilities(values):
@@ -73,22 +73,7 @@ def test_a_span_has_two_ends_and_padding_none():
 
 @pytest.mark.parametrize("name", ["cosine_similarity", "multiple_negatives_ranking"])
 def test_vectors_of_nearly_the_same_direction(name):
-    task = TASKS[name]("mean")
+    task = TASKS[name]()
     expected = {"embeddings": [[[1, 0], [0, 2]], [[3, 4], [1, 1]]]}
     found = {"embeddings": [[[5, 0.5], [0, -2]], [[3, 4], [1, 1.4]]]}  # cosines 0.995, -1, 1, 0.986
     assert same(task, found, expected) == [True, False, True, False]
-
-
-def test_each_text_of_an_example_is_a_row():
-    task = TASKS["cosine_similarity"]("mean")
-    ids = np.arange(12, dtype=np.int32).reshape(2, 2, 3)
-    batch = {"input_ids": ids, "input_mask": ids, "segment_ids": ids, "targets": np.zeros(2)}
-    asked = []
-
-    def answer(rows):
-        asked.append({name: values.shape for name, values in rows.items()})
-        return {"embedding": rows["input_ids"][:, :1].astype(np.float32)}
-
-    outputs = task.outputs_of_ids(answer, batch)
-    assert asked == [dict.fromkeys(("input_ids", "input_mask", "segment_ids"), (4, 3))]
-    np.testing.assert_array_equal(outputs["embeddings"], [[[0], [3]], [[6], [9]]])

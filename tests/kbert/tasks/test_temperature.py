@@ -9,14 +9,7 @@ from kbert.features import LABEL_FEATURE
 from kbert.tasks.sequences.multiple_choice import MultipleChoice
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from kbert.tasks.task import Predictions
-from kbert.tasks.temperature import (
-    SIGMOID,
-    SOFTMAX,
-    best_temperature,
-    calibration_error,
-    calibration_metrics,
-    probabilities_of,
-)
+from kbert.tasks.temperature import SIGMOID, SOFTMAX, Temperature, best_temperature, calibration_error
 from tests.kbert.tasks.pages.test_sections import calibration_error_by_loops
 
 
@@ -62,7 +55,7 @@ def test_where_no_temperature_is_best_it_stays_1():
 @pytest.mark.parametrize("kind", [SOFTMAX, SIGMOID])
 def test_the_error_before_and_after_is_that_of_the_paper(kind):
     logits, labels = drawn(kind, 3.0, number=400)
-    metrics = calibration_metrics(logits, labels, 0.5, kind)
+    metrics = Temperature(0.5, kind).metrics(logits, labels)
     assert metrics["temperature"] == 0.5 and metrics["chosen_temperature"] == best_temperature(
         logits, labels, kind
     )
@@ -86,7 +79,7 @@ def test_multiple_choice_keeps_its_temperature():
     assert task.chosen(metrics) == {"temperature": best_temperature(logits, labels)}
     kept = MultipleChoice(**task.get_config() | task.chosen(metrics))
     assert kept.get_config()["temperature"] == kept.settings.temperature == metrics["chosen_temperature"]
-    likely = np.asarray(probabilities_of(logits, kept.settings.temperature))
+    likely = np.asarray(kept.temperature.probabilities(logits))
     assert calibration_error(likely, labels) == pytest.approx(metrics["chosen_calibration_error"])
 
 

@@ -7,7 +7,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 
 from kbert.tokenization.vocabulary import Vocabulary
-from kbert.tokenization.word_offsets import characters_of, spans, split_words_with_offsets
+from kbert.tokenization.word_offsets import count_characters, spans, split_words_with_offsets
 from kbert.tokenization.word_splitter import split_words
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests.kbert.tokenization import reference_offsets
@@ -145,7 +145,7 @@ def test_a_very_long_word_in_a_long_text_is_no_matter():
 def test_words_that_do_not_fit_the_texts_are_refused():
     """Should a character ever leave more or fewer characters in company, no wrong place comes out."""
     texts, words = tf.constant(["abc"]), split_words(tf.constant(["abcd"]), True)
-    four = characters_of(words)
+    four = count_characters(words)
     with pytest.raises(tf.errors.InvalidArgumentError, match="offsets would be wrong"):
         spans(texts, True, four, words, four, tf.constant([0]))
 
@@ -155,7 +155,7 @@ def test_words_that_do_not_fit_the_texts_are_refused():
 
 @pytest.mark.slow
 @both_casings
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=15, deadline=None, derandomize=True)
 @given(texts=batches_of_texts)
 def test_random_texts_have_the_places_of_the_reference(do_lower_case, texts):
     tokenizer = tokenizers[do_lower_case]
@@ -179,9 +179,9 @@ BYTES += [character.encode("utf-8") for character in "é한的\u0301\u200b\u3000
 @both_casings
 def test_short_rows_of_broken_bytes_have_the_places_of_the_reference(do_lower_case):
     rng = random.Random(5)
-    rows = [b"".join(rng.choices(BYTES, k=rng.randint(1, 9))) for _ in range(3_000)]
+    rows = [b"".join(rng.choices(BYTES, k=rng.randint(1, 9))) for _ in range(1_000)]
     texts = [row.decode("utf-8", errors="ignore") for row in rows]
     known = [place for place, text in enumerate(texts) if residue().uncased.isdisjoint(text)]
     received = rows_of(tokenizers[do_lower_case].with_offsets(tf.constant([rows[place] for place in known])))
     assert received == expected_pieces([texts[place] for place in known], do_lower_case)
-    assert sum(text.encode("utf-8") != row for text, row in zip(texts, rows, strict=True)) > 2_000
+    assert sum(text.encode("utf-8") != row for text, row in zip(texts, rows, strict=True)) > 600

@@ -3,9 +3,6 @@
 But for the characters that the tables of Python and TensorFlow see differently (unicode_residue.py).
 """
 
-import random
-import unicodedata
-
 import pytest
 import tensorflow as tf
 
@@ -75,19 +72,3 @@ def test_characters_that_the_tables_see_differently_have_places_as_well(do_lower
         lengths = tf.gather(tf.strings.length(texts, unit="UTF8_CHAR"), pieces.ids.value_rowids())
         assert tf.reduce_all((0 <= pieces.starts.values) & (pieces.starts.values < pieces.ends.values))
         assert tf.reduce_all(pieces.ends.values <= lengths)
-
-
-def pairs(number, seed):
-    """Texts of two characters in company; every second one has a mark or what is deleted, the traps."""
-    rng = random.Random(seed)
-    characters = a_sample()
-    trapped = [c for c in characters if unicodedata.category(c) in ("Mn", "Mc", "Me", "Cf", "Cc", "Zs")]
-    return [
-        f"e{rng.choice(characters)}{rng.choice(trapped if place % 2 else characters)}a"
-        for place in range(number)
-    ]
-
-
-@both_casings
-def test_pairs_of_characters_have_the_places_of_the_reference(do_lower_case):
-    assert texts_with_other_places(pairs(5_000, seed=1), do_lower_case) == []

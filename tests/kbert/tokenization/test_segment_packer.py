@@ -84,12 +84,6 @@ def test_pad_to_longest_pads_to_the_longest_of_the_batch():
     assert single["input_ids"].numpy().tolist() == [[CLS, 7, SEP], [CLS, SEP, PAD]]
 
 
-def test_pad_to_longest_never_passes_the_maximum():
-    packer = SegmentPacker(VOCABULARY, 6)
-    features = packer(ragged([[7] * 9]), ragged([[8] * 9]), pad_to_longest=True)
-    assert features["input_ids"].numpy().tolist() == [[CLS, 7, 7, SEP, 8, SEP]]
-
-
 @pytest.mark.parametrize("pad_to_longest", [False, True])
 @pytest.mark.parametrize("paired", [False, True])
 def test_an_empty_batch_stays_empty(pad_to_longest, paired):

@@ -4,7 +4,6 @@ import pytest
 import tensorflow as tf
 
 from kbert.features import WINDOW_FEATURE
-from kbert.tasks.question_answering.windows import WindowMaker
 from kbert.tokenization.long_texts import HeadAndTailInputs, WindowInputs, window_owners
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
@@ -58,10 +57,3 @@ def test_of_tokenized_texts_and_masks():
     again = INPUTS.rows_of_pieces(INPUTS.tokenizer.tokenize_with_masks(texts))
     assert again.truncated.numpy().tolist() == [False, True]
     tf.debugging.assert_equal(again.features["input_ids"], rows.features["input_ids"])
-
-
-def test_of_questions_only_the_question_is_cut():
-    make_windows = WindowMaker(INPUTS, doc_stride=2, max_query_length=3)
-    questions, contexts = ["w1 w2 w3", "w1 w2 w3 w4"], [" ".join(WORDS), "w9"]
-    windows = make_windows(tf.constant(questions), tf.constant(contexts))
-    assert windows.truncated.numpy().tolist() == [False, True]

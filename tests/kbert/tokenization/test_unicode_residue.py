@@ -27,8 +27,8 @@ def differing_characters(characters, template, do_lower_case):
 
 
 def a_sample():
-    """All of the first plane's small scripts and of the residue, and a part of the rest."""
-    characters = [c for c in all_characters() if ord(c) < 0x3400 or ord(c) % 61 == 0]
+    """A third of the first plane's small scripts, all of the residue, and a part of the rest."""
+    characters = [c for c in all_characters() if ord(c) % (3 if ord(c) < 0x3400 else 311) == 0]
     return sorted({*characters, *residue().uncased})
 
 

@@ -26,12 +26,6 @@ def test_lines_are_stripped(tmp_path, newline):
     assert Vocabulary.from_file(path, True).tokens == (*SPECIAL_TOKENS, "é")
 
 
-def test_only_a_newline_ends_a_line(tmp_path):
-    path = tmp_path / "vocab.txt"  # the last line needs none
-    path.write_text("\n".join([*SPECIAL_TOKENS, "a\u2028b", "c\x85d", "e"]), encoding="utf-8")
-    assert Vocabulary.from_file(path, True).ids["e"] == 7
-
-
 def test_written_and_read_back_equal(tmp_path):
     vocabulary = Vocabulary([*SPECIAL_TOKENS, "的", "##é", "😀"], do_lower_case=False)
     vocabulary.write(tmp_path / "vocab.txt")

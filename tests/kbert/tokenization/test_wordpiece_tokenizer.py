@@ -44,7 +44,7 @@ def expected_pieces(texts, do_lower_case):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("do_lower_case", [True, False], ids=["uncased", "cased"])
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=20, deadline=None, derandomize=True)
 @given(texts=batches_of_texts)
 def test_random_texts_have_the_original_ids(do_lower_case, texts):
     assert pieces_of(fuzz_tokenizers[do_lower_case], texts) == expected_pieces(texts, do_lower_case)
@@ -52,7 +52,7 @@ def test_random_texts_have_the_original_ids(do_lower_case, texts):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("do_lower_case", [True, False], ids=["uncased", "cased"])
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=10, deadline=None, derandomize=True)
 @given(texts=batches_of_texts)
 def test_random_texts_with_masks_are_the_texts_between_them(do_lower_case, texts):
     tokenizer = fuzz_tokenizers[do_lower_case]

@@ -13,7 +13,8 @@ from keras import ops
 from kbert.config import EncoderConfig, FinetuningConfig, OptimizerConfig
 from kbert.input_pipelines.text_reader import own_rows
 from kbert.tasks import TASKS
-from kbert.tasks.task import Task, example_weights
+from kbert.tasks.losses import example_mean, example_sum
+from kbert.tasks.task import Task
 from kbert.training.phases import Phase, Plan
 from kbert.training.trainer import open_run, train
 from tests.tfrecords_tools import small_corpus
@@ -42,17 +43,12 @@ class OneWeight(Task):
         mean = keras.layers.Lambda(lambda x: ops.mean(ops.cast(x, "float32"), axis=-1, keepdims=True))(ids)
         return keras.Model({"input_ids": ids}, {"prediction": Weight(name="scale")(mean)})
 
-    def loss_weights(self, batch):
-        return {"loss": ops.sum(example_weights(batch))}
-
-    def loss_sums(self, outputs, batch):
-        error = ops.square(outputs["prediction"][:, 0] - batch["targets"])
-        return {"loss": ops.sum(example_weights(batch) * error)}
+    def loss_sums(self, outputs, batch, training=False):
+        return {"loss": example_sum(ops.square(outputs["prediction"][:, 0] - batch["targets"]), batch)}
 
     def metric_sums(self, outputs, batch):
         close = ops.cast(ops.abs(outputs["prediction"][:, 0] - batch["targets"]) < 1, "float32")
-        weights = example_weights(batch)
-        return {"closeness": (ops.sum(weights * close), ops.sum(weights))}
+        return {"closeness": example_mean(close, batch)}
 
 
 def examples(number, seed=0) -> dict:
@@ -82,9 +78,8 @@ def config_of(**changes) -> FinetuningConfig:
     return FinetuningConfig(**values | changes)
 
 
-def train_one_weight(run_dir, config=None, num_steps=8, data=None, patience=None, **changes):
-    """Trains or resumes in `run_dir`; returns the last evaluation's metrics, and the `RunDirectory`."""
-    config = config or config_of(**changes)
+def phase_of(config, num_steps, data=None, **settings) -> Phase:
+    """A phase on `data`, which comes again and again in its order."""
     data, held_out = data or examples(24), examples(8, seed=1)
 
     def train_batches(consumed, share):
@@ -96,13 +91,26 @@ def train_one_weight(run_dir, config=None, num_steps=8, data=None, patience=None
         rows = {name: own_rows(value, config.eval_batch_size, share) for name, value in held_out.items()}
         return tf.data.Dataset.from_tensor_slices(rows).batch(config.eval_batch_size)
 
-    phase = Phase(config, num_steps, 0, train_batches, eval_batches)
-    plan = Plan((phase,), config.eval_every_steps, early_stopping_patience=patience)
+    return Phase(
+        config, num_steps, settings.pop("num_warmup_steps", 0), train_batches, eval_batches, **settings
+    )
+
+
+def train_phases(run_dir, config, phases, **settings):
+    """Trains or resumes in `run_dir`; returns the last evaluation's metrics, and the `RunDirectory`."""
+    plan = Plan(tuple(phases), config.eval_every_steps, **settings)
     strategy = tf.distribute.get_strategy()
     details = {"task": NAME, "task_config": {}, "max_seq_length": 4}
     with open_run(strategy, run_dir, config, details, small_corpus.vocabulary()) as run:
         metrics = train(OneWeight(), config, plan, run, strategy)
     return metrics, run
+
+
+def train_one_weight(run_dir, config=None, num_steps=8, data=None, patience=None, **changes):
+    """The same of a single phase."""
+    config = config or config_of(**changes)
+    phase = phase_of(config, num_steps, data)
+    return train_phases(run_dir, config, [phase], early_stopping_patience=patience)
 
 
 def register(monkeypatch):

@@ -12,7 +12,7 @@ from kbert.tasks.pretraining import Pretraining
 from kbert.training.devices.distribution import distribute
 from kbert.training.evaluation_step import means
 from kbert.training.optimizers import make_optimizer
-from kbert.training.optimizers.schedule import LinearWarmupDecay
+from kbert.training.optimizers.schedule import make_schedule
 from kbert.training.train_step import TrainStep
 from tests.conftest import tiny_encoder_config
 
@@ -28,7 +28,7 @@ def random_batches(num_batches, batch_size, seed=0):
     mask = (np.arange(SEQ_LENGTH) < lengths).astype(np.int32)
     predictions = rng.integers(1, PREDICTIONS + 1, size=(num_batches, batch_size, 1))
     few = (num_batches, batch_size, PREDICTIONS)
-    # Places among the first four, which every example has, each once.
+    # Positions among the first four, which every example has, each once.
     positions = rng.permuted(np.broadcast_to(np.arange(4), (*few[:2], 4)), axis=-1)[..., :PREDICTIONS]
     return {
         "input_ids": rng.integers(5, VOCAB_SIZE, size=shape).astype(np.int32) * mask,
@@ -41,8 +41,18 @@ def random_batches(num_batches, batch_size, seed=0):
     }
 
 
-def parts_of(batches, share):
-    """The same batches again and again; each input pipeline has a part of every one."""
+def random_triplets(num_batches, batch_size, num_texts=3, length=6):
+    """Batches of triplets whose texts have different lengths."""
+    rng = np.random.default_rng(2)
+    shape = (num_batches, batch_size, num_texts, length)
+    mask = (np.arange(length) < rng.integers(3, length + 1, size=(*shape[:3], 1))).astype(np.int32)
+    ids = rng.integers(5, VOCAB_SIZE, size=shape).astype(np.int32) * mask
+    targets = np.full(shape[:2], np.nan, np.float32)
+    return {"input_ids": ids, "input_mask": mask, "segment_ids": 0 * ids, "targets": targets}
+
+
+def shares_of(batches, share):
+    """The same batches again and again; each input pipeline has a share of every one."""
     dataset = tf.data.Dataset.from_tensor_slices(batches).repeat()
     size = len(batches["input_ids"][0])
     return dataset.map(lambda batch: {name: own_rows(value, size, share) for name, value in batch.items()})
@@ -79,7 +89,6 @@ class SmallTraining:
         recompute=False,
         lora=None,
         with_teacher=False,
-        all_reduce_dtype="float32",
     ):
         strategy = strategy or tf.distribute.get_strategy()
         encoder = tiny_encoder_config(
@@ -104,16 +113,15 @@ class SmallTraining:
             task,
             self.model,
             self.optimizer,
-            LinearWarmupDecay(learning_rate, num_train_steps, 0),
+            make_schedule(optimizer_config, num_train_steps, 0),
             self.global_step,
             strategy,
             jit_compile,
             seed,
             gradient_accumulation_steps,
             (precision or dtype).removeprefix("mixed_"),
-            all_reduce_dtype=all_reduce_dtype,
         )
-        self._dataset = distribute(strategy, lambda share: parts_of(batches, share))
+        self._dataset = distribute(strategy, lambda share: shares_of(batches, share))
         self._start = self.snapshot()
         self.restart()
 

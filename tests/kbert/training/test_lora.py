@@ -11,7 +11,7 @@ from kbert.config import LoraConfig
 from kbert.config.lora_config import is_adapter
 from kbert.encoder import BertEncoder
 from kbert.experiments.evaluation import evaluate
-from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.finetuning import finetune
 from kbert.runs import checkpoint
 from kbert.runs.base_weights import merged_weights
 from kbert.runs.run_directory import RunDirectory, trained_weights
@@ -62,7 +62,7 @@ def lora_run(pretraining_run, labelled_files, tmp_path_factory):
     """(its `RunDirectory`, metrics, config)"""
     folder = tmp_path_factory.mktemp("lora") / "run"
     config = tiny_finetuning_config(lora=LORA, num_train_epochs=1.0, dropout_prob=0.0)
-    _, metrics = run_finetuning(config, folder, *labelled_files, init_checkpoint=pretraining_run.path)
+    _, metrics = finetune(config, folder, *labelled_files, init_checkpoint=pretraining_run.path)
     return RunDirectory(folder), metrics, config
 
 
@@ -117,5 +117,5 @@ def test_a_converted_run_has_merged_weights(lora_run, tmp_path):
 
 
 def test_adapters_of_no_checkpoint_are_refused(labelled_files, tmp_path):
-    with pytest.raises(ValueError, match="lora adapts the weights of an --init_checkpoint"):
-        run_finetuning(tiny_finetuning_config(lora=LORA), tmp_path / "run", labelled_files[0])
+    with pytest.raises(ValueError, match="lora adapts the weights of an init_checkpoint"):
+        finetune(tiny_finetuning_config(lora=LORA), tmp_path / "run", labelled_files[0])

@@ -5,13 +5,11 @@ import shutil
 import numpy as np
 import pytest
 import tensorflow as tf
-from safetensors.numpy import load_file
 
-from kbert.experiments.pretraining import run_pretraining
 from kbert.runs.checkpoint import list_checkpoints
-from kbert.runs.metrics_file import read_metrics
 from kbert.training.loss_scale import FIRST_SCALE, LARGEST_SCALE, STEPS_TO_GROW, DynamicLossScale
-from tests.conftest import tiny_pretraining_config
+from tests.kbert.training import one_weight
+from tests.kbert.training.run_contents import assert_same_runs, numbers, tensors
 from tests.kbert.training.small_training import SmallTraining, random_batches
 
 STEP = {"dropout": 0.0, "learning_rate": 5e-3}
@@ -29,7 +27,7 @@ def plain():
     return SmallTraining(random_batches(2, batch_size=8), **STEP)
 
 
-def numbers(state):
+def values_of(state):
     return [float(variable.numpy()) for variable in state.values()]
 
 
@@ -39,19 +37,19 @@ def test_the_scale_doubles_after_many_good_steps_and_halves_at_an_overflow():
     state = scale.state()
     for _ in range(STEPS_TO_GROW - 1):
         update(tf.constant(True))
-    assert numbers(state) == [FIRST_SCALE, STEPS_TO_GROW - 1, 0]
+    assert values_of(state) == [FIRST_SCALE, STEPS_TO_GROW - 1, 0]
     update(tf.constant(True))
-    assert numbers(state) == [2 * FIRST_SCALE, 0, 0]
+    assert values_of(state) == [2 * FIRST_SCALE, 0, 0]
     update(tf.constant(True))
     update(tf.constant(False))
-    assert numbers(state) == [FIRST_SCALE, 0, 1]
+    assert values_of(state) == [FIRST_SCALE, 0, 1]
     state["loss_scale/scale"].assign(LARGEST_SCALE)
     state["loss_scale/good_steps"].assign(STEPS_TO_GROW - 1)
     update(tf.constant(True))
-    assert numbers(state) == [LARGEST_SCALE, 0, 1]
+    assert values_of(state) == [LARGEST_SCALE, 0, 1]
     state["loss_scale/scale"].assign(1.0)
     update(tf.constant(False))
-    assert numbers(state) == [1.0, 0, 2]
+    assert values_of(state) == [1.0, 0, 2]
 
 
 @pytest.mark.slow
@@ -109,26 +107,16 @@ def test_the_optimizer_counts_only_the_steps_it_took(scaled_float32, monkeypatch
 
 
 @pytest.mark.slow
-@pytest.mark.long
-def test_a_float16_run_keeps_its_scale_in_the_checkpoint(records_dir, tmp_path):
-    """With two parts a batch; resumed after step 3, it ends with the very same numbers."""
-    config = tiny_pretraining_config(
-        precision="float16",
-        gradient_accumulation_steps=2,
-        num_train_steps=6,
-        save_checkpoints_steps=3,
-        log_every_steps=3,
-    )
-    run_pretraining(config, tmp_path / "run", records_dir / "train")
-    resumed = shutil.copytree(tmp_path / "run", tmp_path / "resumed")
+def test_a_float16_run_keeps_its_scale_in_the_checkpoint(tmp_path, monkeypatch):
+    """With two micro-batches; resumed after step 4, it ends with the very same numbers."""
+    one_weight.register(monkeypatch)
+    config = one_weight.config_of(precision="float16", gradient_accumulation_steps=2)
+    _, whole = one_weight.train_one_weight(tmp_path / "whole", config)
+    resumed = shutil.copytree(whole.path, tmp_path / "resumed")
     shutil.rmtree(list_checkpoints(resumed / "checkpoints")[-1])
-    run_pretraining(config, resumed, records_dir / "train")
-    last = read_metrics(resumed / "metrics.jsonl")[-1]
-    assert last["step"] == 6 and last["loss_scale"] == FIRST_SCALE and last["skipped_steps"] == 0
-    ours, theirs = (
-        load_file(list_checkpoints(run / "checkpoints")[-1] / "optimizer.safetensors")
-        for run in (resumed, tmp_path / "run")
-    )
-    assert ours["loss_scale/good_steps"] == 6 and ours["loss_scale/scale"] == FIRST_SCALE
-    for name, value in theirs.items():
-        np.testing.assert_array_equal(ours[name], value, err_msg=name)
+    _, resumed = one_weight.train_one_weight(resumed, config)
+    assert_same_runs(resumed, whole)
+    last = [line for line in numbers(resumed) if line["split"] == "train"][-1]
+    assert last["loss_scale"] == FIRST_SCALE and last["skipped_steps"] == 0
+    saved = tensors(resumed)
+    assert saved["loss_scale/good_steps"] == 8 and saved["loss_scale/scale"] == FIRST_SCALE

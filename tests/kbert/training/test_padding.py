@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from kbert.config import FinetuningConfig, PretrainingConfig
-from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.finetuning import finetune
 from kbert.runs.metrics_file import read_metrics
 from kbert.tasks.pretraining import Pretraining
 from kbert.training.padding import packing, resolve_packing
@@ -26,7 +26,7 @@ def trained(labelled_files, tmp_path_factory, vocabulary):
             pad_to_longest=False, **settings,
         )  # fmt: skip
         path = tmp_path_factory.mktemp("runs") / "run"
-        _, metrics = run_finetuning(config, path, *labelled_files, vocabulary=vocabulary)
+        _, metrics = finetune(config, path, *labelled_files, vocabulary=vocabulary)
         lines = [line for line in read_metrics(path / "metrics.jsonl") if line["split"] == "train"]
         return [line["loss"] for line in lines], metrics
 
@@ -99,6 +99,6 @@ def test_one_encoder_serves_all_phases():
 def test_rows_must_divide_by_what_a_batch_is_cut_into():
     two = types.SimpleNamespace(num_replicas_in_sync=2)
     config = PretrainingConfig(padding="pack", packed_rows=6)
-    assert packing(config, two, num_parts=3) is not None
+    assert packing(config, two, num_micro_batches=3) is not None
     with pytest.raises(ValueError, match="packed_rows=6 is not divisible by the 2 replicas x"):
-        packing(config, two, num_parts=2)
+        packing(config, two, num_micro_batches=2)

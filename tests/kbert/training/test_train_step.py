@@ -29,6 +29,7 @@ def assert_same(first, second):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_tiny_model_overfits_one_batch(calm_training):
     calm_training.restart()
     first = calm_training.run()
@@ -104,7 +105,7 @@ def test_dropout_differs_between_steps(training):
     assert len({norm_at(0), norm_at(1), norm_at(2)}) == 3
 
 
-def test_dropout_differs_between_seeds_and_places(training):
+def test_dropout_differs_between_seeds_and_layers(training):
     def states(seed):
         step = training.step
         step._seed, kept = seed, step._seed
@@ -113,8 +114,8 @@ def test_dropout_differs_between_seeds_and_places(training):
         return [tuple(state.numpy()) for state in step._random_states]
 
     drawn = states(7) + states(8) + states(2**32 - 1)
-    places = len(training.step._random_states)
-    assert places >= 3 and len(set(drawn)) == 3 * places
+    layers = len(training.step._random_states)
+    assert layers >= 3 and len(set(drawn)) == 3 * layers
 
 
 @pytest.mark.slow

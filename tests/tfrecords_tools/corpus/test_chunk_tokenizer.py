@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests.kbert.tokenization.texts import batches_of_texts, vocabulary_tokens
+from tfrecords_tools.corpus import chunk_tokenizer
 from tfrecords_tools.corpus.chunk_tokenizer import ChunkTokenizer
 
 
@@ -26,10 +27,17 @@ def vocabularies():
 
 
 @pytest.fixture(scope="module")
-def tokenizers(vocabularies):
+def module_patch():
+    with pytest.MonkeyPatch.context() as patch:
+        yield patch
+
+
+@pytest.fixture(scope="module")
+def tokenizers(vocabularies, module_patch):
     """For each casing one tokenizer without memory and one whose memory is full all the time."""
+    module_patch.setattr(chunk_tokenizer, "_MAX_CHUNKS", 50)
     return {
-        casing: (WordPieceTokenizer(vocabulary), ChunkTokenizer(vocabulary, max_chunks=50))
+        casing: (WordPieceTokenizer(vocabulary), ChunkTokenizer(vocabulary))
         for casing, vocabulary in vocabularies.items()
     }
 
@@ -67,8 +75,9 @@ def test_long_chunks_are_right_and_not_remembered(vocabularies):
     assert set(tokenizer._ids) == {b"a", b"b", b"a" * 64}
 
 
-def test_memory_is_bounded(vocabularies):
-    tokenizer = ChunkTokenizer(vocabularies[True], max_chunks=10)
+def test_memory_is_bounded(vocabularies, monkeypatch):
+    monkeypatch.setattr(chunk_tokenizer, "_MAX_CHUNKS", 10)
+    tokenizer = ChunkTokenizer(vocabularies[True])
     for start in range(0, 200, 5):
         tokenizer([b"%d" % number for number in range(start, start + 5)])
         assert len(tokenizer._ids) <= 10 + 5

@@ -11,19 +11,14 @@ from backports import zstd
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tfrecords_tools.corpus import corpus_files, text_lines
-from tfrecords_tools.corpus.documents import (
-    Problems,
-    TextFormat,
-    Unit,
-    input_files,
-    plan_units,
-    read_documents,
-    read_lines_of_unit,
-)
-from tfrecords_tools.corpus.text_lines import strip
+from kbert.files import text_file
+from tfrecords_tools.corpus import documents
+from tfrecords_tools.corpus.corpus_files import input_files
+from tfrecords_tools.corpus.documents import TextFormat, Unit, plan_units, read_documents, read_unit_lines
+from tfrecords_tools.corpus.problems import Problems
 
 PACKERS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress, ".zst": zstd.compress}
+SKIP = TextFormat(errors="skip")
 
 
 def read_all(path, text_format=None, unit_bytes=1 << 20, problems=None):
@@ -36,6 +31,15 @@ def read_all(path, text_format=None, unit_bytes=1 << 20, problems=None):
     if problems is not None:
         problems.append(Problems.merge(collectors))
     return found
+
+
+def lines_of(path, unit_bytes):
+    """The lines of a file without their documents, and what was wrong, unit by unit."""
+    lines, problems = [], []
+    for unit in plan_units([path], unit_bytes):
+        problems.append(Problems())
+        lines += read_unit_lines(unit, SKIP, problems[-1])
+    return lines, Problems.merge(problems)
 
 
 def original_documents(content: bytes) -> list[list[bytes]]:
@@ -54,21 +58,6 @@ def original_documents(content: bytes) -> list[list[bytes]]:
 
 
 # ------------------------------------------------------------------------------ text
-
-
-def test_a_new_file_begins_a_new_document(tmp_path):
-    for name in ("a.txt", "b.txt"):
-        (tmp_path / name).write_text(f"{name} without an end", encoding="utf-8")
-    units = plan_units(input_files(tmp_path), 5)
-    found = [d for unit in units for d in read_documents(unit, TextFormat(), Problems())]
-    assert found == [[b"a.txt without an end"], [b"b.txt without an end"]]
-
-
-def test_stripping_is_that_of_strings_for_every_character():
-    for code in range(sys.maxunicode + 1):
-        if not 0xD800 <= code < 0xE000:
-            text = f"{chr(code)}a{chr(code)}"
-            assert strip(text.encode()) == text.strip().encode()
 
 
 LINES = st.lists(
@@ -90,25 +79,24 @@ CONTENTS = st.builds(
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
-@given(content=CONTENTS, chunk_bytes=st.integers(1, 40))
-@example(content=b"a\n\xe4\n\nb", chunk_bytes=1)
-@example(content=b"\xef\xbb\xbf\xef\xbb\xbfa\n", chunk_bytes=2)
-@example(content="a\n\u3000\nb".encode(), chunk_bytes=3)
-def test_any_cutting_gives_the_documents_of_the_original(tmp_path_factory, content, chunk_bytes):
-    """Units of every size from one byte to the whole file, and chunks that end anywhere in a line."""
+@settings(max_examples=40, deadline=None)
+@given(content=CONTENTS)
+@example(content=b"a\n\xe4\n\nb")
+@example(content=b"\xef\xbb\xbf\xef\xbb\xbfa\n")
+@example(content="a\n\u3000\nb".encode())
+def test_any_cutting_gives_the_documents_of_the_original(tmp_path_factory, content):
+    """Units of every size from one byte to the whole file; their lines without documents are the same."""
     path = tmp_path_factory.getbasetemp() / "cut_anywhere.txt"
     path.write_bytes(content)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(corpus_files, "CHUNK_BYTES", chunk_bytes)
-        patch.setattr(text_lines, "CHUNK_BYTES", chunk_bytes)
-        expected, summaries = original_documents(content), set()
-        for unit_bytes in {*range(1, 12), max(1, len(content) // 2), len(content) + 1}:
-            merged = []
-            assert read_all(path, TextFormat(errors="skip"), unit_bytes, merged) == expected
-            # What is said of the lines left out does not depend on the cutting either.
-            summaries.add(tuple(merged[0].summary()))
-        assert len(summaries) == 1
+    expected, summaries = original_documents(content), set()
+    for unit_bytes in {*range(1, 12), max(1, len(content) // 2), len(content) + 1}:
+        merged = []
+        assert read_all(path, SKIP, unit_bytes, merged) == expected
+        lines, problems = lines_of(path, unit_bytes)
+        assert lines == [line for document in expected for line in document]
+        # What is said of the lines left out does not depend on the cutting either.
+        summaries |= {tuple(merged[0].summary()), tuple(problems.summary())}
+    assert len(summaries) == 1
 
 
 @settings(max_examples=40, deadline=None)
@@ -120,9 +108,8 @@ def test_any_cutting_gives_the_documents_of_the_original(tmp_path_factory, conte
         ),
         max_size=8,
     ),
-    chunk_bytes=st.integers(1, 40),
 )
-def test_any_cutting_of_json_lines_gives_the_same_documents(tmp_path_factory, lines, chunk_bytes):
+def test_any_cutting_of_json_lines_gives_the_same_documents(tmp_path_factory, lines):
     path = tmp_path_factory.getbasetemp() / "cut_anywhere.jsonl"
     path.write_bytes(b"\n".join(lines))
     expected = []
@@ -132,25 +119,23 @@ def test_any_cutting_of_json_lines_gives_the_same_documents(tmp_path_factory, li
             expected.append([part.encode() for part in parts if part])
     expected = [document for document in expected if document]
     num_bad = sum(line in (b"\xe4", b"[1]", b"{}", b'{"text": 1}') for line in lines)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(corpus_files, "CHUNK_BYTES", chunk_bytes)
-        patch.setattr(text_lines, "CHUNK_BYTES", chunk_bytes)
-        for unit_bytes in (1, 2, 3, 7, 16, 1000):
-            merged = []
-            assert read_all(path, TextFormat(errors="skip"), unit_bytes, merged) == expected
-            assert merged[0].count == num_bad
+    for unit_bytes in (1, 2, 3, 7, 16, 1000):
+        merged = []
+        assert read_all(path, SKIP, unit_bytes, merged) == expected
+        assert lines_of(path, unit_bytes)[0] == [line for document in expected for line in document]
+        assert merged[0].count == num_bad
 
 
 def test_memory_holds_one_document(tmp_path):
     path = tmp_path / "a.txt"
-    path.write_bytes((b"a line of a document\n" * 50 + b"\n") * 5_000)  # 5 MB
+    path.write_bytes((b"a line of a document\n" * 50 + b"\n") * 1_000)  # 1 MB
     (unit,) = plan_units([path], 1 << 30)
     tracemalloc.start()
     num_documents = sum(1 for _ in read_documents(unit, TextFormat(), Problems()))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert num_documents == 5_000
-    assert peak < 2_000_000
+    assert num_documents == 1_000
+    assert peak < 500_000
 
 
 # ------------------------------------------------------------------------------ JSON lines, compression
@@ -211,12 +196,6 @@ def test_a_folder_stands_for_all_files_below_it_but_hidden_ones(tmp_path):
     assert [path.name for path in input_files(f"{tmp_path}/*")] == ["z.gz"]
 
 
-def test_an_existing_path_is_no_glob(tmp_path):
-    path = tmp_path / "part[1].txt"
-    path.write_text("x", encoding="utf-8")
-    assert input_files(path) == input_files([path]) == input_files(str(path)) == [path]
-
-
 def test_missing_empty_and_unreadable_inputs_are_named(tmp_path):
     with pytest.raises(ValueError, match=r"no input files given; pass --input_files="):
         input_files(" , ")
@@ -256,23 +235,16 @@ def test_bytes_that_are_not_utf8_are_named_with_their_line_wherever_the_unit_beg
 @pytest.mark.parametrize("length", [50, 51, 58, 200])
 def test_a_line_longer_than_any_text_is_named_or_skipped(tmp_path, monkeypatch, length):
     """Wherever the units begin, it is neither held in memory nor looked for byte by byte before each unit."""
-    monkeypatch.setattr(text_lines, "LONGEST_LINE", 50)
-    monkeypatch.setattr(text_lines, "CHUNK_BYTES", 8)
-    monkeypatch.setattr(corpus_files, "CHUNK_BYTES", 8)
+    for module in (text_file, documents):
+        monkeypatch.setattr(module, "LONGEST_LINE", 50)
     path = tmp_path / "a.txt"
     path.write_bytes(b"one\ntwo\n\nthree\n" + length * b"x" + b"\nfour\n\nfive\n")
     document = [b"three", b"four"] if length > 50 else [b"three", 50 * b"x", b"four"]
     for unit_bytes in (3, 10, 64, 1000):
         merged = []
-        read = read_all(path, TextFormat(errors="skip"), unit_bytes, merged)
+        read = read_all(path, SKIP, unit_bytes, merged)
         assert read == [[b"one", b"two"], document, [b"five"]]
-        lines = [
-            line
-            for unit in plan_units([path], unit_bytes)
-            for part in read_lines_of_unit(unit, TextFormat(errors="skip"), Problems())
-            for line in part
-        ]
-        assert lines == [b"one", b"two", *document, b"five"]
+        assert lines_of(path, unit_bytes)[0] == [b"one", b"two", *document, b"five"]
         if length > 50:
             assert merged[0].counts == {"lines left out, too long": 1}
             with pytest.raises(
@@ -306,16 +278,15 @@ def test_lines_without_text_in_an_object_are_named_or_skipped(tmp_path, bad):
     with pytest.raises(ValueError, match=rf"a\.jsonl line 2 {BAD_OBJECTS[bad]}"):
         read_all(path)
     merged = []
-    assert read_all(path, TextFormat(errors="skip"), problems=merged) == [[b"one"], [b"two"]]
+    assert read_all(path, SKIP, problems=merged) == [[b"one"], [b"two"]]
     assert merged[0].count == 1
     assert "line 2" in merged[0].summary()[1]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("suffix", PACKERS)
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
 def test_a_file_cut_off_gives_its_lines_up_to_the_cut_or_an_error(tmp_path, suffix):
     rng = random.Random(2)
-    lines = [rng.randbytes(20).hex().encode() for _ in range(40_000)]
+    lines = [rng.randbytes(20).hex().encode() for _ in range(10_000)]
     content = PACKERS[suffix](b"\n".join(lines))
     path = tmp_path / f"a.txt{suffix}"
     path.write_bytes(content[: len(content) * 3 // 4])
@@ -324,8 +295,8 @@ def test_a_file_cut_off_gives_its_lines_up_to_the_cut_or_an_error(tmp_path, suff
     ):
         read_all(path)
     merged = []
-    (document,) = read_all(path, TextFormat(errors="skip"), problems=merged)
-    assert len(document) > 10_000
+    (document,) = read_all(path, SKIP, problems=merged)
+    assert len(document) > 2_000
     assert document == lines[: len(document)]
     assert merged[0].counts == {"ends left out, damaged compressed files": 1}
     assert f"line {len(document) + 1} cannot be unpacked" in merged[0].summary()[1]
@@ -338,9 +309,9 @@ def test_a_failing_disk_is_no_damaged_file(tmp_path, monkeypatch):
     path = tmp_path / "a.txt.bz2"
     path.write_bytes(bz2.compress(b"one\n"))
 
-    def read1(self, size):
+    def readline(self, size):
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(bz2.BZ2File, "read1", read1)
+    monkeypatch.setattr(bz2.BZ2File, "readline", readline)
     with pytest.raises(OSError, match="Input/output error"):
-        read_all(path, TextFormat(errors="skip"))
+        read_all(path, SKIP)

@@ -4,8 +4,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tfrecords_tools.corpus.documents import Problems, TextFormat, plan_units, read_documents
-from tfrecords_tools.corpus.sentence_splitter import LANGUAGES, SentenceSplitter
+from tfrecords_tools.corpus.documents import (
+    LANGUAGES,
+    SentenceSplitter,
+    TextFormat,
+    plan_units,
+    read_documents,
+)
+from tfrecords_tools.corpus.problems import Problems
 
 # One passage a language, `|` between its sentences, with the abbreviations and marks of the language.
 PASSAGES = {

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.tfrecords_tools.pretraining.test_sentence_pairs import corpus_of, random_documents
-from tfrecords_tools.pretraining.full_sentences import pack_full_sentences
+from tfrecords_tools.pretraining.sampling_stage import pack_full_sentences
 
 SEP = 999_999
 

@@ -133,18 +133,6 @@ def test_parts_add_up_in_any_grouping():
             np.testing.assert_array_equal(received["input_ids"], expected["input_ids"])
 
 
-def test_records_without_masks_and_pairs():
-    features = pretraining_features(LENGTH, PREDICTIONS, with_masks=False, with_next_sentence=False)
-    batch = random_batch(50)
-    values = counted(batch, features=features).to_json(VOCABULARY)
-    assert not {"masking", "next_sentence", "labels"} & values.keys()
-    expected = counted_by_hand(batch)
-    assert values["lengths"] == expected["lengths"]
-    # Masks that lie in the ids without an answer are special tokens: no text.
-    shown = sum((batch["input_ids"] == VOCABULARY.mask_id).ravel())
-    assert values["text_tokens"] == expected["text_tokens"] - shown
-
-
 def test_labels_of_single_texts():
     features = encoder_features(8) | {"label_ids": Feature("int32", ())}
     ids = np.array([[2, 5, 3, 0, 0, 0, 0, 0], [2, 5, 6, 3, 0, 0, 0, 0], [2, 3, 0, 0, 0, 0, 0, 0]])
@@ -158,15 +146,3 @@ def test_labels_of_single_texts():
     assert values["first_lengths"] == [2, 2, 2, 0, 0, 0, 0, 0, 0]
     assert values["second_lengths"] == [6, 0, 0, 0, 0, 0, 0, 0, 0]
     assert values["frequent_pieces"] == [["play", 4], ["walk", 2]]
-
-
-def test_labels_are_counted_once_a_text_however_many_windows_it_has():
-    features = encoder_features(4) | {
-        "label_ids": Feature("int32", ()),
-        "window_numbers": Feature("int32", ()),
-    }
-    ids = np.array([[2, 5, 6, 3]] * 5)
-    batch = {"input_ids": ids, "input_mask": np.ones_like(ids), "segment_ids": np.zeros_like(ids)}
-    labelled = {"label_ids": np.array([1, 1, 1, 0, 1]), "window_numbers": np.array([0, 1, 2, 0, 0])}
-    values = counted(batch | labelled, features=features).to_json(VOCABULARY)
-    assert values["labels"] == [1, 2] and values["records"] == 5

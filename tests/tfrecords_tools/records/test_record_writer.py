@@ -14,9 +14,10 @@ from hypothesis.extra import numpy as hnp
 
 from kbert.features import Feature
 from kbert.manifest import read_manifest
-from kbert.tokenization.vocabulary import Vocabulary
 from tests.tfrecords_tools import small_corpus
-from tfrecords_tools.records.record_writer import RecordWriter, check_output_dir, encode_examples
+from tests.tfrecords_tools.written_records import write_records
+from tfrecords_tools.records.record_writer import ShardWriter, check_output_dir, record_folder
+from tfrecords_tools.records.tfrecord_files import encode_examples
 
 VOCABULARY = small_corpus.vocabulary()
 FEATURES = {"input_ids": Feature("int32", (4,)), "weight": Feature("float32", ())}
@@ -27,16 +28,9 @@ def batch(first, last):
     return {"input_ids": np.repeat(numbers[:, None], 4, axis=1), "weight": numbers / 2}
 
 
-def writer(output_dir, **arguments):
-    arguments = {"kind": "toy", "features": FEATURES, "vocabulary": VOCABULARY, "num_shards": 3} | arguments
-    return RecordWriter(output_dir, **arguments)
-
-
-def write_ten(output_dir, **arguments):
-    with writer(output_dir, **arguments) as open_writer:
-        open_writer.write(batch(0, 6))
-        open_writer.write(batch(6, 10))
-        return open_writer.finish({"documents": 1})
+def write_ten(output_dir, num_shards=3, overwrite=False):
+    batches = [batch(0, 6), batch(6, 10)]
+    return write_records(output_dir, batches, "toy", FEATURES, VOCABULARY, num_shards, overwrite=overwrite)
 
 
 def read_shard(path):
@@ -48,14 +42,13 @@ def read_shard(path):
 
 
 def test_examples_go_to_the_shards_in_turn_and_the_manifest_counts_them(tmp_path):
-    manifest = write_ten(tmp_path / "out", settings={"seed": 7})
+    manifest = write_ten(tmp_path / "out")
     assert [(shard.file, shard.num_examples) for shard in manifest.shards] == [
         ("toy-00000-of-00003.tfrecord", 4),
         ("toy-00001-of-00003.tfrecord", 3),
         ("toy-00002-of-00003.tfrecord", 3),
     ]
     assert read_manifest(tmp_path / "out") == manifest
-    assert manifest.settings == {"seed": 7} and manifest.statistics == {"documents": 1}
     for index, shard in enumerate(manifest.shards):
         records = list(read_shard(tmp_path / "out" / shard.file))
         assert [list(record["input_ids"].int64_list.value) for record in records] == [
@@ -64,13 +57,6 @@ def test_examples_go_to_the_shards_in_turn_and_the_manifest_counts_them(tmp_path
         assert [list(record["weight"].float_list.value) for record in records] == [
             [number / 2] for number in range(index, 10, 3)
         ]
-
-
-def test_the_vocabulary_lies_beside_the_records(tmp_path):
-    manifest = write_ten(tmp_path / "out")
-    copied = Vocabulary.from_file(tmp_path / "out" / "vocab.txt", manifest.vocabulary["do_lower_case"])
-    assert copied.describe() == VOCABULARY.describe() == manifest.vocabulary
-    assert len(list((tmp_path / "out").iterdir())) == 5, "three shards, manifest, vocabulary"
 
 
 @settings(max_examples=200, deadline=None)
@@ -107,11 +93,9 @@ def test_the_largest_number_of_a_batch_decides_how_it_is_written(largest):
 
 
 def test_output_dir_appears_only_when_all_is_written(tmp_path):
-    with writer(tmp_path / "deep" / "out") as open_writer:
-        open_writer.write(batch(0, 10))
+    with record_folder(tmp_path / "deep" / "out") as folder, ShardWriter(folder, "toy") as shards:
+        shards.write(encode_examples(batch(0, 10), FEATURES))
         assert not (tmp_path / "deep" / "out").exists()
-        open_writer.finish()
-        assert (tmp_path / "deep" / "out").is_dir()
     assert [path.name for path in (tmp_path / "deep").iterdir()] == ["out"]
 
 
@@ -120,9 +104,10 @@ def test_an_exception_leaves_everything_as_it_was(tmp_path, overwrite):
     if overwrite:
         write_ten(tmp_path / "out")
     before = [path.name for path in tmp_path.iterdir()]
-    with pytest.raises(RuntimeError), writer(tmp_path / "out", overwrite=overwrite) as open_writer:
-        open_writer.write(batch(0, 3))
-        raise RuntimeError
+    with pytest.raises(RuntimeError), record_folder(tmp_path / "out", overwrite) as folder:
+        with ShardWriter(folder, "toy") as shards:
+            shards.write(encode_examples(batch(0, 3), FEATURES))
+            raise RuntimeError
     assert [path.name for path in tmp_path.iterdir()] == before
     assert not overwrite or read_manifest(tmp_path / "out").num_examples == 10
 
@@ -132,9 +117,9 @@ def test_an_exception_leaves_everything_as_it_was(tmp_path, overwrite):
 def test_a_kill_leaves_nothing_that_could_be_taken_for_whole(tmp_path):
     program = """
 import os, signal, sys
-from tests.tfrecords_tools.records.test_record_writer import batch, writer
-with writer(sys.argv[1]) as open_writer:
-    open_writer.write(batch(0, 6))
+from tests.tfrecords_tools.records.test_record_writer import *
+with record_folder(sys.argv[1]) as folder, ShardWriter(folder, "toy") as shards:
+    shards.write(encode_examples(batch(0, 6), FEATURES))
     os.kill(os.getpid(), signal.SIGKILL)
 """
     ended = subprocess.run([sys.executable, "-c", program, str(tmp_path / "out")])
@@ -149,19 +134,16 @@ with writer(sys.argv[1]) as open_writer:
 
 def test_overwrite_replaces_the_old_records_once_the_new_are_whole(tmp_path):
     write_ten(tmp_path / "out", num_shards=5)
-    with writer(tmp_path / "out", overwrite=True) as open_writer:
-        open_writer.write(batch(0, 2))
-        assert read_manifest(tmp_path / "out").num_examples == 10
-        open_writer.finish()
-    assert read_manifest(tmp_path / "out").num_examples == 2
-    assert len(list((tmp_path / "out").iterdir())) == 5, "three shards, manifest, vocabulary"
+    write_ten(tmp_path / "out", num_shards=2, overwrite=True)
+    assert len(read_manifest(tmp_path / "out").shards) == 2
+    assert len(list((tmp_path / "out").iterdir())) == 4, "two shards, manifest, vocabulary"
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def test_a_filled_output_dir_is_refused(tmp_path):
     write_ten(tmp_path / "out")
     with pytest.raises(ValueError, match="exists and is not empty; give another folder, or pass --overwrite"):
-        writer(tmp_path / "out")
+        write_ten(tmp_path / "out")
 
 
 def test_overwrite_never_deletes_other_files(tmp_path):
@@ -174,9 +156,9 @@ def test_overwrite_never_deletes_other_files(tmp_path):
 def test_output_dirs_that_cannot_be_made_are_named(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(ValueError, match="is a file; give the path of a folder to make"):
-        writer(tmp_path / "file")
+        write_ten(tmp_path / "file")
     with pytest.raises(ValueError, match="cannot make the folder .*file/out "):
-        writer(tmp_path / "file" / "out")
+        write_ten(tmp_path / "file" / "out")
     with pytest.raises(ValueError, match="is a mount point"):
         check_output_dir(os.sep, overwrite=True)
 
@@ -186,13 +168,11 @@ def test_output_dirs_that_cannot_be_made_are_named(tmp_path):
 def test_a_full_disk_is_a_sentence_and_leaves_nothing(tmp_path, shuffle_seed, compression, largest_file):
     features = {"input_ids": Feature("int32", (64,))}
     rows = {"input_ids": np.random.default_rng(0).integers(0, 1 << 31, (2000, 64))}
-    with pytest.raises(OSError, match=r"File too large: '.*/out'"):
-        with writer(
-            *(tmp_path / "out",), features=features, shuffle_seed=shuffle_seed, compression=compression
-        ) as open_writer:
-            with largest_file(1 << 14):
-                open_writer.write(rows)
-                open_writer.finish()
+    records = encode_examples(rows, features)
+    with pytest.raises(OSError, match=r"File too large: '.*/out'"), largest_file(1 << 14):
+        with record_folder(tmp_path / "out") as folder:
+            with ShardWriter(folder, "toy", 3, compression, shuffle_seed) as shards:
+                shards.write(records)
     assert list(tmp_path.iterdir()) == []
 
 

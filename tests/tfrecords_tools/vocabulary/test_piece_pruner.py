@@ -8,12 +8,6 @@ from tfrecords_tools.vocabulary.piece_pruner import prune_pieces
 ALPHABET = [*"abcdef", *(f"##{letter}" for letter in "abcdef")]
 
 
-def test_pieces_that_no_word_uses_go_first():
-    counts = {"abc": 5, "abd": 3}
-    pieces = ["##bc", "abc", "ab", "##ef"]
-    assert prune_pieces(pieces, 2, counts, ALPHABET) == ["abc", "ab"]
-
-
 def test_the_piece_goes_that_costs_fewest_pieces():
     # Without "abcd" 2 words take one piece more ("abc ##d"), without "ef" 3 words, without "abc" nobody.
     counts = {"abcd": 2, "ef": 3}

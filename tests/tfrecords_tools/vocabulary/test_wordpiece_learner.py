@@ -94,20 +94,6 @@ def test_incremental_counting_learns_what_counting_anew_learns(word_counts, num_
     assert merges == slow_reference(word_counts, num_merges, min_frequency)
 
 
-def test_special_tokens_take_the_published_ids_by_default():
-    tokens = learn_wordpieces(random_word_counts(seed=3), 300)
-    assert tokens[0] == "[PAD]"
-    assert tokens[1:100] == [f"[unused{i}]" for i in range(99)]
-    assert tokens[100:104] == ["[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-
-
-@pytest.mark.parametrize("vocab_size", [21, 100])
-def test_the_size_is_exact(vocab_size):
-    tokens = learn_wordpieces(random_word_counts(seed=4), vocab_size, num_unused_tokens=0)
-    assert len(tokens) == vocab_size
-    assert len(set(tokens)) == vocab_size
-
-
 def test_characters_beyond_the_limit_are_left_out_with_their_words():
     counts = {"ab": 10, "ba": 10, "az": 3, "aza": 3}
     tokens = learn_wordpieces(counts, 100, num_unused_tokens=0, alphabet_limit=2)
@@ -117,13 +103,6 @@ def test_characters_beyond_the_limit_are_left_out_with_their_words():
 def test_the_base_alphabet_is_kept_whether_it_occurs_or_not():
     tokens = learn_wordpieces({"ab": 3}, 100, num_unused_tokens=0, base_alphabet="a1?é")
     assert tokens[5:] == ["1", "?", "a", "b", "é", "##1", "##a", "##b", "##é", "ab"]
-
-
-def test_the_base_alphabet_does_not_count_against_the_limit():
-    tokens = learn_wordpieces(
-        {"ab": 3, "c": 2}, 100, num_unused_tokens=0, alphabet_limit=2, base_alphabet="c"
-    )
-    assert {"a", "b", "c"} <= set(tokens)
 
 
 def test_user_defined_tokens_stand_before_all_that_is_learned():
@@ -182,12 +161,6 @@ def test_characters_that_the_vocabulary_lacks_come_first():
     assert coverage({"жар": 1, "яр": 1}, [*OLD, *pieces]).num_unknown == 1
 
 
-def test_characters_take_at_most_half_of_the_new_pieces():
-    counts = {"жар": 9, "lower": 5, "lowest": 5}
-    pieces = learn_more_wordpieces(OLD, counts, 4)
-    assert len(pieces) == 4 and sum(len(piece.removeprefix("##")) == 1 for piece in pieces) == 2
-
-
 def test_special_tokens_are_no_pieces_of_words():
     assert learn_more_wordpieces([*SPECIAL, "a", "##b"], {"ab": 2}, 5) == ["ab"]
 
@@ -217,10 +190,3 @@ def test_too_small_a_vocabulary_is_refused_with_the_smallest_possible():
     with pytest.raises(ValueError, match=r"vocab_size=107 has no room .* expected at least 108"):
         learn_wordpieces({"ab": 3, "bab": 1}, 107)
     assert len(learn_wordpieces({"ab": 3, "bab": 1}, 108)) == 108
-
-
-@pytest.mark.parametrize("wrong", [{"min_frequency": 0}, {"alphabet_limit": 0}, {"num_unused_tokens": -1}])
-def test_impossible_settings_are_refused(wrong):
-    name = next(iter(wrong))
-    with pytest.raises(ValueError, match=f"{name}={wrong[name]} must be at least"):
-        learn_wordpieces({"ab": 3}, 1000, **wrong)

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from export.litert.from_text.mediapipe_tokenizer import MediaPipeTokenizer, words_of
-from export.litert.from_text.reasons import MEDIAPIPE, reasons_of
+from export.litert.from_text.other_reading import MEDIAPIPE, reasons_of
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 from tests.kbert.tokenization import texts
@@ -73,6 +73,7 @@ def cleaned(text):
 
 
 @pytest.mark.slow  # looks at all of Unicode
+@pytest.mark.long
 def test_a_cleaned_text_is_read_as_bert_reads_it():
     vocabulary = Vocabulary(sample_vocabulary(), True)
     pool = texts.BREAKS + texts.INVISIBLE + texts.LETTERS + texts.MARKS + texts.PUNCTUATION + texts.EDGES

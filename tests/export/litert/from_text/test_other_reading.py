@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from export.litert.comparison import answers_to
-from export.litert.comparison_data import FIXED_TEXTS, ComparisonData
+from export.litert.comparison_data import ComparisonData
 from export.litert.from_text.other_reading import (
     quality_of_reading,
     read_otherwise,
@@ -46,7 +46,7 @@ class Model:
         self.rows += len(inputs["input_ids"])
         second = inputs["input_ids"][:, 1] % 2 * 6.0 - 3.0
         logits = np.stack([-second, second], axis=1).astype(np.float32)
-        return {"logits": logits, "probabilities": np.asarray(TASK.probabilities(logits, 1.0))}
+        return {"logits": logits, "probabilities": np.asarray(TASK.temperature.probabilities(logits))}
 
 
 def test_texts_read_otherwise_and_what_it_does():
@@ -70,20 +70,6 @@ def test_texts_read_otherwise_and_what_it_does():
     assert model.rows == 4 + 2, "rows that are read alike are not asked again"
     # Ids 1, 2, 3, 4 have the labels 1, 0, 1, 0; read as 5, rows 1 and 3 have label 1, which is right.
     assert quality["agreement"] == 0.5 and quality["metrics"]["accuracy"] == 0.5
-
-
-def test_of_vectors_each_text_is_a_row():
-    task = TASKS["cosine_similarity"]("mean", True)
-    batch = {name: np.stack([value, value], axis=1) for name, value in inputs_of([[1, 1], [1, 3]]).items()}
-    alone = [(text,) for text in FIXED_TEXTS[:4]]
-    data = ComparisonData("rows", batch, texts=alone)
-    assert rows_of_texts(task, data) == alone
-    other = inputs_of([[1, 1], [1, 1], [1, 3], [2, 3]])
-    reading = read_otherwise("x", lambda texts: other, [(one,) for one in "aacd"], data, TOKENS, {})
-    assert reading.data.rows["input_ids"].tolist() == [[[1, 1], [1, 1]], [[1, 3], [2, 3]]]
-    assert reading.changed.tolist() == [False, False, False, True]
-    (listed,) = reading.report["read_otherwise"]
-    assert (listed["place"], listed["expected"], listed["read"]) == (3, "zero", "one")
 
 
 def test_pairs_make_one_row_each_where_the_task_says_so():

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from export.litert.conversion import convert_to_litert
 from export.litert.flatbuffer import checked_ops
-from export.litert.from_text.reasons import INSIDE_CASED, INSIDE_UNCASED, reasons_of
+from export.litert.from_text.other_reading import INSIDE_CASED, INSIDE_UNCASED, reasons_of
 from export.litert.from_text.tokenizer_inside import (
     CUSTOM_OPS,
     TextLiteRTModel,
@@ -102,7 +102,7 @@ def classifier():
 
 def test_answers_are_those_of_the_file_that_takes_ids(classifier, tmp_path):
     quantization = "dynamic_int8"  # tests/export/test_export_tflite.py has one in float32
-    signature = classifier.task.signatures(classifier.model, classifier.text_inputs)["ids"]
+    signature = classifier.task.serving.signatures(classifier.model, classifier.text_inputs)["ids"]
     tokenizer = TokenizerInside(classifier.vocabulary, LENGTH)
     contents = {
         "ids": convert_to_litert(signature, [LENGTH], quantization),

@@ -19,7 +19,7 @@ def test_the_shapes_are_those_of_the_real_model(task):
     labels = ("a", "b", "c", "d")
     narrow = None if "masked_lm" in parts_of(task, labels) else 6  # its head shares the table
     config = tiny_encoder_config(type_vocab_size=3, embedding_size=narrow)
-    model = TASKS[task].of_labels(labels).build_model(BertEncoder(config))
+    model = TASKS[task].from_labels(labels).build_model(BertEncoder(config))
     real = {name: tuple(variable.shape) for name, variable in trained_weights(model).items()}
     assert model_shapes(config, parts_of(task, labels).values()) == real
 

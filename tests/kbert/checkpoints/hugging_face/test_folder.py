@@ -213,13 +213,6 @@ def test_shards_that_do_not_belong_together(folder, weights, places, sentence):
         read_checkpoint(folder)
 
 
-@pytest.mark.parametrize("write", [foreign_files.write_torch_zip, foreign_files.write_torch_legacy])
-def test_pytorch_files(folder, weights, monkeypatch, write):
-    (folder / "model.safetensors").unlink()
-    write(folder / "pytorch_model.bin", foreign_files.hugging_face_names(weights, prefix=""), monkeypatch)
-    same_weights(read_tensors(folder)[1], weights)
-
-
 def test_distilbert_has_zeros_for_segments_and_no_pooler():
     checkpoint, tensors = read_tensors(STORED / "DistilBertModel")
     assert not tensors["embeddings/token_type_embeddings"].any() and checkpoint.task == "encoder"
@@ -270,14 +263,6 @@ def test_labels_come_from_the_config(tmp_path):
     checkpoint = read_checkpoint(folder)
     assert checkpoint.problem_type == "multi_label_classification"
     assert "multi_label_classification" in str(checkpoint.report)
-
-
-def test_one_output_is_a_regression(tmp_path):
-    weights = foreign_files.random_weights(("pooler", "classification"), num_labels=1)
-    tensors = foreign_files.hugging_face_names(weights)
-    folder = foreign_files.write_hugging_face(tmp_path / "m", tensors, "BertForSequenceClassification")
-    checkpoint = read_checkpoint(folder)
-    assert checkpoint.problem_type == "regression" and checkpoint.labels == ("LABEL_0",)
 
 
 # ------------------------------------------------------------------------- what is refused
@@ -465,19 +450,11 @@ def require_named(folder, file, key, value, sentence):
     path.write_text(before) if before else path.unlink()
 
 
-@pytest.mark.parametrize(
-    "file", ["config.json", "tokenizer.json", "tokenizer_config.json", "added_tokens.json"]
-)
+@pytest.mark.parametrize("file", ["config.json", "tokenizer.json", "model.safetensors.index.json"])
 def test_deeply_nested_files_are_refused(folder, file):
+    (folder / "model.safetensors").unlink()
     (folder / file).write_text('{"a": ' + "[" * 100_000 + "]" * 100_000 + "}")
     with pytest.raises(ValueError, match=f"{file} is nested too deeply to be read"):
-        read_checkpoint(folder)
-
-
-def test_a_deeply_nested_index_is_refused(folder, weights):
-    shards(folder, foreign_files.hugging_face_names(weights, prefix=""))
-    (folder / "model.safetensors.index.json").write_text("[" * 100_000)
-    with pytest.raises(ValueError, match="index.json is nested too deeply to be read"):
         read_checkpoint(folder)
 
 
@@ -693,12 +670,6 @@ def test_labels_that_contradict_id2label(tmp_path, setting, value):
     assert read_checkpoint(folder, allow_unmatched=setting).labels == ("a", "b", "c")
 
 
-def test_special_tokens_of_the_older_file(folder):
-    (folder / "special_tokens_map.json").write_text(json.dumps({"unk_token": {"content": "<unk>"}}))
-    with pytest.raises(ValueError, match=r"special_tokens_map.json: unk_token is '<unk>', not '\[UNK\]'"):
-        read_checkpoint(folder)
-
-
 def test_tokenizers_that_contradict_the_folder(folder):
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer_json() | {"model": {"type": "BPE"}}))
     with pytest.raises(ValueError, match="tokenizer.json is a tokenizer of type BPE; kbert's is WordPiece"):
@@ -714,14 +685,6 @@ def test_tokenizers_that_contradict_the_folder(folder):
     (folder / "tokenizer.json").write_text(json.dumps(other))
     with pytest.raises(ValueError, match="to number its pieces 0, 1, 2 ... without gaps"):
         read_checkpoint(folder)
-
-
-def test_the_users_casing_may_not_contradict_the_folder(folder):
-    (folder / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": True}))
-    with pytest.raises(
-        ValueError, match="--do_lower_case=False contradicts tokenizer_config.json, which says True"
-    ):
-        read_checkpoint(folder, do_lower_case=False)
 
 
 def test_settings_are_checked_before_any_tensor(folder):

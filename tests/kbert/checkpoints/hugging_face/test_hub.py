@@ -1,11 +1,12 @@
-"""hf://org/name: what is downloaded, what the cache answers, and a sentence for each way to fail.
+"""Models by name: what is downloaded, what the cache answers, and a sentence for each way to fail.
 
-Against a server on this machine. huggingface_hub reads its settings when it is imported, so each test asks in
-a process of its own.
+Against a server on this machine. huggingface_hub reads its settings when it is imported, so downloads are
+asked for in processes of their own: one online, one without a network.
 """
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,24 +14,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kbert.checkpoints.formats import read_checkpoint
+import kbert
+from kbert.checkpoints.formats import local_path, read_checkpoint
 from kbert.checkpoints.hugging_face import hub
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.local_hub import LocalHub, sha
 
-pytestmark = pytest.mark.slow  # KerasHub and the hub's client take long to import
-
 REPOSITORY = Path(__file__).resolve().parents[4]
-NOWHERE = "http://127.0.0.1:9"  # the port of "discard": nobody listens
+COMMIT = "1" * 40
+SMALL = "google/bert_uncased_L-2_H-128_A-2"
+KNOWN = "sentence-transformers/all-MiniLM-L6-v2"
 DOWNLOAD = """
 import json, sys
-from kbert.checkpoints.hugging_face import hub
+from kbert.checkpoints.formats import local_path
 for name in sys.argv[1:]:
     try:
-        print(json.dumps(str(hub.download(name))))
+        print(json.dumps(str(local_path(name))))
     except ValueError as error:
         print(json.dumps({"error": str(error)}))
-assert "tensorflow" not in sys.modules
 """
 CONVERT = """
 import sys
@@ -38,85 +39,65 @@ import kbert
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 read, _ = convert_checkpoint("hf://org/model@v1", sys.argv[1], "kbert")
 print(read.path, *read.notes, sep="|")
-loaded = kbert.load("hf://org/sentences")
-print(loaded.source, loaded.pooling, loaded.normalize, *loaded.embed(["the play"]).ravel())
 """
+GOOD = {
+    "model": "hf://org/model",
+    "version": "hf://org/model@v1",
+    "commit": f"hf://org/model@{sha('org/model@v1')}",
+    "pickled": "hf://org/pickled",
+    "preset": "hf://org/preset",
+    "google": "hf://org/google",
+    "known": "all-MiniLM-L6-v2",
+}
+BAD = {
+    "unknown": ("hf://org/modle", "hf://org/modle: the hub has no model org/modle, or it is private; check"),
+    "revision": (
+        "hf://org/model@v2",
+        "hf://org/model@v2: the model has no revision 'v2'; give a branch, tag",
+    ),
+    "gated": ("hf://org/gated", "hf://org/gated is gated: accept its terms"),
+    "empty": ("hf://org/empty", "hf://org/empty holds none of the files of a checkpoint that kbert reads."),
+}
 
 
-def write(folder, **files):
-    for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content)
+def touch(folder, names):
+    for name in names.split():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("")
+    return folder
+
+
+def bert(folder, seed):
+    weights = foreign_files.hugging_face_names(foreign_files.random_weights(seed=seed))
+    return foreign_files.write_hugging_face(folder, weights)
 
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
     """repository -> revision -> folder."""
     root = tmp_path_factory.mktemp("models")
-    others = {"README.md": "", "tf_model.h5": "", "onnx/model.onnx": "", "pytorch_model.bin": "a pickle"}
-    folders = {}
-    for revision, seed in (("main", 1), ("v1", 2)):
-        weights = foreign_files.hugging_face_names(foreign_files.random_weights(seed=seed))
-        folders[revision] = foreign_files.write_hugging_face(root / revision, weights)
-        write(folders[revision], **others)
-
-    weights = foreign_files.hugging_face_names(foreign_files.random_weights(seed=3))
-    sentences = foreign_files.write_hugging_face(root / "sentences", weights)
-    kinds = {"Transformer": "", "Pooling": "1_Pooling", "Normalize": "2_Normalize"}
-    modules = [
-        {"idx": index, "name": str(index), "path": path, "type": f"sentence_transformers.models.{kind}"}
-        for index, (kind, path) in enumerate(kinds.items())
-    ]
-    write(
-        sentences,
-        **{"modules.json": json.dumps(modules), "1_Pooling/config.json": '{"pooling_mode_max_tokens": true}'},
+    main, v1 = bert(root / "main", 1), bert(root / "v1", 2)
+    touch(main, "README.md tf_model.h5 onnx/model.onnx pytorch_model.bin")
+    pickled = "config.json vocab.txt pytorch_model.bin flax_model.msgpack bert_model.ckpt.index"
+    preset = (
+        "config.json tokenizer.json assets/tokenizer/vocabulary.txt task.json metadata.json "
+        "model.weights.h5 task.weights.h5 image.png"
     )
-
-    def of(folder, *names):
-        write(folder, **dict.fromkeys(names, ""))
-        return folder
-
-    pickled = of(
-        root / "pickled",
-        "config.json",
-        "vocab.txt",
-        "pytorch_model.bin",
-        "flax_model.msgpack",
-        "bert_model.ckpt.index",
+    google = (
+        "bert_config.json bert_model.ckpt.index bert_model.ckpt.data-00000-of-00001 vocab.txt graph.pbtxt"
     )
-    preset = of(
-        root / "preset",
-        "config.json",
-        "tokenizer.json",
-        "assets/tokenizer/vocabulary.txt",
-        "task.json",
-        "metadata.json",
-        "model.weights.h5",
-        "task.weights.h5",
-        "image.png",
-    )
-    google = of(
-        root / "google",
-        "bert_config.json",
-        "bert_model.ckpt.index",
-        "bert_model.ckpt.data-00000-of-00001",
-        "vocab.txt",
-        "graph.pbtxt",
-    )
-    empty = of(root / "empty", "README.md")
     return {
-        "org/model": folders,
-        "org/sentences": {"main": sentences},
-        "org/pickled": {"main": pickled},
-        "org/preset": {"main": preset},
-        "org/google": {"main": google},
-        "org/gated": {"main": pickled},
-        "org/empty": {"main": empty},
+        "org/model": {"main": main, "v1": v1},
+        "org/pickled": {"main": touch(root / "pickled", pickled)},
+        "org/preset": {"main": touch(root / "preset", preset)},
+        "org/google": {"main": touch(root / "google", google)},
+        "org/gated": {"main": root / "pickled"},
+        "org/empty": {"main": touch(root / "empty", "README.md")},
+        KNOWN: {"main": v1},
     }
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server(models):
     server = LocalHub(models, gated=("org/gated",))
     yield server
@@ -126,49 +107,38 @@ def server(models):
 def run(program, *arguments, home, **variables):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
     environment |= {"HF_HOME": str(home), "HF_HUB_DISABLE_TELEMETRY": "1", **variables}
+    command = [sys.executable, "-c", program, *arguments]
     return subprocess.run(
-        [sys.executable, "-c", program, *arguments],
-        cwd=REPOSITORY,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
+        command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=True
     ).stdout.splitlines()
 
 
-def download(*names, home, **variables):
-    """For each name the folder, or the sentence of the error."""
-    answers = [json.loads(line) for line in run(DOWNLOAD, *names, home=home, **variables)]
-    assert len(answers) == len(names)
-    return [answer["error"] if isinstance(answer, dict) else Path(answer) for answer in answers]
+@pytest.fixture(scope="module")
+def online(server, tmp_path_factory):
+    """(the cache, key of GOOD or BAD -> folder or sentence, files that the hub was asked for)."""
+    home = tmp_path_factory.mktemp("home")
+    names = [*GOOD.values(), *(name for name, _ in BAD.values())]
+    lines = [json.loads(line) for line in run(DOWNLOAD, *names, home=home, HF_ENDPOINT=server.url)]
+    results = [line["error"] if isinstance(line, dict) else Path(line) for line in lines]
+    asked = {path.rsplit("/", 1)[-1] for _, path in server.requests}
+    return home, dict(zip([*GOOD, *BAD], results, strict=True)), asked
 
 
 def files(folder):
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_only_what_a_reader_needs_is_downloaded(server, models, tmp_path):
-    model, version, commit, pickled, sentences, preset, google = download(
-        "hf://org/model",
-        "hf://org/model@v1",
-        f"hf://org/model@{sha('org/model@v1')}",
-        "hf://org/pickled",
-        "hf://org/sentences",
-        "hf://org/preset",
-        "hf://org/google",
-        home=tmp_path,
-        HF_ENDPOINT=server.url,
-    )
-    assert files(model) == {"config.json", "vocab.txt", "model.safetensors"}
-    assert model.name == sha("org/model@main") and version.name == sha("org/model@v1") == commit.name
-    for folder, revision in ((model, "main"), (version, "v1")):
-        theirs = models["org/model"][revision] / "model.safetensors"
-        assert (folder / "model.safetensors").read_bytes() == theirs.read_bytes()
-    assert files(pickled) == {"config.json", "vocab.txt", "pytorch_model.bin"}  # nothing else is there
-    assert {"modules.json", "1_Pooling/config.json"} < files(sentences)
-    assert files(preset) == files(models["org/preset"]["main"]) - {"image.png"}
-    assert files(google) == files(models["org/google"]["main"]) - {"graph.pbtxt"}
-    asked = {path.rsplit("/", 1)[-1] for _, path in server.requests}
+@pytest.mark.slow
+def test_only_what_a_reader_needs_is_downloaded(online, models):
+    _, folders, asked = online
+    assert files(folders["model"]) == {"config.json", "vocab.txt", "model.safetensors"}
+    assert folders["model"].name == sha("org/model@main")
+    assert folders["version"].name == sha("org/model@v1") == folders["commit"].name
+    theirs = models["org/model"]["v1"] / "model.safetensors"
+    assert (folders["version"] / "model.safetensors").read_bytes() == theirs.read_bytes()
+    assert files(folders["pickled"]) == {"config.json", "vocab.txt", "pytorch_model.bin"}
+    assert files(folders["preset"]) == files(models["org/preset"]["main"]) - {"image.png"}
+    assert files(folders["google"]) == files(models["org/google"]["main"]) - {"graph.pbtxt"}
     assert not asked & {
         "README.md",
         "tf_model.h5",
@@ -179,53 +149,23 @@ def test_only_what_a_reader_needs_is_downloaded(server, models, tmp_path):
     }
 
 
-def test_what_is_in_the_cache_needs_no_network(server, tmp_path):
-    names = ("hf://org/model", "hf://org/pickled")
-    online = download(*names, home=tmp_path, HF_ENDPOINT=server.url)
+@pytest.mark.slow
+@pytest.mark.parametrize("case", BAD)
+def test_each_failure_has_its_sentence(online, case):
+    assert online[1][case].startswith(BAD[case][1])
+
+
+@pytest.mark.slow
+def test_what_is_in_the_cache_needs_no_network(online, server):
+    home, folders, _ = online
     count = len(server.requests)
-    offline = {"HF_ENDPOINT": server.url, "HF_HUB_OFFLINE": "1"}
-    assert download(*names, home=tmp_path, **offline) == online
+    names = (GOOD["model"], GOOD["known"], "hf://org/other")
+    model, known, other = run(DOWNLOAD, *names, home=home, HF_ENDPOINT=server.url, HF_HUB_OFFLINE="1")
+    assert (json.loads(model), json.loads(known)) == (str(folders["model"]), str(folders["known"]))
     assert len(server.requests) == count
-    assert download(*names, home=tmp_path, HF_ENDPOINT=NOWHERE) == online
-
-
-def test_a_cache_laid_out_by_hand(models, tmp_path):
-    commit = "0123456789abcdef0123456789abcdef01234567"
-    place = tmp_path / "hub" / "models--org--mine"
-    (place / "snapshots").mkdir(parents=True)
-    (place / "snapshots" / commit).symlink_to(models["org/model"]["main"])
-    write(place, **{"refs/main": commit})
-    found, other = download("hf://org/mine", "hf://org/other", home=tmp_path, HF_HUB_OFFLINE="1")
-    assert found == place / "snapshots" / commit
-    checkpoint = read_checkpoint(found)
-    expected = foreign_files.random_weights(seed=1)
-    assert checkpoint.tensors.keys() == expected.keys()
-    for name, value in expected.items():
-        np.testing.assert_array_equal(checkpoint.tensors[name].read(), value)
-    assert other.startswith(
-        f"hf://org/other is not in the cache ({tmp_path}/hub) and could not be downloaded"
-    )
-    assert other.endswith("check the network, unset HF_HUB_OFFLINE, or give a folder.")
-
-
-def test_each_failure_has_its_sentence(server, tmp_path):
-    unknown, revision, gated, empty = download(
-        "hf://org/modle",
-        "hf://org/model@v2",
-        "hf://org/gated",
-        "hf://org/empty",
-        home=tmp_path,
-        HF_ENDPOINT=server.url,
-    )
-    assert unknown == (
-        "hf://org/modle: the hub has no model org/modle, or it is private; check the name, or run "
-        "`hf auth login`."
-    )
-    assert revision == "hf://org/model@v2: the model has no revision 'v2'; give a branch, tag or commit."
-    assert gated.startswith("hf://org/gated is gated: accept its terms")
-    assert empty == "hf://org/empty holds none of the files of a checkpoint that kbert reads."
-    (alone,) = download("hf://org/model", home=tmp_path, HF_ENDPOINT=NOWHERE)
-    assert alone.startswith("hf://org/model is not in the cache")
+    sentence = json.loads(other)["error"]
+    assert sentence.startswith(f"hf://org/other is not in the cache ({home}/hub) and could not be downloaded")
+    assert sentence.endswith("check the network, unset HF_HUB_OFFLINE, or give a folder.")
 
 
 @pytest.mark.parametrize("name", ["hf://", "hf://a/b/c", "hf://org/name@", "hf://org/na me", "hf://org/a--b"])
@@ -241,19 +181,109 @@ def test_without_the_package_the_sentence_says_how_to_install_it(monkeypatch):
 
 
 @pytest.mark.long
-def test_names_are_taken_wherever_paths_are(server, models, tmp_path):
+def test_names_are_taken_wherever_paths_are(server, tmp_path):
     target = tmp_path / "run"
-    read, loaded = run(CONVERT, str(target), home=tmp_path / "home", HF_ENDPOINT=server.url)
+    (read,) = run(CONVERT, str(target), home=tmp_path / "home", HF_ENDPOINT=server.url)
     source, *notes = read.split("|")
     assert source == "hf://org/model@v1" and any(sha("org/model@v1") in note for note in notes)
     assert json.loads((target / "run.json").read_text())["converted"]["from"] == source
-    expected = foreign_files.random_weights(seed=2)
     checkpoint = read_checkpoint(target)
-    for name, value in expected.items():
+    for name, value in foreign_files.random_weights(seed=2).items():
         np.testing.assert_array_equal(checkpoint.tensors[name].read(), value)
-    source, pooling, normalize, *embedding = loaded.split()
-    assert (source, pooling, normalize) == ("hf://org/sentences", "max", "True")
-    from kbert.inference.loaded_model import load
 
-    here = load(models["org/sentences"]["main"]).embed(["the play"]).ravel()
-    np.testing.assert_allclose(np.array(embedding, np.float32), here, atol=1e-6)
+
+# ------------------------------------------------- bert-base-uncased: disk, then cache, then hub
+
+
+@pytest.fixture
+def cache(models, tmp_path, monkeypatch):
+    """Function that puts the model into an empty cache, as huggingface_hub lays it out."""
+    for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+
+    def put(repository, commit=COMMIT, is_main=True):
+        folder = tmp_path / "home" / "hub" / f"models--{repository.replace('/', '--')}"
+        shutil.copytree(models["org/model"]["v1"], folder / "snapshots" / commit)
+        if is_main:
+            (folder / "refs").mkdir()
+            (folder / "refs" / "main").write_text(commit)
+        return folder / "snapshots" / commit
+
+    return put
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What the hub is asked for; it answers that there is no network."""
+    names = []
+
+    def download(name):
+        names.append(name)
+        raise ValueError(f"{name} is not in the cache (...) and could not be downloaded (no network).")
+
+    monkeypatch.setattr(hub, "download", download)
+    return names
+
+
+@pytest.mark.parametrize(
+    ("name", "repository"),
+    [
+        ("bert-base-uncased", "google-bert/bert-base-uncased"),
+        ("bert-base-uncased", "bert-base-uncased"),  # as older programs keep it
+        ("all-MiniLM-L6-v2", KNOWN),
+        ("somebody/bert", "somebody/bert"),
+    ],
+)
+@pytest.mark.parametrize("is_main", [True, False])
+def test_the_cache_answers_first(cache, asked, name, repository, is_main):
+    folder = cache(repository, is_main=is_main)
+    assert local_path(name) == folder and not asked
+
+
+def test_what_is_on_disk_comes_before_the_cache(cache, asked, tmp_path):
+    cache("google-bert/bert-base-uncased")
+    (tmp_path / "bert-base-uncased").mkdir()
+    assert str(local_path("bert-base-uncased")) == "bert-base-uncased" and not asked
+
+
+def test_half_a_model_is_no_answer_and_no_network_is_one_sentence(cache, asked):
+    """A program that needed only the tokenizer has left half a model."""
+    (cache(KNOWN) / "model.safetensors").unlink()
+    with pytest.raises(ValueError) as error:
+        kbert.load("all-MiniLM-L6-v2")
+    assert asked == [f"hf://{KNOWN}"]
+    assert str(error.value).startswith(f"all-MiniLM-L6-v2 is no file or folder here; hf://{KNOWN} is not in")
+
+
+@pytest.mark.parametrize("name", ["runs/bert", "somebody/bert", "nowhere", "../x", "/a/b", "a/b/c", ""])
+def test_no_server_is_told_about_what_may_be_a_path(cache, asked, name):
+    cache("somebody/bert", is_main=False)
+    cache("somebody/bert", "2" * 40, is_main=False)  # nobody knows which of the two is meant
+    assert hub.find_model(name) is None and not asked
+
+
+def test_the_name_says_the_casing_where_no_file_does(cache, asked):
+    folder = cache(SMALL)
+    for file in ("tokenizer_config.json", "tokenizer.json"):
+        (folder / file).unlink(missing_ok=True)
+    checkpoint = read_checkpoint(SMALL)
+    assert checkpoint.vocabulary.do_lower_case and checkpoint.source == SMALL
+
+
+@pytest.mark.parametrize(
+    ("variables", "folder"),
+    [
+        ({"HF_HUB_CACHE": "/a"}, "/a"),
+        ({"HF_HOME": "/b"}, "/b/hub"),
+        ({"XDG_CACHE_HOME": "/c"}, "/c/huggingface/hub"),
+        ({"HOME": "/d"}, "/d/.cache/huggingface/hub"),
+    ],
+)
+def test_the_cache_is_that_of_huggingface_hub(monkeypatch, variables, folder):
+    for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert str(hub.cache_folder()) == folder

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import random
 import shutil
 import subprocess
 import sys
@@ -16,11 +15,10 @@ import pytest
 
 from kbert.checkpoints.formats import detect_format, local_path, read_checkpoint, write_checkpoint
 from kbert.checkpoints.model_loading import build_model
-from kbert.config import EncoderConfig
 from kbert.inference.loaded_model import load
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from tests.kbert.checkpoints.foreign_files import SHAPE, TOKENS
-from tests.kbert.mutations import mutate_bytes, mutate_json
+from tests.kbert.checkpoints.random_checkpoint import numbers
 
 pytestmark = pytest.mark.slow  # KerasHub and the hub's client take long to import
 
@@ -39,8 +37,6 @@ ARGUMENTS = {
 }
 CLASSES = ("BertBackbone", "BertTextClassifier", "BertMaskedLM")
 TASKS = {"BertBackbone": "encoder", "BertTextClassifier": "sequence_classification"}
-# What KerasHub computes otherwise than a Hugging Face model of the same weights.
-OTHER_SETTINGS = ["hidden_act", "masked_lm_settings"]
 
 
 @pytest.fixture(scope="module")
@@ -137,16 +133,6 @@ def largest_difference(first, second):
     return max(float(np.abs(one - other).max()) for one, other in zip(first, second, strict=True))
 
 
-def numbers(checkpoint):
-    return {name: tensor.read().tobytes() for name, tensor in checkpoint.tensors.items()}
-
-
-def edit(path, change):
-    values = json.loads(path.read_text())
-    change(values)
-    path.write_text(json.dumps(values))
-
-
 # ------------------------------------------------------------------------------------ numbers
 
 
@@ -225,19 +211,6 @@ def test_weights_in_bfloat16_become_float32_number_for_number(keras_hub, tmp_pat
         np.testing.assert_array_equal(read.ravel(), rounded[outside].ravel())
 
 
-def test_a_head_that_keras_hub_lacks_can_be_left_out_by_name(tmp_path):
-    source = STORED / "BertForPreTraining"
-    allowed = [*OTHER_SETTINGS, "next_sentence/*"]
-    _, written = convert_checkpoint(source, tmp_path / "preset", "keras_hub", allowed)
-    reasons = dict(written.left_over)
-    assert reasons == dict.fromkeys(
-        ("next_sentence/dense/kernel", "next_sentence/dense/bias"), "KerasHub has no variable for it; allowed"
-    )
-    back = read_checkpoint(tmp_path / "preset")
-    kept = {name: value for name, value in numbers(read_checkpoint(source)).items() if name not in reasons}
-    assert back.task == "masked_lm" and numbers(back) == kept
-
-
 def test_what_a_preset_has_no_word_for_is_written_down_and_read_back(saved, keras_hub, tmp_path):
     checkpoint = read_checkpoint(saved["BertTextClassifier"][1])
     encoder = dataclasses.replace(
@@ -291,16 +264,6 @@ def test_a_sentence_embedder_gives_its_own_vectors(keras_hub, tmp_path, pooling,
 
 
 # -------------------------------------------------------------------------------------- failures
-
-
-def test_without_the_head_s_weights_nothing_is_made_up_unless_allowed(preset):
-    """KerasHub's own loader gives random numbers then."""
-    folder = preset("BertTextClassifier")
-    (folder / "task.weights.h5").unlink()
-    with pytest.raises(ValueError, match="for 2 variables of BertTextClassifier: logits/kernel"):
-        read_checkpoint(folder)
-    checkpoint = read_checkpoint(folder, allow_unmatched="logits/*")
-    assert checkpoint.missing == ("classification/dense/kernel", "classification/dense/bias")
 
 
 CLASSIFIER = {"registered_name": "mine>Task", "module": "antigravity"}
@@ -373,6 +336,10 @@ def sized(size):
     return change
 
 
+def no_head(folder):  # KerasHub's own loader gives random numbers then
+    (folder / "task.weights.h5").unlink()
+
+
 def no_tokenizer(folder):
     (folder / "tokenizer.json").unlink()
 
@@ -411,22 +378,6 @@ def link_elsewhere(_, group, name, outside):
     group[name] = h5py.ExternalLink(str(outside / "outside.h5"), "/secret")
 
 
-def array_elsewhere(_, group, name, outside):
-    (outside / "secret.bin").write_bytes(b"secret, " * 4)
-    del group[name]
-    group.create_dataset(name, (8,), np.float32, external=[(str(outside / "secret.bin"), 0, 32)])
-
-
-def packed_array(_, group, name, outside):
-    del group[name]
-    group.create_dataset(name, data=np.zeros(10**7, np.float32), compression="gzip", shuffle=True)
-
-
-def array_never_written(_, group, name, outside):
-    del group[name]
-    group.create_dataset(name, (10**12,), np.float32, chunks=(1000,))
-
-
 def one_nan(_, group, name, outside):
     group[name][3] = np.nan
 
@@ -435,6 +386,7 @@ def one_nan(_, group, name, outside):
     ("damage", "facts"),
     [
         (no_weights, ["model.weights.h5", "missing", "use the files of one preset"]),
+        (no_head, ["for 2 variables of BertTextClassifier: logits/kernel"]),
         (cut_weights, ["model.weights.h5", "truncated file"]),
         (sized(14), ["model.weights.h5", "39 arrays of 1464 numbers", "39 of 1532"]),
         (sized(262144), ["model.weights.h5", "39 arrays of 1464 numbers"]),
@@ -443,9 +395,6 @@ def one_nan(_, group, name, outside):
         (deep, ["task.json is nested too deeply to be read"]),
         (in_weights(one_array_more), ["model.weights.h5", "40 arrays", "makes 39"]),
         (in_weights(link_elsewhere), ["model.weights.h5", "a link to another place"]),
-        (in_weights(array_elsewhere), ["model.weights.h5", "is stored in another file"]),
-        (in_weights(packed_array), ["model.weights.h5", "is compressed or was never written"]),
-        (in_weights(array_never_written), ["model.weights.h5", "is compressed or was never written"]),
         (in_weights(one_nan), [" is nan at (3,)", "every weight must be a finite float32 number"]),
     ],
 )
@@ -460,22 +409,13 @@ def test_what_changes_no_number_is_read(preset, saved):
     folder = preset("BertTextClassifier")
     with h5py.File(folder / "model.weights.h5", "a") as file:
         file["again"] = file["/"]
-    edit(folder / "preprocessor.json", lambda values: values["config"].update(sequence_length=17))
+    text = (folder / "preprocessor.json").read_text()
+    (folder / "preprocessor.json").write_text(
+        text.replace(f'"sequence_length": {LENGTH}', '"sequence_length": 17')
+    )
     checkpoint = read_checkpoint(folder)
     assert numbers(checkpoint) == numbers(read_checkpoint(saved["BertTextClassifier"][1]))
     assert checkpoint.max_seq_length == 16
-
-
-def test_a_full_disk_is_one_sentence(preset, tmp_path, monkeypatch):
-    folder = preset("BertBackbone")
-
-    def full(*arguments, **named):
-        raise OSError("Can't synchronously write data (time = Mon\n, errno = 28, 'No space')")
-
-    monkeypatch.setattr("h5py.Group.create_dataset", full)
-    with pytest.raises(OSError, match="out could not be written: the preset .*No space") as error:
-        convert_checkpoint(folder, tmp_path / "out", "keras_hub")
-    assert "\n" not in str(error.value) and not (tmp_path / "out").exists()
 
 
 @pytest.mark.long
@@ -499,27 +439,6 @@ for size in (100, 3000, 20_000, 100_000, 300_000):
     assert result.stderr.count("File too large") == 5 and not list(tmp_path.iterdir())
 
 
-def test_presets_damaged_at_random_end_in_a_sentence_or_load_finite(saved, tmp_path):
-    refused, cases = 0, 40
-    for case in range(cases):
-        rng, copy = random.Random(case), tmp_path / str(case)
-        shutil.copytree(saved["BertTextClassifier"][1], copy)
-        file = rng.choice(sorted(path for path in copy.rglob("*") if path.is_file()))
-        if file.suffix == ".json":
-            file.write_text(mutate_json(file.read_text(), rng))
-        else:
-            file.write_bytes(mutate_bytes(file.read_bytes(), rng))
-        try:
-            for tensor in read_checkpoint(copy).complete().values():
-                assert np.isfinite(tensor.read()).all()
-        except (ValueError, OSError) as error:
-            refused += 1
-            assert str(error).isprintable() and len(str(error)) < 1500, f"case {case}, {file.name}: {error!r}"
-        except Exception as error:
-            raise AssertionError(f"case {case}, {file.name}: {error!r}") from error
-    assert cases // 4 < refused < cases
-
-
 # ----------------------------------------------------------------------------------- preset names
 
 
@@ -528,11 +447,12 @@ def test_a_preset_s_name_is_found_in_the_cache(saved, tmp_path, monkeypatch):
     shutil.copytree(saved["BertBackbone"][1], variants / "3")
     (variants / "3.complete").touch()
     monkeypatch.setenv("KAGGLEHUB_CACHE", str(tmp_path))
+    # kagglehub names its callers to the server, and looks through all of the stack for them.
+    monkeypatch.setattr("kagglehub.clients.search_lib_in_call_stack", lambda name: None)
     for name in ("keras_hub://bert_tiny_en_uncased", "kaggle://keras/bert/keras/bert_tiny_en_uncased/3"):
         assert local_path(name) == variants / "3"
-        checkpoint = read_checkpoint(name)
-        assert checkpoint.source == checkpoint.report.path == name
-        assert numbers(checkpoint) == numbers(read_checkpoint(saved["BertBackbone"][1]))
+    checkpoint = read_checkpoint(name)
+    assert checkpoint.source == checkpoint.report.path == name and not checkpoint.missing
 
 
 def test_a_name_that_cannot_be_had(keras_hub, monkeypatch):
@@ -559,9 +479,3 @@ assert read_checkpoint(sys.argv[1]).complete()
 assert not {"keras_hub", "kagglehub"} & set(sys.modules)  # Keras itself looks for huggingface_hub
 """
     subprocess.run([sys.executable, "-c", program, str(STORED / "BertModel")], cwd=REPOSITORY, check=True)
-
-
-def test_the_config_of_a_masked_lm_head_is_checked():
-    with pytest.raises(ValueError, match="masked_lm_hidden_act='swish' is not known; choose one of gelu"):
-        EncoderConfig(masked_lm_hidden_act="swish")
-    assert EncoderConfig(masked_lm_layer_norm_eps=0.1).masked_lm_settings == ("gelu", 0.1)

@@ -1,5 +1,6 @@
 """GLUE from a tiny checkpoint: trainings that go on where they were, the table, and the submission."""
 
+import functools
 import json
 import os
 import shutil
@@ -10,7 +11,7 @@ import pytest
 from kbert.cli.signals import StoppedBySignal
 from kbert.experiments import seeds as seeds_module
 from kbert.experiments.evaluation import evaluate
-from kbert.experiments.glue.glue_benchmark import GluePlaces, GlueSettings, run_glue
+from kbert.experiments.glue.glue_benchmark import run_glue
 from kbert.reports.glue_report import glue_table
 from kbert.runs.run_directory import RunDirectory
 from kbert.training.training_state import TrainingState
@@ -48,47 +49,47 @@ def signal_in_call(patch, number):
 
 @pytest.fixture(scope="module")
 def interrupted(glue_dir, pretraining_run, tmp_path_factory):
-    """Four runs of CoLA, stopped in the third and taken up again: settings, places, summary, what was run."""
-    settings = GlueSettings(("cola",), (1e-12, 5e-3), (1, 2), TINY)
+    """Four runs of CoLA, stopped in the third and taken up again: call, folder, summary, what was run."""
     run_dir = tmp_path_factory.mktemp("interrupted") / "glue"
-    places = GluePlaces(glue_dir, run_dir, start={"init_checkpoint": pretraining_run.path})
+    arguments = {"tasks": ["cola"], "learning_rates": [1e-12, 5e-3], "seeds": [1, 2], "overrides": TINY}
+    run = functools.partial(run_glue, glue_dir, run_dir, **arguments, init_checkpoint=pretraining_run.path)
     with pytest.MonkeyPatch.context() as patch:
         signal_in_call(patch, 3)  # each of these runs is one call
         with pytest.raises(StoppedBySignal):
-            run_glue(settings, places)
+            run()
     finished = sorted(path.parent.relative_to(run_dir) for path in run_dir.rglob("result.json"))
     trained = []
     with pytest.MonkeyPatch.context() as patch:
-        real = seeds_module.run_finetuning
+        real = seeds_module.finetune
         patch.setattr(
             seeds_module,
-            "run_finetuning",
+            "finetune",
             lambda c, path, **rest: trained.append(path) or real(c, path, **rest),
         )
-        summary = run_glue(settings, places)
-    return settings, places, summary, finished, [path.relative_to(run_dir) for path in trained]
+        summary = run()
+    return run, run_dir, summary, finished, [path.relative_to(run_dir) for path in trained]
 
 
 @pytest.mark.long
 def test_finished_runs_are_not_trained_again(interrupted):
-    settings, places, summary, finished, trained = interrupted
+    run, _, summary, finished, trained = interrupted
     runs = {f"cola/lr-{rate}/seed-{seed}" for rate in ("1e-12", "0.005") for seed in (1, 2)}
     assert len(finished) == 2 and set(map(str, finished)) | set(map(str, trained)) == runs
     assert not set(finished) & set(trained)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(seeds_module, "run_finetuning", lambda *arguments, **rest: pytest.fail("trained again"))
-        assert run_glue(settings, places) == summary
+        patch.setattr(seeds_module, "finetune", lambda *arguments, **rest: pytest.fail("trained again"))
+        assert run() == summary
 
 
 @pytest.mark.long
 def test_the_best_learning_rate_and_run_are_those_of_dev(interrupted, glue_dir):
-    _, places, summary, *_ = interrupted
+    _, run_dir, summary, *_ = interrupted
     task = summary["tasks"]["cola"]
     means = {}
     for rate in (1e-12, 5e-3):
         values = []
         for seed in (1, 2):
-            run = RunDirectory(places.run_dir / "cola" / f"lr-{rate!r}" / f"seed-{seed}")
+            run = RunDirectory(run_dir / "cola" / f"lr-{rate!r}" / f"seed-{seed}")
             assert (run.config.seed, run.config.optimizer.learning_rate) == (seed, rate)
             _, metrics = evaluate(run, glue_dir / "CoLA" / "dev.tsv", batch_size=5)
             values.append(metrics["matthews"])

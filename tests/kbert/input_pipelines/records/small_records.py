@@ -9,7 +9,7 @@ import tensorflow as tf
 from kbert.features import Feature, pretraining_features
 from kbert.manifest import VOCABULARY_FILE_NAME, Manifest, describe_shards
 from tests.tfrecords_tools import small_corpus
-from tfrecords_tools.records.record_writer import encode_examples
+from tfrecords_tools.records.tfrecord_files import encode_examples
 
 LENGTH, PREDICTIONS = 24, 4
 NUMBERS = "example_numbers"  # the number of each example, a feature of these records alone

@@ -6,7 +6,7 @@ import pytest
 
 from kbert.config import to_dict
 from kbert.experiments.labelled_file import LabelledFile
-from kbert.input_pipelines.records.labelled_records import LabelledRecords
+from kbert.input_pipelines.records.record_folders import LabelledRecords
 from kbert.tasks import TASKS
 from tests.conftest import tiny_finetuning_config
 from tests.tfrecords_tools import small_corpus

@@ -11,8 +11,7 @@ from kbert.input_pipelines.records.record_ranges import ranges, wrong_numbers
 from kbert.manifest import Manifest, describe_shards
 from tests.kbert.input_pipelines.records import small_records
 from tfrecords_tools.draw_statistics import draw_statistics
-from tfrecords_tools.records.record_writer import encode_examples
-from tfrecords_tools.records.tfrecord_files import open_tfrecord
+from tfrecords_tools.records.tfrecord_files import encode_examples, open_tfrecord
 
 SIZE, LENGTH = len(small_records.VOCABULARY), small_records.LENGTH
 LABELS = ["no", "yes"]

@@ -1,7 +1,7 @@
 import pytest
 
 from kbert.features import encoder_features
-from kbert.input_pipelines.records.record_vocabulary import read_vocabulary, require_vocabulary
+from kbert.input_pipelines.records.record_files import read_vocabulary, require_vocabulary
 from kbert.manifest import Manifest
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.tfrecords_tools import small_corpus
@@ -9,14 +9,6 @@ from tests.tfrecords_tools import small_corpus
 
 def manifest_of(vocabulary):
     return Manifest("pretraining", encoder_features(8), (), vocabulary.describe())
-
-
-def test_the_vocabulary_beside_the_records_is_read_with_its_casing(tmp_path):
-    for do_lower_case in (True, False):
-        vocabulary = small_corpus.vocabulary(do_lower_case)
-        vocabulary.write(tmp_path / "vocab.txt")
-        received = read_vocabulary(tmp_path, manifest_of(vocabulary))
-        assert received.tokens == vocabulary.tokens and received.do_lower_case is do_lower_case
 
 
 def test_a_swapped_file_is_refused_with_both_fingerprints(tmp_path):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from kbert.config import to_dict
-from kbert.input_pipelines.records.labelled_records import LabelledRecords
+from kbert.input_pipelines.records.record_folders import LabelledRecords
 from kbert.manifest import read_manifest
 from kbert.tasks import TASKS
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
@@ -29,8 +29,8 @@ class Shouted(SequenceClassification):
     row_settings = ("times",)
 
     @classmethod
-    def of_dataset(cls, dataset, settings=None):
-        return super().of_dataset(dataset, settings or Shouting())
+    def from_dataset(cls, dataset, settings=None):
+        return super().from_dataset(dataset, settings or Shouting())
 
     def examples_to_features(self, examples, text_inputs):
         repeated = [

@@ -1,15 +1,13 @@
 """Which files a path names, and what is said where it names none."""
 
 import json
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from kbert.config import DatasetConfig
-from kbert.experiments.finished_run import asked_for
+from kbert.experiments.finetuning_data import LabelledPaths
 from kbert.experiments.labelled_file import LabelledFile
-from kbert.experiments.labelled_paths import LabelledPaths
 from kbert.input_pipelines.tables.table_paths import find_table, source_digest, source_files
 from kbert.manifest import digest
 from kbert.tasks import TASKS
@@ -122,13 +120,3 @@ def test_a_dev_split_is_the_same_whatever_the_rows_are_written_in(tmp_path):
     ]
     assert len({(train.fingerprint, dev.digest) for train, dev in parts}) == 1
     assert parts[0][1].num_examples == 4
-
-
-def test_a_finished_run_is_asked_for_again_only_with_the_same_shards(tmp_path):
-    from kbert.config import FinetuningConfig
-
-    pattern = write_shards(tmp_path / "hub", TABLE)
-    asked = asked_for(FinetuningConfig(), {"train_file": str(pattern)})
-    assert asked == asked_for(FinetuningConfig(), {"train_file": str(pattern)})
-    write_parquet(Path(source_files(pattern)[1]), TABLE.slice(0, 3))
-    assert asked != asked_for(FinetuningConfig(), {"train_file": str(pattern)})

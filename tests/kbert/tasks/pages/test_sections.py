@@ -9,8 +9,8 @@ from kbert.tasks.pages.calibration import expected_calibration_error, reliabilit
 from kbert.tasks.pages.labels import one_label_sections, several_labels_sections
 from kbert.tasks.question_answering.squad_files import Answer, Question
 from kbert.tasks.task import Predictions
+from kbert.tasks.token_classification import TokenClassification
 from kbert.tasks.token_classification.tagged_sentences import Document, TaggedSentence
-from kbert.tasks.token_classification.word_sections import WordSections
 
 
 def predictions(**values):
@@ -121,7 +121,9 @@ def test_entities_are_marked_as_their_words_stand():
         "predicted_ids": np.array([[0, 1, 2, 0, 1, 0]]),
         "confidences": np.array([[1.0, 0.9, 0.9, 0.8, 0.7, 1.0]], np.float32),
     }
-    sections = WordSections(labels, labels, ("LOC", "PER"))([sentence], values, 5)
+    sections = TokenClassification(labels).page.example_sections(
+        [sentence], Predictions(values, np.arange(1)), 5
+    )
     confusion = section(sections, "Confusion").content
     assert confusion.names == ("O", "PER", "LOC") and confusion.counts == [[1, 0, 0], [0, 2, 0], [0, 1, 0]]
     (card,) = worst(sections)

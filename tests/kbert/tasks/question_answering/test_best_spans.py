@@ -12,7 +12,7 @@ from kbert.tasks.question_answering.best_spans import (
     original_spans,
     ranked_spans,
 )
-from kbert.tasks.question_answering.graph_answers import best_spans, text_of
+from kbert.tasks.question_answering.graph_answers import best_spans, slice_contexts
 from kbert.tasks.question_answering.windows import ContextWindows
 from tests.kbert.tasks.question_answering.random_rows import random_rows
 
@@ -142,4 +142,4 @@ def test_a_question_without_any_span_is_said_to_have_none():
 def test_texts_are_cut_by_characters_of_whole_utf8():
     contexts = tf.constant(["naïve 🙂 Straße".encode(), b"a\xffbc", b""])
     starts, ends = tf.constant([2, 1, 0]), tf.constant([7, 3, 0])
-    assert text_of(contexts, starts, ends).numpy().tolist() == ["ïve 🙂".encode(), b"bc", b""]
+    assert slice_contexts(contexts, starts, ends).numpy().tolist() == ["ïve 🙂".encode(), b"bc", b""]

@@ -40,7 +40,7 @@ def about(context, answer=None, name="q", question="no a?"):
 
 @pytest.mark.slow
 @given(contexts=st.lists(contexts, min_size=1, max_size=3), **lengths)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_rows_are_those_of_the_original_with_the_places_of_the_pieces(contexts, max_seq_length, doc_stride):
     features, owners = features_of(
         [about(context, name=str(place)) for place, context in enumerate(contexts)],
@@ -73,7 +73,7 @@ def test_rows_are_those_of_the_original_with_the_places_of_the_pieces(contexts, 
 
 @pytest.mark.slow
 @given(context=contexts, data=st.data(), **lengths)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_an_answer_of_whole_pieces_comes_back_character_for_character(
     context, data, max_seq_length, doc_stride
 ):
@@ -94,21 +94,6 @@ def test_an_answer_of_whole_pieces_comes_back_character_for_character(
             assert context[offsets[starts[row], 0] : offsets[ends[row], 1]] == context[slice(*answer)]
         else:
             assert (starts[row], ends[row]) == (0, 0)
-
-
-def test_the_first_of_several_answers_is_learnt_and_none_is_at_cls():
-    context = "none a none"
-    questions = [
-        Question("a", "no?", context, (Answer("none", 7), Answer("none", 0))),
-        about(context, None, "b"),
-        Question("c", "no?", context, None),
-    ]
-    features, owners = features_of(questions, 24)
-    assert owners.tolist() == [0, 1, 2]
-    # [CLS] no [UNK] [SEP] no ##n ##e a no ##n ##e
-    assert features["start_positions"].tolist() == [8, 0, 0]
-    assert features["end_positions"].tolist() == [10, 0, 0]
-    assert features["piece_offsets"][0, 8:11].tolist() == [[7, 9], [9, 10], [10, 11]]
 
 
 @pytest.mark.parametrize(
@@ -137,10 +122,3 @@ def test_many_questions_are_cut_into_parts_that_change_nothing(monkeypatch):
     monkeypatch.setattr(windows, "_QUESTIONS_AT_ONCE", 4)
     parts = features_of(questions, 16, doc_stride=4)
     tf.nest.map_structure(np.testing.assert_array_equal, whole, parts)
-
-
-def test_a_long_question_is_cut_as_by_the_original():
-    features, _ = features_of([about("none", question="a b c d e a b c")], 24)
-    (row,) = features["input_ids"]
-    tokens = [VOCABULARY.tokens[index] for index in row]
-    assert tokens[:8] == ["[CLS]", "a", "b", "c", "d", "e", "[SEP]", "no"]

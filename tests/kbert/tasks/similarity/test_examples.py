@@ -24,13 +24,15 @@ def write(path, *rows):
 
 def test_pairs_with_scores_and_triplets_are_read(tmp_path):
     scored = write(tmp_path / "scored.jsonl", {"a": "x", "b": "y", "score": "2.5"})
-    assert list(CosineSimilarity.read_examples(scored, PAIRS)) == [TextGroup(("x", "y"), 2.5)]
-    assert list(MultipleNegativesRanking.read_examples(scored, TRIPLETS)) == [TextGroup(("x", "y"), 2.5)]
+    assert list(CosineSimilarity.files.read_examples(scored, PAIRS)) == [TextGroup(("x", "y"), 2.5)]
+    assert list(MultipleNegativesRanking.files.read_examples(scored, TRIPLETS)) == [
+        TextGroup(("x", "y"), 2.5)
+    ]
     triplets = write(tmp_path / "triplets.jsonl", {"a": "x", "b": "y", "n": "z"})
-    assert list(MultipleNegativesRanking.read_examples(triplets, TRIPLETS)) == [
+    assert list(MultipleNegativesRanking.files.read_examples(triplets, TRIPLETS)) == [
         TextGroup(("x", "y", "z"), None)
     ]
-    unlabelled = CosineSimilarity.read_examples(scored, PAIRS, with_labels=False)
+    unlabelled = CosineSimilarity.files.read_examples(scored, PAIRS, with_labels=False)
     assert list(unlabelled) == [TextGroup(("x", "y"), None)]
 
 
@@ -58,7 +60,7 @@ def test_pairs_with_scores_and_triplets_are_read(tmp_path):
 def test_rows_that_cannot_be_learnt_from(tmp_path, task, dataset, row, sentence):
     path = write(tmp_path / "file.jsonl", row)
     with pytest.raises(ValueError, match=sentence):
-        list(task.read_examples(path, dataset))
+        list(task.files.read_examples(path, dataset))
 
 
 def test_scores_become_cosines_and_missing_texts_empty_ones():
@@ -111,21 +113,16 @@ def test_trainings_without_the_negatives_of_whole_batches_are_refused(changes, e
 
 
 @pytest.mark.parametrize(
-    ("settings", "sentence"),
+    ("task", "settings", "sentence"),
     [
-        ({"pooling": "median"}, "pooling='median' is not known; choose one of cls, mean, max"),
-        ({"scale": 0.0}, "scale=0 must be a positive number"),
-        ({"scale": float("inf")}, "scale=inf must be a positive number"),
+        (CosineSimilarity, {"pooling": "median"}, "pooling='median' is not known; choose one of cls, mean"),
+        (CosineSimilarity, {"lowest_score": 5.0}, "lowest_score=5 and highest_score=1: expected finite num"),
+        (MultipleNegativesRanking, {"scale": 0.0}, "scale=0 must be a positive number"),
     ],
 )
-def test_settings_that_make_no_ranking(settings, sentence):
+def test_settings_that_cannot_be(task, settings, sentence):
     with pytest.raises(ValueError, match=sentence):
-        MultipleNegativesRanking.read_settings(settings)
-
-
-def test_a_range_of_scores_the_wrong_way_round():
-    with pytest.raises(ValueError, match="lowest_score=5 and highest_score=0: expected finite numbers"):
-        CosineSimilarity.read_settings({"lowest_score": 5.0, "highest_score": 0.0})
+        task.read_settings(settings)
 
 
 def test_pooling_is_the_settings_the_checkpoints_or_mean():

@@ -8,7 +8,7 @@ from kbert.features import EXAMPLE_WEIGHTS, TARGET_FEATURE
 from kbert.tasks.similarity.in_batch_loss import COUPLED
 from kbert.tasks.similarity.multiple_negatives_ranking import MultipleNegativesRanking
 from kbert.tasks.task import ALL_REPLICAS
-from tests.kbert.tasks.test_tasks import evaluate, log_softmax
+from tests.kbert.tasks.test_losses import evaluate, log_softmax
 
 ROWS, WIDTH = 6, 5
 

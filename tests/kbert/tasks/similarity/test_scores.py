@@ -9,7 +9,7 @@ from kbert.tasks.similarity.cosine_similarity import CosineSimilarity
 from kbert.tasks.similarity.multiple_negatives_ranking import MultipleNegativesRanking
 from kbert.tasks.similarity.retrieval_scores import retrieval_scores
 from kbert.tasks.task import Predictions
-from tests.kbert.tasks.test_tasks import evaluate
+from tests.kbert.tasks.test_losses import evaluate
 
 RNG = np.random.default_rng(3)
 
@@ -67,11 +67,3 @@ def test_many_queries_are_ranked_as_a_loop_ranks_them():
     scores = retrieval_scores(texts)
     assert scores["mrr"] == pytest.approx(np.mean(1 / np.array(ranks)), rel=1e-3)
     assert scores["accuracy_at_1"] == pytest.approx(np.mean(np.array(ranks) == 1), abs=2e-3)
-
-
-def test_rows_with_and_without_scores_are_judged_apart():
-    texts, targets = RNG.normal(size=(6, 2, 4)), np.array([np.nan] * 3 + [0.1, 0.9, 0.4])
-    values = {"embeddings": texts, TARGET_FEATURE: targets}
-    scores = MultipleNegativesRanking().score(None, Predictions(values, np.arange(6)))
-    assert scores.keys() == {"accuracy_at_1", "mrr", "pearson", "spearman"}
-    assert scores["mrr"] == retrieval_scores(texts[:3])["mrr"]

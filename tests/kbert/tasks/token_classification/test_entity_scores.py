@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kbert.tasks.token_classification.entity_scores import Entity, EntityCounts, find_entities, scores_of
+from kbert.tasks.token_classification.entity_scores import (
+    Entity,
+    EntityCounts,
+    find_entities,
+    precision_recall_f1,
+)
 
 # Tags in any order, as a model gives them.
 TAGS = st.sampled_from(["O", "B-PER", "I-PER", "B-LOC", "I-LOC", "B-a-b", "I-a-b"])
@@ -58,6 +63,6 @@ def test_entities_by_hand(tags, usual, strict):
 def test_counts_by_type():
     counts = EntityCounts()
     counts.add(["B-PER", "I-PER", "O", "B-LOC"], ["B-PER", "O", "B-LOC", "B-LOC"])
-    assert counts.of_types(["PER"]) == (0, 1, 1) and counts.of_types(["LOC"]) == (1, 2, 1)
-    assert counts.overall() == scores_of(1, 3, 2) == pytest.approx((1 / 3, 1 / 2, 2 / 5))
-    assert scores_of(0, 0, 0) == (0.0, 0.0, 0.0)
+    assert counts.totals(["PER"]) == (0, 1, 1) and counts.totals(["LOC"]) == (1, 2, 1)
+    assert counts.overall() == precision_recall_f1(1, 3, 2) == pytest.approx((1 / 3, 1 / 2, 2 / 5))
+    assert precision_recall_f1(0, 0, 0) == (0.0, 0.0, 0.0)

@@ -10,7 +10,7 @@ import pytest
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.labelled_files import fingerprint_of
 from kbert.tasks.token_classification import TokenClassification
-from kbert.tasks.token_classification.tagged_sentences import labels_of_sentences, read_tagged_sentences
+from kbert.tasks.token_classification.tagged_sentences import read_tagged_sentences, sentence_labels
 
 CONLL = Path(__file__).resolve().parents[5] / "shared" / "data" / "conll2003"
 
@@ -78,7 +78,7 @@ def test_named_columns_and_packed_files(tmp_path):
     assert rows([entities]) == [(("EU", "said"), ("B-ORG", "O"))]
     (parts,) = read(path, column_names=columns, text="word", label="pos", tag_scheme="none")
     assert parts.labels == ("NNP", "VBD")
-    assert labels_of_sentences([parts], "none") == ("NNP", "VBD")
+    assert sentence_labels([parts], "none") == ("NNP", "VBD")
 
 
 def test_json_lines_of_words_of_spans_and_of_documents(tmp_path):
@@ -110,29 +110,18 @@ def test_examples_travel_and_tell_their_content(tmp_path):
 
 def test_labels_of_a_training_file_are_o_and_both_tags_of_each_type(tmp_path):
     path = write(tmp_path, "Peter B-PER\nof O\nBonn B-LOC\n")
-    dataset = TokenClassification.complete_dataset(DatasetConfig(), read(path))
+    dataset = TokenClassification.files.complete_dataset(DatasetConfig(), read(path))
     assert dataset.labels == ("O", "B-LOC", "B-PER", "I-LOC", "I-PER")
-    assert TokenClassification.complete_dataset(dataset, []) is dataset
-
-
-def test_without_labels(tmp_path):
-    path = write(tmp_path, IOB1_FILE)
-    sentences = list(read_tagged_sentences(path, DatasetConfig(), with_labels=False))
-    assert [sentence.labels for sentence in sentences] == [None] * 3
-    path = write(tmp_path, '{"text": "Peter went."}\n', "file.jsonl")
-    (sentence,) = read_tagged_sentences(path, DatasetConfig(), with_labels=False)
-    assert sentence.words == ("Peter", "went", ".")
+    assert TokenClassification.files.complete_dataset(dataset, []) is dataset
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         ("EU B-ORG\nsaid\n", "line 2: 1 columns between spaces where 2 were expected"),
-        ("EU B-ORG\nsaid O O\n", "line 2: 3 columns between spaces where 2 were expected"),
         ("EU\tB-ORG\nsaid O\n", "line 2: 1 columns between tabs where 2 were expected"),
         ("EU\tB-ORG\nsaid\t\n", "line 2 has an empty tag"),
         ("EU\tB-ORG\n\tO\n", "line 2 has an empty word"),
-        ("EU\n", "line 1: 1 columns between spaces where 2 were expected"),
         ("EU B-ORG\n\nPeter I-PER\n", "file.conll line 3: 'I-PER' goes on"),
         ("EU NNP\n", "'NNP' is no tag of an entity"),
         ("-DOCSTART- O\n\n", "holds no sentences"),
@@ -149,7 +138,6 @@ def test_what_is_wrong_with_columns(tmp_path, content, message):
     ("dataset", "message"),
     [
         ({"tag_scheme": "iob2"}, "line 3: 'I-ORG' goes on with an entity that has not begun"),
-        ({"tag_scheme": "bioes"}, "line 3: 'I-ORG' goes on"),
         ({"labels": ("O", "B-ORG")}, "line 5: label 'B-MISC' is not in the label list ['O', 'B-ORG']"),
         ({"file_format": "csv"}, "reads CoNLL columns, JSON lines or tables, no CSV"),
     ],
@@ -171,19 +159,13 @@ def span(start, end, kind="PER"):
         ({"text": ["EU", "said"], "label": ["O"]}, "has 2 words in 'text' but 1 labels in 'label'"),
         ({"text": ["EU"], "label": [3]}, "entry 0 of 'label'"),
         ({"text": ["EU", " "], "label": ["O", "O"]}, "entry 1 of 'text' is blank"),
-        ({"text": ["EU"], "label": "O"}, "has a JSON string as 'label'; expected a list of strings"),
         ({"text": [], "label": []}, "has no words in 'text'"),
-        ({"text": " ", "label": []}, "has no text in column 'text'"),
         ({"text": ["EU"]}, "has no column 'label'"),
-        ({"label": []}, "has no column 'text'"),
         ({"text": 3, "label": []}, "has a JSON number as 'text'"),
         ({"text": "Peter", "label": {}}, "has a JSON object as its spans"),
         ({"text": "Peter", "label": [[0, 5]]}, "span 0 is [0, 5]; expected an object with start and end"),
-        ({"text": "Peter", "label": [span(0, True)]}, "span 0 is"),
         ({"text": "Peter", "label": [span(0, 5, " ")]}, "span 0 has a blank type"),
         ({"text": "Peter", "label": [span(0, 6)]}, "0 to 6 (PER) is not inside the text, which has 5"),
-        ({"text": "Peter", "label": [span(-1, 5)]}, "-1 to 5 (PER) is not inside"),
-        ({"text": "Peter", "label": [span(5, 5)]}, "5 to 5 (PER) is not inside"),
         ({"text": "Peter Pan", "label": [span(6, 9), span(0, 9)]}, "6 to 9 (PER) overlaps 0 to 9 (PER)"),
         ({"text": "Peter Pan", "label": [span(0, 7)]}, "cuts through the word 'Pan' at 6 to 9"),
         ({"text": "Peter Pan", "label": [span(5, 6)]}, "holds no word"),
@@ -197,22 +179,14 @@ def test_what_is_wrong_with_a_json_line(tmp_path, line, message):
     assert f"{path} line 2" in str(error.value) and message in str(error.value)
 
 
-def test_a_scheme_that_nobody_knows_is_refused_with_the_config():
-    with pytest.raises(
-        ValueError, match="tag_scheme='iob' is not known; choose auto, iob1, iob2, bioes or none"
-    ):
-        DatasetConfig(tag_scheme="iob")
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not CONLL.is_dir(), reason=f"{CONLL} is not there")
 @pytest.mark.parametrize(
     ("name", "sentences", "words", "documents", "entities"),
-    [("eng.train", 14_041, 203_621, 946, 23_499), ("eng.testa", 1_701, None, 108, None)],
+    [("eng.train", 14_041, 203_621, 946, 23_499)],
 )
 def test_the_published_counts_of_conll_2003(name, sentences, words, documents, entities):
     found = read(CONLL / name)
     assert len(found) == sentences and len({id(sentence.document) for sentence in found}) == documents
     labels = [label for sentence in found for label in sentence.labels]
-    if words:
-        assert len(labels) == words and sum(label[0] == "B" for label in labels) == entities
+    assert len(labels) == words and sum(label[0] == "B" for label in labels) == entities

@@ -4,19 +4,15 @@ import contextlib
 import io
 import json
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
-import kbert
-from export.export_savedmodel import export_savedmodel
-from export.gate.session_check import run_signature
 from kbert.config import DatasetConfig, OptimizerConfig, to_dict
 from kbert.encoder import BertEncoder
 from kbert.experiments.evaluation import evaluate
-from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.finetuning import finetune
 from kbert.inference.loaded_model import LoadedModel
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks.task import Predictions
@@ -31,7 +27,6 @@ from tests.tfrecords_tools import small_corpus
 from tfrecords_tools.create_finetuning_data import create_finetuning_data
 from tfrecords_tools.show_records import show_records
 
-STORED = Path(__file__).resolve().parents[2] / "checkpoints" / "stored"
 LONGEST = 16  # positions of a window: shorter than the longest sentences
 
 
@@ -63,7 +58,7 @@ def trained(files, pretraining_run, tmp_path_factory):
 
     def make(folder):
         start = shutil.copytree(pretraining_run.path, folder / "start")
-        _, metrics = run_finetuning(config_of(), folder / "run", *files, init_checkpoint=start)
+        _, metrics = finetune(config_of(), folder / "run", *files, init_checkpoint=start)
         (folder / "metrics.json").write_text(json.dumps(metrics), encoding="utf-8")
         shutil.rmtree(start)
 
@@ -84,9 +79,6 @@ def test_a_tiny_model_learns_its_entities(trained, files):
     assert task.types == ("ORG", "PER")
     lines = task.report(judged).splitlines()
     assert [line.split()[0] for line in lines] == ["entities", "ORG", "PER", "all"]
-    assert float(lines[-1].split()[3]) == pytest.approx(judged["f1"], abs=1e-3)
-    labels = [label for one in read_tagged_sentences(files[1], run.config.dataset) for label in one.labels]
-    assert int(lines[-1].split()[4]) == sum(label.startswith("B-") for label in labels)
 
 
 @pytest.mark.slow
@@ -96,7 +88,7 @@ def test_records_are_judged_as_the_file_is(document_context, pretraining_run, fi
     settings = {"document_context": document_context}
     config = config_of(task_settings=settings, num_train_epochs=2.0)
     start = pretraining_run.path
-    _, metrics = run_finetuning(config, tmp_path / "run", *files, init_checkpoint=start)
+    _, metrics = finetune(config, tmp_path / "run", *files, init_checkpoint=start)
     run = RunDirectory(tmp_path / "run")
     config = config_of(task_settings=settings, dataset=run.config.dataset)
     config_file = tmp_path / "config.json"
@@ -120,7 +112,7 @@ def test_records_are_judged_as_the_file_is(document_context, pretraining_run, fi
 
 def said_of_words(loaded, sentences):
     """(labels of each sentence's words, probabilities), as the signature "words" gives them."""
-    signature = loaded.task.signatures(loaded.model, loaded.text_inputs)["words"]
+    signature = loaded.task.serving.signatures(loaded.model, loaded.text_inputs)["words"]
     longest = max(len(words) for words in sentences)
     padded = [[*words, *[""] * (longest - len(words))] for words in sentences]
     outputs = signature.function(words=tf.constant(padded))
@@ -135,7 +127,7 @@ def said_of_words(loaded, sentences):
 def test_asked_for_words_a_model_says_what_its_evaluation_counts(doc_stride, files):
     """With random weights, which say something else of every window."""
     examples = list(read_tagged_sentences(files[1], DatasetConfig()))
-    dataset = TokenClassification.complete_dataset(DatasetConfig(), examples)
+    dataset = TokenClassification.files.complete_dataset(DatasetConfig(), examples)
     task = TokenClassification(dataset.labels, doc_stride=doc_stride)
     model = task.build_model(BertEncoder(tiny_encoder_config()))
     randomize(model)
@@ -155,24 +147,12 @@ def test_asked_for_words_a_model_says_what_its_evaluation_counts(doc_stride, fil
 
 
 @pytest.mark.slow
-def test_words_without_pieces_and_rows_of_other_lengths(trained):
-    run, _ = trained
-    rows = [("help", "\u200b", "call"), ("walks",), ("the", "help")]
-    loaded = LoadedModel.from_run(run)
-    apart = [said_of_words(loaded, [row])[0][0] for row in rows]
-    together, probabilities = said_of_words(loaded, rows)
-    assert ((probabilities > 0).sum(axis=1) == [3, 1, 2]).all()
-    assert together == apart and [len(row) for row in together] == [3, 1, 2]
-    assert together[0][0] == "B-PER" and together[2] == ["O", "B-PER"]
-
-
-@pytest.mark.slow
 def test_answers_speak_of_words_and_characters(trained):
     run, _ = trained
     text = "The help, calls and (call) walk " + "the walk a jump " * 12 + "help."
     answer, empty = answers(run, [{"text": text}, {"text": " "}])
     assert empty["words"] == [] and empty["entities"] == []
-    assert json.dumps(answer, allow_nan=False) and set(run.task().answers) <= set(answer)
+    assert json.dumps(answer, allow_nan=False) and set(run.task().serving.answers) <= set(answer)
     for word in answer["words"]:
         assert text[word["start"] : word["end"]] == word["word"] and 0 < word["probability"] <= 1
     assert len(answer["words"]) == 9 + 48 + 2
@@ -181,37 +161,6 @@ def test_answers_speak_of_words_and_characters(trained):
     assert answer["entities"][-1]["start"] == len(text) - 5
     for entity in answer["entities"]:
         assert text[entity["start"] : entity["end"]] == entity["text"] and 0 < entity["probability"] <= 1
-
-
-@pytest.mark.slow
-def test_what_is_served_is_what_python_answers(trained, tmp_path):
-    run, _ = trained
-    export_savedmodel(run, tmp_path / "served")
-    folder = str(tmp_path / "served" / "1")
-    texts = ["The help, call and walk. " * 6, "", "a call"]
-    served = run_signature(folder, "serving_default", {"text": np.array(texts, object)})
-    python = list(answers(run, [{"text": text} for text in texts]))
-    task = run.task()
-    for row, (text, said) in enumerate(zip(texts, python, strict=True)):
-        answer = task.answer({name: values[row] for name, values in served.items()}, {"text": text})
-        for key in ("words", "entities"):
-            assert len(answer[key]) == len(said[key])
-            for one, other in zip(answer[key], said[key], strict=True):
-                assert one.pop("probability") == pytest.approx(other.pop("probability"), abs=1e-5)
-                assert one == other
-    words = np.array([["help", "the"], ["call", ""], ["", "help"]], object)
-    served = run_signature(folder, "words", {"words": words})
-    assert served["labels"].tolist() == [[b"B-PER", b"O"], [b"B-ORG", b""], [b"", b"B-PER"]]
-    assert ((served["probabilities"] > 0) == (words != "")).all()
-
-
-@pytest.mark.slow
-def test_a_checkpoint_of_hugging_face_answers_with_its_labels():
-    predict = kbert.Predictor(kbert.load(STORED / "BertForTokenClassification"))
-    answer, other = predict(text=["play the game", "walk."])
-    assert [word["word"] for word in answer["words"]] == ["play", "the", "game"]
-    labels = {word["label"] for word in answer["words"] + other["words"]}
-    assert labels <= {"red", "green", "blue"} and answer["entities"] == []
 
 
 def test_a_checkpoint_in_bioes_has_the_same_entities():

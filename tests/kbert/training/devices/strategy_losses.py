@@ -10,9 +10,7 @@ import json
 import sys
 
 from kbert.cli import quiet_tensorflow  # noqa: F401
-from kbert.training.devices.distribution import is_chief, make_strategy, wait_for_all
-
-IN_PARTS = {"gradient_accumulation_steps": 2, "all_reduce_dtype": "bfloat16"}
+from kbert.training.devices.distribution import distribute, is_chief, make_strategy, wait_for_all
 
 
 def main():
@@ -34,61 +32,38 @@ def losses(strategy, cases):
     answer = {"num_replicas": strategy.num_replicas_in_sync, "is_chief": is_chief(strategy)}
     for name, case in cases.items():
         num_steps = case.pop("num_steps")
+        if case.pop("in_batch_negatives", False):
+            answer[name] = coupled_losses(strategy, num_steps, case)
+            continue
         if "lora" in case:
             case["lora"] = LoraConfig(**case["lora"])
         training = SmallTraining(batches, strategy, **case)
         answer[name] = training.losses(num_steps)
-    if "halved" in cases:
-        answer["sums"] = {dtype: sums_in(strategy, dtype) for dtype in ("float32", "bfloat16")}
-        answer["collectives"] = collectives(SmallTraining(batches, strategy, **IN_PARTS), strategy)
-    if len(strategy.experimental_local_results(training.global_step)) > 1:  # replicas in this process
-        answer["replicas_agree"] = replicas_agree(training, strategy)
-        answer["dropout"] = dropout_of_replicas(SmallTraining(batches, strategy, dropout=0.3), strategy)
+        if len(strategy.experimental_local_results(training.global_step)) > 1:  # replicas in this process
+            answer["replicas_agree"] = replicas_agree(training, strategy)
+            answer["dropout"] = dropout_of_replicas(SmallTraining(batches, strategy, dropout=0.3), strategy)
     return answer
 
 
-def gradients_of_replica(number):
-    """Two gradients that need more digits than bfloat16 has; NumPy can make them as well."""
-    import tensorflow as tf
+def coupled_losses(strategy, num_steps, case):
+    """An evaluation, then losses and gradient norms of a task whose rows depend on each other."""
+    import numpy as np
 
-    places = tf.cast(tf.range(7), tf.float32) + 1.0 + tf.cast(number, tf.float32)
-    return [tf.sqrt(places), -100.0 / places]
+    from kbert.tasks.similarity.multiple_negatives_ranking import MultipleNegativesRanking
+    from kbert.training.evaluation_step import EvaluationStep, evaluate_batches
+    from tests.kbert.training.small_training import SmallTraining, random_triplets, shares_of
 
-
-def sums_in(strategy, dtype):
-    """What `all_reduce_gradients` makes of two gradients and of a count that bfloat16 cannot hold."""
-    import tensorflow as tf
-
-    from kbert.training.devices.gradient_all_reduce import all_reduce_gradients
-
-    @tf.function
-    def summed():
-        def replica():
-            number = tf.distribute.get_replica_context().replica_id_in_sync_group
-            count = 1001.0 + tf.cast(number, tf.float32)
-            return all_reduce_gradients(gradients_of_replica(number), {"count": count}, dtype)
-
-        return strategy.experimental_local_results(strategy.run(replica))[0]
-
-    gradients, others = summed()
-    return {"gradients": [g.numpy().tolist() for g in gradients], "count": float(others["count"])}
-
-
-def collectives(training, strategy):
-    """What one replica sends in a step: the dtype of each sum over replicas -> its numbers.
-
-    Only sums outside of the loop over the parts of a batch are found.
-    """
-    iterator = training._batches
-    graph = training.step._global_step_on.get_concrete_function(iterator.element_spec).graph
-    sums = [op.inputs[0] for op in graph.get_operations() if op.type.startswith("CollectiveReduce")]
-    here = len(strategy.experimental_local_results(training.global_step))
-    sizes = {}
-    for tensor in sums:
-        name = tensor.dtype.name
-        sizes[name] = sizes.get(name, 0) + tensor.shape.num_elements() // here
-    weights = sum(v.shape.num_elements() for v in training.optimizer.variables)
-    return {"sizes": sizes, "parameters": weights}
+    task = MultipleNegativesRanking(num_negatives=1, symmetric=True, scale=5.0)
+    batches = random_triplets(3, batch_size=8)
+    training = SmallTraining(batches, strategy, task=task, **case)
+    # The last three rows only fill a batch, as in the last one of an evaluation.
+    weights = np.tile(np.float32([1, 1, 1, 1, 1, 0, 0, 0]), (len(batches["targets"]), 1))
+    weighed = batches | {"example_weights": weights}
+    evaluated = distribute(strategy, lambda share: shares_of(weighed, share).take(2))
+    step = EvaluationStep(task, training.model, strategy, jit_compile=case.get("jit_compile", False))
+    metrics = evaluate_batches(task, step, evaluated)
+    values = [training.run() for _ in range(num_steps)]
+    return [sorted(metrics.items()), [[float(v["loss"]), float(v["gradient_norm"])] for v in values]]
 
 
 def replicas_agree(training, strategy):

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from kbert.input_pipelines import text_reader
-from kbert.input_pipelines.records.record_shares import Share
+from kbert.input_pipelines.epochs import Share
 from kbert.training.devices import cluster
 from kbert.training.devices.distribution import (
     make_strategy,

@@ -9,7 +9,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from kbert.config import to_dict
-from kbert.experiments.pretraining import run_pretraining
+from kbert.experiments.pretraining import pretrain
 from kbert.runs import checkpoint
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
@@ -54,7 +54,7 @@ def test_two_workers_train_write_once_and_resume(records_dir, tmp_path):
     # The evaluation of both is that of one: every held-out record once.
     alone = tmp_path / "alone"
     shutil.copytree(run.path, alone)
-    again = run_pretraining(tiny_pretraining_config(), alone, records_dir / "train", records_dir / "heldout")
+    _, again = pretrain(tiny_pretraining_config(), alone, records_dir / "train", records_dir / "heldout")
     assert again == pytest.approx(answers[0], abs=1e-5)
 
     # As a run killed after the checkpoint of step 6, and before that of step 12.

@@ -29,7 +29,7 @@ def test_a_gpu_is_known_by_its_own_name_alone(name, half, single):
 
 
 def test_a_measured_peak_is_fast_products_and_comes_once(monkeypatch):
-    monkeypatch.setattr(peak_flops, "_MEASURING_SECONDS", 0.2)
+    monkeypatch.setattr(peak_flops, "_MEASURING_SECONDS", 0.02)
     peak_flops._best_product.cache_clear()
     measured = measured_flops("CPU:0", "float32")
     # Wide limits that any processor stays within, and a wrong unit does not.

@@ -2,15 +2,18 @@
 
 import json
 import logging
+import time
+from types import SimpleNamespace
 
 import pytest
+import tensorflow as tf
 
-from kbert.runs.metrics_file import MetricsFile
+from kbert.runs.metrics_file import MetricsFile, read_metrics
+from kbert.training.measuring import progress as progress_module
 from kbert.training.measuring.peak_flops import PeakFlops
-from kbert.training.measuring.progress import (
-    TrainingProgress,
-)
-from kbert.training.measuring.step_work import StepWork
+from kbert.training.measuring.progress import TrainingProgress, make_progress
+from kbert.training.measuring.step_work import StepWork, training_flops
+from tests.conftest import tiny_pretraining_config
 
 
 class Clock:
@@ -49,7 +52,7 @@ def strictly_read(metrics_file):
 def test_rates_are_those_of_the_interval_without_its_pauses(metrics_file, clock):
     peak = PeakFlops(4000.0, "made up")
     progress = TrainingProgress(
-        metrics_file, 100, 8, 0, clock, count_flops=lambda work: 30 * work.tokens, peak=peak,
+        metrics_file, 100, 0, clock, count_flops=lambda work: 30 * work.tokens, peak=peak,
         wall_clock=lambda: 1.7e9,
     )  # fmt: skip
     clock.now += 30
@@ -76,7 +79,7 @@ def test_rates_are_those_of_the_interval_without_its_pauses(metrics_file, clock)
 
 def test_the_line_for_people_says_speed_share_and_time_left(metrics_file, clock, caplog):
     progress = TrainingProgress(
-        metrics_file, 1000, 8, 0, clock, count_flops=lambda work: 1e9, peak=PeakFlops(1e9, "")
+        metrics_file, 1000, 0, clock, count_flops=lambda work: 1e9, peak=PeakFlops(1e9, "")
     )
     with caplog.at_level(logging.INFO, logger="absl"):
         clock.now += 9
@@ -91,13 +94,15 @@ def test_the_line_for_people_says_speed_share_and_time_left(metrics_file, clock,
 
 
 def test_a_resumed_run_goes_on_counting_tokens_and_seconds(metrics_file, clock):
-    first = TrainingProgress(metrics_file, 100, 8, 0, clock)
+    first = TrainingProgress(metrics_file, 100, 0, clock)
     for step in (10, 20, 30):
         clock.now += 10
         first.train(step, {"loss": 1.0}, 1e-4, work(500))
+        if step == 20:
+            state = first.state(20)
     metrics_file.forget_after(20)  # killed; the checkpoint was of step 20
     clock.now += 1e6
-    second = TrainingProgress(metrics_file, 100, 8, 20, clock)
+    second = TrainingProgress(metrics_file, 100, 20, clock, before=state)
     clock.now += 10
     second.train(30, {"loss": 1.0}, 1e-4, work(500))
     lines = strictly_read(metrics_file)
@@ -107,10 +112,10 @@ def test_a_resumed_run_goes_on_counting_tokens_and_seconds(metrics_file, clock):
 
 def test_a_resume_within_an_interval_rates_only_the_steps_it_made(metrics_file, clock):
     """The interval's sums begin at its first step, the clock of this process at its own."""
-    first = TrainingProgress(metrics_file, 100, 8, 0, clock)
+    first = TrainingProgress(metrics_file, 100, 0, clock)
     clock.now += 10
     first.train(10, {"loss": 1.0}, 1e-4, work(800, examples=80))
-    second = TrainingProgress(metrics_file, 100, 8, 15, clock)
+    second = TrainingProgress(metrics_file, 100, 15, clock, before=first.state(15))
     clock.now += 5
     second.train(20, {"loss": 1.0}, 1e-4, work(800, examples=80))
     lines = strictly_read(metrics_file)
@@ -120,16 +125,35 @@ def test_a_resume_within_an_interval_rates_only_the_steps_it_made(metrics_file, 
 
 
 def test_numbers_that_json_cannot_say_become_null(metrics_file, clock):
-    progress = TrainingProgress(metrics_file, 10, 8, 0, clock)
+    progress = TrainingProgress(metrics_file, 10, 0, clock)
     progress.evaluate(10, {"loss": float("nan"), "f1": float("inf"), "confusion": [[1, 2], [0, 3]]})
     (line,) = strictly_read(metrics_file)
     assert (line["loss"], line["f1"], line["confusion"]) == (None, None, [[1, 2], [0, 3]])
 
 
 def test_an_evaluation_of_the_very_step_is_not_counted_as_it_comes_again(metrics_file, clock):
-    progress = TrainingProgress(metrics_file, 100, 8, 0, clock)
-    progress.train(4, {"loss": 1.0}, 1e-3)
+    progress = TrainingProgress(metrics_file, 100, 0, clock)
+    progress.train(4, {"loss": 1.0}, 1e-3, work(500))
     progress.evaluate(4, {"loss": 1.0})
     assert progress.state(4)["num_lines"] == 1
-    progress.train(8, {"loss": 1.0}, 1e-3)
+    progress.train(8, {"loss": 1.0}, 1e-3, work(500))
     assert progress.state(8)["num_lines"] == 3
+
+
+def test_the_progress_of_a_phase_has_its_number_its_share_and_event_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(progress_module, "tensorboard_is_installed", lambda: True)
+    config = tiny_pretraining_config(peak_flops=1e9)
+    run = SimpleNamespace(path=tmp_path, metrics_file=tmp_path / "metrics.jsonl")
+    strategy = tf.distribute.get_strategy()
+    phases = [SimpleNamespace(config=config, first_step=step) for step in (0, 10)]
+    plan = SimpleNamespace(phases=phases, num_train_steps=20)
+    progress = make_progress(config, plan, 1, run, strategy, MetricsFile(run.metrics_file), 10)
+    work = StepWork.of_batch(8, 24, 3)
+    time.sleep(0.05)  # a share above 1 would be left out
+    progress.train(12, {"masked_lm_loss": 2.0}, 1e-3, work)
+    (line,) = read_metrics(run.metrics_file)
+    flops = training_flops(config.encoder, work)
+    per_step = line["flops_per_second"] / line["tokens_per_second"]
+    assert line["phase"] == 2 and per_step == pytest.approx(flops / work.tokens, rel=0.01)
+    assert line["share_of_peak"] == pytest.approx(line["flops_per_second"] / 1e9, abs=1e-4)
+    assert [path.parent.name for path in tmp_path.glob("events/*/*")] == ["train"]

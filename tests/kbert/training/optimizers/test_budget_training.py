@@ -16,10 +16,8 @@ from tests.kbert.training import one_weight
 def one_second_a_look(monkeypatch):
     """A clock that goes on by a second whenever a budget looks at it."""
     seconds = iter(range(1000, 2000))
-    defaults = time_budget.TimeBudget.__init__.__defaults__
-    monkeypatch.setattr(
-        time_budget.TimeBudget.__init__, "__defaults__", (*defaults[:-1], lambda: float(next(seconds)))
-    )
+    clock = (lambda: float(next(seconds)),)
+    monkeypatch.setattr(time_budget.TimeBudget.__init__, "__defaults__", clock)
 
 
 def lines_of(run):

@@ -1,0 +1,138 @@
+"""What must agree before a tensor is read or written: casing, sizes, and settings that a format may lack."""
+
+from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.checkpoints.report import Report
+from kbert.config import EncoderConfig
+from kbert.heads.parts import MASKED_LM, POOLER
+from kbert.tokenization.vocabulary import Vocabulary
+
+MASKED_LM_KEYS = ("masked_lm_hidden_act", "masked_lm_layer_norm_eps")
+# The rows of a table are often padded to a multiple of one of these, for speed on accelerators.
+_PADDED_TO = (8, 16, 32, 64, 128)
+
+
+def decide_casing(
+    tokens,
+    source: str,
+    declared: bool | None,
+    declared_by: str,
+    flag: bool | None,
+    report: Report,
+) -> Vocabulary:
+    """The vocabulary with its casing, decided by the user's flag, the checkpoint, or the pieces themselves.
+
+    Args:
+      tokens: the pieces in id order.
+      source: the file they come from.
+      declared: `do_lower_case` as the checkpoint says it, or None.
+      declared_by: the file or name that says it.
+      flag: the user's --do_lower_case, or None.
+      report: see `Report.conflict`; the setting is called `do_lower_case`.
+
+    Raises:
+      ValueError: when flag and checkpoint contradict each other, or the pieces contradict the casing, unless
+        allowed.
+    """
+    if declared is not None and flag is not None and declared != flag:
+        report.conflict(
+            "do_lower_case", f"--do_lower_case={flag} contradicts {declared_by}, which says {declared}"
+        )
+    if flag is not None:
+        decided, reason = flag, "the flag --do_lower_case"
+    elif declared is not None:
+        decided, reason = declared, declared_by
+    else:
+        # The pieces decide: an uncased vocabulary has (almost) no piece with an upper-case letter.
+        decided = Vocabulary(tokens, True, source).casing_warning() is None
+        reason = f"the pieces of {source}, as nothing in the checkpoint says it"
+    vocabulary = Vocabulary(tokens, decided, source)
+    report.note(f"do_lower_case={decided}, from {reason}")
+    warning = vocabulary.casing_warning()
+    if warning is not None:
+        report.conflict(
+            "do_lower_case", f"{source}, do_lower_case={decided} from {reason}: {warning.rstrip('.')}"
+        )
+    return vocabulary
+
+
+def check_sizes(
+    vocabulary: Vocabulary,
+    config: EncoderConfig,
+    source: str,
+    recorded_size: int | None,
+    report: Report,
+):
+    """Refuses a vocabulary whose size does not fit the token table.
+
+    More pieces than rows are always an error: ids would fall outside the table. Fewer pieces are accepted if
+    the number of rows is the number of pieces rounded up to a multiple of 8, 16, 32, 64 or 128, if the
+    checkpoint itself records the number of pieces, or if `vocab_size` is allowed.
+
+    Raises:
+      ValueError: when the vocabulary is refused.
+    """
+    rows, pieces = config.vocab_size, len(vocabulary)
+    if pieces == rows:
+        return
+    if pieces > rows:
+        raise ValueError(
+            f"{source} has {pieces} pieces, but the config's vocab_size is {rows}: ids would fall outside "
+            "the token table; take the vocabulary that this checkpoint was trained with."
+        )
+    if recorded_size == pieces or rows in {-(-pieces // step) * step for step in _PADDED_TO}:
+        report.note(
+            f"the token table has {rows - pieces} more rows than there are pieces ({pieces}): padding"
+        )
+        return
+    report.conflict(
+        "vocab_size",
+        f"{source} has {pieces} pieces, but the config's vocab_size is {rows}: not the vocabulary that this "
+        "checkpoint was trained with",
+    )
+
+
+def require_same(checkpoint: BertCheckpoint, name: str, theirs, library: str, report: Report):
+    """Refuses to write a model for code that has another value for a setting.
+
+    Args:
+      checkpoint: the model to write.
+      name: a setting of its encoder; `pooler_hidden_act` is not looked at in a model without a pooler.
+      theirs: the value in the code that will read it.
+      library: whose code that is, for the error message.
+      report: see `Report.conflict`.
+
+    Raises:
+      ValueError: unless allowed.
+    """
+    ours = getattr(checkpoint.encoder, name)
+    if ours != theirs and (name != "pooler_hidden_act" or POOLER.name in checkpoint.parts):
+        report.conflict(
+            name, f"{name} is {ours!r}, but {library} always takes {theirs!r} and would give other numbers"
+        )
+
+
+def require_same_masked_lm(
+    checkpoint: BertCheckpoint, library: str, report: Report, theirs: tuple[str, float] | None = None
+):
+    """The same for the activation and the epsilon of a masked-LM head, together `masked_lm_settings`.
+
+    `theirs` is None where they are always the encoder's.
+    """
+    encoder, settings = checkpoint.encoder, checkpoint.encoder.masked_lm_settings
+    theirs = theirs or (encoder.hidden_act, encoder.layer_norm_eps)
+    if MASKED_LM.name in checkpoint.parts and settings != theirs:
+        ours, other = (f"{name} and epsilon {eps:g}" for name, eps in (settings, theirs))
+        report.conflict(
+            "masked_lm_settings",
+            f"the masked-LM head uses {ours}, but {library} uses {other} and would give other logits",
+        )
+
+
+def require_no_projection(encoder: EncoderConfig, where):
+    """Raises ValueError for tables that are not as wide as the hidden states."""
+    if encoder.embedding_size is not None:
+        raise ValueError(
+            f"{where}: embedding_size={encoder.embedding_size} should equal hidden_size="
+            f"{encoder.hidden_size}: there is no projection between them; ELECTRA in Hugging Face's format "
+            "has one."
+        )

@@ -1,0 +1,197 @@
+"""The weights of a Hugging Face folder: which files, and their tensors by the names of the table.
+
+They are those of PyTorch's classes or of TensorFlow's, which transformers had until version 4: there
+`tf_bert_for_masked_lm/bert/encoder/layer_._0/attention/self/query/kernel:0` is
+`encoder.layer.0.attention.self.query.weight`, and kernels stand as in Keras, (inputs, outputs).
+
+Source: the documentation of `convert_tf_weight_name_to_pt_weight_name` in transformers 4
+(modeling_tf_pytorch_utils.py): `a___b` is b, `_._` separates a list from an index, kernels, tables and gammas
+are called weight, betas bias.
+"""
+
+import re
+from pathlib import Path
+
+from kbert.checkpoints.conversion.matching import Stored
+from kbert.checkpoints.hugging_face.torch_file import read_torch_file
+from kbert.checkpoints.other_files import other_model
+from kbert.checkpoints.report import Report
+from kbert.files.hdf5_file import read_hdf5
+from kbert.files.json_file import read_json_object
+from kbert.files.json_values import json_value, shown, shown_name
+from kbert.files.path_inside import path_inside
+from kbert.files.safetensors_file import read_safetensors, safetensors_metadata
+from kbert.files.stored_tensor import StoredTensor
+
+WEIGHT_FILES = (
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "pytorch_model.bin",
+    "pytorch_model.bin.index.json",
+    "tf_model.h5",
+    "tf_model.h5.index.json",
+)
+_BUFFERS = {
+    "embeddings.position_ids": "a buffer (0, 1, 2 ...), not a weight",
+    "embeddings.token_type_ids": "a buffer of zeros, not a weight",
+}
+_TIED = {
+    "cls.predictions.decoder.weight": "embeddings.word_embeddings.weight",
+    "cls.predictions.decoder.bias": "cls.predictions.bias",
+    "vocab_projector.weight": "embeddings.word_embeddings.weight",
+}
+_DETECTOR = "discriminator_predictions."
+_NO_DETECTOR = "part of ELECTRA's head that tells replaced tokens; kbert has no such task"
+# The last part of a name in TensorFlow's classes -> in PyTorch's.
+_ENDS = {
+    "kernel": "weight",
+    "embeddings": "weight",
+    "gamma": "weight",
+    "weight": "weight",
+    "beta": "bias",
+    "bias": "bias",
+}
+_ENCODERS = ("bert", "distilbert", "electra")
+# The layers beside the encoder. Whatever stands in front of them, or of the encoder, is the name of a model.
+_HEADS = (
+    "cls",
+    "classifier",
+    "qa_outputs",
+    "pre_classifier",
+    "vocab_transform",
+    "vocab_layer_norm",
+    "vocab_projector",
+    "discriminator_predictions",
+    "generator_predictions",
+    "generator_lm_head",
+)
+
+
+def read_weights(folder: Path, model_type: str, report: Report) -> Stored:
+    """The tensors of a folder by the names of its family's table.
+
+    Args:
+      folder: holds one of WEIGHT_FILES; the first that is there is read.
+      model_type: that of config.json, the prefix of the encoder's names.
+      report: takes notes.
+
+    Raises:
+      ValueError: for a folder without weights, and for files that are broken or do not belong together.
+    """
+    there = [name for name in WEIGHT_FILES if (folder / name).is_file()]
+    if not there:
+        other = other_model(folder)
+        raise ValueError(f"{folder} holds no weights ({' or '.join(WEIGHT_FILES)}){other and '; '}{other}.")
+    for name in there[1:]:
+        report.note(f"{name} is not read, because {there[0]} is there too")
+    path = folder / there[0]
+    read = _read_shards if path.suffix == ".json" else _read_file
+    tensors, originals = read(path, report)
+    return _stored(tensors, originals, model_type)
+
+
+def _read_file(path, report):
+    """(name -> tensor, None), with the names of PyTorch's classes.
+
+    Of TensorFlow's classes the second is name -> name in the file.
+    """
+    if path.suffix == ".h5":
+        return _by_pytorch_names(read_hdf5(path))
+    if path.suffix != ".safetensors":
+        return read_torch_file(path), None
+    tensors, declared = read_safetensors(path), safetensors_metadata(path).get("format")
+    tensorflow_names = [name for name in tensors if "/" in name or name.endswith(":0")]
+    if bool(tensorflow_names) != (declared == "tf") and tensors:
+        raise ValueError(
+            f"{path} names its tensors as {'TensorFlow' if tensorflow_names else 'PyTorch'} does "
+            f"({shown_name((tensorflow_names or list(tensors))[0])}), but its metadata says "
+            f"format={shown(declared)}: its kernels may stand either way; save it again with save_pretrained "
+            "of the class that made it."
+        )
+    return _by_pytorch_names(tensors) if tensorflow_names else (tensors, None)
+
+
+def _read_shards(index, report):
+    """As `_read_file`, of all files that an index names."""
+    folder, weight_map = index.parent, json_value(read_json_object(index), "weight_map", dict, index)
+    if weight_map is None or not all(isinstance(file, str) for file in weight_map.values()):
+        raise ValueError(f"{index}: expected weight_map, an object from tensor names to file names.")
+    files = sorted(set(weight_map.values()))
+    for file in files:
+        if not path_inside(folder, file, index, "file").is_file():
+            raise ValueError(f"{index} names {shown_name(file)}, which is not there; download all shards.")
+    tensors: dict[str, StoredTensor] = {}
+    all_originals: dict[str, str] | None = None
+    for file in files:
+        shard, originals = _read_file(folder / file, report)
+        expected = {name for name, shard_file in weight_map.items() if shard_file == file}
+        if originals is not None:
+            all_originals = (all_originals or {}) | originals
+            expected = {_pytorch_name(name) or name for name in expected}
+        if difference := sorted(expected - set(shard)) or sorted(set(shard) - expected):
+            raise ValueError(
+                f"{folder / file} and {index.name} do not belong together: {shown(difference[0])} is only in "
+                f"{'the index' if difference[0] in expected else 'the file'}; download both again."
+            )
+        tensors |= shard
+    report.note(f"{len(files)} shards")
+    return tensors, all_originals
+
+
+def _pytorch_name(name):
+    """The name that PyTorch's class gives to the same weight, without that of the encoder in front.
+
+    Returns None for a name that is no weight's.
+    """
+    parts = re.sub(r"[^/]*___([^/]*)", r"\1", name.removesuffix(":0").replace("_._", "/")).split("/")
+    if parts[-1] not in _ENDS:
+        return None
+    for marks, first in ((_ENCODERS, 1), (_HEADS, 0)):
+        positions = [position for position, part in enumerate(parts[:-1]) if part in marks]
+        if positions:
+            parts = parts[positions[-1] + first :]
+            break
+    return ".".join([*parts[:-1], _ENDS[parts[-1]]])
+
+
+def _by_pytorch_names(tensors):
+    """(name in PyTorch's class -> tensor with the axes as they are, name -> name in the file).
+
+    A table that a head shares with the encoder is stored twice: the second keeps the name that it has in the
+    file.
+    """
+    renamed: dict[str, StoredTensor] = {}
+    originals: dict[str, str] = {}
+    for original, tensor in tensors.items():
+        name = _pytorch_name(original) or original
+        if name in renamed:
+            name = original
+        renamed[name], originals[name] = tensor, original
+    return renamed, originals
+
+
+def _stored(tensors, tensorflow_names, model_type):
+    """Removes the model's prefix from the names, and gives old names of layer norms their present form."""
+    originals = tensorflow_names or {}
+    plain: dict[str, StoredTensor] = {}
+    names_in_file: dict[str, str] = {}
+    for original, tensor in tensors.items():
+        name = original.removeprefix(f"{model_type}.")
+        for old, new in ((".gamma", ".weight"), (".beta", ".bias")):
+            if name.endswith(f"LayerNorm{old}"):
+                name = name.removesuffix(old) + new
+        if name in plain:
+            raise ValueError(
+                f"{shown(original)} and {shown(names_in_file[name])} are names of the same tensor."
+            )
+        plain[name] = tensor
+        names_in_file[name] = originals.get(original, original)
+    # Some files keep the output bias only under the decoder's name.
+    bias, alias = "cls.predictions.bias", "cls.predictions.decoder.bias"
+    if bias not in plain and alias in plain:
+        plain[bias] = plain.pop(alias)
+        names_in_file[bias] = names_in_file.pop(alias)
+    twice = {name: _pytorch_name(name) for name, original in originals.items() if name == original}
+    tied = _TIED | {name: twin for name, twin in twice.items() if twin in plain}
+    ignored = _BUFFERS | {name: _NO_DETECTOR for name in plain if name.startswith(_DETECTOR)}
+    return Stored(plain, names_in_file, ignored, tied, as_in_keras=tensorflow_names is not None)

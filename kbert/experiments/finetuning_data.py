@@ -1,0 +1,200 @@
+"""The labelled examples of a fine-tuning: where they lie; opened and shared out."""
+
+import contextlib
+import json
+import re
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from absl import logging
+
+from kbert.config import DatasetConfig, FinetuningConfig
+from kbert.input_pipelines.tables.table_paths import source_files
+from kbert.tasks import TASKS
+
+
+@dataclass(frozen=True)
+class LabelledPaths:
+    """The training data, and optionally the development data: each a labelled file or a folder of records.
+
+    Args:
+      train_file, dev_file: labelled files with the columns of `config.dataset`; or tables, see `find_table`.
+      train_dir, dev_dir: folders with records of create_finetuning_data, instead of files.
+      other_dev_files: name -> a further labelled file to evaluate on, such as MNLI's mismatched one. Its
+        metrics have the name before their own: `mismatched_accuracy`; the training refuses a name with which
+        two metrics would be called the same. The best checkpoint is chosen by `dev_file` or `dev_dir` alone.
+
+    Raises:
+      ValueError: when both or none of `train_file` and `train_dir` are given, when both `dev_file` and
+        `dev_dir` are given, when a name cannot stand before that of a metric, or when a file does not exist.
+    """
+
+    train_file: str | Path | None = None
+    dev_file: str | Path | None = None
+    train_dir: str | Path | None = None
+    dev_dir: str | Path | None = None
+    other_dev_files: Mapping[str, str | Path] = field(default_factory=dict)
+
+    def __post_init__(self):
+        if bool(self.train_file) == bool(self.train_dir):
+            raise ValueError("give either train_file or train_dir (records of kbert finetuning-data).")
+        if self.dev_file and self.dev_dir:
+            raise ValueError("give either dev_file or dev_dir, not both.")
+        if self.other_dev_files and not self.have_dev:
+            raise ValueError("other_dev_files go with dev_file or dev_dir, which choose the best.")
+        for name in self.other_dev_files:
+            if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name.startswith("baseline"):
+                raise ValueError(
+                    f"the development file {name[:100]!r}: its name stands before those of metrics, as in "
+                    "mismatched_accuracy; choose small letters, digits and _, and not baseline."
+                )
+        for path in self.files:
+            source_files(path)  # raises where there is nothing to read
+
+    @property
+    def have_dev(self) -> bool:
+        return bool(self.dev_file or self.dev_dir)
+
+    @property
+    def files(self) -> list[str | Path]:
+        """All labelled files."""
+        return [path for path in (self.train_file, self.dev_file, *self.other_dev_files.values()) if path]
+
+
+@contextlib.contextmanager
+def columns_as_files(*sources) -> Iterator[list]:
+    """Each source as a file: columns in memory, name -> list, are written to one that is removed afterwards.
+
+    Args:
+      *sources: a path, None, or columns: a dict of lists, or anything else with `keys`, as pandas has.
+
+    Raises:
+      ValueError: when a column is no list, or the columns are not equally long.
+    """
+    with tempfile.TemporaryDirectory(prefix="kbert_") as folder:
+        files = list(sources)
+        for number, source in enumerate(sources):
+            if hasattr(source, "keys"):
+                files[number] = Path(folder) / f"examples_{number}.jsonl"
+                files[number].write_text("".join(_json_lines(source)), encoding="utf-8")
+        yield files
+
+
+def _json_lines(columns):
+    for name in columns.keys():
+        if isinstance(columns[name], str) or not hasattr(columns[name], "__len__"):
+            raise ValueError(
+                f"the column {name!r} is {columns[name]!r:.60}; expected a list, one entry for each example."
+            )
+    lengths = {name: len(columns[name]) for name in columns.keys()}
+    if len(set(lengths.values())) > 1:
+        sizes = ", ".join(f"{length} {name}" for name, length in lengths.items())
+        raise ValueError(f"columns of {sizes}; give one entry of each for each example.")
+    for row in zip(*(columns[name] for name in lengths), strict=True):
+        values = [value.tolist() if hasattr(value, "tolist") else value for value in row]  # NumPy's numbers
+        yield json.dumps(dict(zip(lengths, values, strict=True)), ensure_ascii=False) + "\n"
+
+
+@dataclass(frozen=True)
+class FinetuningData:
+    """The opened examples.
+
+    Args:
+      train: a `LabelledFile` or `LabelledRecords`.
+      dev: development data by what stands before the names of its metrics; those that choose the best
+        checkpoint come first, under "".
+      dataset: the complete `DatasetConfig`.
+    """
+
+    train: Any
+    dev: dict[str, Any]
+    dataset: DatasetConfig
+
+    @property
+    def all(self) -> list:
+        return [self.train, *self.dev.values()]
+
+    def details(self, config: FinetuningConfig) -> dict:
+        """For run.json: `held_out` tells the examples of a `dev_split` again, for `evaluate`."""
+        fingerprints = [data.fingerprint for data in self.dev.values()]
+        known = fingerprints and all(fingerprints)
+        details = {
+            "num_train_examples": self.train.num_examples,
+            "data": {"train": self.train.fingerprint, "eval": "+".join(fingerprints) if known else None},
+        }
+        if config.dev_split:
+            held_out = self.dev[""]
+            details["held_out"] = {"num_examples": held_out.num_examples, "digest": held_out.digest}
+        return details
+
+
+def open_data(config: FinetuningConfig, paths: LabelledPaths) -> FinetuningData:
+    """Reads the labelled files and opens the records, and holds out what `dev_split` says.
+
+    Raises:
+      ValueError: when a file cannot be read, or the task is not one that is fine-tuned.
+    """
+    from kbert.experiments.labelled_file import LabelledFile
+    from kbert.input_pipelines.records.record_folders import LabelledRecords
+
+    task_class = TASKS[config.task]
+    if task_class.files is None:
+        able = [name for name in TASKS if TASKS[name].files]
+        raise ValueError(f"task={config.task!r} cannot be fine-tuned; choose one of {', '.join(able)}.")
+
+    def open_source(file, directory, dataset):
+        if file:
+            return LabelledFile(file, task_class, dataset)
+        settings = task_class.read_settings(config.task_settings)
+        return LabelledRecords(directory, task_class, config.max_seq_length, settings)
+
+    whole = train = open_source(paths.train_file, paths.train_dir, config.dataset)
+    dataset = whole.agreed_dataset(config.dataset)
+    dev = {"": open_source(paths.dev_file, paths.dev_dir, dataset)} if paths.have_dev else {}
+    if config.dev_split:
+        train, dev[""] = whole.split(config.dev_split, config.dev_split_seed)
+        parts = {"training": train, "evaluation": dev[""]}
+        _log_split(config, parts)
+        _warn_of_labels(f"dev_split={config.dev_split}", whole, parts)
+    if config.max_train_examples:
+        fewer = train.at_most(config.max_train_examples, config.dev_split_seed)
+        _warn_of_labels(f"max_train_examples={config.max_train_examples}", train, {"training": fewer})
+        train = fewer
+    for name, path in paths.other_dev_files.items():
+        dev[f"{name}_"] = open_source(path, None, dataset)
+    for data in dev.values():
+        data.agreed_dataset(dataset)
+    return FinetuningData(train, dev, dataset)
+
+
+def _log_split(config, parts):
+    for name, data in parts.items():
+        counts, number = data.count_labels()
+        labels = ", ".join(f"label {label}: {counts[label]:,}" for label in sorted(counts))
+        logging.info(
+            "dev_split=%s: %s examples for %s%s",
+            config.dev_split,
+            f"{number:,}",
+            name,
+            labels and f" ({labels})",
+        )
+
+
+def _warn_of_labels(setting, whole, parts):
+    """Warns of labels of a file that a share of it does not have."""
+    before = whole.count_labels()[0]
+    for name, data in parts.items():
+        if missing := sorted(set(before) - set(data.count_labels()[0]), key=str):
+            shown = ", ".join(f"{label!r} ({before[label]:,} in the file)" for label in missing[:5])
+            logging.warning(
+                "%s leaves no example for %s with label%s %s%s: give more rows with it, a larger share, or a "
+                "dev_file of your own.",
+                setting,
+                name,
+                "s" * (len(missing) > 1),
+                shown,
+                f" and {len(missing) - 5} more" if len(missing) > 5 else "",
+            )

@@ -1,0 +1,104 @@
+"""The shards and the vocabulary of a folder: opened, and compared with the manifest that describes them.
+
+What a damaged shard holds is not repaired: records are made again. TensorFlow, which is loaded to open a
+shard, checks every record's CRC, but names neither the file nor the record.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from kbert.manifest import VOCABULARY_FILE_NAME, Manifest, Shard, digest
+from kbert.tokenization.vocabulary import Vocabulary
+
+_MOST_BYTES_AT_START = 1 << 30  # of a set; SHA-256 takes 1.5 s for them, and a slow disk ten
+
+
+def open_shard(path: str | Path):
+    """The serialized records of a file in order, as a `tf.data.Dataset`; `.gz` is decompressed."""
+    import tensorflow as tf
+
+    from kbert.input_pipelines.epochs import without_autotune
+
+    compression = "GZIP" if Path(path).suffix == ".gz" else ""
+    return without_autotune(tf.data.TFRecordDataset(str(path), compression))
+
+
+def require_written_bytes(directory: str | Path, manifest: Manifest):
+    """Compares the shards with the manifest: their sizes, and up to a gibibyte in all their digests, too.
+
+    Raises:
+      ValueError: naming the first shard that is not what was written, and the record that is damaged.
+    """
+    with_digests = sum(shard.num_bytes for shard in manifest.shards) <= _MOST_BYTES_AT_START
+    for problem in wrong_shards(directory, manifest, with_digests):
+        raise ValueError(f"{problem}; make the records again.")
+
+
+def wrong_shards(directory: str | Path, manifest: Manifest, with_digests: bool = True) -> Iterator[str]:
+    """Yields a sentence for each shard that does not have the bytes that were written."""
+    for shard in manifest.shards:
+        path = Path(directory) / shard.file
+        is_whole = path.stat().st_size == shard.num_bytes
+        if not is_whole or (with_digests and digest(path) != shard.sha256):
+            yield f"{path} does not hold the bytes that were written: {_difference(path, shard)}"
+
+
+def _difference(path, shard: Shard):
+    damaged, number = first_damage(path)
+    if damaged:
+        return f"record {number} is damaged"
+    if number != shard.num_examples:
+        return f"it holds {number} records, but its manifest says {shard.num_examples}"
+    return "its size or its SHA-256 is not that of the manifest"
+
+
+def first_damage(path: str | Path) -> tuple[bool, int]:
+    """(whether a record of a file is damaged or cut off, how many can be read before it)."""
+    import tensorflow as tf
+
+    number = 0
+    try:
+        for _ in open_shard(path).as_numpy_iterator():
+            number += 1
+    except tf.errors.DataLossError:
+        return True, number
+    return False, number
+
+
+def read_vocabulary(directory: str | Path, manifest: Manifest) -> Vocabulary:
+    """The vocabulary in the folder of the records, with their casing.
+
+    Raises:
+      ValueError: when the file is not the vocabulary that the records were made with.
+    """
+    path = Path(directory) / VOCABULARY_FILE_NAME
+    vocabulary = Vocabulary.from_file(path, manifest.vocabulary["do_lower_case"])
+    if vocabulary.fingerprint != manifest.vocabulary["fingerprint"]:
+        raise ValueError(
+            f"{path} (fingerprint {vocabulary.fingerprint}) is not the vocabulary the records were made with "
+            f"(fingerprint {manifest.vocabulary['fingerprint']}); make the records again."
+        )
+    return vocabulary
+
+
+def require_vocabulary(directory: str | Path, manifest: Manifest, owner, vocabulary: dict):
+    """Checks that records were made with a given vocabulary, so that their ids mean the same.
+
+    Args:
+      directory, manifest: the records.
+      owner: the owner of the vocabulary, for the message: a run directory, a checkpoint or other records.
+      vocabulary: its `Vocabulary.describe()`, as manifests and run.json hold it.
+
+    Raises:
+      ValueError: when the vocabularies differ; the message has both fingerprints.
+    """
+    if manifest.vocabulary["fingerprint"] == vocabulary["fingerprint"]:
+        return
+    casing = {True: "lower-casing", False: "cased"}
+    raise ValueError(
+        f"{directory} was not made with the vocabulary of {owner}: its fingerprint is "
+        f"{manifest.vocabulary['fingerprint']} ({manifest.vocabulary['size']} pieces, "
+        f"{casing[manifest.vocabulary['do_lower_case']]}), expected {vocabulary['fingerprint']} "
+        f"({vocabulary['size']} pieces, {casing[vocabulary['do_lower_case']]}); make the records again with "
+        f"its {VOCABULARY_FILE_NAME} and casing."
+    )

@@ -1,0 +1,308 @@
+"""Folders of records, opened and checked without TensorFlow: of any kind, for pretraining, labelled."""
+
+import dataclasses
+import json
+
+from kbert.config import DatasetConfig, from_dict
+from kbert.features import (
+    MASK_FEATURES,
+    NEXT_SENTENCE_LABELS,
+    PRETRAINING_RECORDS,
+    Feature,
+    pretraining_features,
+)
+from kbert.input_pipelines.records.record_files import require_vocabulary, require_written_bytes
+from kbert.manifest import FILE_NAME, read_manifest
+
+
+class RecordFolder:
+    """A folder with a complete set of records.
+
+    Args:
+      directory: the folder.
+
+    Attributes:
+      directory, manifest: as given and read.
+
+    Raises:
+      ValueError: when the folder holds no complete set of records.
+    """
+
+    # For `Task.score`: records hold features, but not the examples that they were made from.
+    evaluated_examples = None
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.manifest = read_manifest(directory)
+
+    def require_features(self, expected: dict[str, Feature]):
+        """Raises ValueError unless the records have these features, with these dtypes and shapes."""
+        for name, feature in expected.items():
+            if self.manifest.features.get(name) != feature:
+                raise ValueError(
+                    f"{self.directory} has {name} as {self.manifest.features.get(name)}, expected {feature}; "
+                    "make the records again."
+                )
+
+    @property
+    def length(self) -> int:
+        """The length of a row in tokens.
+
+        Raises:
+          ValueError: when the manifest does not define it.
+        """
+        feature = self.manifest.features.get("input_ids")
+        if feature is None or not feature.shape or not feature.shape[-1]:
+            raise ValueError(
+                f"{self.directory} has input_ids as {feature}, expected rows of a fixed length; make the "
+                "records again."
+            )
+        return feature.shape[-1]
+
+    @property
+    def num_examples(self) -> int:
+        return self.manifest.num_examples
+
+    def check(self):
+        """Raises ValueError for a shard that is not what was written, see `require_written_bytes`."""
+        require_written_bytes(self.directory, self.manifest)
+
+    def require_vocabulary(self, owner, vocabulary: dict):
+        """Raises ValueError when the records were made with another vocabulary than that of `owner`."""
+        require_vocabulary(self.directory, self.manifest, owner, vocabulary)
+
+    def require_one_batch(self, batch_size: int):
+        """Raises ValueError when there are fewer records than one batch."""
+        from kbert.input_pipelines.records import record_reader
+
+        record_reader.require_one_batch(self.directory, self.manifest, batch_size)
+
+    def naming_damaged_records(self):
+        """A context in which an error about a damaged file becomes a message with file and record."""
+        from kbert.input_pipelines.records import record_reader
+
+        return record_reader.naming_damaged_records((self.directory, self.manifest))
+
+    def training_batches(self, batch_size: int, seed: int, start_example: int, **settings):
+        """Endless shuffled batches; see record_reader.training_batches."""
+        from kbert.input_pipelines.records import record_reader
+
+        return record_reader.training_batches(
+            self.directory,
+            self.manifest,
+            batch_size,
+            seed,
+            start_example,
+            **settings,
+        )
+
+    def evaluation_batches(self, batch_size: int, **settings):
+        """Every example once, in order, with `example_weights`; see record_reader.evaluation_batches."""
+        from kbert.input_pipelines.records import record_reader
+
+        return record_reader.evaluation_batches(self.directory, self.manifest, batch_size, **settings)
+
+
+class PretrainingRecords(RecordFolder):
+    """A folder of records made by tfrecords_tools.create_pretraining_data.
+
+    Args:
+      directory: the folder.
+
+    Attributes:
+      directory, manifest: as given and read.
+
+    Raises:
+      ValueError: when the folder holds no complete set of records, or records of another kind.
+    """
+
+    def __init__(self, directory):
+        super().__init__(directory)
+        if self.manifest.kind != PRETRAINING_RECORDS:
+            raise ValueError(
+                f"{directory} holds records of kind {self.manifest.kind!r}, expected pretraining records; "
+                "make them with kbert pretraining-data."
+            )
+        features = self.manifest.features
+        masks = [features[name].shape for name in MASK_FEATURES if name in features]
+        expected = pretraining_features(
+            self.length,
+            masks[0][-1] if masks and masks[0] else 1,
+            with_masks=bool(masks),
+            with_next_sentence=self.next_sentence,
+        )
+        self.require_features(expected)
+
+    @property
+    def max_seq_length(self) -> int:
+        return self.length
+
+    @property
+    def next_sentence(self) -> bool:
+        """Whether the records hold pairs of texts and a label for their relation."""
+        return NEXT_SENTENCE_LABELS in self.manifest.features
+
+    def require_like(self, other: "PretrainingRecords"):
+        """Raises ValueError when these records cannot be used for a model that is trained on `other`."""
+        self.require_vocabulary(other.directory, other.manifest.vocabulary)
+        if other.next_sentence and not self.next_sentence:
+            raise ValueError(
+                f"{self.directory} holds no {NEXT_SENTENCE_LABELS}, but {other.directory} does; make both "
+                "with the same --pairing."
+            )
+
+    def require_room(self, encoder):
+        """Raises ValueError when an `EncoderConfig` has too few positions or pieces for these records."""
+        if self.max_seq_length > encoder.max_position_embeddings:
+            raise ValueError(
+                f"{self.directory} has max_seq_length={self.max_seq_length}, but the encoder has only "
+                f"max_position_embeddings={encoder.max_position_embeddings}; make shorter records, or raise "
+                "max_position_embeddings."
+            )
+        size = self.manifest.vocabulary["size"]
+        if size > encoder.vocab_size:
+            raise ValueError(
+                f"the records' vocabulary has {size} pieces, but the encoder's vocab_size is "
+                f"{encoder.vocab_size}; set vocab_size to at least {size}."
+            )
+
+
+class LabelledRecords(RecordFolder):
+    """A folder of records made by tfrecords_tools.create_finetuning_data.
+
+    Args:
+      directory: the folder.
+      task_class: the class of `Task` that the records are for.
+      max_seq_length: the maximum length of the run.
+      settings: the `settings_class` of the run's task; None takes its defaults.
+
+    Attributes:
+      directory, manifest: as given and read.
+      dataset: the `DatasetConfig` that the records were made with, including labels.
+      num_examples: the number of examples. If examples became several rows, such as the windows of a long
+        text, it counts the examples, and training counts its steps by them.
+
+    Raises:
+      ValueError: when the folder holds no complete set of records, records of another kind or length, or no
+        examples.
+    """
+
+    def __init__(self, directory, task_class, max_seq_length: int, settings=None):
+        super().__init__(directory)
+        if self.manifest.kind != task_class.name:
+            raise ValueError(
+                f"{directory} holds {self.manifest.kind} records, but the task is {task_class.name}; make "
+                "records for this task with kbert finetuning-data."
+            )
+        length = self.length
+        self.dataset = from_dict(
+            DatasetConfig, self.manifest.settings.get("dataset", {}), where=f"{directory}/{FILE_NAME}"
+        )
+        theirs = self._settings(task_class)
+        self._require_row_settings(task_class, theirs, settings or task_class.settings_class())
+        task = task_class.from_dataset(self.dataset, settings or theirs)
+        self.require_features(task.features(length))
+        if length != max_seq_length:
+            raise ValueError(
+                f"{directory} was made with max_seq_length={length}, but this run has "
+                f"max_seq_length={max_seq_length}; make the records again, or use {length} for the run."
+            )
+        self.check()
+        if not self.num_examples:
+            raise ValueError(f"{directory} holds no examples; make the records from a file with rows.")
+
+    @property
+    def num_examples(self) -> int:
+        return self.manifest.statistics.get("source_examples", self.manifest.num_examples)
+
+    def _settings(self, task_class):
+        values = self.manifest.settings.get("task_settings", {})
+        return task_class.read_settings(values, f"{self.directory}/{FILE_NAME}: task_settings")
+
+    def _require_row_settings(self, task_class, theirs, ours):
+        for name in task_class.row_settings:
+            made_with, wanted = getattr(theirs, name), getattr(ours, name)
+            if made_with != wanted:
+                raise ValueError(
+                    f"{self.directory} was made with task_settings.{name}={made_with!r}, but this run has "
+                    f"{wanted!r}; make the records again, or let the config say the same."
+                )
+
+    def agreed_dataset(self, dataset: DatasetConfig) -> DatasetConfig:
+        """The `DatasetConfig` of a run on these records: `dataset`, with the labels of the records.
+
+        Raises:
+          ValueError: when `dataset` lists other labels, or when only one of the two has pairs of texts.
+        """
+        theirs = self.dataset
+        if dataset.labels and dataset.labels != theirs.labels:
+            raise ValueError(
+                f"{self.directory} was made with the labels {list(theirs.labels)}, but this run has "
+                f"{list(dataset.labels)}: make the records again with --override='dataset.labels="
+                f"{json.dumps(dataset.labels, ensure_ascii=False)}', or let the config list "
+                "those of the records."
+            )
+        if bool(dataset.text_pair) != bool(theirs.text_pair):
+            kinds = {True: "pairs of texts", False: "single texts"}
+            raise ValueError(
+                f"{self.directory} holds {kinds[bool(theirs.text_pair)]}, but dataset.text_pair="
+                f"{dataset.text_pair!r} asks for {kinds[bool(dataset.text_pair)]}."
+            )
+        return dataclasses.replace(dataset, labels=theirs.labels)
+
+    # `LabelledFile` (kbert/experiments/labelled_file.py) has the same methods.
+    @property
+    def fingerprint(self) -> str:
+        return self.manifest.fingerprint
+
+    def count_labels(self) -> tuple[dict[str, int], int]:
+        """(label -> how many examples have it, the number of examples), as counted when they were made.
+
+        A text in several windows is one example, as in its file.
+
+        Raises:
+          ValueError: for records of a task with several labels an example, which are not counted.
+        """
+        counts = self.manifest.statistics.get("labels")
+        if counts is None:
+            raise ValueError(
+                f"{self.directory} does not say how often each label occurs; give --train_file instead of "
+                "--train_dir, or the weights themselves as a table label -> weight."
+            )
+        return counts, sum(counts.values())  # every example has one label
+
+    def check_with(self, task, max_seq_length: int):
+        """Does nothing: the examples were checked when the records were made."""
+
+    def check_training(self, task, config):
+        """Raises ValueError when the task cannot be trained on records as `config` says."""
+        task.check_training(config, None)
+
+    def tokenize_with(self, task, text_inputs):
+        """Does nothing: the records are already tokenized."""
+
+    def first_rows(self, number: int) -> dict:
+        """The features of the first records, as arrays."""
+        return next(self.evaluation_batches(number, False).as_numpy_iterator())
+
+    def training_batches(
+        self, batch_size: int, seed: int, start_example: int, pad_to_longest: bool, **settings
+    ):
+        """Endless shuffled batches; see record_reader.training_batches."""
+        batches = super().training_batches(batch_size, seed, start_example, **settings)
+        return self._trimmed(batches, pad_to_longest)
+
+    def evaluation_batches(self, batch_size: int, pad_to_longest: bool, with_fill: bool = False, **settings):
+        """Every example once, in order, with `example_weights`; see record_reader.evaluation_batches."""
+        batches = super().evaluation_batches(batch_size, with_fill=with_fill, **settings)
+        return self._trimmed(batches, pad_to_longest)
+
+    def _trimmed(self, batches, pad_to_longest):
+        if not pad_to_longest:
+            return batches
+        import tensorflow as tf
+
+        from kbert.input_pipelines.text_reader import trim_padding
+
+        trimmed = batches.map(trim_padding, num_parallel_calls=tf.data.AUTOTUNE)
+        return trimmed.prefetch(tf.data.AUTOTUNE)

@@ -1,0 +1,217 @@
+"""What is to be answered: files with named columns, or lines -> examples. Nothing heavy is imported."""
+
+import dataclasses
+import sys
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+
+from kbert.cli.progress import awaited
+from kbert.config import DatasetConfig
+from kbert.files.compression import name_when_unpacked
+from kbert.files.json_file import parse_json
+from kbert.files.text_file import bounded_lines, read_lines
+from kbert.input_pipelines.labelled_files import columns_of_lines, other_separator, stream_records
+from kbert.input_pipelines.tables import table_rows
+from kbert.input_pipelines.tables.table_paths import find_table
+
+_KEPT = "id"  # what answers give back
+_ENDINGS = (".csv", ".tsv")
+_TEXTS_OF_A_LINE = {("text",): 1, ("text", "text_pair"): 2}
+
+
+def has_columns(path: str | Path) -> bool:
+    """Whether a file has named columns: a table (see `find_table`), or one whose name ends in .csv or .tsv,
+    before the ending of a compressed one. Raises ValueError as `find_table` and `find_compression` do."""
+    return bool(find_table(path)) or name_when_unpacked(path).endswith(_ENDINGS)
+
+
+def count_rows(path: str | Path, dataset: DatasetConfig | None = None) -> int:
+    """The number of rows of a file with columns. Raises ValueError where it cannot be read."""
+    if table := find_table(path):
+        return sum(table_rows.count_rows(file, table.file_format) for file in table.files)
+    return sum(1 for _ in _records_of_lines(path, _by_name(dataset)))
+
+
+def count_examples(path: str | Path) -> int:
+    """The number of rows of a file with columns, and of lines of any other. Reads the whole file, so that an
+    error in it is found before other work begins: ValueError."""
+    return count_rows(path) if has_columns(path) else sum(1 for _ in read_lines(path))
+
+
+def examples_of_columns(
+    path: str | Path, inputs: Collection[tuple[str, ...]], dataset: DatasetConfig | None = None
+) -> Iterator[dict]:
+    """The examples of a file with columns; other columns than those of inputs and `id` are not read.
+
+    `text`, `text_pair` and `choices` stand in the columns that the dataset names, else in columns of these
+    names, as all other inputs do. A cell of a table without a value is left out of its example.
+
+    Args:
+      path: of a file that `has_columns`.
+      inputs: the inputs of each signature of the task that answers texts.
+      dataset: of the run's config, whose files had such columns.
+
+    Raises:
+      ValueError: at once, for a file that has the columns of no signature; while it is read, as
+        `stream_records` and `read_rows` do.
+    """
+    dataset = _by_name(dataset)
+    table = find_table(path)
+    if not table:
+        columns = _columns_of(columns_of_lines(path, dataset), path, inputs, dataset)
+        records = _records_of_lines(path, dataset, _names_in(columns))
+        return (_example(record, columns) for record in records)
+    read = []
+    for file in table.files:
+        header = table_rows.column_names(file, table.file_format)
+        read.append((file, _columns_of(header, file, inputs, dataset)))
+    return (
+        _example(record, columns)
+        for file, columns in read
+        for _, record in table_rows.read_rows(file, table.file_format, _names_in(columns))
+    )
+
+
+def whole_rows(path: str | Path, dataset: DatasetConfig | None = None) -> Iterator[dict]:
+    """All columns of each row, where `examples_of_columns` reads those of inputs.
+
+    Raises:
+      ValueError: for a name that two columns have; and as `examples_of_columns` does.
+    """
+    dataset = _by_name(dataset)
+    if table := find_table(path):
+        for file in table.files:
+            columns = table_rows.readable_columns(file, table.file_format)
+            yield from (row for _, row in table_rows.read_rows(file, table.file_format, columns))
+        return
+    header = columns_of_lines(path, dataset)
+    if len(set(header)) < len(header):
+        twice = sorted({name for name in header if header.count(name) > 1})
+        raise ValueError(
+            f"{path} has several columns {', '.join(map(repr, twice))[:200]}, and a table of answers keeps "
+            "one of them; give each a name of its own, or name the --output_file .jsonl."
+        )
+    yield from _records_of_lines(path, dataset)
+
+
+def texts_and_pairs(path: str | Path) -> Iterator[tuple[str, str | None]]:
+    """(text, second text or None) of each row of a file with the column `text`, and maybe `text_pair`.
+
+    Raises:
+      ValueError: as `examples_of_columns` does; while it is read, for a row without a text.
+    """
+    examples = examples_of_columns(path, [("text",), ("text", "text_pair")])
+
+    def rows():
+        for number, example in enumerate(examples, start=1):
+            if "text" not in example:
+                raise ValueError(f"{path} row {number} has no text in the column 'text'; leave the row out.")
+            yield example["text"], example.get("text_pair")
+
+    return rows()
+
+
+def _by_name(dataset):
+    """The dataset without its format: that is said by the name of the file."""
+    return dataclasses.replace(dataset or DatasetConfig(), file_format=None)
+
+
+def _records_of_lines(path, dataset, columns=()):
+    return (record for _, record in stream_records(path, dataset, columns, with_labels=False))
+
+
+def _columns_of(header, file, inputs, dataset) -> dict[str, str | tuple[str, ...]]:
+    """input -> its column, or its columns, for all that the file has."""
+    named = {"text": dataset.text, "text_pair": dataset.text_pair, "choices": dataset.choices}
+    columns: dict[str, str | tuple[str, ...]] = {}
+    for name in dict.fromkeys(name for names in inputs for name in names):
+        for column in (named.get(name), name):
+            wanted = column if isinstance(column, tuple) else (column,)
+            if column and set(wanted) <= set(header):
+                columns[name] = column
+                break
+    if not any(set(names) <= set(columns) for names in inputs):
+        raise ValueError(
+            f"{file} has the columns {', '.join(header)[:500]}; expected {_expected(inputs, named)}."
+            f"{other_separator(header)} Name its columns so. A file with a text in each line, and no "
+            "columns, has another ending, such as .txt."
+        )
+    return columns | ({_KEPT: _KEPT} if _KEPT in header else {})
+
+
+def _expected(inputs, named) -> str:
+    def shown(name):
+        column = named.get(name) or name
+        return " and ".join(column) if isinstance(column, tuple) else column
+
+    return ", or ".join(" and ".join(map(shown, names)) for names in inputs)
+
+
+def _names_in(columns) -> list[str]:
+    return [
+        name for column in columns.values() for name in (column if isinstance(column, tuple) else (column,))
+    ]
+
+
+def _example(record, columns) -> dict:
+    """The inputs of a row that have a value; several columns are a list."""
+    example = {}
+    for name, column in columns.items():
+        if isinstance(column, tuple):
+            example[name] = [record[one] for one in column]
+        elif record[column] is not None:
+            example[name] = record[column]
+    return example
+
+
+# ------------------------------------------------------------------------------ lines
+
+
+def examples_of_lines(
+    inputs: tuple[str, ...], lines: Iterable[str], source: str, json_lines: bool = False
+) -> Iterator[dict]:
+    """The examples of lines.
+
+    A line is a text; or two texts with a tab between them for a task on pairs; or a JSON object, whose keys
+    are the inputs, for other tasks and with `json_lines`.
+
+    Args:
+      inputs: the inputs of the task.
+      lines: the lines.
+      source: where they are from, for messages.
+      json_lines: whether every line is a JSON object.
+
+    Raises:
+      ValueError: for a line of another form; the message names `source` and the line.
+    """
+    number_of_texts = None if json_lines else _TEXTS_OF_A_LINE.get(tuple(inputs))
+    for number, line in enumerate(lines, start=1):
+        where = f"{source} line {number}"
+        if number_of_texts is None:
+            example = parse_json(line, where)
+            if not isinstance(example, dict):
+                raise ValueError(f"{where}: expected an object with {', '.join(inputs)}.")
+            yield example
+        elif number_of_texts == 1:
+            yield {"text": line}
+        elif line.count("\t") != 1:
+            raise ValueError(f"{where}: expected two texts with a tab between them.")
+        else:
+            yield dict(zip(inputs, line.split("\t"), strict=True))
+
+
+def holds_json_lines(path: str | Path) -> bool:
+    """Whether a file's name ends in .jsonl, before the ending of a compressed one."""
+    return name_when_unpacked(path).endswith(".jsonl")
+
+
+def lines_of_standard_input() -> Iterator[str]:
+    """The lines of standard input, read as UTF-8 whatever the encoding of the system is."""
+    for number, line in enumerate(awaited(bounded_lines(sys.stdin.buffer, "standard input")), start=1):
+        try:
+            yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"standard input line {number} is not UTF-8 (byte 0x{line[error.start]:02x}); convert it, "
+                "for example with iconv."
+            ) from None

@@ -1,0 +1,113 @@
+"""Whether a run may be resumed with the settings and data that are given now."""
+
+import json
+
+from absl import logging
+
+from kbert.config import to_dict
+from kbert.tasks import TASKS
+
+# Settings that may change when a run is resumed. The first do not change its results. The second change them
+# by rounding, and by the random numbers that dropout draws, as another number of devices does.
+_FREE_KEYS = (
+    "description",
+    "steps_per_call",
+    "log_every_steps",
+    "save_checkpoints_steps",
+    "keep_checkpoints",
+    "peak_flops",
+    "teacher",  # where it lies; run.json records its content
+)
+_LENGTHS = ("num_train_epochs", "num_train_steps", "train_minutes")
+_ROUNDING_KEYS = (
+    "jit_compile",
+    "deterministic_ops",
+    "gradient_accumulation_steps",
+    "padding",
+    "packed_rows",
+    "recompute_activations",
+    "eval_batch_size",
+)
+
+
+def require_same_run(run, config, details: dict):
+    """Refuses to resume a run with other settings or training data; warns of what changes results a little.
+
+    Args:
+      run: the `RunDirectory`.
+      config: the complete config that is given now.
+      details: the content that run.json would have.
+
+    Raises:
+      ValueError: naming the settings that differ, or when the content of the training data has changed.
+    """
+    recorded = to_dict(run.config) | run.details | TASKS.record_of(run.task())
+    given = to_dict(config) | json.loads(json.dumps(details))
+    if config.distillation is not None and config.distillation.init_layers:
+        for entries in (recorded, given):  # `teacher_digest` tells the teacher, wherever it lies
+            entries.pop("init_checkpoint", None)
+    _compare_data(run.path, recorded, given)
+    rounding = differing_keys(recorded, given, free=_FREE_KEYS)
+    differing = differing_keys(recorded, given)
+    if rounding and not differing:
+        logging.warning(
+            "%s goes on with changed settings, %s: its results will differ from those of the unchanged "
+            "run by rounding and by what dropout draws.", run.path, "; ".join(rounding),
+        )  # fmt: skip
+    if differing:
+        longer = ""
+        if all(key.split(" ")[0].rpartition(".")[2] in _LENGTHS for key in differing):
+            longer = (
+                " The learning rate follows the length, so a run keeps its own; to train its model further: "
+                f"--init_checkpoint={run.path} with a new --run_dir."
+            )
+        raise ValueError(
+            f"--run_dir={run.path} holds another run; it differs in {'; '.join(differing)}. Repeat its "
+            f"settings to resume it, or choose a new folder.{longer}"
+        )
+
+
+def _compare_data(path, recorded, given):
+    """Refuses other training data under the same name; accepts the same data under another name."""
+    data, data_now = recorded.pop("data", {}), given.pop("data", {})
+    if not (data.get("train") and data_now.get("train")):
+        logging.warning(
+            "%s: cannot check whether the training data are the same as before, because the run does not "
+            "say what they were.", path,
+        )  # fmt: skip
+    elif data["train"] == data_now["train"]:
+        for entries in (recorded, given):
+            entries.pop("train_file", None)
+    else:
+        raise ValueError(
+            f"--run_dir={path} was trained on other data: the content of its training data has changed "
+            "since. Restore the data to resume it, or choose a new folder."
+        )
+    if data.get("eval") and data_now.get("eval") and data["eval"] != data_now["eval"]:
+        logging.warning(
+            "%s was evaluated on other data so far: the content of its evaluation data has changed, so "
+            "evaluations before and after cannot be compared.", path,
+        )  # fmt: skip
+
+
+def differing_keys(recorded: dict, given: dict, free=_FREE_KEYS + _ROUNDING_KEYS) -> list[str]:
+    """Where two configs differ: "key (was 1, now 2)", without the keys in `free`, which may differ."""
+    before, now = flat_settings(recorded), flat_settings(given)
+    return [
+        f"{key} (was {before.get(key)!r}, now {now.get(key)!r})"
+        for key in sorted(before.keys() | now.keys())
+        if before.get(key) != now.get(key) and key.rpartition(".")[2] not in free
+    ]
+
+
+def flat_settings(values: dict, prefix: str = "") -> dict:
+    """A config, also with phases, as one level: "optimizer.learning_rate" -> value."""
+    flat = {}
+    for key, value in values.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict):  # phases
+            value = dict(enumerate(value))
+        if isinstance(value, dict):
+            flat |= flat_settings(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat

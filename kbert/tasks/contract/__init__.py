@@ -1,1 +1,0 @@
-"""The methods of a `Task` by what they are about: data, model, scores, answers."""

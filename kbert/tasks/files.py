@@ -1,0 +1,89 @@
+"""How the labelled files of a task are read: a part of tasks that are trained on them."""
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator
+
+from kbert.config import DatasetConfig
+from kbert.input_pipelines import labelled_files
+
+
+class Files:
+    """A kind of labelled files. It is asked before a task is made, because labels may come from a file.
+
+    Examples are picklable tuples; their last field is the label.
+    """
+
+    def read_examples(self, path, dataset: DatasetConfig, with_labels: bool = True) -> Iterator:
+        """The examples of a file, one at a time.
+
+        Raises:
+          ValueError: when a line does not match `dataset`; the message names file and line.
+        """
+        raise NotImplementedError
+
+    def complete_dataset(self, dataset: DatasetConfig, examples: Iterable) -> DatasetConfig:
+        """The dataset; if it lists no labels, with those of the examples. By default the dataset itself."""
+        return dataset
+
+    def labels(self, example) -> tuple[str, ...]:
+        """The labels of an example, one for each time that it has them; none where a task has no labels."""
+        return ()
+
+    def stratum(self, example) -> str:
+        """What a split spreads evenly, such as the label; "" where a task has nothing of that kind."""
+        return ""
+
+    def groups(self, examples: list) -> list[str]:
+        """For each example a text; a split keeps examples of equal text together. By default all but the
+        label."""
+        return [repr(tuple(example)[:-1]) for example in examples]
+
+    def texts(self, example) -> tuple[str, ...]:
+        """The texts of an example, in order; see `Serving.row_texts`."""
+        raise NotImplementedError
+
+    def texts_apart(self, examples: list) -> list[tuple[str, ...]] | None:
+        """For each training example the texts that no other example of its batch may have; None for any."""
+        return None
+
+
+class TextFiles(Files):
+    """A text, or a pair of texts, and its label: `LabelledText`s of TSV, CSV or JSONL files or tables.
+
+    Args:
+      read_label: the function that reads a label, see kbert/input_pipelines/labelled_files.py.
+      label_names: function from what is read to the names of labels in it; None for numbers. By default an
+        example has one label.
+    """
+
+    def __init__(
+        self,
+        read_label: Callable = labelled_files.class_label,
+        label_names: Callable | None = lambda label: (label,),
+    ):
+        self._read_label, self._label_names = read_label, label_names
+
+    def read_examples(self, path, dataset, with_labels=True):
+        return labelled_files.stream_rows(path, dataset, with_labels, self._read_label)
+
+    def complete_dataset(self, dataset, examples):
+        """The dataset; if it lists no labels, with the sorted labels of the examples."""
+        if dataset.labels or self._label_names is None:
+            return dataset
+        names = (label for example in examples for label in self.labels(example))
+        return dataclasses.replace(dataset, labels=labelled_files.labels_of(names))
+
+    def labels(self, example):
+        return tuple(self._label_names(example.label)) if self._label_names else ()
+
+    def stratum(self, example):
+        """Its label, or its labels together."""
+        return repr(sorted(self.labels(example))) if self._label_names else ""
+
+    def texts(self, example):
+        return (example.text,) if example.text_pair is None else (example.text, example.text_pair)
+
+
+ONE_LABEL_FILES = TextFiles()
+SEVERAL_LABELS_FILES = TextFiles(labelled_files.label_set, tuple)
+NUMBER_FILES = TextFiles(labelled_files.number_label, None)

@@ -1,0 +1,51 @@
+"""What the losses and accuracies of tasks are made of."""
+
+from keras import ops
+
+from kbert.features import EXAMPLE_WEIGHTS
+from kbert.kernels.logits import cross_entropy
+
+
+def example_weights(batch):
+    """float32 tensor of shape (batch,): 1 for real examples, 0 for those that only fill the last batch."""
+    if EXAMPLE_WEIGHTS in batch:
+        return batch[EXAMPLE_WEIGHTS]
+    return ops.ones(ops.shape(batch["input_ids"])[:1], dtype="float32")
+
+
+def example_sum(values, batch):
+    """The sum over the real examples of a tensor of shape (batch,)."""
+    return ops.sum(values * example_weights(batch))
+
+
+def example_mean(values, batch):
+    """(sum over the real examples of a tensor of shape (batch,), their number): see `Task.metric_sums`."""
+    return example_sum(values, batch), ops.sum(example_weights(batch))
+
+
+def cross_entropies(logits, labels):
+    """Cross-entropy of each element, float32 of shape (...); logits (..., classes), int labels (...)."""
+    flat = ops.reshape(ops.cast(logits, "float32"), (-1, ops.shape(logits)[-1]))
+    losses = cross_entropy(flat, ops.reshape(ops.cast(labels, "int32"), (-1,)))
+    return ops.reshape(losses, ops.shape(labels))
+
+
+def correct(logits, labels, share_ties: bool = True):
+    """float32: how right it is to choose the largest logit; 1.0 for that of the label, 0.0 for any other.
+
+    Where several are the largest, one of n counts 1 / n, as if it were drawn: a model that says the same of
+    all classes is as good as guessing, not perfect.
+
+    Args:
+      logits: float tensor of shape (..., classes).
+      labels: int tensor of shape (...).
+      share_ties: False counts 1.0 for each of the largest, which saves a pass over the logits.
+    """
+    chosen = ops.take_along_axis(logits, ops.expand_dims(ops.cast(labels, "int32"), -1), axis=-1)
+    # Argmax is not used, because it is slow on a CPU.
+    largest = ops.max(logits, axis=-1, keepdims=True)
+    is_largest = ops.cast(chosen[..., 0] >= largest[..., 0], "float32")
+    if not share_ties:
+        return is_largest
+    num_largest = ops.sum(ops.cast(logits >= largest, "float32"), axis=-1)
+    return is_largest / ops.maximum(num_largest, 1.0)  # where a logit is NaN, none is the largest

@@ -1,0 +1,53 @@
+"""Columns in memory and settings by name, as a call in Python gives them. The docstring's example trains."""
+
+import json
+
+import numpy as np
+import pytest
+
+from kbert.config import FinetuningConfig, settled_config
+from kbert.experiments.finetuning import finetune
+from kbert.experiments.finetuning_data import columns_as_files
+from tests.conftest import tiny_finetuning_config
+
+SMALL_DATA = "configs/finetuning/small_data.toml"
+TEXTS = ["a fine day", "so-so, näh", "rain"]
+
+
+def test_columns_become_a_file_that_is_removed():
+    columns = {"text": TEXTS, "label": np.array([0.5, 1, 2], np.float32)}
+    with columns_as_files(columns, None, "dev.tsv") as (file, none, path):
+        rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        assert [row["text"] for row in rows] == TEXTS and [row["label"] for row in rows] == [0.5, 1.0, 2.0]
+        assert none is None and path == "dev.tsv"
+    assert not file.exists()
+
+
+def test_settings_find_their_places():
+    settings = {"num_train_epochs": 2, "learning_rate": 3e-5, "text_pair": "other"}
+    config = settled_config(FinetuningConfig, SMALL_DATA, settings)
+    assert (config.num_train_epochs, config.optimizer.learning_rate) == (2.0, 3e-5)
+    assert config.dataset.text_pair == "other" and config.optimizer.name == "adamw"
+    made = tiny_finetuning_config()
+    assert settled_config(FinetuningConfig, made, {}) is made
+    assert settled_config(FinetuningConfig, made, {"seed": 7}) == tiny_finetuning_config(seed=7)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        (
+            {"train_file": {"text": "a fine day", "label": ["good"]}},
+            "the column 'text' is 'a fine day'; expe",
+        ),
+        ({"train_file": {"text": TEXTS, "label": ["good"]}}, "columns of 3 text, 1 label; give one entry of"),
+        ({"train_file": {"text": ["a", 3], "label": ["b", "c"]}}, "line 2"),
+        ({"epochs": 3}, "^epochs=3 is no setting of FinetuningConfig. Did you mean num_train_epochs"),
+        ({"num_train_epochs": -1}, "num_train_epochs=-1.0 must be positive"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(tmp_path, changes, sentence):
+    columns = {"text": TEXTS, "label": ["good", "bad", "bad"]}
+    with pytest.raises(ValueError, match=sentence):
+        finetune(SMALL_DATA, tmp_path / "run", **({"train_file": columns} | changes))
+    assert not (tmp_path / "run").exists()

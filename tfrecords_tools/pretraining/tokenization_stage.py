@@ -1,0 +1,202 @@
+"""The first stage of pretraining records: text -> blocks of tokenized documents, without duplicates."""
+
+import functools
+import hashlib
+import itertools
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from absl import logging
+
+from kbert.files.json_file import read_json
+from kbert.files.whole_file import write_json
+from tfrecords_tools.corpus.corpus_files import text_bytes
+from tfrecords_tools.corpus.documents import Unit, plan_units, read_documents
+from tfrecords_tools.corpus.problems import Problems
+from tfrecords_tools.corpus.tokenized_corpus import TokenizedCorpus
+from tfrecords_tools.pretraining.pretraining_job import Pool, PretrainingJob, run_pieces, summary_file
+from tfrecords_tools.records.record_statistics import warn_of_unknown_pieces
+from tfrecords_tools.work.worker_pool import byte_batches
+
+# Bytes of text in a block: the unit that pairs are sampled from, and that is made again after a crash.
+BLOCK_BYTES = 1 << 20
+_TEXT_BYTES_AT_ONCE = 1 << 18
+
+
+class TextGroup(NamedTuple):
+    """A piece of this stage: consecutive units of the corpus, about a block of text."""
+
+    name: str
+    units: tuple[Unit, ...]
+
+
+def text_groups(files: list[Path]) -> list[TextGroup]:
+    """The pieces of this stage; they depend on the names and sizes of the files alone."""
+
+    def num_bytes(unit):
+        return text_bytes(Path(unit.file)) if unit.end < 0 else unit.end - unit.start
+
+    groups = byte_batches(plan_units(files, BLOCK_BYTES), BLOCK_BYTES // 2, size=num_bytes)
+    return [TextGroup(f"{number:06d}", tuple(units)) for number, units in enumerate(groups)]
+
+
+def require_two_documents_to_begin_with(groups: list[TextGroup], job: PretrainingJob):
+    """Raises ValueError as `tokenize_corpus` does, before any work: reads only up to the second document."""
+    documents = itertools.chain.from_iterable(
+        read_documents(unit, job.text_format, Problems()) for group in groups for unit in group.units
+    )
+    _require_two_documents(sum(1 for _ in itertools.islice(documents, 2)))
+
+
+def tokenize_corpus(job: PretrainingJob, pool: Pool, groups: list[TextGroup]) -> tuple[list[dict], dict]:
+    """Runs the stage.
+
+    Returns:
+      (for each block its `name` and `count_pieces` of it, duplicates included; the manifest's statistics of
+      the corpus without its duplicates).
+
+    Raises:
+      ValueError: for lines that cannot be read, and for a corpus without text, or with less than two
+        documents where random next texts come from other documents.
+    """
+    sizes = {group.name: sum(map(_num_bytes_on_disk, group.units)) for group in groups}
+    run_pieces(tokenize_group, job, pool, groups, job.tokens, sizes, "Tokenised", "bytes")
+    summaries = [read_json(summary_file(job.tokens, group.name)) for group in groups]
+    blocks = [block for summary in summaries for block in summary["blocks"]]
+    problems = Problems.merge(Problems.from_json(summary["problems"]) for summary in summaries)
+    for line in problems.summary():
+        logging.warning("%s", line)
+    kept = blocks if job.settings.deduplicate == "none" else _drop_duplicates(job, groups, blocks)
+    counts = {
+        name: sum(block[name] for block in kept) for name in ("documents", "sentences", "tokens", "unknown")
+    }
+    if counts["documents"] < 1:
+        raise ValueError("the input files hold no text: tokenization gave no pieces; give files with text.")
+    if job.settings.has_pairs:
+        _require_two_documents(counts["documents"])
+    warn_of_unknown_pieces(counts["unknown"] / counts["tokens"])
+    num_documents = sum(block["documents"] for block in blocks)
+    return blocks, {
+        "documents": counts["documents"],
+        "documents_dropped_as_duplicates": num_documents - counts["documents"],
+        "lines_skipped": problems.count,
+        "sentences": counts["sentences"],
+        "tokens": counts["tokens"],
+        "unknown_share": round(counts["unknown"] / counts["tokens"], 6),
+    }
+
+
+def _require_two_documents(num_documents: int):
+    if num_documents < 2:
+        raise ValueError(
+            f"the input holds {num_documents} document{'' if num_documents == 1 else 's'}, but random "
+            "next sentences come from other documents, so at least 2 are needed: put a blank line between "
+            "documents, give more files, or use --pairing=full_sentences."
+        )
+
+
+def _num_bytes_on_disk(unit):
+    return Path(unit.file).stat().st_size if unit.end < 0 else unit.end - unit.start
+
+
+# ------------------------------------------------------------------------------ in a worker
+
+
+def tokenize_group(job: PretrainingJob, group: TextGroup):
+    """Reads and tokenises a group of documents, and writes them as blocks `tokens/NAME-0000.npz` ...
+
+    The summary holds for each block its `name` and `count_pieces` of it, and the `problems` that were
+    skipped. With deduplication, `tokens/NAME.digests.npy` has one row per document.
+    """
+    tokenizer, unk_id = _tokenizer(job.stored_vocabulary)
+    problems = Problems()
+    blocks, digests = [], []
+    found = (document for unit in group.units for document in read_documents(unit, job.text_format, problems))
+    for documents in byte_batches(found, BLOCK_BYTES, size=lambda document: sum(map(len, document))):
+        lines, numbers, pieces, lengths = [], [], [], []
+        for number, document in enumerate(documents):
+            lines.extend(document)
+            numbers.extend([number] * len(document))
+        for some_lines in byte_batches(lines, _TEXT_BYTES_AT_ONCE):
+            some_pieces, some_lengths = tokenizer(some_lines)
+            pieces.append(some_pieces)
+            lengths.append(some_lengths)
+        lengths = np.concatenate(lengths)
+        corpus = TokenizedCorpus.from_lengths(np.concatenate(pieces), lengths, numbers)
+        if job.settings.deduplicate == "exact":
+            # Documents without a single piece do not count.
+            kept = np.unique(np.array(numbers)[lengths > 0])
+            digests.extend(text_digest(documents[number]) for number in kept.tolist())
+        name = f"{group.name}-{len(blocks):04d}"
+        corpus.save(job.tokens / f"{name}.npz")
+        blocks.append({"name": name} | count_pieces(corpus, unk_id))
+    if job.settings.deduplicate == "exact":
+        with open(_digests_file(job, group), "wb") as file:
+            np.save(file, np.array(digests, np.uint64).reshape(-1, 2))
+    write_json(
+        {"blocks": blocks, "problems": problems.to_json()},
+        summary_file(job.tokens, group.name),
+    )
+
+
+def count_pieces(corpus: TokenizedCorpus, unk_id: int) -> dict[str, int]:
+    """What a corpus holds: `documents`, `sentences`, `tokens`, and how many of them are `unknown`."""
+    return {
+        "documents": corpus.num_documents,
+        "sentences": corpus.num_sentences,
+        "tokens": len(corpus.pieces),
+        "unknown": int(np.count_nonzero(corpus.pieces == unk_id)),
+    }
+
+
+@functools.lru_cache(maxsize=1)
+def _tokenizer(stored_vocabulary):
+    """The tokenizer of this process, and the id of unknown pieces."""
+    # Late: TensorFlow takes seconds to import, and the parent process does not need it.
+    from tfrecords_tools.corpus.chunk_tokenizer import ChunkTokenizer
+
+    vocabulary = stored_vocabulary.read()
+    return ChunkTokenizer(vocabulary), vocabulary.unk_id
+
+
+# ------------------------------------------------------------------------------ duplicates
+
+
+def text_digest(document: Iterable[bytes]) -> np.ndarray:
+    """128 bits of the text of a document, lower-cased and with white space normalized: uint64, (2,)."""
+    text = " ".join(b" ".join(document).decode("utf-8").lower().split())
+    return np.frombuffer(hashlib.blake2b(text.encode("utf-8"), digest_size=16).digest(), np.uint64)
+
+
+def occurred_before(digests: np.ndarray) -> np.ndarray:
+    """Which documents have the text of an earlier one: bool (N,), from uint64 (N, 2)."""
+    repeated = np.ones(len(digests), bool)
+    repeated[np.unique(digests, axis=0, return_index=True)[1]] = False  # the first of each
+    return repeated
+
+
+def _digests_file(job, group):
+    return job.tokens / f"{group.name}.digests.npy"
+
+
+def _drop_duplicates(job, groups, blocks) -> list[dict]:
+    """Writes for each block which of its documents occurred before; returns what it holds of the others."""
+    dropped = occurred_before(np.concatenate([np.load(_digests_file(job, group)) for group in groups]))
+    unk_id = job.vocabulary().unk_id
+    start, kept = 0, []
+    for block in blocks:
+        dropped_here = dropped[start : start + block["documents"]]
+        start += block["documents"]
+        np.save(job.tokens / f"{block['name']}.dropped.npy", dropped_here)
+        kept.append(count_pieces(load_block(job, block["name"]), unk_id) if dropped_here.any() else block)
+    logging.info("Dropped %d of %d documents as duplicates.", dropped.sum(), len(dropped))
+    return kept
+
+
+def load_block(job: PretrainingJob, name: str) -> TokenizedCorpus:
+    """Reads a block, without the documents that are duplicates."""
+    corpus = TokenizedCorpus.load(job.tokens / f"{name}.npz")
+    dropped = job.tokens / f"{name}.dropped.npy"
+    return corpus.without(np.load(dropped)) if dropped.is_file() else corpus

@@ -1,0 +1,180 @@
+"""The last stage of pretraining records: buckets of examples -> parts of shards -> a folder of records."""
+
+import contextlib
+import functools
+import os
+import shutil
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from kbert.files.json_file import read_json
+from kbert.files.whole_file import replace_folder, write_json
+from kbert.manifest import VOCABULARY_FILE_NAME, Manifest, Shard, describe_shards
+from tfrecords_tools.pretraining.example_buckets import Examples, count_examples, read_bucket
+from tfrecords_tools.pretraining.pretraining_job import Pool, PretrainingJob, run_pieces, summary_file
+from tfrecords_tools.records.record_statistics import RecordStatistics
+from tfrecords_tools.records.record_writer import check_output_dir
+from tfrecords_tools.records.statistics_page import write_statistics
+from tfrecords_tools.records.tfrecord_files import encode_examples, naming_full_disks, open_tfrecord
+
+_EXAMPLES_AT_ONCE = 2048
+_FIRST_EXAMPLES = "first_examples.npz"  # a few examples to show to the user
+_SEED = 2  # first number of this stage's seeds, so that no two stages draw the same numbers
+
+
+class Part(NamedTuple):
+    """A piece of this stage: a bucket of examples, which becomes a part of a shard."""
+
+    name: str
+    bucket: int
+    num_buckets: int
+
+
+def write_shards(
+    job: PretrainingJob, pool: Pool, buckets_per_shard: int
+) -> tuple[Path, tuple[Shard, ...], RecordStatistics]:
+    """Runs the stage, and joins the parts of each shard.
+
+    Returns:
+      (the folder they are in, the shards, the statistics of all records).
+    """
+    num_buckets = buckets_per_shard * job.settings.num_shards
+    parts = [Part(f"{bucket:06d}", bucket, num_buckets) for bucket in range(num_buckets)]
+    counts = np.zeros(num_buckets, np.int64)
+    for path in job.examples.glob("*.bin"):
+        counts += count_examples(path, num_buckets)
+    sizes = dict(zip((part.name for part in parts), counts.tolist(), strict=True))
+    run_pieces(write_part, job, pool, parts, job.parts, sizes, "Wrote", "examples")
+    return _assemble(
+        job, [parts[i : i + buckets_per_shard] for i in range(0, num_buckets, buckets_per_shard)]
+    )
+
+
+def finish(job: PretrainingJob, folder: Path, output_dir, manifest: Manifest, statistics, overwrite: bool):
+    """Completes a folder of shards, renames it to `output_dir`, and deletes the work folder."""
+    job.vocabulary().write(folder / VOCABULARY_FILE_NAME)
+    manifest.write(folder)
+    write_statistics(folder, manifest, statistics)
+    check_output_dir(output_dir, overwrite)
+    replace_folder(folder, Path(output_dir).resolve())
+    shutil.rmtree(job.path, ignore_errors=True)
+
+
+def _assemble(job, parts_of_shards):
+    folder = job.path / "finished"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    statistics = RecordStatistics(job.settings.features(), job.vocabulary())
+    suffix, num_examples = job.settings.shard_suffix, {}
+    for number, parts in enumerate(parts_of_shards):
+        name = f"pretraining-{number:05d}-of-{len(parts_of_shards):05d}{suffix}"
+        summaries = [read_json(summary_file(job.parts, part.name)) for part in parts]
+        num_examples[name] = sum(summary["examples"] for summary in summaries)
+        for part in parts:
+            with np.load(job.parts / f"{part.name}.npz") as counts:
+                statistics.add(counts)
+        _join_files([job.parts / f"{part.name}{suffix}" for part in parts], folder / name)
+    if (job.parts / _FIRST_EXAMPLES).is_file():
+        with np.load(job.parts / _FIRST_EXAMPLES) as columns:
+            rows = zip(*(columns[name] for name in columns), strict=True)
+            statistics.examples = [dict(zip(columns, row, strict=True)) for row in rows]
+    return folder, describe_shards(folder, num_examples), statistics
+
+
+def _join_files(paths, target):
+    """A shard is one record after another, so the bytes of its parts are joined."""
+    if len(paths) == 1:
+        with contextlib.suppress(OSError):  # a file system without links: copied below
+            os.link(paths[0], target)
+            return
+    with open(target, "wb") as joined:
+        for path in paths:
+            with open(path, "rb") as file:
+                shutil.copyfileobj(file, joined, 1 << 20)
+
+
+# ------------------------------------------------------------------------------ in a worker
+
+
+def write_part(job: PretrainingJob, part: Part):
+    """Lays out, masks and writes the examples of a bucket in random order to `parts/NAME.tfrecord`.
+
+    The summary holds the number of `examples`; their `RecordStatistics.counts` are in `parts/NAME.npz`.
+    """
+    settings = job.settings
+    features = settings.features()
+    statistics = RecordStatistics(features, job.vocabulary())
+    generator = job.generator(_SEED, part.bucket)
+    paths = sorted(job.examples.glob("*.bin"))
+    examples = read_bucket(paths, part.bucket, part.num_buckets, job.piece_dtype)
+    order = generator.permutation(len(examples))
+    path = job.parts / f"{part.name}{settings.shard_suffix}"
+    with naming_full_disks(), open_tfrecord(path, settings.compression) as writer:
+        for start in range(0, len(order), _EXAMPLES_AT_ONCE):
+            batch = _lay_out(job, examples.take(order[start : start + _EXAMPLES_AT_ONCE]), generator)
+            statistics.update(batch)
+            for record in encode_examples(batch, features):
+                writer.write(record)
+    np.savez(job.parts / f"{part.name}.npz", **statistics.counts)  # type: ignore[arg-type]  # arrays by name
+    if part.bucket == 0 and statistics.examples:
+        columns = {name: np.stack([example[name] for example in statistics.examples]) for name in features}
+        np.savez(job.parts / _FIRST_EXAMPLES, **columns)  # type: ignore[arg-type]  # arrays by name
+    write_json({"examples": len(examples)}, summary_file(job.parts, part.name))
+
+
+def _lay_out(job, examples: Examples, generator) -> dict[str, np.ndarray]:
+    """The features of a batch of examples."""
+    has_pairs = job.settings.has_pairs
+    pack = _packer(job.stored_vocabulary, job.settings.max_seq_length, has_pairs)
+    masker = _masker(job)
+    first, second = examples.split_texts()
+    packed = pack(*first, *second) if has_pairs else pack(*first)
+    batch = {name: values.numpy() for name, values in packed.items()}
+    if masker is not None:
+        masked = masker(batch["input_ids"], batch["input_mask"].sum(axis=1), generator)
+        batch |= {
+            "input_ids": masked.input_ids,
+            "masked_lm_positions": masked.positions,
+            "masked_lm_ids": masked.answers,
+            "masked_lm_weights": masked.weights,
+        }
+    if has_pairs:
+        batch["next_sentence_labels"] = examples.labels[:, np.newaxis].astype(np.int32)
+    return batch
+
+
+@functools.lru_cache(maxsize=1)
+def _packer(stored_vocabulary, max_seq_length, has_pairs):
+    """A function (pieces, lengths) x 1 or 2 texts -> encoder inputs."""
+    import tensorflow as tf
+
+    from kbert.tokenization.segment_packer import SegmentPacker
+
+    packer = SegmentPacker(stored_vocabulary.read(), max_seq_length)
+    text = [tf.TensorSpec([None], tf.int32), tf.TensorSpec([None], tf.int64)]
+
+    @tf.function(input_signature=text * 2 if has_pairs else text, autograph=False)
+    def pack(*texts):
+        ragged = tf.RaggedTensor.from_row_lengths
+        return packer(*(ragged(*text, validate=False) for text in zip(texts[::2], texts[1::2], strict=True)))
+
+    return pack
+
+
+@functools.lru_cache(maxsize=1)
+def _masker(job):
+    """The masker, or None for dynamic masking."""
+    from kbert.input_pipelines.masking import PieceMasker
+
+    settings = job.settings
+    if settings.masking == "dynamic":
+        return None
+    return PieceMasker(
+        job.vocabulary(),
+        max_predictions_per_seq=settings.max_predictions_per_seq,
+        masked_lm_prob=settings.masked_lm_prob,
+        do_whole_word_mask=settings.do_whole_word_mask,
+        max_ngram_size=settings.max_ngram_size,
+    )
