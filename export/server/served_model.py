@@ -137,9 +137,8 @@ def _version_folder(path: pathlib.Path) -> pathlib.Path | None:
 def _exported(path: str, folder: pathlib.Path) -> pathlib.Path:
     """Writes a run or a checkpoint as `kbert export` does, without its checks."""
     loaded = load(path)
-    if (
-        not loaded.task.inputs
-    ):  # an encoder that does not say how to pool: the default, as `LoadedModel.embed`
+    # An encoder that does not say how to pool takes the default, as `LoadedModel.embed`.
+    if loaded.task.serving is None:
         loaded.task = loaded.task.with_pooling(PoolingConfig(loaded.pooling, loaded.normalize))
     with activity("writing the graph"):
         model = ServingModel(loaded)
