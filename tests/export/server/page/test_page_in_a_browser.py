@@ -224,6 +224,8 @@ def test_keys_are_enough(page):
     page.write("a text")
     page.press("Enter", 13, modifiers=2)
     page.wait("document.querySelectorAll('#answer .bars li').length === 3")
+    hidden = "[...document.querySelectorAll('[hidden]')].map(one => getComputedStyle(one).display)"
+    assert set(page.run(hidden)) == {"none"}, "the field for a key that nobody asks for"
 
 
 def test_the_page_loads_nothing_from_elsewhere(page_asked):
