@@ -24,7 +24,7 @@ from kbert.cli import script
 from kbert.cli.progress import Progress
 from kbert.extras import require
 from kbert.files.text_file import read_lines
-from kbert.inference.answer_files import TABLES, check_answer_file, form_of, require_cells, write_answers
+from kbert.inference.answer_files import TABLES, check_answer_file, find_ending, require_cells, write_answers
 from kbert.input_pipelines.unlabelled_files import (
     count_examples,
     examples_of_columns,
@@ -157,7 +157,7 @@ def _write(answers: "LineAnswers", examples: Iterable[dict], total: int | None) 
 def _whole_rows() -> Iterator[dict] | None:
     """All columns of --input_file, where a table of answers repeats them."""
     given = flags.FLAGS
-    if given.input_file and form_of(given.output_file) in TABLES and has_columns(given.input_file):
+    if given.input_file and find_ending(given.output_file) in TABLES and has_columns(given.input_file):
         return whole_rows(given.input_file)
     return None
 

@@ -194,11 +194,11 @@ def _keep_padding(inputs, embeddings):
 
 
 def _pack_texts(inputs, embeddings):
-    places = inputs[PACKED_PLACES]
-    packed = PackedRows(name="packed_rows")(places, inputs["input_ids"], inputs["segment_ids"])
+    positions = inputs[PACKED_PLACES]
+    packed = PackedRows(name="packed_rows")(positions, inputs["input_ids"], inputs["segment_ids"])
     embedded = embeddings(packed["input_ids"], packed["segment_ids"], packed["position_ids"])
     padded = PaddedOutput(name="padded_output", dtype=embeddings.dtype_policy)
-    return embedded, packed["text_numbers"], lambda hidden: padded(hidden, places, packed["rows"])
+    return embedded, packed["text_numbers"], lambda hidden: padded(hidden, positions, packed["rows"])
 
 
 def _check_outputs(outputs, packed):

@@ -1,4 +1,4 @@
-"""What a script is busy with: named by `activity`, counted by `Progress`, told inside `telling` alone.
+"""What a script is busy with: named by `activity`, counted by `Progress`, told inside `log_activities` alone.
 
 On a terminal, lines of progress take each other's place below everything else. A file gets whole lines, few
 of them. A program that only imports kbert hears nothing of activities.
@@ -110,7 +110,7 @@ _seconds_between_lines = SECONDS_IN_A_FILE
 
 
 @contextlib.contextmanager
-def telling(script: str) -> Iterator[None]:
+def log_activities(script: str) -> Iterator[None]:
     """Inside, absl's log says what goes on whenever nothing else was logged for a while.
 
     Args:
@@ -122,12 +122,12 @@ def telling(script: str) -> Iterator[None]:
     on_terminal = stream.isatty() and os.environ.get("TERM") != "dumb"
     longest = SECONDS_ON_A_TERMINAL if on_terminal else SECONDS_IN_A_FILE
     on_one_line = _progress_on_one_line(stream) if on_terminal else contextlib.nullcontext()
-    with on_one_line, told_when_silent(script, longest):
+    with on_one_line, log_when_silent(script, longest):
         yield
 
 
 @contextlib.contextmanager
-def told_when_silent(script: str, longest: float) -> Iterator[None]:
+def log_when_silent(script: str, longest: float) -> Iterator[None]:
     """Logs the innermost activity whenever nothing was logged for so many seconds, by a thread of its own.
 
     Args:
@@ -137,7 +137,7 @@ def told_when_silent(script: str, longest: float) -> Iterator[None]:
     global _seconds_between_lines
     heard, ended, logger = monotonic(), threading.Event(), logging.get_absl_logger()
 
-    def hears(record):
+    def note_time(record):
         nonlocal heard
         heard = monotonic()
         return True
@@ -156,9 +156,9 @@ def told_when_silent(script: str, longest: float) -> Iterator[None]:
                 own = next(long, going_on[0])
                 logging.info("%s: %d s so far", own.text, now - own.began, extra=PROGRESS)
 
-    logger.addFilter(hears)
+    logger.addFilter(note_time)
     _seconds_between_lines = longest
-    thread = threading.Thread(target=tell, name="telling", daemon=True)
+    thread = threading.Thread(target=tell, name="activities", daemon=True)
     with activity(script):
         thread.start()
         try:
@@ -167,7 +167,7 @@ def told_when_silent(script: str, longest: float) -> Iterator[None]:
             ended.set()
             thread.join()
             _seconds_between_lines = SECONDS_IN_A_FILE
-            logger.removeFilter(hears)
+            logger.removeFilter(note_time)
 
 
 @contextlib.contextmanager
@@ -182,17 +182,17 @@ def _progress_on_one_line(terminal):
     shown, above = logging.get_absl_handler(), DummyTqdmFile(terminal)
     stdout = DummyTqdmFile(terminal) if sys.stdout.isatty() else sys.stdout
 
-    def goes_above(record):
+    def show_above(record):
         is_progress = getattr(record, "is_progress", False)
         line.set_description_str(record.getMessage() if is_progress else "")
         return not is_progress
 
-    shown.addFilter(goes_above)
+    shown.addFilter(show_above)
     shown.python_handler.setStream(above)
     try:
         with contextlib.redirect_stdout(stdout):
             yield
     finally:
-        shown.removeFilter(goes_above)
+        shown.removeFilter(show_above)
         shown.python_handler.setStream(terminal)
         line.close()

@@ -80,7 +80,7 @@ class InitialModel(NamedTuple):
 
 
 def initial_model(
-    init: Init, run_dir, encoder: EncoderConfig | None, task, begins_anew: Callable | None = None
+    init: Init, run_dir, encoder: EncoderConfig | None, task, is_reinitialized: Callable | None = None
 ) -> InitialModel:
     """Reads what a training starts from.
 
@@ -92,8 +92,8 @@ def initial_model(
       run_dir: the folder of the run.
       encoder: the config's encoder, or None to take the checkpoint's.
       task: the `Task`.
-      begins_anew: function from a variable's name and the number of layers to whether it keeps its random
-        numbers.
+      is_reinitialized: function from a variable's name and the number of layers to whether it keeps its
+        random numbers.
 
     Raises:
       ValueError: when the checkpoint cannot be read, its encoder differs from the config's, or
@@ -117,7 +117,9 @@ def initial_model(
     agreed = model_loading.agreed_encoder(encoder, pretrained)
 
     def set_weights(model):
-        anew = begins_anew and functools.partial(begins_anew, num_hidden_layers=agreed.num_hidden_layers)
+        anew = is_reinitialized and functools.partial(
+            is_reinitialized, num_hidden_layers=agreed.num_hidden_layers
+        )
         model_loading.initialize(model, pretrained, getattr(task, "labels", ()), anew)
 
     return InitialModel(

@@ -71,15 +71,17 @@ def ask_every_way(at: dict[str, Path]) -> dict:
     examples = shown_examples(classifier, read_rows(at["corpus"] / "test.tsv", run.config.dataset))
     with contextlib.ExitStack() as stack:
         ways = _ways(at, classifier, run.vocabulary(), stack)
-        asked = [{way: _timed(ask, example.text) for way, ask in ways.items()} for example in examples]
+        answers_by_text = [
+            {way: _timed(ask, example.text) for way, ask in ways.items()} for example in examples
+        ]
     apart = {
-        way: max(float(np.abs(answers[way][0] - answers[_REFERENCE][0]).max()) for answers in asked)
+        way: max(float(np.abs(answers[way][0] - answers[_REFERENCE][0]).max()) for answers in answers_by_text)
         for way in ways
     }
     return {
         "examples": [
             example._asdict() | {"rows": _rows(answers, classifier.task.labels)}
-            for example, answers in zip(examples, asked, strict=True)
+            for example, answers in zip(examples, answers_by_text, strict=True)
         ],
         "max_difference_int8": apart.pop(_INT8),
         "max_difference": max(apart.values()),

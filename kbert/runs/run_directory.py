@@ -190,12 +190,12 @@ class RunDirectory:
         which = self._which if which is None else which
         if which is None:
             which = "best" if getattr(self.config, "early_stopping_patience", None) else "last"
-        there = checkpoint.list_checkpoints(self.checkpoints)
-        if not there:
+        folders = checkpoint.list_checkpoints(self.checkpoints)
+        if not folders:
             raise ValueError(f"{self.path} holds no checkpoint yet; train until the first one is saved.")
         if which == "last":
-            return there[-1]
-        steps = [checkpoint.step_of(path) for path in there]
+            return folders[-1]
+        steps = [checkpoint.parse_step(path) for path in folders]
         if which == "best":
             index = read_index(self.checkpoints)
             if index is None:
@@ -209,7 +209,7 @@ class RunDirectory:
                 f"{self.path} has no checkpoint {which!r}; choose last, best or one of the steps "
                 f"{', '.join(map(str, steps))}."
             )
-        return there[steps.index(int(which))]
+        return folders[steps.index(int(which))]
 
     def load_model(self, which: str | int | None = None):
         """Task and model with a checkpoint's weights, in float32: (task, Keras model).
@@ -250,10 +250,10 @@ class RunDirectory:
             checkpoint.verify(path, [checkpoint.WEIGHTS_FILE])
         except checkpoint.DamagedCheckpoint as error:
             steps = ", ".join(
-                str(checkpoint.step_of(p)) for p in checkpoint.list_checkpoints(self.checkpoints)
+                str(checkpoint.parse_step(p)) for p in checkpoint.list_checkpoints(self.checkpoints)
             )
             raise ValueError(f"{error} Choose another checkpoint, of the steps {steps}.") from None
-        chosen = read_chosen(self.path, checkpoint.step_of(path))
+        chosen = read_chosen(self.path, checkpoint.parse_step(path))
         task = self.task()
         if chosen:
             task_config = task.get_config() | chosen.settings

@@ -33,12 +33,12 @@ class EvaluationStep:
         # Replicas cannot wait for each other within a tf.function of their own, see `TrainStep`.
         self._couples = bool(task.coupled) and strategy.num_replicas_in_sync > 1
         compiled = tf.function(
-            self._outputs if self._couples else self._sums_of_replica,
+            self._outputs if self._couples else self._replica_sums,
             jit_compile=jit_compile,
             autograph=False,
         )
         self._model_outputs = compiled if self._couples else self._outputs
-        self._local_sums = self._sums_of_replica if self._couples else compiled
+        self._local_sums = self._replica_sums if self._couples else compiled
 
     def trace(self, batch_spec):
         """Traces `run` once for all batches of a spec; else the first few shapes would each be traced."""
@@ -61,7 +61,7 @@ class EvaluationStep:
         sums, rows = self._local_sums(batch)
         return tf.distribute.get_replica_context().all_reduce("sum", sums), rows
 
-    def _sums_of_replica(self, batch):
+    def _replica_sums(self, batch):
         outputs = self._model_outputs(model_inputs(self._model, batch))
         if self._couples:
             outputs = with_coupled_rows(self._task, outputs, batch)
@@ -121,7 +121,7 @@ def evaluate_batches(
       ValueError: when there is no batch.
     """
     sums, collected = None, []
-    progress = Progress("Evaluated", "batches", num_batches or _number_of(batches))
+    progress = Progress("Evaluated", "batches", num_batches or _count_batches(batches))
     with activity("evaluation") as now:
         if isinstance(step, EvaluationStep) and hasattr(batches, "element_spec"):
             step.trace(batches.element_spec)
@@ -145,7 +145,7 @@ def evaluate_batches(
     return {name: value if isinstance(value, list) else float(value) for name, value in metrics.items()}
 
 
-def _number_of(batches) -> int | None:
+def _count_batches(batches) -> int | None:
     """How many batches there are; None where that is not known."""
     if isinstance(batches, list):
         return len(batches)

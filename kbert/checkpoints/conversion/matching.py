@@ -179,7 +179,7 @@ def _first_few(sentences, separator=", "):
     return separator.join(sentences[:_EXAMPLES]) + (f" and {more} more" if more > 0 else "")
 
 
-def task_of_heads(
+def guess_task(
     stored: Stored, table: dict[str, tuple[NameRow, ...]], report: Report
 ) -> tuple[str, int, set[str]]:
     """What a model is for, in a format whose files do not say it.

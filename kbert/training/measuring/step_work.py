@@ -25,7 +25,7 @@ class StepWork(NamedTuple):
     positions: float
 
     @classmethod
-    def of_batch(cls, batch_size: int, seq_length: int, predictions: int = 0) -> "StepWork":
+    def for_batch(cls, batch_size: int, seq_length: int, predictions: int = 0) -> "StepWork":
         """The work of a batch without padding; `predictions` is the number for one sequence."""
         tokens = batch_size * seq_length
         return cls(batch_size, tokens, tokens * seq_length, batch_size * predictions, tokens)
@@ -68,7 +68,7 @@ def training_flops(config: EncoderConfig, work: StepWork) -> float:
     and labels are not counted.
 
     Example:
-      >>> work = StepWork.of_batch(batch_size=256, seq_length=128, predictions=20)
+      >>> work = StepWork.for_batch(batch_size=256, seq_length=128, predictions=20)
       >>> f"{training_flops(EncoderConfig(), work) / 1e12:.1f} TFLOP a step of BERT-base"
       '17.9 TFLOP a step of BERT-base'
 
