@@ -24,7 +24,7 @@ MAX_CONTEXT = "max_context"
 # The next two are features of a batch, not of an example. The weight of each example: 1, or 0 for one that
 # only fills up the last evaluation batch.
 EXAMPLE_WEIGHTS = "example_weights"
-# For an encoder that packs several texts into a row: the place in the batch of each token of the rows.
+# For an encoder that packs several texts into a row: the position in the batch of each token of the rows.
 PACKED_PLACES = "packed_places"
 
 

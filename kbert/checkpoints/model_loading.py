@@ -64,8 +64,8 @@ def initialize(
     if positions > checkpoint.encoder.max_position_embeddings:
         checkpoint = with_positions(checkpoint, positions)
         logging.info("%s", checkpoint.report.notes[-1])
-    anew = [name for name in variables if is_reinitialized and is_reinitialized(name)]
-    expected = {name: variable for name, variable in variables.items() if name not in anew}
+    reinitialized = [name for name in variables if is_reinitialized and is_reinitialized(name)]
+    expected = {name: variable for name, variable in variables.items() if name not in reinitialized}
     misfits = _misfits(expected, checkpoint, labels)
     if "body" in misfits:
         raise ValueError(f"{checkpoint.source} does not fit this encoder: {misfits['body']}.")
@@ -80,7 +80,7 @@ def initialize(
         "loaded %d of %d variables from %s (%s)",
         len(taken), len(variables), checkpoint.source, checkpoint.report.format,
     )  # fmt: skip
-    layers = sorted({name.split("/")[0] for name in anew if not is_adapter(name)})
+    layers = sorted({name.split("/")[0] for name in reinitialized if not is_adapter(name)})
     if layers:
         logging.info("%s begin anew, as the config asks", ", ".join(layers))
     for part, reason in misfits.items():
@@ -126,7 +126,7 @@ def _columns(labels, checkpoint):
 
 
 def agreed_encoder(encoder: EncoderConfig | None, checkpoint: BertCheckpoint) -> EncoderConfig:
-    """The encoder of a training that starts from `checkpoint`.
+    """The encoder of a run that starts from `checkpoint`.
 
     It is the checkpoint's. Only the dropout rates may differ, and there may be more positions; the added ones
     repeat the trained ones (see kbert.checkpoints.conversion.resizing).

@@ -1,4 +1,4 @@
-"""The command line of a script: what `--help` shows, and what a wrong flag is told."""
+"""The command line of a script: what `--help` shows, and how a wrong flag is answered."""
 
 import contextlib
 import re

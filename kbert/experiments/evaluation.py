@@ -83,7 +83,7 @@ def evaluate(
         )
         sections = []
 
-        def use(examples, predictions):
+        def collect(examples, predictions):
             if predictions_dir:
                 task.write_predictions(examples, predictions, predictions_dir)
             if html_file and task.page:
@@ -91,7 +91,7 @@ def evaluate(
 
         rows = data.manifest.num_examples if data.manifest else 0  # batches of a file know their number
         num_batches = -(-rows // batch_size)
-        metrics = evaluate_batches(task, evaluation_step, batches, examples, owners, use, num_batches)
+        metrics = evaluate_batches(task, evaluation_step, batches, examples, owners, collect, num_batches)
         _require_finite_losses(run, metrics)
         metrics |= task.baseline(batches.as_numpy_iterator(), run.vocabulary())
         if keep_chosen:

@@ -135,7 +135,7 @@ def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Ini
 
 
 class _Prepared(NamedTuple):
-    """All that a training starts with.
+    """All that a run starts with.
 
     Args:
       config: the complete config.

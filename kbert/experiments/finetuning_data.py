@@ -142,8 +142,8 @@ def open_data(config: FinetuningConfig, paths: LabelledPaths) -> FinetuningData:
 
     task_class = TASKS[config.task]
     if task_class.files is None:
-        able = [name for name in TASKS if TASKS[name].files]
-        raise ValueError(f"task={config.task!r} cannot be fine-tuned; choose one of {', '.join(able)}.")
+        tasks = [name for name in TASKS if TASKS[name].files]
+        raise ValueError(f"task={config.task!r} cannot be fine-tuned; choose one of {', '.join(tasks)}.")
 
     def open_source(file, directory, dataset):
         if file:

@@ -1,4 +1,4 @@
-"""What a finished run was asked for and what came out, so that nobody trains or evaluates it again.
+"""The description of a finished run and its metrics, so that nobody trains or evaluates it again.
 
 result.json of a run holds both. The same path may hold another checkpoint tomorrow, so digests tell contents.
 """
@@ -19,7 +19,7 @@ from kbert.manifest import FILE_NAME as MANIFEST
 from kbert.runs.metrics_file import json_ready
 
 FILE_NAME = "result.json"
-# Where the weights of a run come from; `asked["content"]` has a digest of each.
+# Where the weights of a run come from; `description["content"]` has a digest of each.
 _INIT, _TEACHER = "init_checkpoint", "teacher"
 # In a folder of these formats the first kind of weights that is there is read, as when loading.
 _WEIGHT_FILES = (
@@ -33,7 +33,7 @@ _MODULES = "[0-9]_*"  # folders of a sentence-transformers model
 
 
 def describe_run(config, arguments: dict) -> dict:
-    """What a run is asked for, JSON-ready: config, content of its data, and where it begins.
+    """The description of a run, JSON-ready: config, digests of its data, and what it starts from.
 
     Args:
       config: the `FinetuningConfig`, as it was before the run completes it.
@@ -69,7 +69,7 @@ def with_recorded_init(run_dir, description: dict) -> dict:
 
     Args:
       run_dir: the run's folder, before `finetune`.
-      description: what `describe_run` gives.
+      description: of `describe_run`.
     """
     from kbert.runs.run_directory import run_to_resume
 
@@ -83,18 +83,19 @@ def with_recorded_init(run_dir, description: dict) -> dict:
 
 
 def finished_metrics(run_dir, description: dict) -> dict | None:
-    """The metrics of a run that was finished as it is asked for now; None where there is no such run.
+    """The metrics of a finished run of the same description; None where there is no such run.
 
     A checkpoint that was deleted since leaves its runs finished. What a stopped run does not say of its start
     is not compared, with a warning.
 
     Args:
       run_dir: the run's folder.
-      description: what `describe_run` gives.
+      description: of `describe_run`.
 
     Raises:
       ValueError: when the run began from other content of the same checkpoint, or with another
-        `allow_unmatched`. It would go on from its own weights, so its scores are not what is asked for.
+        `allow_unmatched`. It would go on from its own weights, so its scores would be those of another
+        description.
     """
     if not (Path(run_dir) / FILE_NAME).is_file() or not any((Path(run_dir) / "checkpoints").glob("step-*")):
         return None
@@ -148,7 +149,7 @@ def write_result(run_dir, description: dict, metrics: dict):
 
 
 def content_digest(path) -> str | None:
-    """A digest of the weights that a training would start from; another one when they were trained on.
+    """A digest of the weights that a run would start from; another one when they were trained further.
 
     A run of kbert costs nothing: its state.json names the step and the checksum of the weights. The files of
     other formats are read once by a process.
@@ -158,7 +159,7 @@ def content_digest(path) -> str | None:
 
     Returns:
       16 hexadecimal digits; None where nothing can be compared: there is no such file or it is broken, or it
-      is a name such as hf://org/name@revision, which is not asked for.
+      is a name such as hf://org/name@revision, for which no server is asked.
     """
     from kbert.checkpoints.formats import detect_format  # brings NumPy along
 

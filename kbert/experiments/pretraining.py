@@ -182,8 +182,8 @@ def _task(config, run_dir, records):
     own = objective_of(records[0].manifest)
     task_class = TASKS[TASKS.require(config.task or own)]
     if not issubclass(task_class.config_class, PretrainingConfig):
-        able = [name for name in TASKS if issubclass(TASKS[name].config_class, PretrainingConfig)]
-        raise ValueError(f"task={config.task!r} is not a pretraining task; choose one of {', '.join(able)}.")
+        tasks = [name for name in TASKS if issubclass(TASKS[name].config_class, PretrainingConfig)]
+        raise ValueError(f"task={config.task!r} is not a pretraining task; choose one of {', '.join(tasks)}.")
     for dataset in records:
         if task_class.pairing not in (None, TASKS[objective_of(dataset.manifest)].pairing):
             raise ValueError(

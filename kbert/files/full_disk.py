@@ -1,4 +1,4 @@
-"""A full disk, whoever finds it: one OSError that names what could not be written."""
+"""A full disk, found by Python or TensorFlow: one OSError that names what could not be written."""
 
 import errno
 import os

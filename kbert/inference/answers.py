@@ -136,8 +136,8 @@ def to_examples(examples, inputs: tuple[str, ...]) -> tuple[list[dict], bool]:
     """The examples, and whether a single one was given, not in a list.
 
     Args:
-      examples: an example: a text; a tuple with the task's inputs in order, such as the texts of a pair, or a
-        question and its context; or a dict of them. Or a list, or another iterable, of such examples.
+      examples: one example, or a list or another iterable of them. An example is a text; a tuple with the
+        task's inputs in order, such as the texts of a pair, or a question and its context; or a dict of them.
       inputs: the names of the task's inputs in order.
 
     Raises:

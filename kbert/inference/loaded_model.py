@@ -184,7 +184,7 @@ class LoadedModel:
 
     @functools.cached_property
     def signatures(self) -> dict[str, Signature]:
-        """How the model is asked: name -> `Signature`, see `Serving.signatures`."""
+        """The signatures of the model: name -> `Signature`, see `Serving.signatures`."""
         return self.task.serving.signatures(self.answering_model, self.text_inputs)
 
     def graph(self, key, make: Callable[[], Callable]) -> Callable:

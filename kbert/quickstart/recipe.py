@@ -69,8 +69,8 @@ def parse_recipe(recipe: str, **values: str) -> list[tuple[str, str]]:
 
 def text_folder() -> Path:
     """Where text and labels of the quickstart lie; relative where that is below the current folder."""
-    text, here = FOLDER / "text", Path.cwd()
-    return text.relative_to(here) if text.is_relative_to(here) else text
+    text, current = FOLDER / "text", Path.cwd()
+    return text.relative_to(current) if text.is_relative_to(current) else text
 
 
 def _prepare_folder(directory):

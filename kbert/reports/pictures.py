@@ -42,10 +42,10 @@ def new_figure(width: float, height: float):
         yield Figure(figsize=(width, height))
 
 
-def render_svg(figure, name: str, told=()) -> str:
+def render_svg(figure, name: str, tooltips=()) -> str:
     """A figure as SVG in the colours of the page, without what only a file of its own needs.
 
-    `told`: the `columns` of the figure.
+    `tooltips`: those of `columns`.
     """
     file = io.StringIO()
     nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
@@ -57,12 +57,12 @@ def render_svg(figure, name: str, told=()) -> str:
     svg = re.sub(r' id="[\w.]+_\d+"', "", svg)  # names of axes and lines, the same in every picture
     for colour, variable in _NAMES.items():
         svg = svg.replace(colour, f"var(--{variable})")
-    svg = svg.replace("</svg>", f"{''.join(told)}</svg>")
+    svg = svg.replace("</svg>", f"{''.join(tooltips)}</svg>")
     return f"<svg role='img' aria-label='{escape(name)}' {box}>{svg}"
 
 
 def columns(axes, edges, titles) -> list[str]:
-    """Columns without ink, between edges in units of the data, that tell their titles under the pointer."""
+    """Columns without ink, between edges in units of the data, whose titles appear under the pointer."""
     lefts = axes.transData.transform([(edge, 0) for edge in edges])[:, 0] / axes.figure.bbox.width
     rect = "<g class='column'><title>{}</title><rect x='{:.2%}' width='{:.2%}' height='100%'/></g>"
     return [

@@ -303,5 +303,5 @@ def trained_weights(model) -> dict:
 def _is_free(path):
     """Whether a folder without run.json is empty, or holds what is left of a start that failed."""
     names = {entry.name for entry in path.iterdir()}
-    begun = (LOCK_FILE, "vocab.txt", "config.json")
-    return not names or (LOCK_FILE in names and all(name in begun or is_temporary(name) for name in names))
+    written = (LOCK_FILE, "vocab.txt", "config.json")
+    return not names or (LOCK_FILE in names and all(name in written or is_temporary(name) for name in names))

@@ -7,7 +7,7 @@ Trains each task once for every learning rate and seed, in --run_dir/TASK/lr-RAT
 with the best mean on dev is reported. Started again, it goes on where it was. Prints a table;
 --run_dir has the same as summary.json and report.html.
 
-What is trained stands in configs/finetuning/TASK.toml. AX is answered by the model of MNLI. With
+Each task is trained by configs/finetuning/TASK.toml. AX is answered by the model of MNLI. With
 --submission_dir the best run of each task answers its test file (docs/glue.md).
 """
 

@@ -103,7 +103,7 @@ def evaluate_batches(
     batches,
     examples=None,
     owners=None,
-    use: Callable[[list | None, Predictions], None] | None = None,
+    callback: Callable[[list | None, Predictions], None] | None = None,
     num_batches: int | None = None,
 ) -> dict:
     """Means of losses and metrics over all batches, as `Task.summarize` reports them, and `Task.score`.
@@ -114,7 +114,7 @@ def evaluate_batches(
       batches: all batches of the evaluation, or only the first few.
       examples: the examples that the rows were made from, or None.
       owners: the index of the example that each row belongs to. By default row i belongs to example i.
-      use: called with the examples and their `Predictions`, where the step collects any.
+      callback: called with the examples and their `Predictions`, where the step collects any.
       num_batches: for the time left, where the batches do not know their number, as those of records.
 
     Raises:
@@ -140,8 +140,8 @@ def evaluate_batches(
         if examples is not None:
             examples = examples[: int(predictions.owners[-1]) + 1]
         metrics |= task.score(examples, predictions)
-        if use:
-            use(examples, predictions)
+        if callback:
+            callback(examples, predictions)
     return {name: value if isinstance(value, list) else float(value) for name, value in metrics.items()}
 
 

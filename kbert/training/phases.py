@@ -1,4 +1,4 @@
-"""The phases of a training, one after the other under one count of steps."""
+"""The phases of a run, one after the other under one count of steps."""
 
 import dataclasses
 from collections.abc import Callable, Mapping

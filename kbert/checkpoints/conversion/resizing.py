@@ -28,16 +28,16 @@ def with_positions(checkpoint: BertCheckpoint, max_position_embeddings: int) -> 
     Raises:
       ValueError: for a length below 1, or above the limit of `EncoderConfig`.
     """
-    had = checkpoint.encoder.max_position_embeddings
+    old_size = checkpoint.encoder.max_position_embeddings
     # The config comes first, because it checks the number of positions before the table is made.
     encoder = dataclasses.replace(checkpoint.encoder, max_position_embeddings=max_position_embeddings)
     arrays = resize_positions(_read(checkpoint, POSITION_TABLE), max_position_embeddings)
     longest = checkpoint.max_seq_length
-    longest = max_position_embeddings if longest == had else min(longest, max_position_embeddings)
+    longest = max_position_embeddings if longest == old_size else min(longest, max_position_embeddings)
     return _with_tables(
         checkpoint,
         arrays,
-        f"position table resized from {had} to {max_position_embeddings} rows",
+        f"position table resized from {old_size} to {max_position_embeddings} rows",
         encoder=encoder,
         max_seq_length=longest,
     )

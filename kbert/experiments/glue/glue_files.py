@@ -36,7 +36,7 @@ def find_files(glue_dir, tasks: list[GlueTask], run_dir, with_tests: bool) -> di
     Args:
       glue_dir: the folder with a folder for each task, as GLUE's download script makes it. Case and marks of
         their names do not count: "SST-2" and "sst2" are the same.
-      tasks: those that are asked for.
+      tasks: those that are needed.
       run_dir: where files that must be made are written.
       with_tests: whether the files for a submission are needed.
 

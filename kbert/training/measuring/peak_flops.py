@@ -1,4 +1,4 @@
-"""The peak FLOP/s of a device, to compare the FLOP/s of a training with."""
+"""The peak FLOP/s of a device, to compare the FLOP/s of a run with."""
 
 import functools
 import os
