@@ -114,8 +114,8 @@ class SelfAttention(keras.layers.Layer):
           with_probabilities: also give the probabilities. In training they cost the fast kernel.
 
         Returns:
-          (tensor of shape `(T, H)`, the probabilities before dropout: float32 `(R, N, C, C)`; None without
-          `with_probabilities`). No token attends to padding; a row of nothing else gives finite numbers.
+          (tensor `(T, H)`, outside of training `(R, C, H)`; the probabilities before dropout, float32
+          `(R, N, C, C)`, or None). No token attends to padding; a row of nothing else gives finite numbers.
         """
         if seed is not None and not with_probabilities:
             scores = ops.einsum("bnfd,bntd->bnft", query, key)
@@ -131,7 +131,8 @@ class SelfAttention(keras.layers.Layer):
             kept = dropout(kept, seed, self.dropout)
         context = ops.einsum("bnft,bntd->bnfd", kept, value)
         context = ops.transpose(context, (0, 2, 1, 3))  # (R, C, N, D)
-        return ops.reshape(context, (-1, self.hidden_size)), probabilities
+        tokens = (-1, ops.shape(rows.input_mask)[1]) if seed is None else (-1,)
+        return ops.reshape(context, (*tokens, self.hidden_size)), probabilities
 
     def scores(self, hidden_states):
         """The scores before mask and softmax: queries times keys, divided by the root of the head size.

@@ -15,7 +15,8 @@ def transformer_block(block, hidden, rows, seeds=(None, None, None), with_probab
 
     Args:
       block: a `TransformerBlock`, or the same parts under the same names.
-      hidden: hidden states of all tokens, `(tokens, hidden_size)`.
+      hidden: hidden states of all tokens, `(tokens, hidden_size)`; outside of training Keras's stay
+        `(batch, seq_length, hidden_size)`, whose products TensorFlow rounds otherwise.
       rows: where these stand, and which of them the block computes anew: `Rows`, or `SharedRows`.
       seeds: of the three dropouts, uint32 of shape (2,) each; None outside of training.
       with_probabilities: see `SelfAttention.attend`.
@@ -192,7 +193,9 @@ class TransformerBlock(keras.layers.Layer):
             seeds = tuple(layer.next_seed() for layer in dropouts)
 
         def block(hidden_states, input_mask, *seeds):
-            hidden, rows = ops.reshape(hidden_states, (-1, self.hidden_size)), Rows(input_mask, self.packed)
+            # Kernels take tokens alone.
+            hidden = ops.reshape(hidden_states, (-1, self.hidden_size)) if training else hidden_states
+            rows = Rows(input_mask, self.packed)
             hidden, probabilities = transformer_block(self, hidden, rows, seeds, with_probabilities)
             hidden = ops.reshape(hidden, ops.shape(hidden_states))
             return (hidden, probabilities) if with_probabilities else hidden

@@ -53,8 +53,8 @@ _MODEL = (
     ),
     _fault(
         "what follows narrow tables forgets its bias", "BertEmbeddings.call",
-        "lambda original: lambda self, *a, **k: original(self, *a, **k) - "
-        "(0.0 if self.projection is None else self.projection.bias)",
+        "lambda original: lambda self, input_ids, segment_ids, position_ids=None, training=False: "
+        "original(self, input_ids, segment_ids) - (0.0 if self.projection is None else self.projection.bias)",
         "kbert/test_encoder.py",
     ),
     _fault(

@@ -78,7 +78,7 @@ def test_attention_probabilities_of_any_mask():
 
 @pytest.mark.parametrize(
     ("hidden_act", "layer_norm_eps"),
-    zip(ACTIVATIONS, [1e-12, 1e-3, 1e-12, 1e-3, 1e-12], strict=True),
+    list(zip(ACTIVATIONS, [1e-12, 1e-3, 1e-12, 1e-3, 1e-12], strict=True)),
 )
 def test_layers_and_masks_of_any_kind(hidden_act, layer_norm_eps):
     config = tiny_encoder_config(
