@@ -91,11 +91,11 @@ def _run_values(run):
 def _comparison_values(runs):
     facts, evaluated = [_facts(run) for run in runs], [_evaluated(run) for run in runs]
     rows = [
-        [name, *(of_run.get(name, "–") for of_run in facts)]
+        [name, *(run_facts.get(name, "–") for run_facts in facts)]
         for name in dict.fromkeys(sum(map(list, facts), []))
     ]
     for name in dict.fromkeys(sum(map(list, evaluated), [])):
-        values = [of_run.get(name, ("–",)) for of_run in evaluated]
+        values = [metrics.get(name, ("–",)) for metrics in evaluated]
         rows.append([f"{words(name)}, last", *(last for last, *_ in values)])
         rows.append([f"{words(name)}, best", *(" at ".join(best) or "–" for _, *best in values)])
     return {"rows": rows, "tables": [], "config": {}, "differences": _differences(runs)}

@@ -67,8 +67,8 @@ def run_glue(
     _require_columns(chosen, configs, files)
     by_task: dict[str, dict] = {}
     summary: dict = {}
-    for name, of_task in configs.items():
-        by_task[name] = _train(GLUE_TASKS[name], of_task, seeds, files[name], run_dir, arguments)
+    for name, task_configs in configs.items():
+        by_task[name] = _train(GLUE_TASKS[name], task_configs, seeds, files[name], run_dir, arguments)
         summary = {"tasks": by_task, "average": average(by_task)}
         write_json(json_ready(summary), run_dir / SUMMARY)
         write_page(summary, run_dir / PAGE)

@@ -75,7 +75,7 @@ def training_flops(config: EncoderConfig, work: StepWork) -> float:
     Reference: arXiv 2204.02311, appendix B: 6 N + 12 L H Q T for each token.
     """
     hidden, layers = config.hidden_size, config.num_hidden_layers
-    of_layers = layers * (4 * hidden**2 + 2 * hidden * config.intermediate_size)
-    of_tokens = work.tokens * (of_layers + (config.embedding_size or 0) * hidden)
-    of_predictions = work.predictions * (hidden**2 + hidden * config.vocab_size)
-    return 6 * (of_tokens + of_predictions) + 12 * layers * hidden * work.token_pairs
+    layer_weights = layers * (4 * hidden**2 + 2 * hidden * config.intermediate_size)
+    token_products = work.tokens * (layer_weights + (config.embedding_size or 0) * hidden)
+    prediction_products = work.predictions * (hidden**2 + hidden * config.vocab_size)
+    return 6 * (token_products + prediction_products) + 12 * layers * hidden * work.token_pairs
