@@ -67,7 +67,7 @@ class RunDirectory:
         try:
             self.details = read_json_object(self.path / "run.json")
             values = read_json_object(self.path / "config.json")
-            config_class = TASKS[TASKS.require(self.details["task"])].config_class
+            task = str(self.details["task"])
             missing = {"task_config", "vocabulary"} - set(self.details)
             missing |= {"fingerprint", "do_lower_case"} - set(self.details.get("vocabulary", {}))
             if missing:
@@ -75,7 +75,12 @@ class RunDirectory:
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{path} holds a broken run ({error}); restore its files.") from None
         require_known_format(self.details, FORMAT_VERSION, self.path / "run.json")
-        self.config = from_dict(config_class, values, where=str(self.path / "config.json"))
+        if task not in TASKS:
+            raise ValueError(
+                f"{path} is a run of {task!r}, which is no task of kbert; if it is yours, add it "
+                "first: TASKS[name] = its class."
+            )
+        self.config = from_dict(TASKS[task].config_class, values, where=str(self.path / "config.json"))
 
     @classmethod
     def create_or_resume(cls, path, config: TrainingConfig, details: dict, vocabulary: Vocabulary):

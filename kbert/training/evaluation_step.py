@@ -88,13 +88,34 @@ class GivenOutputs:
         return _sums_and_rows(self._task, next(self._outputs), batch, self._task.collect)
 
 
+def losses_and_metrics(task, outputs, batch, weights, training=False):
+    """(`Task.loss_sums`, `Task.metric_sums`) of a batch whose `Task.loss_weights` are `weights`.
+
+    Raises:
+      ValueError: where the task's losses have other names than their weights, or a metric is no pair.
+    """
+    losses, metrics = task.loss_sums(outputs, batch, training=training), task.metric_sums(outputs, batch)
+    if losses.keys() != weights.keys():
+        raise ValueError(
+            f"{task.name}: loss_sums gives {', '.join(losses)}, but loss_weights gives {', '.join(weights)}; "
+            "give both the same names."
+        )
+    for name, value in metrics.items():
+        if not isinstance(value, tuple) or len(value) != 2:
+            raise ValueError(
+                f"{task.name}: metric_sums gives {value!r:.60} for {name}; expected a pair (sum, weight)."
+            )
+    return losses, metrics
+
+
 def _sums_and_rows(task, outputs, batch, collect):
-    weights, losses = task.loss_weights(batch), task.loss_sums(outputs, batch)
+    weights = task.loss_weights(batch)
+    losses, metrics = losses_and_metrics(task, outputs, batch, weights)
     sums = {name: (losses[name], weights[name]) for name in losses}
     rows = dict(collect(outputs, batch))
     if rows:
         rows[_WEIGHTS] = example_weights(batch)
-    return sums | task.metric_sums(outputs, batch), rows
+    return sums | metrics, rows
 
 
 def evaluate_batches(

@@ -4,7 +4,7 @@ import tensorflow as tf
 
 from kbert.runs.run_directory import trained_weights
 from kbert.training.coupled_rows import with_coupled_rows
-from kbert.training.evaluation_step import model_inputs
+from kbert.training.evaluation_step import losses_and_metrics, model_inputs
 from kbert.training.loss_scale import SMALLEST_SCALE, DynamicLossScale
 from kbert.training.measuring.step_work import count_work
 
@@ -160,7 +160,7 @@ class TrainStep:
             outputs = self._model_outputs(model_inputs(self._model, batch), draw, replica_id)
             if self._couples:
                 outputs = with_coupled_rows(self._task, outputs, batch)
-            losses = self._task.loss_sums(outputs, batch, training=True)
+            losses, metrics = losses_and_metrics(self._task, outputs, batch, weights, training=True)
             loss = tf.add_n([losses[name] / weights[name] * self._task.loss_factor(name) for name in losses])
             if scale is not None:
                 loss *= scale
@@ -169,7 +169,7 @@ class TrainStep:
             shaped = zip(gradients, self._updated, strict=True)
             gradients = [tf.ensure_shape(gradient, variable.shape) for gradient, variable in shaped]
         work = {"step_work": (count_work(batch), tf.constant(0.0))}  # a count, see `means`
-        return gradients, {"losses": losses, "metrics": self._task.metric_sums(outputs, batch) | work}
+        return gradients, {"losses": losses, "metrics": metrics | work}
 
     def _outputs(self, inputs, draw, replica_id):
         self._seed_dropout(draw, replica_id)

@@ -31,7 +31,7 @@ class Schedule:
       num_warmup_steps: may be 0.
 
     Call arguments:
-      step: int scalar tensor, steps taken so far.
+      step: int scalar tensor, steps taken so far in the phase.
 
     Returns:
       float32 scalar tensor.
@@ -52,7 +52,7 @@ class Schedule:
         return tf.where(step < self._num_warmup_steps, warming, decayed)
 
     def _remaining_decay(self, step):
-        """How much of the decay is still to come, 1 to 0; `step`: float32 scalar tensor, after warm-up."""
+        """How much of the decay is still to come, 1 to 0; `step`: float32 scalar tensor, as in a call."""
         num_decay_steps = max(self._num_train_steps - self._num_warmup_steps, 1)
         match self._config.decay:
             case "linear":
