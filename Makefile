@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 PEERS := .venv_peers
 ENCODER := .quickstart_encoder
 MEDIAPIPE := .venv_mediapipe
+CLIENTS := .venv_clients
 DOCS := .venv_docs
 BENCH_PEERS := $(patsubst benchmarks/peers/%.txt,.venv_peers_%/.ready,$(wildcard benchmarks/peers/*.txt))
 
@@ -20,7 +21,7 @@ export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -q -rs
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart quickstart-pretrained test test-fast test-long test-exhaustive test-peers test-servers test-mediapipe test-tokenizers server-ops lock-servers lock-mediapipe docs lock-docs lint format dist bench bench-peers lock clean
+.PHONY: help quickstart quickstart-pretrained test test-fast test-long test-exhaustive test-peers test-servers test-mediapipe test-clients test-tokenizers server-ops lock-servers lock-mediapipe docs lock-docs lint format dist bench bench-peers lock clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -52,6 +53,9 @@ test-servers: $(VENV)/.ready .venv_server_2.12/.ready  ## exports, loaded and as
 
 test-mediapipe: $(VENV)/.ready $(MEDIAPIPE)/.ready  ## files for phones, asked by MediaPipe's own Python tasks
 	@KBERT_MEDIAPIPE_PYTHON=$(CURDIR)/$(MEDIAPIPE)/bin/python $(BIN)/python -m pytest -q -rs -n 0 tests/export/mediapipe
+
+test-clients: $(VENV)/.ready $(CLIENTS)/.ready  ## openai and huggingface_hub ask kbert serve
+	@KBERT_CLIENTS_PYTHON=$(CURDIR)/$(CLIENTS)/bin/python $(BIN)/python -m pytest -q -rs -n 0 tests/export/clients
 
 test-tokenizers: $(VENV)/.ready $(KOTLIN)/tokenizer.jar  ## the tokenizer in Kotlin, compiled and asked (Java 17, npm), all characters
 	@KBERT_TOKENIZER_JAR=$(CURDIR)/$(KOTLIN)/tokenizer.jar $(BIN)/python -m pytest -q -rs -n 0 tests/export/tokenizers -k kotlin
@@ -104,7 +108,7 @@ lock-docs: $(VENV)/.ready  ## docs_site/requirements.in -> .lock, with hashes, f
 	  docs_site/requirements.in -o docs_site/requirements.lock
 
 clean:  ## removes .venv, what quickstart made and what packaging left
-	@rm -rf $(VENV) $(PEERS) $(ENCODER) $(MEDIAPIPE) $(DOCS) $(SERVERS:/.ready=) $(BENCH_PEERS:/.ready=) $(KOTLIN) quickstart_run quickstart_pretrained site .cache dist build *.egg-info
+	@rm -rf $(VENV) $(PEERS) $(ENCODER) $(MEDIAPIPE) $(CLIENTS) $(DOCS) $(SERVERS:/.ready=) $(BENCH_PEERS:/.ready=) $(KOTLIN) quickstart_run quickstart_pretrained site .cache dist build *.egg-info
 
 # The environment is ready when the stamp is there: an interrupted installation begins again.
 $(VENV)/.ready: requirements.lock kbert/scripts/platform_check.py
@@ -140,6 +144,12 @@ $(PEERS)/.ready: tests/peers/requirements.txt
 $(MEDIAPIPE)/.ready: tests/export/mediapipe/requirements.lock $(VENV)/.ready
 	@rm -rf $(@D) && $(BIN)/uv venv -q --python 3.11 $(@D)
 	@$(BIN)/uv pip install -q --python $(@D)/bin/python --require-hashes --no-deps -r $<
+	@touch $@
+
+# Clients of kbert serve that people have.
+$(CLIENTS)/.ready: tests/export/clients/requirements.txt $(VENV)/.ready
+	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
+	@$(BIN)/uv pip install -q --python $(@D)/bin/python -r $<
 	@touch $@
 
 # The generator of the site: nothing of kbert is imported there.

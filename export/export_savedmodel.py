@@ -16,6 +16,7 @@ from absl import flags
 from kbert.cli import script
 from kbert.cli.closing_output import define_json_flag, print_result
 from kbert.cli.progress import activity
+from kbert.files.json_file import read_json
 from kbert.files.whole_file import whole_folder, write_json
 
 from .deployment.docker_line import docker_command
@@ -115,7 +116,7 @@ def export_savedmodel(
         with activity("asking every signature, and Keras the same"):
             report |= check_answers(serving_model, session, TOLERANCES[precision], texts.examples)
         report["compared_on"] = texts.source
-        _write_assets(aside, serving_model)
+        write_beside(aside, serving_model)
         with activity("requests to warm up with" + (", and their time and memory" if measure else "")):
             warm_up = _warm_up(aside, name, serving_model, texts.examples, session, measure)
         report |= check_stored_once(aside, serving_model.num_parameters)
@@ -151,28 +152,34 @@ def _next_version(base) -> int:
     return 1 + max((int(name) for name in names if name.isascii() and name.isdecimal()), default=0)
 
 
-def _write_assets(directory, serving_model):
-    """What clients may want to know; servers ignore assets.extra, but for the requests to warm up with."""
-    extra = directory / EXTRA_FOLDER
-    extra.mkdir(exist_ok=True)
-    serving_model.loaded.vocabulary.write(extra / VOCABULARY_FILE)
-    write_labels(serving_model.labels, extra)
+def write_beside(directory, serving_model):
+    """Writes what clients and `kbert serve` may want to know; servers ignore assets.extra.
 
-
-def _write_about(directory, serving_model, source, report, warm_up, name, version):
-    """kbert.json for programs, and the card for people and programs."""
+    kbert.json has the task, its labels, casing and length, and the prompts of a sentence-transformers folder.
+    """
+    from kbert.checkpoints.formats import local_path
+    from kbert.checkpoints.hugging_face.sentence_transformers import read_prompts
     from kbert.tasks import TASKS
 
-    from .deployment.model_card import CARD_FILE, PAGE_FILE, model_card, write_card_page
-
     extra, loaded = directory / EXTRA_FOLDER, serving_model.loaded
+    extra.mkdir(exist_ok=True)
+    loaded.vocabulary.write(extra / VOCABULARY_FILE)
+    write_labels(serving_model.labels, extra)
     about = TASKS.record_of(serving_model.task) | {
         "labels": list(serving_model.labels),
         "max_seq_length": loaded.max_seq_length,
         "vocabulary": loaded.vocabulary.describe(),
         "run": str(serving_model.checkpoint),
     }
-    write_json(about | report, extra / ABOUT_FILE)
+    write_json(about | read_prompts(local_path(loaded.source)), extra / ABOUT_FILE)
+
+
+def _write_about(directory, serving_model, source, report, warm_up, name, version):
+    """The report into kbert.json, for programs, and the card for people and programs."""
+    from .deployment.model_card import CARD_FILE, PAGE_FILE, model_card, write_card_page
+
+    extra = directory / EXTRA_FOLDER
+    write_json(read_json(extra / ABOUT_FILE) | report, extra / ABOUT_FILE)
     card = model_card(serving_model, source, directory, report | warm_up)
     write_json(card, extra / CARD_FILE)
     write_card_page(f"{name}, version {version}", card, extra / PAGE_FILE)

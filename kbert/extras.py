@@ -10,15 +10,8 @@ EXTRAS = {
     "litert": (("ai_edge_litert", "flatbuffers"), ("ai-edge-litert>=2.3,<3", "flatbuffers>=25.9")),
     "sentences": (("sentencex",), ("sentencex==1.0.32",)),
     "serve": (
-        ("grpc", "google.protobuf", "uvicorn", "httptools", "prometheus_client", "urllib3"),
-        (
-            "grpcio>=1.85",
-            "protobuf>=6.33",
-            "uvicorn>=0.54,<1",
-            "httptools>=0.9",
-            "prometheus-client>=0.26,<1",
-            "urllib3>=2.8,<3",
-        ),
+        ("fastapi", "uvicorn", "httptools", "prometheus_client"),
+        ("fastapi>=0.165,<1", "uvicorn>=0.54,<1", "httptools>=0.9", "prometheus-client>=0.26,<1"),
     ),
     "tables": (("pyarrow",), ("pyarrow==25.0.1",)),
     "zstd": (("backports.zstd",), ("backports.zstd==1.8.0",)),

@@ -1,1 +1,1 @@
-"""The development server: two APIs, gRPC and REST, in front of the versions of SavedModels."""
+"""A small server for one model: REST for people's clients, TensorFlow Serving's Predict, a page to try it."""

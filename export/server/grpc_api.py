@@ -1,169 +1,117 @@
-"""TF Serving's gRPC services, PredictionService and ModelService."""
+"""TensorFlow Serving's gRPC: Predict and GetModelMetadata."""
 
+import contextlib
 from concurrent import futures
 
 import grpc
-import tensorflow as tf
-from google.protobuf.message import DecodeError
-from tensorflow_serving.apis import (
-    model_management_pb2,
-    model_service_pb2_grpc,
-    prediction_service_pb2_grpc,
-)
+from absl import logging
+from tensorflow_serving.apis import get_model_metadata_pb2, predict_pb2, prediction_service_pb2_grpc
 
 from ..gate.saved_model_session import RequestError
-from .answers import examples, model_info
-from .answers.predict import predict
-from .deadline import Deadline
-from .models.model_settings import settings_of
+from .gate import is_key
+from .metrics import Metrics
+from .request import Request, invalid
 from .service import Service
+from .tensors import read_tensor, write_tensor
 
-# Threads that are left to turn requests away while all others wait.
-_SPARE_THREADS = 8
-# The message travels in a header, where each byte outside ASCII takes three; clients limit headers to 8 KB.
-_MAX_MESSAGE_BYTES = 2000
+_NUM_THREADS = 32
+_MAX_ERROR = 600  # characters: the text travels in a header, of which clients take 8 KB
 _LAST_PORT = 65535
-_NO_MESSAGE = object()
-_FAR_FUTURE_SECONDS = 1e6
 
 
-def start_grpc_server(service: Service, host: str, port: int) -> tuple[grpc.Server, int]:
-    """Starts both services and returns the server with its port; port 0 picks a free one.
+def start_grpc_server(service, metrics, host: str, port: int, api_key: str | None, log: bool):
+    """Starts the server and returns it with its port; port 0 picks a free one.
 
     Raises:
         ValueError: the port cannot be opened.
     """
-    limits = service.limits
-    num_threads = limits.max_pending + _SPARE_THREADS
     server = grpc.server(
-        futures.ThreadPoolExecutor(num_threads, thread_name_prefix="grpc"),
+        futures.ThreadPoolExecutor(_NUM_THREADS, thread_name_prefix="grpc"),
         options=[
             ("grpc.so_reuseport", 0),  # otherwise a second server shares a taken port and steals requests
-            ("grpc.max_receive_message_length", limits.max_message_bytes),
+            ("grpc.max_receive_message_length", service.limits.max_message_bytes),
             ("grpc.max_send_message_length", -1),
-            ("grpc.max_allowed_incoming_connections", limits.max_connections),
-            ("grpc.server_handshake_timeout_ms", int(1000 * limits.head_seconds)),
         ],
-        interceptors=[_Parsing()],
-        # What waits for a thread has not been read yet; beyond this it is refused unread.
-        maximum_concurrent_rpcs=8 * num_threads,
+        maximum_concurrent_rpcs=service.limits.max_pending,
     )
-    prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(PredictionService(service), server)
-    model_service_pb2_grpc.add_ModelServiceServicer_to_server(ModelService(service), server)
-    bound_port = _open(server, host, port)
-    server.start()
-    return server, bound_port
-
-
-def _open(server: grpc.Server, host: str, port: int) -> int:
-    if not 0 <= port <= _LAST_PORT:  # gRPC would take it modulo 65536
-        raise ValueError(f"port={port} is not a port; expected 0 to {_LAST_PORT}, 0 for any free one.")
+    servicer = PredictionService(service, metrics, api_key, log)
+    prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(servicer, server)
     try:
-        return server.add_insecure_port(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
-    except RuntimeError as error:
+        if port > _LAST_PORT:  # gRPC would take it modulo 65536
+            raise RuntimeError
+        bound = server.add_insecure_port(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
+    except RuntimeError:
         raise ValueError(
-            f"port={port} cannot be opened for gRPC on {host}: is it taken? Expected a free port; "
-            "pass another one, or 0 for any."
-        ) from error
-
-
-class _Parsing(grpc.ServerInterceptor):
-    """Refuses bytes that are no message. gRPC does so too, but writes a traceback to the log for each."""
-
-    def intercept_service(self, continuation, handler_call_details):
-        handler = continuation(handler_call_details)
-        if handler is None:  # an unknown method
-            return None
-
-        def parse(message: bytes):
-            try:
-                return handler.request_deserializer(message)
-            except DecodeError:
-                return _NO_MESSAGE
-
-        def answer(request, context):
-            if request is _NO_MESSAGE:
-                # As gRPC in C++, and so the real server.
-                context.abort(grpc.StatusCode.INTERNAL, "Failed to parse the request.")
-            return handler.unary_unary(request, context)
-
-        return grpc.unary_unary_rpc_method_handler(answer, parse, handler.response_serializer)
+            f"port={port} cannot be opened for gRPC on {host}; expected a free one up to {_LAST_PORT}, or 0."
+        ) from None
+    server.start()
+    return server, bound
 
 
 class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
-    """Predict, Classify, Regress, MultiInference and GetModelMetadata."""
+    """Predict and GetModelMetadata; the other methods are answered UNIMPLEMENTED."""
 
-    def __init__(self, service: Service):
-        self._service = service
+    def __init__(self, service: Service, metrics: Metrics, api_key: str | None, log: bool):
+        self._service, self._metrics, self._api_key, self._log = service, metrics, api_key, log
 
     def Predict(self, request, context):
-        return self._infer("Predict", predict, request, request, context)
-
-    def Classify(self, request, context):
-        return self._infer("Classify", examples.classify, request, request, context)
-
-    def Regress(self, request, context):
-        return self._infer("Regress", examples.regress, request, request, context)
-
-    def MultiInference(self, request, context):
-        first = request.tasks[0] if request.tasks else request
-        return self._infer("MultiInference", examples.multi_inference, first, request, context)
+        with self._answering("Predict", request.model_spec, context) as own:
+            model, limits = self._service.model, self._service.limits
+            name, definition = model.signature(request.model_spec.signature_name)
+            if unknown := set(request.output_filter) - set(definition.outputs):
+                raise invalid(f"outputs {', '.join(sorted(unknown))[:200]} are not those of {name}.")
+            inputs = {key: read_tensor(key, proto, limits) for key, proto in request.inputs.items()}
+            outputs = self._service.predict(own, name, inputs, tuple(dict.fromkeys(request.output_filter)))
+            response = predict_pb2.PredictResponse()
+            self._fill(response.model_spec, name)
+            for key, array in outputs.items():
+                response.outputs[key].CopyFrom(write_tensor(array))
+            return response
 
     def GetModelMetadata(self, request, context):
+        with self._answering("GetModelMetadata", request.model_spec, context):
+            if list(request.metadata_field) != ["signature_def"]:
+                raise invalid("metadata_field must be signature_def.")
+            signatures = get_model_metadata_pb2.SignatureDefMap()
+            for name, definition in self._service.model.signatures.items():
+                signatures.signature_def[name].CopyFrom(definition)
+            response = get_model_metadata_pb2.GetModelMetadataResponse()
+            self._fill(response.model_spec)
+            response.metadata["signature_def"].Pack(signatures)
+            return response
+
+    def _fill(self, spec, signature: str = "") -> None:
+        spec.name, spec.signature_name = self._service.model.name, signature
+        spec.version.value = self._service.model.version
+
+    @contextlib.contextmanager
+    def _answering(self, method: str, spec, context):
+        """Checks who asks for what; counts and logs the request; gives an error its status."""
+        left = context.time_remaining()
+        most = self._service.limits.timeout_seconds
+        own, status = Request(most if left is None else min(left, most)), "OK"
+        context.add_callback(own.give_up)  # the client has gone, or the answer is under way
         try:
-            with self._service.request("GetModelMetadata", "GRPC", request.model_spec.name):
-                return model_info.model_metadata(self._service.models, request)
-        except RequestError as error:
-            _abort(context, error)
-
-    def _infer(self, api, answer, asked, request, context):
-        """Answers with the version that the model spec of `asked` names."""
-        service = self._service
-        spec = getattr(asked, "model_spec", None)
-        try:
-            with (
-                service.request(api, "GRPC", spec.name if spec else ""),
-                service.admission.enter(request.ByteSize()),
-            ):
-                if spec is None or not asked.HasField("model_spec"):
-                    raise RequestError("INVALID_ARGUMENT", "Missing ModelSpec")
-                deadline = _deadline(context)
-                return answer(service.models.find(spec), request, service.limits, deadline)
-        except RequestError as error:
-            _abort(context, error)
-
-
-class ModelService(model_service_pb2_grpc.ModelServiceServicer):
-    """GetModelStatus and HandleReloadConfigRequest."""
-
-    def __init__(self, service: Service):
-        self._service = service
-
-    def GetModelStatus(self, request, context):
-        try:
-            with self._service.request("GetModelStatus", "GRPC", request.model_spec.name):
-                return model_info.model_status(self._service.models, request)
-        except RequestError as error:
-            _abort(context, error)
-
-    def HandleReloadConfigRequest(self, request, context):
-        response = model_management_pb2.ReloadConfigResponse()
-        try:
-            with self._service.request("HandleReloadConfigRequest", "GRPC", ""):
-                if request.config.WhichOneof("config"):  # an empty one asks nothing
-                    self._service.models.reload(settings_of(request.config))
-        except RequestError as error:
-            _abort(context, error)
-        response.status.error_code = tf.errors.OK
-        return response
-
-
-def _deadline(context) -> Deadline:
-    seconds = context.time_remaining()
-    # A request without a deadline has one in the far future, which no wait takes as a number.
-    return Deadline(None if seconds is None or seconds > _FAR_FUTURE_SECONDS else seconds)
-
-
-def _abort(context, error: RequestError) -> None:
-    text = error.message.encode("utf-8", "replace")[:_MAX_MESSAGE_BYTES].decode("utf-8", "ignore")
-    context.abort(grpc.StatusCode[error.status], text)
+            given = dict(context.invocation_metadata()).get("authorization", "")
+            if self._api_key and not is_key(given.encode(), self._api_key):
+                raise RequestError("UNAUTHENTICATED", "Expected the metadata authorization: Bearer KEY.")
+            model = self._service.model
+            if spec.name != model.name or (spec.HasField("version") and spec.version.value != model.version):
+                raise RequestError(
+                    "NOT_FOUND",
+                    f"{spec.name[:100]!r} {spec.version.value or ''} is not served; {model.name!r} is.",
+                )
+            yield own
+        except Exception as error:
+            status = error.status if isinstance(error, RequestError) else "INTERNAL"
+            message = (
+                str(error) if isinstance(error, RequestError) else "An error inside the server; see its log."
+            )
+            if status == "INTERNAL":
+                logging.exception("%s", method)
+            text = message.encode("utf-8", "replace").decode()[:_MAX_ERROR]
+            context.abort(grpc.StatusCode[status], text)
+        finally:
+            self._metrics.answered(method, status, own)
+            if self._log:
+                logging.info(own.line(f"gRPC {method}", status))

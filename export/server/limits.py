@@ -8,27 +8,33 @@ class Limits:
     """The bounds of a server. Each request is checked before memory is taken for it.
 
     Attributes:
-        max_message_bytes: size of one request, gRPC or REST.
-        max_text_bytes: length of one string of a tensor, in bytes of UTF-8.
-        max_elements: number of values of one tensor, as its shape declares them.
-        max_connections: open connections of each API.
-        max_pending: requests that run or wait, of both APIs together; more are shed (UNAVAILABLE, 503).
-        max_pending_bytes: size of all of them together; a request that is alone may be larger.
+        max_message_bytes: size of one request, REST or gRPC.
+        max_text_bytes: length of one text, in bytes of UTF-8.
+        max_texts: texts of one request.
+        max_elements: numbers of one tensor, as its shape declares them.
+        max_batch_tokens: tokens that run together. A request with more runs in slices.
+        max_answer_bytes: size of the tensors of one answer.
+        max_connections: open REST connections.
+        max_pending: requests that run or wait; more are refused at once (503, UNAVAILABLE).
+        max_pending_bytes: size of the REST bodies of all of them together.
         head_seconds: how long a REST client may take to send the head of a request.
         body_seconds: how long it may take to send the body, and to read the answer.
-        rest_timeout_seconds: how long a REST request may run. gRPC requests bring their own deadline.
+        timeout_seconds: how long a request may wait and run.
         grace_seconds: how long running requests may go on when the server stops.
     """
 
-    max_message_bytes: int = 32 << 20
-    max_text_bytes: int = 1 << 20
-    max_elements: int = 1 << 22
+    max_message_bytes: int = 8 << 20
+    max_text_bytes: int = 64 << 10
+    max_texts: int = 2048
+    max_elements: int = 1 << 20
+    max_batch_tokens: int = 8192
+    max_answer_bytes: int = 64 << 20
     max_connections: int = 512
     max_pending: int = 128
-    max_pending_bytes: int = 256 << 20
+    max_pending_bytes: int = 64 << 20
     head_seconds: float = 10.0
     body_seconds: float = 30.0
-    rest_timeout_seconds: float = 30.0
+    timeout_seconds: float = 30.0
     grace_seconds: float = 30.0
 
     def __post_init__(self):

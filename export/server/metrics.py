@@ -1,80 +1,44 @@
-"""What the server counts, under the real server's names, for Prometheus to read."""
+"""What was answered, counted for Prometheus."""
 
-import threading
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from prometheus_client import CollectorRegistry, Gauge, Histogram, generate_latest
-from prometheus_client.core import Metric
-from prometheus_client.registry import Collector
+from .request import Request
 
-PATH = "/monitoring/prometheus/metrics"  # PrometheusExporter::kPrometheusPath of the real server
-# Scale of 10, power of 1.8, as in the real server (servables/tensorflow/util.cc): 10 us to about 20 minutes.
-_BUCKETS = tuple(10 * 1.8**power for power in range(32))
-_OTHERS = "unknown"  # requests may name anything; each new name would be a new line for ever
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
 class Metrics:
-    """Counts requests and measures times, in microseconds.
-
-    Args:
-        is_served: tells whether a name is that of a model. Others are counted together.
-    """
-
-    def __init__(self, is_served=lambda name: True):
-        self.is_served = is_served
-        self._registry = CollectorRegistry()
-        self._requests = _RequestCount()
-        self._registry.register(self._requests)
-        self._request_latency = self._histogram("request_latency", ["model_name", "API", "entrypoint"])
-        self._runtime_latency = self._histogram("runtime_latency", ["model_name", "API", "runtime"])
-        self._warmup_latency = self._histogram("model_warmup_latency", ["model_path", "status"])
-
-    def answered(self, model_name: str, api: str, entrypoint: str, status: str, seconds: float) -> None:
-        """Counts one request; its time counts where it was answered."""
-        name = model_name if self.is_served(model_name) else _OTHERS
-        self._requests.add(name, status)
-        if status == "OK":
-            self._request_latency.labels(name, api, entrypoint).observe(1e6 * seconds)
-
-    def ran(self, model_name: str, api: str, seconds: float) -> None:
-        """Counts one run of a signature, with its wait for room or for a batch."""
-        self._runtime_latency.labels(model_name, api, "TF1").observe(1e6 * seconds)
-
-    def warmed_up(self, model_path: str, status: str, seconds: float) -> None:
-        """Counts the warm-up of one version."""
-        self._warmup_latency.labels(model_path, status).observe(1e6 * seconds)
-
-    def watch_pending(self, count_pending) -> None:
-        """Shows how many requests run or wait; the real server has no such number."""
-        text = "Requests that run or wait, of both APIs."
-        gauge = Gauge(":kbert:serving:pending_requests", text, registry=self._registry)
-        gauge.set_function(count_pending)
-
-    def page(self) -> bytes:
-        """Returns everything in Prometheus' text form."""
-        return generate_latest(self._registry)
-
-    def _histogram(self, name: str, labels: list[str]) -> Histogram:
-        text = f"/tensorflow/serving/{name}, in microseconds."
-        return Histogram(
-            f":tensorflow:serving:{name}", text, labels, registry=self._registry, buckets=_BUCKETS
-        )
-
-
-class _RequestCount(Collector):
-    """The real server's counter, whose name does not end in `_total` as the library's own would."""
+    """The counters of one server; each server has its own."""
 
     def __init__(self):
-        self._counts: dict[tuple[str, str], int] = {}
-        self._lock = threading.Lock()
+        self._registry = CollectorRegistry()
+        self._requests = Counter("kbert_requests", "Requests.", ["method", "status"], registry=self._registry)
+        self._tokens = Counter("kbert_tokens", "Tokens of all requests.", registry=self._registry)
+        self._seconds = {
+            name: Histogram(f"kbert_{name}_seconds", text, registry=self._registry, buckets=_SECONDS)
+            for name, text in (
+                ("request", "From the first byte to the last."),
+                ("queue", "Waiting for a run."),
+                ("tokenization", "Tokenizing outside of the graph."),
+                ("inference", "Runs."),
+            )
+        }
 
-    def add(self, model_name: str, status: str) -> None:
-        with self._lock:
-            self._counts[model_name, status] = self._counts.get((model_name, status), 0) + 1
+    def watch_queue(self, length) -> None:
+        """Shows what the function `length` says of the queue."""
+        Gauge("kbert_queue_length", "What waits for a run.", registry=self._registry).set_function(length)
 
-    def collect(self):
-        name = ":tensorflow:serving:request_count"
-        metric = Metric(name, "/tensorflow/serving/request_count", "untyped")
-        with self._lock:
-            for (model_name, status), count in sorted(self._counts.items()):
-                metric.add_sample(name, {"model_name": model_name, "status": status}, count)
-        yield metric
+    def answered(self, method: str, status: object, request: Request) -> None:
+        """Counts one request."""
+        self._requests.labels(method, str(status)).inc()
+        self._seconds["request"].observe(request.seconds())
+        if request.texts:
+            self._tokens.inc(request.tokens)
+            self._seconds["queue"].observe(request.queued)
+            self._seconds["inference"].observe(request.inference)
+        if request.tokenizing:
+            self._seconds["tokenization"].observe(request.tokenizing)
+
+    def text(self) -> bytes:
+        """All of it, in Prometheus's text form."""
+        return generate_latest(self._registry)

@@ -1,41 +1,94 @@
 """`DevelopmentServer` for Python programs, and the loop of the script."""
 
+import math
 import os
+import pathlib
+import re
 import signal
+import socket
 import sys
 import threading
 
+import anyio.to_thread
+import uvicorn
 from absl import logging
 
 from kbert.cli.progress import activity
 
-from .composition import Server, ServerOptions
-from .models.model_settings import ModelSettings
-from .real_server import real_server_command
+from .connection import bounded
+from .gate import Gate
+from .grpc_api import start_grpc_server
+from .limits import Limits
+from .metrics import Metrics
+from .rest_api import make_app
+from .served_model import ServedModel
+from .service import Service
 
-_STOPPED_WHILE_LOADING = "stopped by SIGTERM while the models were loading\n"
+_BACKLOG = 1024  # connections that the system holds until they are accepted
+_IDLE_SECONDS = 75  # between two requests of a connection
+_LIMITS = Limits()
+# A name stands in paths, and in a docker line: no slash, no quotes.
+_NAME = re.compile(r"[\w.-]{1,100}")
 
 
-class DevelopmentServer(Server):
+class DevelopmentServer:
     """Serves one model over gRPC and REST until `stop`.
 
     Args:
-        model_base_path: folder of version folders.
-        model_name: the model's name in requests.
-        port: gRPC port; 0 picks a free one.
-        rest_api_port: REST port; 0 picks a free one.
-        options: the rest of `ServerOptions`, by name.
+        model_base_path: what to serve, see `ServedModel`.
+        model_name: the model's name in requests; None takes that of the folder.
+        port, rest_api_port: of gRPC and REST; 0 picks a free one.
+        host: the address to listen on.
+        allowed_hosts, api_key, log: see `Gate`.
+        limits: what is accepted.
+        num_parallel: runs at a time.
+
+    Attributes:
+        model: the `ServedModel`.
+        port, rest_api_port: the ports that are open.
+
+    Raises:
+        ValueError: nothing there can be served, or a port cannot be opened.
 
     Example:
-        with DevelopmentServer("served/sst2", "sst2", port=0, rest_api_port=0) as server:
-            ServingClient(f"localhost:{server.port}", "sst2").predict({"text": np.array(["fine"])})
+        with DevelopmentServer("serving/sst2", "sst2", port=0, rest_api_port=0) as server:
+            requests.get(f"http://localhost:{server.rest_api_port}/v1/models")
     """
 
     def __init__(
-        self, model_base_path: str, model_name: str, port: int = 8500, rest_api_port: int = 8501, **options
+        self,
+        model_base_path,
+        model_name: str | None = None,
+        port: int = 8500,
+        rest_api_port: int = 8501,
+        host: str = "127.0.0.1",
+        allowed_hosts: tuple[str, ...] = (),
+        api_key: str | None = None,
+        limits: Limits = _LIMITS,
+        num_parallel: int = 1,
+        log: bool = False,
     ):
-        settings = ModelSettings(model_name, str(model_base_path))
-        super().__init__([settings], ServerOptions(port=port, rest_api_port=rest_api_port, **options))
+        name = model_name or name_of(str(model_base_path))
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"model_name={name[:100]!r}; expected letters, digits, '_', '.' and '-'.")
+        listener = _listen(host, rest_api_port)  # before a model is loaded
+        try:
+            self.model = ServedModel(str(model_base_path), name)
+            self.service = Service(self.model, limits, num_parallel)
+            metrics = Metrics()
+            metrics.watch_queue(lambda: self.service.queue.length)
+            with activity("the first answer"):
+                self._warm_up()
+            self._grpc, self.port = start_grpc_server(self.service, metrics, host, port, api_key, log)
+        except BaseException:
+            listener.close()
+            raise
+        self.rest_api_port = listener.getsockname()[1]
+        self._limits = limits
+        app = Gate(make_app(self.service, metrics), limits, metrics, host, allowed_hosts, api_key, log)
+        self._rest = _HttpServer(app, limits)
+        self._thread = threading.Thread(target=self._rest.run, args=([listener],), name="rest", daemon=True)
+        self._thread.start()
 
     def __enter__(self) -> "DevelopmentServer":
         return self
@@ -43,48 +96,103 @@ class DevelopmentServer(Server):
     def __exit__(self, *unused) -> None:
         self.stop()
 
+    def stop(self) -> bool:
+        """Takes no more requests and lets running ones end, up to the grace period.
 
-def banner(models: list[ModelSettings]) -> str:
-    """Says what this server is, and how to start the real one for the first model."""
-    return (
-        "kbert development server: speaks the TensorFlow Serving API, without TLS or passwords.\n"
-        "The real one, where there is Docker:\n"
-        f"  {real_server_command(models[0])}"
-    )
+        Returns:
+            False if something still runs: the process must then end without taking TensorFlow apart.
+        """
+        self.service.is_stopping = True
+        self._rest.should_exit = True
+        stopped = self._grpc.stop(self._limits.grace_seconds)
+        self._thread.join(self._limits.grace_seconds + 5)
+        stopped.wait()
+        return self.service.queue.stop(5)
+
+    def _warm_up(self) -> None:
+        """The first run of a signature prunes its graph: not while somebody waits."""
+        if self.model.embedding_signature:
+            self.model.session.run(self.model.embedding_signature, self.model.tokenize([b"a text"])[0])
 
 
-def serve_until_signal(models: list[ModelSettings], options: ServerOptions) -> None:
-    """Serves until SIGTERM or SIGINT.
+class _HttpServer(uvicorn.Server):
+    """uvicorn in a thread; signals belong to the main one."""
 
-    While the models load, which may take minutes, either ends the process instead: SIGINT as the command line
-    handles it, SIGTERM with exit code 143. There is nothing to clean up yet. A call into TensorFlow that is
-    under way ends first, as Python runs signal handlers between its own instructions.
-    """
+    def __init__(self, app, limits: Limits):
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http=bounded(limits),
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                log_level="critical",  # what clients do wrong is told to them; faults are logged by `Gate`
+                access_log=False,
+                server_header=False,
+                date_header=False,
+                timeout_keep_alive=_IDLE_SECONDS,
+                timeout_graceful_shutdown=math.ceil(limits.grace_seconds),
+                backlog=_BACKLOG,
+            )
+        )
+        self._num_threads = limits.max_pending
+
+    async def serve(self, sockets=None) -> None:
+        anyio.to_thread.current_default_thread_limiter().total_tokens = self._num_threads
+        await self._serve(sockets)  # `serve` itself would take the signals
+
+
+def name_of(path: str) -> str:
+    """The name of what is served, if none is given: its folder's, or that above a version."""
+    path = path.partition("@")[0].rstrip("/")
+    folder = pathlib.Path(path.partition("://")[2] or path).resolve()
+    name = folder.parent.name if folder.name.isdecimal() else folder.name
+    return re.sub(r"[^\w.-]", "_", name) or "model"
+
+
+def serve_until_signal(path: str, name: str | None, **options) -> None:
+    """Serves until SIGTERM or SIGINT; while the model loads, either ends the process."""
     signal.signal(signal.SIGTERM, _end_while_loading)
-    print(banner(models), flush=True)
-    with activity("loading the models"):
-        server = Server(models, options)
+    server = DevelopmentServer(path, name, **options)
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *unused: ended.set())
-    for model in models:
-        print(
-            f"serving {model.name} version {server.models.newest_version(model.name)}: "
-            f"gRPC localhost:{server.port}, REST http://localhost:{server.rest_api_port}",
-            flush=True,
-        )
-    print(f"a page to try them: http://localhost:{server.rest_api_port}/", flush=True)
+    shown = "localhost" if options["host"] in ("127.0.0.1", "0.0.0.0", "::1", "::") else options["host"]
+    print(
+        f"serving {server.model.name} version {server.model.version}: "
+        f"gRPC {shown}:{server.port}, REST http://{shown}:{server.rest_api_port}\n"
+        f"a page to try it: http://{shown}:{server.rest_api_port}/  its paths: /docs",
+        flush=True,
+    )
     with activity(None):
         ended.wait()
     if not server.stop():
         # A kernel that does not end would crash where TensorFlow is taken apart below it.
         logging.warning("Some requests did not end within the grace period.")
         sys.stdout.flush()
-        sys.stderr.flush()
         os._exit(0)
 
 
 def _end_while_loading(number, frame) -> None:
     # A handler of its own: the first process of a container, as in `docker stop`, ignores SIGTERM otherwise.
-    os.write(2, _STOPPED_WHILE_LOADING.encode())
+    os.write(2, b"stopped by SIGTERM while the model was loading\n")
     os._exit(128 + number)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # With the protocol named, asyncio switches Nagle's algorithm off: head and body of an answer are two
+    # writes, and the second would wait 40 ms for the client's acknowledgement.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(_BACKLOG)
+    except (OSError, OverflowError) as error:
+        listener.close()
+        reason = getattr(error, "strerror", None) or error
+        raise ValueError(
+            f"rest_api_port={port} cannot be opened for REST on {host} ({reason}); expected a free port, "
+            "or 0 for any."
+        ) from error
+    return listener

@@ -1,1 +1,1 @@
-"""The tokenizer without TensorFlow: Python and Kotlin; JavaScript for the server. See docs/tokenizers.md."""
+"""The tokenizer without TensorFlow, in Python and Kotlin. See docs/tokenizers.md."""

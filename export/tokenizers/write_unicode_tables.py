@@ -6,7 +6,6 @@ For developers, after TensorFlow or TF-Text changed: the tables are those of the
 """
 
 import json
-import textwrap
 from pathlib import Path
 
 from kbert.cli import script
@@ -16,22 +15,11 @@ from .tables.compact import compact_numbers, compact_set, compact_shifts
 from .tables.graph_facts import SURROGATES, GraphFacts, graph_facts
 
 FOLDER = Path(__file__).resolve().parent
-_COLUMNS = 96  # of a line of numbers
-_HEADER = """\
-// What the tokenizer in the graph does with each character.
-// Written by: python -m export.tokenizers.write_unicode_tables
-// The form of the tables is told in export/tokenizers/tables/compact.py.
-
-"""
 
 
 def source_files(facts: GraphFacts) -> dict[Path, str]:
-    """path -> content: the tables that Python and Kotlin read, and those of the server's page."""
-    tables = _tables(facts)
-    return {
-        FOLDER / "unicode_tables.json": json.dumps(tables, indent=1) + "\n",
-        FOLDER / "javascript" / "unicode_tables.js": _javascript(tables),
-    }
+    """path -> content: the tables that Python and Kotlin read."""
+    return {FOLDER / "unicode_tables.json": json.dumps(_tables(facts), indent=1) + "\n"}
 
 
 def _tables(facts) -> dict[str, str]:
@@ -43,18 +31,6 @@ def _tables(facts) -> dict[str, str]:
     sets["stripped"] = {code for code in range(0x110000) if chr(code).isspace()}
     tables = {name: compact_set(codes) for name, codes in sets.items()}
     return tables | {"folded": compact_shifts(folded), "mark_order": compact_numbers(mark_order)}
-
-
-def _javascript(tables):
-    return _HEADER + "\n\n".join(
-        f"export const {name.upper()} =\n{_lines(table)};" for name, table in tables.items()
-    ) + "\n"  # fmt: skip
-
-
-def _lines(table):
-    """The text of a table in lines; each but the last ends with the space that it is broken at."""
-    lines = textwrap.wrap(table, _COLUMNS, break_long_words=False, break_on_hyphens=False)
-    return ' " +\n'.join(f'  "{line}' for line in lines) + '"'
 
 
 def main():

@@ -43,8 +43,10 @@ COMMANDS = {
     "serving": {
         "export": (_EXPORTERS + "export_savedmodel", "write a SavedModel for TensorFlow Serving"),
         "export-litert": (_EXPORTERS + "export_tflite", "write LiteRT files for phones"),
-        "serve": (_EXPORTERS + "development_server", "serve a SavedModel on this machine"),
-        "client": (_EXPORTERS + "serving_client", "send requests to a server"),
+        "serve": (
+            _EXPORTERS + "development_server",
+            "serve a run, a checkpoint or an export: REST, gRPC, a page",
+        ),
     },
 }
 _HELP = ("--help", "-help", "-h", "help")

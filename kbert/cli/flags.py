@@ -20,7 +20,7 @@ GROUPS = {
     "data": (
         "train_file dev_file other_dev_file train_dir dev_dir eval_file split glue_dir tasks input_files "
         "text text_pair choice candidate question context input_file input_dir eval_input_dir "
-        "labelled_files heldout_files vocab_file record num_records shard recount json_lines text_field "
+        "labelled_files heldout_files vocab_file record num_records shard recount text_field "
         "split_sentences deduplicate shuffle errors do_lower_case"
     ),
     "model": (
@@ -38,14 +38,12 @@ GROUPS = {
         "do_whole_word_mask max_ngram_size"
     ),
     "server": (
-        "model_base_path model_name server api version model_config_file signature_name "
-        "setting host allowed_hosts port rest_api_port min_server_version file_system_poll_wait_seconds "
-        "grace_seconds"
+        "model_base_path model_name version host allowed_hosts port rest_api_port api_key min_server_version "
+        "grace_seconds log_requests"
     ),
     "requests": (
-        "keep_going num_parallel timeout_seconds max_attempts enable_batching max_batch_size "
-        "batch_timeout_micros num_parallel_runs rest_api_timeout_in_ms max_message_bytes max_text_bytes "
-        "max_elements max_connections max_pending max_pending_bytes"
+        "max_batch_tokens num_parallel_runs rest_api_timeout_in_ms max_message_bytes max_text_bytes "
+        "max_texts max_elements max_answer_bytes max_connections max_pending max_pending_bytes"
     ),
     "answers": "top_k whole_words keep_chosen batch_size",
     "output": (
@@ -56,7 +54,7 @@ GROUPS = {
     "devices": "strategy num_devices precision jit cluster tpu runner beam_options num_workers",
 }
 # Flags by the name that they had, for the scripts that have the new one.
-RENAMED = {"strategy": "pairing"}
+RENAMED = {"strategy": "pairing", "max_batch_size": "max_batch_tokens"}
 
 
 def parse_flags(argv: list[str], config_classes=()) -> list[str]:

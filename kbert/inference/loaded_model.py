@@ -28,6 +28,9 @@ from kbert.runs.run_directory import RunDirectory, holds_run
 from kbert.tasks.signatures.signature import Signature
 from kbert.tokenization.text_inputs import TextInputs
 
+# Answers that are one number for a pair of texts.
+PAIR_NUMBERS = ("prediction", "cosine", "probability")
+
 
 @activity("reading the model")
 def load(
@@ -320,6 +323,35 @@ class LoadedModel:
             require_finite_answers(values, self.source, positions)
             embeddings[positions] = values
         return batch.answer(embeddings)
+
+    def rank(self, query: str, texts, top_k: int | None = None) -> list[dict]:
+        """Orders texts by how well they fit a query, the best first.
+
+        It takes a model that gives a pair of texts one number: a cross-encoder, which is a run or checkpoint
+        of `sequence_regression` on pairs, or a model of similar sentences.
+
+        Args:
+          query: what the texts are to fit.
+          texts: a list of them.
+          top_k: how many to give; by default all.
+
+        Returns:
+          dicts with `index` (the place in `texts`), `score` and `text`.
+
+        Raises:
+          ValueError: when the model gives pairs no number, or for anything that is no text.
+        """
+        texts = text_batch(texts).texts
+        answers = self.predict([(query, text) for text in texts])
+        numbers = [{name for name in answer if name in PAIR_NUMBERS} for answer in answers]
+        if not all(numbers):
+            raise ValueError(
+                f"{self.source} is a model of {self.task.name}, which gives a pair of texts no number; rank "
+                f"takes one that gives {' or '.join(PAIR_NUMBERS)}."
+            )
+        scores = [answer[name.pop()] for answer, name in zip(answers, numbers, strict=True)]
+        order = sorted(range(len(scores)), key=lambda index: -scores[index])
+        return [{"index": i, "score": scores[i], "text": texts[i]} for i in order[:top_k]]
 
     def _pooling(self, pooling, normalize):
         """The model's own pooling and scaling in the place of None."""

@@ -2,14 +2,19 @@
 
 import contextlib
 import importlib
+import json
 import statistics
 import timeit
 from collections.abc import Callable, Iterable
+from http.client import HTTPConnection
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+import grpc
 import numpy as np
+import tensorflow as tf
+from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
 import kbert
 from kbert.cli.commands import export_package
@@ -94,28 +99,51 @@ def _ways(paths, classifier, vocabulary, stack):
     session = _exporter("gate.session_check").load_session(str(served / "1"))
     server = _exporter("server.running").DevelopmentServer(served, name, port=0, rest_api_port=0)
     stack.enter_context(server)
-    client, litert = _exporter("client.serving_client"), _exporter("litert.litert_model")
-    grpc = stack.enter_context(client.ServingClient(f"localhost:{server.port}", name, "grpc"))
-    rest = stack.enter_context(client.ServingClient(f"localhost:{server.rest_api_port}", name, "rest"))
+    litert = _exporter("litert.litert_model")
     floats = litert.LiteRTModel(paths["LiteRT"] / "model_float32.tflite", vocabulary)
     small = litert.LiteRTModel(paths["LiteRT"] / "model_dynamic_int8.tflite", vocabulary)
     return {
         _REFERENCE: lambda text: classifier.outputs([text]),
-        "SavedModel, session loader": lambda text: session.run("serving_default", _request(text)),
-        "development server, gRPC": lambda text: grpc.predict(_request(text)),
-        "development server, REST": lambda text: rest.predict(_request(text)),
+        "SavedModel, session loader": lambda text: session.run(
+            "serving_default", {"text": np.array([text], object)}
+        ),
+        "server, gRPC": _ask_grpc(
+            stack.enter_context(grpc.insecure_channel(f"localhost:{server.port}")), name
+        ),
+        "server, REST": _ask_rest(
+            stack.enter_context(contextlib.closing(HTTPConnection("localhost", server.rest_api_port))), name
+        ),
         "LiteRT float32": lambda text: floats([text]),
         _INT8: lambda text: small([text]),
     }
 
 
+def _ask_grpc(channel, name):
+    stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+
+    def ask(text):
+        request = predict_pb2.PredictRequest()
+        request.model_spec.name = name
+        request.inputs["text"].CopyFrom(tf.make_tensor_proto([text]))
+        outputs = stub.Predict(request).outputs
+        return {"probabilities": tf.make_ndarray(outputs["probabilities"])}
+
+    return ask
+
+
+def _ask_rest(connection, name):
+    def ask(text):
+        body = json.dumps({"instances": [text]})
+        connection.request("POST", f"/v1/models/{name}:predict", body)
+        (answer,) = json.load(connection.getresponse())["predictions"]
+        return {"probabilities": [answer["probabilities"]]}
+
+    return ask
+
+
 def _exporter(name):
     """A module of the exporters; their package has another name in an installed kbert."""
     return importlib.import_module(f"{export_package()}.{name}")
-
-
-def _request(text):
-    return {"text": np.array([text], object)}
 
 
 def _timed(ask, text):

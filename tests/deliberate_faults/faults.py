@@ -377,6 +377,16 @@ _EXPORTS = (
         "export/gate/test_op_gate.py",
     ),
     _fault(
+        "a request of any size runs at once", "_slices",
+        "lambda original: lambda tokens, most: original(tokens, 10**9)",
+        "export/server/test_batch_queue.py", within="batch_queue",
+    ),
+    _fault(
+        "answers that depend on other texts run with them", "is_batchable",
+        "lambda original: lambda *a: True",
+        "export/server/test_batch_queue.py",
+    ),
+    _fault(
         "an op is known where the newest server has it", "releases_from",
         "lambda original: lambda *a: original(*a)[-1:]",
         "export/gate/test_op_gate.py",

@@ -3,6 +3,7 @@
 import functools
 import re
 
+from export.development_server import named_path
 from kbert.cli.commands import modules
 from kbert.config import FinetuningConfig, PretrainingConfig, load_config
 from tests.docs.markdown import REPOSITORY
@@ -81,6 +82,8 @@ def script_faults(module: str, words: list[str], is_complete: bool) -> list[str]
         return []
     if script_file(module) is None:
         return [f"no script {module}"]
+    if module.endswith("development_server"):
+        words = named_path(words)
     known, values, found = flags_of(module), {}, []
     for word in words:
         if word == _LEFT_OUT:

@@ -20,7 +20,8 @@ IN_A_LINE = re.compile(r"(?:\.venv/bin/)?(?:python[\d.]* -[mc] |kbert (?:[a-z]|-
 OTHER_FLAGS = {
     "learning_rate",
     *("gpus-per-task", "distribution"),
-    *("batching_parameters_file", "model_config_file_poll_wait_seconds", "monitoring_config_file"),
+    *("batching_parameters_file", "enable_batching", "monitoring_config_file"),
+    *("model_config_file", "model_config_file_poll_wait_seconds"),
     *("tensorflow_intra_op_parallelism", "tensorflow_inter_op_parallelism"),
 }
 SCRIPTS = {

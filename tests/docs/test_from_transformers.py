@@ -6,11 +6,11 @@ import shutil
 
 import pytest
 
-from export.client.serving_client import ServingClient
 from export.server.running import DevelopmentServer
 from tests import warm_processes
 from tests.docs.markdown import REPOSITORY, blocks, read
 from tests.docs.shell_lines import commands
+from tests.export.server.asking import Asked
 from tests.kbert.checkpoints import foreign_files
 
 pytestmark = pytest.mark.slow
@@ -96,11 +96,10 @@ def test_a_classifier_answers_and_is_converted(tmp_path, make):
 def test_a_classifier_is_exported_and_served(tmp_path, make, monkeypatch, capsys):
     make(tmp_path / "old_model")
     run("export", tmp_path)
-    with (
-        DevelopmentServer(tmp_path / "serving" / "reviews", "reviews", port=0, rest_api_port=0) as server,
-        ServingClient(f"localhost:{server.rest_api_port}", "reviews", "rest") as client,
-    ):
-        assert client.predict({"text": ["The soup was cold."]})["probabilities"].shape == (1, 3)
+    with DevelopmentServer(tmp_path / "serving" / "reviews", "reviews", port=0, rest_api_port=0) as server:
+        body = {"instances": ["The soup was cold."]}
+        _, answer = Asked(server.rest_api_port).post("/v1/models/reviews:predict", body)
+        assert len(answer["predictions"][0]["probabilities"]) == 3
     (code,) = [block.text for block in blocks(read(PAGE)) if block.language == "python"]
     monkeypatch.chdir(tmp_path)
     exec(compile(code, PAGE, "exec"), {})

@@ -1,15 +1,17 @@
 """Raw text -> vocabulary -> records -> pretraining -> fine-tuning -> exports -> an answered request."""
 
 import random
+from concurrent import futures
 
+import grpc
 import numpy as np
 import pytest
+import tensorflow as tf
+from tensorflow_serving.apis import prediction_service_pb2_grpc
 
-from export.client.serving_client import ServingClient
 from export.export_savedmodel import export_savedmodel
 from export.export_tflite import export_tflite
 from export.litert.litert_model import LiteRTModel
-from export.server.models.loaded_version import BatchingSettings
 from export.server.running import DevelopmentServer
 from kbert.config import DatasetConfig, OptimizerConfig
 from kbert.experiments.evaluation import evaluate
@@ -19,6 +21,7 @@ from kbert.inference.predictor import MaskFiller, TextClassifier
 from kbert.runs.run_directory import RunDirectory
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
+from tests.export.server.asking import Asked, request_of
 from tfrecords_tools.build_vocabulary import count_words
 from tfrecords_tools.create_pretraining_data import create_pretraining_data
 from tfrecords_tools.vocabulary.wordpiece_learner import learn_wordpieces
@@ -98,26 +101,26 @@ def test_every_way_of_asking_gives_kerass_answer(road):
     assert labels[:2] == ["warm", "cold"]
 
     report = export_savedmodel(run, road / "served")
-    request = {"text": np.array(TEXTS, object)}
-    batching = BatchingSettings(max_batch_size=len(TEXTS), batch_timeout_micros=50_000)
-    with DevelopmentServer(str(road / "served"), "days", 0, 0, batching=batching) as server:
-        assert server.models.newest_version("days") == report["version"] == 1
-        for api, port in (("grpc", server.port), ("rest", server.rest_api_port)):
-            with ServingClient(f"localhost:{port}", "days", api) as client:
-                answer = client.predict(request)
-                # One at a time, all at once: texts of mixed lengths in one batch of the server's.
-                rows = client.answer(
-                    ({"text": text} for text in TEXTS), batch_size=1, num_parallel=len(TEXTS)
-                )
-                alone = np.stack([row["probabilities"] for row in rows])
-            np.testing.assert_allclose(alone, expected, atol=1e-5)
-            np.testing.assert_allclose(answer["probabilities"], expected, atol=1e-5)
-            assert [as_text(label) for label in answer["label"]] == labels
+    with DevelopmentServer(road / "served", "days", 0, 0) as server:
+        assert server.model.version == report["version"] == 1
+        asked = Asked(server.rest_api_port)
+
+        def ask(texts):
+            status, answer = asked.post("/v1/models/days:predict", {"instances": texts})
+            assert status == 200
+            return answer["predictions"]
+
+        # One at a time, all at once: texts of mixed lengths in one batch of the server's.
+        with futures.ThreadPoolExecutor(len(TEXTS)) as threads:
+            alone = [answer for (answer,) in threads.map(lambda text: ask([text]), TEXTS)]
+        for answers in (alone, ask(TEXTS)):
+            np.testing.assert_allclose([one["probabilities"] for one in answers], expected, atol=1e-5)
+            assert [one["label"] for one in answers] == labels
+        with grpc.insecure_channel(f"localhost:{server.port}") as channel:
+            stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+            outputs = stub.Predict(request_of(TEXTS, "days")).outputs
+        np.testing.assert_allclose(tf.make_ndarray(outputs["probabilities"]), expected, atol=1e-5)
 
     export_tflite(run, road / "litert", ["float32"])
     answered = LiteRTModel(road / "litert" / "model_float32.tflite", run.vocabulary())(TEXTS)["probabilities"]
     np.testing.assert_allclose(answered, expected, atol=1e-5)
-
-
-def as_text(label):
-    return label.decode() if isinstance(label, bytes) else str(label)

@@ -1,14 +1,13 @@
-"""Tiny SavedModels, and one server in this process for many tests: two versions, labels, and small limits."""
+"""Tiny SavedModels, and one server in this process for many tests, with small limits."""
 
 import shutil
 
 import grpc
 import pytest
-from tensorflow_serving.apis import model_service_pb2_grpc, prediction_service_pb2_grpc
+from tensorflow_serving.apis import prediction_service_pb2_grpc
 
-from export.server.composition import Server, ServerOptions
 from export.server.limits import Limits
-from export.server.models.model_settings import ModelSettings
+from export.server.running import DevelopmentServer
 from kbert.kernels.kernel import Kernel
 from tests.export import small_models
 from tests.export.server.asked_model import save_asked_model
@@ -16,7 +15,13 @@ from tests.export.server.asking import MODEL, Asked
 from tests.export.server.page import answering_model
 
 LIMITS = Limits(
-    max_message_bytes=1 << 20, max_text_bytes=10_000, max_elements=50_000, head_seconds=0.5, body_seconds=0.5
+    max_message_bytes=1 << 20,
+    max_text_bytes=10_000,
+    max_texts=500,
+    max_elements=50_000,
+    max_batch_tokens=5_000,
+    head_seconds=0.5,
+    body_seconds=0.5,
 )
 
 
@@ -55,15 +60,13 @@ def two_versions(asked_model_dir, tmp_path_factory):
     shutil.copytree(asked_model_dir, base_path / "3")
     save_asked_model(base_path / "1", bias=100.0)
     (base_path / "tmp.9").mkdir()  # an export on its way: no integer, not a version
-    (base_path / "99999999999999999999").mkdir()  # no int64
     return base_path
 
 
 @pytest.fixture(scope="session")
 def server(two_versions):
-    settings = ModelSettings(MODEL, str(two_versions), num_latest=None, labels=(("stable", 1),))
-    server = Server([settings], ServerOptions(port=0, rest_api_port=0, limits=LIMITS))
-    yield server
+    with DevelopmentServer(two_versions, MODEL, 0, 0, limits=LIMITS) as server:
+        yield server
     assert server.stop()
 
 
@@ -73,12 +76,9 @@ def asked(server):
 
 
 @pytest.fixture(scope="session")
-def stubs(server):
+def stub(server):
     with grpc.insecure_channel(f"localhost:{server.port}") as channel:
-        yield (
-            prediction_service_pb2_grpc.PredictionServiceStub(channel),
-            model_service_pb2_grpc.ModelServiceStub(channel),
-        )
+        yield prediction_service_pb2_grpc.PredictionServiceStub(channel)
 
 
 @pytest.fixture(scope="session")
@@ -86,11 +86,9 @@ def page_server(tmp_path_factory):
     """A server of the answering model, which has a signature for each kind of question."""
     base_path = tmp_path_factory.mktemp("answering")
     answering_model.save_answering_model(base_path / "1")
-    settings = [ModelSettings(answering_model.MODEL, str(base_path))]
     limits = Limits(max_text_bytes=5_000)
-    server = Server(settings, ServerOptions(port=0, rest_api_port=0, limits=limits))
-    yield server
-    assert server.stop()
+    with DevelopmentServer(base_path, answering_model.MODEL, 0, 0, limits=limits) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

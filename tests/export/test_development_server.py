@@ -1,108 +1,157 @@
-"""The development server as a class and as a process: what it refuses to start with, and how it ends."""
+"""The server as a class and as a process: what it takes, what it refuses to start with, and how it ends."""
 
 import pathlib
 import re
 import signal
+import subprocess
+import sys
 import threading
-import urllib.request
 
 import grpc
 import pytest
 from tensorflow_serving.apis import prediction_service_pb2_grpc
 
-from export.server.running import DevelopmentServer
-from tests import warm_processes
-from tests.export.server.asking import MODEL, Asked, request_of, wait_until
+from export.server.running import DevelopmentServer, name_of
+from tests.export.server.asking import Asked, request_of, wait_until
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+
+
+def test_the_newest_version_or_one_version_is_served(two_versions):
+    for folder, version, label in ((two_versions, 3, "short"), (two_versions / "1", 1, "long")):
+        with DevelopmentServer(folder, None, 0, 0) as server:
+            assert (server.model.name, server.model.version) == (two_versions.name, version)
+            path = f"/v1/models/{two_versions.name}:predict"
+            _, answer = Asked(server.rest_api_port).post(path, {"instances": ["short"]})
+            assert answer["predictions"][0]["label"] == label
+
+
+def test_a_run_is_served_as_it_is(finetuned_run):
+    import kbert
+
+    with DevelopmentServer(finetuned_run.path, "loud", 0, 0) as server:
+        asked = Asked(server.rest_api_port)
+        _, answer = asked.post("/v1/models/loud:predict", {"instances": ["jump the a"]})
+        expected = kbert.load(finetuned_run.path).predict("jump the a")
+        assert answer["predictions"][0]["label"] == expected["label"]
+        told = asked.rest("GET", "/info")[1]
+        assert told["task"] == "sequence_classification" and told["labels"]
+        assert told["can"] == {"tokenize": True, "embed": False, "rank": False}
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    ("path", "name"),
     [
-        (lambda path: path.rmdir(), "is not a folder; expected a folder that holds one"),
-        (lambda path: None, "holds no version; found nothing, expected a folder named by an"),
-        (lambda path: (path / ("9" * 20)).mkdir(), "holds no version; found 9"),
-        (lambda path: (path / "saved_model.pb").touch(), "is itself a SavedModel; .*Pass "),
-        (lambda path: (path / "1").mkdir(), "length cannot be served: version 1: .*Export"),
+        ("serving/reviews", "reviews"),
+        ("serving/reviews/3/", "reviews"),
+        ("hf://org/e5-small@main", "e5-small"),
+        ("my model's", "my_model_s"),
+        ("keras_hub://bert_tiny", "bert_tiny"),
     ],
 )
-def test_unusable_base_path_is_refused_before_serving(tmp_path, make, message):
-    folder = tmp_path / "base"
-    folder.mkdir()
-    make(folder)
-    with pytest.raises(ValueError, match=f"(?s){message}"):
-        DevelopmentServer(str(folder), MODEL, 0, 0)
+def test_the_name_is_that_of_the_folder(path, name):
+    assert name_of(path) == name
+
+
+@pytest.mark.parametrize("name", ["a/b", "ex/..", 'a"b', "$HOME", "a\nb", "x" * 101])
+def test_a_name_that_no_path_can_hold_is_refused(asked_model_dir, name):
+    with pytest.raises(ValueError, match="model_name=.*expected letters, digits"):
+        DevelopmentServer(asked_model_dir, name, 0, 0)
+
+
+def test_a_broken_export_is_refused(tmp_path):
+    (tmp_path / "1").mkdir()
+    (tmp_path / "1" / "saved_model.pb").write_bytes(b"nothing")
+    with pytest.raises(ValueError, match="1 cannot be served: "):
+        DevelopmentServer(tmp_path, "m", 0, 0)
 
 
 def test_taken_and_impossible_ports_are_named(asked_model_dir):
-    base_path = str(pathlib.Path(asked_model_dir).parent)
-    with DevelopmentServer(base_path, MODEL, 0, 0) as server:
+    with DevelopmentServer(asked_model_dir, "m", 0, 0) as server:
         taken = server.rest_api_port
         with pytest.raises(ValueError, match=f"rest_api_port={taken} cannot be opened"):
-            DevelopmentServer(base_path, MODEL, 0, taken)
+            DevelopmentServer(asked_model_dir, "m", 0, taken)
         with pytest.raises(ValueError, match=f"port={server.port} cannot be opened for gRPC"):
-            DevelopmentServer(base_path, MODEL, server.port, 0)
-    with pytest.raises(ValueError, match="port=99999 cannot be opened for gRPC .* must be 0-65535"):
-        DevelopmentServer(base_path, MODEL, 99999, 0)
+            DevelopmentServer(asked_model_dir, "m", server.port, 0)
+    with pytest.raises(ValueError, match="port=99999 cannot be opened for gRPC"):
+        DevelopmentServer(asked_model_dir, "m", 99999, 0)
     with pytest.raises(ValueError, match="rest_api_port=99999 cannot be opened"):
-        DevelopmentServer(base_path, MODEL, 0, 99999)
+        DevelopmentServer(asked_model_dir, "m", 0, 99999)
+
+
+# As a process
+
+
+LOADS_LONG = """
+import time
+from kbert.cli import script
+from export.server import running
+
+def load(*unused, **options):
+    print("loading", flush=True)
+    time.sleep(600)
+
+running.DevelopmentServer = load
+script.run(lambda: running.serve_until_signal("none", "m"))
+"""
 
 
 @pytest.mark.slow
 def test_a_process_that_loads_can_be_stopped():
-    process = warm_processes.WarmProcess("tests.export.server.endless_loading")
-    try:
-        wait_until(lambda: process.lines()[-1:] == ["loading"])
-        process.send_signal(signal.SIGTERM)
-        _, errors = process.communicate(timeout=60)
-    finally:
-        process.kill()
-    assert process.returncode == 143
-    assert errors.endswith("stopped by SIGTERM while the models were loading\n") and "Traceback" not in errors
+    command = [sys.executable, "-c", LOADS_LONG]
+    with subprocess.Popen(
+        command, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            while process.stdout.readline() not in ("loading\n", ""):
+                pass
+            process.send_signal(signal.SIGTERM)
+            output, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert (process.returncode, output) == (143, "")
+    assert errors.endswith("stopped by SIGTERM while the model was loading\n") and "Traceback" not in errors
 
 
 @pytest.mark.slow
-def test_sigterm_lets_running_requests_end(asked_model_dir):
-    base_path = str(pathlib.Path(asked_model_dir).parent)
-    process = warm_processes.WarmProcess(
-        "export.development_server", "--port=0", "--rest_api_port=0", f"--model_base_path={base_path}",
-        f"--model_name={MODEL}", "--enable_batching",
-    )  # fmt: skip
-    try:
-        wait_until(lambda: len(process.lines()) == 5)
-        lines = process.lines()
-        ports = re.search(r"gRPC localhost:(\d+), REST http://localhost:(\d+)", lines[3])
-        port, rest_api_port = map(int, ports.groups())
-        assert "development server" in lines[0]
-        asked = Asked(rest_api_port)
-        assert asked.predict({"instances": ["short"]})[0] == 200
-        answers = {}
+def test_sigterm_lets_running_requests_end_and_each_request_has_a_line(asked_model_dir):
+    command = [sys.executable, "-m", "kbert", "serve", asked_model_dir, "--model_name=length"]
+    with subprocess.Popen(
+        [*command, "--port=0", "--rest_api_port=0"],
+        cwd=REPOSITORY,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            first = process.stdout.readline()
+            assert first.startswith("serving length version 1: ")
+            port, rest_api_port = map(int, re.search(r"localhost:(\d+), REST .*:(\d+)", first).groups())
+            asked, answers = Asked(rest_api_port), {}
+            assert asked.post("/v1/models/length:predict", {"instances": ["short"]})[0] == 200
 
-        def ask_rest():
-            rows = {"instances": ["x" * (number % 50) for number in range(20_000)]}
-            answers["REST"] = len(asked.predict(rows)[1]["predictions"])
+            def ask_rest():
+                body = {"signature_name": "work", "instances": ["3000"]}
+                answers["REST"] = asked.post("/v1/models/length:predict", body)[0]
 
-        def ask_grpc():
-            with grpc.insecure_channel(f"localhost:{port}") as channel:
-                stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
-                running = stub.Predict.future(request_of(["2000"], signature_name="work"))
-                answers["gRPC"] = list(running.result().outputs)
+            def ask_grpc():
+                with grpc.insecure_channel(f"localhost:{port}") as channel:
+                    stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+                    request = request_of(["3000"], signature_name="work")
+                    answers["gRPC"] = list(stub.Predict.future(request).result().outputs)
 
-        threads = [threading.Thread(target=ask) for ask in (ask_rest, ask_grpc)]
-        for thread in threads:
-            thread.start()
-        wait_until(lambda: pending(rest_api_port) == 2)
-        process.send_signal(signal.SIGTERM)
-        for thread in threads:
-            thread.join()
-        assert answers == {"REST": 20_000, "gRPC": ["trace"]}
-        _, errors = process.communicate(timeout=120)
-        assert process.returncode == 0 and "Traceback" not in errors
-    finally:
-        process.kill()
-
-
-def pending(rest_api_port: int) -> float:
-    """How many requests run, by the server's own count."""
-    url = f"http://localhost:{rest_api_port}/monitoring/prometheus/metrics"
-    with urllib.request.urlopen(url, timeout=120) as page:
-        return float(re.search(rb"\n:kbert:serving:pending_requests (\S+)", page.read())[1])
+            threads = [threading.Thread(target=ask) for ask in (ask_rest, ask_grpc)]
+            for thread in threads:
+                thread.start()
+            wait_until(lambda: b"kbert_queue_length 1.0" in asked.whole("GET", "/metrics")[2])
+            process.send_signal(signal.SIGTERM)
+            for thread in threads:
+                thread.join()
+            assert process.wait(timeout=120) == 0
+            log = process.stderr.read()
+        finally:
+            process.kill()
+    assert answers == {"REST": 200, "gRPC": ["trace"]} and "Traceback" not in log
+    line = r"total=[\d.]+ms texts=1 tokens=3 queue=[\d.]+ms tokenization=in the graph inference=[\d.]+ms"
+    assert re.search(r"^POST /v1/models/length:predict 200 " + line, log, re.M), log
+    assert re.search(r"^gRPC Predict OK " + line, log, re.M), log

@@ -18,7 +18,12 @@ PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-
 
 
 # What a declared package brings along, and what therefore is not declared.
-COMES_WITH = {"tensorflow": {"h5py", "ml-dtypes"}, "keras-nlp": {"keras-hub"}}
+COMES_WITH = {
+    "tensorflow": {"grpcio", "h5py", "ml-dtypes", "protobuf"},
+    "keras-nlp": {"keras-hub"},
+    "fastapi": {"pydantic", "starlette"},
+    "starlette": {"anyio"},
+}
 
 
 def requirements(lines):

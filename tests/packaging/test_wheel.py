@@ -133,11 +133,9 @@ def test_the_wheel_names_its_packages_its_command_and_what_it_needs(installed, t
     ]
 
 
-@pytest.mark.parametrize(
-    "folder", ["export/server/page/files", "configs/quickstart", "kbert/reports/templates"]
-)
+@pytest.mark.parametrize("folder", ["export/server/page", "configs/quickstart", "kbert/reports/templates"])
 def test_the_wheel_brings_the_files_that_are_no_python(wheel, folder):
-    """Templates, the page of the development server, the quickstart's recipes, its text and the licence."""
+    """Templates, the page of kbert serve, the quickstart's recipes, its text and the licence."""
     files = [path for path in (REPOSITORY / folder).rglob("*") if path.is_file()]
     expected = {path.relative_to(REPOSITORY).as_posix() for path in files}
     with zipfile.ZipFile(wheel) as archive:

@@ -18,6 +18,7 @@ from kbert.files.whole_file import write_json
 
 MODULES_FILE = "modules.json"
 _LENGTH_FILES = ("sentence_bert_config.json", "sentence_roberta_config.json")
+_PROMPTS_FILE = "config_sentence_transformers.json"
 # "pooling_mode_<theirs>" of 1_Pooling/config.json -> the mode of kbert's SequencePooling.
 _POOLING_MODES = {
     "cls_token": "cls",
@@ -81,6 +82,23 @@ def read_sentence_modules(path) -> SentenceModules:
     )
 
 
+def read_prompts(path) -> dict:
+    """What a folder wants before texts: {"prompts": {"query": "query: "}, "default_prompt_name": "query"}.
+
+    Nothing where it has no prompts.
+
+    Raises:
+      ValueError: the prompts are no texts.
+    """
+    file = Path(path) / _PROMPTS_FILE
+    settings = read_json_object(file) if file.is_file() else {}
+    prompts = json_value(settings, "prompts", dict, file, {})
+    if not all(isinstance(prompt, str) for prompt in prompts.values()):
+        raise ValueError(f"{file} has prompts that are no texts; expected a text for each name.")
+    default = settings.get("default_prompt_name")
+    return {"prompts": prompts, "default_prompt_name": default} if prompts else {}
+
+
 def write_sentence_modules(folder: Path, pooling: PoolingConfig, max_seq_length: int, width: int):
     """Makes a Hugging Face folder one of sentence-transformers.
 
@@ -101,7 +119,7 @@ def write_sentence_modules(folder: Path, pooling: PoolingConfig, max_seq_length:
     (folder / "1_Pooling").mkdir()
     write_json({"word_embedding_dimension": width} | modes, folder / "1_Pooling" / "config.json")
     write_json({"max_seq_length": max_seq_length, "do_lower_case": False}, folder / _LENGTH_FILES[0])
-    write_json({"similarity_fn_name": "cosine"}, folder / "config_sentence_transformers.json")
+    write_json({"similarity_fn_name": "cosine"}, folder / _PROMPTS_FILE)
     write_json(modules, folder / MODULES_FILE)  # last: with it, the folder is one of sentence-transformers
 
 

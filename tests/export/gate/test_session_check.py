@@ -36,7 +36,7 @@ def test_keras_object_attached_passes_in_python_and_is_caught_here(keras_attache
             "pear",
             {"text": ["a"]},
             'Serving signature key "pear" not found.\n'
-            "The model has the signatures classify, letters, number, odd, pair, regress, ",
+            "The model has the signatures letters, number, odd, pair, repeat, serving_default, ",
         ),
         (
             "pair",

@@ -4,21 +4,9 @@ import tensorflow as tf
 
 from tests.export.small_models import TEXT, TextLength
 
-EXAMPLES = tf.TensorSpec([None], tf.string, name="inputs")
-
 
 class AskedModel(TextLength):
     """What `TextLength` answers, and more."""
-
-    @tf.function(input_signature=[EXAMPLES])
-    def classify_examples(self, inputs):
-        answer = self.classify(_parsed_text(inputs))
-        classes = tf.tile(tf.constant([["short", "long"]]), [tf.size(inputs), 1])
-        return {"classes": classes, "scores": answer["probabilities"]}
-
-    @tf.function(input_signature=[EXAMPLES])
-    def regress_examples(self, inputs):
-        return {"outputs": tf.cast(tf.strings.length(_parsed_text(inputs)), tf.float32) + self.bias}
 
     @tf.function(input_signature=[TEXT])
     def work(self, text):
@@ -38,6 +26,11 @@ class AskedModel(TextLength):
         """The number that a text is; any other text is an error."""
         return {"number": tf.strings.to_number(text)}
 
+    @tf.function(input_signature=[TEXT, tf.TensorSpec([], tf.int32, name="top_k")])
+    def repeat(self, text, top_k):
+        """Each text `top_k` times: one number for the whole request."""
+        return {"texts": tf.tile(text[:, tf.newaxis], [1, top_k])}
+
 
 def save_asked_model(folder, bias: float = 0.0) -> str:
     module = AskedModel(bias)
@@ -46,15 +39,10 @@ def save_asked_model(folder, bias: float = 0.0) -> str:
         "pair": module.same,
         "odd": module.odd_outputs,
         "weigh": module.weigh,
-        "classify": module.classify_examples,
-        "regress": module.regress_examples,
         "work": module.work,
         "letters": module.letters,
         "number": module.number,
+        "repeat": module.repeat,
     }
     tf.saved_model.save(module, str(folder), signatures)
     return str(folder)
-
-
-def _parsed_text(examples):
-    return tf.io.parse_example(examples, {"text": tf.io.FixedLenFeature([], tf.string)})["text"]

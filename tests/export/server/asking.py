@@ -12,15 +12,12 @@ MODEL = "length"
 TEXTS = ["short", "a much longer text é"]
 
 
-def request_of(texts=TEXTS, **model_spec):
+def request_of(texts=TEXTS, name=MODEL, signature_name="", version=None):
     """A PredictRequest for texts."""
     request = predict_pb2.PredictRequest()
-    request.model_spec.name = model_spec.pop("name", MODEL)
-    request.model_spec.signature_name = model_spec.pop("signature_name", "")
-    if "version" in model_spec:
-        request.model_spec.version.value = model_spec["version"]
-    if "label" in model_spec:
-        request.model_spec.version_label = model_spec["label"]
+    request.model_spec.name, request.model_spec.signature_name = name, signature_name
+    if version is not None:
+        request.model_spec.version.value = version
     request.inputs["text"].CopyFrom(tf.make_tensor_proto(texts, tf.string))
     return request
 
@@ -31,19 +28,27 @@ class Asked:
     def __init__(self, port: int):
         self.port = port
 
-    def rest(self, method, path, body=None):
-        """(status, JSON of the answer)."""
+    def whole(self, method, path, body=None, headers=()):
+        """(status, headers, content)."""
         connection = http.client.HTTPConnection("localhost", self.port, timeout=120)
         content = body if body is None or isinstance(body, bytes) else json.dumps(body)
-        connection.request(method, path, content)
+        connection.request(method, path, content, dict(headers))
         response = connection.getresponse()
-        assert response.headers["Content-Type"] == "application/json"
-        answer = json.loads(response.read())
+        answer = response.status, response.headers, response.read()
         connection.close()
-        return response.status, answer
+        return answer
 
-    def predict(self, body, path=f"/v1/models/{MODEL}:predict"):
+    def rest(self, method, path, body=None, headers=()):
+        """(status, JSON of the answer)."""
+        status, told, content = self.whole(method, path, body, headers)
+        assert told["Content-Type"] == "application/json"
+        return status, json.loads(content)
+
+    def post(self, path, body):
         return self.rest("POST", path, body)
+
+    def predict(self, body):
+        return self.post(f"/v1/models/{MODEL}:predict", body)
 
     def raw(self, *parts):
         """All that the server sends to these bytes until it closes."""
@@ -64,8 +69,8 @@ def received(connection) -> bytes:
     return answer
 
 
-def post(body: bytes, signature: str = "", more_headers: bytes = b"") -> bytes:
-    """A whole predict request."""
+def post(body: bytes, more_headers: bytes = b"") -> bytes:
+    """The bytes of a whole predict request."""
     head = f"POST /v1/models/{MODEL}:predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
     return head.encode() + more_headers + b"\r\n" + body
 

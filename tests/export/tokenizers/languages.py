@@ -16,7 +16,6 @@ Kotlin's program also asks the sample of docs/mobile/android, with a model file 
 import functools
 import json
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -26,10 +25,9 @@ from export.tokenizers.python.exported_vocabulary import exported_vocabulary
 from export.tokenizers.python.text_inputs import TextInputs
 from export.tokenizers.python.word_splitter import split_words
 
-PROGRAMS = Path(__file__).parent / "programs"
 REPOSITORY = Path(__file__).resolve().parents[3]
 LENGTHS = (8, 16, 32)
-LANGUAGES = ("python", "javascript", "kotlin")
+LANGUAGES = ("python", "kotlin")
 RESOURCES = REPOSITORY / "export" / "tokenizers"  # unicode_tables.json
 KOTLIN_JAR = "KBERT_TOKENIZER_JAR"  # `make test-tokenizers` compiles it, and says where it is
 # The seconds that a program may take for all of its questions.
@@ -48,7 +46,7 @@ class Language:
 
     def __init__(self, name: str, folder: Path):
         self._folder = folder
-        self._ask = _ask_python if name == "python" else functools.partial(_ask_program, _command(name))
+        self._ask = _ask_python if name == "python" else functools.partial(_ask_program, _command())
 
     def words(self, texts) -> list[str]:
         """The words of each text, joined by spaces."""
@@ -81,11 +79,7 @@ def write_export(vocab_txt: str, do_lower_case: bool, folder: Path) -> Path:
     return folder
 
 
-def _command(name):
-    if name == "javascript":
-        if shutil.which("node") is None:
-            pytest.skip("THE TOKENIZER IN JAVASCRIPT WAS NOT RUN: there is no node.")
-        return ["node", str(PROGRAMS / "answer.mjs")]
+def _command():
     jar = os.environ.get(KOTLIN_JAR)
     if not jar:
         pytest.skip(f"THE TOKENIZER IN KOTLIN WAS NOT RUN: `make test-tokenizers` does ({KOTLIN_JAR}).")
@@ -98,7 +92,7 @@ def refusal(name: str, folder: Path, lengths=LENGTHS) -> str:
         with pytest.raises(ValueError) as refused:
             [TextInputs(exported_vocabulary(folder), length) for length in lengths]
         return str(refused.value)
-    done = _run(_command(name), folder, "", lengths)
+    done = _run(_command(), folder, "", lengths)
     assert done.returncode == 1 and done.stderr.startswith("error: "), done.stderr[-2000:]
     return done.stderr
 

@@ -1,4 +1,4 @@
-"""Python, JavaScript and Kotlin beside the graph: the same words for every character, the same rows."""
+"""Python and Kotlin beside the graph: the same words for every character, the same rows."""
 
 import functools
 
@@ -66,9 +66,8 @@ def test_a_sample_of_characters_splits_as_in_the_graph(ask, do_lower_case):
 @pytest.mark.long
 @each_casing
 @each_language
-def test_every_character_splits_as_in_the_graph(ask, language, do_lower_case):
-    # JavaScript reads the same tables, and is for the server's page alone.
-    check_characters(ask, do_lower_case, every=7 if language == "javascript" else 1, most_templates=3)
+def test_every_character_splits_as_in_the_graph(ask, do_lower_case):
+    check_characters(ask, do_lower_case, every=1, most_templates=3)
 
 
 @each_casing

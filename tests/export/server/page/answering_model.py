@@ -7,7 +7,7 @@ import tensorflow as tf
 from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import Vocabulary
 
-MODEL = "a/model"  # a name that a path must encode
+MODEL = "a.model"
 LABELS = ["short", "<b>long</b>", "very long"]  # one looks like HTML, and must not become it
 THRESHOLDS = {"short": 0.25}
 TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "play", "##ing", "a", "day", "<", "b", ">", ","]
@@ -90,10 +90,6 @@ class AnsweringModel(tf.Module):
         probabilities = tf.broadcast_to(tf.cast(odds, tf.float32), shape)
         return {"tokens": tf.broadcast_to(words, shape), "probabilities": probabilities, "num_masks": masks}
 
-    @tf.function(input_signature=[_TEXT])
-    def embed(self, text):
-        return {"embedding": _letters(text)}
-
     @tf.function(input_signature=[_TEXT, _TEXT_PAIR])
     def similar(self, text, text_pair):
         first, second = (tf.math.l2_normalize(_letters(each), axis=-1) for each in (text, text_pair))
@@ -105,20 +101,19 @@ class AnsweringModel(tf.Module):
         best = tf.argmax(lengths, axis=-1)
         return {"probabilities": tf.nn.softmax(lengths / 8), "choice": best}
 
-    @tf.function(input_signature=[_TEXT])
-    def attend(self, text):
-        """2 layers of 3 heads. Each word attends the more to another, the longer that is; more so upwards."""
-        words = tf.strings.split(text, " ").to_tensor("")
-        lengths = tf.minimum(tf.strings.length(words, "UTF8_CHAR"), 9)
-        lengths = tf.cast(lengths, tf.float32)[:, None, None, None]
-        number = tf.reshape(tf.range(1.0, 7.0), [1, 2, 3, 1, 1])
-        asking = tf.cast(tf.range(tf.shape(words)[1]), tf.float32)[:, None]
-        powers = tf.where(lengths > 0, tf.exp(lengths * number / (1.0 + asking)), 0.0)
-        return {"tokens": words, "attention": powers / tf.reduce_sum(powers, -1, keepdims=True)}
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec([None, None], tf.int32, name=name)
+            for name in ("input_ids", "input_mask", "segment_ids")
+        ]
+    )
+    def ids(self, input_ids, input_mask, segment_ids):
+        """How often each token stands in a row."""
+        return {"embedding": tf.reduce_sum(tf.one_hot(input_ids, len(TOKENS)), axis=1)}
 
     @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32, name="input_ids")])
-    def ids(self, input_ids):
-        return {"sum": tf.reduce_sum(input_ids, axis=-1)}
+    def first(self, input_ids):
+        return {"embedding": tf.cast(input_ids[0], tf.float32)[tf.newaxis], "first": input_ids[:, 0]}
 
 
 def save_answering_model(folder) -> str:
@@ -130,11 +125,10 @@ def save_answering_model(folder) -> str:
         "ask": module.ask,
         "tag": module.tag,
         "fill": module.fill,
-        "embed": module.embed,
         "similar": module.similar,
         "choose": module.choose,
-        "attend": module.attend,
-        "ids": module.ids,
+        "vectors": module.ids,
+        "ids": module.first,
     }
     tf.saved_model.save(module, str(folder), signatures)
     extra = folder / "assets.extra"
@@ -143,7 +137,7 @@ def save_answering_model(folder) -> str:
     vocabulary = Vocabulary(TOKENS, do_lower_case=True)
     vocabulary.write(extra / "vocab.txt")
     about = TASKS.record_of(task) | {"labels": LABELS, "run": "/somewhere/private"}
-    about |= {"vocabulary": vocabulary.describe()}
+    about |= {"vocabulary": vocabulary.describe(), "max_seq_length": 64}
     (extra / "kbert.json").write_text(json.dumps(about))
     return str(folder)
 

@@ -1,0 +1,247 @@
+"""Requests wait in one queue; what fits into a number of tokens runs together.
+
+No request waits for others: a run takes what came while the run before it was under way. So one client alone
+is answered at once, and many share runs. A request with more tokens than a run may have is cut into slices,
+one after the other, which bounds its memory and lets others in between.
+
+Requests to one signature run together where an answer alone and in a batch are the same: every input and
+output has the batch as its first dimension, and no other dimension of an output is open. Where answers are
+padded to the longest of a request (labels of words), or one number holds for the whole request (`top_k`),
+each runs alone.
+"""
+
+import collections
+import concurrent.futures
+import re
+import threading
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from ..gate.saved_model_session import RequestError
+from .request import Request
+
+Arrays = dict[str, np.ndarray]
+# Lines of an error of TensorFlow: its nodes, and how many errors there were.
+_AROUND = re.compile(r"\[\[|Graph execution error:|Detected at|\d+ (root error|successful op|derived error)")
+_NUMBERED = re.compile(r"^\(\d+\) [A-Z_]+: ")
+
+
+class _Slice(NamedTuple):
+    """Rows of a request: what they are asked, whom they may run with (the key; None for nobody)."""
+
+    request: Request
+    signature: str
+    inputs: Arrays
+    outputs: tuple[str, ...]
+    tokens: int
+    key: tuple | None
+    since: float
+    answer: concurrent.futures.Future
+
+
+class BatchQueue:
+    """Runs signatures of one model.
+
+    Args:
+        session: the `SavedModelSession`.
+        max_batch_tokens: of a run.
+        num_parallel: runs at a time. Each can use all cores by itself.
+    """
+
+    def __init__(self, session, max_batch_tokens: int, num_parallel: int = 1):
+        self._session, self._max_batch_tokens = session, max_batch_tokens
+        self._waiting: collections.deque[_Slice] = collections.deque()
+        self._changed = threading.Condition()
+        self._stopping = False
+        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(num_parallel)]
+        for thread in self._threads:
+            thread.start()
+
+    def run(
+        self,
+        request: Request,
+        signature: str,
+        inputs: Arrays,
+        tokens: list[int],
+        outputs: tuple[str, ...] = (),
+        max_answer_bytes: int = 1 << 40,
+    ) -> Arrays:
+        """Runs one request, in slices where it is large, and waits for it.
+
+        Args:
+            request: says how long to wait, and is told how long it took.
+            signature: its name.
+            inputs: input name -> array.
+            tokens: of each row; one number where the inputs have no rows in common.
+            outputs: the ones wanted; empty means all.
+            max_answer_bytes: more are refused.
+
+        Raises:
+            RequestError: of the model; `DEADLINE_EXCEEDED`; `RESOURCE_EXHAUSTED` for too large an answer.
+        """
+        definition = self._session.signature(signature)
+        answers: list[Arrays] = []
+        size = 0
+        for begin, end in _slices(tokens, self._max_batch_tokens):
+            rows = {
+                name: array[begin:end] if has_rows(definition.inputs[name]) else array
+                for name, array in inputs.items()
+            }
+            answer = self._wait(request, signature, rows, sum(tokens[begin:end]), outputs, definition)
+            size += sum(map(_num_bytes, answer.values()))
+            if size > max_answer_bytes:
+                raise RequestError(
+                    "RESOURCE_EXHAUSTED",
+                    f"The answer has more than {max_answer_bytes} bytes (--max_answer_bytes). Send fewer "
+                    "texts at a time, or name the outputs that you need.",
+                )
+            answers.append(answer)
+        return {name: _joined([answer[name] for answer in answers]) for name in answers[0]}
+
+    @property
+    def length(self) -> int:
+        """How many slices wait."""
+        return len(self._waiting)
+
+    def stop(self, seconds: float) -> bool:
+        """Runs what waits, then ends; returns whether all ended within the time."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
+        for thread in self._threads:
+            thread.join(seconds)
+        return not any(thread.is_alive() for thread in self._threads)
+
+    def _wait(self, request, signature, inputs, tokens, outputs, definition) -> Arrays:
+        key = (signature, outputs, _kinds(inputs)) if is_batchable(definition, inputs) else None
+        future: concurrent.futures.Future = concurrent.futures.Future()
+        one = _Slice(request, signature, inputs, outputs, tokens, key, time.monotonic(), future)
+        with self._changed:
+            if self._stopping:
+                raise RequestError("UNAVAILABLE", "The server is stopping.")
+            self._waiting.append(one)
+            self._changed.notify()
+        try:
+            return future.result(request.remaining())
+        except TimeoutError:
+            future.cancel()
+            request.give_up()
+            request.remaining()  # raises
+            raise
+
+    def _work(self) -> None:
+        while batch := self._take():
+            began = time.monotonic()
+            for one in batch:
+                one.request.queued += began - one.since
+            self._run(batch)
+
+    def _take(self) -> list[_Slice]:
+        """Waits for the first, and takes all that may run with it; nothing at the end."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._stopping)
+            if not self._waiting:
+                return []
+            batch = [self._waiting.popleft()]
+            tokens = batch[0].tokens
+            for one in list(self._waiting) if batch[0].key else ():
+                if one.key == batch[0].key and tokens + one.tokens <= self._max_batch_tokens:
+                    self._waiting.remove(one)
+                    batch.append(one)
+                    tokens += one.tokens
+            return batch
+
+    def _run(self, batch: list[_Slice]) -> None:
+        wanted = [one for one in batch if one.answer.set_running_or_notify_cancel()]
+        if len(wanted) > 1:
+            names = wanted[0].inputs
+            joined = {name: _joined([one.inputs[name] for one in wanted]) for name in names}
+            try:
+                answer = self._session_run(wanted, joined)
+                sizes = [len(next(iter(one.inputs.values()))) for one in wanted]
+                if all(len(array) == sum(sizes) for array in answer.values()):
+                    begin = 0
+                    for one, rows in zip(wanted, sizes, strict=True):
+                        one.answer.set_result({n: a[begin : begin + rows] for n, a in answer.items()})
+                        begin += rows
+                    return
+            except Exception:  # noqa: S110  one bad request must not spoil the others: each runs alone below
+                pass
+        for one in wanted:
+            try:
+                one.answer.set_result(self._session_run([one], one.inputs))
+            except Exception as error:
+                one.answer.set_exception(error)
+
+    def _session_run(self, slices: list[_Slice], inputs: Arrays) -> Arrays:
+        seconds = max(one.request.remaining() for one in slices) if len(slices) == 1 else None
+        began = time.monotonic()
+        try:
+            return self._session.run(slices[0].signature, inputs, list(slices[0].outputs), seconds)
+        except RequestError as error:
+            raise RequestError(error.status, _sentence(error.message)) from error
+        finally:
+            for one in slices:
+                one.request.inference += time.monotonic() - began
+
+
+def is_batchable(definition, inputs: Arrays) -> bool:
+    """Whether requests to a signature may run together; see the top of this file."""
+    if not all(map(has_rows, definition.inputs.values())):
+        return False
+    for info in definition.outputs.values():
+        sizes = [dim.size for dim in info.tensor_shape.dim]
+        if info.tensor_shape.unknown_rank or not sizes or sizes[0] != -1 or min(sizes[1:], default=0) < 0:
+            return False
+    return len({array.shape[:1] for array in inputs.values()}) == 1
+
+
+def _sentence(message: str) -> str:
+    """What an op of the graph said, without the nodes that TensorFlow lists around it."""
+    lines = [line.strip() for line in message.splitlines()]
+    said = [line for line in lines if line and not _AROUND.match(line)]
+    return _NUMBERED.sub("", said[0]) if said else message
+
+
+def has_rows(info) -> bool:
+    """Whether the first dimension of an input or output is the batch."""
+    shape = info.tensor_shape
+    return not shape.unknown_rank and bool(shape.dim) and shape.dim[0].size == -1
+
+
+def _slices(tokens: list[int], most: int):
+    """(begin, end) of rows with up to `most` tokens together, or of one row with more."""
+    begin, total = 0, 0
+    for row, number in enumerate(tokens):
+        if row > begin and total + number > most:
+            yield begin, row
+            begin, total = row, 0
+        total += number
+    yield begin, None
+
+
+def _kinds(inputs: Arrays) -> tuple:
+    # Encoder inputs of several lengths go together: their mask says what is padding.
+    padded = "input_mask" in inputs
+    return tuple((name, a.dtype.str, a.ndim if padded else a.shape[1:]) for name, a in sorted(inputs.items()))
+
+
+def _joined(arrays: list[np.ndarray]) -> np.ndarray:
+    """Rows of several arrays in one, padded with 0 or "" as the graph pads within a request."""
+    if len(arrays) == 1 or arrays[0].ndim == 0:
+        return arrays[0]
+    widths = np.max([array.shape[1:] for array in arrays], axis=0) if arrays[0].ndim > 1 else []
+    joined = np.full(
+        [sum(map(len, arrays)), *widths], b"" if arrays[0].dtype == object else 0, arrays[0].dtype
+    )
+    begin = 0
+    for array in arrays:
+        joined[(slice(begin, begin + len(array)), *(slice(size) for size in array.shape[1:]))] = array
+        begin += len(array)
+    return joined
+
+
+def _num_bytes(array: np.ndarray) -> int:
+    return array.nbytes + (sum(map(len, array.ravel())) if array.dtype == object else 0)

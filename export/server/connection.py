@@ -1,0 +1,91 @@
+"""One HTTP connection: uvicorn's, with the bounds that it lacks.
+
+uvicorn waits without end for the head of a first request, takes a head of any length, and keeps an answer
+that nobody reads. Each of these lets a few hundred idle clients lock everybody else out.
+"""
+
+import asyncio
+import http
+import json
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from .limits import Limits
+
+_MAX_HEAD_BYTES = 64 << 10
+
+
+def bounded(limits: Limits) -> type:
+    """The class of connections with these limits."""
+    return type("Connection", (_BoundedConnection,), {"limits": limits})
+
+
+class _BoundedConnection(HttpToolsProtocol):
+    limits: Limits
+    _head_timer: asyncio.TimerHandle | None = None
+    _head_bytes = 0
+
+    def connection_made(self, transport) -> None:
+        super().connection_made(transport)
+        self._await_head()
+        if len(self.connections) > self.limits.max_connections:
+            self._refuse(503, "Too many connections are open; try again later.")
+
+    def connection_lost(self, exc) -> None:
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self.transport.is_closing():
+            return
+        self._head_bytes += len(data)
+        super().data_received(data)
+        if self._head_timer is not None and self._head_bytes > _MAX_HEAD_BYTES:
+            self._refuse(431, f"The head of a request has over {_MAX_HEAD_BYTES} bytes.")
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._await_head()
+
+    def on_headers_complete(self) -> None:
+        self._stop_timer()
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        super().on_message_complete()
+        self._head_bytes = 0
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self.loop.call_later(self.limits.body_seconds, self._end_unread, self.cycle)
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse(400, msg)
+
+    def _await_head(self) -> None:
+        self._stop_timer()
+        message = "The head of a request did not arrive in time."
+        self._head_timer = self.loop.call_later(self.limits.head_seconds, self._refuse, 408, message)
+
+    def _stop_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+        self._head_timer = None
+
+    def _refuse(self, status: int, message: str) -> None:
+        """Answers in place of the app, unless it is about to, and closes."""
+        self._stop_timer()
+        if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
+            body = json.dumps({"error": message}).encode()
+            self.transport.write(
+                b"HTTP/1.1 %d %s\r\ncontent-type: application/json\r\ncontent-length: %d\r\n"
+                b"connection: close\r\n\r\n%s"
+                % (status, http.HTTPStatus(status).phrase.encode(), len(body), body)
+            )
+        self.transport.close()
+        self.loop.call_later(self.limits.body_seconds, self._end_unread, self.cycle)
+
+    def _end_unread(self, cycle) -> None:
+        """Gives up on a client that has not read an answer to its end."""
+        if cycle is self.cycle and self.transport.get_write_buffer_size() > 0:
+            self.transport.abort()

@@ -1,0 +1,180 @@
+"""The bodies of `:predict`, in TensorFlow Serving's two forms.
+
+Rows, `{"instances": [...]}` -> `{"predictions": [...]}`: one element for each example, a plain value where
+the signature has one input or output, an object otherwise. Columns, `{"inputs": ...}` -> `{"outputs": ...}`:
+each tensor as a whole, a single one without its name. `{"b64": "..."}` stands for bytes.
+Reference: https://www.tensorflow.org/tfx/serving/api_rest
+"""
+
+import base64
+import binascii
+import json
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from .limits import Limits
+from .request import invalid
+from .tensors import check_size, check_texts
+
+_MAX_RANK = 8
+_NUMBERS = {
+    tf.bool: (bool,),
+    tf.int32: (int,),
+    tf.int64: (int,),
+    tf.float32: (int, float),
+    tf.float64: (int, float),
+}
+
+
+def parse_body(body: bytes) -> dict:
+    """The JSON object of a `:predict` request.
+
+    Raises:
+        RequestError: it is no such object.
+    """
+    try:
+        document = json.loads(body.decode())
+    except UnicodeDecodeError as error:
+        raise invalid(f"The body is not UTF-8: byte {error.start}.") from None
+    except RecursionError:
+        raise invalid("The body is nested too deeply.") from None
+    except ValueError as error:  # no JSON, or a number of thousands of digits
+        raise invalid(f"The body is no JSON: {error}"[:300]) from None
+    if not isinstance(document, dict) or not isinstance(document.get("signature_name", ""), str):
+        raise invalid('The body must be an object, its "signature_name" a string.')
+    if ("instances" in document) == ("inputs" in document):
+        raise invalid('The body must have either "instances" (rows) or "inputs" (columns).')
+    return document
+
+
+def read_inputs(document: dict, definition, limits: Limits) -> dict[str, np.ndarray]:
+    """The inputs of a parsed body: name -> array.
+
+    Args:
+        document: of `parse_body`.
+        definition: the `SignatureDef`, for names and dtypes.
+        limits: the bounds of the server.
+
+    Raises:
+        RequestError: names, shapes or types that are not those of the signature, or beyond the limits.
+    """
+    names = sorted(definition.inputs)
+    columns: Any = document.get("inputs")
+    if "instances" in document:
+        columns = _columns(document["instances"], names)
+    elif not _is_object(columns):
+        columns = {names[0]: columns} if len(names) == 1 else {}
+    if set(columns) != set(names):
+        raise invalid(f"received inputs {_listed(columns)}; the signature takes {_listed(names)}.")
+    return {
+        name: _array(name, columns[name], tf.as_dtype(definition.inputs[name].dtype), limits)
+        for name in names
+    }
+
+
+def write_outputs(outputs: dict[str, np.ndarray], is_rows: bool) -> bytes:
+    """The body of the answer, in the form of the request.
+
+    Raises:
+        RequestError: rows are wanted of outputs that have no rows, or not equally many.
+    """
+    values = {name: listed(array) for name, array in outputs.items()}
+    for name in values:
+        if name.endswith("_bytes"):
+            values[name] = _encoded(outputs[name])
+    if not is_rows:
+        answer = {"outputs": next(iter(values.values())) if len(values) == 1 else values}
+    else:
+        if (
+            len({array.shape[:1] or None for array in outputs.values()}) != 1
+            or outputs[next(iter(outputs))].ndim == 0
+        ):
+            shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in outputs.items())
+            raise invalid(f'The outputs have no rows in common ({shapes}); ask with "inputs" instead.')
+        rows = [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
+        answer = {"predictions": next(iter(values.values())) if len(values) == 1 else rows}
+    # NaN and Infinity without quotes, as TensorFlow Serving writes them.
+    return json.dumps(answer, ensure_ascii=False).encode()
+
+
+def listed(array: np.ndarray) -> list:
+    """Values for JSON; a float32 as the shortest decimal that reads back the same: 0.2, not 0.20000000298."""
+    if array.dtype == np.float32:
+        return array.astype("U32").astype(np.float64).tolist()
+    if array.dtype == object:
+        texts = np.empty(array.shape, object)
+        texts.ravel()[:] = [value.decode("utf-8", "replace") for value in array.ravel()]
+        return texts.tolist()
+    if array.dtype == np.float16:
+        return array.astype(np.float64).tolist()
+    return array.tolist()
+
+
+def _encoded(array):
+    encoded = np.empty(array.shape, object)
+    encoded.ravel()[:] = [{"b64": base64.b64encode(value).decode()} for value in array.ravel()]
+    return encoded.tolist()
+
+
+def _columns(rows, names: list[str]) -> dict[str, list]:
+    if not isinstance(rows, list) or not rows:
+        raise invalid('"instances" must be a list of one example or more.')
+    if len(names) == 1 and not any(map(_is_object, rows)):
+        return {names[0]: rows}
+    for place, row in enumerate(rows):
+        if not _is_object(row) or set(row) != set(names):
+            received = _listed(row) if _is_object(row) else "a plain value"
+            raise invalid(f"instances[{place}] has {received}; the signature takes {_listed(names)}.")
+    return {name: [row[name] for row in rows] for name in names}
+
+
+def _array(name: str, value, dtype: tf.DType, limits: Limits) -> np.ndarray:
+    """Nested lists -> array, level by level: no recursion, and nothing larger than what came."""
+    shape: list[int] = []
+    flat = [value]
+    while flat and isinstance(flat[0], list):
+        sizes = {len(each) if isinstance(each, list) else None for each in flat}
+        if len(sizes) > 1:
+            raise invalid(f"{name}: lists of different lengths; all rows must have the same shape.")
+        shape.append(len(flat[0]))
+        if len(shape) > _MAX_RANK:
+            raise invalid(f"{name}: more than {_MAX_RANK} lists inside each other.")
+        flat = [each for inner in flat for each in inner]
+        check_size(name, len(flat), dtype, limits)
+    if dtype == tf.string:
+        flat = [_bytes(name, each) for each in flat]
+        check_texts(name, flat, limits)
+    else:
+        kinds = _NUMBERS.get(dtype, ())
+        if wrong := [each for each in flat if type(each) not in kinds]:
+            raise invalid(f"{name}: {json.dumps(wrong[0])[:60]} is not of type {dtype.name}.")
+    array = np.empty(len(flat), dtype.as_numpy_dtype)
+    try:
+        with np.errstate(over="ignore"):  # a double beyond float32 becomes infinite
+            array[:] = flat
+    except OverflowError:
+        raise invalid(f"{name}: a number is out of the range of {dtype.name}.") from None
+    return array.reshape(shape)
+
+
+def _bytes(name: str, value) -> bytes:
+    try:
+        if isinstance(value, str):
+            return value.encode()
+        if isinstance(value, dict) and set(value) == {"b64"} and isinstance(value["b64"], str):
+            return base64.b64decode(value["b64"], validate=True)
+    except UnicodeEncodeError:
+        raise invalid(f"{name}: a text with half of a surrogate pair; expected UTF-8.") from None
+    except (binascii.Error, ValueError):
+        raise invalid(f"{name}: no base64 in b64.") from None
+    raise invalid(f"{name}: {json.dumps(value)[:60]} is no text.")
+
+
+def _is_object(value) -> bool:
+    return isinstance(value, dict) and set(value) != {"b64"}
+
+
+def _listed(names) -> str:
+    return ", ".join(map(str, sorted(names)))[:200] or "nothing"

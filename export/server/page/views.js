@@ -1,0 +1,80 @@
+// What is shown of an answer. Each view: title; fits(signature); show(row, asked, info, outputs) -> elements.
+
+import { bars, byId, element, marked } from "/page/elements.js";
+
+const has = (signature, ...outputs) => outputs.every((name) => name in signature.outputs);
+const takes = (signature, ...inputs) => inputs.every((name) => name in signature.inputs);
+const headline = (...text) => element("p", { class: "headline" }, ...text);
+
+function labelsOf(row, asked, info) {
+  const names = info.labels ?? row.probabilities.map((_, index) => `label ${index}`);
+  const given = (row.labels ?? [row.label]).filter(Boolean);
+  const rows = row.probabilities.map((value, index) => ({ name: names[index], value, chosen: given.includes(names[index]) }));
+  const thresholds = Object.entries(info.thresholds ?? {}).map(([name, value]) => `${name} from ${value}`);
+  return [headline(given.join(", ") || "No label."), bars(rows.sort((a, b) => b.value - a.value)),
+    ...(row.labels && thresholds.length ? [element("p", { class: "note" }, `given: ${thresholds.join(", ")}`)] : [])];
+}
+
+function choicesOf(row, asked) {
+  const best = row.probabilities.indexOf(Math.max(...row.probabilities));
+  return [bars((asked.choices ?? asked.candidates).map((name, index) =>
+    ({ name, value: row.probabilities[index], chosen: index === best })).sort((a, b) => b.value - a.value))];
+}
+
+function entitiesOf(row, asked) {
+  const found = [];
+  for (let index = 0; index < row.labels.length; index++) {
+    const label = row.labels[index];
+    if (!label || label === "O") continue;
+    const kind = label.replace(/^[BIES]-/, "");
+    const last = found.at(-1);
+    const goes_on = last && last.word === index - 1 && last.label === kind && !/^[BS]-/.test(label);
+    if (goes_on) Object.assign(last, { end: row.ends[index], word: index, value: Math.min(last.value, row.probabilities[index]) });
+    else found.push({ start: row.starts[index], end: row.ends[index], label: kind, word: index, value: row.probabilities[index] });
+  }
+  const points = [...asked.text];
+  return [marked(asked.text, found), bars(found.map(({ start, end, label, value }) =>
+    ({ name: `${points.slice(start, end).join("")} (${label})`, value })))];
+}
+
+function masksOf(row, asked) {
+  if (!row.num_masks) return [headline("Write [MASK] where a word is to be found.")];
+  return row.tokens.slice(0, row.num_masks).flatMap((words, mask) => [
+    element("h3", {}, `mask ${mask + 1}`),
+    bars(words.map((name, index) => ({ name, value: row.probabilities[mask][index], click: () => {
+      let seen = -1;
+      byId("field-text").value = asked.text.replace(/\[MASK\]/g, (found) => (++seen === mask ? name : found));
+    } })).filter(({ name }) => name))]);
+}
+
+function questionOf(row, asked) {
+  if (row.end === row.start) return [headline("No answer in this paragraph."), marked(asked.context, [])];
+  return [headline(row.answer), marked(asked.context, [row]),
+    ...(row.score === undefined ? [] : [element("p", { class: "note" }, `score ${row.score.toFixed(3)}`)])];
+}
+
+function numberOf(row, asked, info, outputs) {
+  const name = ["cosine", "probability", "prediction"].find((each) => outputs.includes(each));
+  const value = typeof row === "number" ? row : row[name];
+  return [headline(`${name} ${value.toFixed(3)}`), ...(name === "prediction" ? [] : [bars([{ name, value }])])];
+}
+
+function vectorsOf(vectors, asked) {
+  const norm = (vector) => Math.hypot(...vector) || 1;
+  const cosine = (a, b) => a.reduce((sum, value, index) => sum + value * b[index], 0) / norm(a) / norm(b);
+  const [first, ...others] = vectors;
+  return [bars(others.map((vector, index) => ({ name: asked.lines[index], value: cosine(first, vector) }))
+    .sort((a, b) => b.value - a.value)), element("p", { class: "note" }, "cosine of the vectors")];
+}
+
+export const VIEWS = [
+  { title: "Question", fits: (s) => takes(s, "question", "context") && has(s, "start", "end", "answer"), show: questionOf },
+  { title: "Words", fits: (s) => takes(s, "text") && has(s, "starts", "ends", "labels"), show: entitiesOf },
+  { title: "Masks", masks: true, fits: (s) => takes(s, "text", "top_k") && has(s, "tokens", "num_masks"), show: masksOf },
+  { title: "Choices", fits: (s) => (takes(s, "choices") || takes(s, "candidates")) && has(s, "probabilities"), show: choicesOf },
+  { title: "Labels", fits: (s) => takes(s, "text") && has(s, "probabilities") && (has(s, "label") || has(s, "labels")), show: labelsOf },
+  { title: "Number", fits: (s) => takes(s, "text") && ["cosine", "probability", "prediction"].some((name) => has(s, name)), show: numberOf },
+  { title: "Compare vectors", fields: ["query", "lines"], fits: () => false, show: vectorsOf,
+    request: (asked) => ["/embed", { inputs: [asked.query, ...asked.lines] }] },
+  { title: "By name", fits: () => true, show: (row) => [element("pre", {}, JSON.stringify(row, null, 1))] },
+];

@@ -1,0 +1,61 @@
+"""One request on its way through the server: how long it may take, and what became of it."""
+
+import time
+
+from ..gate.saved_model_session import RequestError
+
+
+def invalid(message: str) -> RequestError:
+    """The error of a request that asks for something impossible."""
+    return RequestError("INVALID_ARGUMENT", message)
+
+
+class Request:
+    """What the parts of the server tell each other, and at its end the log.
+
+    Args:
+        timeout_seconds: when nobody waits for the answer any more.
+
+    Attributes:
+        texts, tokens: how many it asks about; tokens of texts that the graph tokenizes are estimated.
+        tokenizing: seconds spent on it outside of the graph.
+        queued, inference: seconds it waited, and its runs took.
+    """
+
+    def __init__(self, timeout_seconds: float):
+        self._began = time.monotonic()
+        self._end = self._began + timeout_seconds
+        self.texts = self.tokens = 0
+        self.tokenizing = self.queued = self.inference = 0.0
+
+    def remaining(self) -> float:
+        """The seconds that are left.
+
+        Raises:
+            RequestError: `DEADLINE_EXCEEDED`.
+        """
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise RequestError(
+                "DEADLINE_EXCEEDED", "The request took longer than this server or client waits."
+            )
+        return left
+
+    def give_up(self) -> None:
+        """Nobody waits any more: what has not run yet does not run."""
+        self._end = self._began
+
+    def seconds(self) -> float:
+        """How long it has taken so far."""
+        return time.monotonic() - self._began
+
+    def line(self, method: str, status: object) -> str:
+        """The line of the log."""
+        tokenizing = f"{1000 * self.tokenizing:.1f}ms" if self.tokenizing else "in the graph"
+        parts = [f"{method} {status} total={1000 * self.seconds():.1f}ms"]
+        if self.texts:
+            parts.append(
+                f"texts={self.texts} tokens={self.tokens} queue={1000 * self.queued:.1f}ms "
+                f"tokenization={tokenizing} inference={1000 * self.inference:.1f}ms"
+            )
+        return " ".join(parts)

@@ -1,1 +1,0 @@
-"""The REST API: HTTP, paths, and JSON to arrays and back."""

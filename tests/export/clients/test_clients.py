@@ -1,0 +1,46 @@
+"""`openai` and `huggingface_hub.InferenceClient` ask a server: their vectors are those of Python."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kbert
+from export.server.running import DevelopmentServer
+from tests.kbert.checkpoints.test_damaged_checkpoints import sentences
+
+CLIENTS_PYTHON = "KBERT_CLIENTS_PYTHON"
+TEXTS = ["play a day", "fluffy", "the play, the plays and the days of all the players"]
+
+
+@pytest.mark.slow
+def test_the_clients_of_others_get_the_vectors_of_python(tmp_path):
+    python = os.environ.get(CLIENTS_PYTHON)
+    if not python:
+        pytest.skip(f"NO CLIENT OF OTHERS HAS ASKED: {CLIENTS_PYTHON} is not set; run `make test-clients`")
+    folder = tmp_path / "e5"
+    sentences(folder)
+    (folder / "config_sentence_transformers.json").write_text(json.dumps({"prompts": {"query": "the "}}))
+    with DevelopmentServer(folder, "e5", 0, 0, api_key="secret") as server:
+        url = f"http://localhost:{server.rest_api_port}"
+        command = [python, str(Path(__file__).parent / "ask.py"), url, "e5", *TEXTS]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    told, loaded = json.loads(done.stdout.splitlines()[-1]), kbert.load(folder)
+    expected = loaded.embed(TEXTS)
+    for way in ("base64", "float", "hugging_face"):
+        np.testing.assert_allclose(np.reshape(told[way], expected.shape), expected, atol=1e-5)
+    np.testing.assert_allclose(told["prompted"], loaded.embed("the " + TEXTS[0]), atol=1e-5)
+    assert told["models"] == ["e5"] and told["model"] == "e5"
+    assert told["tokens"] == int(loaded.inputs(TEXTS)["input_mask"].numpy().sum())
+    kinds = [(kind, status) for kind, status, _ in told["refusals"]]
+    assert kinds == [
+        ("AuthenticationError", 401),
+        ("NotFoundError", 404),
+        ("BadRequestError", 400),
+        ("BadRequestError", 400),
+    ]
+    assert "'e5' is" in told["refusals"][1][2]

@@ -1,0 +1,120 @@
+"""A request gets the answer that it would get alone, whoever it runs with and however it is cut."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from export.gate.saved_model_session import RequestError, SavedModelSession
+from export.server.batch_queue import BatchQueue
+from export.server.request import Request
+
+
+class CountingSession:
+    """A session that notes how many rows each run has; the first waits until it is let go."""
+
+    def __init__(self, session):
+        self._session = session
+        self.rows, self.may_go = [], threading.Event()
+
+    def signature(self, name):
+        return self._session.signature(name)
+
+    def run(self, name, inputs, outputs=(), timeout_seconds=None):
+        self.rows.append(len(next(iter(inputs.values()))))
+        self.may_go.wait(60)
+        return self._session.run(name, inputs, outputs, timeout_seconds)
+
+
+@pytest.fixture(scope="module")
+def model(asked_model_dir):
+    return SavedModelSession(asked_model_dir)
+
+
+def texts(*values):
+    return {"text": np.array(values, object)}
+
+
+def ask_together(model, signature, requests, max_batch_tokens=100, seconds=60.0):
+    """(rows of each run, answers or errors) of requests that come while one request runs."""
+    session = CountingSession(model)
+    queue = BatchQueue(session, max_batch_tokens)
+    answers = [None] * len(requests)
+
+    def ask(number, inputs, seconds):
+        tokens = [len(text) for text in inputs["text"]]
+        try:
+            answers[number] = queue.run(Request(seconds), signature, inputs, tokens)
+        except RequestError as error:
+            answers[number] = error
+
+    threads = []
+    for number, inputs in enumerate(requests):
+        threads.append(threading.Thread(target=ask, args=(number, inputs, 60.0 if number == 0 else seconds)))
+        threads[-1].start()
+        while (len(session.rows), queue.length) != (1, number):
+            pass
+    if seconds < 1:
+        threads[1].join()
+    session.may_go.set()
+    for thread in threads:
+        thread.join()
+    assert queue.stop(10)
+    return session.rows, answers
+
+
+def check(model, signature, requests, answers):
+    for request, answer in zip(requests, answers, strict=True):
+        for name, array in model.run(signature, request).items():
+            if array.dtype == object:
+                assert answer[name].tolist() == array.tolist()
+            else:
+                np.testing.assert_allclose(answer[name], array, atol=1e-5)
+
+
+def test_what_fits_into_the_tokens_runs_together(model):
+    requests = [texts("ab"), texts("x" * 30, "y" * 20), texts("z" * 40), texts("a" * 20), texts("b" * 9, "c")]
+    rows, answers = ask_together(model, "serving_default", requests)
+    # After the first: 50 + 40 tokens, then no room for 20, but for 10; then the 20.
+    assert rows == [1, 2 + 1 + 2, 1]
+    check(model, "serving_default", requests, answers)
+
+
+def test_one_bad_request_spoils_no_other(model):
+    requests = [texts("0"), texts("1"), texts("word"), texts("3")]
+    rows, (_, good, bad, other) = ask_together(model, "number", requests)
+    assert good["number"].tolist() == [1.0] and other["number"].tolist() == [3.0]
+    assert bad.status == "INVALID_ARGUMENT" and "word" in bad.message
+    assert rows == [1, 3, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "signature", ["letters", "odd"]
+)  # padded to the longest; an output without the batch
+def test_answers_whose_shape_depends_on_others_run_alone(model, signature):
+    requests = [texts("a"), texts("longer"), texts("b")]
+    rows, answers = ask_together(model, signature, requests)
+    assert rows == [1, 1, 1]
+    check(model, signature, requests, answers)
+
+
+@pytest.mark.parametrize("signature", ["serving_default", "letters"])
+def test_a_request_of_many_tokens_runs_in_slices(model, signature):
+    request = texts(*("x" * number for number in range(1, 16)), "y" * 150)
+    rows, answers = ask_together(model, signature, [texts("a")] + [request], max_batch_tokens=40)
+    assert rows == [1, 8, 3, 3, 1, 1]  # 1 + ... + 8 are 36
+    check(model, signature, [texts("a"), request], answers)
+
+
+def test_whoever_waits_too_long_gets_an_error_and_is_not_run(model):
+    rows, (first, late) = ask_together(model, "serving_default", [texts("a"), texts("b")], seconds=0.05)
+    assert first["label"].tolist() == [b"short"] and late.status == "DEADLINE_EXCEEDED" and rows == [1]
+
+
+def test_an_answer_beyond_the_limit_is_refused(model):
+    queue = BatchQueue(model, 100)
+    with pytest.raises(RequestError, match="--max_answer_bytes") as error:
+        queue.run(Request(60), "letters", texts("x" * 50, "y" * 50, "z" * 50), [50] * 3, (), 1000)
+    assert error.value.status == "RESOURCE_EXHAUSTED" and queue.stop(10)
+    with pytest.raises(RequestError, match="stopping"):
+        queue.run(Request(60), "letters", texts("x"), [1])

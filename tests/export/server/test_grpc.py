@@ -1,0 +1,88 @@
+"""gRPC: Predict and GetModelMetadata as TensorFlow Serving's stubs know them."""
+
+import grpc
+import pytest
+import tensorflow as tf
+from tensorflow_serving.apis import classification_pb2, get_model_metadata_pb2, predict_pb2
+
+from .asking import MODEL, request_of
+
+
+def refused(call, request, **how):
+    with pytest.raises(grpc.RpcError) as error:
+        call(request, **how)
+    return error.value.code().name, error.value.details()
+
+
+def test_predict_and_the_outputs_that_are_named(stub):
+    response = stub.Predict(request_of())
+    assert response.model_spec.version.value == 3
+    assert response.model_spec.signature_name == "serving_default"
+    assert tf.make_ndarray(response.outputs["label"]).tolist() == [b"short", b"long"]
+    # In its own field, as TensorFlow Serving writes it: clients read float_val.
+    assert len(response.outputs["probabilities"].float_val) == 4
+    request = request_of(version=3)
+    request.output_filter.append("label")
+    assert list(stub.Predict(request).outputs) == ["label"]
+
+
+def test_metadata(stub):
+    request = get_model_metadata_pb2.GetModelMetadataRequest(metadata_field=["signature_def"])
+    request.model_spec.name = MODEL
+    response = stub.GetModelMetadata(request)
+    signatures = get_model_metadata_pb2.SignatureDefMap()
+    assert response.metadata["signature_def"].Unpack(signatures)
+    assert set(signatures.signature_def["pair"].inputs) == {"text", "text_pair"}
+    assert response.model_spec.version.value == 3
+    assert refused(stub.GetModelMetadata, get_model_metadata_pb2.GetModelMetadataRequest())[0] == "NOT_FOUND"
+
+
+def with_output(name):
+    request = request_of()
+    request.output_filter.append(name)
+    return request
+
+
+def of_29_bytes():
+    """An attack of November 2026: one text for four million, which took 17 GB."""
+    request = predict_pb2.PredictRequest()
+    request.model_spec.name = MODEL
+    tensor = request.inputs["text"]
+    tensor.dtype = 7
+    tensor.tensor_shape.dim.add(size=4194304)
+    tensor.string_val.append(b"a")
+    return request
+
+
+@pytest.mark.parametrize(
+    ("request_", "code", "words"),
+    [
+        (request_of(name="x"), "NOT_FOUND", "'x'  is not served; 'length' is."),
+        (request_of(version=1), "NOT_FOUND", "'length' 1 is not served"),
+        (request_of(signature_name="x"), "INVALID_ARGUMENT", "signature 'x' is not one of"),
+        (
+            request_of(signature_name="pair"),
+            "INVALID_ARGUMENT",
+            "received inputs text; the signature pair takes",
+        ),
+        (with_output("x"), "INVALID_ARGUMENT", "outputs x are not those of serving_default"),
+        (predict_pb2.PredictRequest(), "NOT_FOUND", "is not served"),
+        (of_29_bytes(), "INVALID_ARGUMENT", "4194304 texts; this server takes up to 500"),
+    ],
+)
+def test_what_is_wrong_has_a_code_and_a_sentence(stub, request_, code, words):
+    received = refused(stub.Predict, request_)
+    assert received[0] == code and words in received[1]
+
+
+def test_what_is_no_message_or_not_offered_is_refused(server, stub):
+    with grpc.insecure_channel(f"localhost:{server.port}") as channel:
+        call = channel.unary_unary("/tensorflow.serving.PredictionService/Predict")
+        assert refused(call, b"\xff\xff")[0] == "INTERNAL"
+    assert refused(stub.Classify, classification_pb2.ClassificationRequest())[0] == "UNIMPLEMENTED"
+
+
+def test_a_deadline_ends_the_run(stub):
+    request = request_of(["100000"], signature_name="work")
+    assert refused(stub.Predict, request, timeout=0.3)[0] == "DEADLINE_EXCEEDED"
+    assert stub.Predict(request_of(), timeout=60).outputs

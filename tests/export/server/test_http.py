@@ -1,0 +1,113 @@
+"""Whatever bytes a client sends, it gets one answer in JSON, and other clients are not disturbed."""
+
+import json
+import socket
+import time
+
+import pytest
+
+from export.server.gate import Gate
+from export.server.limits import Limits
+from export.server.metrics import Metrics
+from tests.export.server.asking import MODEL, post, received
+
+PREDICT = f"/v1/models/{MODEL}:predict"
+GOOD = post(json.dumps({"instances": ["short"]}).encode())
+# The server closes after this one: nobody needs to wait until it is silent.
+GOOD_AND_LAST = post(json.dumps({"instances": ["short"]}).encode(), b"Connection: close\r\n")
+
+
+def status_of(answer: bytes) -> int:
+    return int(answer.split(b" ", 2)[1])
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "127.0.0.1.evil.example", "[::1].evil.com", "localhost:1@evil.com", "a/localhost"],
+)
+def test_a_page_that_resolved_its_name_to_this_machine_is_refused(asked, host):
+    named = GOOD.replace(b"Host: localhost", f"Host: {host}".encode())
+    for request in (named, f"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()):
+        answer = asked.raw(request, GOOD_AND_LAST)
+        assert status_of(answer) == 403 and b"--allowed_hosts" in answer
+        assert answer.count(b"HTTP/1.1 200") == 1  # the next request, by the right name
+
+
+def test_its_own_names_and_those_allowed_may_ask():
+    gate = Gate(None, Limits(), Metrics(), "127.0.0.1", ["Proxy.example"])
+    for host in ("localhost", "127.0.0.1:8501", "[::1]:8501", "192.168.0.4", "proxy.example:80", ""):
+        gate._check_host(host)
+    Gate(None, Limits(), Metrics(), "0.0.0.0")._check_host("any.example")
+
+
+def test_requests_that_follow_at_once_are_answered_in_order(asked):
+    other = post(json.dumps({"instances": ["x" * 30]}).encode())
+    answer = asked.raw(GOOD + other + GOOD_AND_LAST)
+    labels = [part[:4] for part in answer.split(b'"label": "')[1:]]
+    assert labels == [b"shor", b"long", b"shor"]
+
+
+@pytest.mark.parametrize("length", ["1048577", "10000000000000", "9" * 30])
+def test_a_body_that_is_too_large_is_refused_before_it_is_read(asked, length):
+    head = f"POST {PREDICT} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n".encode()
+    answer = asked.raw(head)
+    assert status_of(answer) in (413, 400) and b'"error"' in answer
+    assert not answer.endswith(b"(still open)")
+
+
+def test_a_body_that_grows_too_large_is_refused(asked):
+    head = f"POST {PREDICT} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+    with socket.create_connection(("localhost", asked.port), timeout=120) as connection:
+        connection.sendall(head)
+        try:
+            for _ in range(40):
+                connection.sendall(b"10000\r\n" + b" " * 65536 + b"\r\n")
+        except OSError:
+            pass  # closed by then
+        try:
+            answer = received(connection)
+        except ConnectionResetError:
+            return  # what was not read makes the system drop the answer too
+    assert status_of(answer) == 413
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [b"GET", b"POST /v1 HTTP/1.1\r\nHost: localhost\r\nX: ", b"", post(b"x" * 100)[:-50]],
+    ids=["line", "head", "nothing", "body"],
+)
+def test_half_a_request_is_given_up(asked, sent):
+    answer = asked.raw(sent)
+    assert status_of(answer) == 408 and not answer.endswith(b"(still open)")
+
+
+@pytest.mark.parametrize(
+    "sent", [b"nonsense\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\x16\x03\x01\x02\x00\x01"]
+)
+def test_what_is_not_http_is_answered_with_400(asked, sent):
+    answer = asked.raw(sent)
+    assert status_of(answer) == 400 and b'{"error"' in answer
+
+
+def test_an_endless_head_is_refused(asked):
+    with socket.create_connection(("localhost", asked.port), timeout=120) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\n")
+        try:
+            for _ in range(100):
+                connection.sendall(b"X: " + b"y" * 10_000 + b"\r\n")
+            answer = received(connection)
+        except (ConnectionResetError, BrokenPipeError):
+            return
+    assert status_of(answer) == 431
+
+
+def test_nobody_runs_a_request_whose_client_has_gone(asked, server):
+    """Each would run for minutes: the next answer shows that they do not."""
+    long = {"signature_name": "work", "instances": ["3000"]}
+    for _ in range(3):
+        with socket.create_connection(("localhost", asked.port)) as connection:
+            connection.sendall(post(json.dumps(long).encode()))
+            time.sleep(0.05)
+    began = time.monotonic()
+    assert asked.predict({"instances": ["short"]})[0] == 200
+    assert server.service.queue.length == 0 and time.monotonic() - began < 100

@@ -1,0 +1,128 @@
+"""TensorFlow Serving's REST paths: its forms of requests and answers, a clear 4xx for what is wrong."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tests.export.server.asking import MODEL, TEXTS
+
+PATH = f"/v1/models/{MODEL}"
+
+
+def test_rows_and_columns(asked):
+    status, answer = asked.predict({"instances": TEXTS})
+    assert status == 200 and [row["label"] for row in answer["predictions"]] == ["short", "long"]
+    assert len(answer["predictions"][0]["probabilities"]) == 2
+    assert asked.predict({"inputs": TEXTS})[1]["outputs"]["label"] == ["short", "long"]
+
+    rows = [{"text": "a", "text_pair": "a"}, {"text": "a", "text_pair": "b"}]
+    assert asked.predict({"signature_name": "pair", "instances": rows})[1] == {"predictions": [True, False]}
+    columns = {"text": ["a", "b"], "text_pair": ["a", "a"]}
+    assert asked.predict({"signature_name": "pair", "inputs": columns})[1] == {"outputs": [True, False]}
+    settings = {"signature_name": "repeat", "inputs": {"text": ["a", "b"], "top_k": 2}}
+    assert asked.predict(settings)[1] == {"outputs": [["a", "a"], ["b", "b"]]}
+
+
+def test_bytes_and_what_is_no_number(asked):
+    _, answer = asked.predict({"signature_name": "odd", "inputs": [{"b64": "AGFi"}]})
+    outputs = answer["outputs"]
+    assert outputs["raw_bytes"] == [{"b64": "AGFi/w=="}]  # \0ab and the \xff of the model
+    assert outputs["not_a_number"] == [float("inf")] and outputs["labels"] == ["short", "long", "other"]
+    _, answer = asked.predict({"signature_name": "odd", "inputs": [""]})
+    assert np.isnan(answer["outputs"]["not_a_number"][0])
+    weigh = {"signature_name": "weigh", "inputs": {"ids": [[2]], "weights": [[0.2]]}}
+    assert asked.predict(weigh)[1]["outputs"]["sum"] == [[0.4]]  # the shortest decimal of a float32
+
+
+def test_status_metadata_and_versions(asked):
+    ok = {"error_code": "OK", "error_message": ""}
+    for path in (PATH, f"{PATH}/versions/3"):
+        status, answer = asked.rest("GET", path)
+        assert status == 200
+        assert answer["model_version_status"] == [{"version": "3", "state": "AVAILABLE", "status": ok}]
+    _, answer = asked.rest("GET", f"{PATH}/metadata")
+    definition = answer["metadata"]["signature_def"]["signature_def"]["serving_default"]
+    assert answer["model_spec"] == {"name": MODEL, "signature_name": "", "version": "3"}
+    assert definition["inputs"]["text"]["dtype"] == "DT_STRING"
+    assert definition["inputs"]["text"]["tensor_shape"]["dim"][0]["size"] == "-1"
+    assert asked.post(f"{PATH}/versions/3:predict", {"instances": ["a"]})[0] == 200
+    for path in ("/v1/models/x", f"{PATH}/versions/1", f"{PATH}/versions/{'9' * 5000}", f"{PATH}/labels/x"):
+        assert asked.rest("GET", path)[0] == 404, path
+    assert asked.post(f"{PATH}/versions/1:predict", {"instances": ["a"]})[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"", "is no JSON"),
+        (b"{", "is no JSON"),
+        (b"[1]", "must be an object"),
+        (b'{"instances": ["\xff"]}', "is not UTF-8"),
+        (b'{"instances": ["a"]} garbage', "is no JSON"),
+        (b'{"instances": ' + b"[" * 50_000, "nested too deeply"),
+        (b'{"instances": ' + b"[" * 300 + b"]" * 300 + b"}", "more than 8 lists inside each other"),
+        (b'{"instances": [' + b"1" * 5000 + b"]}", "is no JSON"),
+        (b'{"instances": [' + b"1" * 300 + b"]}", "is no text"),
+        (b'{"instances": ["\\ud800"]}', "half of a surrogate pair"),
+        ({}, 'either "instances" (rows) or "inputs"'),
+        ({"inputs": [], "instances": []}, 'either "instances" (rows) or "inputs"'),
+        ({"instances": []}, "must be a list of one example or more"),
+        ({"instances": "a"}, "must be a list of one example or more"),
+        ({"instances": {"a": 1}}, "must be a list of one example or more"),
+        ({"inputs": None}, "null is no text"),
+        ({"instances": ["a"], "signature_name": "x"}, "signature 'x' is not one of letters, number, "),
+        ({"instances": ["a"], "signature_name": 3}, '"signature_name" a string'),
+        ({"instances": ["a"], "signature_name": "__saved_model_init_op"}, "is not one of"),
+        (
+            {"instances": ["a"], "signature_name": "pair"},
+            "instances[0] has a plain value; the signature takes",
+        ),
+        ({"instances": [{"b64": "YQ=="}], "signature_name": "pair"}, "has a plain value"),
+        (
+            {"instances": [{"text": "a"}], "signature_name": "pair"},
+            "instances[0] has text; the signature takes",
+        ),
+        ({"instances": [{"words": "a"}]}, "instances[0] has words; the signature takes text"),
+        ({"instances": [{"text": "a"}, "a"]}, "instances[1] has a plain value"),
+        ({"instances": [3]}, "text: 3 is no text"),
+        ({"instances": [{"b64": "!"}]}, "no base64"),
+        ({"instances": ["a", ["b"]]}, '["b"] is no text'),
+        ({"instances": [["a"], "b"]}, "lists of different lengths"),
+        ({"inputs": "a"}, "text has shape []; expected 1 dimensions"),
+        (
+            {"signature_name": "pair", "inputs": {"text": ["a"]}},
+            "received inputs text; the signature takes text,",
+        ),
+        (
+            {"signature_name": "weigh", "inputs": {"ids": [[1, 2], [3]], "weights": [[1.0]]}},
+            "different lengths",
+        ),
+        (
+            {"signature_name": "weigh", "inputs": {"ids": [[1.5]], "weights": [[1.0]]}},
+            "1.5 is not of type int32",
+        ),
+        ({"signature_name": "weigh", "inputs": {"ids": [[True]], "weights": [[1.0]]}}, "true is not of type"),
+        ({"signature_name": "weigh", "inputs": {"ids": [[1 << 31]], "weights": [[1.0]]}}, "out of the range"),
+        ({"signature_name": "weigh", "inputs": {"ids": [[1]], "weights": [["a"]]}}, "is not of type float32"),
+        ({"signature_name": "odd", "instances": ["a"]}, "no rows in common"),
+        ({"signature_name": "number", "instances": ["word"]}, "could not correctly convert string: word"),
+        ({"signature_name": "repeat", "inputs": {"text": ["a"], "top_k": 1001}}, "from 0 to 1000"),
+        ({"signature_name": "repeat", "inputs": {"text": ["a"], "top_k": -1}}, "from 0 to 1000"),
+        ({"instances": ["a" * 10_001]}, "a text of 10001 bytes; this server takes up to 10000"),
+        ({"instances": ["a"] * 501}, "501 texts; this server takes up to 500"),
+        ({"signature_name": "weigh", "inputs": {"ids": [[1] * 50_001], "weights": [[1.0]]}}, "50001 numbers"),
+    ],
+)
+def test_what_is_wrong_is_a_400_that_says_why(asked, body, message):
+    status, answer = asked.predict(body)
+    assert status == 400 and message in answer["error"], answer
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS"])
+def test_other_methods_and_paths_are_answered_in_json(asked, method):
+    path = f"{PATH}:predict"
+    assert asked.rest(method, path, b"") == (405, {"error": f"{method} {path}: Method Not Allowed"})
+    for other in ("/v2/models", "/v1/nothing", f"{PATH}:classify", "/page/x.js", "/page/../served_model.py"):
+        status, answer = asked.rest(method, other, b"")
+        assert status in (404, 405) and json.dumps(answer).count("error") == 1, other

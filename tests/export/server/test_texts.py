@@ -1,0 +1,192 @@
+"""Vectors, ranked texts and tokens: OpenAI's, text-embeddings-inference's and Cohere's requests."""
+
+import base64
+import json
+
+import numpy as np
+import pytest
+
+import kbert
+from export.export_savedmodel import export_savedmodel
+from export.server.running import DevelopmentServer
+from kbert.encoder import BertEncoder
+from kbert.tasks import TASKS
+from tests.conftest import tiny_encoder_config
+from tests.export.server.asking import Asked
+from tests.kbert.checkpoints.test_damaged_checkpoints import sentences
+from tests.kbert.runs.written_run import written_run
+from tests.kbert.test_encoder import randomize
+from tests.tfrecords_tools import small_corpus
+
+pytestmark = pytest.mark.slow
+TEXTS = ["play a day", "fluffy", "the play, the plays and the days of all the players"]
+PROMPTS = {"prompts": {"query": "the ", "document": ""}, "default_prompt_name": None}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A sentence-transformers folder with prompts, of 12 tokens at most."""
+    made = tmp_path_factory.mktemp("vectors") / "e5 tiny"
+    sentences(made)
+    (made / "config_sentence_transformers.json").write_text(json.dumps(PROMPTS))
+    return made
+
+
+@pytest.fixture(scope="module")
+def vectors(folder):
+    """(what asks a server of the folder itself, the model in Python)."""
+    with DevelopmentServer(folder, None, 0, 0) as server:
+        yield Asked(server.rest_api_port), kbert.load(folder)
+
+
+def pair_task(folder):
+    """A cross-encoder: a run that gives a pair of texts one number."""
+    vocabulary = small_corpus.vocabulary()
+    task = TASKS["sequence_regression"](takes_pairs=True)
+    model = task.build_model(BertEncoder(tiny_encoder_config(vocab_size=len(vocabulary)), dtype="float32"))
+    randomize(model)
+    return written_run(folder, task, model, vocabulary)
+
+
+@pytest.fixture(scope="module")
+def ranking(tmp_path_factory):
+    run = pair_task(tmp_path_factory.mktemp("ranking") / "run")
+    with DevelopmentServer(run.path, "judge", 0, 0) as server:
+        yield Asked(server.rest_api_port), kbert.load(run.path)
+
+
+def test_vectors_are_those_of_python_in_every_form(vectors):
+    asked, loaded = vectors
+    expected = loaded.embed(TEXTS)
+    status, answer = asked.post("/v1/embeddings", {"input": TEXTS, "model": "e5_tiny"})
+    assert status == 200 and answer["object"] == "list" and answer["model"] == "e5_tiny"
+    assert [one["index"] for one in answer["data"]] == [0, 1, 2]
+    np.testing.assert_allclose([one["embedding"] for one in answer["data"]], expected, atol=1e-5)
+    tokens = int(loaded.inputs(TEXTS)["input_mask"].numpy().sum())
+    assert answer["usage"] == {"prompt_tokens": tokens, "total_tokens": tokens}
+    _, answer = asked.post("/v1/embeddings", {"input": TEXTS[0], "encoding_format": "base64"})
+    read = np.frombuffer(base64.b64decode(answer["data"][0]["embedding"]), "<f4")
+    np.testing.assert_allclose(read, expected[0], atol=1e-5)
+    _, answer = asked.post("/embed", {"inputs": TEXTS, "normalize": True})
+    np.testing.assert_allclose(answer, expected, atol=1e-5)
+
+
+def test_a_text_is_cut_as_the_request_says(vectors):
+    asked, loaded = vectors
+    long = " ".join(["play"] * 30)
+    assert asked.post("/embed", {"inputs": long})[0] == 200
+    for path, name in (("/embed", "inputs"), ("/v1/embeddings", "input")):
+        status, answer = asked.post(path, {name: ["a", long], "truncate": False})
+        assert status == 400 and "texts[1] has more than the 12 tokens" in json.dumps(answer)
+    body = {"input": long, "truncate_prompt_tokens": 5}
+    _, answer = asked.post("/v1/embeddings", body)
+    expected = loaded.with_max_seq_length(5).embed(long)
+    np.testing.assert_allclose(answer["data"][0]["embedding"], expected, atol=1e-5)
+    assert answer["usage"]["total_tokens"] == 5
+    assert asked.post("/v1/embeddings", body | {"truncate": False})[0] == 400
+
+
+def test_prompts_come_from_the_folder_and_from_an_export_of_it(vectors, folder, tmp_path):
+    asked, loaded = vectors
+    assert asked.rest("GET", "/info")[1]["prompts"] == PROMPTS["prompts"]
+    _, answer = asked.post("/embed", {"inputs": "play", "prompt_name": "query"})
+    np.testing.assert_allclose(answer, [loaded.embed("the play")], atol=1e-5)
+    status, answer = asked.post("/embed", {"inputs": "play", "prompt_name": "passage"})
+    assert status == 400 and "the model has query, document" in answer["error"]
+    export_savedmodel(loaded, tmp_path / "e5")
+    about = json.loads((tmp_path / "e5" / "1" / "assets.extra" / "kbert.json").read_text())
+    assert about["prompts"] == PROMPTS["prompts"] and about["task"] == "encoder"
+
+
+def test_tokens_are_those_of_the_tokenizer(vectors):
+    asked, loaded = vectors
+    status, (pieces,) = asked.post("/tokenize", {"inputs": "play [MASK] fluffy"})
+    ids = loaded.inputs("play [MASK] fluffy")["input_ids"].numpy()[0].tolist()
+    assert status == 200 and [piece["id"] for piece in pieces] == ids
+    assert [piece["text"] for piece in pieces] == [loaded.vocabulary.tokens[index] for index in ids]
+    assert [piece["special"] for piece in pieces] == [True, *[False] * (len(ids) - 2), True]
+
+
+def test_texts_are_ranked_as_in_python(ranking):
+    asked, loaded = ranking
+    texts = ["jump the a", "walk a", "the the the the play", "jump"]
+    expected = loaded.predict([("jump", text) for text in texts])
+    scores = [one["prediction"] for one in expected]
+    order = np.argsort(-np.array(scores)).tolist()
+    status, answer = asked.post("/rerank", {"query": "jump", "texts": texts, "return_text": True})
+    assert status == 200 and [one["index"] for one in answer] == order
+    np.testing.assert_allclose(
+        [one["score"] for one in answer], [scores[index] for index in order], atol=1e-5
+    )
+    assert [one["text"] for one in answer] == [texts[index] for index in order]
+    body = {"query": "jump", "documents": [{"text": text} for text in texts], "top_n": 2}
+    _, answer = asked.post("/v1/rerank", body | {"return_documents": True, "model": "judge"})
+    assert [one["index"] for one in answer["results"]] == order[:2]
+    assert answer["results"][0]["document"] == {"text": texts[order[0]]}
+    ranked = loaded.rank("jump", texts)
+    assert [one["index"] for one in ranked] == order
+    assert [one["text"] for one in loaded.rank("jump", texts, top_k=2)] == [texts[i] for i in order[:2]]
+    assert asked.post("/rerank", {"query": "jump " * 99, "texts": texts, "truncate": False})[0] == 400
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "words"),
+    [
+        ("/v1/embeddings", b"{", 400, "JSON decode error"),
+        ("/v1/embeddings", {}, 400, "input: Field required"),
+        ("/v1/embeddings", {"input": []}, 400, "received no text"),
+        ("/v1/embeddings", {"input": [1, 2]}, 400, "should be a valid string"),
+        ("/v1/embeddings", {"input": [[1, 2]]}, 400, "should be a valid string"),
+        ("/v1/embeddings", {"input": "a", "model": "gpt"}, 404, "'e5_tiny' is"),
+        ("/v1/embeddings", {"input": "a", "encoding_format": "int8"}, 400, "'float' or 'base64'"),
+        ("/v1/embeddings", {"input": "a", "dimensions": 3}, 400, "this model gives 8"),
+        ("/v1/embeddings", {"input": "a", "truncate_prompt_tokens": 1}, 400, "greater than or equal to 2"),
+        ("/v1/embeddings", b'{"input": "\\ud800"}', 400, "half of a surrogate pair"),
+        ("/v1/embeddings", b'{"input": ' + b"[" * 50_000, 400, "body"),
+        ("/embed", {"inputs": ["a" * 70_000]}, 400, "a text of 70000 bytes; this server takes up to 65536"),
+        ("/embed", {"inputs": ["a"] * 2049}, 400, "2049 texts; this server takes up to 2048"),
+        ("/tokenize", {"inputs": None}, 400, "valid string"),
+        ("/rerank", {"query": "a", "texts": ["b"]}, 404, "gives no number for pairs of texts"),
+        ("/rerank", {"query": "a"}, 400, "either texts or documents"),
+        ("/rerank", {"query": "a", "documents": [{"title": "b"}]}, 400, 'an object with "text"'),
+    ],
+)
+def test_what_is_wrong_is_a_4xx_that_says_why(vectors, path, body, status, words):
+    received, answer = vectors[0].post(path, body)
+    error = answer["error"]["message"] if path.startswith("/v1") else answer["error"]
+    assert received == status and words in error, answer
+
+
+def test_a_key_is_asked_for(folder):
+    with DevelopmentServer(folder, "m", 0, 0, api_key="secret") as server:
+        asked = Asked(server.rest_api_port)
+        for path, status in (
+            ("/health", 200),
+            ("/", 200),
+            ("/v1/models", 401),
+            ("/metrics", 401),
+            ("/info", 401),
+        ):
+            assert asked.whole("GET", path)[0] == status, path
+        for key, status in (("Bearer secret", 200), ("Bearer other", 401), ("secret", 401)):
+            assert asked.rest("GET", "/v1/models", headers=[("Authorization", key)])[0] == status
+
+
+def test_the_server_describes_and_counts_itself(vectors):
+    asked, _ = vectors
+    assert asked.rest("GET", "/v1/models")[1]["data"][0]["id"] == "e5_tiny"
+    assert asked.rest("GET", "/v1/models/e5_tiny")[1]["object"] == "model"
+    assert asked.rest("GET", "/health") == (200, {"status": "ok"})
+    described = asked.rest("GET", "/openapi.json")[1]["paths"]
+    assert {"/v1/embeddings", "/rerank", "/v1/models/{name}:predict"} < set(described)
+    assert asked.whole("GET", "/docs")[0] == 200
+    before = asked.whole("GET", "/metrics")[2].decode()
+    asked.post("/embed", {"inputs": "play"})
+    after = asked.whole("GET", "/metrics")[2].decode()
+
+    def number(page, name):
+        return next((float(line.split()[-1]) for line in page.splitlines() if line.startswith(name)), 0.0)
+
+    for name, more in (("kbert_tokens_total", 3), ('kbert_requests_total{method="/embed",status="200"}', 1)):
+        assert number(after, name) - number(before, name) == more, name
+    assert number(after, "kbert_tokenization_seconds_sum") > number(before, "kbert_tokenization_seconds_sum")
