@@ -60,7 +60,7 @@ def main():
     rows = {}
     for preset, batch_size, seq_length in shapes:
         encoder = encoder_of(preset, seq_length)
-        work = StepWork.of_batch(batch_size, seq_length, FLAGS.predictions)
+        work = StepWork.for_batch(batch_size, seq_length, FLAGS.predictions)
         flops = training_flops(encoder, work)
         title = f"{preset}, {batch_size} x {seq_length}"
         print(f"\n{title}: {flops / 1e9:.0f} GF of useful work a step, {FLAGS.threads} threads", flush=True)

@@ -38,8 +38,8 @@ def model_card(serving_model, source, directory, report: dict) -> dict:
         },
         "checkpoint": str(serving_model.checkpoint),
         "signatures": _signatures(directory),
-        "training": _training(run, checkpoints.step_of(loaded.checkpoint)) if run else None,
-        "metrics": _metrics(run, checkpoints.step_of(loaded.checkpoint)) if run else {},
+        "training": _training(run, checkpoints.parse_step(loaded.checkpoint)) if run else None,
+        "metrics": _metrics(run, checkpoints.parse_step(loaded.checkpoint)) if run else {},
     } | report
 
 

@@ -38,8 +38,8 @@ def open_as_run(
 
     folder = local_path(path)
     if (folder / RUN_FILE).is_file():
-        given = {"--config": config, "--do_lower_case": do_lower_case}
-        for flag in (flag for flag, value in given.items() if value is not None):
+        settings = {"--config": config, "--do_lower_case": do_lower_case}
+        for flag in (flag for flag, value in settings.items() if value is not None):
             raise ValueError(f"{flag} is for checkpoints of others; the run {path} records it. Leave it out.")
         yield RunDirectory(folder)
         return

@@ -3,7 +3,7 @@
 import dataclasses
 from dataclasses import dataclass, field
 
-from kbert.checkpoints.model_variables import fresh_value, model_shapes, part_of, parts_of
+from kbert.checkpoints.model_variables import fresh_value, model_shapes, part_name, task_parts
 from kbert.checkpoints.report import Report
 from kbert.config import DatasetConfig, EncoderConfig
 from kbert.config.pooling_config import PoolingConfig
@@ -73,7 +73,7 @@ class BertCheckpoint:
     def parts(self) -> dict[str, Part]:
         """The pooler and heads that the task's model has on top of the encoder's body, by name."""
         if self.recorded is None:
-            return parts_of(self.task, self.labels)
+            return task_parts(self.task, self.labels)
         task = TASKS.recorded({"task": self.task, "task_config": self.recorded.task_config})
         return {part.name: part for part in task.parts}
 
@@ -116,18 +116,18 @@ class BertCheckpoint:
     def encoder_alone(self) -> "BertCheckpoint":
         """The same encoder without its heads; the report then lists their tensors as left over."""
 
-        def stays(name):
-            return part_of(name) in ("body", POOLER.name)
+        def is_kept(name):
+            return part_name(name) in ("body", POOLER.name)
 
-        dropped = [line for line in self.report.taken if not stays(line[1])]
+        dropped = [line for line in self.report.taken if not is_kept(line[1])]
         report = dataclasses.replace(
             self.report,
-            taken=[line for line in self.report.taken if stays(line[1])],
+            taken=[line for line in self.report.taken if is_kept(line[1])],
             left_over=[
                 *self.report.left_over,
                 *((outside, "part of a head; only the encoder was asked for") for outside, _, _ in dropped),
             ],
-            not_in_file=[line for line in self.report.not_in_file if stays(line[0])],
+            not_in_file=[line for line in self.report.not_in_file if is_kept(line[0])],
         )
         encoder = dataclasses.replace(self.encoder, masked_lm_hidden_act=None, masked_lm_layer_norm_eps=None)
         return dataclasses.replace(
@@ -135,7 +135,7 @@ class BertCheckpoint:
             encoder=encoder,
             task=TASKS.find_by_parts({POOLER.name}),
             labels=(),
-            tensors={name: tensor for name, tensor in self.tensors.items() if stays(name)},
+            tensors={name: tensor for name, tensor in self.tensors.items() if is_kept(name)},
             report=report,
             takes_pairs=None,
             recorded=None,

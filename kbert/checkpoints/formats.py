@@ -19,7 +19,7 @@ from kbert.checkpoints.hugging_face import folder as hugging_face
 from kbert.checkpoints.hugging_face import hub
 from kbert.checkpoints.hugging_face.sentence_transformers import is_sentence_transformers
 from kbert.checkpoints.keras_hub import preset as keras_hub
-from kbert.checkpoints.model_variables import part_of
+from kbert.checkpoints.model_variables import part_name
 from kbert.checkpoints.other_files import other_model
 from kbert.checkpoints.report import JSON_FILE, Report, one_line, write_reports
 from kbert.cli.progress import activity
@@ -122,7 +122,7 @@ def read_checkpoint(path, do_lower_case: bool | None = None, allow_unmatched=())
     """
     folder = local_path(path)
     if folder != Path(path) and do_lower_case is None:
-        do_lower_case = hub.casing_of(str(path))
+        do_lower_case = hub.known_casing(str(path))
     format = detect_format(folder)
     report = Report(format, str(folder), allow_unmatched=allow_unmatched)
     checkpoint = _READERS[format](folder, do_lower_case, report)
@@ -135,11 +135,11 @@ def read_checkpoint(path, do_lower_case: bool | None = None, allow_unmatched=())
 
 
 def _require_encoder(report):
-    if any(part_of(name) == "body" for _, name, _ in report.taken):
+    if any(part_name(name) == "body" for _, name, _ in report.taken):
         return
-    there = f" (it holds {shown_name(report.left_over[0][0])})" if report.left_over else ""
+    example = f" (it holds {shown_name(report.left_over[0][0])})" if report.left_over else ""
     raise ValueError(
-        f"{report.path} gives the encoder none of its tensors{there}: all weights would be random numbers, "
+        f"{report.path} gives the encoder none of its tensors{example}: all weights would be random numbers, "
         "whatever --allow_unmatched says; give a checkpoint with the names of its format, or train from "
         "scratch."
     )
@@ -177,7 +177,9 @@ def write_checkpoint(
             write_reports(aside, checkpoint.report, written)
     except OSError as error:
         reason = error.strerror or one_line(error)
-        raise OSError(full_disk.sentence_of(error) or f"{path} could not be written: {reason}") from None
+        raise OSError(
+            full_disk.full_disk_sentence(error) or f"{path} could not be written: {reason}"
+        ) from None
     return written
 
 

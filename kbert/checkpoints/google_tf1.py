@@ -17,13 +17,13 @@ from kbert.checkpoints.conversion.checks import (
     require_same,
     require_same_masked_lm,
 )
-from kbert.checkpoints.conversion.matching import Stored, match, task_of_heads
+from kbert.checkpoints.conversion.matching import Stored, guess_task, match
 from kbert.checkpoints.conversion.names import GOOGLE_TF1, rows
 from kbert.checkpoints.conversion.own_keys import own_keys, take_own_keys
-from kbert.checkpoints.model_variables import parts_of, with_pooler
+from kbert.checkpoints.model_variables import task_parts, with_pooler
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
-from kbert.files.full_disk import code_of_full_disk
+from kbert.files.full_disk import full_disk_code
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_texts, json_value, require_once, shown_name
 from kbert.files.stored_tensor import StoredTensor
@@ -94,14 +94,14 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
     require_no_projection(config, config_file)
 
     tokens = Vocabulary.from_file(vocab_file, do_lower_case=True).tokens
-    vocabulary = decide_casing(tokens, str(vocab_file), *casing_of_folder(folder, own), do_lower_case, report)
+    vocabulary = decide_casing(tokens, str(vocab_file), *guess_casing(folder, own), do_lower_case, report)
     check_sizes(vocabulary, config, str(folder), recorded.vocabulary_size, report)
 
     tensors = read_tensors(prefix, "TF1 checkpoint")
     ignored = {name: "an optimizer's slot" for name in tensors if _SLOTS.fullmatch(name)}
     ignored |= {name: "a counter of training steps" for name in _COUNTERS if name in tensors}
     stored = Stored(tensors, ignored=ignored)
-    task, num_labels, _ = task_of_heads(stored, GOOGLE_TF1, report)
+    task, num_labels, _ = guess_task(stored, GOOGLE_TF1, report)
     labels = json_texts(own, "labels", config_file) or [str(index) for index in range(num_labels)]
     require_once(labels, f"{config_file}: labels")
     if len(labels) != num_labels:
@@ -109,7 +109,7 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
             f"{config_file} names {len(labels)} labels, but the classifier has {num_labels} "
             "outputs; use config and weights of one model."
         )
-    required = parts_of(task, labels)
+    required = task_parts(task, labels)
     optional = {} if POOLER.name in required else dict.fromkeys(POOLER.shapes(config), NOT_IN_FILE)
     optional |= recorded.may_be_missing()
     return BertCheckpoint(
@@ -126,7 +126,7 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
     )
 
 
-def casing_of_folder(folder: Path, own: dict) -> tuple[bool | None, str]:
+def guess_casing(folder: Path, own: dict) -> tuple[bool | None, str]:
     """(do_lower_case, what says it): the config's own key, or the name of the folder; else (None, "")."""
     do_lower_case = json_value(own, "do_lower_case", bool, folder / CONFIG_FILE)
     if do_lower_case is not None:
@@ -253,4 +253,4 @@ def _save(prefix, arrays):
     except tf.errors.OpError as error:  # a full disk, most often
         # Removes the name of TensorFlow's operation at both ends of the message.
         reason = re.sub(r"\{\{.*?\}\} | \[Op:.*?\]", "", _first_line(error))
-        raise OSError(code_of_full_disk(error) or errno.EIO, reason) from None
+        raise OSError(full_disk_code(error) or errno.EIO, reason) from None

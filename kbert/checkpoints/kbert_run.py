@@ -31,7 +31,7 @@ def read_kbert_run(path: Path, do_lower_case: bool | None, report: Report) -> Be
     run.require_casing(do_lower_case)
     vocabulary, task = run.vocabulary(), run.task()
     weights = run.checkpoint() / training_checkpoint.WEIGHTS_FILE
-    chosen = read_chosen(run.path, training_checkpoint.step_of(weights.parent))
+    chosen = read_chosen(run.path, training_checkpoint.parse_step(weights.parent))
     result = BertCheckpoint(
         source=str(path),
         encoder=run.config.encoder,

@@ -13,16 +13,16 @@ from pathlib import Path
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.conversion.checks import check_sizes, decide_casing
-from kbert.checkpoints.conversion.matching import Stored, join_attention_heads, match, task_of_heads
+from kbert.checkpoints.conversion.matching import Stored, guess_task, join_attention_heads, match
 from kbert.checkpoints.conversion.names import MODEL_GARDEN
 from kbert.checkpoints.google_tf1 import (
     CONFIG_FILE,
     NOT_IN_FILE,
-    casing_of_folder,
     checkpoint_prefix,
+    guess_casing,
     read_tensors,
 )
-from kbert.checkpoints.model_variables import parts_of, with_pooler
+from kbert.checkpoints.model_variables import task_parts, with_pooler
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
 from kbert.files.json_file import read_json_object
@@ -108,13 +108,13 @@ def read_model_garden(path: Path, do_lower_case: bool | None, report: Report) ->
 
     vocab_file = _asset(folder) if is_hub else folder / "vocab.txt"
     tokens = Vocabulary.from_file(vocab_file, do_lower_case=True).tokens
-    declared, declared_by = _declared_casing(tensors) if is_hub else casing_of_folder(folder, {})
+    declared, declared_by = _declared_casing(tensors) if is_hub else guess_casing(folder, {})
     vocabulary = decide_casing(tokens, str(vocab_file), declared, declared_by, do_lower_case, report)
     check_sizes(vocabulary, config, str(folder), None, report)
     if name := published_name(config):
         report.note(f"sizes and vocabulary are those of {name} (TF Hub, Model Garden)")
 
-    task, num_labels, heads = task_of_heads(stored, MODEL_GARDEN, report)
+    task, num_labels, heads = guess_task(stored, MODEL_GARDEN, report)
     labels = tuple(map(str, range(num_labels))) if TASKS[task].checkpoint.has_labels else ()
     if MASKED_LM.name in heads:
         config.require_masked_lm()
@@ -123,7 +123,7 @@ def read_model_garden(path: Path, do_lower_case: bool | None, report: Report) ->
             "Garden's MaskedLMTask; BertPretrainerV2 without mlm_activation has none: then add "
             '"masked_lm_hidden_act": "linear" to bert_config.json'
         )
-    required = parts_of(task, labels)
+    required = task_parts(task, labels)
     optional = {} if POOLER.name in required else dict.fromkeys(POOLER.shapes(config), NOT_IN_FILE)
     parts, what = with_pooler(required), f"Model Garden checkpoint ({task})"
     return BertCheckpoint(

@@ -7,13 +7,13 @@ from absl import logging
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.conversion.resizing import POSITION_TABLE, with_positions
-from kbert.checkpoints.model_variables import part_of
+from kbert.checkpoints.model_variables import part_name
 from kbert.config import EncoderConfig
 from kbert.config.lora_config import is_adapter
 from kbert.tasks import TASKS
 
 
-def task_of(checkpoint: BertCheckpoint):
+def task_from_checkpoint(checkpoint: BertCheckpoint):
     """The `kbert.tasks.Task` of a checkpoint, with its recorded settings and what an evaluation chose."""
     task_config = checkpoint.known_task.answering_config
     return TASKS.recorded({"task": checkpoint.task, "task_config": task_config})
@@ -31,7 +31,7 @@ def build_model(checkpoint: BertCheckpoint, dtype="float32"):
     """
     from kbert.encoder import BertEncoder
 
-    task = task_of(checkpoint)
+    task = task_from_checkpoint(checkpoint)
     model = task.build_model(BertEncoder(checkpoint.encoder, dtype=dtype))
     tensors = checkpoint.complete()
     for variable in model.trainable_variables:
@@ -40,7 +40,7 @@ def build_model(checkpoint: BertCheckpoint, dtype="float32"):
 
 
 def initialize(
-    model, checkpoint: BertCheckpoint, labels=(), begins_anew: Callable[[str], bool] | None = None
+    model, checkpoint: BertCheckpoint, labels=(), is_reinitialized: Callable[[str], bool] | None = None
 ) -> dict[str, list[str]]:
     """Loads all that fits from a checkpoint into a new model, and warns about what stays freshly initialised.
 
@@ -51,7 +51,7 @@ def initialize(
       model: a task's model, or an encoder.
       checkpoint: where the numbers come from; its encoder has the model's shape.
       labels: the model's label names.
-      begins_anew: function from a variable's name to whether it keeps its fresh values all the same.
+      is_reinitialized: function from a variable's name to whether it keeps its fresh values all the same.
 
     Returns:
       {"taken": names, "fresh": names}: the variables of the model.
@@ -64,29 +64,29 @@ def initialize(
     if positions > checkpoint.encoder.max_position_embeddings:
         checkpoint = with_positions(checkpoint, positions)
         logging.info("%s", checkpoint.report.notes[-1])
-    anew = [name for name in variables if begins_anew and begins_anew(name)]
-    wanted = {name: variable for name, variable in variables.items() if name not in anew}
-    misfits = _misfits(wanted, checkpoint, labels)
+    reinitialized = [name for name in variables if is_reinitialized and is_reinitialized(name)]
+    expected = {name: variable for name, variable in variables.items() if name not in reinitialized}
+    misfits = _misfits(expected, checkpoint, labels)
     if "body" in misfits:
         raise ValueError(f"{checkpoint.source} does not fit this encoder: {misfits['body']}.")
 
-    taken = [name for name in wanted if part_of(name) not in misfits]
+    taken = [name for name in expected if part_name(name) not in misfits]
     labelled = _labelled_parts(checkpoint)
-    columns = _columns(labels, checkpoint) if any(part_of(name) in labelled for name in taken) else None
+    columns = _columns(labels, checkpoint) if any(part_name(name) in labelled for name in taken) else None
     for name in taken:
         values = checkpoint.tensors[name].read()
-        variables[name].assign(values[..., columns] if columns and part_of(name) in labelled else values)
+        variables[name].assign(values[..., columns] if columns and part_name(name) in labelled else values)
     logging.info(
         "loaded %d of %d variables from %s (%s)",
         len(taken), len(variables), checkpoint.source, checkpoint.report.format,
     )  # fmt: skip
-    layers = sorted({name.split("/")[0] for name in anew if not is_adapter(name)})
+    layers = sorted({name.split("/")[0] for name in reinitialized if not is_adapter(name)})
     if layers:
         logging.info("%s begin anew, as the config asks", ", ".join(layers))
     for part, reason in misfits.items():
         logging.warning("%s is freshly initialised: %s", part, reason)
     for part in sorted(
-        {part_of(name) for name in checkpoint.tensors} - {part_of(name) for name in variables}
+        {part_name(name) for name in checkpoint.tensors} - {part_name(name) for name in variables}
     ):
         logging.info("%s of the checkpoint is not used: this model has no such part", part)
     return {"taken": taken, "fresh": [name for name in variables if name not in taken]}
@@ -101,7 +101,7 @@ def _misfits(variables, checkpoint, labels):
     misfits: dict[str, str] = {}
     labelled = _labelled_parts(checkpoint)
     for name, variable in variables.items():
-        part, tensor = part_of(name), checkpoint.tensors.get(name)
+        part, tensor = part_name(name), checkpoint.tensors.get(name)
         if tensor is None:
             misfits.setdefault(part, "the checkpoint has none")
         elif tensor.shape != tuple(variable.shape):
@@ -126,7 +126,7 @@ def _columns(labels, checkpoint):
 
 
 def agreed_encoder(encoder: EncoderConfig | None, checkpoint: BertCheckpoint) -> EncoderConfig:
-    """The encoder of a training that starts from `checkpoint`.
+    """The encoder of a run that starts from `checkpoint`.
 
     It is the checkpoint's. Only the dropout rates may differ, and there may be more positions; the added ones
     repeat the trained ones (see kbert.checkpoints.conversion.resizing).

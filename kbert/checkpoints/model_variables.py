@@ -10,7 +10,7 @@ from kbert.heads.parts import POOLER, Part, dense_shapes, layer_norm_shapes
 from kbert.tasks import TASKS
 
 
-def parts_of(task: str, labels: Sequence[str] = ()) -> dict[str, Part]:
+def task_parts(task: str, labels: Sequence[str] = ()) -> dict[str, Part]:
     """The parts of a task's model by name. `labels` are the checkpoint's; only their number matters."""
     return {part.name: part for part in TASKS[task].from_labels(tuple(labels)).parts}
 
@@ -20,7 +20,7 @@ def with_pooler(parts: dict[str, Part]) -> dict[str, Part]:
     return parts | {POOLER.name: POOLER}
 
 
-def part_of(name: str) -> str:
+def part_name(name: str) -> str:
     """The part that a variable belongs to: "body", "pooler" or a head's name."""
     first = name.split("/")[0]
     return "body" if first == "embeddings" or first.startswith("layer_") else first

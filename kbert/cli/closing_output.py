@@ -55,7 +55,7 @@ def closing_table(values: Mapping[str, object]) -> str:
     return "\n".join(lines)
 
 
-def numbers_of(metrics: Mapping[str, object] | None) -> dict[str, object]:
+def plain_metrics(metrics: Mapping[str, object] | None) -> dict[str, object]:
     """The metrics that are single numbers, texts or nothing, without lists and tables."""
     return {k: v for k, v in (metrics or {}).items() if v is None or isinstance(v, Real | str)}
 

@@ -65,7 +65,7 @@ def main(argv: list[str] | None = None) -> int:
     argv = sys.argv if argv is None else argv
     command = argv[1] if len(argv) > 1 else None
     if command is None or command in _HELP:
-        print(list_of_commands())
+        print(command_list())
         return 0 if command else 1
     if command in _VERSION:
         print(f"kbert {__version__}")
@@ -86,8 +86,8 @@ def export_package() -> str:
     """The import name of the exporters that belong to this kbert: a checkout and an installed one differ."""
     spec = importlib.util.find_spec(_INSTALLED)
     folders = spec.submodule_search_locations if spec is not None else None
-    here = Path(__file__).resolve().parents[2]
-    is_ours = any(Path(folder).resolve().parent == here for folder in folders or ())
+    root = Path(__file__).resolve().parents[2]
+    is_ours = any(Path(folder).resolve().parent == root for folder in folders or ())
     return _INSTALLED if is_ours else "export"
 
 
@@ -101,7 +101,7 @@ def modules() -> dict[str, str]:
     }
 
 
-def command_of(module: str) -> str | None:
+def find_command(module: str) -> str | None:
     """`kbert COMMAND` for a module that `python -m` runs; None for a module without a command."""
     return next((f"kbert {command}" for command, runs in modules().items() if runs == module), None)
 
@@ -111,7 +111,7 @@ def closest(name: str, known: Iterable[str]) -> str | None:
     return next(iter(difflib.get_close_matches(name[:100], list(known), n=1)), None)
 
 
-def list_of_commands() -> str:
+def command_list() -> str:
     """What `kbert --help` prints."""
     lines = ["kbert COMMAND --flag=value ...", ""]
     for heading, commands in COMMANDS.items():

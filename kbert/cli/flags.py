@@ -1,4 +1,4 @@
-"""The command line of a script: what `--help` shows, and what a wrong flag is told."""
+"""The command line of a script: what `--help` shows, and how a wrong flag is answered."""
 
 import contextlib
 import re
@@ -7,7 +7,7 @@ import sys
 
 from absl import flags
 
-from kbert.cli.commands import closest, command_of
+from kbert.cli.commands import closest, find_command
 
 WIDTH = 100  # columns of a line
 _HELP = {"--help", "-help", "-h", "-?", "--helpshort", "-helpshort"}
@@ -123,7 +123,7 @@ def program() -> str:
     """What a user types for this script: "kbert finetune", or "python -m MODULE" where it has no command."""
     spec = getattr(sys.modules["__main__"], "__spec__", None)
     module = spec.name if spec else sys.argv[0]
-    return command_of(module) or f"python -m {module}"
+    return find_command(module) or f"python -m {module}"
 
 
 def help_page() -> str:

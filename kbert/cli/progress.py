@@ -1,7 +1,7 @@
-"""What a script is busy with: named by `activity`, counted by `Progress`, told inside `telling` alone.
+"""What a script is busy with: named by `activity`, counted by `Progress`, logged inside `log_activities`.
 
 On a terminal, lines of progress take each other's place below everything else. A file gets whole lines, few
-of them. A program that only imports kbert hears nothing of activities.
+of them. A program that only imports kbert gets no lines about activities.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ PROGRESS = {"is_progress": True}
 # The longest silence before a line says what goes on.
 SECONDS_ON_A_TERMINAL, SECONDS_IN_A_FILE = 3.0, 30.0
 _CHECK_SECONDS = 0.25
-_SHORTEST_SECONDS = 1.0  # of an activity that is told
+_SHORTEST_SECONDS = 1.0  # of an activity that is logged
 
 Item = TypeVar("Item")
 
@@ -36,10 +36,10 @@ _going_on: list[_Activity] = []
 
 @contextlib.contextmanager
 def activity(text: str | None) -> Iterator[_Activity]:
-    """Names what goes on inside: "evaluation", "checkpoint of step 300". The innermost one is told.
+    """Names what goes on inside: "evaluation", "checkpoint of step 300". The innermost one is logged.
 
     Args:
-      text: the name. None: the script waits for others, as a server does for requests, and nothing is told.
+      text: the name. None: the script waits for others, as a server does for requests, and nothing is logged.
     """
     own = _Activity(text)
     _going_on.append(own)
@@ -50,7 +50,7 @@ def activity(text: str | None) -> Iterator[_Activity]:
 
 
 def awaited(items: Iterable[Item]) -> Iterator[Item]:
-    """The items; nothing is told while the next one is not there yet: for lines of standard input."""
+    """The items; nothing is logged while the next one is not there yet: for lines of standard input."""
     items = iter(items)
     with contextlib.suppress(StopIteration):
         while True:
@@ -110,11 +110,11 @@ _seconds_between_lines = SECONDS_IN_A_FILE
 
 
 @contextlib.contextmanager
-def telling(script: str) -> Iterator[None]:
+def log_activities(script: str) -> Iterator[None]:
     """Inside, absl's log says what goes on whenever nothing else was logged for a while.
 
     Args:
-      script: what is told of work without a name.
+      script: what is logged for work without a name.
     """
     # A way of its own to standard error, for the time in which TensorFlow's import sets that aside.
     stream = os.fdopen(os.dup(2), "w", encoding=sys.stderr.encoding, errors="backslashreplace")
@@ -122,43 +122,43 @@ def telling(script: str) -> Iterator[None]:
     on_terminal = stream.isatty() and os.environ.get("TERM") != "dumb"
     longest = SECONDS_ON_A_TERMINAL if on_terminal else SECONDS_IN_A_FILE
     on_one_line = _progress_on_one_line(stream) if on_terminal else contextlib.nullcontext()
-    with on_one_line, told_when_silent(script, longest):
+    with on_one_line, log_when_silent(script, longest):
         yield
 
 
 @contextlib.contextmanager
-def told_when_silent(script: str, longest: float) -> Iterator[None]:
+def log_when_silent(script: str, longest: float) -> Iterator[None]:
     """Logs the innermost activity whenever nothing was logged for so many seconds, by a thread of its own.
 
     Args:
-      script: what is told of work without a name.
+      script: what is logged for work without a name.
       longest: the seconds.
     """
     global _seconds_between_lines
-    heard, ended, logger = monotonic(), threading.Event(), logging.get_absl_logger()
+    last_line, ended, logger = monotonic(), threading.Event(), logging.get_absl_logger()
 
-    def hears(record):
-        nonlocal heard
-        heard = monotonic()
+    def note_time(record):
+        nonlocal last_line
+        last_line = monotonic()
         return True
 
-    def tell():
-        nonlocal heard
+    def log_activity():
+        nonlocal last_line
         while not ended.wait(_CHECK_SECONDS):
             going_on, now = list(_going_on), monotonic()
             if going_on[-1].text is None:
-                heard = now
-            elif now - heard > longest:
+                last_line = now
+            elif now - last_line > longest:
                 # Not a step that is over at once: what it is part of.
-                long = (
+                long_enough = (
                     own for own in reversed(going_on) if now - own.began >= min(longest, _SHORTEST_SECONDS)
                 )
-                own = next(long, going_on[0])
+                own = next(long_enough, going_on[0])
                 logging.info("%s: %d s so far", own.text, now - own.began, extra=PROGRESS)
 
-    logger.addFilter(hears)
+    logger.addFilter(note_time)
     _seconds_between_lines = longest
-    thread = threading.Thread(target=tell, name="telling", daemon=True)
+    thread = threading.Thread(target=log_activity, name="activities", daemon=True)
     with activity(script):
         thread.start()
         try:
@@ -167,7 +167,7 @@ def told_when_silent(script: str, longest: float) -> Iterator[None]:
             ended.set()
             thread.join()
             _seconds_between_lines = SECONDS_IN_A_FILE
-            logger.removeFilter(hears)
+            logger.removeFilter(note_time)
 
 
 @contextlib.contextmanager
@@ -182,17 +182,17 @@ def _progress_on_one_line(terminal):
     shown, above = logging.get_absl_handler(), DummyTqdmFile(terminal)
     stdout = DummyTqdmFile(terminal) if sys.stdout.isatty() else sys.stdout
 
-    def goes_above(record):
+    def show_above(record):
         is_progress = getattr(record, "is_progress", False)
         line.set_description_str(record.getMessage() if is_progress else "")
         return not is_progress
 
-    shown.addFilter(goes_above)
+    shown.addFilter(show_above)
     shown.python_handler.setStream(above)
     try:
         with contextlib.redirect_stdout(stdout):
             yield
     finally:
-        shown.removeFilter(goes_above)
+        shown.removeFilter(show_above)
         shown.python_handler.setStream(terminal)
         line.close()

@@ -18,7 +18,7 @@ from absl import app, flags, logging
 
 from kbert.cli import quiet_tensorflow  # noqa: F401  before TensorFlow
 from kbert.cli.flags import parse_flags, program
-from kbert.cli.progress import telling
+from kbert.cli.progress import log_activities
 from kbert.cli.signals import INTERRUPTED, STOPPED_BY_CTRL_C, StoppedBySignal, is_from_interrupt
 from kbert.files import full_disk
 
@@ -46,7 +46,7 @@ def run(main, *config_classes):
         settings (`--learning_rate=3e-5`) is answered with the override to type.
     """
 
-    def told_main(argv):
+    def main_with_log(argv):
         if len(argv) > 1:
             raise ValueError(
                 f"unexpected argument {argv[1]!r}; flags are written --name=value, and globs in "
@@ -54,13 +54,13 @@ def run(main, *config_classes):
             )
         if not flags.FLAGS["verbosity"].present:
             show_own_lines()
-        with telling(program()):
+        with log_activities(program()):
             code = main()
             sys.stdout.flush()
         return code
 
     try:
-        app.run(told_main, flags_parser=lambda argv: parse_flags(argv, config_classes))
+        app.run(main_with_log, flags_parser=lambda argv: parse_flags(argv, config_classes))
     except BaseException as error:  # at least SystemExit
         code = _exit_code(error)
     _end(code)
@@ -108,8 +108,8 @@ def _exit_code(error):
 
 def error_sentence(error: BaseException) -> str | None:
     """What a user can mend, in one sentence; None for a bug in kbert."""
-    if isinstance(error, _MENDABLE) or full_disk.code_of_full_disk(error):
-        return full_disk.sentence_of(error) or str(error)
+    if isinstance(error, _MENDABLE) or full_disk.full_disk_code(error):
+        return full_disk.full_disk_sentence(error) or str(error)
     if not type(error).__module__.startswith("tensorflow."):
         return None
     for kind, message in _IN_PIPELINE.findall(str(error))[:1]:

@@ -75,15 +75,15 @@ def check_limits(config, group: str = ""):
     for name, value in vars(config).items():
         if value is None:
             continue
-        given = f"{group}{name}={shown(value)}"
+        setting = f"{group}{name}={shown(value)}"
         if name in _BELOW_ONE:
-            require(0 <= value < 1, f"{given} must be at least 0 and below 1.")
+            require(0 <= value < 1, f"{setting} must be at least 0 and below 1.")
         elif name in _LARGEST:
             least = _LEAST.get(name)
             if least is None:
-                require(value > 0, f"{given} must be positive.")
+                require(value > 0, f"{setting} must be positive.")
             elif least == 0:
-                require(value >= 0, f"{given} must not be negative.")
+                require(value >= 0, f"{setting} must not be negative.")
             else:
-                require(value >= least, f"{given} must be at least {least}.")
-            require(value <= _LARGEST[name], f"{given} must be at most {_LARGEST[name]}.")
+                require(value >= least, f"{setting} must be at least {least}.")
+            require(value <= _LARGEST[name], f"{setting} must be at most {_LARGEST[name]}.")

@@ -8,7 +8,7 @@ from typing import Any
 
 from kbert.config.checks import require
 from kbert.config.plain_values import from_dict, to_dict
-from kbert.config.setting_paths import path_of_setting, suggested_setting
+from kbert.config.setting_paths import find_setting, suggested_setting
 from kbert.files.json_file import NotJson, parse_json, read_json
 from kbert.files.json_values import shown
 from kbert.files.toml_file import read_toml
@@ -40,7 +40,7 @@ def load_config(config_class, path: str | Path, overrides=(), vocab_size: int | 
         if wrong is None or str(error).startswith("--override="):
             raise
         override, sentence = wrong
-        raise ValueError(_blaming(override, sentence, where, config_class)) from None
+        raise ValueError(_override_sentence(override, sentence, where, config_class)) from None
 
 
 def settled_config(config_class, config, settings: dict, vocab_size: int | None = None):
@@ -60,7 +60,7 @@ def settled_config(config_class, config, settings: dict, vocab_size: int | None 
     values = to_dict(config) if isinstance(config, config_class) else _read(find_config(config))
     for name, value in settings.items():
         fields = {field.name for field in dataclasses.fields(config_class)}
-        path = name if name in fields else path_of_setting(name, [config_class])
+        path = name if name in fields else find_setting(name, [config_class])
         if path is None:
             near = suggested_setting(name, [config_class])
             hint = f" Did you mean {near.rpartition('.')[2]}?" if near else ""
@@ -111,7 +111,7 @@ def _wrong_override(config_class, path, overrides, vocab_size):
     return wrong
 
 
-def _blaming(override, sentence, where, config_class):
+def _override_sentence(override, sentence, where, config_class):
     """The error of a config, as that of an override."""
     name, _, value = override.partition("=")
     path = suggested_setting(name, [config_class])

@@ -187,9 +187,10 @@ class FinetuningConfig(TrainingConfig):
             "optimizer.layer_decay": self.optimizer.layer_decay != 1.0,
             "recompute_activations": self.recompute_activations,
         }
-        asked = [name for name, value in changes.items() if value]
+        conflicts = [name for name, value in changes.items() if value]
         require(
-            not asked, f"freeze_encoder leaves nothing of the encoder to train: leave out {', '.join(asked)}."
+            not conflicts,
+            f"freeze_encoder leaves nothing of the encoder to train: leave out {', '.join(conflicts)}.",
         )
 
     @property
@@ -204,7 +205,7 @@ class FinetuningConfig(TrainingConfig):
     def is_in_checkpoints(self, name):
         return self.lora is None or self.is_updated(name)
 
-    def begins_anew(self, name: str, num_hidden_layers: int) -> bool:
+    def is_reinitialized(self, name: str, num_hidden_layers: int) -> bool:
         """Whether a variable of this name keeps random numbers, by `reinit_layers` and `reinit_pooler`."""
         if name.startswith("pooler/"):
             return self.reinit_pooler

@@ -59,20 +59,20 @@ class PretrainingConfig(TrainingConfig):
         )
         for number, phase in enumerate(self.phases):
             try:
-                self.of_phase(phase)
+                self.for_phase(phase)
             except ValueError as error:
                 raise ValueError(f"phases.{number}: {error}") from None
 
-    def of_phase(self, phase: PhaseConfig) -> "PretrainingConfig":
+    def for_phase(self, phase: PhaseConfig) -> "PretrainingConfig":
         """The settings of one phase, as if it were a run of its own."""
         changes = {name: value for name, value in vars(phase).items() if value is not None}
         del changes["fresh_optimizer"]
         if "learning_rate" in changes:
-            rate = changes.pop("learning_rate")
-            changes["optimizer"] = dataclasses.replace(self.optimizer, learning_rate=rate)
+            learning_rate = changes.pop("learning_rate")
+            changes["optimizer"] = dataclasses.replace(self.optimizer, learning_rate=learning_rate)
         return dataclasses.replace(self, phases=(), **changes)
 
     @property
     def phase_configs(self) -> tuple["PretrainingConfig", ...]:
         """The settings of every phase in order; those of the run itself if it has no phases."""
-        return tuple(self.of_phase(phase) for phase in self.phases) or (self,)
+        return tuple(self.for_phase(phase) for phase in self.phases) or (self,)

@@ -36,7 +36,7 @@ def _group(hint):
     return next((kind for kind in kinds if dataclasses.is_dataclass(kind)), None)
 
 
-def path_of_setting(name: str, config_classes) -> str | None:
+def find_setting(name: str, config_classes) -> str | None:
     """The full name of a setting; None where there is no such setting.
 
     Args:
@@ -49,7 +49,5 @@ def path_of_setting(name: str, config_classes) -> str | None:
 
 
 def suggested_setting(name: str, config_classes) -> str | None:
-    """As `path_of_setting`, for messages: also for the name that other libraries have for a setting."""
-    return path_of_setting(name, config_classes) or path_of_setting(
-        _OTHER_NAMES.get(name, name), config_classes
-    )
+    """As `find_setting`, for messages: also for the name that other libraries have for a setting."""
+    return find_setting(name, config_classes) or find_setting(_OTHER_NAMES.get(name, name), config_classes)

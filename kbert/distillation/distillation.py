@@ -92,8 +92,8 @@ class Distillation:
         teacher = self._task.soft_targets(outputs[TEACHER_OUTPUTS], batch)
         return {
             SOFT + name: sum(
-                losses.soft_label_error(own, theirs, config.temperature)
-                for own, theirs in zip(targets, teacher[name], strict=True)
+                losses.soft_label_error(target, teacher_target, config.temperature)
+                for target, teacher_target in zip(targets, teacher[name], strict=True)
             )
             for name, targets in student.items()
         }
@@ -102,14 +102,14 @@ class Distillation:
         config, sums = self._config, {}
         if config.hidden_weight:
             states = zip(outputs["student_states"], outputs["teacher_states"], strict=True)
-            sums["hidden_loss"] = sum(losses.hidden_error(own, theirs, tokens) for own, theirs in states)
+            sums["hidden_loss"] = sum(losses.hidden_error(*pair, tokens) for pair in states)
         if config.cosine_weight:
             last = outputs["student_states"][-1], outputs["teacher_states"][-1]
             sums["cosine_loss"] = losses.cosine_error(*last, tokens)
         if config.attention_weight:
-            pairs = pair_weights(tokens)
+            weights = pair_weights(tokens)
             scores = zip(outputs["student_scores"], outputs["teacher_scores"], strict=True)
-            sums["attention_loss"] = sum(losses.attention_error(own, theirs, pairs) for own, theirs in scores)
+            sums["attention_loss"] = sum(losses.attention_error(*pair, weights) for pair in scores)
         return sums
 
 

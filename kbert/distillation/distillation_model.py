@@ -68,24 +68,24 @@ class DistillationModel(keras.Model):
         outputs = dict(self._observed_student(inputs, training=True))
         teacher_outputs = dict(self._observed_teacher(inputs, training=False))
         if self._states or self._scores:
-            own, theirs = outputs.pop("hidden_states"), teacher_outputs.pop("hidden_states")
-            outputs |= self._compared(own, theirs)
+            states = outputs.pop("hidden_states"), teacher_outputs.pop("hidden_states")
+            outputs |= self._compared(*states)
         return outputs | {TEACHER_OUTPUTS: keras.tree.map_structure(ops.stop_gradient, teacher_outputs)}
 
-    def _compared(self, own, theirs):
+    def _compared(self, student_states, teacher_states):
         compared = {}
         if self._states:
-            projected = own if self.projection is None else [self.projection(state) for state in own]
+            projected = student_states if self.projection is None else map(self.projection, student_states)
             compared["student_states"] = tuple(projected)
             compared["teacher_states"] = (
-                theirs[0],
-                *(theirs[layer + 1] for layer in self._layers_of_teacher),
+                teacher_states[0],
+                *(teacher_states[layer + 1] for layer in self._layers_of_teacher),
             )
         if self._scores:
-            own_blocks, their_blocks = self._blocks
-            inputs = [theirs[layer] for layer in self._layers_of_teacher]
-            compared["student_scores"] = _scores(own_blocks, own[:-1])
-            compared["teacher_scores"] = _scores(their_blocks, inputs)
+            student_blocks, teacher_blocks = self._blocks
+            inputs = [teacher_states[layer] for layer in self._layers_of_teacher]
+            compared["student_scores"] = _scores(student_blocks, student_states[:-1])
+            compared["teacher_scores"] = _scores(teacher_blocks, inputs)
         return compared
 
 

@@ -70,11 +70,11 @@ class Teacher:
 
     def require_vocabulary(self, vocabulary):
         """Raises ValueError for a student's `Vocabulary` that is not the teacher's."""
-        source, theirs = self.checkpoint.source, self.checkpoint.vocabulary
-        if vocabulary.fingerprint != theirs.fingerprint:
+        source, own = self.checkpoint.source, self.checkpoint.vocabulary
+        if vocabulary.fingerprint != own.fingerprint:
             raise ValueError(
                 f"the student's vocabulary ({len(vocabulary)} pieces, {vocabulary.fingerprint}) is not that "
-                f"of the teacher {source} ({len(theirs)} pieces, {theirs.fingerprint}); give both the same: "
+                f"of the teacher {source} ({len(own)} pieces, {own.fingerprint}); give both the same: "
                 "kbert convert --vocab_file trims a teacher (docs/distillation.md)."
             )
 
@@ -83,19 +83,19 @@ class Teacher:
             raise ValueError(
                 f"the task {task.name} has no soft labels: set distillation.soft_label_weight = 0."
             )
-        source, theirs, labels = self.checkpoint.source, self.checkpoint, getattr(task, "labels", ())
-        if theirs.problem_type != task.checkpoint.problem_type:
+        source, checkpoint, labels = self.checkpoint.source, self.checkpoint, getattr(task, "labels", ())
+        if checkpoint.problem_type != task.checkpoint.problem_type:
             raise ValueError(
-                f"the teacher {source} is trained for {theirs.task}, the student for {task.name}; give a "
+                f"the teacher {source} is trained for {checkpoint.task}, the student for {task.name}; give a "
                 "teacher for the student's task."
             )
         for part in task.parts:
             expected = part.shapes(self.encoder)
-            shapes = {name: theirs.tensors[name].shape for name in expected if name in theirs.tensors}
-            if part.has_labels and shapes and sorted(theirs.labels) != sorted(labels):
+            shapes = {name: checkpoint.tensors[name].shape for name in expected if name in checkpoint.tensors}
+            if part.has_labels and shapes and sorted(checkpoint.labels) != sorted(labels):
                 raise ValueError(
-                    f"the teacher {source} has the labels {list(theirs.labels)}, the student {list(labels)}; "
-                    "both need the same, in any order."
+                    f"the teacher {source} has the labels {list(checkpoint.labels)}, the student "
+                    f"{list(labels)}; both need the same, in any order."
                 )
             if shapes != expected:
                 raise ValueError(

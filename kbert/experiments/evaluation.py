@@ -68,7 +68,7 @@ def evaluate(
         import tensorflow as tf
 
         from kbert.answering.answering_model import answering_model
-        from kbert.runs.checkpoint import step_of
+        from kbert.runs.checkpoint import parse_step
         from kbert.training.evaluation_step import EvaluationStep, evaluate_batches
 
         open_data = _pretraining_records if isinstance(run.config, PretrainingConfig) else labelled_data
@@ -83,7 +83,7 @@ def evaluate(
         )
         sections = []
 
-        def use(examples, predictions):
+        def collect(examples, predictions):
             if predictions_dir:
                 task.write_predictions(examples, predictions, predictions_dir)
             if html_file and task.page:
@@ -91,14 +91,14 @@ def evaluate(
 
         rows = data.manifest.num_examples if data.manifest else 0  # batches of a file know their number
         num_batches = -(-rows // batch_size)
-        metrics = evaluate_batches(task, evaluation_step, batches, examples, owners, use, num_batches)
+        metrics = evaluate_batches(task, evaluation_step, batches, examples, owners, collect, num_batches)
         _require_finite_losses(run, metrics)
         metrics |= task.baseline(batches.as_numpy_iterator(), run.vocabulary())
         if keep_chosen:
-            run.keep_chosen(step_of(folder), task.chosen(metrics), eval_file)
+            run.keep_chosen(parse_step(folder), task.chosen(metrics), eval_file)
         metrics |= {"num_examples": data.num_examples}
         if html_file:
-            _write_page(run, eval_file or input_dir, task, metrics, sections, step_of(folder), html_file)
+            _write_page(run, eval_file or input_dir, task, metrics, sections, parse_step(folder), html_file)
         return task, metrics
 
 
@@ -169,13 +169,13 @@ def held_out_part(run, data):
     recorded = run.details.get("held_out")
     if not recorded:
         raise ValueError(not_held_out(run))
-    _, part = data.split(run.config.dev_split, run.config.dev_split_seed)
-    if part.digest != recorded["digest"]:
+    _, held_out = data.split(run.config.dev_split, run.config.dev_split_seed)
+    if held_out.digest != recorded["digest"]:
         raise ValueError(
             f"{data.path} is not what {run.path} was trained on: the {recorded['num_examples']} examples "
             "that were held out cannot be found again. Give the file as it was, as eval_file."
         )
-    return part
+    return held_out
 
 
 def labelled_data(run, eval_file, input_dir=None, held_out=False):

@@ -98,7 +98,7 @@ def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Ini
     require_weights(config, init.for_student(config.distillation))
     require_columns_of_files(config, paths)
 
-    from kbert.reports.run_page import write_page_of_run
+    from kbert.reports.run_page import try_write_run_page
     from kbert.training.devices import distribution
     from kbert.training.trainer import open_run, train
 
@@ -127,7 +127,7 @@ def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Ini
 
     # Report.
     if distribution.is_chief(strategy):
-        write_page_of_run(run.path)
+        try_write_run_page(run.path)
     for sentence in no_better_than_constant(metrics or {}, task.higher_is_better):
         logging.warning("%s", sentence)
     logging.info("the run is in %s", run.path)
@@ -135,7 +135,7 @@ def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Ini
 
 
 class _Prepared(NamedTuple):
-    """All that a training starts with.
+    """All that a run starts with.
 
     Args:
       config: the complete config.
@@ -165,7 +165,7 @@ def _prepare(config, run_dir, paths, init, data: FinetuningData) -> _Prepared:
     if vocabulary:
         init.require_casing(vocabulary, paths.train_dir or "the training")
     teaching = Teaching(config, dataclasses.replace(init, vocabulary=vocabulary))
-    initial = initial_model(teaching.init, run_dir, config.encoder, new_task, config.begins_anew)
+    initial = initial_model(teaching.init, run_dir, config.encoder, new_task, config.is_reinitialized)
     task = new_task.with_pooling(initial.pooling)
     complete = _complete_config(dataclasses.replace(config, dataset=data.dataset), initial)
     require_pooler(complete, task)

@@ -18,12 +18,12 @@ ENOUGH_EPOCHS = 20
 def require_trainable(config: FinetuningConfig, paths: LabelledPaths):
     """Raises ValueError where the config asks for other data than are given, or for an unknown task."""
     TASKS.require(config.task)
-    if config.early_stopping_patience and not (paths.have_dev or config.dev_split):
+    if config.early_stopping_patience and not (paths.has_dev or config.dev_split):
         raise ValueError(
             f"early_stopping_patience={config.early_stopping_patience} needs data to evaluate on: give "
             "dev_file, dev_dir or dev_split."
         )
-    if config.dev_split and paths.have_dev:
+    if config.dev_split and paths.has_dev:
         raise ValueError(
             f"dev_split={config.dev_split} holds out a part of train_file to evaluate on, but "
             f"{paths.dev_file or paths.dev_dir} is given for that as well; leave one of them out."

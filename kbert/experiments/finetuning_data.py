@@ -43,7 +43,7 @@ class LabelledPaths:
             raise ValueError("give either train_file or train_dir (records of kbert finetuning-data).")
         if self.dev_file and self.dev_dir:
             raise ValueError("give either dev_file or dev_dir, not both.")
-        if self.other_dev_files and not self.have_dev:
+        if self.other_dev_files and not self.has_dev:
             raise ValueError("other_dev_files go with dev_file or dev_dir, which choose the best.")
         for name in self.other_dev_files:
             if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name.startswith("baseline"):
@@ -55,7 +55,7 @@ class LabelledPaths:
             source_files(path)  # raises where there is nothing to read
 
     @property
-    def have_dev(self) -> bool:
+    def has_dev(self) -> bool:
         return bool(self.dev_file or self.dev_dir)
 
     @property
@@ -142,8 +142,8 @@ def open_data(config: FinetuningConfig, paths: LabelledPaths) -> FinetuningData:
 
     task_class = TASKS[config.task]
     if task_class.files is None:
-        able = [name for name in TASKS if TASKS[name].files]
-        raise ValueError(f"task={config.task!r} cannot be fine-tuned; choose one of {', '.join(able)}.")
+        tasks = [name for name in TASKS if TASKS[name].files]
+        raise ValueError(f"task={config.task!r} cannot be fine-tuned; choose one of {', '.join(tasks)}.")
 
     def open_source(file, directory, dataset):
         if file:
@@ -153,12 +153,12 @@ def open_data(config: FinetuningConfig, paths: LabelledPaths) -> FinetuningData:
 
     whole = train = open_source(paths.train_file, paths.train_dir, config.dataset)
     dataset = whole.agreed_dataset(config.dataset)
-    dev = {"": open_source(paths.dev_file, paths.dev_dir, dataset)} if paths.have_dev else {}
+    dev = {"": open_source(paths.dev_file, paths.dev_dir, dataset)} if paths.has_dev else {}
     if config.dev_split:
         train, dev[""] = whole.split(config.dev_split, config.dev_split_seed)
-        parts = {"training": train, "evaluation": dev[""]}
-        _log_split(config, parts)
-        _warn_of_labels(f"dev_split={config.dev_split}", whole, parts)
+        shares = {"training": train, "evaluation": dev[""]}
+        _log_split(config, shares)
+        _warn_of_labels(f"dev_split={config.dev_split}", whole, shares)
     if config.max_train_examples:
         fewer = train.at_most(config.max_train_examples, config.dev_split_seed)
         _warn_of_labels(f"max_train_examples={config.max_train_examples}", train, {"training": fewer})
@@ -170,8 +170,8 @@ def open_data(config: FinetuningConfig, paths: LabelledPaths) -> FinetuningData:
     return FinetuningData(train, dev, dataset)
 
 
-def _log_split(config, parts):
-    for name, data in parts.items():
+def _log_split(config, shares):
+    for name, data in shares.items():
         counts, number = data.count_labels()
         labels = ", ".join(f"label {label}: {counts[label]:,}" for label in sorted(counts))
         logging.info(
@@ -183,10 +183,10 @@ def _log_split(config, parts):
         )
 
 
-def _warn_of_labels(setting, whole, parts):
+def _warn_of_labels(setting, whole, shares):
     """Warns of labels of a file that a share of it does not have."""
     before = whole.count_labels()[0]
-    for name, data in parts.items():
+    for name, data in shares.items():
         if missing := sorted(set(before) - set(data.count_labels()[0]), key=str):
             shown = ", ".join(f"{label!r} ({before[label]:,} in the file)" for label in missing[:5])
             logging.warning(

@@ -1,4 +1,4 @@
-"""What a finished run was asked for and what came out, so that nobody trains or evaluates it again.
+"""The description of a finished run and its metrics, so that nobody trains or evaluates it again.
 
 result.json of a run holds both. The same path may hold another checkpoint tomorrow, so digests tell contents.
 """
@@ -19,7 +19,7 @@ from kbert.manifest import FILE_NAME as MANIFEST
 from kbert.runs.metrics_file import json_ready
 
 FILE_NAME = "result.json"
-# Where the weights of a run come from; `asked["content"]` has a digest of each.
+# Where the weights of a run come from; `description["content"]` has a digest of each.
 _INIT, _TEACHER = "init_checkpoint", "teacher"
 # In a folder of these formats the first kind of weights that is there is read, as when loading.
 _WEIGHT_FILES = (
@@ -32,8 +32,8 @@ _WEIGHT_FILES = (
 _MODULES = "[0-9]_*"  # folders of a sentence-transformers model
 
 
-def asked_for(config, arguments: dict) -> dict:
-    """What a run is asked for, JSON-ready: config, content of its data, and where it begins.
+def describe_run(config, arguments: dict) -> dict:
+    """The description of a run, JSON-ready: config, digests of its data, and what it starts from.
 
     Args:
       config: the `FinetuningConfig`, as it was before the run completes it.
@@ -47,7 +47,7 @@ def asked_for(config, arguments: dict) -> dict:
         files[name] = manifest if arguments.get(name) and manifest.is_file() else None
     vocabulary, init = arguments.get("vocabulary"), arguments.get(_INIT)
     start = {name: arguments.get(name) for name in (_INIT, "from_scratch", "do_lower_case")}
-    asked = {
+    description = {
         "config": to_dict(config),
         "data": {name: source_digest(path) for name, path in files.items() if path},
         "start": {name: value if value is None else str(value) for name, value in start.items()},
@@ -58,71 +58,74 @@ def asked_for(config, arguments: dict) -> dict:
         },
         "vocabulary": vocabulary and vocabulary.describe(),
     }
-    return json.loads(json.dumps(asked))
+    return json.loads(json.dumps(description))
 
 
-def as_begun(run_dir, asked: dict) -> dict:
-    """`asked`, as `write_result` should record it once `finetune` has gone on with what is there.
+def with_recorded_init(run_dir, description: dict) -> dict:
+    """`description`, as `write_result` should record it once `finetune` has gone on with what is there.
 
     A run that has a checkpoint goes on from it, and does not read `init_checkpoint` again. What that held
     when the run began is known only where its result.json says so.
 
     Args:
       run_dir: the run's folder, before `finetune`.
-      asked: what `asked_for` gives.
+      description: of `describe_run`.
     """
     from kbert.runs.run_directory import run_to_resume
 
     if run_to_resume(run_dir) is None:
-        return asked
+        return description
     try:
         known = read_json_object(Path(run_dir) / FILE_NAME)["asked"]["content"][_INIT]
     except (ValueError, KeyError, TypeError):  # no result.json, or a broken one
         known = None
-    return asked | {"content": asked["content"] | {_INIT: known}}
+    return description | {"content": description["content"] | {_INIT: known}}
 
 
-def finished_metrics(run_dir, asked: dict) -> dict | None:
-    """The metrics of a run that was finished as it is asked for now; None where there is no such run.
+def finished_metrics(run_dir, description: dict) -> dict | None:
+    """The metrics of a finished run of the same description; None where there is no such run.
 
     A checkpoint that was deleted since leaves its runs finished. What a stopped run does not say of its start
     is not compared, with a warning.
 
     Args:
       run_dir: the run's folder.
-      asked: what `asked_for` gives.
+      description: of `describe_run`.
 
     Raises:
       ValueError: when the run began from other content of the same checkpoint, or with another
-        `allow_unmatched`. It would go on from its own weights, so its scores are not what is asked for.
+        `allow_unmatched`. It would go on from its own weights, so its scores would be those of another
+        description.
     """
     if not (Path(run_dir) / FILE_NAME).is_file() or not any((Path(run_dir) / "checkpoints").glob("step-*")):
         return None
     try:
         values = read_json_object(Path(run_dir) / FILE_NAME)
         recorded, metrics = values["asked"], dict(values["metrics"])
-        same = {name: recorded[name] == asked[name] for name in ("config", "start", "data", "vocabulary")}
+        same = {
+            name: recorded[name] == description[name] for name in ("config", "start", "data", "vocabulary")
+        }
     except (ValueError, KeyError, TypeError) as error:
         logging.warning("%s; the run is taken up again, and writes it anew.", error)
         return None
     if same["config"] and same["start"]:
-        _require_same_start(run_dir, recorded, asked)
+        _require_same_start(run_dir, recorded, description)
     if not all(same.values()):
         return None
     return {name: math.nan if value is None else value for name, value in metrics.items()}
 
 
-def _require_same_start(run_dir, recorded, asked):
+def _require_same_start(run_dir, recorded, description):
     """Compares what the names do not say: the content of the start, and how it was read."""
     before = recorded["allow_unmatched"]
-    if before != asked["allow_unmatched"]:
+    if before != description["allow_unmatched"]:
         raise ValueError(
             f"{run_dir} is finished, but it began with allow_unmatched={before}, now "
-            f"{asked['allow_unmatched']}; repeat its settings, or delete the folder to train it again."
+            f"{description['allow_unmatched']}; repeat its settings, or delete the folder to train it again."
         )
-    distillation = asked["config"].get("distillation") or {}
-    paths = {_INIT: asked["start"][_INIT], _TEACHER: distillation.get(_TEACHER)}
-    for name, digest in asked["content"].items():
+    distillation = description["config"].get("distillation") or {}
+    paths = {_INIT: description["start"][_INIT], _TEACHER: distillation.get(_TEACHER)}
+    for name, digest in description["content"].items():
         before = recorded["content"][name]
         if before and digest and before != digest:
             raise ValueError(
@@ -140,13 +143,13 @@ def _require_same_start(run_dir, recorded, asked):
             )
 
 
-def write_result(run_dir, asked: dict, metrics: dict):
+def write_result(run_dir, description: dict, metrics: dict):
     """Writes `run_dir/result.json`. Call it when the run is finished."""
-    write_json({"asked": asked, "metrics": json_ready(metrics)}, Path(run_dir) / FILE_NAME)
+    write_json({"asked": description, "metrics": json_ready(metrics)}, Path(run_dir) / FILE_NAME)
 
 
 def content_digest(path) -> str | None:
-    """A digest of the weights that a training would start from; another one when they were trained on.
+    """A digest of the weights that a run would start from; another one when they were trained further.
 
     A run of kbert costs nothing: its state.json names the step and the checksum of the weights. The files of
     other formats are read once by a process.
@@ -156,7 +159,7 @@ def content_digest(path) -> str | None:
 
     Returns:
       16 hexadecimal digits; None where nothing can be compared: there is no such file or it is broken, or it
-      is a name such as hf://org/name@revision, which is not asked for.
+      is a name such as hf://org/name@revision, for which no server is asked.
     """
     from kbert.checkpoints.formats import detect_format  # brings NumPy along
 

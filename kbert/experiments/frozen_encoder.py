@@ -122,7 +122,7 @@ class EncodedRows:
     def _encoded(self, batches):
         vectors, starts, lengths = self._vectors
 
-        def rows_of(numbers, length):
+        def read_rows(numbers, length):
             rows = np.zeros((len(numbers), length, vectors.shape[1]), vectors.dtype)
             for row, number in zip(rows, numbers, strict=True):
                 row[: lengths[number]] = vectors[starts[number] :][: lengths[number]]
@@ -130,8 +130,8 @@ class EncodedRows:
 
         def add(batch):
             mask, numbers = batch["input_mask"], batch.pop(_NUMBERS)
-            given = [numbers, tf.shape(mask)[1]]
-            read = tf.numpy_function(rows_of, given, tf.as_dtype(vectors.dtype), stateful=False)
+            arguments = [numbers, tf.shape(mask)[1]]
+            read = tf.numpy_function(read_rows, arguments, tf.as_dtype(vectors.dtype), stateful=False)
             return batch | {_READ: tf.ensure_shape(read, [*mask.shape, vectors.shape[1]])}
 
         return batches.map(add).prefetch(tf.data.AUTOTUNE)
@@ -163,11 +163,11 @@ class EncodedRows:
     def _say_size(self, shape, size):
         tokens, width = shape
         total, folder = tokens * width * size, self._frozen.folder
-        says = f"{tokens:,} tokens x {width:,} numbers x {size} bytes = {total / 2**20:,.0f} MiB"
-        logging.info("what the frozen encoder gives for %s is kept in %s: %s", self._data.path, folder, says)
+        need = f"{tokens:,} tokens x {width:,} numbers x {size} bytes = {total / 2**20:,.0f} MiB"
+        logging.info("what the frozen encoder gives for %s is kept in %s: %s", self._data.path, folder, need)
         if (free := shutil.disk_usage(folder).free) < total:
             raise ValueError(
-                f"what the frozen encoder gives for {self._data.path} takes {says}, but the disk of {folder} "
+                f"what the frozen encoder gives for {self._data.path} takes {need}, but the disk of {folder} "
                 f"has {free / 2**20:,.0f} MiB left; choose fewer layers, a shorter max_seq_length, "
                 'precision="bfloat16", or another --run_dir.'
             )

@@ -1,4 +1,4 @@
-"""What a new run starts from, as asked for and as read: a checkpoint, or a vocabulary and random weights."""
+"""What a new run starts from, as named and as read: a checkpoint, or a vocabulary and random weights."""
 
 import dataclasses
 import functools
@@ -14,7 +14,7 @@ from kbert.tokenization.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class Init:
-    """What a new run starts from, as asked for.
+    """What a new run starts from, as the user names it.
 
     Args:
       checkpoint: see `kbert.checkpoints.formats.read_checkpoint`; None for random weights.
@@ -64,7 +64,7 @@ class Init:
 
 
 class InitialModel(NamedTuple):
-    """What a training starts from, as read.
+    """What a new run starts from, as read.
 
     Args:
       vocabulary: the `Vocabulary`, or None when none was given.
@@ -80,20 +80,20 @@ class InitialModel(NamedTuple):
 
 
 def initial_model(
-    init: Init, run_dir, encoder: EncoderConfig | None, task, begins_anew: Callable | None = None
+    init: Init, run_dir, encoder: EncoderConfig | None, task, is_reinitialized: Callable | None = None
 ) -> InitialModel:
-    """Reads what a training starts from.
+    """Reads what a new run starts from.
 
     A run that already has a checkpoint resumes from it. Its `init` is then not read again and may have been
     deleted.
 
     Args:
-      init: what was asked for.
+      init: what the run starts from.
       run_dir: the folder of the run.
       encoder: the config's encoder, or None to take the checkpoint's.
       task: the `Task`.
-      begins_anew: function from a variable's name and the number of layers to whether it keeps its random
-        numbers.
+      is_reinitialized: function from a variable's name and the number of layers to whether it keeps its
+        random numbers.
 
     Raises:
       ValueError: when the checkpoint cannot be read, its encoder differs from the config's, or
@@ -117,8 +117,10 @@ def initial_model(
     agreed = model_loading.agreed_encoder(encoder, pretrained)
 
     def set_weights(model):
-        anew = begins_anew and functools.partial(begins_anew, num_hidden_layers=agreed.num_hidden_layers)
-        model_loading.initialize(model, pretrained, getattr(task, "labels", ()), anew)
+        reinitialized = is_reinitialized and functools.partial(
+            is_reinitialized, num_hidden_layers=agreed.num_hidden_layers
+        )
+        model_loading.initialize(model, pretrained, getattr(task, "labels", ()), reinitialized)
 
     return InitialModel(
         pretrained.vocabulary, agreed, None if init.from_scratch else set_weights, pretrained.pooling

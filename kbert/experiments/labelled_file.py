@@ -49,12 +49,12 @@ class LabelledFile:
         """
         files = self._task_class.files
         groups = files.groups(self.examples)
-        strata = [files.stratum(one) for one in self.examples]
+        strata = [files.stratum(example) for example in self.examples]
         held_out = set(held_out_indices(groups, strata, fraction, seed))
-        parts = [], []
-        for place, example in enumerate(self.examples):
-            parts[place in held_out].append(example)
-        return self._part(parts[0]), self._part(parts[1])
+        shares = [], []
+        for index, example in enumerate(self.examples):
+            shares[index in held_out].append(example)
+        return self._part(shares[0]), self._part(shares[1])
 
     def at_most(self, number: int, seed: int) -> "LabelledFile":
         """At most `number` of the examples in the order of the file, drawn as `split` draws held-out ones.
@@ -72,9 +72,9 @@ class LabelledFile:
             ) from None
 
     def _part(self, examples):
-        part = copy.copy(self)
-        part.examples, part.fingerprint = examples, examples_fingerprint(examples)
-        return part
+        share = copy.copy(self)
+        share.examples, share.fingerprint = examples, examples_fingerprint(examples)
+        return share
 
     @property
     def digest(self) -> str:
@@ -84,7 +84,7 @@ class LabelledFile:
     def count_labels(self) -> tuple[dict[str, int], int]:
         """(label -> how often the examples have it, the number of examples)."""
         counts = collections.Counter(
-            label for one in self.examples for label in self._task_class.files.labels(one)
+            label for example in self.examples for label in self._task_class.files.labels(example)
         )
         return dict(counts), len(self.examples)
 

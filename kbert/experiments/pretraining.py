@@ -91,22 +91,22 @@ def open_records(config: PretrainingConfig, input_dir, eval_input_dir=None):
       ValueError: when the records do not match each other or the encoder of the config.
     """
     number = len(config.phase_configs)
-    records = [PretrainingRecords(path) for path in _once_a_phase("input_dir", input_dir, number)]
+    records = [PretrainingRecords(path) for path in _phase_paths("input_dir", input_dir, number)]
     held_out = [None] * number
     if eval_input_dir:
         paths = _paths(eval_input_dir)
         paths = paths * number if len(paths) == 1 else paths
-        held_out = [PretrainingRecords(path) for path in _once_a_phase("eval_input_dir", paths, number)]
+        held_out = [PretrainingRecords(path) for path in _phase_paths("eval_input_dir", paths, number)]
     for others in records[1:]:
         others.require_like(records[0])
         records[0].require_like(others)
-    for one in filter(None, held_out):
-        one.require_like(records[0])
+    for dataset in filter(None, held_out):
+        dataset.require_like(records[0])
     opened = [*records, *filter(None, held_out)]
-    for one in opened if config.encoder else ():
-        one.require_room(config.encoder)
-    for one in opened:
-        one.check()
+    for dataset in opened if config.encoder else ():
+        dataset.require_room(config.encoder)
+    for dataset in opened:
+        dataset.check()
     return tuple(map(PhaseRecords, records, held_out))
 
 
@@ -119,7 +119,7 @@ def _pretrain(config: PretrainingConfig, run_dir, phases, init: Init, devices: d
     init.require_casing(vocabulary, records[0].directory)
 
     from kbert.input_pipelines.records import record_reader
-    from kbert.reports.run_page import write_page_of_run
+    from kbert.reports.run_page import try_write_run_page
     from kbert.training.devices import distribution
     from kbert.training.trainer import open_run, train
 
@@ -133,16 +133,18 @@ def _pretrain(config: PretrainingConfig, run_dir, phases, init: Init, devices: d
     if init.checkpoint:
         records[0].require_vocabulary(init.checkpoint, initial.vocabulary.describe())
     complete = dataclasses.replace(config, encoder=initial.encoder)
-    teaching.check(run_dir, task, complete.encoder, vocabulary, max(one.max_seq_length for one in records))
-    opened = [one for phase in phases for one in (phase.train, phase.held_out) if one]
-    for one in opened:
-        one.require_room(complete.encoder)
+    teaching.check(
+        run_dir, task, complete.encoder, vocabulary, max(dataset.max_seq_length for dataset in records)
+    )
+    opened = [dataset for phase in phases for dataset in (phase.train, phase.held_out) if dataset]
+    for dataset in opened:
+        dataset.require_room(complete.encoder)
 
     # Train.
     details = _details(task, phases) | teaching.init.details | teaching.details
     with (
         open_run(strategy, run_dir, complete, details, vocabulary) as run,
-        record_reader.naming_damaged_records(*((one.directory, one.manifest) for one in opened)),
+        record_reader.naming_damaged_records(*((dataset.directory, dataset.manifest) for dataset in opened)),
     ):
         _log_examples(task, records[0], vocabulary)
         plan = _plan(complete, strategy, phases, teaching.set_weights(initial))
@@ -150,7 +152,7 @@ def _pretrain(config: PretrainingConfig, run_dir, phases, init: Init, devices: d
 
     # Report.
     if distribution.is_chief(strategy):
-        write_page_of_run(run.path)
+        try_write_run_page(run.path)
     logging.info("the run is in %s", run.path)
     return task, metrics
 
@@ -159,7 +161,7 @@ def _paths(paths):
     return [paths] if isinstance(paths, str | PathLike) else list(paths)
 
 
-def _once_a_phase(name, paths, number):
+def _phase_paths(name, paths, number):
     paths = _paths(paths)
     if len(paths) != number:
         raise ValueError(
@@ -180,12 +182,12 @@ def _task(config, run_dir, records):
     own = recorded_objective(records[0].manifest)
     task_class = TASKS[TASKS.require(config.task or own)]
     if not issubclass(task_class.config_class, PretrainingConfig):
-        able = [name for name in TASKS if issubclass(TASKS[name].config_class, PretrainingConfig)]
-        raise ValueError(f"task={config.task!r} is not a pretraining task; choose one of {', '.join(able)}.")
-    for one in records:
-        if task_class.pairing not in (None, TASKS[recorded_objective(one.manifest)].pairing):
+        tasks = [name for name in TASKS if issubclass(TASKS[name].config_class, PretrainingConfig)]
+        raise ValueError(f"task={config.task!r} is not a pretraining task; choose one of {', '.join(tasks)}.")
+    for dataset in records:
+        if task_class.pairing not in (None, TASKS[recorded_objective(dataset.manifest)].pairing):
             raise ValueError(
-                f"{one.directory} is made for the task {recorded_objective(one.manifest)}, but "
+                f"{dataset.directory} is made for the task {recorded_objective(dataset.manifest)}, but "
                 f"task={task_class.name!r} needs records made with --pairing={task_class.pairing}."
             )
     return task_class()
@@ -195,9 +197,9 @@ def _require_batches(config, records, strategy):
     """Refuses batches that the replicas cannot share, and those that are larger than all records."""
     from kbert.training.devices.distribution import require_whole_shares
 
-    for phase_config, one in zip(config.phase_configs, records, strict=True):
+    for phase_config, dataset in zip(config.phase_configs, records, strict=True):
         require_whole_shares(phase_config, strategy)
-        one.require_one_batch(phase_config.train_batch_size)
+        dataset.require_one_batch(phase_config.train_batch_size)
 
 
 def _details(task, phases):
@@ -205,18 +207,18 @@ def _details(task, phases):
     records = [phase.train for phase in phases]
     details = {
         **TASKS.to_record(task),
-        "max_seq_length": max(one.max_seq_length for one in records),
-        "num_train_examples": sum(one.manifest.num_examples for one in records),
+        "max_seq_length": max(dataset.max_seq_length for dataset in records),
+        "num_train_examples": sum(dataset.manifest.num_examples for dataset in records),
         "records": records[0].manifest.settings,
         "data": {
-            "train": [one.manifest.fingerprint for one in records],
+            "train": [dataset.manifest.fingerprint for dataset in records],
             "eval": [phase.held_out.manifest.fingerprint for phase in phases if phase.held_out],
         },
     }
     if len(records) > 1:
         details["records_of_phases"] = [
-            {"num_train_examples": one.manifest.num_examples, "records": one.manifest.settings}
-            for one in records
+            {"num_train_examples": dataset.manifest.num_examples, "records": dataset.manifest.settings}
+            for dataset in records
         ]
     return details
 

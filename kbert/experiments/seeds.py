@@ -7,7 +7,7 @@ from absl import logging
 
 from kbert.config import FinetuningConfig
 from kbert.experiments.finetuning import finetune
-from kbert.experiments.finished_run import as_begun, asked_for, finished_metrics, write_result
+from kbert.experiments.finished_run import describe_run, finished_metrics, with_recorded_init, write_result
 from kbert.reports.seed_summary import summarize_seeds, write_summary
 
 
@@ -51,12 +51,12 @@ def run_seeds(config: FinetuningConfig, run_dir, seeds, **arguments):
 
 def _run_once(config, run_dir, arguments):
     """The metrics of a run, which is trained unless it is finished."""
-    asked = asked_for(config, arguments)
-    finished = finished_metrics(run_dir, asked)
+    description = describe_run(config, arguments)
+    finished = finished_metrics(run_dir, description)
     if finished is not None:
         logging.info("%s is finished.", run_dir)
         return finished
-    recorded = as_begun(run_dir, asked)
+    recorded = with_recorded_init(run_dir, description)
     _, metrics = finetune(config, run_dir, **arguments)
     write_result(run_dir, recorded, metrics)
     return metrics

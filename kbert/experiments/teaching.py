@@ -1,4 +1,4 @@
-"""A training's teacher, if its config names one: read, compared with the student, recorded."""
+"""The teacher of a run, if its config names one: read, compared with the student, recorded."""
 
 import dataclasses
 
@@ -8,11 +8,11 @@ from kbert.experiments.init import Init, InitialModel
 
 
 class Teaching:
-    """The teacher of a training, or none: then every method gives back what it is given.
+    """The teacher of a run, or none: then every method returns its arguments unchanged.
 
     Args:
-      config: the training's config.
-      init: what the training starts from; its casing and allowances hold for the teacher too.
+      config: the run's config.
+      init: what the run starts from; its casing and allowances hold for the teacher too.
 
     Attributes:
       init: what the student starts from: the teacher's layers, or at least its vocabulary.

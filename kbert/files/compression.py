@@ -42,7 +42,7 @@ def find_compression(path: str | Path) -> Compression | None:
     return None
 
 
-def opener_of(path: str | Path) -> Callable:
+def find_opener(path: str | Path) -> Callable:
     """`open`, or the function of its compression that takes the same arguments. ValueError as above."""
     compression = find_compression(path)
     return compression.open if compression else open

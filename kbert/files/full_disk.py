@@ -1,4 +1,4 @@
-"""A full disk, whoever finds it: one OSError that names what could not be written."""
+"""A full disk, found by Python or TensorFlow: one OSError that names what could not be written."""
 
 import errno
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 _CODES = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # full, full for this user, too large for the file system
 
 
-def code_of_full_disk(error: BaseException) -> int | None:
+def full_disk_code(error: BaseException) -> int | None:
     """The error number, if Python or TensorFlow raised `error` because a disk is full; None otherwise."""
     if isinstance(error, OSError):
         return error.errno if error.errno in _CODES else None
@@ -31,7 +31,7 @@ def naming_full_disk(path: str | Path, aside: str | Path | None = None) -> Itera
     try:
         yield
     except Exception as error:
-        code = code_of_full_disk(error)
+        code = full_disk_code(error)
         if code is None or _names_another(error, Path(aside or path)):
             raise
         raise OSError(code, os.strerror(code), str(path)) from error
@@ -42,9 +42,9 @@ def _names_another(error, own):
     return isinstance(name, str) and not Path(name).is_relative_to(own)
 
 
-def sentence_of(error: BaseException) -> str | None:
+def full_disk_sentence(error: BaseException) -> str | None:
     """What a user reads when a disk is full: what could not be written and what to do. None otherwise."""
-    code = code_of_full_disk(error)
+    code = full_disk_code(error)
     if code is None:
         return None
     import tempfile

@@ -19,11 +19,11 @@ def read_hdf5(path: Path) -> dict[str, StoredTensor]:
     import h5py
 
     path = Path(path)
-    as_it_is = while_unchanged(path)
+    unchanged = while_unchanged(path)
     try:
         with h5py.File(path, "r") as file:
             return {
-                name: StoredTensor(shape, dtype, as_it_is(_reader(path, name)))
+                name: StoredTensor(shape, dtype, unchanged(_reader(path, name)))
                 for name, shape, dtype in _arrays(file)
             }
     except (OSError, RuntimeError, KeyError, TypeError) as error:
@@ -36,14 +36,14 @@ def _arrays(file):
     """(name, shape, dtype) of every array; each once, however many names it has."""
     import h5py
 
-    links, things = [], []
+    links, nodes = [], []
     file.visititems_links(lambda name, link: links.append((name, link)))
     for name in (name for name, link in links if not isinstance(link, h5py.HardLink)):
         raise ValueError(
             f"{file.filename} holds a link to another place, {shown_name(name)}; save all in one file."
         )
-    file.visititems(lambda name, thing: things.append(thing))
-    for array in (thing for thing in things if isinstance(thing, h5py.Dataset)):
+    file.visititems(lambda name, node: nodes.append(node))
+    for array in (node for node in nodes if isinstance(node, h5py.Dataset)):
         _require_whole(file, array)
         yield array.name.lstrip("/"), array.shape, array.dtype.name
 

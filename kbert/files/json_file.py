@@ -38,7 +38,7 @@ def parse_json(text: str | bytes, where: str):
 def _unique(pairs):
     values = dict(pairs)
     if len(values) < len(pairs):
-        twice = max(collections.Counter(name for name, _ in pairs).items(), key=lambda it: it[1])[0]
+        twice = max(collections.Counter(name for name, _ in pairs).items(), key=lambda item: item[1])[0]
         raise ValueError(f"the name {twice[:100]!r} appears twice")
     return values
 

@@ -31,7 +31,7 @@ def check_output_file(path: str | Path, inputs: Iterable[str | Path] = (), overw
         raise FileExistsError(f"output file {path} exists; pass --overwrite to replace it, or another name.")
 
 
-def require_folder_of(output_file: str | Path, made: Iterable[str | Path] = ()):
+def require_parent_folder(output_file: str | Path, made: Iterable[str | Path] = ()):
     """Raises ValueError unless the folder of --output_file is there. Call it before any work is done.
 
     Args:
@@ -39,7 +39,7 @@ def require_folder_of(output_file: str | Path, made: Iterable[str | Path] = ()):
       made: folders that the tool makes before it writes the file.
     """
     folder = Path(output_file).absolute().parent
-    if not folder.is_dir() and not any(Path(one).absolute().is_relative_to(folder) for one in made):
+    if not folder.is_dir() and not any(Path(path).absolute().is_relative_to(folder) for path in made):
         raise ValueError(f"--output_file={output_file}: its folder does not exist; make it first.")
 
 

@@ -36,7 +36,7 @@ def read_safetensors(path: Path) -> dict[str, StoredTensor]:
     Reading a tensor raises it too when the file has changed since.
     """
     path = Path(path)
-    as_it_is = while_unchanged(path)
+    unchanged = while_unchanged(path)
     try:
         with safe_open(path, framework="numpy") as file:
             slices = {name: file.get_slice(name) for name in file.keys()}
@@ -44,7 +44,7 @@ def read_safetensors(path: Path) -> dict[str, StoredTensor]:
                 name: StoredTensor(
                     tuple(entry.get_shape()),
                     _DTYPES.get(entry.get_dtype(), entry.get_dtype()),
-                    as_it_is(_reader(path, name)),
+                    unchanged(_reader(path, name)),
                 )
                 for name, entry in slices.items()
             }

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from kbert.files.compression import find_compression, opener_of, require_read_kind
+from kbert.files.compression import find_compression, find_opener, require_read_kind
 
 # A line is held in memory several times. The Bible has 4 MB.
 LONGEST_LINE = 1 << 26  # bytes, or characters of a stream of text
@@ -58,7 +58,7 @@ def numbered_lines(path: str | Path, start: int = 0) -> Iterator[tuple[int, int,
     compression, number, offset = find_compression(path), 1, start
     damages = compression.errors if compression else ()
     try:
-        with opener_of(path)(path, "rb") as stream:
+        with find_opener(path)(path, "rb") as stream:
             stream.seek(start)
             while line := stream.readline(LONGEST_LINE + 1):
                 end = offset + len(line)

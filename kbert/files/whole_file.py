@@ -125,7 +125,7 @@ def _locked_aside(path, make):
             descriptor = _open(aside)
         except FileNotFoundError:
             continue
-        if try_lock(descriptor) is not False and _is_the_file_of(descriptor, aside):
+        if try_lock(descriptor) is not False and _is_same_file(descriptor, aside):
             break
         os.close(descriptor)
     try:
@@ -139,7 +139,7 @@ def _open(path):
     return os.open(path, os.O_NOFOLLOW | (os.O_RDONLY if path.is_dir() else os.O_RDWR))
 
 
-def _is_the_file_of(descriptor, path):
+def _is_same_file(descriptor, path):
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:

@@ -6,8 +6,8 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from kbert.files.compression import name_when_unpacked, opener_of
-from kbert.files.output_path import check_output_file, require_folder_of
+from kbert.files.compression import find_opener, name_when_unpacked
+from kbert.files.output_path import check_output_file, require_parent_folder
 from kbert.files.whole_file import whole_file
 
 JSON_LINES, TABLES = ".jsonl", (".csv", ".tsv")
@@ -15,30 +15,30 @@ LABEL_SEPARATOR = ";"  # where the run's files have none
 _OF_ONE = {"probabilities": "probability"}  # what one of a table of numbers is called
 
 
-def form_of(path: str | Path) -> str:
+def find_ending(path: str | Path) -> str:
     """ ".jsonl", ".csv" or ".tsv": how the name ends, before the ending of a compressed file.
 
     Raises:
       ValueError: when it ends otherwise, or a package for the compression is missing.
     """
-    form = Path(name_when_unpacked(path)).suffix
-    if form not in (JSON_LINES, *TABLES):
+    ending = Path(name_when_unpacked(path)).suffix
+    if ending not in (JSON_LINES, *TABLES):
         raise ValueError(
             f"--output_file={path}: the ending says the form of the answers; end it in .jsonl (JSON lines), "
             ".csv or .tsv (columns), alone or with .gz, .bz2, .xz or .zst behind it."
         )
-    return form
+    return ending
 
 
 def check_answer_file(path: str | Path, inputs: Iterable[str | Path], overwrite: bool):
     """Raises an error unless answers may be written to `path`. Call it before any work is done.
 
     Raises:
-      ValueError, FileExistsError: see `form_of`, `check_output_file` and `require_folder_of`.
+      ValueError, FileExistsError: see `find_ending`, `check_output_file` and `require_parent_folder`.
     """
-    form_of(path)
+    find_ending(path)
     check_output_file(path, inputs, overwrite)
-    require_folder_of(path)
+    require_parent_folder(path)
 
 
 def write_answers(path: str | Path, answered: Iterable[tuple[dict, dict]], label_separator: str | None):
@@ -49,7 +49,7 @@ def write_answers(path: str | Path, answered: Iterable[tuple[dict, dict]], label
     column for each, `probability_LABEL`. Any other list or object is JSON in its cell.
 
     Args:
-      path: the file, see `form_of`.
+      path: the file, see `find_ending`.
       answered: (example, answer) in order, both ready for JSON.
       label_separator: in a table it stands between the strings of an answer's list, as
         `dataset.label_separator` does. A list with a string that holds it is JSON; with None every list is.
@@ -57,9 +57,9 @@ def write_answers(path: str | Path, answered: Iterable[tuple[dict, dict]], label
     Raises:
       ValueError: as `require_cells` does.
     """
-    form = form_of(path)
-    with whole_file(path) as aside, opener_of(path)(aside, "wt", encoding="utf-8", newline="") as file:
-        if form == JSON_LINES:
+    ending = find_ending(path)
+    with whole_file(path) as aside, find_opener(path)(aside, "wt", encoding="utf-8", newline="") as file:
+        if ending == JSON_LINES:
             for example, answer in answered:
                 file.write(json_line(example | answer))
             return
@@ -68,7 +68,7 @@ def write_answers(path: str | Path, answered: Iterable[tuple[dict, dict]], label
             columns = _keep(answered, waiting, label_separator)
             waiting.seek(0)
             if any(columns):
-                _write_table(file, form, columns, map(json.loads, waiting))
+                _write_table(file, ending, columns, map(json.loads, waiting))
 
 
 def json_line(values: dict) -> str:
@@ -87,35 +87,35 @@ def require_cells(rows: Iterable[dict], path: str | Path):
     Raises:
       ValueError: naming row and column, for a tab or a line end in a .tsv file, and half a surrogate pair.
     """
-    form = form_of(path)
+    ending = find_ending(path)
     for number, row in enumerate(rows, start=1):
         for name, value in row.items():
-            _require_cell(_cell(value), name, number, form)
+            _require_cell(_cell(value), name, number, ending)
 
 
 def _keep(answered, waiting, label_separator):
     """Keeps the cells of all rows, a line of JSON each. Returns the columns of examples and of answers."""
-    asked: dict[str, None] = {}
-    found: dict[str, None] = {}
+    example_columns: dict[str, None] = {}
+    answer_columns: dict[str, None] = {}
     for example, answer in answered:
         cells = {name: _cell(value) for name, value in example.items()}
-        answers = dict(_cells_of_answer(answer, label_separator))
-        asked |= dict.fromkeys(cells)
-        found |= dict.fromkeys(answers)
+        answers = dict(_answer_cells(answer, label_separator))
+        example_columns |= dict.fromkeys(cells)
+        answer_columns |= dict.fromkeys(answers)
         waiting.write(json.dumps([cells, answers]) + "\n")
-    return asked, found
+    return example_columns, answer_columns
 
 
-def _write_table(file, form, columns, kept):
-    asked, found = columns
-    header = [*asked, *(_new_name(name, asked) for name in found)]
-    rows = ([*map(cells.get, asked), *map(answers.get, found)] for cells, answers in kept)
+def _write_table(file, ending, columns, kept):
+    example_columns, answer_columns = columns
+    header = [*example_columns, *(_new_name(name, example_columns) for name in answer_columns)]
+    rows = ([*map(cells.get, example_columns), *map(answers.get, answer_columns)] for cells, answers in kept)
     for number, row in enumerate(itertools.chain([header], rows)):
         row = ["" if cell is None else cell for cell in row]  # an example may lack an `id` that others have
         for name, cell in zip(header, row, strict=True):
-            _require_cell(cell, name, number, form)
-        cells = row if form == ".tsv" else map(_quoted, row)  # as they are read: .tsv files have no quotes
-        file.write({".tsv": "\t", ".csv": ","}[form].join(cells) + "\n")
+            _require_cell(cell, name, number, ending)
+        cells = row if ending == ".tsv" else map(_quoted, row)  # as they are read: .tsv files have no quotes
+        file.write({".tsv": "\t", ".csv": ","}[ending].join(cells) + "\n")
 
 
 def _quoted(cell):
@@ -129,11 +129,13 @@ def _new_name(name, taken):
     return name
 
 
-def _cells_of_answer(answer, label_separator) -> Iterator[tuple[str, str]]:
+def _answer_cells(answer, label_separator) -> Iterator[tuple[str, str]]:
     """(column, cell) of an answer."""
     for name, value in answer.items():
         if isinstance(value, dict):
-            yield from ((f"{_OF_ONE.get(name, name)}_{label}", _cell(one)) for label, one in value.items())
+            yield from (
+                (f"{_OF_ONE.get(name, name)}_{label}", _cell(number)) for label, number in value.items()
+            )
         elif label_separator and _can_be_joined(value, label_separator):
             yield name, label_separator.join(value)
         else:
@@ -141,7 +143,7 @@ def _cells_of_answer(answer, label_separator) -> Iterator[tuple[str, str]]:
 
 
 def _can_be_joined(value, separator):
-    return isinstance(value, list) and all(isinstance(one, str) and separator not in one for one in value)
+    return isinstance(value, list) and all(isinstance(text, str) and separator not in text for text in value)
 
 
 def _cell(value) -> str:
@@ -151,8 +153,8 @@ def _cell(value) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _require_cell(cell, name, number, form):
-    if form == ".tsv" and not set(cell).isdisjoint("\t\n\r"):
+def _require_cell(cell, name, number, ending):
+    if ending == ".tsv" and not set(cell).isdisjoint("\t\n\r"):
         raise ValueError(
             f"row {number}, column {name!r}: {cell[:60]!r} has a tab or a line end, which a .tsv file cannot "
             "hold; name the --output_file .csv or .jsonl."

@@ -57,23 +57,23 @@ def answered(
             yield example, answer
 
 
-def task_of(source):
+def source_task(source):
     """The task of a `RunDirectory` or a `LoadedModel`; a run's is known before its weights are read."""
     from kbert.runs.run_directory import RunDirectory
 
     return source.task() if isinstance(source, RunDirectory) else source.task
 
 
-def dataset_of(source):
+def source_dataset(source):
     """The `DatasetConfig` of a `RunDirectory`, which names columns; None of other sources."""
     return getattr(getattr(source, "config", None), "dataset", None)
 
 
 def require_answers(source):
     """Raises ValueError when the task of a `RunDirectory` or a `LoadedModel` does not answer texts."""
-    task = task_of(source)
+    task = source_task(source)
     if task.serving is None:
-        raise ValueError(f"{_name_of(source)} is a run of {task.name}, which does not answer texts.")
+        raise ValueError(f"{_source_name(source)} is a run of {task.name}, which does not answer texts.")
 
 
 def require_inputs(source, example: dict, where: str):
@@ -87,20 +87,20 @@ def require_inputs(source, example: dict, where: str):
     _signature(source, example, where)
 
 
-def _name_of(source):
+def _source_name(source):
     return source.source if hasattr(source, "source") else source.path
 
 
 def _signature(source, example, where) -> str:
     """The name of the signature that answers an example."""
     serving, inputs = (
-        task_of(source).serving,
+        source_task(source).serving,
         {name: value for name, value in example.items() if name != "id"},
     )
     try:
         signature = serving.signature_for(inputs)
     except ValueError as error:
-        raise ValueError(f"{where}: {_name_of(source)} {error}") from None
+        raise ValueError(f"{where}: {_source_name(source)} {error}") from None
     try:
         for name, value in inputs.items():
             _require_text(name, value)
@@ -132,39 +132,39 @@ def _batches(signatures, examples, batch_size) -> Iterator[list[int]]:
             yield batch
 
 
-def examples_of(given, inputs: tuple[str, ...]) -> tuple[list[dict], bool]:
+def to_examples(examples, inputs: tuple[str, ...]) -> tuple[list[dict], bool]:
     """The examples, and whether a single one was given, not in a list.
 
     Args:
-      given: an example: a text; a tuple with the task's inputs in order, such as the texts of a pair, or a
-        question and its context; or a dict of them. Or a list, or another iterable, of such examples.
+      examples: one example, or a list or another iterable of them. An example is a text; a tuple with the
+        task's inputs in order, such as the texts of a pair, or a question and its context; or a dict of them.
       inputs: the names of the task's inputs in order.
 
     Raises:
       ValueError: when something else is given; the message names its position.
     """
-    if isinstance(given, str | tuple | Mapping):
-        return [_example(given, inputs, "the example")], True
+    if isinstance(examples, str | tuple | Mapping):
+        return [_example(examples, inputs, "the example")], True
     listed = None
     # Bytes would be taken apart into numbers, and a set has no order.
-    if isinstance(given, Iterable) and not isinstance(given, Set | bytes | bytearray):
+    if isinstance(examples, Iterable) and not isinstance(examples, Set | bytes | bytearray):
         with contextlib.suppress(TypeError):  # a NumPy array of shape () is Iterable, but has nothing in it
-            listed = list(given)
+            listed = list(examples)
     if listed is None:
-        raise ValueError(f"received {_kind(given)}; expected {_expected(inputs)}, or a list of such.")
-    return [_example(one, inputs, f"example {position}") for position, one in enumerate(listed)], False
+        raise ValueError(f"received {_kind(examples)}; expected {_expected(inputs)}, or a list of such.")
+    return [_example(example, inputs, f"example {index}") for index, example in enumerate(listed)], False
 
 
-def _example(one, inputs, where):
-    if isinstance(one, Mapping):
-        return dict(one)
-    if isinstance(one, str):
-        return {inputs[0]: str(one)}
-    if isinstance(one, tuple):
-        names = inputs if len(one) == len(inputs) else _PAIR
-        if len(one) == len(names):
-            return dict(zip(names, one, strict=True))
-    raise ValueError(f"{where} is {_kind(one)}; expected {_expected(inputs)}.")
+def _example(example, inputs, where):
+    if isinstance(example, Mapping):
+        return dict(example)
+    if isinstance(example, str):
+        return {inputs[0]: str(example)}
+    if isinstance(example, tuple):
+        names = inputs if len(example) == len(inputs) else _PAIR
+        if len(example) == len(names):
+            return dict(zip(names, example, strict=True))
+    raise ValueError(f"{where} is {_kind(example)}; expected {_expected(inputs)}.")
 
 
 def _expected(inputs):

@@ -21,7 +21,7 @@ class Attention(NamedTuple):
     probabilities: np.ndarray
 
 
-def attention_of(model: LoadedModel, text: str, text_pair: str | None = None) -> Attention:
+def compute_attention(model: LoadedModel, text: str, text_pair: str | None = None) -> Attention:
     """Runs the encoder on one text, or on one pair, without dropout.
 
     The probabilities come from an encoder with the same weights that returns them as well. The model itself

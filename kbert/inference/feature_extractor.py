@@ -10,7 +10,7 @@ from kbert.answering.answering_encoder import AnsweringEncoder
 from kbert.config.pooling_config import POOLINGS
 from kbert.features import ENCODER_INPUTS
 from kbert.inference.finite_numbers import require_finite_answers
-from kbert.inference.loaded_model import loaded_of
+from kbert.inference.loaded_model import as_loaded_model
 from kbert.inference.texts import text_batch
 from kbert.layers.sequence_pooling import SequencePooling
 
@@ -70,7 +70,7 @@ class FeatureExtractor:
     """
 
     def __init__(self, model, layers=(-1,), pooling="none", combine="none", normalize: bool = False):
-        model = loaded_of(model)
+        model = as_loaded_model(model)
         number = model.config.num_hidden_layers
         for layer in layers:
             if not -number - 1 <= layer <= number:
@@ -98,13 +98,13 @@ class FeatureExtractor:
         # A pair has one separator more than a single text, so pairs and single texts are separate batches.
         for paired in (False, True):
             kind = [position for position, pair in enumerate(pairs) if (pair is not None) == paired]
-            for part in batch.part(kind).positions_by_length():
-                positions = [kind[position] for position in part]
-                asked = batch.part(positions)
-                part_features = self._features(asked.texts, asked.pairs if paired else None)
-                require_finite_answers([one.values for one in part_features], self._model.source, positions)
-                for position, one in zip(positions, part_features, strict=True):
-                    features[position] = one
+            for indices in batch.select(kind).positions_by_length():
+                positions = [kind[position] for position in indices]
+                selected = batch.select(positions)
+                batch_features = self._features(selected.texts, selected.pairs if paired else None)
+                require_finite_answers([row.values for row in batch_features], self._model.source, positions)
+                for position, row in zip(positions, batch_features, strict=True):
+                    features[position] = row
         return batch.answer(features)
 
     def _features(self, texts, text_pairs):

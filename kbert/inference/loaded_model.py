@@ -12,18 +12,18 @@ import tensorflow as tf
 from kbert.answering.answering_encoder import PRECISIONS, AnsweringEncoder
 from kbert.answering.answering_model import answering_model
 from kbert.checkpoints.formats import local_path, read_checkpoint
-from kbert.checkpoints.hugging_face.hub import casing_of
+from kbert.checkpoints.hugging_face.hub import known_casing
 from kbert.checkpoints.model_loading import build_model
 from kbert.cli.commands import export_package
 from kbert.cli.progress import activity
 from kbert.config.pooling_config import PoolingConfig
 from kbert.features import ENCODER_INPUTS
-from kbert.inference.answers import answered, examples_of, require_answers
+from kbert.inference.answers import answered, require_answers, to_examples
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.predictor import Predictor
 from kbert.inference.texts import text_batch
 from kbert.layers.sequence_pooling import SequencePooling
-from kbert.runs.checkpoint import step_of
+from kbert.runs.checkpoint import parse_step
 from kbert.runs.run_directory import RunDirectory, holds_run
 from kbert.tasks.signatures.signature import Signature
 from kbert.tokenization.text_inputs import TextInputs
@@ -78,7 +78,7 @@ def load(
         )
     else:
         if do_lower_case is None and folder != Path(path):
-            do_lower_case = casing_of(str(path))
+            do_lower_case = known_casing(str(path))
         loaded = _from_checkpoint(read_checkpoint(folder, do_lower_case, allow_unmatched))
     loaded.source, loaded.precision = str(path), precision
     return loaded
@@ -187,7 +187,7 @@ class LoadedModel:
 
     @functools.cached_property
     def signatures(self) -> dict[str, Signature]:
-        """How the model is asked: name -> `Signature`, see `Serving.signatures`."""
+        """The signatures of the model: name -> `Signature`, see `Serving.signatures`."""
         return self.task.serving.signatures(self.answering_model, self.text_inputs)
 
     def graph(self, key, make: Callable[[], Callable]) -> Callable:
@@ -263,7 +263,7 @@ class LoadedModel:
             its place), or when an answer is not finite.
         """
         require_answers(self)
-        listed, is_alone = examples_of(examples, self.task.serving.inputs)
+        listed, is_alone = to_examples(examples, self.task.serving.inputs)
         settings = {"top_k": top_k, "whole_words": whole_words}
         answers = [answer for _, answer in answered(self, listed, settings)]
         return answers[0] if is_alone else answers
@@ -277,7 +277,7 @@ class LoadedModel:
         """
         from kbert.experiments.evaluation import evaluate  # which stands above this module
 
-        checkpoint = self.checkpoint and step_of(self.checkpoint)
+        checkpoint = self.checkpoint and parse_step(self.checkpoint)
         return evaluate(self.source, eval_file, checkpoint=checkpoint, **arguments)[1]
 
     def export(self, model_base_path, **arguments) -> dict:
@@ -319,7 +319,7 @@ class LoadedModel:
         embedder = self.graph(key, functools.partial(self._embedder, pooling, normalize))
         embeddings = np.zeros((len(batch.texts), self.config.hidden_size), np.float32)
         for positions in batch.positions_by_length():
-            values = embedder(tf.constant(batch.part(positions).texts, tf.string)).numpy()
+            values = embedder(tf.constant(batch.select(positions).texts, tf.string)).numpy()
             require_finite_answers(values, self.source, positions)
             embeddings[positions] = values
         return batch.answer(embeddings)
@@ -382,7 +382,7 @@ class LoadedModel:
         return keras.Model(inputs, layer(encoder(inputs)["sequence_output"], inputs["input_mask"]))
 
 
-def loaded_of(source) -> LoadedModel:
+def as_loaded_model(source) -> LoadedModel:
     """A `LoadedModel` as it is; that of a `RunDirectory`, or of a path or name as for `load`."""
     if isinstance(source, LoadedModel):
         return source
@@ -393,7 +393,7 @@ def load_answering(run, answers: tuple[str, ...], need: str) -> LoadedModel:
     """The `LoadedModel` of what is given, if its task gives one of `answers`.
 
     Args:
-      run: as for `loaded_of`.
+      run: as for `as_loaded_model`.
       answers: keys of answers, see `Serving.answers`.
       need: the end of the error message.
 
@@ -405,7 +405,7 @@ def load_answering(run, answers: tuple[str, ...], need: str) -> LoadedModel:
     source, task = (run.path, run.task()) if isinstance(run, RunDirectory) else (run.source, run.task)
     if task.serving is None or not set(answers) & set(task.serving.answers):
         raise ValueError(f"{source} is a run of {task.name}; {need}.")
-    return loaded_of(run)
+    return as_loaded_model(run)
 
 
 def _from_checkpoint(checkpoint):

@@ -40,9 +40,9 @@ class Predictor:
     """
 
     def __init__(self, loaded, signature: str = "serving_default"):
-        from kbert.inference.loaded_model import loaded_of  # which asks with this class
+        from kbert.inference.loaded_model import as_loaded_model  # which asks with this class
 
-        self.loaded = loaded_of(loaded)
+        self.loaded = as_loaded_model(loaded)
         signatures = self.loaded.signatures
         if signature not in signatures:
             raise ValueError(
@@ -145,7 +145,7 @@ class TextClassifier:
 
     def __call__(self, texts, text_pairs=None):
         batch, predict = self._batch(texts, text_pairs)
-        return batch.answer_each(lambda part, positions: predict.answers(part.columns, positions))
+        return batch.answer_each(lambda texts, positions: predict.answers(texts.columns, positions))
 
     def outputs(self, texts, text_pairs=None) -> dict[str, np.ndarray]:
         """The outputs of the model: float32 arrays `logits` and `probabilities`, both (batch, labels).
@@ -211,14 +211,14 @@ class MaskFiller:
             raise ValueError(f"top_k={top_k!r}: expected a whole number of tokens, at least 1.")
         words = None if candidates is None else text_batch(candidates).texts
         for text in batch.texts:  # before any is answered
-            given = {"text": text} | ({} if words is None else {"candidates": words})
-            self._loaded.task.serving.check_inputs(given)
+            inputs = {"text": text} | ({} if words is None else {"candidates": words})
+            self._loaded.task.serving.check_inputs(inputs)
         predict = Predictor(self._loaded, "serving_default" if words is None else "candidates")
 
-        def fill(part, positions):
-            asked = {"top_k": top_k, "whole_words": whole_words}
+        def fill(texts, positions):
+            settings = {"top_k": top_k, "whole_words": whole_words}
             if words is not None:
-                asked = {"candidates": [words] * len(positions)}
-            return [answer["masks"] for answer in predict.answers(part.columns | asked, positions)]
+                settings = {"candidates": [words] * len(positions)}
+            return [answer["masks"] for answer in predict.answers(texts.columns | settings, positions)]
 
         return batch.answer_each(fill)

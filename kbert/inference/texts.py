@@ -45,20 +45,20 @@ class TextBatch(NamedTuple):
         if positions:
             yield positions
 
-    def part(self, positions: list[int]) -> "TextBatch":
+    def select(self, positions: list[int]) -> "TextBatch":
         """The texts at these positions, in their order."""
         pairs = self.pairs and [self.pairs[position] for position in positions]
         return TextBatch([self.texts[position] for position in positions], pairs, is_alone=False)
 
-    def answer_each(self, answer_part: Callable[["TextBatch", list[int]], Iterable]):
+    def answer_each(self, predict: Callable[["TextBatch", list[int]], Iterable]):
         """Asks for texts of like length together, and gives what `answer` does.
 
         Args:
-          answer_part: function from a part of the batch and its positions to an answer for each of its texts.
+          predict: function from a batch and the positions of its texts to an answer for each of them.
         """
         answers: list = [None] * len(self.texts)
         for positions in self.positions_by_length():
-            for position, answer in zip(positions, answer_part(self.part(positions), positions), strict=True):
+            for position, answer in zip(positions, predict(self.select(positions), positions), strict=True):
                 answers[position] = answer
         return self.answer(answers)
 
@@ -103,12 +103,12 @@ def _texts(texts, name, may_miss=False):
     if not isinstance(texts, Iterable) or isinstance(texts, Mapping | Set | bytes | bytearray):
         raise ValueError(f"{name} is {_kind(texts)}; expected a text (str) or a list of texts.")
     try:
-        given = list(texts)
+        listed = list(texts)
     except TypeError:  # a NumPy array of shape () is an Iterable, but cannot be iterated
         raise ValueError(f"{name} is {_kind(texts)}; expected a text (str) or a list of texts.") from None
     return [
         text if text is None and may_miss else _text(text, f"{name}[{position}]")
-        for position, text in enumerate(given)
+        for position, text in enumerate(listed)
     ]
 
 

@@ -60,46 +60,48 @@ def shown_examples(
     ]
 
 
-def ask_every_way(at: dict[str, Path]) -> dict:
+def ask_every_way(paths: dict[str, Path]) -> dict:
     """Classifies two test passages with Keras, the SavedModel, the server's two interfaces, and LiteRT.
 
     Args:
-      at: see `paths_in`.
+      paths: see `paths_in`.
 
     Returns:
       A dict with `examples`, see `shown_examples`: each with `text`, its `label`, `is_right` (of Keras's
       answer), and `rows`, each with `way` (the way of asking), `label`, `probability` and `latency_ms`;
       `max_difference` and `max_difference_int8`, the largest differences of a probability from Keras's.
     """
-    run = RunDirectory(at["classifier run"])
+    run = RunDirectory(paths["classifier run"])
     classifier = kbert.TextClassifier(run)
-    examples = shown_examples(classifier, read_rows(at["corpus"] / "test.tsv", run.config.dataset))
+    examples = shown_examples(classifier, read_rows(paths["corpus"] / "test.tsv", run.config.dataset))
     with contextlib.ExitStack() as stack:
-        ways = _ways(at, classifier, run.vocabulary(), stack)
-        asked = [{way: _timed(ask, example.text) for way, ask in ways.items()} for example in examples]
-    apart = {
-        way: max(float(np.abs(answers[way][0] - answers[_REFERENCE][0]).max()) for answers in asked)
+        ways = _ways(paths, classifier, run.vocabulary(), stack)
+        answers_by_text = [
+            {way: _timed(ask, example.text) for way, ask in ways.items()} for example in examples
+        ]
+    differences = {
+        way: max(float(np.abs(answers[way][0] - answers[_REFERENCE][0]).max()) for answers in answers_by_text)
         for way in ways
     }
     return {
         "examples": [
             example._asdict() | {"rows": _rows(answers, classifier.task.labels)}
-            for example, answers in zip(examples, asked, strict=True)
+            for example, answers in zip(examples, answers_by_text, strict=True)
         ],
-        "max_difference_int8": apart.pop(_INT8),
-        "max_difference": max(apart.values()),
+        "max_difference_int8": differences.pop(_INT8),
+        "max_difference": max(differences.values()),
     }
 
 
-def _ways(at, classifier, vocabulary, stack):
+def _ways(paths, classifier, vocabulary, stack):
     """Way of asking -> function from a text to outputs for a batch of one; the server ends with `stack`."""
-    served, name = at["SavedModel"], at["SavedModel"].name
+    served, name = paths["SavedModel"], paths["SavedModel"].name
     session = _exporter("gate.session_check").load_session(str(served / "1"))
     server = _exporter("server.running").DevelopmentServer(served, name, port=0, rest_api_port=0)
     stack.enter_context(server)
     litert = _exporter("litert.litert_model")
-    floats = litert.LiteRTModel(at["LiteRT"] / "model_float32.tflite", vocabulary)
-    small = litert.LiteRTModel(at["LiteRT"] / "model_dynamic_int8.tflite", vocabulary)
+    floats = litert.LiteRTModel(paths["LiteRT"] / "model_float32.tflite", vocabulary)
+    small = litert.LiteRTModel(paths["LiteRT"] / "model_dynamic_int8.tflite", vocabulary)
     return {
         _REFERENCE: lambda text: classifier.outputs([text]),
         "SavedModel, session loader": lambda text: session.run(

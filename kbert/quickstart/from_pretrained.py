@@ -42,12 +42,12 @@ def quickstart_pretrained(directory: Path, init_checkpoint: Path, train_file: Pa
             f"--init_checkpoint={init_checkpoint} is not a folder; expected an encoder such as the one that "
             "make quickstart-pretrained sets up."
         )
-    own = _flags_of_own(train_file) if train_file else {}
+    own = _data_flags(train_file) if train_file else {}
     began, served = time.monotonic(), directory / "serving" / "classifier"
     run_recipe("from_pretrained.sh", directory, encoder=shlex.quote(str(init_checkpoint)), **own)
     figures = {
         "encoder": init_checkpoint,
-        "licence": licence_of(init_checkpoint),
+        "licence": read_licence(init_checkpoint),
         "test": read_json(directory / "test.json"),
         "examples": _shown(directory / "classifier", train_file),
         "errors": directory / "errors.html",
@@ -58,7 +58,7 @@ def quickstart_pretrained(directory: Path, init_checkpoint: Path, train_file: Pa
     return figures
 
 
-def licence_of(checkpoint: Path) -> str:
+def read_licence(checkpoint: Path) -> str:
     """The `license` in the head of a checkpoint's model card, its README.md; a sentence without one."""
     card = checkpoint / "README.md"
     text = card.read_text(encoding="utf-8") if card.is_file() else ""
@@ -66,7 +66,7 @@ def licence_of(checkpoint: Path) -> str:
     return licence[1] if licence else f"not named in {checkpoint}; ask whoever made it"
 
 
-def _flags_of_own(train_file):
+def _data_flags(train_file):
     """What `$data` and `$test` of the recipe are for a user's file, which is read once before any step."""
     labels = Counter(row.label for row in read_rows(train_file, DatasetConfig(text="text", label="label")))
     if labels.total() < _FEWEST_ROWS or len(labels) < 2:

@@ -38,7 +38,7 @@ def quickstart(directory: Path):
     Raises:
       ValueError: when the folder holds something else, or a step fails.
     """
-    began, at = time.monotonic(), paths_in(directory)
+    began, paths = time.monotonic(), paths_in(directory)
     steps = run_recipe("from_text.sh", directory)
     results = {
         "kbert_version": __version__,
@@ -46,24 +46,24 @@ def quickstart(directory: Path):
         "tensorflow": importlib.metadata.version("tensorflow"),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "directory": str(directory.resolve()),
-        "paths": {name: str(path) for name, path in at.items()},
-        **_figures(directory, at),
-        "answers": ask_every_way(at),
+        "paths": {name: str(path) for name, path in paths.items()},
+        **_figures(directory, paths),
+        "answers": ask_every_way(paths),
         "steps": steps,
         "total_seconds": round(time.monotonic() - began, 1),
     }
-    control = at["classifiers without pretraining"] / at["classifier run"].name
+    control = paths["classifiers without pretraining"] / paths["classifier run"].name
     curves = draw_curves(
         {
-            "pretraining": at["pretraining run"],
-            "classifier": at["classifier run"],
+            "pretraining": paths["pretraining run"],
+            "classifier": paths["classifier run"],
             "classifier without pretraining": control,
         },
         "kbert quickstart",
     )
     (directory / "curves.png").write_bytes(curves)
     write_json(results, directory / "results.json")
-    write_page(results, curves, at["this page"])
+    write_page(results, curves, paths["this page"])
     print("\n" + results_table(results))
 
 
@@ -103,9 +103,9 @@ def paths_in(directory: Path) -> dict[str, Path]:
     }
 
 
-def _figures(directory: Path, at: dict[str, Path]) -> dict:
+def _figures(directory: Path, paths: dict[str, Path]) -> dict:
     """The figures of data, vocabulary, pretraining and classifier, and the classifier's sizes in bytes."""
-    manifest, filled = read_manifest(at["records"] / "train"), directory / "fill_mask.jsonl"
+    manifest, filled = read_manifest(paths["records"] / "train"), directory / "fill_mask.jsonl"
     return {
         "corpus": {name: manifest.statistics[name] for name in ("documents", "sentences", "tokens")}
         | {"examples": manifest.num_examples},
@@ -113,10 +113,10 @@ def _figures(directory: Path, at: dict[str, Path]) -> dict:
             "size": manifest.vocabulary["size"],
             "unknown_share": manifest.statistics["unknown_share"],
         },
-        "pretraining": read_json(directory / "masked_lm.json") | _training_figures(at["pretraining run"]),
+        "pretraining": read_json(directory / "masked_lm.json") | _training_figures(paths["pretraining run"]),
         "fill_mask": [parse_json(line, str(filled)) for line in read_lines(filled)],
-        "classifier": _classifier_figures(read_json(directory / "classifier.json"), at),
-        "sizes": [{"what": what, "bytes": size} for what, size in _sizes(at).items()],
+        "classifier": _classifier_figures(read_json(directory / "classifier.json"), paths),
+        "sizes": [{"what": what, "bytes": size} for what, size in _sizes(paths).items()],
     }
 
 
@@ -133,10 +133,10 @@ def _training_figures(run_dir):
     }
 
 
-def _classifier_figures(shown, at):
+def _classifier_figures(shown, paths):
     """Of the trainings over their seeds; `shown` are the metrics of the classifier that is shown."""
-    run = RunDirectory(at["classifier run"])
-    folders = {"pretrained": at["classifiers"], "from_scratch": at["classifiers without pretraining"]}
+    run = RunDirectory(paths["classifier run"])
+    folders = {"pretrained": paths["classifiers"], "from_scratch": paths["classifiers without pretraining"]}
     trained = {way: read_json(folder / SUMMARY)["metrics"] for way, folder in folders.items()}
     scores = {
         way: {name: metrics[f"test_{name}"] for name in ("accuracy", "f1", "loss")}
@@ -153,14 +153,14 @@ def _classifier_figures(shown, at):
     }
 
 
-def _sizes(at):
-    weights = RunDirectory(at["classifier run"]).checkpoint() / WEIGHTS_FILE
-    served = [file for file in (at["SavedModel"] / "1").rglob("*") if file.is_file()]
+def _sizes(paths):
+    weights = RunDirectory(paths["classifier run"]).checkpoint() / WEIGHTS_FILE
+    served = [file for file in (paths["SavedModel"] / "1").rglob("*") if file.is_file()]
     return {
         "checkpoint, weights only": weights.stat().st_size,
         "SavedModel, with tokenizer": sum(file.stat().st_size for file in served),
-        "LiteRT float32": (at["LiteRT"] / "model_float32.tflite").stat().st_size,
-        "LiteRT dynamic int8": (at["LiteRT"] / "model_dynamic_int8.tflite").stat().st_size,
+        "LiteRT float32": (paths["LiteRT"] / "model_float32.tflite").stat().st_size,
+        "LiteRT dynamic int8": (paths["LiteRT"] / "model_dynamic_int8.tflite").stat().st_size,
     }
 
 
@@ -179,5 +179,5 @@ def verdict(pretrained: dict, from_scratch: dict) -> str:
             f"These {seeds} do not tell whether pretraining helped: {points:+.1f} points, and the deviation "
             f"between seeds is {deviation:.1f}."
         )
-    told = "Pretraining helped" if points > 0 else "Pretraining did not help; it lost"
-    return f"{told}: {points:+.1f} points of accuracy over {seeds}, which deviate by {deviation:.1f}."
+    outcome = "Pretraining helped" if points > 0 else "Pretraining did not help; it lost"
+    return f"{outcome}: {points:+.1f} points of accuracy over {seeds}, which deviate by {deviation:.1f}."

@@ -25,9 +25,9 @@ def run_recipe(recipe: str, directory: Path, **values: str) -> list[dict]:
     Each step is shown with its title and its command; its output goes to the terminal and to `logs`.
 
     Args:
-      recipe: see `steps_of`.
+      recipe: see `parse_recipe`.
       directory: the folder that the steps write to, `$run` in the recipe.
-      values: what other names stand for, as in `steps_of`.
+      values: what other names stand for, as in `parse_recipe`.
 
     Returns:
       For each step a dict with title, command, seconds and log (from `directory` on), ready for JSON.
@@ -36,7 +36,9 @@ def run_recipe(recipe: str, directory: Path, **values: str) -> list[dict]:
       ValueError: when the folder holds other files, or a step fails; the message then names its log.
     """
     done: list[dict] = []
-    steps = steps_of(recipe, run=shlex.quote(str(directory)), text=shlex.quote(str(text_folder())), **values)
+    steps = parse_recipe(
+        recipe, run=shlex.quote(str(directory)), text=shlex.quote(str(text_folder())), **values
+    )
     _prepare_folder(directory)
     for number, (title, command) in enumerate(steps, start=1):
         print(f"\n[{number:2d}] {title}\n{_INDENT}$ " + command.replace("\n", "\n" + _INDENT), flush=True)
@@ -51,7 +53,7 @@ def run_recipe(recipe: str, directory: Path, **values: str) -> list[dict]:
     return done
 
 
-def steps_of(recipe: str, **values: str) -> list[tuple[str, str]]:
+def parse_recipe(recipe: str, **values: str) -> list[tuple[str, str]]:
     """The steps of a recipe: (title, command), the comment above a command and its lines as they are typed.
 
     Args:
@@ -67,8 +69,8 @@ def steps_of(recipe: str, **values: str) -> list[tuple[str, str]]:
 
 def text_folder() -> Path:
     """Where text and labels of the quickstart lie; relative where that is below the current folder."""
-    text, here = FOLDER / "text", Path.cwd()
-    return text.relative_to(here) if text.is_relative_to(here) else text
+    text, current = FOLDER / "text", Path.cwd()
+    return text.relative_to(current) if text.is_relative_to(current) else text
 
 
 def _prepare_folder(directory):

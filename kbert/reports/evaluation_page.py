@@ -29,10 +29,10 @@ def write_evaluation_page(
     Raises:
       ValueError: when a section holds something that the page cannot show.
     """
-    for part in sections:
-        if not isinstance(part.content, content.Content):
+    for section in sections:
+        if not isinstance(section.content, content.Content):
             raise ValueError(
-                f"a section of a page holds {type(part.content).__name__}; expected one of the kinds of "
+                f"a section of a page holds {type(section.content).__name__}; expected one of the kinds of "
                 "kbert.tasks.pages.content."
             )
     write_page(
@@ -44,7 +44,8 @@ def write_evaluation_page(
         step=step,
         data=Path(data).name,
         sections=sections,
-        most_bytes=_FOR_EXAMPLES // max(1, sum(isinstance(part.content, content.Cards) for part in sections)),
+        most_bytes=_FOR_EXAMPLES
+        // max(1, sum(isinstance(section.content, content.Cards) for section in sections)),
         curves=_curves(folder),
     )
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kbert.reports.pictures import COLOURS, INK, PALE, PAPER, columns, new_figure, svg_of
+from kbert.reports.pictures import COLOURS, INK, PALE, PAPER, columns, new_figure, render_svg
 
 _MOST_POINTS = 400  # of a line; a screen cannot show more
 _MOST_READINGS = 48  # columns of a chart that tell their values under the pointer
@@ -121,7 +121,7 @@ def line_chart(chart: Chart) -> str:
     with new_figure(6.2, 2.6) as figure:
         axes = figure.subplots()
         _draw(axes, chart)
-        return svg_of(figure, f"{chart.title} by {chart.along}", columns(axes, edges, titles))
+        return render_svg(figure, f"{chart.title} by {chart.along}", columns(axes, edges, titles))
 
 
 def _title(chart, step, reach):
@@ -164,7 +164,7 @@ def _draw_series(axes, series, colour):
     axes.plot(series.point_steps, series.point_values, "o", **dots)
 
 
-def png_of_charts(charts: list[Chart], title: str) -> bytes:
+def render_png(charts: list[Chart], title: str) -> bytes:
     """All charts in one picture, two in a row: the bytes of a PNG, 1200 pixels wide."""
     rows = -(-len(charts) // 2)
     height = 0.5 + 2.9 * rows

@@ -42,10 +42,10 @@ def new_figure(width: float, height: float):
         yield Figure(figsize=(width, height))
 
 
-def svg_of(figure, name: str, told=()) -> str:
+def render_svg(figure, name: str, tooltips=()) -> str:
     """A figure as SVG in the colours of the page, without what only a file of its own needs.
 
-    `told`: the `columns` of the figure.
+    `tooltips`: those of `columns`.
     """
     file = io.StringIO()
     nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
@@ -57,12 +57,12 @@ def svg_of(figure, name: str, told=()) -> str:
     svg = re.sub(r' id="[\w.]+_\d+"', "", svg)  # names of axes and lines, the same in every picture
     for colour, variable in _NAMES.items():
         svg = svg.replace(colour, f"var(--{variable})")
-    svg = svg.replace("</svg>", f"{''.join(told)}</svg>")
+    svg = svg.replace("</svg>", f"{''.join(tooltips)}</svg>")
     return f"<svg role='img' aria-label='{escape(name)}' {box}>{svg}"
 
 
 def columns(axes, edges, titles) -> list[str]:
-    """Columns without ink, between edges in units of the data, that tell their titles under the pointer."""
+    """Columns without ink, between edges in units of the data, whose titles appear under the pointer."""
     lefts = axes.transData.transform([(edge, 0) for edge in edges])[:, 0] / axes.figure.bbox.width
     rect = "<g class='column'><title>{}</title><rect x='{:.2%}' width='{:.2%}' height='100%'/></g>"
     return [
@@ -92,7 +92,7 @@ def bar_chart(hits, present, name: str, label: str) -> str:
         for value, count, of, share in zip(values, hits, present, shares, strict=True)
     ]
     with new_figure(8.6, 2.1) as figure:
-        return svg_of(figure, name, _draw_bars(figure.subplots(), shares, values, titles))
+        return render_svg(figure, name, _draw_bars(figure.subplots(), shares, values, titles))
 
 
 def _draw_bars(axes, shares, values, titles):
@@ -141,7 +141,7 @@ def reliability(content) -> str:
         axes.yaxis.set_major_formatter(_percent)
         below.bar(height=counts, alpha=0.55, **bar)
         below.set(xlim=(0, 1), xticks=[], yticks=[], ylabel="count")
-        return svg_of(figure, "Reliability diagram", columns(axes, edges, titles))
+        return render_svg(figure, "Reliability diagram", columns(axes, edges, titles))
 
 
 def scatter(content) -> str:
@@ -154,4 +154,4 @@ def scatter(content) -> str:
         axes.axline((0, 0), slope=1, **_EQUAL)
         axes.set(xlabel=content.x_name, ylabel=content.y_name)
         axes.locator_params(nbins=5)
-        return svg_of(figure, f"{content.y_name} by {content.x_name}")
+        return render_svg(figure, f"{content.y_name} by {content.x_name}")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from kbert.reports.line_charts import Chart, Kind, Series, png_of_charts
+from kbert.reports.line_charts import Chart, Kind, Series, render_png
 from kbert.reports.page import percent
 from kbert.reports.run_metrics import RunMetrics, is_loss, is_score, words
 
@@ -56,8 +56,8 @@ def draw_curves(runs: Mapping[str, str | Path], title: str) -> bytes:
     """
     read = RunMetrics.read_all(runs)
     charts = [chart for _, charts in quality_charts(read) for chart in charts]
-    rate = {"": {"learning_rate": _COURSE["Optimization"]["learning_rate"]}}
-    return png_of_charts([*charts, *(chart for _, charts in _groups(read, rate) for chart in charts)], title)
+    groups = {"": {"learning_rate": _COURSE["Optimization"]["learning_rate"]}}
+    return render_png([*charts, *(chart for _, charts in _groups(read, groups) for chart in charts)], title)
 
 
 def _kinds(runs, is_wanted, kind):

@@ -44,7 +44,7 @@ def write_run_page(runs: Mapping[str, str | Path], path: str | Path, title: str 
             f"{len(runs)} runs are more than a picture has colours for; give {len(COLOURS)} or fewer."
         )
     read = RunMetrics.read_all(runs)
-    values = _values_of_one(*read) if len(read) == 1 else _values_of_several(read)
+    values = _run_values(*read) if len(read) == 1 else _comparison_values(read)
     values |= {
         "names": list(runs),
         "curves": quality_charts(read) + course_charts(read),
@@ -53,7 +53,7 @@ def write_run_page(runs: Mapping[str, str | Path], path: str | Path, title: str 
     write_page(path, "run.html", title=title or ", ".join(runs), **values)
 
 
-def write_page_of_run(folder: str | Path):
+def try_write_run_page(folder: str | Path):
     """Writes curves.html into the folder of a run that has ended. A failure is only logged as a warning."""
     folder = Path(folder)
     try:
@@ -69,7 +69,7 @@ def result_paths(folder: str | Path) -> dict[str, Path]:
     return {"run": folder} | {name: path for name, path in files.items() if path.is_file()}
 
 
-def _values_of_one(run):
+def _run_values(run):
     evaluated = _evaluated(run)
     return {
         "config": run.config,
@@ -88,14 +88,14 @@ def _values_of_one(run):
     }
 
 
-def _values_of_several(runs):
+def _comparison_values(runs):
     facts, evaluated = [_facts(run) for run in runs], [_evaluated(run) for run in runs]
     rows = [
-        [name, *(of_run.get(name, "–") for of_run in facts)]
+        [name, *(run_facts.get(name, "–") for run_facts in facts)]
         for name in dict.fromkeys(sum(map(list, facts), []))
     ]
     for name in dict.fromkeys(sum(map(list, evaluated), [])):
-        values = [of_run.get(name, ("–",)) for of_run in evaluated]
+        values = [metrics.get(name, ("–",)) for metrics in evaluated]
         rows.append([f"{words(name)}, last", *(last for last, *_ in values)])
         rows.append([f"{words(name)}, best", *(" at ".join(best) or "–" for _, *best in values)])
     return {"rows": rows, "tables": [], "config": {}, "differences": _differences(runs)}
@@ -103,9 +103,9 @@ def _values_of_several(runs):
 
 def _has_dropout(config):
     """Whether a run's recorded config drops anything, in its encoder or its adapters."""
-    parts = (config.get("encoder") or {}, config.get("lora") or {})
+    groups = (config.get("encoder") or {}, config.get("lora") or {})
     names = ("hidden_dropout_prob", "attention_probs_dropout_prob", "dropout")
-    return any(part.get(name) for part in parts for name in names)
+    return any(group.get(name) for group in groups for name in names)
 
 
 def _steps(run):
@@ -150,9 +150,9 @@ def _tables(run):
         return []
     # Keras loads here: a run without tables is drawn without it.
     page = TASKS.recorded(run.details).page
-    parts = page.metric_sections(with_tables[-1]) if page else []
+    sections = page.metric_sections(with_tables[-1]) if page else []
     after = f"On held-out data after step {with_tables[-1]['step']:,}. "
-    return [part._replace(note=after + part.note) for part in parts]
+    return [section._replace(note=after + section.note) for section in sections]
 
 
 def _differences(runs):

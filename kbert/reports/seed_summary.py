@@ -36,14 +36,14 @@ def seed_table(summary: dict) -> str:
     Where that is wider than a line, metrics are rows and seeds are columns; where there are many of both,
     the seeds are left out.
     """
-    rows = _rows_of_seeds(summary)
+    rows = _seed_rows(summary)
     across = [list(column) for column in zip(*rows, strict=True)]
     only_means = [[row[0], *row[1 + len(summary["seeds"]) :]] for row in across]
     tables = (text_table(rows, num_text_columns=0), text_table(across), text_table(only_means))
     return next((table for table in tables if _width(table) <= WIDTH), tables[-1])
 
 
-def _rows_of_seeds(summary):
+def _seed_rows(summary):
     columns = summary["metrics"].values()
     rows = dict(
         zip(summary["seeds"], zip(*(column["values"] for column in columns), strict=True), strict=True)

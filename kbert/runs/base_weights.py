@@ -33,7 +33,7 @@ def base_file(run_path, began_from) -> Path:
     Raises:
       ValueError: when it is missing or damaged.
     """
-    folder = checkpoint.folder_of(Path(run_path) / _FOLDER, 0)
+    folder = checkpoint.step_folder(Path(run_path) / _FOLDER, 0)
     try:
         checkpoint.verify(folder, [checkpoint.WEIGHTS_FILE])
     except checkpoint.DamagedCheckpoint as error:
@@ -59,11 +59,11 @@ def merged_weights(base: Path, trained: Path, lora: LoraConfig) -> dict[str, Sto
         layer, _, which = name.rpartition("/")
         if which == "lora_a":
             first, second = adapters[name], adapters[f"{layer}/lora_b"]
-            merged[f"{layer}/kernel"] = _sum_of(merged[f"{layer}/kernel"], first, second, lora.scale)
+            merged[f"{layer}/kernel"] = _merged_kernel(merged[f"{layer}/kernel"], first, second, lora.scale)
     return merged
 
 
-def _sum_of(kernel, first, second, scale):
+def _merged_kernel(kernel, first, second, scale):
     def read():
         return kernel.read() + np.float32(scale) * (first.read() @ second.read())
 

@@ -56,7 +56,7 @@ def save_checkpoint(
     directory = Path(directory)
     for leftover in directory.glob(f"step-*{_UNFINISHED}"):
         shutil.rmtree(leftover, ignore_errors=True)
-    target = folder_of(directory, step)
+    target = step_folder(directory, step)
     aside = target.with_name(target.name + _UNFINISHED)
     try:
         with naming_full_disk(target, aside):
@@ -86,12 +86,12 @@ def _write_folder(folder, step, weights, slots, state):
     _bring_to_disk(folder)
 
 
-def folder_of(directory, step: int) -> Path:
+def step_folder(directory, step: int) -> Path:
     """The folder of a step's checkpoint."""
     return Path(directory) / f"step-{step:08d}"
 
 
-def step_of(checkpoint) -> int:
+def parse_step(checkpoint) -> int:
     """The step in the name of a checkpoint's folder. Raises ValueError for another name."""
     match = _FOLDER.fullmatch(Path(checkpoint).name)
     if match is None:
@@ -105,7 +105,7 @@ def list_checkpoints(directory) -> list[Path]:
     if not directory.is_dir():
         return []
     folders = [path for path in directory.iterdir() if _FOLDER.fullmatch(path.name) and path.is_dir()]
-    return sorted(folders, key=step_of)
+    return sorted(folders, key=parse_step)
 
 
 def newest_whole_checkpoint(directory, set_aside: bool = True) -> Path | None:
@@ -178,7 +178,7 @@ def read_state(checkpoint) -> dict:
     except (ValueError, KeyError):
         what = "is not whole" if path.exists() else "does not exist"
         raise DamagedCheckpoint(f"{path} {what}.") from None
-    if step != step_of(checkpoint) or expected != _state_crc(state):
+    if step != parse_step(checkpoint) or expected != _state_crc(state):
         raise DamagedCheckpoint(f"{path} is not what was written.")
     require_known_format(state, FORMAT_VERSION, path)
     return state
@@ -273,12 +273,12 @@ def _bring_to_disk(path):
 
 
 def _delete_old(directory, newest_step, keep, spared):
-    old = [path for path in list_checkpoints(directory)[:-keep] if step_of(path) not in spared]
+    old = [path for path in list_checkpoints(directory)[:-keep] if parse_step(path) not in spared]
     # A damaged checkpoint is not needed any more when there is a newer complete one.
     damaged = [
         path
         for path in directory.glob(f"step-*{_DAMAGED}")
-        if _FOLDER.fullmatch(path.stem) and step_of(path.stem) <= newest_step
+        if _FOLDER.fullmatch(path.stem) and parse_step(path.stem) <= newest_step
     ]
     replaced = list(directory.glob(f"step-*.replaced{_UNFINISHED}"))
     try:

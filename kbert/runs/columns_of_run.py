@@ -1,6 +1,6 @@
-"""Whether a file has the columns that a run reads, found out without TensorFlow: a wrong one is told at once.
+"""Whether a file has the columns that a run reads, without TensorFlow: a wrong one is refused at once.
 
-A run that is broken, or of a task of the user's own, is asked nothing here; what opens it says what is wrong.
+A run that is broken, or of a task of the user's own, is not checked here; what opens it says what is wrong.
 """
 
 from pathlib import Path

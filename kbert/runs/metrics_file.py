@@ -64,7 +64,7 @@ class MetricsFile:
         """
         if self.path.is_file():
             lines = read_metrics(self.path)
-            self._write([line for line in lines if _stays(line, step, with_evaluation)])
+            self._write([line for line in lines if _is_kept(line, step, with_evaluation)])
 
     def restore(self, step: int, num_lines: int | None, best_metrics: tuple[int, dict] | None):
         """Cuts the file back to a checkpoint's step, and warns if lines before it are missing.
@@ -77,7 +77,7 @@ class MetricsFile:
         """
         self.forget_after(step)
         kept = read_metrics(self.path) if self.path.is_file() else []
-        gone = (num_lines or 0) - sum(_stays(line, step, True) for line in kept)
+        gone = (num_lines or 0) - sum(_is_kept(line, step, True) for line in kept)
         if gone <= 0:
             return
         logging.warning(
@@ -123,7 +123,7 @@ def _parse(text):
     return line
 
 
-def _stays(line, step, without_evaluation):
+def _is_kept(line, step, without_evaluation):
     return line["step"] < step or (line["step"] == step and not (without_evaluation and _is_evaluation(line)))
 
 

@@ -42,13 +42,13 @@ def require_same_run(run, config, details: dict):
       ValueError: naming the settings that differ, or when the content of the training data has changed.
     """
     recorded = to_dict(run.config) | run.details | TASKS.to_record(run.task())
-    given = to_dict(config) | json.loads(json.dumps(details))
+    current = to_dict(config) | json.loads(json.dumps(details))
     if config.distillation is not None and config.distillation.init_layers:
-        for entries in (recorded, given):  # `teacher_digest` tells the teacher, wherever it lies
+        for entries in (recorded, current):  # `teacher_digest` tells the teacher, wherever it lies
             entries.pop("init_checkpoint", None)
-    _compare_data(run.path, recorded, given)
-    rounding = differing_keys(recorded, given, free=_FREE_KEYS)
-    differing = differing_keys(recorded, given)
+    _compare_data(run.path, recorded, current)
+    rounding = differing_keys(recorded, current, free=_FREE_KEYS)
+    differing = differing_keys(recorded, current)
     if rounding and not differing:
         logging.warning(
             "%s goes on with changed settings, %s: its results will differ from those of the unchanged "
@@ -67,36 +67,36 @@ def require_same_run(run, config, details: dict):
         )
 
 
-def _compare_data(path, recorded, given):
+def _compare_data(path, recorded, current):
     """Refuses other training data under the same name; accepts the same data under another name."""
-    data, data_now = recorded.pop("data", {}), given.pop("data", {})
-    if not (data.get("train") and data_now.get("train")):
+    data, current_data = recorded.pop("data", {}), current.pop("data", {})
+    if not (data.get("train") and current_data.get("train")):
         logging.warning(
             "%s: cannot check whether the training data are the same as before, because the run does not "
             "say what they were.", path,
         )  # fmt: skip
-    elif data["train"] == data_now["train"]:
-        for entries in (recorded, given):
+    elif data["train"] == current_data["train"]:
+        for entries in (recorded, current):
             entries.pop("train_file", None)
     else:
         raise ValueError(
             f"--run_dir={path} was trained on other data: the content of its training data has changed "
             "since. Restore the data to resume it, or choose a new folder."
         )
-    if data.get("eval") and data_now.get("eval") and data["eval"] != data_now["eval"]:
+    if data.get("eval") and current_data.get("eval") and data["eval"] != current_data["eval"]:
         logging.warning(
             "%s was evaluated on other data so far: the content of its evaluation data has changed, so "
             "evaluations before and after cannot be compared.", path,
         )  # fmt: skip
 
 
-def differing_keys(recorded: dict, given: dict, free=_FREE_KEYS + _ROUNDING_KEYS) -> list[str]:
+def differing_keys(recorded: dict, current: dict, free=_FREE_KEYS + _ROUNDING_KEYS) -> list[str]:
     """Where two configs differ: "key (was 1, now 2)", without the keys in `free`, which may differ."""
-    before, now = flat_settings(recorded), flat_settings(given)
+    before, after = flat_settings(recorded), flat_settings(current)
     return [
-        f"{key} (was {before.get(key)!r}, now {now.get(key)!r})"
-        for key in sorted(before.keys() | now.keys())
-        if before.get(key) != now.get(key) and key.rpartition(".")[2] not in free
+        f"{key} (was {before.get(key)!r}, now {after.get(key)!r})"
+        for key in sorted(before.keys() | after.keys())
+        if before.get(key) != after.get(key) and key.rpartition(".")[2] not in free
     ]
 
 

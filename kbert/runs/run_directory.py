@@ -195,12 +195,12 @@ class RunDirectory:
         which = self._which if which is None else which
         if which is None:
             which = "best" if getattr(self.config, "early_stopping_patience", None) else "last"
-        there = checkpoint.list_checkpoints(self.checkpoints)
-        if not there:
+        folders = checkpoint.list_checkpoints(self.checkpoints)
+        if not folders:
             raise ValueError(f"{self.path} holds no checkpoint yet; train until the first one is saved.")
         if which == "last":
-            return there[-1]
-        steps = [checkpoint.step_of(path) for path in there]
+            return folders[-1]
+        steps = [checkpoint.parse_step(path) for path in folders]
         if which == "best":
             index = read_index(self.checkpoints)
             if index is None:
@@ -214,7 +214,7 @@ class RunDirectory:
                 f"{self.path} has no checkpoint {which!r}; choose last, best or one of the steps "
                 f"{', '.join(map(str, steps))}."
             )
-        return there[steps.index(int(which))]
+        return folders[steps.index(int(which))]
 
     def load_model(self, which: str | int | None = None):
         """Task and model with a checkpoint's weights, in float32: (task, Keras model).
@@ -255,10 +255,10 @@ class RunDirectory:
             checkpoint.verify(path, [checkpoint.WEIGHTS_FILE])
         except checkpoint.DamagedCheckpoint as error:
             steps = ", ".join(
-                str(checkpoint.step_of(p)) for p in checkpoint.list_checkpoints(self.checkpoints)
+                str(checkpoint.parse_step(p)) for p in checkpoint.list_checkpoints(self.checkpoints)
             )
             raise ValueError(f"{error} Choose another checkpoint, of the steps {steps}.") from None
-        chosen = read_chosen(self.path, checkpoint.step_of(path))
+        chosen = read_chosen(self.path, checkpoint.parse_step(path))
         task = self.task()
         if chosen:
             task_config = task.get_config() | chosen.settings
@@ -308,5 +308,5 @@ def trained_weights(model) -> dict:
 def _is_free(path):
     """Whether a folder without run.json is empty, or holds what is left of a start that failed."""
     names = {entry.name for entry in path.iterdir()}
-    begun = (LOCK_FILE, "vocab.txt", "config.json")
-    return not names or (LOCK_FILE in names and all(name in begun or is_temporary(name) for name in names))
+    written = (LOCK_FILE, "vocab.txt", "config.json")
+    return not names or (LOCK_FILE in names and all(name in written or is_temporary(name) for name in names))

@@ -48,7 +48,7 @@ def main():
     check_output_file(output_file, overwrite=FLAGS.overwrite)
 
     # TensorFlow loads here, after all checks that do not need it.
-    from kbert.inference.attention import attention_of
+    from kbert.inference.attention import compute_attention
     from kbert.inference.loaded_model import load
     from kbert.reports.attention_page import chosen_heads, write_attention_page
 
@@ -56,7 +56,7 @@ def main():
     config = model.config
     large = chosen_heads(layers, heads, (config.num_hidden_layers, config.num_attention_heads))
     length = FLAGS.max_seq_length or min(_LONGEST, config.max_position_embeddings)
-    attention = attention_of(model.with_max_seq_length(length), FLAGS.text, FLAGS.text_pair)
+    attention = compute_attention(model.with_max_seq_length(length), FLAGS.text, FLAGS.text_pair)
     source = Path(model.source).resolve().name
     write_attention_page(attention.tokens, attention.probabilities, large, source, output_file)
     print(f"Attention of {len(attention.tokens)} tokens written to {output_file}.")

@@ -19,7 +19,7 @@ from absl import flags
 
 from kbert.cli import script
 from kbert.cli.progress import Progress
-from kbert.files.output_path import check_output_file, require_folder_of
+from kbert.files.output_path import check_output_file, require_parent_folder
 from kbert.files.text_file import read_lines
 from kbert.input_pipelines.unlabelled_files import has_columns, texts_and_pairs
 from kbert.scripts.training_flags import define_checkpoint_flag
@@ -135,7 +135,7 @@ def _model_files(path):
     return path.rglob("*") if path.is_dir() else path.parent.glob(f"{glob.escape(path.name)}*")
 
 
-def _format_of(output_file):
+def _output_format(output_file):
     """--format, or what the name ends in. Raises ValueError where they differ, or neither says it."""
     ending = Path(output_file).suffix.removeprefix(".")
     named = ending if ending in _FORMATS else None
@@ -160,8 +160,8 @@ def main():
     from kbert.checkpoints.formats import detect_format, local_path  # late: they bring NumPy along
 
     check_output_file(FLAGS.output_file, [FLAGS.input_file, *_model_files(FLAGS.run_dir)], FLAGS.overwrite)
-    require_folder_of(FLAGS.output_file)
-    output_format = _format_of(FLAGS.output_file)
+    require_parent_folder(FLAGS.output_file)
+    output_format = _output_format(FLAGS.output_file)
     detect_format(local_path(FLAGS.run_dir))  # raises an error when there is no model
     _count(FLAGS.input_file)
 

@@ -22,10 +22,10 @@ from pathlib import Path
 from absl import flags
 
 from kbert.cli import script
-from kbert.cli.closing_output import define_json_flag, numbers_of, print_result
+from kbert.cli.closing_output import define_json_flag, plain_metrics, print_result
 from kbert.config import FinetuningConfig, load_config
 from kbert.experiments.evaluation import MOST_EXAMPLES, evaluate
-from kbert.files.output_path import check_output_file, require_folder_of
+from kbert.files.output_path import check_output_file, require_parent_folder
 from kbert.files.whole_file import write_json
 from kbert.runs.metrics_file import json_ready
 from kbert.scripts.training_flags import define_checkpoint_flag
@@ -99,13 +99,13 @@ def main():
     task, metrics = evaluate(**{name: FLAGS[name].value for name in names}, config=config)
     if FLAGS.output_file:
         write_json(json_ready(metrics), FLAGS.output_file)
-    print_result(metrics, numbers_of(metrics) | _places(), task.report(metrics))
+    print_result(metrics, plain_metrics(metrics) | _written_files(), task.report(metrics))
 
 
-def _places():
+def _written_files():
     """Where the evaluation was written, under the names of the closing table."""
-    places = {"page": FLAGS.html_file, "answers": FLAGS.predictions_dir, "metrics": FLAGS.output_file}
-    return {"run": FLAGS.run_dir} | {name: place for name, place in places.items() if place}
+    files = {"page": FLAGS.html_file, "answers": FLAGS.predictions_dir, "metrics": FLAGS.output_file}
+    return {"run": FLAGS.run_dir} | {name: path for name, path in files.items() if path}
 
 
 def _check_files_to_write():
@@ -121,7 +121,7 @@ def _check_files_to_write():
         check_output_file(path, read, FLAGS.overwrite)
     if FLAGS.output_file:
         pages = [Path(FLAGS.html_file).absolute().parent] if FLAGS.html_file else []
-        require_folder_of(FLAGS.output_file, [*pages, *filter(None, [FLAGS.predictions_dir])])
+        require_parent_folder(FLAGS.output_file, [*pages, *filter(None, [FLAGS.predictions_dir])])
         if Path(FLAGS.output_file).suffix != ".json":
             raise ValueError(
                 f"--output_file={FLAGS.output_file} must end in .json: it holds one JSON object."

@@ -25,7 +25,7 @@ from typing import Any
 from absl import flags
 
 from kbert.cli import script
-from kbert.cli.closing_output import define_json_flag, numbers_of, print_result
+from kbert.cli.closing_output import define_json_flag, plain_metrics, print_result
 from kbert.config import FinetuningConfig, load_config
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.seeds import run_seeds
@@ -38,7 +38,7 @@ from kbert.scripts.training_flags import (
     define_init_checkpoint_flags,
     define_teacher_flag,
     define_training_flags,
-    seeds_of,
+    parse_seeds,
     starting_flags,
 )
 from kbert.tokenization.vocabulary import Vocabulary
@@ -94,15 +94,15 @@ def main():
         "vocabulary": vocabulary,
     }
     if FLAGS.seeds:
-        summary = run_seeds(config, FLAGS.run_dir, seeds_of(FLAGS.seeds), **arguments)
-        places = {"runs": FLAGS.run_dir, "the same as JSON": Path(FLAGS.run_dir) / SUMMARY}
-        print_result(summary["metrics"], places, seed_table(summary))
+        summary = run_seeds(config, FLAGS.run_dir, parse_seeds(FLAGS.seeds), **arguments)
+        paths = {"runs": FLAGS.run_dir, "the same as JSON": Path(FLAGS.run_dir) / SUMMARY}
+        print_result(summary["metrics"], paths, seed_table(summary))
         return
     task, metrics = finetune(config, FLAGS.run_dir, **arguments)
     from kbert.reports.run_page import result_paths  # loads NumPy
 
     report = task.report(metrics) if metrics else ""
-    print_result(metrics, numbers_of(metrics) | result_paths(FLAGS.run_dir), report)
+    print_result(metrics, plain_metrics(metrics) | result_paths(FLAGS.run_dir), report)
 
 
 def _named_files(values: list[str]) -> dict[str, str]:
@@ -135,10 +135,10 @@ def _vocabulary():
         return None
     if FLAGS.train_dir:
         return read_vocabulary(FLAGS.train_dir, read_manifest(FLAGS.train_dir))
-    return _vocabulary_of_teacher()
+    return _teacher_vocabulary()
 
 
-def _vocabulary_of_teacher():
+def _teacher_vocabulary():
     """That of a student which starts from random weights; None without such a student."""
     distillation = load_config(FinetuningConfig, FLAGS.config, config_overrides()).distillation
     if distillation is None or distillation.init_layers:

@@ -7,7 +7,7 @@ Trains each task once for every learning rate and seed, in --run_dir/TASK/lr-RAT
 with the best mean on dev is reported. Started again, it goes on where it was. Prints a table;
 --run_dir has the same as summary.json and report.html.
 
-What is trained stands in configs/finetuning/TASK.toml. AX is answered by the model of MNLI. With
+Each task is trained by configs/finetuning/TASK.toml. AX is answered by the model of MNLI. With
 --submission_dir the best run of each task answers its test file (docs/glue.md).
 """
 
@@ -25,7 +25,7 @@ from kbert.scripts.training_flags import (
     config_overrides,
     define_init_checkpoint_flags,
     define_run_flags,
-    seeds_of,
+    parse_seeds,
     starting_flags,
 )
 
@@ -51,29 +51,29 @@ def main():
         FLAGS.run_dir,
         FLAGS.tasks,
         [_learning_rate(value) for value in FLAGS.learning_rates],
-        seeds_of(FLAGS.seeds),
+        parse_seeds(FLAGS.seeds),
         config_overrides(),
         FLAGS.config_dir,
         FLAGS.submission_dir,
         **starting_flags(),
     )
-    print_result(summary, _places(), glue_table(summary))
+    print_result(summary, _written_files(), glue_table(summary))
 
 
-def _places():
+def _written_files():
     folder = Path(FLAGS.run_dir)
-    places = {"runs": folder, "page": folder / PAGE, "the same as JSON": folder / SUMMARY}
-    return places | ({"submission": FLAGS.submission_dir} if FLAGS.submission_dir else {})
+    files = {"runs": folder, "page": folder / PAGE, "the same as JSON": folder / SUMMARY}
+    return files | ({"submission": FLAGS.submission_dir} if FLAGS.submission_dir else {})
 
 
 def _learning_rate(value):
     try:
-        rate = float(value)
+        learning_rate = float(value)
     except ValueError:
-        rate = math.nan
-    if not 0 < rate < math.inf:
+        learning_rate = math.nan
+    if not 0 < learning_rate < math.inf:
         raise ValueError(f"--learning_rates: {value!r} is no rate; expected numbers such as 5e-5,3e-5.")
-    return rate
+    return learning_rate
 
 
 if __name__ == "__main__":

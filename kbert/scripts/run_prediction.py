@@ -40,12 +40,12 @@ from kbert.inference.answer_files import (
     LABEL_SEPARATOR,
     TABLES,
     check_answer_file,
-    form_of,
+    find_ending,
     json_line,
     require_cells,
     write_answers,
 )
-from kbert.inference.answers import answered, dataset_of, require_answers, require_inputs, task_of
+from kbert.inference.answers import answered, require_answers, require_inputs, source_dataset, source_task
 from kbert.input_pipelines.unlabelled_files import (
     count_rows,
     examples_from_columns,
@@ -95,11 +95,11 @@ def define_flags():
     flags.mark_flags_as_required(["run_dir"])
 
 
-def _examples_of_flags(source):
+def _flag_examples(source):
     """The examples given by --text, --text_pair, --choice, --candidate, --question and --context."""
     texts, pairs, choices = FLAGS.text, FLAGS.text_pair, FLAGS.choice
     if FLAGS.question or FLAGS.context:
-        return _questions_of_flags(source)
+        return _flag_questions(source)
     if (pairs or choices or FLAGS.candidate) and not texts:
         raise ValueError(
             "--text_pair, --choice or --candidate without --text; give the first text of each as --text."
@@ -124,7 +124,7 @@ def _examples_of_flags(source):
     return examples
 
 
-def _questions_of_flags(source):
+def _flag_questions(source):
     """The examples given by --question and --context."""
     questions, contexts = FLAGS.question, FLAGS.context
     if len(contexts) not in (1, len(questions)) or FLAGS.text or not questions:
@@ -164,15 +164,15 @@ def _check_files():
 def _examples(source, task, num_lines):
     """(the examples, how many there are or None, how many to read ahead or None)."""
     inputs = task.serving.inputs
-    given = _examples_of_flags(source)
+    examples = _flag_examples(source)
     one_by_one = 1 if FLAGS.batch_size == 1 else None
-    if given:
-        return given, len(given), one_by_one
+    if examples:
+        return examples, len(examples), one_by_one
     if not FLAGS.input_file:
         alone = 1 if sys.stdin.isatty() else one_by_one  # a person waits for the answer to each line
         return examples_from_lines(inputs, read_standard_input(), "standard input"), None, alone
     if has_columns(FLAGS.input_file):
-        dataset = dataset_of(source)
+        dataset = source_dataset(source)
         number = count_rows(FLAGS.input_file, dataset)
         answered_inputs = (inputs, *task.serving.other_inputs.values())
         return examples_from_columns(FLAGS.input_file, answered_inputs, dataset), number, one_by_one
@@ -201,36 +201,36 @@ def _loaded(source):
 
 
 def _writes_table():
-    return bool(FLAGS.output_file) and form_of(FLAGS.output_file) in TABLES
+    return bool(FLAGS.output_file) and find_ending(FLAGS.output_file) in TABLES
 
 
 def _whole_rows(source):
     """All columns of --input_file, which a table of answers repeats; None where there is no such file."""
     if FLAGS.input_file and has_columns(FLAGS.input_file):
-        return whole_rows(FLAGS.input_file, dataset_of(source))
+        return whole_rows(FLAGS.input_file, source_dataset(source))
     return None
 
 
-def _write(source, found):
+def _write(source, answers):
     """Writes the answers to --output_file, which appears when all are there."""
     rows = _whole_rows(source) if _writes_table() else None
     if rows is not None:
-        found = ((row, answer) for row, (_, answer) in zip(rows, found, strict=True))
-    dataset = dataset_of(source)
-    write_answers(FLAGS.output_file, found, (dataset and dataset.label_separator) or LABEL_SEPARATOR)
+        answers = ((row, answer) for row, (_, answer) in zip(rows, answers, strict=True))
+    dataset = source_dataset(source)
+    write_answers(FLAGS.output_file, answers, (dataset and dataset.label_separator) or LABEL_SEPARATOR)
 
 
 def main():
     num_lines = _check_files()
     source = _model()
     require_answers(source)
-    task = task_of(source)
+    task = source_task(source)
     if _writes_table() and (FLAGS.input_file or FLAGS.text or FLAGS.question):
         require_cells(_whole_rows(source) or _examples(source, task, num_lines)[0], FLAGS.output_file)
     examples, total, read_ahead = _examples(source, task, num_lines)
     progress = Progress("Answered", "texts", total)
     is_told = FLAGS.output_file or FLAGS.input_file  # others see how the answers come
-    found = answered(
+    answers = answered(
         _loaded(source),
         examples,
         {"top_k": FLAGS.top_k, "whole_words": FLAGS.whole_words},
@@ -239,10 +239,10 @@ def main():
         progress.report if is_told else None,
     )
     if FLAGS.output_file:
-        _write(source, found)
+        _write(source, answers)
         progress.report_end(FLAGS.output_file)
         return
-    for example, answer in found:
+    for example, answer in answers:
         print(json_line(example | answer), end="", flush=True)
 
 

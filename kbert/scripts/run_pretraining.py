@@ -13,7 +13,7 @@ must have been made with its vocabulary.
 from absl import flags
 
 from kbert.cli import script
-from kbert.cli.closing_output import define_json_flag, numbers_of, print_result
+from kbert.cli.closing_output import define_json_flag, plain_metrics, print_result
 from kbert.config import PretrainingConfig, load_config
 from kbert.manifest import read_manifest
 from kbert.scripts.training_flags import (
@@ -51,7 +51,7 @@ def main():
     _, metrics = pretrain(config, FLAGS.run_dir, FLAGS.input_dir, FLAGS.eval_input_dir, **starting_flags())
     from kbert.reports.run_page import result_paths  # loads NumPy
 
-    print_result(metrics, numbers_of(metrics) | result_paths(FLAGS.run_dir))
+    print_result(metrics, plain_metrics(metrics) | result_paths(FLAGS.run_dir))
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ def config_overrides() -> list[str]:
     return overrides
 
 
-def seeds_of(values: list[str]) -> list[int]:
+def parse_seeds(values: list[str]) -> list[int]:
     """The numbers of --seeds.
 
     Raises:

@@ -2,6 +2,7 @@
 
 import keras
 
+from kbert.config.checks import SHORTEST_LENGTH
 from kbert.features import EXAMPLE_WEIGHTS
 from kbert.tasks.task import Task
 
@@ -11,8 +12,9 @@ class TaskModel(keras.Model):
     """A functional model from a dict of features to a dict of outputs, made of an encoder and heads.
 
     `save`, `load_model`, `summary`, composition with other layers, `compile` and `fit` are Keras's own.
-    If it is compiled without a loss, it trains on the loss of its task: `fit` then takes a dataset of dicts
-    that hold the features and the labels under the task's names. Use kbert.training instead of `fit` for
+    If it is compiled without a loss, it trains on the loss of its task: `fit` then takes dicts that hold the
+    features and the labels under the task's names, or the features as `x` and the labels as `y`, which needs
+    no name where the task has one label feature. Use kbert.training instead of `fit` for
     several devices, for clipping after the all-reduce, and for resuming.
 
     Args:
@@ -66,7 +68,7 @@ class TaskModel(keras.Model):
         """
         if self._compile_loss is not None:
             return super().compute_loss(x, y, y_pred, sample_weight, training)
-        batch = x | (y if isinstance(y, dict) else {})
+        batch = x | self._labels(y)
         if sample_weight is not None:
             # Keras may have repeated it for every label.
             batch[EXAMPLE_WEIGHTS] = keras.tree.flatten(sample_weight)[0]
@@ -80,6 +82,13 @@ class TaskModel(keras.Model):
                 "with your own loss."
             ) from None
         return sum(sums[name] / weights[name] for name in sums)
+
+    def _labels(self, y) -> dict:
+        """The labels by the task's names: `y` needs none where the task has one label feature."""
+        if y is None or isinstance(y, dict):
+            return y or {}
+        names = [name for name in self.task.features(SHORTEST_LENGTH) if name not in self.input]
+        return {names[0]: y} if len(names) == 1 else {}
 
     def get_config(self):
         return {

@@ -27,20 +27,20 @@ def with_coupled_rows(task, outputs: dict, batch: dict) -> dict:
     if not task.coupled:
         return outputs
     replica = tf.distribute.get_replica_context()
-    rows = {name: _rows_of_replica(name, outputs, batch) for name in task.coupled}
-    gathered = {name: _rows_of_all(replica, value) for name, value in rows.items()}
+    rows = {name: _replica_rows(name, outputs, batch) for name in task.coupled}
+    gathered = {name: _gather_rows(replica, value) for name, value in rows.items()}
     replica_id = tf.convert_to_tensor(replica.replica_id_in_sync_group, tf.int32)
     num_rows = tf.shape(next(iter(rows.values())))[0]
     return outputs | {ALL_REPLICAS: gathered | {FIRST_ROW: replica_id * num_rows}}
 
 
-def _rows_of_replica(name, outputs, batch):
+def _replica_rows(name, outputs, batch):
     if name in outputs:
         return outputs[name]
     return example_weights(batch) if name == EXAMPLE_WEIGHTS else batch[name]
 
 
-def _rows_of_all(replica, value):
+def _gather_rows(replica, value):
     gathered = replica.all_gather(value, axis=0)  # which forgets the shape
     num_rows = value.shape[0] and value.shape[0] * replica.num_replicas_in_sync
     return tf.ensure_shape(gathered, [num_rows, *value.shape[1:]])

@@ -33,12 +33,12 @@ class EvaluationStep:
         # Replicas cannot wait for each other within a tf.function of their own, see `TrainStep`.
         self._couples = bool(task.coupled) and strategy.num_replicas_in_sync > 1
         compiled = tf.function(
-            self._outputs if self._couples else self._sums_of_replica,
+            self._outputs if self._couples else self._replica_sums,
             jit_compile=jit_compile,
             autograph=False,
         )
         self._model_outputs = compiled if self._couples else self._outputs
-        self._local_sums = self._sums_of_replica if self._couples else compiled
+        self._local_sums = self._replica_sums if self._couples else compiled
 
     def trace(self, batch_spec):
         """Traces `run` once for all batches of a spec; else the first few shapes would each be traced."""
@@ -61,7 +61,7 @@ class EvaluationStep:
         sums, rows = self._local_sums(batch)
         return tf.distribute.get_replica_context().all_reduce("sum", sums), rows
 
-    def _sums_of_replica(self, batch):
+    def _replica_sums(self, batch):
         outputs = self._model_outputs(model_inputs(self._model, batch))
         if self._couples:
             outputs = with_coupled_rows(self._task, outputs, batch)
@@ -124,7 +124,7 @@ def evaluate_batches(
     batches,
     examples=None,
     owners=None,
-    use: Callable[[list | None, Predictions], None] | None = None,
+    callback: Callable[[list | None, Predictions], None] | None = None,
     num_batches: int | None = None,
 ) -> dict:
     """Means of losses and metrics over all batches, as `Task.summarize` reports them, and `Task.score`.
@@ -135,14 +135,14 @@ def evaluate_batches(
       batches: all batches of the evaluation, or only the first few.
       examples: the examples that the rows were made from, or None.
       owners: the index of the example that each row belongs to. By default row i belongs to example i.
-      use: called with the examples and their `Predictions`, where the step collects any.
+      callback: called with the examples and their `Predictions`, where the step collects any.
       num_batches: for the time left, where the batches do not know their number, as those of records.
 
     Raises:
       ValueError: when there is no batch.
     """
     sums, collected = None, []
-    progress = Progress("Evaluated", "batches", num_batches or _number_of(batches))
+    progress = Progress("Evaluated", "batches", num_batches or _count_batches(batches))
     with activity("evaluation") as now:
         if isinstance(step, EvaluationStep) and hasattr(batches, "element_spec"):
             step.trace(batches.element_spec)
@@ -161,12 +161,12 @@ def evaluate_batches(
         if examples is not None:
             examples = examples[: int(predictions.owners[-1]) + 1]
         metrics |= task.score(examples, predictions)
-        if use:
-            use(examples, predictions)
+        if callback:
+            callback(examples, predictions)
     return {name: value if isinstance(value, list) else float(value) for name, value in metrics.items()}
 
 
-def _number_of(batches) -> int | None:
+def _count_batches(batches) -> int | None:
     """How many batches there are; None where that is not known."""
     if isinstance(batches, list):
         return len(batches)

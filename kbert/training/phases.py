@@ -1,4 +1,4 @@
-"""The phases of a training, one after the other under one count of steps."""
+"""The phases of a run, one after the other under one count of steps."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -97,7 +97,7 @@ class Plan:
         """
         return [(number, phase) for number, phase in enumerate(self.phases) if step <= phase.last_step]
 
-    def first_update_of(self, number: int) -> int:
+    def first_update(self, number: int) -> int:
         """The step from which the optimizer counts its updates in a phase: its moments were 0 there."""
         fresh = [phase.first_step for phase in self.phases[1 : number + 1] if phase.fresh_optimizer]
         return fresh[-1] if fresh else 0

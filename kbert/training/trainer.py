@@ -61,12 +61,12 @@ def open_run(strategy, path, config: TrainingConfig, details: dict, vocabulary):
 
     run, lock = chief_first(strategy, open_and_lock)
 
-    def how_to_go_on():
+    def resume_hint():
         kept = checkpoint.list_checkpoints(run.checkpoints)
-        start = f"step {checkpoint.step_of(kept[-1])}" if kept else "the start: there is no checkpoint yet"
+        start = f"step {checkpoint.parse_step(kept[-1])}" if kept else "the start: there is no checkpoint yet"
         return f"Start the same command again on all workers: training continues from {start}."
 
-    with lock, naming_lost_workers(strategy, how_to_go_on):
+    with lock, naming_lost_workers(strategy, resume_hint):
         yield run
 
 
@@ -187,7 +187,7 @@ class Trainer:
         before, self._train_step = self._train_step, TrainStep(
             self._task, self._model, self._optimizer, self._learning_rate, self._global_step, self._strategy,
             self._jit_compile, self._config.seed, config.gradient_accumulation_steps,
-            self._config.precision, self._plan.first_update_of(number),
+            self._config.precision, self._plan.first_update(number),
         )  # fmt: skip
         self._schedule.start(self._restore_optimizer(path, before))
         if path and self._chief and phase.make_eval_batches and self._evaluation_is_due():
@@ -231,7 +231,9 @@ class Trainer:
                 batches = self._evaluation_batches(self._phase.make_eval_batches)
                 if hasattr(batches, "element_spec"):  # as in every evaluation: rounding depends on the trace
                     step.trace(batches.element_spec)
-                self._check_names(self._metrics_of(itertools.islice(batches, 1), self._phase.eval_examples))
+                self._check_names(
+                    self._compute_metrics(itertools.islice(batches, 1), self._phase.eval_examples)
+                )
 
     def _check_names(self, metrics):
         """Refuses names that go wrong at an evaluation, by the metrics of one batch, before the training."""
@@ -249,7 +251,7 @@ class Trainer:
     def _take_steps(self):
         """Calls the training step once, then logs, saves and evaluates if it is time to."""
         state, config = self._state, self._config
-        steps = self._steps_of_call()
+        steps = self._next_num_steps()
         with activity(self._description(steps)):
             state.advance(steps, self._train_step.run(self._batches, tf.constant(steps, tf.int32)))
         self._is_traced = True
@@ -271,7 +273,7 @@ class Trainer:
                 self._save(must_succeed=True)
             self._stop_if_asked()
 
-    def _steps_of_call(self):
+    def _next_num_steps(self):
         """The number of steps of the next call: `steps_per_call`, or fewer if an interval ends before."""
         step, config = self._state.step, self._config
         intervals = [config.log_every_steps, config.save_checkpoints_steps]
@@ -283,9 +285,9 @@ class Trainer:
     def _description(self, steps):
         first = self._state.step + 1
         tracing = "" if self._is_traced else "tracing and compiling the step, then "
-        return f"{tracing}steps {first} to {first + steps - 1}{self._of_all_steps()}"
+        return f"{tracing}steps {first} to {first + steps - 1}{self._total_steps_text()}"
 
-    def _of_all_steps(self):
+    def _total_steps_text(self):
         """ " of N"; "" where time ends the training, which then never reaches N."""
         ends_by_time = self._schedule.seconds_left() is not None
         return "" if ends_by_time else f" of {self._plan.num_train_steps}"
@@ -303,7 +305,7 @@ class Trainer:
         try:
             self._progress.train(step, metrics, learning_rate, work, self._schedule.seconds_left())
         except FloatingPointError as error:
-            raise FloatingPointError(f"{error} {self._state.what_is_kept()}") from None
+            raise FloatingPointError(f"{error} {self._state.kept_checkpoint()}") from None
 
     def _evaluation_is_due(self):
         return self._has_ended() or self._state.step % self._plan.eval_every_steps == 0
@@ -312,9 +314,9 @@ class Trainer:
         step, phase = self._state.step, self._phase
         with self._progress.paused("evaluation", self._plan.eval_every_steps):
             batches = self._evaluation_batches(phase.make_eval_batches)
-            metrics = self._metrics_of(batches, phase.eval_examples)
+            metrics = self._compute_metrics(batches, phase.eval_examples)
             for prefix, data in phase.other_evaluations.items():
-                further = self._metrics_of(self._evaluation_batches(data.make_batches), data.examples)
+                further = self._compute_metrics(self._evaluation_batches(data.make_batches), data.examples)
                 metrics = with_prefixed(metrics, prefix, further)
         self._metrics = metrics
         self._progress.evaluate(step, metrics)
@@ -329,7 +331,7 @@ class Trainer:
     def _evaluation_batches(self, make_batches):
         return distribute(self._strategy, make_batches, self._packing(whole_batches=True))
 
-    def _metrics_of(self, batches, make_examples):
+    def _compute_metrics(self, batches, make_examples):
         examples, owners = make_examples() if make_examples else (None, None)
         return evaluate_batches(self._task, self._evaluation_step, batches, examples, owners)
 
@@ -351,7 +353,7 @@ class Trainer:
         wait_for_all(self._strategy)
         raise StoppedBySignal(
             number,
-            f"at step {self._state.step}{self._of_all_steps()}; everything is saved in {self._run.path}, "
+            f"at step {self._state.step}{self._total_steps_text()}; everything is saved in {self._run.path}, "
             "and the same command continues from there.",
         )
 

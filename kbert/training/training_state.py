@@ -77,7 +77,7 @@ class TrainingState:
     def _require_best_checkpoint(self):
         """Makes best.json agree with this state: it may name a later step, whose checkpoint was damaged."""
         directory, step = self._run.checkpoints, self._best.step
-        if step is not None and not checkpoint.folder_of(directory, step).is_dir():
+        if step is not None and not checkpoint.step_folder(directory, step).is_dir():
             logging.warning(
                 "the best checkpoint so far, of step %d, no longer exists: the search starts again", step
             )
@@ -151,7 +151,7 @@ class TrainingState:
         sums = [np.asarray(value).tolist() for value in tf.nest.flatten(self._sums)] if self._sums else None
         if sums and not np.isfinite(np.concatenate([np.ravel(value) for value in sums])).all():
             raise FloatingPointError(
-                f"a loss became non-finite by step {self.step}; nothing was saved. {self.what_is_kept()}"
+                f"a loss became non-finite by step {self.step}; nothing was saved. {self.kept_checkpoint()}"
             )
         steps_in_phase = self.step - phase.first_step
         state = {
@@ -197,9 +197,9 @@ class TrainingState:
             logging.info("writing the checkpoint of step %d failed (%s); trying once more", self.step, error)
             save()
 
-    def what_is_kept(self) -> str:
+    def kept_checkpoint(self) -> str:
         """A sentence that says which checkpoint training can continue from."""
         kept = checkpoint.list_checkpoints(self._run.checkpoints)
         if not kept:
             return "There is no checkpoint yet: the next start begins at step 0."
-        return f"The last good checkpoint is kept: step {checkpoint.step_of(kept[-1])}."
+        return f"The last good checkpoint is kept: step {checkpoint.parse_step(kept[-1])}."

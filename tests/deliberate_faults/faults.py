@@ -196,7 +196,7 @@ _TRAINING = (
         "kbert/training/test_trainer.py::test_evaluation_counts_every_example_once",
     ),
     _fault(
-        "adapters merged without their scale", "_sum_of",
+        "adapters merged without their scale", "_merged_kernel",
         "lambda original: lambda kernel, first, second, scale: original(kernel, first, second, 1.0)",
         "kbert/training/test_lora.py::test_merged_kernels_are_those_of_the_paper",
     ),

@@ -1,14 +1,21 @@
-"""The pages for readers: the field's own words, short lines, a README of one screen."""
+"""The pages for readers and the names in code: the field's own words, short lines, a README of one screen."""
 
+import ast
 import re
 
 import pytest
 
-from tests.docs.markdown import pages, prose, read
+from tests.docs.markdown import REPOSITORY, pages, prose, read
 
 # Words of our own where the field has better ones: positions, tokens, pipeline, again.
 NOT_OURS = re.compile(r"(?i)\b(?:roads?|hops?|anew|walks?|places)\b")
 LONGEST = 120
+# Names say what a thing is, and a function what it returns: `read_vocabulary`, not `vocabulary_of`.
+NO_NAMES = re.compile(
+    r"_?(?:places?|found|one|it|there|asked|asking|begins|begun|given|said|says|told|things?|anew|of_\w+)"
+)
+NO_FUNCTIONS = re.compile(r"\w+_of")
+NOT_YET = ("answering", "input_pipelines", "layers", "tasks", "tokenization")
 
 
 @pytest.mark.parametrize("page", [page for page in pages() if page != "CHANGELOG.md"])
@@ -32,3 +39,14 @@ def test_the_readme_is_one_screen():
 def test_the_readme_has_the_command_that_ci_runs():
     shown = set(re.findall(r"^    (make \S+)", read("README.md"), re.MULTILINE))
     assert {"make quickstart", "make test"} <= shown and "\nmake test\n" in read(".ci/run")
+
+
+def test_names_say_what_they_hold():
+    """Of variables, arguments, functions and classes."""
+    for path in sorted((REPOSITORY / "kbert").rglob("*.py")):
+        if not set(path.relative_to(REPOSITORY).parts).intersection(NOT_YET):
+            nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+            functions = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+            names = {getattr(node, key, None) or "" for node in nodes for key in ("arg", "id", "name")}
+            riddles = {*filter(NO_NAMES.fullmatch, names), *filter(NO_FUNCTIONS.fullmatch, functions)}
+            assert riddles == set(), path

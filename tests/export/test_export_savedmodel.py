@@ -15,9 +15,9 @@ from export.export_savedmodel import export_savedmodel
 from export.folder_names import write_labels
 from export.gate.session_check import load_session, run_loaded
 from export.serving_model import ServingModel
-from kbert.inference.attention import attention_of
+from kbert.inference.attention import compute_attention
 from kbert.inference.loaded_model import LoadedModel
-from kbert.runs.checkpoint import step_of
+from kbert.runs.checkpoint import parse_step
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from kbert.tasks.encoding import Encoding
@@ -193,7 +193,7 @@ def test_an_export_of_a_run_in_training_tells_the_checkpoint_that_it_holds(
     monkeypatch.setattr(answer_check, "check_answers", while_the_training_goes_on)
     path = Path(export_savedmodel(run, tmp_path / "served")["path"])
     card = json.loads((path / "assets.extra" / "model_card.json").read_text())
-    assert card["checkpoint"] == str(read) and card["training"]["step"] == step_of(read) != 99
+    assert card["checkpoint"] == str(read) and card["training"]["step"] == parse_step(read) != 99
 
 
 @pytest.mark.slow
@@ -204,7 +204,7 @@ def test_attention_is_served_as_python_shows_it(pretraining_run, tmp_path):
     session = load_session(str(tmp_path / "a" / "1"))
     text = "jump the [MASK] a"
     served = run_loaded(session, "attention", {"text": np.array([text, "a"], object)})
-    shown = attention_of(LoadedModel.from_run(pretraining_run), text)
+    shown = compute_attention(LoadedModel.from_run(pretraining_run), text)
     assert [token.decode() for token in served["tokens"][0]] == shown.tokens
     np.testing.assert_allclose(served["attention"][0], shown.probabilities, atol=1e-6)
     assert not served["attention"][1, :, :, 3:].any() and served["tokens"][1, 3:].tolist() == [b""] * 3

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from kbert.features import Feature
-from kbert.files.full_disk import code_of_full_disk
+from kbert.files.full_disk import full_disk_code
 
 
 def open_tfrecord(path: str | Path, compression: str):
@@ -37,7 +37,7 @@ def naming_full_disks() -> Iterator[None]:
         yield
     except tf.errors.OpError as error:
         path, _, what = error.message.partition("; ")
-        raise OSError(code_of_full_disk(error) or errno.EIO, what or error.message, path) from None
+        raise OSError(full_disk_code(error) or errno.EIO, what or error.message, path) from None
 
 
 # ------------------------------------------------------------------------------- tf.train.Example

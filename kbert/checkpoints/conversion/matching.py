@@ -129,10 +129,10 @@ def _missing(table_rows, stored, matched, may_be_missing, report):
     for row in table_rows:
         if row.kbert in matched:
             continue
-        was_left = stored.original(row.outside) in left_over
+        is_left_over = stored.original(row.outside) in left_over
         if row.kbert in may_be_missing:
             report.not_in_file.append((row.kbert, may_be_missing[row.kbert]))
-        elif was_left or report.allows(row.outside) or report.allows(row.kbert):
+        elif is_left_over or report.allows(row.outside) or report.allows(row.kbert):
             report.not_in_file.append((row.kbert, "initialised; allowed"))
         else:
             missing.append(row.outside)
@@ -179,7 +179,7 @@ def _first_few(sentences, separator=", "):
     return separator.join(sentences[:_EXAMPLES]) + (f" and {more} more" if more > 0 else "")
 
 
-def task_of_heads(
+def guess_task(
     stored: Stored, table: dict[str, tuple[NameRow, ...]], report: Report
 ) -> tuple[str, int, set[str]]:
     """What a model is for, in a format whose files do not say it.

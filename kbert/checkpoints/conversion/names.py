@@ -178,7 +178,7 @@ KERAS_HUB = {
 # ------------------------------------------------------------------------------------ Model Garden
 
 _MG_LAYER = "transformer/layer_{layer}"
-# Full names of the variables of Model Garden's BertEncoder, so also of TF Hub's; heads by their place.
+# Full names of the variables of Model Garden's BertEncoder, so also of TF Hub's; heads by their position.
 # The attention kernels have an axis for the heads, as KerasHub's.
 MODEL_GARDEN = {
     "body": (

@@ -28,16 +28,16 @@ def with_positions(checkpoint: BertCheckpoint, max_position_embeddings: int) -> 
     Raises:
       ValueError: for a length below 1, or above the limit of `EncoderConfig`.
     """
-    had = checkpoint.encoder.max_position_embeddings
+    old_size = checkpoint.encoder.max_position_embeddings
     # The config comes first, because it checks the number of positions before the table is made.
     encoder = dataclasses.replace(checkpoint.encoder, max_position_embeddings=max_position_embeddings)
     arrays = resize_positions(_read(checkpoint, POSITION_TABLE), max_position_embeddings)
     longest = checkpoint.max_seq_length
-    longest = max_position_embeddings if longest == had else min(longest, max_position_embeddings)
+    longest = max_position_embeddings if longest == old_size else min(longest, max_position_embeddings)
     return _with_tables(
         checkpoint,
         arrays,
-        f"position table resized from {had} to {max_position_embeddings} rows",
+        f"position table resized from {old_size} to {max_position_embeddings} rows",
         encoder=encoder,
         max_seq_length=longest,
     )
@@ -177,13 +177,13 @@ def resize_vocabulary(weights: dict, old_tokens, new_tokens) -> dict:
         raise ValueError("the new vocabulary repeats a token; every token may appear once.")
     rows = {token: row for row, token in enumerate(old_tokens)}
     sources = [rows.get(token) for token in new_tokens]
-    resized = {WORD_TABLE: _picked(table[: len(old_tokens)], sources)}
+    resized = {WORD_TABLE: _gather_rows(table[: len(old_tokens)], sources)}
     if OUTPUT_BIAS in weights:
-        resized[OUTPUT_BIAS] = _picked(np.asarray(weights[OUTPUT_BIAS])[: len(old_tokens)], sources)
+        resized[OUTPUT_BIAS] = _gather_rows(np.asarray(weights[OUTPUT_BIAS])[: len(old_tokens)], sources)
     return weights | resized
 
 
-def _picked(table, sources):
+def _gather_rows(table, sources):
     """The rows at `sources`, and the mean of all where that is None."""
     mean = table.mean(axis=0, dtype=np.float64).astype(table.dtype)
     known = np.array([source is not None for source in sources])

@@ -7,8 +7,8 @@ from kbert.checkpoints.conversion.checks import MASKED_LM_KEYS, require_no_proje
 from kbert.checkpoints.conversion.own_keys import OwnKeys, own_keys, take_own_keys
 from kbert.checkpoints.hugging_face.families import (
     FAMILIES,
-    architecture_of,
-    model_type_of,
+    find_architecture,
+    find_model_type,
     require_readable,
     written_model_type,
 )
@@ -86,9 +86,9 @@ def parse_config(values: dict, path, report: Report) -> HuggingFaceConfig:
         )
     architecture = _architecture(values, path, report)
     if model_type is None:
-        model_type = model_type_of(architecture)
+        model_type = find_model_type(architecture)
         report.note(f"config.json names no model_type; read as {model_type!r}")
-    if architecture and model_type_of(architecture) != model_type:
+    if architecture and find_model_type(architecture) != model_type:
         raise ValueError(f"{path} names model_type {model_type!r} but architecture {architecture!r}.")
     _refuse_variants(values, path)
     _note_head_dropout(values, path, report)
@@ -183,7 +183,7 @@ def build_config(checkpoint: BertCheckpoint) -> dict:
     encoder, vocabulary = checkpoint.encoder, checkpoint.vocabulary
     model_type = written_model_type(checkpoint)
     values = {
-        "architectures": [architecture_of(checkpoint)],
+        "architectures": [find_architecture(checkpoint)],
         "model_type": model_type,
         "vocab_size": encoder.vocab_size,
         "hidden_size": encoder.hidden_size,

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.conversion.names import DISTILBERT, ELECTRA, HUGGING_FACE, NameRow
-from kbert.checkpoints.model_variables import parts_of
+from kbert.checkpoints.model_variables import task_parts
 from kbert.config import EncoderConfig
 from kbert.files.json_values import shown_name
 from kbert.heads.parts import POOLER, Part
@@ -110,20 +110,20 @@ def require_readable(name: str, path):
         )
 
 
-def model_type_of(architecture: str | None) -> str:
+def find_model_type(architecture: str | None) -> str:
     """The key of a class's family in FAMILIES; "bert" for None."""
     return next((key for key, family in FAMILIES.items() if architecture in family.classes), "bert")
 
 
-def task_of_architecture(name: str, problem_type: str | None = None) -> str:
+def find_task(name: str, problem_type: str | None = None) -> str:
     """kbert's task for a class of transformers; `problem_type` says what the class's logits mean."""
-    name = FAMILIES[model_type_of(name)].classes.get(name, name)
+    name = FAMILIES[find_model_type(name)].classes.get(name, name)
     return TASKS.find_by_architecture(name, problem_type) or TASKS.find_by_architecture(name) or ""
 
 
 def has_own_pooler(name: str) -> bool:
     """Whether a class has what stands for a pooler; a bare DistilBERT or ELECTRA has nothing."""
-    return FAMILIES[model_type_of(name)].classes.get(name) != BARE_ENCODER
+    return FAMILIES[find_model_type(name)].classes.get(name) != BARE_ENCODER
 
 
 def stored_parts(name: str, parts: dict[str, Part]) -> dict[str, Part]:
@@ -142,10 +142,10 @@ def written_model_type(checkpoint: BertCheckpoint) -> str:
     return "distilbert" if encoder.pooler_hidden_act == "relu" and POOLER.name in checkpoint.parts else "bert"
 
 
-def architecture_of(checkpoint: BertCheckpoint) -> str:
+def find_architecture(checkpoint: BertCheckpoint) -> str:
     """The class of transformers for a checkpoint. Raises ValueError if there is none for its task."""
     name = TASKS[checkpoint.task].checkpoint.architecture
-    if name is None or checkpoint.parts.keys() != parts_of(checkpoint.task, checkpoint.labels).keys():
+    if name is None or checkpoint.parts.keys() != task_parts(checkpoint.task, checkpoint.labels).keys():
         parts = ", ".join(checkpoint.parts)
         raise ValueError(f"Hugging Face has no class for kbert's task {checkpoint.task!r} with {parts}.")
     family = FAMILIES[written_model_type(checkpoint)]

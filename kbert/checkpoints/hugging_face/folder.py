@@ -15,10 +15,10 @@ from kbert.checkpoints.conversion.names import rows
 from kbert.checkpoints.hugging_face.config import build_config, parse_config
 from kbert.checkpoints.hugging_face.families import (
     FAMILIES,
+    find_task,
     has_own_pooler,
     require_readable,
     stored_parts,
-    task_of_architecture,
 )
 from kbert.checkpoints.hugging_face.sentence_transformers import (
     MODULES_FILE,
@@ -28,7 +28,7 @@ from kbert.checkpoints.hugging_face.sentence_transformers import (
 )
 from kbert.checkpoints.hugging_face.tokenizer import read_tokenizer, write_tokenizer
 from kbert.checkpoints.hugging_face.weights import read_weights
-from kbert.checkpoints.model_variables import part_of, parts_of, with_pooler
+from kbert.checkpoints.model_variables import part_name, task_parts, with_pooler
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig
 from kbert.config.pooling_config import PoolingConfig
@@ -115,9 +115,9 @@ def _read_model(folder, do_lower_case, report, needs_pooler=True):
         report.note("config.json says BertForMaskedLM, but there is a next-sentence head: it is read too")
         name = "BertForPreTraining"
     labels = _labels(config, name, stored, folder, report)
-    task = task_of_architecture(name, config.problem_type or ("regression" if len(labels) == 1 else None))
+    task = find_task(name, config.problem_type or ("regression" if len(labels) == 1 else None))
 
-    parts = own = parts_of(task, labels)
+    parts = own = task_parts(task, labels)
     if "pooler.dense.weight" in stored.tensors:
         parts = with_pooler(parts)  # part of the encoder, even if this task does not use it
     optional = {}
@@ -156,7 +156,7 @@ def _guess_architecture(stored, family, report):
 
 def _labels(config, architecture, stored, folder, report):
     """The names of the outputs. What config.json says of them must agree, also with the weights."""
-    if not TASKS[task_of_architecture(architecture)].checkpoint.has_labels:
+    if not TASKS[find_task(architecture)].checkpoint.has_labels:
         return ()
     names = ("classifier.weight", "classifier.out_proj.weight")
     head = next((stored.tensors[name] for name in names if name in stored.tensors), None)
@@ -219,7 +219,7 @@ def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, report: Report)
     tensors = {}
     for row in rows(family.table, parts, checkpoint.encoder.num_hidden_layers):
         outside = row.outside
-        if part_of(row.kbert) in encoder_parts:
+        if part_name(row.kbert) in encoder_parts:
             outside = f"{prefix}{outside}"
         if row.kbert not in checkpoint.tensors:
             if row.kbert in checkpoint.shapes:

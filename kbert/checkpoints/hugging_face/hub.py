@@ -88,14 +88,14 @@ def download(name: str) -> Path:
       ValueError: for an invalid name, a model or revision that the hub does not have or does not give access
         to, and a model that is not in the cache when there is no network.
     """
-    parts = _NAME.fullmatch(name)
-    if parts is None:
+    match = _NAME.fullmatch(name)
+    if match is None:
         raise ValueError(f"{name} is not a model's name; expected hf://org/name or hf://org/name@revision.")
     require("hub", name)
     import huggingface_hub
     from huggingface_hub import errors
 
-    repository, revision = parts["repository"], parts["revision"]
+    repository, revision = match["repository"], match["revision"]
     patterns = _SMALL_FILES
     try:
         for weights in _WEIGHTS:
@@ -160,7 +160,7 @@ def find_model(name: str) -> Path | None:
         raise ValueError(f"{name} is no file or folder here; {error}") from None
 
 
-def casing_of(name: str) -> bool | None:
+def known_casing(name: str) -> bool | None:
     """`do_lower_case` where only the name of a model says it, as with Google's small BERTs; else None."""
     return True if name.startswith("google/bert_uncased_") else None
 
@@ -169,8 +169,8 @@ def cache_folder() -> Path:
     """Where huggingface_hub keeps models, by the same environment variables."""
     caches = os.environ.get("XDG_CACHE_HOME", "~/.cache")
     home = os.environ.get("HF_HOME", os.path.join(caches, "huggingface"))
-    given = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE")
-    return Path(given or os.path.join(home, "hub")).expanduser()
+    folder = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE")
+    return Path(folder or os.path.join(home, "hub")).expanduser()
 
 
 def _cached(repository):

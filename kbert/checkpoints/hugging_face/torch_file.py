@@ -50,7 +50,7 @@ def read_torch_file(path: Path) -> dict[str, StoredTensor]:
       ValueError: for a truncated file, a file that is not a state dict, and a file that names code. Reading a
         tensor raises it too when the file has changed since.
     """
-    as_it_is = while_unchanged(path)
+    unchanged = while_unchanged(path)
     with _in_one_sentence(path):
         with path.open("rb") as file:
             is_zip = file.read(2) == b"PK"
@@ -59,7 +59,7 @@ def read_torch_file(path: Path) -> dict[str, StoredTensor]:
             if sizes.get(storage.key) != storage.count * storage.dtype.itemsize:
                 raise EOFError(f"storage {shown(storage.key)} is cut short")
 
-    @as_it_is
+    @unchanged
     def read_storage(key):
         with _in_one_sentence(path):
             return read(key)

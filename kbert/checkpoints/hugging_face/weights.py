@@ -78,13 +78,13 @@ def read_weights(folder: Path, model_type: str, report: Report) -> Stored:
     Raises:
       ValueError: for a folder without weights, and for files that are broken or do not belong together.
     """
-    there = [name for name in WEIGHT_FILES if (folder / name).is_file()]
-    if not there:
+    present = [name for name in WEIGHT_FILES if (folder / name).is_file()]
+    if not present:
         other = other_model(folder)
         raise ValueError(f"{folder} holds no weights ({' or '.join(WEIGHT_FILES)}){other and '; '}{other}.")
-    for name in there[1:]:
-        report.note(f"{name} is not read, because {there[0]} is there too")
-    path = folder / there[0]
+    for name in present[1:]:
+        report.note(f"{name} is not read, because {present[0]} is there too")
+    path = folder / present[0]
     read = _read_shards if path.suffix == ".json" else _read_file
     tensors, originals = read(path, report)
     return _stored(tensors, originals, model_type)
@@ -143,15 +143,15 @@ def _pytorch_name(name):
 
     Returns None for a name that is no weight's.
     """
-    parts = re.sub(r"[^/]*___([^/]*)", r"\1", name.removesuffix(":0").replace("_._", "/")).split("/")
-    if parts[-1] not in _ENDS:
+    scopes = re.sub(r"[^/]*___([^/]*)", r"\1", name.removesuffix(":0").replace("_._", "/")).split("/")
+    if scopes[-1] not in _ENDS:
         return None
     for marks, first in ((_ENCODERS, 1), (_HEADS, 0)):
-        positions = [position for position, part in enumerate(parts[:-1]) if part in marks]
+        positions = [position for position, scope in enumerate(scopes[:-1]) if scope in marks]
         if positions:
-            parts = parts[positions[-1] + first :]
+            scopes = scopes[positions[-1] + first :]
             break
-    return ".".join([*parts[:-1], _ENDS[parts[-1]]])
+    return ".".join([*scopes[:-1], _ENDS[scopes[-1]]])
 
 
 def _by_pytorch_names(tensors):

@@ -28,7 +28,7 @@ from kbert.checkpoints.keras_hub.config import (
     parse_preset,
 )
 from kbert.checkpoints.keras_hub.weights import build, load_variables, save
-from kbert.checkpoints.model_variables import fresh_value, model_shapes, part_of, parts_of, with_pooler
+from kbert.checkpoints.model_variables import fresh_value, model_shapes, part_name, task_parts, with_pooler
 from kbert.checkpoints.report import Report, one_line
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_value, shown
@@ -69,7 +69,7 @@ def read_keras_hub(path: Path, do_lower_case: bool | None, report: Report) -> Be
     vocabulary = _read_tokenizer(path, do_lower_case, report)
     check_sizes(vocabulary, encoder, str(path), own.vocabulary_size, report)
 
-    parts = with_pooler(parts_of(preset.task, preset.labels))  # a backbone always has its pooler
+    parts = with_pooler(task_parts(preset.task, preset.labels))  # a backbone always has its pooler
     untrained = {
         row.outside: "initialised at a conversion, never trained"
         for row in rows(KERAS_HUB, parts, encoder.num_hidden_layers)
@@ -124,8 +124,8 @@ def _read_tokenizer(folder: Path, do_lower_case: bool | None, report: Report) ->
 def _read_tensors(folder, preset, parts):
     """KerasHub's path -> tensor."""
     shapes = model_shapes(preset.encoder, parts.values())
-    encoder = [shape for name, shape in shapes.items() if part_of(name) in ("body", "pooler")]
-    heads = [shape for name, shape in shapes.items() if part_of(name) not in ("body", "pooler")]
+    encoder = [shape for name, shape in shapes.items() if part_name(name) in ("body", "pooler")]
+    heads = [shape for name, shape in shapes.items() if part_name(name) not in ("body", "pooler")]
     arguments = backbone_arguments(preset.encoder)
     variables = load_variables(folder, preset.class_name, arguments, len(preset.labels), encoder, heads)
     return {

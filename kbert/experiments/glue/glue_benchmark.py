@@ -67,8 +67,8 @@ def run_glue(
     _require_columns(chosen, configs, files)
     by_task: dict[str, dict] = {}
     summary: dict = {}
-    for name, of_task in configs.items():
-        by_task[name] = _train(GLUE_TASKS[name], of_task, seeds, files[name], run_dir, arguments)
+    for name, task_configs in configs.items():
+        by_task[name] = _train(GLUE_TASKS[name], task_configs, seeds, files[name], run_dir, arguments)
         summary = {"tasks": by_task, "average": average(by_task)}
         write_json(json_ready(summary), run_dir / SUMMARY)
         write_page(summary, run_dir / PAGE)
@@ -81,8 +81,8 @@ def _configs(path, overrides, learning_rates) -> dict[float, FinetuningConfig]:
     """Learning rate -> the config of a task."""
     config = load_config(FinetuningConfig, path, overrides)
     rates = learning_rates or (config.optimizer.learning_rate,)
-    optimizers = {rate: dataclasses.replace(config.optimizer, learning_rate=rate) for rate in rates}
-    return {rate: dataclasses.replace(config, optimizer=optimizers[rate]) for rate in rates}
+    optimizers = {lr: dataclasses.replace(config.optimizer, learning_rate=lr) for lr in rates}
+    return {lr: dataclasses.replace(config, optimizer=optimizers[lr]) for lr in rates}
 
 
 def _require_columns(tasks, configs, files: dict[str, GlueFiles]):
@@ -98,11 +98,11 @@ def _require_columns(tasks, configs, files: dict[str, GlueFiles]):
 
 def _train(task, configs, seeds, files, run_dir, arguments):
     summaries = {}
-    for rate, config in configs.items():
-        logging.info("GLUE: %s at a learning rate of %g", task.name, rate)
-        summaries[rate] = run_seeds(
+    for lr, config in configs.items():
+        logging.info("GLUE: %s at a learning rate of %g", task.name, lr)
+        summaries[lr] = run_seeds(
             config,
-            _folder_of_rate(run_dir, task.name, rate),
+            _run_folder(run_dir, task.name, lr),
             seeds or (config.seed,),
             train_file=files.train_file,
             dev_file=files.dev_file,
@@ -112,8 +112,8 @@ def _train(task, configs, seeds, files, run_dir, arguments):
     return summarize_task(task, summaries)
 
 
-def _folder_of_rate(run_dir, name, rate):
-    return run_dir / name / f"lr-{rate!r}"
+def _run_folder(run_dir, name, lr):
+    return run_dir / name / f"lr-{lr!r}"
 
 
 def _submit(tasks, files, by_task, run_dir, output_dir):
@@ -124,9 +124,9 @@ def _submit(tasks, files, by_task, run_dir, output_dir):
     for task in tasks:
         trained = task.model_of or task.name
         best = by_task[trained]["best_run"]
-        run = RunDirectory(_folder_of_rate(run_dir, trained, best["learning_rate"]) / f"seed-{best['seed']}")
+        run = RunDirectory(_run_folder(run_dir, trained, best["learning_rate"]) / f"seed-{best['seed']}")
         for name, (source, index) in files[task.name].tests.items():
             write_submission(task, run, source, index, output_dir / name)
-    names = [one.name for task in GLUE_TASKS.values() for one in task.submissions]
+    names = [submission.name for task in GLUE_TASKS.values() for submission in task.submissions]
     if missing := [name for name in names if not (output_dir / name).is_file()]:
         logging.info("GLUE's server also wants %s, which is not in %s", ", ".join(missing), output_dir)

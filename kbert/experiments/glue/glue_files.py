@@ -36,7 +36,7 @@ def find_files(glue_dir, tasks: list[GlueTask], run_dir, with_tests: bool) -> di
     Args:
       glue_dir: the folder with a folder for each task, as GLUE's download script makes it. Case and marks of
         their names do not count: "SST-2" and "sst2" are the same.
-      tasks: those that are asked for.
+      tasks: those that are needed.
       run_dir: where files that must be made are written.
       with_tests: whether the files for a submission are needed.
 
@@ -47,39 +47,39 @@ def find_files(glue_dir, tasks: list[GlueTask], run_dir, with_tests: bool) -> di
     if not glue_dir.is_dir():
         raise ValueError(f"--glue_dir={glue_dir} is no folder; expected one with a folder for each task.")
     missing: list[str] = []
-    found = {}
+    files_by_task = {}
     for task in tasks:
-        folder = _folder_of(glue_dir, task)
+        folder = _find_folder(glue_dir, task)
         if task.model_of and not with_tests:
-            found[task.name] = GlueFiles()  # it only has texts for a submission
+            files_by_task[task.name] = GlueFiles()  # it only has texts for a submission
         elif folder is None:
             missing.append(f"folder {task.folders[0]}")
         else:
-            found[task.name] = _files_of(folder, task, with_tests, missing)
+            files_by_task[task.name] = _find_task_files(folder, task, with_tests, missing)
     if missing:
         raise ValueError(
             f"--glue_dir={glue_dir} lacks {', '.join(missing)}. Put them there, or choose other tasks with "
             "--tasks."
         )
-    for name, files in found.items():
+    for name, files in files_by_task.items():
         if files.train_file and files.train_file.name == RAW_TRAIN:
             train, dev = _write_split(files.train_file.parent, Path(run_dir) / name / "data")
-            found[name] = GlueFiles(train, dev, {}, files.tests)
-    return found
+            files_by_task[name] = GlueFiles(train, dev, {}, files.tests)
+    return files_by_task
 
 
-def _folder_of(glue_dir, task):
+def _find_folder(glue_dir, task):
     """The folder of a task: the first of its names that is there."""
-    there = {_plain(path.name): path for path in sorted(glue_dir.iterdir()) if path.is_dir()}
-    return next((there[_plain(name)] for name in task.folders if _plain(name) in there), None)
+    folders = {_plain(path.name): path for path in sorted(glue_dir.iterdir()) if path.is_dir()}
+    return next((folders[_plain(name)] for name in task.folders if _plain(name) in folders), None)
 
 
 def _plain(name):
     return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
-def _files_of(folder, task, with_tests, missing):
-    def there(name):
+def _find_task_files(folder, task, with_tests, missing):
+    def require_file(name):
         path = folder / name
         if not path.is_file():
             missing.append(f"{folder.name}/{name}")
@@ -99,8 +99,8 @@ def _files_of(folder, task, with_tests, missing):
         if _find_dev_ids(folder) is None:
             missing.append(f"{folder.name}/dev_ids.tsv (GLUE's list of what of {RAW_TRAIN} is dev)")
         return GlueFiles(folder / RAW_TRAIN, tests=tests)
-    others = {name: there(file) for name, file in task.other_dev_files.items()}
-    return GlueFiles(there("train.tsv"), there(task.dev_file), others, tests)
+    others = {name: require_file(file) for name, file in task.other_dev_files.items()}
+    return GlueFiles(require_file("train.tsv"), require_file(task.dev_file), others, tests)
 
 
 def _find_dev_ids(folder) -> Path | None:
@@ -111,15 +111,17 @@ def _find_dev_ids(folder) -> Path | None:
 def _write_split(folder, output_dir) -> tuple[Path, Path]:
     """MRPC as its authors publish it -> GLUE's train.tsv and dev.tsv; rows stay as they are."""
     dev_ids = _find_dev_ids(folder)
-    wanted = {_ids(line.split("\t"), dev_ids, place) for place, line in enumerate(_lines(dev_ids), start=1)}
+    dev_pairs = {
+        _ids(line.split("\t"), dev_ids, number) for number, line in enumerate(_lines(dev_ids), start=1)
+    }
     header, *rows = _lines(Path(folder) / RAW_TRAIN)
     train, dev = [header], [header]
-    found = set()
+    all_pairs = set()
     for number, row in enumerate(rows, start=2):
         ids = _ids(row.split("\t")[1:], Path(folder) / RAW_TRAIN, number)
-        found.add(ids)
-        (dev if ids in wanted else train).append(row)
-    if missing := sorted(wanted - found):
+        all_pairs.add(ids)
+        (dev if ids in dev_pairs else train).append(row)
+    if missing := sorted(dev_pairs - all_pairs):
         raise ValueError(
             f"{dev_ids} lists {len(missing)} pair(s) that {RAW_TRAIN} does not have, such as "
             f"{' '.join(missing[0])}; take both from the same release."

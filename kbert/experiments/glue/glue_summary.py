@@ -28,27 +28,27 @@ def summarize_task(task: GlueTask, summaries: dict[float, dict]) -> dict:
                 "train the kind of task that GLUE's is."
             )
     first = task.metrics[0]
-    rates = {
-        rate: {name: summary["metrics"][name] for name in task.metrics} for rate, summary in summaries.items()
+    by_lr = {
+        lr: {name: summary["metrics"][name] for name in task.metrics} for lr, summary in summaries.items()
     }
-    best_rate = max(rates, key=lambda rate: _comparable(rates[rate][first]["mean"]))
+    best_lr = max(by_lr, key=lambda lr: _comparable(by_lr[lr][first]["mean"]))
     runs = [
-        (rate, seed, {name: values["values"][place] for name, values in summary["metrics"].items()})
-        for rate, summary in summaries.items()
-        for place, seed in enumerate(summary["seeds"])
+        (lr, seed, {name: values["values"][index] for name, values in summary["metrics"].items()})
+        for lr, summary in summaries.items()
+        for index, seed in enumerate(summary["seeds"])
     ]
-    rate, seed, metrics = max(runs, key=lambda run: _comparable(run[2][first]))
+    lr, seed, metrics = max(runs, key=lambda run: _comparable(run[2][first]))
     return {
-        "learning_rate": best_rate,
-        "metrics": rates[best_rate],
+        "learning_rate": best_lr,
+        "metrics": by_lr[best_lr],
         "best_run": {
-            "learning_rate": rate,
+            "learning_rate": lr,
             "seed": seed,
             "metrics": {name: metrics[name] for name in task.metrics},
         },
         "runs": len(runs),
         "failed_runs": sum(bool(no_better_than_constant(run[2], _is_score)) for run in runs),
-        "by_learning_rate": [{"learning_rate": rate, "metrics": values} for rate, values in rates.items()],
+        "by_learning_rate": [{"learning_rate": lr, "metrics": values} for lr, values in by_lr.items()],
     }
 
 

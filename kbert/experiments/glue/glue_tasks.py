@@ -1,6 +1,6 @@
 """The tasks of GLUE: their folders, the scores that GLUE reports, the files that it asks for.
 
-What a task learns stands in its config, `configs/finetuning/NAME.toml`.
+A task is trained by its config, `configs/finetuning/NAME.toml`.
 """
 
 import difflib

@@ -38,12 +38,12 @@ def write_submission(task: GlueTask, run, source: Path, index: str | None, outpu
     _require_all_rows(source, [row for row, _ in rows])
     logging.info("%s: answering the %d texts of %s with %s", task.name, len(rows), source, run.path)
     examples = [example for _, example in rows]
-    said = [prediction_of(task, answer) for answer in LoadedModel.from_run(run).predict(examples)]
-    lines = [f"{row}\t{prediction}" for (row, _), prediction in zip(rows, said, strict=True)]
+    predictions = [format_prediction(task, answer) for answer in LoadedModel.from_run(run).predict(examples)]
+    lines = [f"{row}\t{prediction}" for (row, _), prediction in zip(rows, predictions, strict=True)]
     write_text("\n".join([HEADER, *lines]) + "\n", output_file)
 
 
-def prediction_of(task: GlueTask, answer: dict) -> str:
+def format_prediction(task: GlueTask, answer: dict) -> str:
     """What the second column says."""
     if task.labels:
         return answer["label"]
@@ -64,10 +64,10 @@ def _rows(source, index, dataset) -> Iterator[tuple[str, dict]]:
     dataset = dataclasses.replace(dataset, column_names=(), file_format="tsv")
     columns = (dataset.text, dataset.text_pair, index)
     records = stream_records(source, dataset, columns, with_labels=False)
-    for number, (place, record) in enumerate(records):
-        example = {"text": text_cell(record, dataset.text, place)}
+    for number, (where, record) in enumerate(records):
+        example = {"text": text_cell(record, dataset.text, where)}
         if dataset.text_pair:
-            example["text_pair"] = text_cell(record, dataset.text_pair, place)
+            example["text_pair"] = text_cell(record, dataset.text_pair, where)
         yield (record[index] if index else str(number)), example
 
 

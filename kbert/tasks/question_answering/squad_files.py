@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import ijson
 
-from kbert.files.compression import naming_damage, opener_of, require_read_kind
+from kbert.files.compression import find_opener, naming_damage, require_read_kind
 from kbert.input_pipelines.json_rows import json_type, why_no_text
 from kbert.input_pipelines.labelled_files import EmptyTexts
 from kbert.tasks.files import Files
@@ -103,7 +103,7 @@ def _opened(path):
         raise ValueError(f"file of questions {path} does not exist.")
     require_read_kind(path, "JSON in SQuAD's form")
     try:
-        with naming_damage(path, "get it again"), opener_of(path)(path, "rb") as stream:
+        with naming_damage(path, "get it again"), find_opener(path)(path, "rb") as stream:
             if stream.read(len(_BYTE_ORDER_MARK)) != _BYTE_ORDER_MARK:
                 stream.seek(0)
             yield stream

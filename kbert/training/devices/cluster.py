@@ -18,7 +18,7 @@ _FIRST_PORT = 8888
 _EXAMPLE = '{"cluster": {"worker": ["host1:8888", "host2:8888"]}, "task": {"type": "worker", "index": 0}}'
 
 
-def workers_of(tf_config: str) -> list[tuple[str, int]]:
+def list_workers(tf_config: str) -> list[tuple[str, int]]:
     """The (job, number) of every worker in a TF_CONFIG, the chief first; [("worker", 0)] if it lists none.
 
     Raises:
@@ -118,14 +118,14 @@ def node_names(node_list: str) -> list[str]:
       ValueError: when the list does not have this form.
     """
     names = []
-    one = r"[^,\[\]]+(?:\[\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*\])?"
-    if not re.fullmatch(f"{one}(?:,{one})*", node_list):
+    entry = r"[^,\[\]]+(?:\[\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*\])?"
+    if not re.fullmatch(f"{entry}(?:,{entry})*", node_list):
         raise ValueError(
             f"SLURM_STEP_NODELIST={node_list!r} is not understood; it should look like n[08-10,12],login1."
         )
     for prefix, ranges in re.findall(r"([^,\[\]]*)(?:\[([\d,-]+)\])?(?:,|$)", node_list):
-        for part in ranges.split(",") if ranges else ():
-            first, _, last = part.partition("-")
+        for span in ranges.split(",") if ranges else ():
+            first, _, last = span.partition("-")
             names += [f"{prefix}{n:0{len(first)}d}" for n in range(int(first), int(last or first) + 1)]
         if prefix and not ranges:
             names.append(prefix)
@@ -135,8 +135,8 @@ def node_names(node_list: str) -> list[str]:
 def tasks_per_node(counts: str) -> list[int]:
     """Slurm's `3(x2),2` -> 3, 3, 2. Raises ValueError when the text does not have this form."""
     numbers = []
-    for part in counts.split(","):
-        match = re.fullmatch(r"(\d+)(?:\(x(\d+)\))?", part)
+    for count in counts.split(","):
+        match = re.fullmatch(r"(\d+)(?:\(x(\d+)\))?", count)
         if not match:
             raise ValueError(
                 f"SLURM_STEP_TASKS_PER_NODE={counts!r} is not understood; it should look like 3(x2),2."

@@ -1,1 +1,1 @@
-"""What a training is watched with: progress, speed, arithmetic, memory."""
+"""How a run is watched: progress, speed, arithmetic, memory."""

@@ -1,4 +1,4 @@
-"""The peak FLOP/s of a device, to compare the FLOP/s of a training with."""
+"""The peak FLOP/s of a device, to compare the FLOP/s of a run with."""
 
 import functools
 import os
@@ -48,21 +48,21 @@ class PeakFlops:
     source: str
 
 
-def peak_of(strategy, precision: str, given: float | None = None) -> PeakFlops | None:
+def find_peak_flops(strategy, precision: str, configured: float | None = None) -> PeakFlops | None:
     """The peak FLOP/s of the devices of a strategy for matrix products.
 
     Args:
       strategy: a tf.distribute strategy.
       precision: the run's precision, see kbert.config.PRECISIONS.
-      given: FLOP/s of one device (`peak_flops` in a config); if set, nothing is looked up or measured.
+      configured: FLOP/s of one device (`peak_flops` in a config); if set, nothing is looked up or measured.
 
     Returns:
       The peak of a GPU or TPU that is in the table. For a CPU, or a GPU that is not in the table, a peak
       measured now with matrix products (about a second, once in a process). None for an unknown TPU.
     """
     replicas = strategy.num_replicas_in_sync
-    if given is not None:
-        return PeakFlops(given * replicas, "by the config's peak_flops")
+    if configured is not None:
+        return PeakFlops(configured * replicas, "by the config's peak_flops")
     if isinstance(strategy, tf.distribute.TPUStrategy):
         return _known_tpu(os.environ.get("TPU_ACCELERATOR_TYPE", ""), replicas)
     gpus = tf.config.list_physical_devices("GPU")
@@ -87,17 +87,17 @@ def _num_machines(strategy):
 
 def known_gpu_tflops(name: str, precision: str) -> float | None:
     """TFLOP/s of a GPU with this name (as its driver reports it), or None when it is not in the table."""
-    for part, half, single in _GPU_PEAKS:
+    for model, half, single in _GPU_PEAKS:
         # Compares whole words: "A10" must not match "A100", nor "L4" match "L40".
-        if any(word == part or word.startswith(part + "-") for word in _phrases(name, part)):
+        if any(word == model or word.startswith(model + "-") for word in _phrases(name, model)):
             return single if precision == "float32" else half
     return None
 
 
-def _phrases(name, part):
-    """All runs of neighbouring words of `name` that have as many words as `part`."""
+def _phrases(name, model):
+    """All runs of neighbouring words of `name` that have as many words as `model`."""
     words = name.split()
-    number = len(part.split())
+    number = len(model.split())
     return [" ".join(words[index : index + number]) for index in range(len(words) - number + 1)]
 
 

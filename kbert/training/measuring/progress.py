@@ -10,7 +10,7 @@ from tqdm import tqdm
 from kbert.cli.progress import PROGRESS
 from kbert.runs.metrics_file import MetricsFile, read_metrics
 from kbert.training.measuring.event_files import EventFiles, tensorboard_is_installed
-from kbert.training.measuring.peak_flops import peak_of
+from kbert.training.measuring.peak_flops import find_peak_flops
 from kbert.training.measuring.step_work import StepWork, training_flops
 from kbert.training.measuring.time_left import TimeLeft
 
@@ -223,7 +223,7 @@ def make_progress(
     if metrics_file and tensorboard_is_installed():
         lines = read_metrics(metrics_file.path) if metrics_file.path.is_file() else ()
         events = EventFiles(run.path / "events", lines)
-    peak = peak_of(strategy, config.precision, config.peak_flops)
+    peak = find_peak_flops(strategy, config.precision, config.peak_flops)
     if peak and step == plan.phases[number].first_step:
         logging.info("peak: %.3g TFLOP/s, %s", peak.flops_per_second / 1e12, peak.source)
     # Frozen weights have fewer products than the formula of a whole training counts.

@@ -25,7 +25,7 @@ class StepWork(NamedTuple):
     positions: float
 
     @classmethod
-    def of_batch(cls, batch_size: int, seq_length: int, predictions: int = 0) -> "StepWork":
+    def for_batch(cls, batch_size: int, seq_length: int, predictions: int = 0) -> "StepWork":
         """The work of a batch without padding; `predictions` is the number for one sequence."""
         tokens = batch_size * seq_length
         return cls(batch_size, tokens, tokens * seq_length, batch_size * predictions, tokens)
@@ -68,14 +68,14 @@ def training_flops(config: EncoderConfig, work: StepWork) -> float:
     and labels are not counted.
 
     Example:
-      >>> work = StepWork.of_batch(batch_size=256, seq_length=128, predictions=20)
+      >>> work = StepWork.for_batch(batch_size=256, seq_length=128, predictions=20)
       >>> f"{training_flops(EncoderConfig(), work) / 1e12:.1f} TFLOP a step of BERT-base"
       '17.9 TFLOP a step of BERT-base'
 
     Reference: arXiv 2204.02311, appendix B: 6 N + 12 L H Q T for each token.
     """
     hidden, layers = config.hidden_size, config.num_hidden_layers
-    of_layers = layers * (4 * hidden**2 + 2 * hidden * config.intermediate_size)
-    of_tokens = work.tokens * (of_layers + (config.embedding_size or 0) * hidden)
-    of_predictions = work.predictions * (hidden**2 + hidden * config.vocab_size)
-    return 6 * (of_tokens + of_predictions) + 12 * layers * hidden * work.token_pairs
+    layer_weights = layers * (4 * hidden**2 + 2 * hidden * config.intermediate_size)
+    token_products = work.tokens * (layer_weights + (config.embedding_size or 0) * hidden)
+    prediction_products = work.predictions * (hidden**2 + hidden * config.vocab_size)
+    return 6 * (token_products + prediction_products) + 12 * layers * hidden * work.token_pairs

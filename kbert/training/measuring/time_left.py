@@ -1,4 +1,4 @@
-"""Estimates how long a training still takes, and says nothing before it can know."""
+"""Estimates how long a run still takes; None before there is a basis."""
 
 
 class TimeLeft:

@@ -1,7 +1,7 @@
 """Models of any task and settings, as data: no model is built and no file read."""
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.model_variables import fresh_value, model_shapes, parts_of
+from kbert.checkpoints.model_variables import fresh_value, model_shapes, task_parts
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig
 from kbert.files.stored_tensor import stored_array
@@ -20,7 +20,7 @@ def numbers(checkpoint):
 def random_checkpoint(task, labels=(), **settings):
     """A model of any task and settings; its segment table is zero if it is a DistilBERT."""
     encoder = EncoderConfig(**foreign_files.SHAPE | settings)
-    shapes = model_shapes(encoder, parts_of(task, labels).values())
+    shapes = model_shapes(encoder, task_parts(task, labels).values())
     weights = {name: fresh_value(name, shape, 0.3) for name, shape in shapes.items()}
     if encoder.pooler_hidden_act == "relu":
         weights["embeddings/token_type_embeddings"][:] = 0

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from kbert.cli.closing_output import closing_table, numbers_of
+from kbert.cli.closing_output import closing_table, plain_metrics
 
 
 def test_numbers_are_rounded_and_names_lined_up():
@@ -42,5 +42,5 @@ def test_a_path_stays_in_one_piece():
 
 def test_tables_and_lists_are_no_numbers():
     metrics = {"accuracy": 0.5, "confusion": [[1]], "counts": {"a": 1}, "f1": None}
-    assert numbers_of(metrics) == {"accuracy": 0.5, "f1": None}
-    assert numbers_of(None) == {}
+    assert plain_metrics(metrics) == {"accuracy": 0.5, "f1": None}
+    assert plain_metrics(None) == {}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kbert import __version__
-from kbert.cli.commands import closest, command_of, export_package, list_of_commands, main, modules
+from kbert.cli.commands import closest, command_list, export_package, find_command, main, modules
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 FOLDERS_OF_SCRIPTS = ("kbert/scripts", "tfrecords_tools", "export")
@@ -29,14 +29,14 @@ def test_every_script_has_one_command_and_every_command_a_script():
         if "def define_flags" in (text := path.read_text(encoding="utf-8")) and "__main__" in text
     }
     assert sorted(modules().values()) == sorted(scripts)
-    assert all(command_of(module) == f"kbert {command}" for command, module in modules().items())
-    assert command_of("nothing") is None
+    assert all(find_command(module) == f"kbert {command}" for command, module in modules().items())
+    assert find_command("nothing") is None
 
 
 def test_the_list_has_a_line_for_every_command(capsys):
     assert main(["kbert", "--help"]) == 0
     listed = capsys.readouterr().out
-    assert listed == list_of_commands() + "\n"
+    assert listed == command_list() + "\n"
     assert re.findall(r"^  (\S+) +\S.*$", listed, re.MULTILINE) == list(modules())
     assert max(map(len, listed.splitlines())) <= 100
 
@@ -51,7 +51,7 @@ def test_docs_name_the_same_scripts():
     ("arguments", "exit_code", "out", "error"),
     [
         (["--version"], 0, f"kbert {__version__}\n", ""),
-        ([], 1, list_of_commands() + "\n", ""),
+        ([], 1, command_list() + "\n", ""),
         (
             ["pretain"],
             1,

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from kbert.cli import progress
-from kbert.cli.progress import Progress, activity, awaited, told_when_silent
+from kbert.cli.progress import Progress, activity, awaited, log_when_silent
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 TRAINING = """
@@ -28,7 +28,7 @@ def main():
 
     training = TrainingProgress(None, num_steps=3)
     for step in (1, 2, 3):
-        training.train(step, {"loss": 1 / step}, 0.1, StepWork.of_batch(8, 4))
+        training.train(step, {"loss": 1 / step}, 0.1, StepWork.for_batch(8, 4))
         if step == 2:
             print("printed on the way")
             training.evaluate(step, {"accuracy": 0.75})
@@ -55,7 +55,7 @@ def told(caplog):
 
 
 def test_the_innermost_activity_is_told(told):
-    with told_when_silent("kbert finetune", 0.05):
+    with log_when_silent("kbert finetune", 0.05):
         assert set(told(1)) == {"kbert finetune"}
         with activity("outer"), activity("inner") as inner:
             assert told(3)[-1] == "inner"
@@ -64,7 +64,7 @@ def test_the_innermost_activity_is_told(told):
 
 
 def test_steps_that_are_over_at_once_are_not_told(told):
-    with told_when_silent("kbert finetune", 0.3):
+    with log_when_silent("kbert finetune", 0.3):
         while not told(0):
             with activity("a step"):
                 time.sleep(0.02)
@@ -77,7 +77,7 @@ def test_who_waits_for_others_is_quiet(told):
             time.sleep(0.4)
             yield line
 
-    with told_when_silent("kbert tokenize", 0.05), activity("work"):
+    with log_when_silent("kbert tokenize", 0.05), activity("work"):
         assert list(awaited(slow_lines())) == ["a", "b"]
         assert told(0) == []
         assert set(told(1)) == {"work"}

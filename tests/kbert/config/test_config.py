@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kbert.cli.commands import command_of
+from kbert.cli.commands import find_command
 from kbert.config import (
     DatasetConfig,
     DistillationConfig,
@@ -25,7 +25,7 @@ from kbert.config import (
     to_dict,
 )
 from kbert.config.lora_config import LoraConfig
-from kbert.config.setting_paths import path_of_setting, setting_paths
+from kbert.config.setting_paths import find_setting, setting_paths
 from tests.kbert.mutations import mutate_bytes, mutate_json
 from tests.naming import naming
 
@@ -67,7 +67,7 @@ def test_every_experiment_says_what_it_is_for_its_command_and_what_to_expect(pat
     comment = text.partition("\n\n")[0]
     assert all(line.startswith("#") for line in comment.splitlines())
     folder = path.parent.name
-    assert f"{command_of(SCRIPTS[folder])} --config=configs/{folder}/{path.name} " in comment
+    assert f"{find_command(SCRIPTS[folder])} --config=configs/{folder}/{path.name} " in comment
     assert "\n# Expected" in comment
     assert load_config(CONFIG_CLASSES[folder], path).description
     assert all(len(line) <= 110 for line in text.splitlines())
@@ -850,8 +850,8 @@ def test_keras_names_of_precisions_are_accepted(caplog):
 
 def test_settings_by_their_last_name():
     configs = [FinetuningConfig]
-    assert path_of_setting("learning_rate", configs) == "optimizer.learning_rate"
-    assert path_of_setting("optimizer.learning_rate", configs) == "optimizer.learning_rate"
-    assert path_of_setting("seed", configs) == "seed" and path_of_setting("hidden", configs) is None
-    assert path_of_setting("num_train_steps", [PretrainingConfig]) == "num_train_steps"
+    assert find_setting("learning_rate", configs) == "optimizer.learning_rate"
+    assert find_setting("optimizer.learning_rate", configs) == "optimizer.learning_rate"
+    assert find_setting("seed", configs) == "seed" and find_setting("hidden", configs) is None
+    assert find_setting("num_train_steps", [PretrainingConfig]) == "num_train_steps"
     assert {"encoder.hidden_size", "lora.rank", "dataset.text"} <= set(setting_paths(FinetuningConfig))

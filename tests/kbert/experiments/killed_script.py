@@ -28,7 +28,7 @@ def die_at_step(number: str):
 def die_while_saving(step: str):
     from kbert.runs import checkpoint
 
-    bring_to_disk, name = checkpoint._bring_to_disk, checkpoint.folder_of("", int(step)).name
+    bring_to_disk, name = checkpoint._bring_to_disk, checkpoint.step_folder("", int(step)).name
 
     def bring_to_disk_or_die(path):
         if name in str(path):

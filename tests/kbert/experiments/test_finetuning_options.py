@@ -167,7 +167,7 @@ def test_labels_have_the_numbers_of_the_training_file_whatever_the_order(tmp_pat
 def test_the_topmost_layers_begin_anew_and_the_others_are_those_of_the_checkpoint(pretraining_run, tmp_path):
     config = tiny_finetuning_config(reinit_layers=1, reinit_pooler=True)
     task = SequenceClassification(LABELS)
-    initial = initial_model(Init(pretraining_run.path), tmp_path / "run", None, task, config.begins_anew)
+    initial = initial_model(Init(pretraining_run.path), tmp_path / "run", None, task, config.is_reinitialized)
     model = task.build_model(BertEncoder(initial.encoder))
     fresh = {name: variable.numpy() for name, variable in trained_weights(model).items()}
     initial.set_weights(model)

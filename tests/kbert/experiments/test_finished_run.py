@@ -8,10 +8,10 @@ from safetensors.numpy import save_file
 
 from kbert.config import DistillationConfig
 from kbert.experiments.finished_run import (
-    as_begun,
-    asked_for,
     content_digest,
+    describe_run,
     finished_metrics,
+    with_recorded_init,
     write_result,
 )
 from kbert.files.stored_tensor import stored_array
@@ -40,7 +40,7 @@ def finished(labelled_files, start, tmp_path):
     arguments = {"train_file": labelled_files[0], "dev_file": labelled_files[1], "init_checkpoint": start}
 
     def ask(distillation=None, **changes):
-        return asked_for(tiny_finetuning_config(distillation=distillation), arguments | changes)
+        return describe_run(tiny_finetuning_config(distillation=distillation), arguments | changes)
 
     write_result(run, ask(), {"accuracy": 0.5})
     return run, ask
@@ -49,7 +49,7 @@ def finished(labelled_files, start, tmp_path):
 def test_the_digest_of_a_run_follows_its_training(start):
     before = content_digest(start)
     assert before is not None and before == content_digest(str(start))
-    step = checkpoint.step_of(checkpoint.list_checkpoints(start / "checkpoints")[-1])
+    step = checkpoint.parse_step(checkpoint.list_checkpoints(start / "checkpoints")[-1])
     write_run_step(start, step + 1, 1.0)
     trained_on = content_digest(start)
     write_run_step(start, step + 1, 2.0)  # trained anew to the same step
@@ -119,10 +119,10 @@ def test_a_run_that_was_resumed_counts_with_a_warning(finished, start, caplog):
 def test_a_run_that_goes_on_keeps_what_is_known_of_its_start(finished, pretraining_run, tmp_path):
     run, ask = finished
     asked, other = ask(), {"accuracy": 0.5}
-    assert as_begun(tmp_path / "none", asked) == asked, "it begins now"
+    assert with_recorded_init(tmp_path / "none", asked) == asked, "it begins now"
     shutil.copytree(pretraining_run.path, tmp_path / "stopped")
-    unknown = as_begun(tmp_path / "stopped", asked)
+    unknown = with_recorded_init(tmp_path / "stopped", asked)
     assert unknown["content"]["init_checkpoint"] is None and unknown["start"] == asked["start"]
     recorded = asked | {"content": {"init_checkpoint": "as it was", "teacher": None}}
     write_result(tmp_path / "stopped", recorded, other)
-    assert as_begun(tmp_path / "stopped", asked)["content"]["init_checkpoint"] == "as it was"
+    assert with_recorded_init(tmp_path / "stopped", asked)["content"]["init_checkpoint"] == "as it was"

@@ -7,7 +7,7 @@ from kbert.config import OptimizerConfig
 from kbert.experiments.evaluation import evaluate, no_better_than_constant
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.finetuning_data import LabelledPaths
-from kbert.experiments.finished_run import asked_for, finished_metrics, write_result
+from kbert.experiments.finished_run import describe_run, finished_metrics, write_result
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
 from kbert.training.evaluation_step import with_prefixed
@@ -123,7 +123,7 @@ def test_names_and_files_are_checked(labelled_files, files, sentence):
 def test_a_finished_run_is_known_by_all_that_was_asked(labelled_files, tmp_path):
     train, dev = labelled_files
     config, arguments = tiny_finetuning_config(), {"train_file": train, "dev_file": dev}
-    asked, metrics = asked_for(config, arguments), {"accuracy": 0.1 + 0.2, "pearson": float("nan")}
+    asked, metrics = describe_run(config, arguments), {"accuracy": 0.1 + 0.2, "pearson": float("nan")}
     assert finished_metrics(tmp_path, asked) is None
     write_result(tmp_path, asked, metrics)
     assert finished_metrics(tmp_path, asked) is None  # there is no checkpoint
@@ -131,10 +131,10 @@ def test_a_finished_run_is_known_by_all_that_was_asked(labelled_files, tmp_path)
     assert repr(finished_metrics(tmp_path, asked)) == repr(metrics)
     other = write_labelled_file(tmp_path / "other.tsv", 3)
     for changed in (
-        asked_for(tiny_finetuning_config(seed=5), arguments),
-        asked_for(config, arguments | {"dev_file": other}),
-        asked_for(config, arguments | {"other_dev_files": {"other": other}}),
-        asked_for(config, arguments | {"init_checkpoint": "elsewhere"}),
+        describe_run(tiny_finetuning_config(seed=5), arguments),
+        describe_run(config, arguments | {"dev_file": other}),
+        describe_run(config, arguments | {"other_dev_files": {"other": other}}),
+        describe_run(config, arguments | {"init_checkpoint": "elsewhere"}),
     ):
         assert finished_metrics(tmp_path, changed) is None
     (tmp_path / "result.json").write_text("{")

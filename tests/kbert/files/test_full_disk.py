@@ -6,7 +6,7 @@ import os
 import pytest
 import tensorflow as tf
 
-from kbert.files.full_disk import naming_full_disk, sentence_of
+from kbert.files.full_disk import full_disk_sentence, naming_full_disk
 from kbert.files.whole_file import whole_file, whole_folder
 
 FULL = os.strerror(errno.ENOSPC)
@@ -39,4 +39,4 @@ def test_another_file_keeps_its_name_and_another_error_its_kind(tmp_path):
     for error in (FileNotFoundError(errno.ENOENT, "none"), tf.errors.NotFoundError(None, None, "none")):
         with pytest.raises(type(error)), naming_full_disk(tmp_path / "out"):
             raise error
-        assert sentence_of(error) is None
+        assert full_disk_sentence(error) is None

@@ -4,7 +4,7 @@ import shutil
 
 import numpy as np
 
-from kbert.runs.checkpoint import save_checkpoint, step_of
+from kbert.runs.checkpoint import parse_step, save_checkpoint
 from kbert.runs.run_directory import RunDirectory, trained_weights
 
 
@@ -17,5 +17,5 @@ def copy_with_nan(run: RunDirectory, folder, token: str) -> RunDirectory:
     numbers = table.numpy()
     numbers[copy.vocabulary().ids[token]] = np.nan
     table.assign(numbers)
-    save_checkpoint(copy.checkpoints, step_of(copy.checkpoint()), trained_weights(model), {}, {}, keep=3)
+    save_checkpoint(copy.checkpoints, parse_step(copy.checkpoint()), trained_weights(model), {}, {}, keep=3)
     return copy

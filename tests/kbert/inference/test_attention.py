@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kbert.inference.attention import attention_of
+from kbert.inference.attention import compute_attention
 from tests.kbert import reference_bert
 from tests.kbert.inference.random_model import random_model
 
@@ -16,7 +16,7 @@ def model_and_weights():
 @pytest.mark.parametrize("text_pair", [None, "ask the looks"])
 def test_probabilities_are_those_of_the_reference(model_and_weights, text_pair):
     loaded, weights = model_and_weights
-    attention = attention_of(loaded, "jump the a", text_pair)
+    attention = compute_attention(loaded, "jump the a", text_pair)
     inputs = loaded.inputs(["jump the a"], None if text_pair is None else [text_pair])
     inputs = {name: value.numpy() for name, value in inputs.items()}
     _, expected = reference_bert.encode_all(weights, inputs, loaded.config)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kbert
-from kbert.inference.answers import examples_of
+from kbert.inference.answers import to_examples
 from kbert.inference.predictor import Predictor
 from kbert.tasks import TASKS
 from tests.kbert.inference.answering import answers
@@ -44,7 +44,7 @@ def of_pairs():
     ],
 )
 def test_examples_of_every_form(given, inputs, examples, is_alone):
-    assert examples_of(given, inputs) == (examples, is_alone)
+    assert to_examples(given, inputs) == (examples, is_alone)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_examples_of_every_form(given, inputs, examples, is_alone):
 )
 def test_anything_else_is_one_sentence(given, sentence):
     with pytest.raises(ValueError, match=sentence):
-        examples_of(given, ("text",))
+        to_examples(given, ("text",))
 
 
 def test_a_text_alone_and_in_a_list_get_the_answers_of_the_script(classifier):

@@ -4,7 +4,7 @@ import pytest
 from tensorflow.python.framework.func_graph import FuncGraph
 
 import kbert
-from kbert.inference.attention import attention_of
+from kbert.inference.attention import compute_attention
 from kbert.tasks import TASKS
 from tests.kbert.inference.random_model import random_task_model
 
@@ -37,7 +37,7 @@ ASKED = {
     "FeatureExtractor": lambda loaded, text: kbert.FeatureExtractor(loaded, pooling="mean")(
         [text] * len(text)
     ),
-    "attention": lambda loaded, text: attention_of(loaded, text),
+    "attention": lambda loaded, text: compute_attention(loaded, text),
     "embedding_model": lambda loaded, text: loaded.embedding_model()(loaded.inputs(text)),
 }
 

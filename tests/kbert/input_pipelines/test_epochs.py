@@ -28,10 +28,10 @@ def text_examples(start, number, batch_size=4, seed=1):
     return _take(batches, number, lambda batch: batch["label_ids"].numpy().tolist())
 
 
-def _take(batches, number, examples_of):
+def _take(batches, number, to_examples):
     examples = []
     for batch in batches:
-        examples += examples_of(batch)
+        examples += to_examples(batch)
         if len(examples) >= number:
             return examples[:number]
 

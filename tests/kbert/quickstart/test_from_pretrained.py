@@ -7,7 +7,7 @@ import pytest
 from kbert.quickstart import from_pretrained
 from kbert.quickstart.answers import ShownExample
 from kbert.quickstart.from_pretrained import quickstart_pretrained
-from kbert.quickstart.recipe import steps_of
+from kbert.quickstart.recipe import parse_recipe
 from tests.docs.command_checks import faults
 
 
@@ -51,7 +51,8 @@ def test_a_file_of_ones_own_is_split_and_a_long_one_is_read_less_often(
     data = labelled_csv(tmp_path / "my file.csv", num_rows)
     quickstart_pretrained(tmp_path / "run", encoder, data)
     training, evaluation, _ = (
-        shlex.split(command.replace("\\\n", "")) for _, command in steps_of("from_pretrained.sh", **values)
+        shlex.split(command.replace("\\\n", ""))
+        for _, command in parse_recipe("from_pretrained.sh", **values)
     )
     assert training[-3:] == [
         f"--train_file={data}",

@@ -10,7 +10,7 @@ import pytest
 from kbert.config import FinetuningConfig, load_config
 from kbert.quickstart import recipe
 from kbert.quickstart.from_text import paths_in
-from kbert.quickstart.recipe import run_recipe, steps_of, text_folder
+from kbert.quickstart.recipe import parse_recipe, run_recipe, text_folder
 from tests.docs.command_checks import faults
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -18,7 +18,7 @@ RECIPES = ["from_text.sh", "from_pretrained.sh"]
 
 
 def words_of(name, **values):
-    return [shlex.split(command.replace("\\\n", "")) for _, command in steps_of(name, **values)]
+    return [shlex.split(command.replace("\\\n", "")) for _, command in parse_recipe(name, **values)]
 
 
 @pytest.mark.parametrize("name", RECIPES)

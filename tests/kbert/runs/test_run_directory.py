@@ -165,7 +165,7 @@ def test_a_checkpoint_that_the_training_deletes_while_it_is_read_is_not_missed(
 
     monkeypatch.setattr(checkpoint, "verify", delete_afterwards)
     folder, _, model = run.load_checkpoint()
-    assert folder == checkpoint.folder_of(run.checkpoints, 6) != last
+    assert folder == checkpoint.step_folder(run.checkpoints, 6) != last
     stored = read_safetensors(folder / checkpoint.WEIGHTS_FILE)
     assert all((stored[one.path].read() == one.numpy()).all() for one in model.trainable_variables)
     with pytest.raises(ValueError, match="has no checkpoint 12; choose last, best or one of the steps 6"):

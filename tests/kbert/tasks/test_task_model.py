@@ -134,8 +134,8 @@ def test_fit_with_features_and_labels_apart_and_weights():
     assert whole == pytest.approx(float(task.loss_sums(outputs, batch)["loss"]) / ROWS, rel=1e-5)
     weighted = batch | {EXAMPLE_WEIGHTS: weights}
     assert first == pytest.approx(float(task.loss_sums(outputs, weighted)["loss"]) / 3, rel=1e-5)
-    for nameless in (None, batch["label_ids"]):
-        with pytest.raises(ValueError, match="needs 'label_ids' in each batch.*give it by name"):
-            model.evaluate(inputs, nameless, batch_size=ROWS, verbose=0)
+    assert model.evaluate(inputs, batch["label_ids"], batch_size=ROWS, verbose=0) == whole
+    with pytest.raises(ValueError, match="needs 'label_ids' in each batch.*give it by name"):
+        model.evaluate(inputs, None, batch_size=ROWS, verbose=0)
     with pytest.raises(ValueError, match="Name it, as loss={'logits'"):
         model.compile(loss="sparse_categorical_crossentropy")

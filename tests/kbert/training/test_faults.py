@@ -93,7 +93,7 @@ def test_a_disk_that_stays_full_loses_the_best_and_says_so(tmp_path, monkeypatch
     config = one_weight.config_of(save_checkpoints_steps=1000)
     metrics, run = one_weight.train_one_weight(tmp_path / "run", config, num_steps=12, patience=9)
     assert "CHECKPOINT NOT WRITTEN at step 8" in caplog.text
-    assert [checkpoint.step_of(path) for path in checkpoint.list_checkpoints(run.checkpoints)] == [4, 12]
+    assert [checkpoint.parse_step(path) for path in checkpoint.list_checkpoints(run.checkpoints)] == [4, 12]
     assert run.checkpoint("best").name == "step-00000012"
     caplog.clear()
 
@@ -136,7 +136,7 @@ def test_damaged_metrics_cost_lines_and_not_the_run(longer, tmp_path, caplog, da
     """Stopped at step 8 of 12, the metrics damaged, taken up again: the same weights."""
     config, whole_metrics, whole = longer
     run = RunDirectory(shutil.copytree(whole.path, tmp_path / "run"))
-    shutil.rmtree(checkpoint.folder_of(run.checkpoints, 12))
+    shutil.rmtree(checkpoint.step_folder(run.checkpoints, 12))
     lines = run.metrics_file.read_bytes().splitlines()
     run.metrics_file.write_bytes(b"".join(line + b"\n" for line in damage(lines)))
     metrics, resumed = one_weight.train_one_weight(tmp_path / "run", config, num_steps=12)

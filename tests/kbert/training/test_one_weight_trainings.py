@@ -43,7 +43,7 @@ def test_all_that_is_due_comes_at_its_step(whole):
     assert steps == [
         (4, "train"), (5, "eval"), (8, "train"), (10, "eval"), (12, "train"), (14, "train"), (14, "eval"),
     ]  # fmt: skip
-    saved = {checkpoint.step_of(path) for path in checkpoint.list_checkpoints(run.checkpoints)}
+    saved = {checkpoint.parse_step(path) for path in checkpoint.list_checkpoints(run.checkpoints)}
     assert {6, 12, 14} <= saved
 
 
@@ -103,7 +103,7 @@ def test_patience_and_the_best_survive_a_stop(tmp_path, monkeypatch):
     )
     whole_metrics, whole = train(tmp_path / "whole", config, patience=3)
     ended = numbers(whole)[-1]["step"]
-    assert (checkpoint.step_of(whole.checkpoint("best")), ended) == (2, 8)
+    assert (checkpoint.parse_step(whole.checkpoint("best")), ended) == (2, 8)
     with monkeypatch.context() as patch:
         signal_after_call(patch, 7)
         with pytest.raises(StoppedBySignal):

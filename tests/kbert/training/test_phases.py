@@ -98,7 +98,7 @@ def test_moments_go_on_where_no_fresh_ones_are_asked_for():
     ]
     plan = Plan(tuple(phases), eval_every_steps=10)
     assert [phase.first_step for phase in plan.phases] == [0, 6, 11, 15, 18] and plan.num_train_steps == 20
-    assert [plan.first_update_of(number) for number in range(5)] == [0, 0, 11, 11, 18]
+    assert [plan.first_update(number) for number in range(5)] == [0, 0, 11, 11, 18]
     assert [[n for n, _ in plan.phases_from(step)] for step in (0, 6, 7, 20)] == [
         [0, 1, 2, 3, 4], [0, 1, 2, 3, 4], [1, 2, 3, 4], [4],
     ]  # fmt: skip

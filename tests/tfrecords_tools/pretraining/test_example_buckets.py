@@ -4,7 +4,7 @@ import pytest
 from tfrecords_tools.pretraining.example_buckets import Examples, count_examples, read_bucket, write_buckets
 
 
-def examples_of(number, rng, dtype=np.uint16, start=0):
+def to_examples(number, rng, dtype=np.uint16, start=0):
     """Examples whose pieces and labels tell which they are."""
     first, second = rng.integers(1, 30, number), rng.integers(0, 30, number)
     pieces = np.repeat(np.arange(start, start + number), first + second).astype(dtype)
@@ -25,7 +25,7 @@ def as_rows(examples):
 @pytest.mark.parametrize("num_buckets", [1, 3, 40])
 def test_the_buckets_of_all_files_hold_every_example_once(tmp_path, dtype, num_buckets):
     rng = np.random.default_rng(0)
-    files = [examples_of(17, rng, dtype), examples_of(0, rng, dtype), examples_of(30, rng, dtype, start=17)]
+    files = [to_examples(17, rng, dtype), to_examples(0, rng, dtype), to_examples(30, rng, dtype, start=17)]
     paths = [tmp_path / f"{number}.bin" for number in range(len(files))]
     for path, examples in zip(paths, files, strict=True):
         write_buckets(path, examples, num_buckets, rng)
@@ -41,7 +41,7 @@ def test_each_file_is_dealt_out_evenly_and_at_random(tmp_path):
     rng = np.random.default_rng(1)
     first_of = np.zeros(4, int)
     for _ in range(400):
-        write_buckets(tmp_path / "x.bin", examples_of(9, rng), 4, rng)
+        write_buckets(tmp_path / "x.bin", to_examples(9, rng), 4, rng)
         counts = count_examples(tmp_path / "x.bin", 4)
         assert sorted(counts) == [2, 2, 2, 3]
         (bucket,) = [k for k in range(4) if 0 in read_bucket([tmp_path / "x.bin"], k, 4, np.uint16).pieces]

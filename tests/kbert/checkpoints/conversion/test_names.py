@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kbert.checkpoints.conversion import names
-from kbert.checkpoints.model_variables import body_shapes, fresh_value, model_shapes, parts_of
+from kbert.checkpoints.model_variables import body_shapes, fresh_value, model_shapes, task_parts
 from kbert.encoder import BertEncoder
 from kbert.runs.run_directory import trained_weights
 from kbert.tasks import TASKS
@@ -17,11 +17,11 @@ from tests.conftest import tiny_encoder_config
 @pytest.mark.parametrize("task", TASKS)
 def test_the_shapes_are_those_of_the_real_model(task):
     labels = ("a", "b", "c", "d")
-    narrow = None if "masked_lm" in parts_of(task, labels) else 6  # its head shares the table
+    narrow = None if "masked_lm" in task_parts(task, labels) else 6  # its head shares the table
     config = tiny_encoder_config(type_vocab_size=3, embedding_size=narrow)
     model = TASKS[task].from_labels(labels).build_model(BertEncoder(config))
     real = {name: tuple(variable.shape) for name, variable in trained_weights(model).items()}
-    assert model_shapes(config, parts_of(task, labels).values()) == real
+    assert model_shapes(config, task_parts(task, labels).values()) == real
 
 
 TABLES = {
@@ -37,7 +37,7 @@ TABLES = {
 def test_each_variable_has_one_row_and_each_outside_name_one_meaning(table):
     narrow = 6 if table is names.ELECTRA else None
     config = tiny_encoder_config(num_hidden_layers=3, embedding_size=narrow)
-    known = {name: part for task in TASKS for name, part in parts_of(task, ("a", "b", "c")).items()}
+    known = {name: part for task in TASKS for name, part in task_parts(task, ("a", "b", "c")).items()}
     for part in table:
         shapes = body_shapes(config) if part == "body" else known[part].shapes(config)
         rows = names.rows({part: table[part]}, () if part == "body" else (part,), 3)

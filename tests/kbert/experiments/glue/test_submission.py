@@ -6,7 +6,7 @@ import pytest
 
 from kbert.config import FinetuningConfig, load_config
 from kbert.experiments.glue.glue_tasks import GLUE_TASKS
-from kbert.experiments.glue.submission import prediction_of, write_submission
+from kbert.experiments.glue.submission import format_prediction, write_submission
 from kbert.inference.loaded_model import LoadedModel
 from kbert.shipped_configs import configs_directory
 from tests.kbert.experiments.glue import small_glue
@@ -87,7 +87,7 @@ def test_every_task_is_spelled_as_glue_has_it(write, name, source, index, expect
 def test_numbers_are_cut_to_the_range_with_three_decimals():
     said = {-0.2: "0.000", 0.0: "0.000", 2.34567: "2.346", 5.0: "5.000", 5.2: "5.000"}
     for number, text in said.items():
-        assert prediction_of(GLUE_TASKS["stsb"], {"prediction": number}) == text
+        assert format_prediction(GLUE_TASKS["stsb"], {"prediction": number}) == text
 
 
 REFUSED = {

@@ -85,10 +85,10 @@ def test_auto_goes_by_the_cluster(monkeypatch):
 
 
 def test_workers_are_counted_chief_first():
-    assert cluster.workers_of("{}") == [("worker", 0)]
-    assert cluster.workers_of(tf_config(TWO_WORKERS)) == [("worker", 0), ("worker", 1)]
+    assert cluster.list_workers("{}") == [("worker", 0)]
+    assert cluster.list_workers(tf_config(TWO_WORKERS)) == [("worker", 0), ("worker", 1)]
     with_chief = {"worker": ["a:1"], "chief": ["c:1"]}
-    assert cluster.workers_of(tf_config(with_chief, "chief")) == [("chief", 0), ("worker", 0)]
+    assert cluster.list_workers(tf_config(with_chief, "chief")) == [("chief", 0), ("worker", 0)]
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_slurm_tasks_are_workers_in_the_order_of_their_ranks():
         "cluster": {"worker": ["n9:8888", "n9:8889", "n10:8888", "gpu01:8888"]},
         "task": {"type": "worker", "index": 2},
     }
-    assert len(cluster.workers_of(json.dumps(made))) == 4
+    assert len(cluster.list_workers(json.dumps(made))) == 4
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from kbert.training.measuring import peak_flops
-from kbert.training.measuring.peak_flops import known_gpu_tflops, measured_flops, peak_of
+from kbert.training.measuring.peak_flops import find_peak_flops, known_gpu_tflops, measured_flops
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_a_measured_peak_is_fast_products_and_comes_once(monkeypatch):
     assert 1e9 < measured < 1e14
     assert measured_flops("CPU:0", "float32") == measured
     assert measured_flops("CPU:0", "bfloat16") >= measured  # the better of both types
-    assert peak_of(tf.distribute.get_strategy(), "float32").flops_per_second == measured
+    assert find_peak_flops(tf.distribute.get_strategy(), "float32").flops_per_second == measured
     peak_flops._best_product.cache_clear()
 
 

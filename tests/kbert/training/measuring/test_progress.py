@@ -148,7 +148,7 @@ def test_the_progress_of_a_phase_has_its_number_its_share_and_event_files(tmp_pa
     phases = [SimpleNamespace(config=config, first_step=step) for step in (0, 10)]
     plan = SimpleNamespace(phases=phases, num_train_steps=20)
     progress = make_progress(config, plan, 1, run, strategy, MetricsFile(run.metrics_file), 10)
-    work = StepWork.of_batch(8, 24, 3)
+    work = StepWork.for_batch(8, 24, 3)
     time.sleep(0.05)  # a share above 1 would be left out
     progress.train(12, {"masked_lm_loss": 2.0}, 1e-3, work)
     (line,) = read_metrics(run.metrics_file)

@@ -16,12 +16,12 @@ def test_the_arithmetic_is_that_of_the_models_own_matrices():
     sizes = {name: np.prod(v.shape) for name, v in weights.items() if name.endswith("kernel")}
     per_token = sum(size for name, size in sizes.items() if name.startswith("layer_"))
     per_prediction = sizes["masked_lm/transform/kernel"] + config.vocab_size * config.hidden_size
-    work = StepWork.of_batch(4, 10, 3)
+    work = StepWork.for_batch(4, 10, 3)
     attention = 2 * config.num_hidden_layers * 4 * 10 * 10 * config.hidden_size  # scores, sums of values
     assert training_flops(config, work) == 6 * (40 * per_token + 12 * per_prediction + attention)
 
 
 def test_what_follows_narrow_tables_works_on_each_token():
-    work = StepWork.of_batch(4, 10)
+    work = StepWork.for_batch(4, 10)
     plain, narrow = (tiny_encoder_config(embedding_size=size) for size in (None, 6))
     assert training_flops(narrow, work) - training_flops(plain, work) == 6 * 40 * 6 * narrow.hidden_size
