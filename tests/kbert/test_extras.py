@@ -32,7 +32,6 @@ def test_each_package_is_looked_for(monkeypatch, extra, module):
     ("module", "command"),
     [
         ("uvicorn", ["serve", "--model_name=a", "--model_base_path=a"]),
-        ("grpc", ["client", "--model_name=a", "--text=a"]),
         ("ai_edge_litert", ["export-litert", "--run_dir=a", "--output_dir=b"]),
         ("httptools", ["quickstart"]),
         ("flatbuffers", ["quickstart"]),
