@@ -29,40 +29,40 @@ _KEY_VARIABLE = "KBERT_API_KEY"
 
 
 def main() -> None:
-    given = flags.FLAGS
+    values = flags.FLAGS
     require("serve", "kbert serve")
-    if given.model_base_path is None:
+    if values.model_base_path is None:
         raise ValueError("expected what to serve, for example: kbert serve runs/reviews")
-    path = given.model_base_path
+    path = values.model_base_path
     if "://" not in path and (os.sep in path or path.startswith(".")) and not os.path.exists(path):
         raise ValueError(f"{path} does not exist; expected an export, a run or a checkpoint.")
     limits = Limits(
-        max_message_bytes=given.max_message_bytes,
-        max_text_bytes=given.max_text_bytes,
-        max_texts=given.max_texts,
-        max_elements=given.max_elements,
-        max_batch_tokens=given.max_batch_tokens,
-        max_answer_bytes=given.max_answer_bytes,
-        max_connections=given.max_connections,
-        max_pending=given.max_pending,
-        max_pending_bytes=given.max_pending_bytes,
-        timeout_seconds=given.rest_api_timeout_in_ms / 1000,
-        grace_seconds=given.grace_seconds,
+        max_message_bytes=values.max_message_bytes,
+        max_text_bytes=values.max_text_bytes,
+        max_texts=values.max_texts,
+        max_elements=values.max_elements,
+        max_batch_tokens=values.max_batch_tokens,
+        max_answer_bytes=values.max_answer_bytes,
+        max_connections=values.max_connections,
+        max_pending=values.max_pending,
+        max_pending_bytes=values.max_pending_bytes,
+        timeout_seconds=values.rest_api_timeout_in_ms / 1000,
+        grace_seconds=values.grace_seconds,
     )
     # TensorFlow loads here, after all checks that do not need it.
     from .server.running import serve_until_signal
 
     serve_until_signal(
-        given.model_base_path,
-        given.model_name,
-        port=given.port,
-        rest_api_port=given.rest_api_port,
-        host=given.host,
-        allowed_hosts=tuple(given.allowed_hosts),
-        api_key=given.api_key or os.environ.get(_KEY_VARIABLE),
+        values.model_base_path,
+        values.model_name,
+        port=values.port,
+        rest_api_port=values.rest_api_port,
+        host=values.host,
+        allowed_hosts=tuple(values.allowed_hosts),
+        api_key=values.api_key or os.environ.get(_KEY_VARIABLE),
         limits=limits,
-        num_parallel=given.num_parallel_runs,
-        log=given.log_requests,
+        num_parallel=values.num_parallel_runs,
+        log=values.log_requests,
     )
 
 

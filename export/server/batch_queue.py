@@ -117,11 +117,11 @@ class BatchQueue:
     def _wait(self, request, signature, inputs, tokens, outputs, definition) -> Arrays:
         key = (signature, outputs, _kinds(inputs)) if is_batchable(definition, inputs) else None
         future: concurrent.futures.Future = concurrent.futures.Future()
-        one = _Slice(request, signature, inputs, outputs, tokens, key, time.monotonic(), future)
+        waiting = _Slice(request, signature, inputs, outputs, tokens, key, time.monotonic(), future)
         with self._changed:
             if self._stopping:
                 raise RequestError("UNAVAILABLE", "The server is stopping.")
-            self._waiting.append(one)
+            self._waiting.append(waiting)
             self._changed.notify()
         try:
             return future.result(request.remaining())
@@ -134,8 +134,8 @@ class BatchQueue:
     def _work(self) -> None:
         while batch := self._take():
             began = time.monotonic()
-            for one in batch:
-                one.request.queued += began - one.since
+            for waiting in batch:
+                waiting.request.queued += began - waiting.since
             self._run(batch)
 
     def _take(self) -> list[_Slice]:
@@ -146,45 +146,45 @@ class BatchQueue:
                 return []
             batch = [self._waiting.popleft()]
             tokens = batch[0].tokens
-            for one in list(self._waiting) if batch[0].key else ():
-                if one.key == batch[0].key and tokens + one.tokens <= self._max_batch_tokens:
-                    self._waiting.remove(one)
-                    batch.append(one)
-                    tokens += one.tokens
+            for waiting in list(self._waiting) if batch[0].key else ():
+                if waiting.key == batch[0].key and tokens + waiting.tokens <= self._max_batch_tokens:
+                    self._waiting.remove(waiting)
+                    batch.append(waiting)
+                    tokens += waiting.tokens
             return batch
 
     def _run(self, batch: list[_Slice]) -> None:
-        wanted = [one for one in batch if one.answer.set_running_or_notify_cancel()]
+        wanted = [waiting for waiting in batch if waiting.answer.set_running_or_notify_cancel()]
         if len(wanted) > 1:
             names = wanted[0].inputs
-            joined = {name: _joined([one.inputs[name] for one in wanted]) for name in names}
+            joined = {name: _joined([waiting.inputs[name] for waiting in wanted]) for name in names}
             try:
                 answer = self._session_run(wanted, joined)
-                sizes = [len(next(iter(one.inputs.values()))) for one in wanted]
+                sizes = [len(next(iter(waiting.inputs.values()))) for waiting in wanted]
                 if all(len(array) == sum(sizes) for array in answer.values()):
                     begin = 0
-                    for one, rows in zip(wanted, sizes, strict=True):
-                        one.answer.set_result({n: a[begin : begin + rows] for n, a in answer.items()})
+                    for waiting, rows in zip(wanted, sizes, strict=True):
+                        waiting.answer.set_result({n: a[begin : begin + rows] for n, a in answer.items()})
                         begin += rows
                     return
             except Exception:  # noqa: S110  one bad request must not spoil the others: each runs alone below
                 pass
-        for one in wanted:
+        for waiting in wanted:
             try:
-                one.answer.set_result(self._session_run([one], one.inputs))
+                waiting.answer.set_result(self._session_run([waiting], waiting.inputs))
             except Exception as error:
-                one.answer.set_exception(error)
+                waiting.answer.set_exception(error)
 
     def _session_run(self, slices: list[_Slice], inputs: Arrays) -> Arrays:
-        seconds = max(one.request.remaining() for one in slices) if len(slices) == 1 else None
+        seconds = max(waiting.request.remaining() for waiting in slices) if len(slices) == 1 else None
         began = time.monotonic()
         try:
             return self._session.run(slices[0].signature, inputs, list(slices[0].outputs), seconds)
         except RequestError as error:
             raise RequestError(error.status, _sentence(error.message)) from error
         finally:
-            for one in slices:
-                one.request.inference += time.monotonic() - began
+            for waiting in slices:
+                waiting.request.inference += time.monotonic() - began
 
 
 def is_batchable(definition, inputs: Arrays) -> bool:
@@ -201,8 +201,8 @@ def is_batchable(definition, inputs: Arrays) -> bool:
 def _sentence(message: str) -> str:
     """What an op of the graph said, without the nodes that TensorFlow lists around it."""
     lines = [line.strip() for line in message.splitlines()]
-    said = [line for line in lines if line and not _AROUND.match(line)]
-    return _NUMBERED.sub("", said[0]) if said else message
+    messages = [line for line in lines if line and not _AROUND.match(line)]
+    return _NUMBERED.sub("", messages[0]) if messages else message
 
 
 def has_rows(info) -> bool:

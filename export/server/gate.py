@@ -148,8 +148,8 @@ class Gate:
                 "it by localhost or by its address, or name that host with --allowed_hosts.",
             )
 
-    def _check_key(self, path: str, given: bytes) -> None:
-        if self._api_key and not _OPEN.fullmatch(path) and not is_key(given, self._api_key):
+    def _check_key(self, path: str, authorization: bytes) -> None:
+        if self._api_key and not _OPEN.fullmatch(path) and not is_key(authorization, self._api_key):
             raise RequestError("UNAUTHENTICATED", "Expected the header Authorization: Bearer KEY.")
 
     def _check_size(self, size: int, new: int) -> bool:
@@ -169,9 +169,9 @@ class _TooLarge(Exception):
         self.http_status, self.message = http_status, message
 
 
-def is_key(given: bytes, api_key: str) -> bool:
+def is_key(authorization: bytes, api_key: str) -> bool:
     """Whether an Authorization header brings the key."""
-    return hmac.compare_digest(given, b"Bearer " + api_key.encode())
+    return hmac.compare_digest(authorization, b"Bearer " + api_key.encode())
 
 
 async def send_error(send, status: int, message: str, path: str, close: bool = False) -> None:

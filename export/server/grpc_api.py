@@ -92,8 +92,8 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
         own, status = Request(most if left is None else min(left, most)), "OK"
         context.add_callback(own.give_up)  # the client has gone, or the answer is under way
         try:
-            given = dict(context.invocation_metadata()).get("authorization", "")
-            if self._api_key and not is_key(given.encode(), self._api_key):
+            authorization = dict(context.invocation_metadata()).get("authorization", "")
+            if self._api_key and not is_key(authorization.encode(), self._api_key):
                 raise RequestError("UNAUTHENTICATED", "Expected the metadata authorization: Bearer KEY.")
             model = self._service.model
             if spec.name != model.name or (spec.HasField("version") and spec.version.value != model.version):

@@ -123,10 +123,10 @@ def _columns(rows, names: list[str]) -> dict[str, list]:
         raise invalid('"instances" must be a list of one example or more.')
     if len(names) == 1 and not any(map(_is_object, rows)):
         return {names[0]: rows}
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         if not _is_object(row) or set(row) != set(names):
             received = _listed(row) if _is_object(row) else "a plain value"
-            raise invalid(f"instances[{place}] has {received}; the signature takes {_listed(names)}.")
+            raise invalid(f"instances[{index}] has {received}; the signature takes {_listed(names)}.")
     return {name: [row[name] for row in rows] for name in names}
 
 

@@ -111,8 +111,10 @@ def _add_error_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def malformed(request, error):
-        places = [(".".join(map(str, one["loc"][1:])) or "the body", one["msg"]) for one in error.errors()]
-        return answer(request, 400, "; ".join(f"{place}: {message}" for place, message in places[:4])[:500])
+        faults = [
+            (".".join(map(str, fault["loc"][1:])) or "the body", fault["msg"]) for fault in error.errors()
+        ]
+        return answer(request, 400, "; ".join(f"{where}: {message}" for where, message in faults[:4])[:500])
 
     @app.exception_handler(HTTPException)
     async def unknown(request, error):
@@ -207,17 +209,19 @@ def _add_text_paths(app: FastAPI, service: Service) -> None:
         check_model(body.model)
         if (body.texts is None) == (body.documents is None):
             raise invalid("expected either texts or documents.")
-        given = body.texts if body.documents is None else body.documents
-        texts = [_text(one) for one in given or []]
+        documents = body.texts if body.documents is None else body.documents
+        texts = [_text(document) for document in documents or []]
         scores = service.rank(own, body.query, texts, body.truncate)
         order = np.argsort(-scores, kind="stable")[: body.top_n].tolist()
         numbers = listed(scores)
         if body.documents is None:
             shown = [{"index": i, "score": numbers[i]} for i in order]
-            return _json([one | ({"text": texts[one["index"]]} if body.return_text else {}) for one in shown])
+            return _json(
+                [result | ({"text": texts[result["index"]]} if body.return_text else {}) for result in shown]
+            )
         results = [{"index": i, "relevance_score": numbers[i]} for i in order]
         if body.return_documents:
-            results = [one | {"document": {"text": texts[one["index"]]}} for one in results]
+            results = [result | {"document": {"text": texts[result["index"]]}} for result in results]
         return _json({"model": model.name, "results": results, "usage": {"total_tokens": own.tokens}})
 
     @app.post("/tokenize", tags=["vectors"])

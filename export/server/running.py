@@ -68,7 +68,7 @@ class DevelopmentServer:
         num_parallel: int = 1,
         log: bool = False,
     ):
-        name = model_name or name_of(str(model_base_path))
+        name = model_name or model_name_from(str(model_base_path))
         if not _NAME.fullmatch(name):
             raise ValueError(f"model_name={name[:100]!r}; expected letters, digits, '_', '.' and '-'.")
         listener = _listen(host, rest_api_port)  # before a model is loaded
@@ -142,7 +142,7 @@ class _HttpServer(uvicorn.Server):
         await self._serve(sockets)  # `serve` itself would take the signals
 
 
-def name_of(path: str) -> str:
+def model_name_from(path: str) -> str:
     """The name of what is served, if none is given: its folder's, or that above a version."""
     path = path.partition("@")[0].rstrip("/")
     folder = pathlib.Path(path.partition("://")[2] or path).resolve()

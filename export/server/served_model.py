@@ -61,7 +61,11 @@ class ServedModel:
             self.about = _read_about(folder)
             self.text_inputs = self._read_text_inputs(folder)
         definitions = self.session.signatures.items()
-        self.signatures = {n: one for n, one in definitions if one.inputs and one.outputs and n[:2] != "__"}
+        self.signatures = {
+            n: signature
+            for n, signature in definitions
+            if signature.inputs and signature.outputs and n[:2] != "__"
+        }
         # Traced once; a call then takes a fraction of a millisecond.
         self._rows = self.text_inputs and tf.function(
             self.text_inputs.rows, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False
@@ -75,18 +79,22 @@ class ServedModel:
     @property
     def embedding_signature(self) -> str | None:
         """The signature from token ids to the vector of a text; None where the model gives none."""
-        for name, one in self.signatures.items():
-            if "embedding" in one.outputs and set(one.inputs) == set(ENCODER_INPUTS) and self.text_inputs:
+        for name, signature in self.signatures.items():
+            if (
+                "embedding" in signature.outputs
+                and set(signature.inputs) == set(ENCODER_INPUTS)
+                and self.text_inputs
+            ):
                 return name
         return None
 
     @property
     def pair_number(self) -> tuple[str, str] | None:
         """(signature, output) that is one number for a pair of texts; None where there is none."""
-        for name, one in self.signatures.items():
-            if set(one.inputs) == {"text", "text_pair"}:
+        for name, signature in self.signatures.items():
+            if set(signature.inputs) == {"text", "text_pair"}:
                 for output in PAIR_NUMBERS:
-                    if output in one.outputs and len(one.outputs[output].tensor_shape.dim) == 1:
+                    if output in signature.outputs and len(signature.outputs[output].tensor_shape.dim) == 1:
                         return name, output
         return None
 
@@ -130,7 +138,7 @@ def _version_folder(path: pathlib.Path) -> pathlib.Path | None:
     """The folder of a SavedModel: `path` or the newest version in it. None for anything else."""
     if (path / _SAVED_MODEL).is_file():
         return path
-    versions = [one.parent for one in path.glob(f"*/{_SAVED_MODEL}") if one.parent.name.isdecimal()]
+    versions = [file.parent for file in path.glob(f"*/{_SAVED_MODEL}") if file.parent.name.isdecimal()]
     return max(versions, key=lambda folder: int(folder.name), default=None)
 
 
@@ -143,7 +151,9 @@ def _exported(path: str, folder: pathlib.Path) -> pathlib.Path:
     with activity("writing the graph"):
         model = ServingModel(loaded)
         # Those of `tf.Example`s are for TensorFlow Serving's Classify and Regress.
-        model.signatures = {name: one for name, one in model.signatures.items() if one.texts is None}
+        model.signatures = {
+            name: signature for name, signature in model.signatures.items() if signature.texts is None
+        }
         model.write(folder)
         write_beside(folder, model)
     return folder

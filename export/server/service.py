@@ -99,8 +99,8 @@ class Service:
         wanted = [output, *({"truncated"} & set(definition.outputs))]
         answer = self.predict(request, signature, inputs, tuple(wanted))
         if not truncate and answer.get("truncated", np.zeros(1)).any():
-            place = int(answer["truncated"].argmax())
-            raise invalid(f"texts[{place}] and the query are too long together; allow truncation.")
+            index = int(answer["truncated"].argmax())
+            raise invalid(f"texts[{index}] and the query are too long together; allow truncation.")
         return answer[output]
 
     def pieces(self, request: Request, texts: list[str]) -> list[list[dict]]:

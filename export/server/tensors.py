@@ -45,10 +45,12 @@ def read_tensor(name: str, proto, limits: Limits) -> np.ndarray:
     elements = math.prod(sizes)  # of Python's integers, which do not overflow
     check_size(name, max([elements, *sizes]), dtype, limits)
     values = len(getattr(proto, _VALUE_FIELDS[dtype]))
-    given = len(proto.tensor_content) / dtype.size if dtype != tf.string and proto.tensor_content else values
-    repeats = dtype != tf.string and given == 1 and elements > 0
-    if not repeats and given != elements:
-        raise invalid(f"{name}: {given:g} values for shape {sizes}; expected {elements}.")
+    num_values = (
+        len(proto.tensor_content) / dtype.size if dtype != tf.string and proto.tensor_content else values
+    )
+    repeats = dtype != tf.string and num_values == 1 and elements > 0
+    if not repeats and num_values != elements:
+        raise invalid(f"{name}: {num_values:g} values for shape {sizes}; expected {elements}.")
     if dtype == tf.string:
         check_texts(name, proto.string_val, limits)
     return tf.make_ndarray(proto)

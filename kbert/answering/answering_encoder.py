@@ -221,8 +221,8 @@ def _check(encoder, precision, outputs):
 def _activated(x, name):
     """The activation `name`, see kbert.config.ACTIVATIONS, in the form that is fused with its product."""
     if name == "gelu_erf":
-        half, one, root = (tf.constant(value, x.dtype) for value in (0.5, 1.0, math.sqrt(0.5)))
-        return (tf.math.erf(x * root) + one) * half * x
+        half, unit, root = (tf.constant(value, x.dtype) for value in (0.5, 1.0, math.sqrt(0.5)))
+        return (tf.math.erf(x * root) + unit) * half * x
     if name == "gelu":
         return tf.nn.gelu(x, approximate=True)
     return {"relu": tf.nn.relu, "tanh": tf.math.tanh, "linear": tf.identity}[name](x)

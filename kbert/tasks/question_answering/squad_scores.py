@@ -63,7 +63,7 @@ def scores_v1(answers: Sequence[str], right: Sequence[Sequence[str]]) -> dict[st
       answers: what was said to each question.
       right: the right answers of each, one at least.
     """
-    pairs = [best_scores(one, golds, False) for one, golds in zip(answers, right, strict=True)]
+    pairs = [best_scores(answer, golds, False) for answer, golds in zip(answers, right, strict=True)]
     return {"exact_match": _percent(pair[0] for pair in pairs), "f1": _percent(pair[1] for pair in pairs)}
 
 

@@ -266,8 +266,8 @@ def _tags_in_iob2(labels) -> dict[str, str] | None:
     """label -> tag with B and I alone (S and E are those of a checkpoint in BIOES); None for other labels."""
     if not all(map(is_tag, labels)):
         return None
-    begun = {label: to_iob2([label], "bioes")[0] for label in labels}
-    return begun if set(begun.values()) != {OUTSIDE} else None
+    iob2 = {label: to_iob2([label], "bioes")[0] for label in labels}
+    return iob2 if set(iob2.values()) != {OUTSIDE} else None
 
 
 def _as_long_as(logits, batch):
