@@ -11,7 +11,7 @@ import grpc
 import pytest
 from tensorflow_serving.apis import prediction_service_pb2_grpc
 
-from export.server.running import DevelopmentServer, name_of
+from export.server.running import DevelopmentServer, model_name_from
 from tests.export.server.asking import Asked, request_of, wait_until
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
@@ -50,7 +50,7 @@ def test_a_run_is_served_as_it_is(finetuned_run):
     ],
 )
 def test_the_name_is_that_of_the_folder(path, name):
-    assert name_of(path) == name
+    assert model_name_from(path) == name
 
 
 @pytest.mark.parametrize("name", ["a/b", "ex/..", 'a"b', "$HOME", "a\nb", "x" * 101])
