@@ -90,13 +90,12 @@ def test_records_are_told_by_the_rows_of_the_file(monkeypatch, finetuned_run, la
 
 
 def test_lines_of_standard_input_are_told_by_their_bytes(tmp_path, told):
-    from tfrecords_tools.tokenize_text import bytes_left
-    from tfrecords_tools.tokenize_text import told as with_progress
+    from tfrecords_tools.tokenize_text import bytes_left, report_bytes
 
     path = tmp_path / "texts.txt"
     path.write_bytes(b"a" * 999_999 + b"\n" + b"b" * 1_499_999 + b"\n")
     with path.open("rb") as file:
         assert bytes_left(file) == 2_500_000
         report = progress.Progress("Tokenized", "bytes", bytes_left(file))
-        lines = told(lambda: list(with_progress(file, report)))
+        lines = told(lambda: list(report_bytes(file, report)))
     assert shares(lines) == ["1.00M/2.50M"]

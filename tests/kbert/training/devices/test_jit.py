@@ -40,7 +40,7 @@ def test_xla_goes_by_device_shapes_and_config(monkeypatch, device, config, expec
 @pytest.mark.parametrize(
     ("config", "sentence"),
     [
-        (VARYING, "a TPU needs batches of one shape: set pad_to_longest=false, leave out length_b"),
+        (VARYING, "a TPU needs batches of one shape: set pad_to_longest=false, and set "),
         (tiny_pretraining_config(jit_compile=False), "a TPU runs compiled steps only"),
     ],
 )
