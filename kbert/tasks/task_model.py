@@ -52,21 +52,18 @@ class TaskModel(keras.Model):
         # A batch may also contain labels, which are not inputs.
         return super().call({name: inputs[name] for name in self.input}, training=training, mask=mask)
 
-    def compile(self, optimizer="rmsprop", loss=None, **kwargs):
-        if loss is not None and not isinstance(loss, dict):
-            raise ValueError(
-                f"which output is {loss} the loss of? Name it, as loss={{{next(iter(self.output))!r}: ...}}; "
-                f"the {self.task.name} model gives {', '.join(self.output)}."
-            )
-        super().compile(optimizer, loss, **kwargs)
-
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         """The compiled loss; if there is none, the sum over the task's losses of sum / weight.
 
         Raises:
-          ValueError: when the labels are not in the batch.
+          ValueError: when the labels are not in the batch, or a compiled loss does not name its output.
         """
         if self._compile_loss is not None:
+            if not isinstance(self.loss, dict):
+                raise ValueError(
+                    f"which output is {self.loss} the loss of? Name it, as loss={{{next(iter(self.output))!r}: "
+                    f"...}}; the {self.task.name} model gives {', '.join(self.output)}."
+                )
             return super().compute_loss(x, y, y_pred, sample_weight, training)
         batch = x | self._labels(y)
         if sample_weight is not None:

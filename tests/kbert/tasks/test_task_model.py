@@ -137,5 +137,6 @@ def test_fit_with_features_and_labels_apart_and_weights():
     assert model.evaluate(inputs, batch["label_ids"], batch_size=ROWS, verbose=0) == whole
     with pytest.raises(ValueError, match="needs 'label_ids' in each batch.*give it by name"):
         model.evaluate(inputs, None, batch_size=ROWS, verbose=0)
+    model.compile(loss="sparse_categorical_crossentropy")
     with pytest.raises(ValueError, match="Name it, as loss={'logits'"):
-        model.compile(loss="sparse_categorical_crossentropy")
+        model.fit(inputs, batch["label_ids"], verbose=0)
