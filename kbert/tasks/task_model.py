@@ -61,8 +61,9 @@ class TaskModel(keras.Model):
         if self._compile_loss is not None:
             if not isinstance(self.loss, dict):
                 raise ValueError(
-                    f"which output is {self.loss} the loss of? Name it, as loss={{{next(iter(self.output))!r}: "
-                    f"...}}; the {self.task.name} model gives {', '.join(self.output)}."
+                    f"which output is {self.loss} the loss of? Name it, as "
+                    f"loss={{{next(iter(self.output))!r}: ...}}; the {self.task.name} model gives "
+                    f"{', '.join(self.output)}."
                 )
             return super().compute_loss(x, y, y_pred, sample_weight, training)
         batch = x | self._labels(y)
