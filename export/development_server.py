@@ -26,6 +26,18 @@ from .server.limits import Limits
 
 _LAST_PORT = 65535
 _KEY_VARIABLE = "KBERT_API_KEY"
+# Fields of `Limits` -> what --help says of the flags with their names.
+_SIZES = {
+    "max_batch_tokens": "Tokens of requests that run together; a larger request runs in slices.",
+    "max_message_bytes": "Size of one request.",
+    "max_text_bytes": "Length of one text, in bytes of UTF-8.",
+    "max_texts": "Texts of one request.",
+    "max_elements": "Numbers of one tensor.",
+    "max_answer_bytes": "Size of the tensors of one answer.",
+    "max_connections": "Open connections of REST.",
+    "max_pending": "Requests that run or wait; more are answered UNAVAILABLE or 503 at once.",
+    "max_pending_bytes": "Size of all REST requests together.",
+}
 
 
 def main() -> None:
@@ -37,15 +49,7 @@ def main() -> None:
     if "://" not in path and (os.sep in path or path.startswith(".")) and not os.path.exists(path):
         raise ValueError(f"{path} does not exist; expected an export, a run or a checkpoint.")
     limits = Limits(
-        max_message_bytes=values.max_message_bytes,
-        max_text_bytes=values.max_text_bytes,
-        max_texts=values.max_texts,
-        max_elements=values.max_elements,
-        max_batch_tokens=values.max_batch_tokens,
-        max_answer_bytes=values.max_answer_bytes,
-        max_connections=values.max_connections,
-        max_pending=values.max_pending,
-        max_pending_bytes=values.max_pending_bytes,
+        **{name: getattr(values, name) for name in _SIZES},
         timeout_seconds=values.rest_api_timeout_in_ms / 1000,
         grace_seconds=values.grace_seconds,
     )
@@ -85,19 +89,8 @@ def define_flags() -> None:
     flags.DEFINE_float(
         "grace_seconds", 30.0, "How long running requests may go on at the end.", lower_bound=0
     )
-    limits = Limits()
-    for name, text in (
-        ("max_batch_tokens", "Tokens of requests that run together; a larger request runs in slices."),
-        ("max_message_bytes", "Size of one request."),
-        ("max_text_bytes", "Length of one text, in bytes of UTF-8."),
-        ("max_texts", "Texts of one request."),
-        ("max_elements", "Numbers of one tensor."),
-        ("max_answer_bytes", "Size of the tensors of one answer."),
-        ("max_connections", "Open connections of REST."),
-        ("max_pending", "Requests that run or wait; more are answered UNAVAILABLE or 503 at once."),
-        ("max_pending_bytes", "Size of all REST requests together."),
-    ):
-        flags.DEFINE_integer(name, getattr(limits, name), text, lower_bound=1)
+    for name, text in _SIZES.items():
+        flags.DEFINE_integer(name, getattr(Limits(), name), text, lower_bound=1)
 
 
 def named_path(arguments: list[str]) -> list[str]:

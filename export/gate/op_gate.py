@@ -29,11 +29,11 @@ def list_ops(saved_model_dir: str) -> dict[str, list[str]]:
     nearly all its ops in functions.
 
     Args:
-        saved_model_dir: folder that holds `saved_model.pb`.
+      saved_model_dir: folder that holds `saved_model.pb`.
 
     Returns:
-        Op name -> where it occurs, sorted: `graph [tags]` or `function NAME`. A call of a
-        function by its own name is not an op and is left out.
+      Op name -> where it occurs, sorted: `graph [tags]` or `function NAME`. A call of a
+      function by its own name is not an op and is left out.
     """
     graphs: dict[str, set[str]] = {}
     for node, graph in saved_nodes(saved_model_dir):
@@ -56,18 +56,18 @@ def check_servable(saved_model_dir: str, min_server_version: str | None = None) 
     """Raises if a stock TensorFlow Serving in use would refuse an op or a function of the folder.
 
     Args:
-        saved_model_dir: folder that holds `saved_model.pb`.
-        min_server_version: the oldest server in use, for example "2.14"; it and all newer ones must
-            know every op. By default the oldest whose ops are known.
+      saved_model_dir: folder that holds `saved_model.pb`.
+      min_server_version: the oldest server in use, for example "2.14"; it and all newer ones must
+        know every op. By default the oldest whose ops are known.
 
     Returns:
-        `{"num_ops": number of different ops, "text_ops": sorted TF-Text ops among them,
-        "oldest_server": the oldest server that knows them all, for example "2.12"}`.
+      `{"num_ops": number of different ops, "text_ops": sorted TF-Text ops among them,
+      "oldest_server": the oldest server that knows them all, for example "2.12"}`.
 
     Raises:
-        ValueError: naming every refused op, the functions and nodes it comes from, the oldest
-            server that has it, and how to mend it; naming functions that must be compiled; or for
-            a version that is none.
+      ValueError: naming every refused op, the functions and nodes it comes from, the oldest
+        server that has it, and how to mend it; naming functions that must be compiled; or for
+        a version that is none.
     """
     releases = releases_from(min_server_version)
     compiled = sorted(

@@ -16,8 +16,8 @@ class RequestError(ValueError):
     """A request that the model refuses, in the words of the real server.
 
     Args:
-        status: name of the gRPC status code, for example `INVALID_ARGUMENT`.
-        message: what the real server would say.
+      status: name of the gRPC status code, for example `INVALID_ARGUMENT`.
+      message: what the real server would say.
     """
 
     def __init__(self, status: str, message: str):
@@ -33,11 +33,11 @@ class SavedModelSession:
     thread that still runs a request keeps the object alive, so nothing has to be closed by hand.
 
     Args:
-        saved_model_dir: folder that holds `saved_model.pb`.
+      saved_model_dir: folder that holds `saved_model.pb`.
 
     Example:
-        model = SavedModelSession("served/sst2/1")
-        answer = model.run("serving_default", {"text": np.array(["fine"], object)})
+      model = SavedModelSession("served/sst2/1")
+      answer = model.run("serving_default", {"text": np.array(["fine"], object)})
     """
 
     def __init__(self, saved_model_dir: str):
@@ -69,16 +69,16 @@ class SavedModelSession:
         """Runs one signature.
 
         Args:
-            name: signature; empty means `serving_default`.
-            inputs: input name -> array of the signature's dtype.
-            output_filter: names of the outputs wanted; empty means all.
-            timeout_seconds: when to give up, with status `DEADLINE_EXCEEDED`; None means never.
+          name: signature; empty means `serving_default`.
+          inputs: input name -> array of the signature's dtype.
+          output_filter: names of the outputs wanted; empty means all.
+          timeout_seconds: when to give up, with status `DEADLINE_EXCEEDED`; None means never.
 
         Returns:
-            Output name -> array; strings are object arrays of bytes.
+          Output name -> array; strings are object arrays of bytes.
 
         Raises:
-            RequestError: with the server's status and words.
+          RequestError: with the server's status and words.
         """
         signature = self.signature(name)
         feeds = self._feeds(signature, inputs)

@@ -17,16 +17,16 @@ def run_signature(saved_model_dir: str, signature: str, inputs: dict) -> dict[st
     """Loads a SavedModel through the session loader and runs one signature.
 
     Args:
-        saved_model_dir: folder that holds `saved_model.pb`.
-        signature: name of the signature, for example `serving_default`.
-        inputs: input name -> array, or list of Python values, which takes the signature's dtype.
+      saved_model_dir: folder that holds `saved_model.pb`.
+      signature: name of the signature, for example `serving_default`.
+      inputs: input name -> array, or list of Python values, which takes the signature's dtype.
 
     Returns:
-        Output name -> NumPy array; strings are object arrays of bytes.
+      Output name -> NumPy array; strings are object arrays of bytes.
 
     Raises:
-        ValueError: its message begins with the real server's words, then says what the model
-            expects and how to mend the request.
+      ValueError: its message begins with the real server's words, then says what the model
+        expects and how to mend the request.
     """
     return run_loaded(load_session(saved_model_dir), signature, inputs)
 

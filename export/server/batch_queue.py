@@ -45,9 +45,9 @@ class BatchQueue:
     """Runs signatures of one model.
 
     Args:
-        session: the `SavedModelSession`.
-        max_batch_tokens: of a run.
-        num_parallel: runs at a time. Each can use all cores by itself.
+      session: the `SavedModelSession`.
+      max_batch_tokens: of a run.
+      num_parallel: runs at a time. Each can use all cores by itself.
     """
 
     def __init__(self, session, max_batch_tokens: int, num_parallel: int = 1):
@@ -71,15 +71,15 @@ class BatchQueue:
         """Runs one request, in slices where it is large, and waits for it.
 
         Args:
-            request: says how long to wait, and is told how long it took.
-            signature: its name.
-            inputs: input name -> array.
-            tokens: of each row; one number where the inputs have no rows in common.
-            outputs: the ones wanted; empty means all.
-            max_answer_bytes: more are refused.
+          request: says how long to wait, and is told how long it took.
+          signature: its name.
+          inputs: input name -> array.
+          tokens: of each row; one number where the inputs have no rows in common.
+          outputs: the ones wanted; empty means all.
+          max_answer_bytes: more are refused.
 
         Raises:
-            RequestError: of the model; `DEADLINE_EXCEEDED`; `RESOURCE_EXHAUSTED` for too large an answer.
+          RequestError: of the model; `DEADLINE_EXCEEDED`; `RESOURCE_EXHAUSTED` for too large an answer.
         """
         definition = self._session.signature(signature)
         answers: list[Arrays] = []

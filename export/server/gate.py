@@ -37,14 +37,14 @@ class Gate:
     """An ASGI application around another one.
 
     Args:
-        app: what answers.
-        limits: of bodies, and of requests at a time.
-        metrics: what was answered.
-        host: the address that is listened on. On this machine alone, only its own names may be asked by:
-            otherwise a web page could let its name point here.
-        allowed_hosts: more such names.
-        api_key: what `Authorization: Bearer` must bring; None lets everybody ask.
-        log: whether each request gets a line.
+      app: what answers.
+      limits: of bodies, and of requests at a time.
+      metrics: what was answered.
+      host: the address that is listened on. On this machine alone, only its own names may be asked by:
+        otherwise a web page could let its name point here.
+      allowed_hosts: more such names.
+      api_key: what `Authorization: Bearer` must bring; None lets everybody ask.
+      log: whether each request gets a line.
     """
 
     def __init__(
@@ -67,6 +67,8 @@ class Gate:
 
     async def __call__(self, scope, receive, send) -> None:
         request, answered = Request(self._limits.timeout_seconds), []
+        # As it was sent: decoded, it may hold line ends, and with them lines that look like the log's.
+        path = scope["raw_path"][:200].decode("latin-1")
         scope.setdefault("state", {})["request"] = request
 
         async def note_and_send(message):
@@ -79,7 +81,7 @@ class Gate:
             await self._answer(scope, receive, note_and_send, request)
         except Exception as error:  # anything else than a refusal is a fault of this server
             if not isinstance(error, RequestError):
-                logging.error("%s: %s", scope["path"], traceback.format_exc())
+                logging.error("%s: %s", path, traceback.format_exc())
                 error = RequestError("INTERNAL", "An error inside the server; its log has more.")
             if not answered:
                 await send_error(
@@ -90,7 +92,7 @@ class Gate:
             status = answered[0] if answered else 499
             self._metrics.answered(_route(scope), status, request)
             if self._log:
-                logging.info(request.line(f"{scope['method']} {scope['path'][:200]}", status))
+                logging.info(request.line(f"{scope['method']} {path}", status))
 
     async def _answer(self, scope, receive, send, request: Request) -> None:
         headers = dict(scope["headers"])

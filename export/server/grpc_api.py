@@ -23,7 +23,7 @@ def start_grpc_server(service, metrics, host: str, port: int, api_key: str | Non
     """Starts the server and returns it with its port; port 0 picks a free one.
 
     Raises:
-        ValueError: the port cannot be opened.
+      ValueError: the port cannot be opened.
     """
     server = grpc.server(
         futures.ThreadPoolExecutor(_NUM_THREADS, thread_name_prefix="grpc"),

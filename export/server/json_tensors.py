@@ -32,7 +32,7 @@ def parse_body(body: bytes) -> dict:
     """The JSON object of a `:predict` request.
 
     Raises:
-        RequestError: it is no such object.
+      RequestError: it is no such object.
     """
     try:
         document = json.loads(body.decode())
@@ -53,12 +53,12 @@ def read_inputs(document: dict, definition, limits: Limits) -> dict[str, np.ndar
     """The inputs of a parsed body: name -> array.
 
     Args:
-        document: of `parse_body`.
-        definition: the `SignatureDef`, for names and dtypes.
-        limits: the bounds of the server.
+      document: of `parse_body`.
+      definition: the `SignatureDef`, for names and dtypes.
+      limits: the bounds of the server.
 
     Raises:
-        RequestError: names, shapes or types that are not those of the signature, or beyond the limits.
+      RequestError: names, shapes or types that are not those of the signature, or beyond the limits.
     """
     names = sorted(definition.inputs)
     columns: Any = document.get("inputs")
@@ -78,7 +78,7 @@ def write_outputs(outputs: dict[str, np.ndarray], is_rows: bool) -> bytes:
     """The body of the answer, in the form of the request.
 
     Raises:
-        RequestError: rows are wanted of outputs that have no rows, or not equally many.
+      RequestError: rows are wanted of outputs that have no rows, or not equally many.
     """
     values = {name: listed(array) for name, array in outputs.items()}
     for name in values:

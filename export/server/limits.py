@@ -8,19 +8,19 @@ class Limits:
     """The bounds of a server. Each request is checked before memory is taken for it.
 
     Attributes:
-        max_message_bytes: size of one request, REST or gRPC.
-        max_text_bytes: length of one text, in bytes of UTF-8.
-        max_texts: texts of one request.
-        max_elements: numbers of one tensor, as its shape declares them.
-        max_batch_tokens: tokens that run together. A request with more runs in slices.
-        max_answer_bytes: size of the tensors of one answer.
-        max_connections: open REST connections.
-        max_pending: requests that run or wait; more are refused at once (503, UNAVAILABLE).
-        max_pending_bytes: size of the REST bodies of all of them together.
-        head_seconds: how long a REST client may take to send the head of a request.
-        body_seconds: how long it may take to send the body, and to read the answer.
-        timeout_seconds: how long a request may wait and run.
-        grace_seconds: how long running requests may go on when the server stops.
+      max_message_bytes: size of one request, REST or gRPC.
+      max_text_bytes: length of one text, in bytes of UTF-8.
+      max_texts: texts of one request.
+      max_elements: numbers of one tensor, as its shape declares them.
+      max_batch_tokens: tokens that run together. A request with more runs in slices.
+      max_answer_bytes: size of the tensors of one answer.
+      max_connections: open REST connections.
+      max_pending: requests that run or wait; more are refused at once (503, UNAVAILABLE).
+      max_pending_bytes: size of the REST bodies of all of them together.
+      head_seconds: how long a REST client may take to send the head of a request.
+      body_seconds: how long it may take to send the body, and to read the answer.
+      timeout_seconds: how long a request may wait and run.
+      grace_seconds: how long running requests may go on when the server stops.
     """
 
     max_message_bytes: int = 8 << 20

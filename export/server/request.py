@@ -14,12 +14,12 @@ class Request:
     """What the parts of the server tell each other, and at its end the log.
 
     Args:
-        timeout_seconds: when nobody waits for the answer any more.
+      timeout_seconds: when nobody waits for the answer any more.
 
     Attributes:
-        texts, tokens: how many it asks about; tokens of texts that the graph tokenizes are estimated.
-        tokenizing: seconds spent on it outside of the graph.
-        queued, inference: seconds it waited, and its runs took.
+      texts, tokens: how many it asks about; tokens of texts that the graph tokenizes are estimated.
+      tokenizing: seconds spent on it outside of the graph.
+      queued, inference: seconds it waited, and its runs took.
     """
 
     def __init__(self, timeout_seconds: float):
@@ -32,7 +32,7 @@ class Request:
         """The seconds that are left.
 
         Raises:
-            RequestError: `DEADLINE_EXCEEDED`.
+          RequestError: `DEADLINE_EXCEEDED`.
         """
         left = self._end - time.monotonic()
         if left <= 0:

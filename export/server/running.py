@@ -35,24 +35,24 @@ class DevelopmentServer:
     """Serves one model over gRPC and REST until `stop`.
 
     Args:
-        model_base_path: what to serve, see `ServedModel`.
-        model_name: the model's name in requests; None takes that of the folder.
-        port, rest_api_port: of gRPC and REST; 0 picks a free one.
-        host: the address to listen on.
-        allowed_hosts, api_key, log: see `Gate`.
-        limits: what is accepted.
-        num_parallel: runs at a time.
+      model_base_path: what to serve, see `ServedModel`.
+      model_name: the model's name in requests; None takes that of the folder.
+      port, rest_api_port: of gRPC and REST; 0 picks a free one.
+      host: the address to listen on.
+      allowed_hosts, api_key, log: see `Gate`.
+      limits: what is accepted.
+      num_parallel: runs at a time.
 
     Attributes:
-        model: the `ServedModel`.
-        port, rest_api_port: the ports that are open.
+      model: the `ServedModel`.
+      port, rest_api_port: the ports that are open.
 
     Raises:
-        ValueError: nothing there can be served, or a port cannot be opened.
+      ValueError: nothing there can be served, or a port cannot be opened.
 
     Example:
-        with DevelopmentServer("serving/sst2", "sst2", port=0, rest_api_port=0) as server:
-            requests.get(f"http://localhost:{server.rest_api_port}/v1/models")
+      with DevelopmentServer("serving/sst2", "sst2", port=0, rest_api_port=0) as server:
+          requests.get(f"http://localhost:{server.rest_api_port}/v1/models")
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class DevelopmentServer:
         """Takes no more requests and lets running ones end, up to the grace period.
 
         Returns:
-            False if something still runs: the process must then end without taking TensorFlow apart.
+          False if something still runs: the process must then end without taking TensorFlow apart.
         """
         self.service.is_stopping = True
         self._rest.should_exit = True

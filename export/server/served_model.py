@@ -30,20 +30,20 @@ class ServedModel:
     """A loaded model, and what lies beside it.
 
     Args:
-        path: a folder of exported versions, of which the newest answers; one version; a run; or any
-            checkpoint that `kbert.load` takes.
-        name: what clients call it.
+      path: a folder of exported versions, of which the newest answers; one version; a run; or any
+        checkpoint that `kbert.load` takes.
+      name: what clients call it.
 
     Attributes:
-        name, path: as given.
-        version: its number; 1 where it has none.
-        session: the `SavedModelSession`.
-        signatures: name -> `SignatureDef`, without those that only TensorFlow itself uses.
-        about: what the export's kbert.json says; empty for SavedModels of other programs.
-        text_inputs: its `TextInputs`; None where no vocabulary lies beside it.
+      name, path: as given.
+      version: its number; 1 where it has none.
+      session: the `SavedModelSession`.
+      signatures: name -> `SignatureDef`, without those that only TensorFlow itself uses.
+      about: what the export's kbert.json says; empty for SavedModels of other programs.
+      text_inputs: its `TextInputs`; None where no vocabulary lies beside it.
 
     Raises:
-        ValueError: nothing there can be served.
+      ValueError: nothing there can be served.
     """
 
     def __init__(self, path: str, name: str):
@@ -102,7 +102,7 @@ class ServedModel:
         """(name, `SignatureDef`) of what a request calls; an empty name is `serving_default`.
 
         Raises:
-            RequestError: there is none of this name.
+          RequestError: there is none of this name.
         """
         name = name or DEFAULT_SIGNATURE
         if name not in self.signatures:
@@ -116,7 +116,7 @@ class ServedModel:
         """(encoder inputs, padded to the longest; whether each text was cut).
 
         Raises:
-            RequestError: the model came without its vocabulary.
+          RequestError: the model came without its vocabulary.
         """
         if self._rows is None:
             raise RequestError(

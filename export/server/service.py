@@ -22,9 +22,9 @@ class Service:
     """One model, its queue and its limits.
 
     Args:
-        model: the `ServedModel`.
-        limits: what is accepted.
-        num_parallel: runs at a time.
+      model: the `ServedModel`.
+      limits: what is accepted.
+      num_parallel: runs at a time.
     """
 
     def __init__(self, model: ServedModel, limits: Limits, num_parallel: int = 1):
@@ -63,11 +63,11 @@ class Service:
         """One vector for each text, float32 (texts, width).
 
         Args:
-            request: is told how many tokens there were.
-            texts: one or more.
-            truncate: whether a text may be cut; otherwise one that is too long is refused.
-            max_tokens: cut at fewer tokens than the model takes.
-            prompt_name: which of the model's prompts comes before each text.
+          request: is told how many tokens there were.
+          texts: one or more.
+          truncate: whether a text may be cut; otherwise one that is too long is refused.
+          max_tokens: cut at fewer tokens than the model takes.
+          prompt_name: which of the model's prompts comes before each text.
         """
         signature = self.model.embedding_signature
         if signature is None:

@@ -28,13 +28,13 @@ def read_tensor(name: str, proto, limits: Limits) -> np.ndarray:
     """One input of a request.
 
     Args:
-        name: the input's name, for errors.
-        proto: a `TensorProto`.
-        limits: the bounds of the server.
+      name: the input's name, for errors.
+      proto: a `TensorProto`.
+      limits: the bounds of the server.
 
     Raises:
-        RequestError: a dtype that no signature has, a shape beyond the limits or one that does not fit the
-            values, or too long a text.
+      RequestError: a dtype that no signature has, a shape beyond the limits or one that does not fit the
+        values, or too long a text.
     """
     dtype = next((dtype for dtype in _VALUE_FIELDS if dtype.as_datatype_enum == proto.dtype), None)
     if dtype is None:

@@ -129,6 +129,7 @@ def test_sigterm_lets_running_requests_end_and_each_request_has_a_line(asked_mod
             port, rest_api_port = map(int, re.search(r"localhost:(\d+), REST .*:(\d+)", first).groups())
             asked, answers = Asked(rest_api_port), {}
             assert asked.post("/v1/models/length:predict", {"instances": ["short"]})[0] == 200
+            assert asked.whole("GET", "/a%0AgRPC%20forged")[0] == 404
 
             def ask_rest():
                 body = {"signature_name": "work", "instances": ["3000"]}
@@ -155,3 +156,4 @@ def test_sigterm_lets_running_requests_end_and_each_request_has_a_line(asked_mod
     line = r"total=[\d.]+ms texts=1 tokens=3 queue=[\d.]+ms tokenization=in the graph inference=[\d.]+ms"
     assert re.search(r"^POST /v1/models/length:predict 200 " + line, log, re.M), log
     assert re.search(r"^gRPC Predict OK " + line, log, re.M), log
+    assert "GET /a%0AgRPC%20forged 404 " in log, "a path makes no lines of its own"
