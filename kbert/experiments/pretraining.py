@@ -60,7 +60,9 @@ def pretrain(
       ...     num_train_steps=1000)  # doctest: +SKIP
     """
     show_lines()
-    vocab_size = read_manifest(_paths(input_dir)[0]).vocabulary["size"]
+    if not (paths := _paths(input_dir)):
+        raise ValueError("input_dir is empty; give a folder of records, or a list with one for each phase.")
+    vocab_size = read_manifest(paths[0]).vocabulary["size"]
     settled = settled_config(PretrainingConfig, config, settings, vocab_size)
     phases = open_records(settled, input_dir, eval_input_dir)
     init = Init(init_checkpoint, do_lower_case, tuple(allow_unmatched))

@@ -29,7 +29,7 @@ from kbert.tasks.signatures.signature import Signature
 from kbert.tokenization.text_inputs import TextInputs
 
 # Answers that are one number for a pair of texts.
-PAIR_NUMBERS = ("prediction", "cosine", "probability")
+PAIR_NUMBERS = ("prediction", "cosine")
 
 
 @activity("reading the model")
@@ -336,20 +336,16 @@ class LoadedModel:
           top_k: how many to give; by default all.
 
         Returns:
-          dicts with `index` (the place in `texts`), `score` and `text`.
+          dicts with `index` (the position in `texts`), `score` and `text`.
 
         Raises:
           ValueError: when the model gives pairs no number, or for anything that is no text.
         """
+        need = f"rank takes a model that gives a pair of texts one number, {' or '.join(PAIR_NUMBERS)}"
+        load_answering(self, PAIR_NUMBERS, need)
         texts = text_batch(texts).texts
         answers = self.predict([(query, text) for text in texts])
-        numbers = [{name for name in answer if name in PAIR_NUMBERS} for answer in answers]
-        if not all(numbers):
-            raise ValueError(
-                f"{self.source} is a model of {self.task.name}, which gives a pair of texts no number; rank "
-                f"takes one that gives {' or '.join(PAIR_NUMBERS)}."
-            )
-        scores = [answer[name.pop()] for answer, name in zip(answers, numbers, strict=True)]
+        scores = [answer[name] for answer in answers for name in PAIR_NUMBERS if name in answer]
         order = sorted(range(len(scores)), key=lambda index: -scores[index])
         return [{"index": i, "score": scores[i], "text": texts[i]} for i in order[:top_k]]
 

@@ -107,6 +107,11 @@ def test_tokens_are_those_of_the_tokenizer(vectors):
     assert [piece["special"] for piece in pieces] == [True, *[False] * (len(ids) - 2), True]
 
 
+def test_a_model_that_gives_no_number_for_pairs_ranks_nothing(vectors):
+    with pytest.raises(ValueError, match="rank takes a model that gives a pair of texts one number"):
+        vectors[1].rank("jump", ["jump"])
+
+
 def test_texts_are_ranked_as_in_python(ranking):
     asked, loaded = ranking
     texts = ["jump the a", "walk a", "the the the the play", "jump"]
