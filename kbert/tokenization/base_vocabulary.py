@@ -87,6 +87,10 @@ class BaseVocabulary:
         """Whether a token goes on with the word of the token before, for masks of whole words."""
         raise NotImplementedError
 
+    def as_text(self, token: str) -> str:
+        """What a token says, for people, without the mark of a word's beginning."""
+        return token
+
     def files(self) -> dict[str, bytes]:
         """The contents of the files that make this vocabulary again, by their names."""
         raise NotImplementedError
@@ -121,4 +125,6 @@ class BaseVocabulary:
     def require_wordpiece(self, purpose: str):
         """Raises ValueError for another kind than WordPiece; `purpose` begins the message."""
         if self.kind != "wordpiece":
-            raise ValueError(f"{purpose} needs a WordPiece vocabulary; this model's tokenizer is {self.kind}.")
+            raise ValueError(
+                f"{purpose} needs a WordPiece vocabulary; this tokenizer is {self.kind}."
+            )

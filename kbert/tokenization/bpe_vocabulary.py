@@ -16,6 +16,7 @@ _PRINTABLE = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
 _OTHERS = [byte for byte in range(256) if byte not in _PRINTABLE]
 # How each byte is written in the files.
 BYTE_CHARACTERS = tuple(chr(b) if b in _PRINTABLE else chr(256 + _OTHERS.index(b)) for b in range(256))
+_BYTES = {character: byte for byte, character in enumerate(BYTE_CHARACTERS)}
 SPACE_CHARACTER = BYTE_CHARACTERS[0x20]
 
 
@@ -50,15 +51,15 @@ class BytePairVocabulary(BaseVocabulary):
         missing = [character for character in BYTE_CHARACTERS if character not in self.ids]
         if missing:
             raise ValueError(
-                f"{source} lacks the tokens of {len(missing)} bytes, such as {missing[0]!r}; byte-level BPE has "
-                "a token for each of the 256."
+                f"{source} lacks the tokens of {len(missing)} bytes, such as {missing[0]!r}; byte-level BPE "
+                "has a token for each of the 256."
             )
         for rank, (left, right) in enumerate(self.merges, start=1):
             unknown = [token for token in (left, right, left + right) if token not in self.ids]
             if unknown:
                 raise ValueError(
-                    f"{source}: merge {rank}, {left!r} + {right!r}, needs the token {unknown[0]!r}, which the "
-                    f"vocabulary of {len(self)} tokens does not have; copy both files of one model."
+                    f"{source}: merge {rank}, {left!r} + {right!r}, needs the token {unknown[0]!r}, which is "
+                    f"not among its {len(self)} tokens; copy both files of one model."
                 )
 
     @classmethod
@@ -78,6 +79,12 @@ class BytePairVocabulary(BaseVocabulary):
     def continues_word(self, token):
         return not token.startswith(SPACE_CHARACTER)
 
+    def as_text(self, token):
+        if token in self.special_tokens:
+            return token
+        content = bytes(_BYTES.get(character, 0x3F) for character in token)
+        return content.decode("utf-8", errors="replace").strip()
+
     def files(self):
         merges = "".join(f"{left} {right}\n" for left, right in self.merges)
         return {
@@ -87,7 +94,7 @@ class BytePairVocabulary(BaseVocabulary):
 
 
 def in_id_order(ids: dict, source) -> list[str]:
-    """The tokens of a dict from token to id. Raises ValueError unless the ids are 0, 1, 2 ... without gaps."""
+    """The tokens of a dict from token to id. Raises ValueError unless ids are 0, 1, 2 ... without gaps."""
     are_numbers = all(type(index) is int for index in ids.values())
     if not are_numbers or sorted(ids.values()) != list(range(len(ids))):
         raise ValueError(f"{source}: expected its tokens to be numbered 0, 1, 2 ... without gaps.")
@@ -100,13 +107,17 @@ def _read_merges(path):
     try:
         lines = path.read_bytes().decode("utf-8").split("\n")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8 (byte {error.start}); expected merges, one pair a line.") from None
+        raise ValueError(
+            f"{path} is not UTF-8 (byte {error.start}); expected merges, one pair a line."
+        ) from None
     merges = []
     for number, line in enumerate(lines, start=1):
         pair = line.rstrip("\r").split(" ")
         if not line or (number == 1 and line.startswith("#version")):
             continue
         if len(pair) != 2 or not all(pair):
-            raise ValueError(f"{path} line {number} is {line[:40]!r}; expected two tokens with a space between.")
+            raise ValueError(
+                f"{path} line {number} is {line[:40]!r}; expected two tokens with a space between."
+            )
         merges.append((pair[0], pair[1]))
     return merges

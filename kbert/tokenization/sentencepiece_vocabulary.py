@@ -60,6 +60,9 @@ class SentencePieceVocabulary(BaseVocabulary):
     def continues_word(self, token):
         return not token.startswith(WORD_START)
 
+    def as_text(self, token):
+        return token.replace(WORD_START, " ").strip()
+
     def files(self):
         return {MODEL_FILE: self.model}
 

@@ -37,8 +37,8 @@ def read_vocabulary(folder: str | Path, description: dict) -> BaseVocabulary:
     read = _READERS[kind](Path(folder), description, special)
     if read.fingerprint != description["fingerprint"]:
         raise ValueError(
-            f"{folder}: its {' and '.join(read.files())} (fingerprint {read.fingerprint}) is not the vocabulary "
-            f"that was written there (fingerprint {description['fingerprint']}); restore the original, or make "
-            "the folder again."
+            f"{folder}: {' and '.join(read.files())} (fingerprint {read.fingerprint}) is not the vocabulary "
+            f"that was written there (fingerprint {description['fingerprint']}); restore the original, or "
+            "make the folder again."
         )
     return read
