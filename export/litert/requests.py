@@ -113,7 +113,7 @@ def check_mediapipe(source, lengths):
             f"--mediapipe: {source.path} reads long texts as its task_settings.long_texts says, and "
             "MediaPipe cuts them; take the file that is asked with ids, and make the rows in your program."
         )
-    if not source.vocabulary.do_lower_case:
+    if not require_wordpiece(source.vocabulary, "--mediapipe").do_lower_case:
         raise ValueError(
             f"--mediapipe: {source.path} has a cased vocabulary (do_lower_case=false), and MediaPipe makes "
             "every text lower-case before it looks for pieces: words with capitals would become other words "
@@ -123,6 +123,7 @@ def check_mediapipe(source, lengths):
 
 def check_tokenizer_inside(source, lengths):
     """Raises ValueError unless one row, made of an example's texts, answers as the model does."""
+    require_wordpiece(source.vocabulary, "--tokenizer_inside")
     task = source.task
     if not task.serving.row_texts:
         raise ValueError(

@@ -232,11 +232,11 @@ def write_google(checkpoint: BertCheckpoint, folder: Path, report: Report):
         if values[name] == getattr(EncoderConfig, name):
             del values[name]
     values = {name: value for name, value in values.items() if value is not None}
-    values["do_lower_case"] = checkpoint.vocabulary.do_lower_case
+    values["do_lower_case"] = vocabulary.do_lower_case
     if checkpoint.labels:
         values["labels"] = list(checkpoint.labels)
     write_json(values | own_keys(checkpoint), folder / CONFIG_FILE)
-    checkpoint.vocabulary.write(folder / "vocab.txt")
+    vocabulary.write(folder / "vocab.txt")
 
 
 def _save(prefix, arrays):

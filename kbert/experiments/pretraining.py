@@ -9,10 +9,10 @@ from kbert.config import PretrainingConfig, settled_config
 from kbert.experiments import show_lines
 from kbert.experiments.init import Init, initial_model
 from kbert.experiments.teaching import Teaching
-from kbert.input_pipelines.records.record_files import read_vocabulary
 from kbert.input_pipelines.records.record_folders import PretrainingRecords
 from kbert.manifest import read_manifest
 from kbert.tasks import TASKS
+from kbert.tokenization.vocabulary_files import read_vocabulary
 
 
 def pretrain(

@@ -87,6 +87,10 @@ class BaseVocabulary:
         """Whether a token goes on with the word of the token before, for masks of whole words."""
         raise NotImplementedError
 
+    def chunks(self, line: bytes) -> list[bytes]:
+        """Parts of a line that give its pieces when each is tokenized alone: the line itself, if none do."""
+        return [line]
+
     def as_text(self, token: str) -> str:
         """What a token says, for people, without the mark of a word's beginning."""
         return token
@@ -121,10 +125,3 @@ class BaseVocabulary:
     def casing_warning(self) -> str | None:
         """A sentence when the tokens speak against `do_lower_case`, else None."""
         return None
-
-    def require_wordpiece(self, purpose: str):
-        """Raises ValueError for another kind than WordPiece; `purpose` begins the message."""
-        if self.kind != "wordpiece":
-            raise ValueError(
-                f"{purpose} needs a WordPiece vocabulary; this tokenizer is {self.kind}."
-            )

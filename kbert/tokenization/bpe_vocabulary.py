@@ -4,6 +4,7 @@ Source: GPT-2's encoder.py, which RoBERTa's tokenizer uses.
 """
 
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -17,6 +18,7 @@ _OTHERS = [byte for byte in range(256) if byte not in _PRINTABLE]
 # How each byte is written in the files.
 BYTE_CHARACTERS = tuple(chr(b) if b in _PRINTABLE else chr(256 + _OTHERS.index(b)) for b in range(256))
 _BYTES = {character: byte for byte, character in enumerate(BYTE_CHARACTERS)}
+_CHUNK = re.compile(rb" *[^ ]+| +")
 SPACE_CHARACTER = BYTE_CHARACTERS[0x20]
 
 
@@ -75,6 +77,10 @@ class BytePairVocabulary(BaseVocabulary):
         return cls(
             in_id_order(ids, vocab_file), _read_merges(Path(merges_file)), special_tokens, str(vocab_file)
         )
+
+    def chunks(self, line):
+        """Runs without spaces, each with the spaces before it: no word of GPT-2's pattern crosses there."""
+        return _CHUNK.findall(line)
 
     def continues_word(self, token):
         return not token.startswith(SPACE_CHARACTER)

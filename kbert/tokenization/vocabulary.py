@@ -43,6 +43,7 @@ class Vocabulary(BaseVocabulary):
     """
 
     kind = "wordpiece"
+    do_lower_case: bool
 
     def __init__(
         self,
@@ -119,6 +120,15 @@ class Vocabulary(BaseVocabulary):
     def _text(self):
         return "".join(f"{token or LINE_OF_EMPTY_TOKEN}\n" for token in self.tokens)
 
+    def chunks(self, line):
+        """What stands between spaces.
+
+        No rule of the original joins text across a space: neither cleaning, nor lower-casing (whether a sigma
+        is final depends on its own word alone), nor the order of accents, nor the removal of bytes that are
+        not UTF-8.
+        """
+        return line.split(b" ")
+
     def continues_word(self, token):
         return token.startswith("##")
 
@@ -149,3 +159,18 @@ class Vocabulary(BaseVocabulary):
                 "becomes [UNK] or small pieces: this looks like an uncased vocabulary; try --do_lower_case."
             )
         return None
+
+
+def require_wordpiece(vocabulary: BaseVocabulary, purpose: str) -> Vocabulary:
+    """The vocabulary, if it is one of WordPieces.
+
+    Args:
+      vocabulary: a vocabulary of any kind.
+      purpose: what needs WordPieces; the message begins with it.
+
+    Raises:
+      ValueError: for another kind.
+    """
+    if isinstance(vocabulary, Vocabulary):
+        return vocabulary
+    raise ValueError(f"{purpose} needs a WordPiece vocabulary; this model's tokenizer is {vocabulary.kind}.")

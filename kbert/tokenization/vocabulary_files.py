@@ -6,6 +6,13 @@ from pathlib import Path
 from kbert.tokenization import bpe_vocabulary, sentencepiece_vocabulary, vocabulary
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, BaseVocabulary, SpecialTokens
 
+# All that `write_files` may write.
+VOCABULARY_FILES = (
+    vocabulary.VOCABULARY_FILE,
+    bpe_vocabulary.VOCABULARY_FILE,
+    bpe_vocabulary.MERGES_FILE,
+    sentencepiece_vocabulary.MODEL_FILE,
+)
 _Reader = Callable[[Path, dict, SpecialTokens], BaseVocabulary]
 _READERS: dict[str, _Reader] = {
     "wordpiece": lambda folder, description, special: vocabulary.Vocabulary.from_file(

@@ -179,7 +179,7 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, report: Report):
         variables[row.outside].assign(numbers.reshape(variables[row.outside].shape))
     save([model] if head else [model, preprocessor], variables.values(), folder)
     # KerasHub writes an empty line for U+2028, a token of the Chinese vocabulary.
-    checkpoint.vocabulary.write(folder / VOCABULARY_FILE)
+    vocabulary.write(folder / VOCABULARY_FILE)
     add_own_keys(folder, checkpoint, untrained)
     report.note(f"class {class_name}; what KerasHub has no key for is in metadata.json, for kbert alone")
     report.note("KerasHub's tokenizer gives other ids than kbert's for some texts, see docs/checkpoints.md")

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from kbert.tasks.signatures.signature import TRUNCATED
-from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.base_vocabulary import BaseVocabulary
+from kbert.tokenization.text_inputs import TextInputs
 
 
 def best_tokens(model, vocabulary: BaseVocabulary, inputs: dict, top_k, whole_words) -> dict:
@@ -34,8 +34,9 @@ def best_tokens(model, vocabulary: BaseVocabulary, inputs: dict, top_k, whole_wo
     number = tf.minimum(top_k, tf.reduce_sum(tf.cast(allowed, tf.int32)))
     best, ids = tf.math.top_k(tf.where(allowed, logits, logits.dtype.min), k=number)
     is_mask = tf.sequence_mask(num_masks, tf.shape(positions)[1])[..., tf.newaxis]
+    texts = tf.constant([vocabulary.as_text(token) for token in vocabulary.tokens])
     return {
-        "tokens": tf.where(is_mask, tf.gather(tf.constant(list(map(vocabulary.as_text, vocabulary.tokens))), ids), ""),
+        "tokens": tf.where(is_mask, tf.gather(texts, ids), ""),
         "probabilities": tf.where(is_mask, tf.exp(best - log_total), 0.0),
         "num_masks": num_masks,
     }

@@ -283,8 +283,8 @@ def _count_masks(text):
 
 def _cut(inputs):
     return ValueError(
-        f"the mask of {inputs['text'][:60]!r}... lies beyond the longest sequence of this model, or is that of "
-        f"another model ({_MASKS}); shorten the text, or write the model's own."
+        f"the mask of {inputs['text'][:60]!r}... lies beyond the longest sequence of this model, or is that "
+        f"of another model ({_MASKS}); shorten the text, or write the model's own."
     )
 
 
