@@ -1,5 +1,7 @@
 """What an export to LiteRT may be asked for; everything is refused here, before TensorFlow is loaded."""
 
+from kbert.tokenization.vocabulary import require_wordpiece
+
 QUANTIZATIONS = ("float32", "float16", "dynamic_int8")
 MOST_LENGTHS = 8  # in one file; each is a graph of its own
 LEAST_LENGTH = 4
