@@ -117,7 +117,7 @@ def _pretrain(config: PretrainingConfig, run_dir, phases, init: Init, devices: d
     if config.encoder is None and not init.for_student(config.distillation).checkpoint:
         raise ValueError('the config names no encoder; add for example encoder = "bert_mini".')
     records = [phase.train for phase in phases]
-    vocabulary = read_vocabulary(records[0].directory, records[0].manifest)
+    vocabulary = read_vocabulary(records[0].directory, records[0].manifest.vocabulary)
     init.require_casing(vocabulary, records[0].directory)
 
     from kbert.input_pipelines.records import record_reader

@@ -18,7 +18,7 @@ def test_a_swapped_file_is_refused_with_both_fingerprints(tmp_path):
     swapped.write(tmp_path / "vocab.txt")
     with pytest.raises(ValueError) as error:
         read_vocabulary(tmp_path, manifest_of(vocabulary).vocabulary)
-    facts = (f"{tmp_path}/vocab.txt", swapped.fingerprint, vocabulary.fingerprint, "make the records again")
+    facts = (f"{tmp_path}: vocab.txt", swapped.fingerprint, vocabulary.fingerprint, "restore")
     assert all(fact in str(error.value) for fact in facts)
 
 
