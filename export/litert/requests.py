@@ -6,7 +6,7 @@ QUANTIZATIONS = ("float32", "float16", "dynamic_int8")
 MOST_LENGTHS = 8  # in one file; each is a graph of its own
 LEAST_LENGTH = 4
 
-# Figures: docs/mobile.md, "What is not offered".
+# Figures: docs/notes/litert.md.
 _NOT_OFFERED = {
     "int8": "attention scores and the padding mask would share one scale, and probabilities come out wrong "
     "by up to 0.6",
