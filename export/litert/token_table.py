@@ -2,8 +2,8 @@
 
 The converter gives the table one scale for all of its numbers. The largest of MiniLM's is 19 times their
 standard deviation, so a usual number has 7 of the 127 steps, and the table cost as much as all products
-(docs/notes/litert.md). With a scale for each row it costs next to nothing. GATHER has no such scales, so they are a
-table of their own, which all lengths share:
+(docs/notes/litert.md). With a scale for each row it costs next to nothing. GATHER has no such scales, so they
+are a table of their own, which all lengths share:
 
     GATHER(table, ids) -> DEQUANTIZE, scale 1 -> MUL by GATHER(scales, ids)
 """

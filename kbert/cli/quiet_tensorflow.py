@@ -49,7 +49,7 @@ def _quietly():
 
 
 # TensorFlow leaves oneDNN out on x86 processors without VNNI, where answers then took 1.1 to 1.3 times
-# as long (docs/speed.md).
+# as long (docs/serving_speed.md).
 if platform.machine() in ("x86_64", "AMD64"):
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 

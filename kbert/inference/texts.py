@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 # Texts of a batch. Threads share a product of few rows badly, so short texts come in larger batches: as many
 # as keep to this sum of characters. A token has a character or more, but for [CLS] and [SEP], so such a batch
-# has about as many tokens as 32 texts of 512 at most (docs/benchmarks.md has the speeds).
+# has about as many tokens as 32 texts of 512 at most (docs/notes/speed.md has the speeds).
 TEXTS_AT_ONCE, SHORT_TEXTS_AT_ONCE, CHARACTERS_AT_ONCE = 32, 128, 32 * 512
 _SHOWN = 40  # characters of a text in an error
 

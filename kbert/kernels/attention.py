@@ -24,7 +24,7 @@ def _split(product, bias, *, heads):
 
 
 def _split_gradient(kept, upstream, *, heads):
-    # Not compiled: on a CPU XLA takes three to four times as long for both together (docs/speed.md).
+    # Not compiled: on a CPU XLA takes three to four times as long for both together (docs/notes/speed.md).
     batch, _, seq_length, _ = ops.shape(upstream[0])
     joined = ops.transpose(ops.stack(upstream), (1, 3, 0, 2, 4))  # (B, S, 3, N, D)
     flat = ops.reshape(joined, (batch * seq_length, -1))

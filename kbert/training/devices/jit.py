@@ -8,8 +8,8 @@ def resolve_jit(config, strategy) -> bool:
     """Whether to compile the training step. The decision and its reason are logged.
 
     `jit_compile="auto"` compiles on GPUs and TPUs, where XLA fuses the element-wise work between the matrix
-    products. It does not compile on CPUs: XLA's bfloat16 products have half the speed of TensorFlow's there
-    (which come from oneDNN), and float32 is no faster; see docs/distribution.md for figures. It does not
+    products. It does not compile on CPUs: XLA's bfloat16 products are slower than TensorFlow's there
+    (which come from oneDNN), and float32 is no faster; see docs/speed.md for figures. It does not
     compile either when shapes vary from batch to batch, since every new shape needs a new compilation.
 
     Args:

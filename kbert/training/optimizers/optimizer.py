@@ -9,7 +9,7 @@ from kbert.config import OptimizerConfig
 
 # A variable of at least this many numbers is updated by one loop that XLA compiles. The loop reads each
 # number of weight, moments and gradient once and writes it once; separate operations would read and write
-# memory several times (docs/optimizers.md). For smaller variables compiling saves no time.
+# memory several times (docs/speed.md). For smaller variables compiling saves no time.
 FUSED_FROM = 2**15
 
 _LAYER = re.compile(r"(?:^|/)layer_(\d+)/")
