@@ -1,8 +1,8 @@
-"""About how much memory a training step needs on one device; docs/watching.md has the formula."""
+"""About how much memory a training step needs on one device; docs/runs.md has the formula."""
 
 from absl import logging
 
-# Traced graphs and compiled kernels: the rest of the peaks measured on a CPU (docs/watching.md).
+# Traced graphs and compiled kernels: the rest of the peaks measured on a CPU (docs/runs.md).
 _PROGRAM_BYTES = 280_000_000
 
 

@@ -10,7 +10,7 @@ from kbert.tasks.pretraining import MaskedLM, Pretraining
 from kbert.training.measuring.memory import log_memory, memory_sentence
 from tests.conftest import tiny_encoder_config
 
-# (layers, width, batch, length, predictions, settings) -> measured MB, see docs/watching.md
+# (layers, width, batch, length, predictions, settings) -> measured MB, see docs/runs.md
 MEASURED = [
     ((2, 128, 32, 128, 20, {}), 572),
     ((4, 256, 32, 128, 20, {}), 1098),
