@@ -41,12 +41,6 @@ def test_the_list_has_a_line_for_every_command(capsys):
     assert max(map(len, listed.splitlines())) <= 100
 
 
-def test_docs_name_the_same_scripts():
-    text = (REPOSITORY / "docs" / "install.md").read_text(encoding="utf-8")
-    listed = dict(re.findall(r"^\| `kbert (\S+)` \| `(\S+)` \|$", text, re.MULTILINE))
-    assert listed == modules()
-
-
 @pytest.mark.parametrize(
     ("arguments", "exit_code", "out", "error"),
     [
