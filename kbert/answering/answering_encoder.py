@@ -188,7 +188,8 @@ class _Dense:
     """A `FlatDense`: in float32 with its own variables, else with copies.
 
     Variables and no constants: a server would hold constants some eight times (docs/notes/speed.md). Where
-    its environment says TF_ONEDNN_ASSUME_FROZEN_WEIGHTS=1, oneDNN arranges variables once, as it does constants.
+    its environment says TF_ONEDNN_ASSUME_FROZEN_WEIGHTS=1, oneDNN arranges variables once, as it does
+    constants.
     """
 
     def __init__(self, layer, precision):
