@@ -72,8 +72,8 @@ def require_parts(task, variables: Mapping[str, Any], config: EncoderConfig):
     expected = {name: shape for part in task.parts for name, shape in part.shapes(config).items()}
     if built != expected:
         made, named = (
-            ", ".join(f"{name} {shape}" for name, shape in sorted(one.items() - other.items())) or "no more"
-            for one, other in ((built, expected), (expected, built))
+            ", ".join(f"{name} {shape}" for name, shape in sorted(own.items() - other.items())) or "no more"
+            for own, other in ((built, expected), (expected, built))
         )
         raise ValueError(
             f"{task.name}: build_model makes {made}, where parts names {named}; make parts name what "

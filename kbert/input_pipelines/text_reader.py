@@ -94,7 +94,7 @@ def require_one_batch(num_examples: int, batch_size: int):
     if num_examples < batch_size:
         raise ValueError(
             f"the training file has {num_examples} rows, fewer than one batch of {batch_size}; lower "
-            "train_batch_size (--override=train_batch_size=8)."
+            "train_batch_size (train_batch_size=8)."
         )
 
 

@@ -95,7 +95,7 @@ class MultipleNegativesRanking(EmbeddingTask):
         if examples is None:
             raise ValueError(
                 f"{self.name} keeps equal texts out of a batch, and records hold no texts; train from "
-                "--train_file."
+                "train_file."
             )
         scored = next((number for number, row in enumerate(examples, 1) if row.score is not None), None)
         if scored:
