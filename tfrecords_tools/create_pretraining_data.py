@@ -251,7 +251,7 @@ def _record_statistics(numbers) -> dict:
     if masking := numbers.get("masking"):
         values["masked_share"] = masking["share"]
         for name in ("as_mask", "unchanged", "random"):
-            values[f"masked_{name}_share"] = round(masking[f"shown_{name}"] / masking["places"], 6)
+            values[f"masked_{name}_share"] = round(masking[f"shown_{name}"] / masking["predictions"], 6)
     return values
 
 
