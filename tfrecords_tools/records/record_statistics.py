@@ -136,8 +136,9 @@ class RecordStatistics:
           `unknown_tokens`, `unknown_share`, `pieces_used`, `vocab_size`, `lengths` (of the sequences),
           `first_lengths`, `second_lengths`, `frequent_pieces` ([piece, count] pairs); and, where the records
           have them, `masking` (`predictions`, `share` of the `tokens`, which masked_lm_prob sets,
-          `shown_as_mask`, `shown_unchanged`, `shown_random`, `positions`, `per_record`, `most_masked`), `next_sentence`
-          ([zeros, ones]) and `labels` (counts in id order; a text in several windows counts once).
+          `shown_as_mask`, `shown_unchanged`, `shown_random`, `positions`, `per_record`, `most_masked`),
+          `next_sentence` ([zeros, ones]) and `labels` (counts in id order; a text in several windows counts
+          once).
         """
         counts = self.counts
         num_sequences = int(self._total("lengths"))
