@@ -27,6 +27,7 @@ from kbert.tasks.question_answering.span_serving import SpanServing
 from kbert.tasks.question_answering.squad_files import SquadFiles
 from kbert.tasks.task import CheckpointKind, ExampleFeatures, SoftTarget, Task
 from kbert.tasks.task_model import TaskModel
+from kbert.tokenization.vocabulary import require_wordpiece
 
 START_POSITIONS, END_POSITIONS = SPAN_FEATURES
 
@@ -129,6 +130,8 @@ class QuestionAnswering(Task):
         """The `WindowMaker` of these settings."""
         from kbert.tasks.question_answering.windows import WindowMaker
 
+        if self.settings.reproduce_run_squad:
+            require_wordpiece(text_inputs.vocabulary, "task_settings.reproduce_run_squad")
         return WindowMaker(text_inputs, self.settings.doc_stride, self.settings.max_query_length)
 
     def describe(self, row, vocabulary):
