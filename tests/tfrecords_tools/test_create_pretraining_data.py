@@ -1,9 +1,7 @@
 import gzip
 import json
-import logging
 import os
 import random
-import re
 import signal
 import subprocess
 import sys
@@ -169,14 +167,7 @@ def test_statistics_are_those_of_the_records(tmp_path, corpus):
     assert numbers["examples"] == manifest.num_examples == len(records)
     assert numbers["mean_length"] == pytest.approx(np.mean(lengths), abs=1e-5)
     assert numbers["masked_share"] == pytest.approx(np.sum(weights) / np.sum(lengths), abs=1e-5)
-    labels = [example["next_sentence_labels"][0] for example in records]
-    assert numbers["random_next_share"] == pytest.approx(np.mean(labels), abs=1e-5)
-    fates = [numbers[f"masked_{fate}_share"] for fate in ("as_mask", "unchanged", "random")]
-    assert sum(fates) == pytest.approx(1.0, abs=1e-5)
-    assert numbers["unknown_share"] == 0.0
-    assert manifest.settings["max_seq_length"] == 32 and manifest.settings["seed"] == 12345
-    summary = script.summary("out", manifest)
-    assert "10 documents" in summary and "written to out: 2 shards" in summary
+    assert "10 documents" in script.summary("out", manifest)
     assert json.loads((tmp_path / "out" / "statistics.json").read_text())["records"] == len(records)
 
 
@@ -548,27 +539,6 @@ def test_documents_that_came_before_are_dropped(tmp_path, corpus, small_blocks):
         assert manifest.statistics[name] == once[name], "all are of the corpus without duplicates"
     assert manifest.statistics["documents"] == manifest.statistics["documents_dropped_as_duplicates"] == 10
     assert "dropped as duplicates: 10 documents" in script.summary("out", manifest)
-
-
-@pytest.mark.parametrize(
-    ("settings", "sentence"),
-    [
-        ({"do_lower_case": False}, "this looks like an uncased vocabulary; try --do_lower_case"),
-        (
-            {"max_predictions_per_seq": 2},
-            "max_predictions_per_seq=2 is below max_seq_length x masked_lm_prob = 5",
-        ),
-        ({"text": "Ω ξ.\n\nΩ ψ ω"}, r"\d+\.\d % of all pieces are \[UNK\]"),
-    ],
-)
-def test_what_looks_wrong_is_warned_of(tmp_path, corpus, caplog, settings, sentence):
-    settings = dict(settings)
-    if "text" in settings:
-        corpus[0].write_text(settings.pop("text"), encoding="utf-8")
-    with caplog.at_level(logging.WARNING, logger="absl"):
-        create_pretraining_data(*corpus, tmp_path / "out", **SMALL | settings)
-    (warning,) = [record.message for record in caplog.records if record.levelno == logging.WARNING]
-    assert re.search(sentence, warning)
 
 
 # ------------------------------------------------------------------------------ command line
