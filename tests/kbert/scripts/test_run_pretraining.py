@@ -9,7 +9,7 @@ from kbert.experiments.pretraining import pretrain
 from kbert.manifest import read_manifest
 from kbert.runs.run_directory import RunDirectory
 from tests.conftest import MAX_SEQ_LENGTH, tiny_pretraining_config
-from tests.kbert.training.run_contents import assert_same_runs, numbers, tensors
+from tests.kbert.training.run_contents import assert_same_runs, numbers
 from tests.tfrecords_tools import small_corpus
 from tfrecords_tools.create_pretraining_data import create_pretraining_data
 
@@ -56,18 +56,6 @@ def text_run(text_records, tmp_path_factory):
     path = tmp_path_factory.mktemp("runs") / "text"
     pretrain(CONFIG, path, text_records / "train", text_records / "heldout")
     return RunDirectory(path)
-
-
-@pytest.mark.slow
-@pytest.mark.long
-def test_records_of_one_text_train_the_masked_lm_alone(text_records, text_run):
-    manifest = read_manifest(text_records / "train")
-    assert set(manifest.features) == {"input_ids", "input_mask", "segment_ids"}
-    assert text_run.details["task"] == "masked_lm"
-    assert not any(name.startswith("next_sentence") for line in numbers(text_run) for name in line)
-    _, model = text_run.load_model()
-    assert list(model.output) == ["masked_lm_logits"]
-    assert not any("pooler" in name or "next_sentence" in name for name in tensors(text_run))
 
 
 @pytest.mark.slow
