@@ -37,12 +37,6 @@ def test_metadata(stub):
     assert refused(stub.GetModelMetadata, get_model_metadata_pb2.GetModelMetadataRequest())[0] == "NOT_FOUND"
 
 
-def with_output(name):
-    request = request_of()
-    request.output_filter.append(name)
-    return request
-
-
 def of_29_bytes():
     """An attack of November 2026: one text for four million, which took 17 GB."""
     request = predict_pb2.PredictRequest()
