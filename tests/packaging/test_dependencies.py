@@ -20,7 +20,6 @@ PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-
 COMES_WITH = {
     "tensorflow": {"grpcio", "h5py", "ml-dtypes", "protobuf"},
     "keras-nlp": {"keras-hub"},
-    "keras-hub": {"sentencepiece"},
     "fastapi": {"pydantic", "starlette"},
     "starlette": {"anyio"},
 }
