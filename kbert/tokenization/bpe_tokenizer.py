@@ -10,7 +10,7 @@ import tensorflow as tf
 from kbert.tokenization.base_tokenizer import WHITE_SPACE, BaseTokenizer, OffsetPieces
 from kbert.tokenization.bpe_merges import PairMerger
 from kbert.tokenization.bpe_vocabulary import BYTE_CHARACTERS, SPACE_CHARACTER, BytePairVocabulary
-from kbert.tokenization.word_offsets import value_row_ids
+from kbert.tokenization.word_offsets import characters_before_bytes, joined_bytes, valid_utf8, value_row_ids
 
 _WORD_END, _TEXT_END = b"\xff", b"\xfe"
 # RE2 has no lookahead, which GPT-2's `\s+(?!\S)` needs: all white space but the last character of it is cut
@@ -57,11 +57,11 @@ class BytePairTokenizer(BaseTokenizer):
         self._right_stripped = np.array([len(token.rstrip(SPACE_CHARACTER)) for token in tokens], np.int32)
 
     def __call__(self, texts):
-        return self._ids(self._symbols(_valid(texts)))
+        return self._ids(self._symbols(valid_utf8(texts)))
 
     def tokenize_words(self, words):
         """As a call, for words that somebody else cut; each gets the space that stood before it in a text."""
-        return self._ids(self._symbols(tf.strings.regex_replace(_valid(words), "^[^ ]", r" \0")))
+        return self._ids(self._symbols(tf.strings.regex_replace(valid_utf8(words), "^[^ ]", r" \0")))
 
     def with_offsets(self, texts):
         """As a call, and where each piece stands in its text, in code points.
@@ -70,7 +70,7 @@ class BytePairTokenizer(BaseTokenizer):
         decoded with `errors="ignore"`. Pieces that are parts of one character each have all of its span. The
         span of a piece of spaces alone is empty and stands behind them. Words are what GPT-2's pattern cuts.
         """
-        texts = _valid(texts)
+        texts = valid_utf8(texts)
         symbols = self._symbols(texts)
         ids = self._ids(symbols)
         rows = value_row_ids(ids.row_splits)
@@ -84,7 +84,7 @@ class BytePairTokenizer(BaseTokenizer):
         """The symbols of all texts when nothing is left to merge: int32 [symbols]."""
         texts = tf.strings.regex_replace(texts, _SPACES_BEFORE_SPACE, rb"\1" + _WORD_END + rb"\2")
         texts = tf.strings.regex_replace(texts, _WORD, rb"\0" + _WORD_END)
-        symbols = tf.gather(self._byte_symbols, _bytes(texts + _TEXT_END))
+        symbols = tf.gather(self._byte_symbols, joined_bytes(texts + _TEXT_END))
         # Two more, so that there are neighbours.
         return self._merge(tf.pad(symbols, [[2, 0]], constant_values=self._word_end))
 
@@ -104,8 +104,7 @@ class BytePairTokenizer(BaseTokenizer):
 
     def _spans(self, ids, texts):
         """Starts and ends of pieces in code points of all texts, one behind the other: int32 [pieces] each."""
-        is_start = tf.not_equal(_bytes(texts) & 0b11000000, 0b10000000)  # of a character in UTF-8
-        characters = tf.pad(tf.cumsum(tf.cast(is_start, tf.int32)), [[1, 0]])  # before each byte
+        characters = characters_before_bytes(texts)
         lengths = tf.gather(self._lengths, ids)
         after = tf.cumsum(lengths)
         first = after - tf.gather(self._left_stripped, ids)
@@ -114,11 +113,3 @@ class BytePairTokenizer(BaseTokenizer):
         starts = tf.gather(characters, tf.minimum(first + 1, tf.size(characters) - 1)) - 1
         return tf.minimum(starts, ends), ends
 
-
-def _valid(texts):
-    return tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="ignore")
-
-
-def _bytes(texts):
-    """The bytes of all texts, one behind the other: int32 [bytes]."""
-    return tf.cast(tf.io.decode_raw(tf.strings.reduce_join(texts), tf.uint8), tf.int32)
