@@ -1,5 +1,7 @@
 """Many merges in a step against one at a time, for merges of every kind."""
 
+import itertools
+
 import pytest
 import tensorflow as tf
 from hypothesis import given, settings
@@ -12,7 +14,7 @@ def merge_one_by_one(word, merges):
     """The rule itself: the pair of lowest rank, the leftmost of equals, until there is none."""
     ranks = {(left, right): (rank, whole) for rank, (left, right, whole) in enumerate(merges)}
     word = list(word)
-    while pairs := [(ranks[pair], i) for i, pair in enumerate(zip(word, word[1:])) if pair in ranks]:
+    while pairs := [(ranks[pair], i) for i, pair in enumerate(itertools.pairwise(word)) if pair in ranks]:
         (_, whole), start = min(pairs)
         word[start : start + 2] = [whole]
     return word

@@ -17,9 +17,9 @@ def traced(tokenizer):
 
 
 def session_pieces(tokenizer, texts, folder):
-    """(the four parts of `OffsetPieces` as lists, what `check_servable` says); asked with another batch first.
+    """(the parts of `OffsetPieces` as lists, what `check_servable` says); asked with another batch first.
 
-    A call and `tokenize_with_masks` are in the same function, so the graph holds the tokenizer three times.
+    A call and `tokenize_words` are in the same function, so the tokenizer is called three times.
     """
 
     def pieces(text):
