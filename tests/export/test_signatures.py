@@ -260,10 +260,10 @@ IDS = {"input_ids": [[2, 5, 3]], "input_mask": [[1, 1, 1]], "segment_ids": [[0, 
         ({"input_ids": [[2, -1, 3]]}, "input_ids must be numbers from 0"),
         ({"segment_ids": [[0, 0, 2]]}, "segment_ids must be numbers from 0 to 1"),
         ({"input_mask": [[1, 2, 0]]}, "input_mask must be numbers from 0 to 1"),
-        ({"input_mask": [[0, 1, 1]]}, "input_mask must be 1 at the first place"),
+        ({"input_mask": [[0, 1, 1]]}, "input_mask must be 1 at the first position"),
         ({"input_mask": [[1, 1]]}, r"must have the same shape; received\] \[1 3\] \[1 2\] \[1 3\]"),
-        ({name: [[1] * 33] for name in IDS}, r"must have 1 to 32 places, .* received\] \[33\]"),
-        ({name: [[]] for name in IDS}, "must have 1 to 32 places"),
+        ({name: [[1] * 33] for name in IDS}, r"must have 1 to 32 positions; received\] \[33\]"),
+        ({name: [[]] for name in IDS}, "must have 1 to 32 positions"),
     ],
 )
 def test_ids_that_mean_nothing_are_an_invalid_argument(asked, changes, message):

@@ -87,7 +87,7 @@ def test_an_existing_file_is_replaced_only_when_asked_for(corpus, tmp_path, run_
     output_file = tmp_path / "vocab.txt"
     output_file.write_text("precious")
     arguments = (f"--input_files={corpus}", f"--output_file={output_file}", "--vocab_size=300")
-    with pytest.raises(FileExistsError, match=r"vocab\.txt exists; pass --overwrite"):
+    with pytest.raises(FileExistsError, match=r"vocab\.txt exists; set overwrite"):
         run_main(*arguments)
     assert output_file.read_text() == "precious"
     run_main(*arguments, "--overwrite")

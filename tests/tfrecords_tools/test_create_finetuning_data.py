@@ -168,8 +168,8 @@ def test_refusals_leave_nothing_behind(make, labelled_files, tmp_path):
         assert not (tmp_path / "records").exists() and not list(tmp_path.glob("records.*"))
 
     train = labelled_files[0]
-    refused("give either --vocab_file or --init_checkpoint", train, vocab_file=None)
-    refused("give either --vocab_file or --init_checkpoint", train, init_checkpoint="x")
+    refused("give either vocab_file or init_checkpoint", train, vocab_file=None)
+    refused("give either vocab_file or init_checkpoint", train, init_checkpoint="x")
     refused("labelled file .*none.tsv does not exist", tmp_path / "none.tsv")
     refused("max_seq_length=3 must be at least 4", train, max_seq_length=3)
     refused("has no column 'words'", train, overrides=["dataset.text=words"])

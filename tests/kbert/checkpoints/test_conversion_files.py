@@ -99,7 +99,7 @@ def test_an_earlier_conversion_is_replaced_only_when_asked(tmp_path):
     target = tmp_path / "out"
     convert_checkpoint(STORED / "BertForPreTraining", target, "hugging_face")
     before = content(target)
-    with pytest.raises(ValueError, match="out exists and is not empty; choose a new folder, or add --over"):
+    with pytest.raises(ValueError, match="out exists and is not empty; choose a new folder, or set over"):
         convert_checkpoint(STORED / "BertModel", target, "kbert")
     assert content(target) == before
     convert_checkpoint(STORED / "BertModel", target, "kbert", overwrite=True)
@@ -115,7 +115,7 @@ def test_what_is_no_conversion_is_never_replaced(tmp_path, file):
     target.mkdir(exist_ok=True)
     (target / file).write_text("{}")
     before = content(target)
-    with pytest.raises(ValueError, match="out holds more than a conversion, and --overwrite"):
+    with pytest.raises(ValueError, match="out holds more than a conversion, and overwrite"):
         convert_checkpoint(STORED / "BertModel", target, "hugging_face", overwrite=True)
     assert content(target) == before
     (tmp_path / "file").write_text("mine")

@@ -100,7 +100,7 @@ def test_the_folders_name_tells_the_casing(folder, name, lower):
     assert checkpoint.vocabulary.do_lower_case is lower
     assert f"do_lower_case={lower}, from the folder's name {name!r}" in str(checkpoint.report)
     if lower:
-        with pytest.raises(ValueError, match="--do_lower_case=False contradicts the folder's name"):
+        with pytest.raises(ValueError, match="do_lower_case=False contradicts the folder's name"):
             read_checkpoint(renamed, do_lower_case=False)
     else:  # a vocabulary without a single upper-case letter speaks against the name
         with pytest.raises(ValueError, match="looks like an uncased vocabulary"):
@@ -109,7 +109,7 @@ def test_the_folders_name_tells_the_casing(folder, name, lower):
 
 def test_the_flag_tells_the_casing_where_nothing_else_does(folder):
     checkpoint = read_checkpoint(folder, do_lower_case=True)
-    assert "do_lower_case=True, from the flag --do_lower_case" in str(checkpoint.report)
+    assert "do_lower_case=True, from the argument do_lower_case" in str(checkpoint.report)
     (folder / "vocab.txt").write_text((folder / "vocab.txt").read_text().replace("the", "The"))
     assert read_checkpoint(folder, do_lower_case=False).vocabulary.do_lower_case is False
     with pytest.raises(ValueError, match="this looks like a cased vocabulary; try --nodo_lower_case"):

@@ -69,7 +69,7 @@ def test_examples_with_an_id_and_without_share_a_table(tmp_path):
 
 def test_what_a_table_cannot_hold_is_refused_by_its_place(tmp_path):
     for name, text in (("a.tsv", "a\tb"), ("a.tsv", "a\rb"), ("a.csv", "\ud800")):
-        with pytest.raises(ValueError, match="row 2, column 'text': .*; name the --output_file .*jsonl"):
+        with pytest.raises(ValueError, match="row 2, column 'text': .*; name the output_file .*jsonl"):
             require_cells([{"text": "a"}, {"text": text}], tmp_path / name)
         with pytest.raises(ValueError, match="row 1, column 'answer'"):
             write_answers(tmp_path / name, [({"text": "a"}, {"answer": text})], ";")

@@ -189,7 +189,7 @@ def test_neither_the_input_nor_an_output_that_exists_is_written_over(model, inpu
     old.write_text("old")
     with pytest.raises(ValueError, match="is the input .* itself, which would be lost"):
         extract_features(FeatureExtractor(model[0]), input_file, link, overwrite=True)
-    with pytest.raises(FileExistsError, match="exists; pass --overwrite to replace it"):
+    with pytest.raises(FileExistsError, match="exists; set overwrite to replace it"):
         extract_features(FeatureExtractor(model[0]), input_file, old)
     assert (input_file.read_bytes(), old.read_text()) == (before, "old")
 

@@ -145,7 +145,7 @@ def test_a_thinned_line_keeps_mean_and_extremes():
 @pytest.mark.parametrize(
     ("runs", "sentence"),
     [
-        ({"": "nowhere"}, r"nowhere holds no metrics\.jsonl; give the --run_dir"),
+        ({"": "nowhere"}, r"nowhere holds no metrics\.jsonl; give the run_dir"),
         ({}, "no run to draw"),
         (
             {str(number): "run" for number in range(9)},
@@ -194,7 +194,7 @@ def test_the_script_writes_over_nothing_but_its_own_page(run_folder, tmp_path):
     for flags, code, said in (
         ([f"--run_dir={a}"], 0, f"Curves written to {a}/curves.html.\n"),
         ([f"--run_dir={a}", f"--run_dir={b}", f"--output_file={both}"], 0, f"Curves written to {both}.\n"),
-        ([f"--run_dir={a}", f"--output_file={both}"], 1, f"error: output file {both} exists; pass --overwr"),
+        ([f"--run_dir={a}", f"--output_file={both}"], 1, f"error: output file {both} exists; set overwr"),
         ([f"--run_dir={a}", f"--output_file={link}", "--overwrite"], 1, "error: output file"),
         ([f"--run_dir={a}", f"--run_dir={b}"], 1, "error: several runs need --output_file"),
     ):

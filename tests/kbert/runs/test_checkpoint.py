@@ -199,7 +199,7 @@ def test_when_none_can_be_read_nothing_begins_anew(tmp_path):
     with pytest.raises(ValueError) as error:
         newest_whole_checkpoint(tmp_path)
     assert f"{tmp_path} holds 2 checkpoint(s), none of which can be read: " in str(error.value)
-    assert "Restore one from a copy, or begin again in a new --run_dir." in str(error.value)
+    assert "Restore one from a copy, or begin again in a new run_dir." in str(error.value)
     assert len(list_checkpoints(tmp_path)) == 2
     assert newest_whole_checkpoint(tmp_path / "nowhere") is None
 

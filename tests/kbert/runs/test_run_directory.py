@@ -44,7 +44,7 @@ def test_another_config_is_refused_with_every_difference(run, vocabulary):
     with pytest.raises(ValueError) as error:
         RunDirectory.create_or_resume(run.path, other, DETAILS | {"max_seq_length": 30}, vocabulary)
     assert str(error.value) == (
-        f"--run_dir={run.path} holds another run; it differs in "
+        f"run_dir={run.path} holds another run; it differs in "
         "encoder.num_hidden_layers (was 1, now 3); max_seq_length (was 24, now 30); "
         "optimizer.learning_rate (was 0.002, now 0.001); seed (was 12345, now 3). "
         "Repeat its settings to resume it, or choose a new folder."
@@ -78,7 +78,7 @@ def test_another_format_is_refused(run, version):
 
 def test_a_longer_training_is_told_how_to_go_on(run, vocabulary):
     longer = dataclasses.replace(run.config, num_train_steps=run.config.num_train_steps + 1)
-    with pytest.raises(ValueError, match=rf"further: --init_checkpoint={run.path} with a new --run_dir\.$"):
+    with pytest.raises(ValueError, match=rf"further: init_checkpoint={run.path} with a new run_dir\.$"):
         RunDirectory.create_or_resume(run.path, longer, DETAILS, vocabulary)
 
 
@@ -235,4 +235,4 @@ assert not {{"keras", "tensorflow"}} & set(sys.modules), "heavy imports"
     command = [sys.executable, "-c", code]
     result = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60)
     assert result.returncode == 0, result.stderr
-    assert result.stdout.startswith(f"{tmp_path} holds no kbert run (no run.json); give the --run_dir")
+    assert result.stdout.startswith(f"{tmp_path} holds no kbert run (no run.json); give the run_dir")

@@ -59,7 +59,7 @@ def test_prediction_from_a_file_to_a_file(finetuned_run, tmp_path):
     assert (second["text"], second["predicted_label"]) == ("jump", best)
     for name, sentence in (
         ("answers.tsv", "error: row 1, column 'text'"),
-        ("answers.csv", "--overwrite"),
+        ("answers.csv", "set overwrite"),
     ):
         result = run_script("run_prediction", *arguments, f"--output_file={tmp_path}/{name}")
         assert result.returncode == 1 and sentence in result.stderr
@@ -120,7 +120,7 @@ def test_features_from_the_command_line(finetuned_run, tmp_path):
         ),
         ("extract_features", ["--input_file={0}/old.html", "--output_file=a.vec"], "the ending says the for"),
         ("extract_features", ["--input_file={0}/old.html", "--output_file={0}/old.html"], "is the input"),
-        ("run_evaluation", ["--eval_file=b.tsv", "--html_file={0}/old.html"], "old.html exists; pass --over"),
+        ("run_evaluation", ["--eval_file=b.tsv", "--html_file={0}/old.html"], "old.html exists; set over"),
         (
             "run_evaluation",
             ["--eval_file={0}/old.html", "--html_file={0}/old.html", "--overwrite"],

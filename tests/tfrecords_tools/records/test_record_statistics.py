@@ -88,7 +88,7 @@ def counted_by_hand(batch):
         "second_lengths": [seconds[value] for value in range(LENGTH + 1)],
         "frequent_pieces": _most_frequent(pieces),
         "masking": {
-            "places": masked.total(),
+            "predictions": masked.total(),
             "share": round(masked.total() / int(batch["input_mask"].sum()), 6),
             "shown_as_mask": kinds["as_mask"],
             "shown_unchanged": kinds["unchanged"],

@@ -79,11 +79,11 @@ def test_the_numbers_of_pretraining_records_are_on_the_page(write):
                               "How they were made", "Files"]  # fmt: skip
     text = words_of(html)
     values = json.loads((directory / "statistics.json").read_text())
-    masking, total = values["masking"], values["masking"]["places"]
+    masking, total = values["masking"], values["masking"]["predictions"]
     zeros, ones = values["next_sentence"]
     for number in (
         "60 examples of up to 16 tokens",
-        f"{100 * values['fill_rate']:.1f}% of all places hold text",
+        f"{100 * values['fill_rate']:.1f}% of all positions hold text",
         f"{100 * masking['share']:.1f}% of the tokens, special ones included, are masked",
         f"shown as [MASK] {100 * masking['shown_as_mask'] / total:.1f}%",
         f"replaced by a random piece {100 * masking['shown_random'] / total:.1f}%",

@@ -171,7 +171,7 @@ def test_what_a_format_cannot_express_is_one_sentence(case, tmp_path):
     with pytest.raises(ValueError, match=sentence) as error:
         write_checkpoint(model, tmp_path / "m", format)
     assert not (tmp_path / "m").exists()
-    assert str(error.value).endswith(f"--allow_unmatched={allowed_by}.") == bool(allowed_by)
+    assert str(error.value).endswith(f"allow_unmatched={allowed_by}.") == bool(allowed_by)
     if allowed_by and format != "keras_hub":  # whose import takes long
         assert "(allowed by" in str(write_checkpoint(model, tmp_path / "m", format, [allowed_by]))
 

@@ -365,7 +365,7 @@ WRONG = {
     "a short vocabulary": (
         lambda folder: edit_config(folder, vocab_size=50),
         "has 21 pieces, but the config's vocab_size is 50: not the vocabulary .*; to go on anyway, pass "
-        "--allow_unmatched=vocab_size.",
+        "allow_unmatched=vocab_size.",
     ),
     "positions": (
         lambda folder: edit_config(folder, max_position_embeddings=12),
@@ -378,7 +378,7 @@ WRONG = {
     "a stranger": (
         lambda folder: add(folder, "adapter.weight", np.zeros(8, np.float32)),
         "holds 1 tensors that BertModel does not have: adapter.weight; if they are not needed, pass "
-        "--allow_unmatched with their names",
+        "allow_unmatched with their names",
     ),
     "no vocabulary": (
         lambda folder: (folder / "vocab.txt").unlink(),
@@ -446,7 +446,7 @@ def require_named(folder, file, key, value, sentence):
     with pytest.raises(ValueError, match=sentence) as error:
         read_checkpoint(folder)
     assert str(error.value).isprintable() and str(folder) in str(error.value)
-    assert "--allow_unmatched" not in str(error.value)
+    assert "allow_unmatched" not in str(error.value)
     path.write_text(before) if before else path.unlink()
 
 
@@ -563,7 +563,7 @@ def test_casing_comes_from_the_files(folder, declared):
             read_checkpoint(folder)
         checkpoint = read_checkpoint(folder, allow_unmatched="do_lower_case")
         assert checkpoint.vocabulary.do_lower_case is False
-        assert "(allowed by --allow_unmatched)" in str(checkpoint.report)
+        assert "(allowed by allow_unmatched)" in str(checkpoint.report)
 
 
 def test_casing_is_told_by_the_pieces_when_nothing_else_does(tmp_path, weights):
@@ -649,8 +649,8 @@ def test_settings_that_kbert_cannot_honour(folder, setting):
     with pytest.raises(ValueError, match=sentence) as error:
         read_checkpoint(folder)
     setting = setting.split()[0]
-    assert str(error.value).endswith(f"to go on anyway, pass --allow_unmatched={setting}.")
-    assert "(allowed by --allow_unmatched)" in str(read_checkpoint(folder, allow_unmatched=[setting]).report)
+    assert str(error.value).endswith(f"to go on anyway, pass allow_unmatched={setting}.")
+    assert "(allowed by allow_unmatched)" in str(read_checkpoint(folder, allow_unmatched=[setting]).report)
 
 
 @pytest.mark.parametrize(

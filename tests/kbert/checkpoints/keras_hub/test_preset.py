@@ -287,7 +287,7 @@ WRONG_SETTINGS = {
     "a sigmoid": ("task", {"config": {"activation": "sigmoid"}}, ["'sigmoid'", "unmatched=activation"]),
     "classes": ("task", {"config": {"num_classes": 10**9}}, ["num_classes", "1 to 1000000", "1000000000"]),
     "another suffix": ("tokenizer", {"config": {"suffix_indicator": "@@"}}, ["suffix_indicator", "@@", "##"]),
-    "only accents": ("tokenizer", {"config": {"lowercase": False}}, ["--allow_unmatched=do_lower_case"]),
+    "only accents": ("tokenizer", {"config": {"lowercase": False}}, ["allow_unmatched=do_lower_case"]),
     "a text for casing": ("tokenizer", {"config": {"lowercase": "false"}}, ["true or false", "'false'"]),
     "one label": ("metadata", {"kbert_labels": ["red"]}, ["kbert_labels should list 3 names", "['red']"]),
     "a label twice": ("metadata", {"kbert_labels": ["a", "b", "a"]}, ["kbert_labels repeats ['a']"]),
