@@ -57,8 +57,6 @@ FINETUNING = {
     "a number": ({}, {"train_file": {"text": ["a", 3], "label": ["b", "c"]}}, "line 2"),
     "no answer": (asked(unanswerable=False), QUESTIONS, "'q2' has no answer, but task_settings.unanswerable"),
     "long questions": (asked(max_query_length=21), QUESTIONS, "max_seq_length=24 leaves no room for a text"),
-    "an unknown setting": (asked(stride=3), QUESTIONS, "unknown key 'stride'"),
-    "no step": (asked(doc_stride=0), QUESTIONS, "doc_stride=0 must lie between 1 and"),
 }  # fmt: skip
 PHASES = {"phases": (PhaseConfig(num_train_steps=2), PhaseConfig(num_train_steps=2))}
 SHORT, SMALL = tiny_encoder_config(max_position_embeddings=20), tiny_encoder_config(vocab_size=9)
@@ -73,7 +71,6 @@ PRETRAINING = {
     "another casing": ({}, {"do_lower_case": False}, "^do_lower_case=False, but the vocabulary of train"),
     "records of one phase": (PHASES, {}, r"given 1 time\(s\), but the config has 2 phase\(s\)"),
     "no records": (PHASES, {"input_dir": []}, "input_dir is empty"),
-    "few positions in a phase": (PHASES | {"encoder": SHORT}, {"input_dir": ["train"] * 2}, "make shorter"),
 }  # fmt: skip
 
 
