@@ -39,10 +39,10 @@ def trained(request, pretraining_run, tmp_path_factory):
     return training, RunDirectory(folder / "run"), metrics
 
 
-def same(found, expected):
+def assert_near(metrics, expected):
     """Equal but for rounding. Ranks are left out: rounding breaks their ties."""
-    for name in (found.keys() & expected.keys()) - {"spearman"}:
-        np.testing.assert_allclose(found[name], expected[name], rtol=1e-4, atol=1e-5, err_msg=name)
+    for name in (metrics.keys() & expected.keys()) - {"spearman"}:
+        np.testing.assert_allclose(metrics[name], expected[name], rtol=1e-4, atol=1e-5, err_msg=name)
 
 
 @pytest.mark.long
@@ -58,7 +58,7 @@ def test_an_evaluation_gives_the_numbers_of_the_training(trained, tmp_path):
     task, judged = evaluate(run, **data, batch_size=size, html_file=tmp_path / "page.html", html_examples=3)
     assert task.get_config() == run.task().get_config() and task.best_metric in metrics
     assert judged.keys() >= metrics.keys()
-    same(judged, metrics)
+    assert_near(judged, metrics)
     page = read_page(tmp_path / "page.html")
     assert "<h2>" in page and page.count("<article") <= 3
 
@@ -77,7 +77,7 @@ def test_records_are_judged_as_the_file_and_the_export_answers(trained, tmp_path
     assert "[CLS]" in printed.getvalue() and "WRONG" not in printed.getvalue()
     _, judged = evaluate(run, input_dir=records, batch_size=5)
     assert judged["num_examples"] == NUM_DEV_EXAMPLES and "loss" in judged
-    same(judged, metrics)
+    assert_near(judged, metrics)
 
     assert export_savedmodel(run, tmp_path / "served")["max_difference"] <= 1e-5
     (answer,) = answers(run, [example_of(run)])

@@ -58,11 +58,6 @@ def test_rows_are_few_and_full(lengths, shape):
     assert positions.shape == shape
 
 
-def test_texts_that_do_not_fit_are_named():
-    with pytest.raises(ValueError, match=r"3 texts with 15 tokens do not fit into 2 rows of 8; raise packed"):
-        fixed_rows(np.array([5, 5, 5]), 8, 2)
-
-
 def batches(lengths, seq_length=8):
     mask = (np.arange(seq_length) < np.array(lengths)[:, None]).astype(np.int32)
     dataset = tf.data.Dataset.from_tensor_slices({"input_mask": mask, "input_ids": mask * 7})

@@ -1,4 +1,4 @@
-"""Token classification asked for words and for texts; its score."""
+"""Token classification answers words and texts; its score."""
 
 import numpy as np
 import pytest
@@ -21,8 +21,8 @@ LONGEST = 16  # positions of a window: shorter than the longest sentences
 
 
 @pytest.fixture(scope="module", params=[None, 3], ids=["whole windows", "doc_stride=3"])
-def asked(request, tmp_path_factory):
-    """(a model with random weights, which say something else of every window, the examples it is asked)."""
+def random_tagger(request, tmp_path_factory):
+    """(a model with random weights, which say something else of every window, the examples)."""
     path = write_conll(tmp_path_factory.mktemp("words") / "dev.conll", 21, 2)
     examples = list(read_tagged_sentences(path, DatasetConfig()))
     dataset = TokenClassification.files.complete_dataset(DatasetConfig(), examples)
@@ -45,8 +45,8 @@ def said_of_words(loaded, sentences):
     return labels, outputs["probabilities"].numpy()
 
 
-def test_asked_for_words_a_model_says_what_its_evaluation_counts(asked):
-    loaded, examples = asked
+def test_asked_for_words_a_model_says_what_its_evaluation_counts(random_tagger):
+    loaded, examples = random_tagger
     task, model = loaded.task, loaded.model
     features, owners = task.examples_to_features(examples, loaded.text_inputs)
     assert len(owners) > len(examples)
@@ -62,18 +62,18 @@ def test_asked_for_words_a_model_says_what_its_evaluation_counts(asked):
         assert surely[owner, word] == pytest.approx(probabilities[row, position].max(), abs=1e-5)
 
 
-def test_answers_speak_of_words_and_characters(asked):
+def test_answers_speak_of_words_and_characters(random_tagger):
     text = "The help, calls and (call) walk " + "the walk a jump " * 12 + "help."
-    answer, empty = answers(asked[0], [{"text": text}, {"text": " "}])
+    answer, empty = answers(random_tagger[0], [{"text": text}, {"text": " "}])
     assert empty["words"] == [] and empty["entities"] == []
     words, entities = answer["words"], answer["entities"]
     assert len(words) == 9 + 48 + 2
     for word in words:
         assert text[word["start"] : word["end"]] == word["word"] and 0 < word["probability"] <= 1
-    found = find_entities([word["label"] for word in words])
+    spans = find_entities([word["label"] for word in words])
     assert 0 < len(entities) < len(words)
     assert [(entity["type"], entity["start"], entity["end"]) for entity in entities] == [
-        (kind, words[start]["start"], words[end - 1]["end"]) for kind, start, end in found
+        (kind, words[start]["start"], words[end - 1]["end"]) for kind, start, end in spans
     ]
     for entity in entities:
         assert text[entity["start"] : entity["end"]] == entity["text"] and 0 < entity["probability"] <= 1
