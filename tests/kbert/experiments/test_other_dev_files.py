@@ -61,7 +61,7 @@ def test_a_file_whose_metrics_would_replace_others_is_refused_before_training(
     pretraining_run, labelled_files, tmp_path
 ):
     """A classifier of two labels reports f1 and best_f1."""
-    with pytest.raises(ValueError, match=r"^--other_dev_file=best=\.\.\.: its f1 would be called best_f1,"):
+    with pytest.raises(ValueError, match=r"^other_dev_files: the f1 of 'best' would be called best_f1,"):
         finetune(
             tiny_finetuning_config(),
             tmp_path / "run",
