@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import tensorflow as tf
-import tensorflow_text as tf_text
 
+from kbert.tokenization.text_ops import LongestMatch
 from kbert.tokenization.vocabulary import MASK_TOKEN, MAX_CHARACTERS_PER_WORD, Vocabulary
 from kbert.tokenization.word_offsets import count_characters, spans, value_row_ids
 from kbert.tokenization.word_splitter import split_words
@@ -53,16 +53,7 @@ class WordPieceTokenizer:
 
     def __init__(self, vocabulary: Vocabulary):
         self.vocabulary = vocabulary
-        longest_utf8_character = 4
-        self._wordpiece = tf_text.FastWordpieceTokenizer(
-            vocab=list(vocabulary.tokens),
-            token_out_type=tf.int32,
-            unknown_token="[UNK]",
-            no_pretokenization=True,
-            # The limit that counts is the one in characters, applied below; this one, in bytes, only has
-            # to stay out of its way.
-            max_bytes_per_word=longest_utf8_character * MAX_CHARACTERS_PER_WORD,
-        )
+        self._longest_match = LongestMatch(vocabulary.tokens, "[UNK]")
         # No word begins with ##: it is punctuation, and so split off.
         self._piece_characters = [len(token.removeprefix("##")) for token in vocabulary.tokens]
 
@@ -113,7 +104,7 @@ class WordPieceTokenizer:
     def _pieces(self, words, characters):
         # "[UNK]" is whole in the vocabulary, and no word can be it: brackets are split off.
         flat = tf.where(characters > MAX_CHARACTERS_PER_WORD, "[UNK]", words.flat_values)
-        return self._wordpiece.tokenize(words.with_flat_values(flat))
+        return self._longest_match.tokenize(words.with_flat_values(flat))
 
     def tokenize_with_masks(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """As a call, but each literal `[MASK]` in a text becomes the mask token (for filling masks)."""
