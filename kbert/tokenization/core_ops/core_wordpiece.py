@@ -13,6 +13,8 @@ from kbert.tokenization.core_ops.wordpiece_automaton import (
     build_automaton,
 )
 
+_STEPS_PER_ROUND = 4  # a round of the loop costs as much as several steps of few words
+
 
 class CoreWordpieceTokenizer:
     """Greedy longest match first, as TF-Text's FastWordpieceTokenizer without its splitting into words.
@@ -76,19 +78,25 @@ class CoreWordpieceTokenizer:
         # Each word ends behind its separator; the last needs a character there as well.
         characters = tf.pad(tf.cast(codes.flat_values, tf.int64), [[0, 1]])
 
-        def step(number, nodes, positions, failed):
+        def step(nodes, positions):
             edges = tf.cast(nodes, tf.int64) * 2**BITS_PER_CHARACTER + tf.gather(characters, positions)
             # `tf.searchsorted` would reshape both in each step.
             index = tf.raw_ops.LowerBound(sorted_inputs=known, values=edges, out_type=tf.int32)
             goes_on = tf.gather(self._edges, index) == edges
-            failed = failed.write(number, tf.where(goes_on, END, nodes))
-            nodes = tf.where(goes_on, index + 2, tf.gather(self._failures, nodes))
-            return number + 1, nodes, positions + tf.cast(goes_on, tf.int32), failed
+            following = tf.where(goes_on, index + 2, tf.gather(self._failures, nodes))
+            return following, positions + tf.cast(goes_on, tf.int32), tf.where(goes_on, END, nodes)
 
-        failed = tf.TensorArray(tf.int32, 0, dynamic_size=True, element_shape=(1, None))
+        def steps(number, nodes, positions, failed):
+            columns = []
+            for _ in range(_STEPS_PER_ROUND):
+                nodes, positions, column = step(nodes, positions)
+                columns.append(column)
+            return number + 1, nodes, positions, failed.write(number, tf.concat(columns, axis=0))
+
+        failed = tf.TensorArray(tf.int32, 0, dynamic_size=True, element_shape=(_STEPS_PER_ROUND, None))
         *_, failed = tf.while_loop(
             lambda number, nodes, *_: (number == 0) | tf.reduce_any(nodes != END),
-            step,
+            steps,
             (0, tf.fill(tf.shape(starts), START), starts, failed),
         )
         return tf.transpose(failed.concat())
