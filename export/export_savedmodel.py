@@ -53,7 +53,7 @@ def define_flags():
         "text_ops",
         "tf_text",
         list(TEXT_OPS),
-        "Whose ops tokenize: TF-Text's, which are faster, or those of TensorFlow's core, which load anywhere.",
+        "Whose ops tokenize: TF-Text's, which are faster, or TensorFlow's core, which load everywhere.",
     )
     flags.DEFINE_bool(
         "attention",

@@ -2,7 +2,6 @@
 
 import keras
 import tensorflow as tf
-import tensorflow_text as tf_text
 
 TEXT = tf.TensorSpec([None], tf.string, name="text")
 
@@ -47,6 +46,8 @@ class TextLength(tf.Module):
 
 def save_with_trimmer(folder: str) -> str:
     """TF-Text's trimmer inside a function: fine in Python, refused by every stock server."""
+
+    import tensorflow_text as tf_text
 
     class Trimmed(tf.Module):
         @tf.function(input_signature=[TEXT])

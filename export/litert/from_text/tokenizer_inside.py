@@ -44,8 +44,8 @@ class TokenizerInside:
         tf_text = import_tf_text()
         if tf_text is None:
             raise ValueError(
-                "a file with the tokenizer inside needs ops of TF-Text, which cannot be imported; install it, or "
-                "leave out --tokenizer_inside."
+                "a file with the tokenizer inside needs ops of TF-Text, which cannot be imported: install it "
+                "or leave out --tokenizer_inside."
             )
         self._tokenizer = tf_text.FastBertTokenizer(
             vocab=list(vocabulary.tokens),
