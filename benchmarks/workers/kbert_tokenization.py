@@ -44,11 +44,13 @@ def tokenize_in_turns(turns: Turns, tf, tokenize):
 def run_worker():
     turns = Turns()
     tf = tensorflow_with(turns.settings["threads"])
+    from kbert.tokenization.text_ops import core_ops
     from kbert.tokenization.vocabulary import Vocabulary
     from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 
     vocabulary = Vocabulary.from_file(turns.settings["vocab_file"], do_lower_case=True)
-    tokenize_in_turns(turns, tf, WordPieceTokenizer(vocabulary))
+    with core_ops(turns.settings["precision"] == "core_ops"):
+        tokenize_in_turns(turns, tf, WordPieceTokenizer(vocabulary))
 
 
 if __name__ == "__main__":
