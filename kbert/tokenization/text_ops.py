@@ -22,7 +22,7 @@ _core_wanted = ContextVar("core_wanted", default=False)
 
 @contextlib.contextmanager
 def core_ops(wanted: bool = True):
-    """Graphs that are traced inside have no op of TF-Text; for `wanted` False nothing changes."""
+    """Whether graphs that are traced inside have no op of TF-Text."""
     token = _core_wanted.set(wanted)
     try:
         yield
@@ -39,7 +39,7 @@ def import_tf_text() -> ModuleType | None:
     except (ImportError, tf.errors.NotFoundError) as error:
         logging.warning(
             "TF-Text cannot be imported (%s): texts are tokenized with ops of TensorFlow's core. The ids are "
-            "the same; it takes about twice as long.",
+            "the same; it takes two to three times as long.",
             str(error).partition("\n")[0],
         )
         return None
