@@ -51,6 +51,22 @@ def uses_core_ops() -> bool:
     return _core_wanted.get() or import_tf_text() is None
 
 
+def sentencepiece_ops() -> ModuleType:
+    """TF-Text's ops of SentencePiece, which ops of the core cannot replace.
+
+    Raises:
+      ValueError: where TF-Text cannot be imported, or its ops are not wanted.
+    """
+    if uses_core_ops():
+        raise ValueError(
+            "a SentencePiece model is read by ops of TF-Text; expected a TF-Text that can be imported, and no "
+            "--text_ops=core. Install tensorflow-text of TensorFlow's version, or leave the flag out."
+        )
+    from tensorflow_text.python.ops.sentencepiece_tokenizer import gen_sentencepiece_tokenizer
+
+    return gen_sentencepiece_tokenizer
+
+
 def decompose_characters(texts: tf.Tensor) -> tf.Tensor:
     """NFD of lower-case texts. The accents that are dropped next may be left out.
 

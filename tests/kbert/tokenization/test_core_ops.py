@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from kbert.tokenization.core_ops.wordpiece_automaton import END, INNER, START, build_automaton
-from kbert.tokenization.text_ops import core_ops, import_tf_text
+from kbert.tokenization.text_ops import core_ops, import_tf_text, sentencepiece_ops
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.word_splitter import split_words
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
@@ -104,3 +104,8 @@ def test_no_words_and_words_that_are_all_pieces():
     assert tokenizer(tf.constant([], tf.string)).to_list() == []
     assert tokenizer(tf.constant(["", " "])).to_list() == [[], []]
     assert tokenizer.tokens(tokenizer(tf.constant(["a , a"])).to_list()[0]) == ["a", ",", "a"]
+
+
+def test_a_sentencepiece_model_is_refused_without_tf_text():
+    with core_ops(), pytest.raises(ValueError, match="is read by ops of TF-Text; .* leave the flag out"):
+        sentencepiece_ops()
