@@ -45,9 +45,11 @@ def tokenize_in_turns(turns: Turns, tf, tokenize):
 def run_worker():
     turns = Turns()
     tf = tensorflow_with(turns.settings["threads"])
+    from kbert.tokenization.text_ops import core_ops
     from kbert.tokenization.tokenizer import build_tokenizer
 
-    tokenize_in_turns(turns, tf, build_tokenizer(_vocabulary(turns.settings)))
+    with core_ops(turns.settings["precision"] == "core_ops"):
+        tokenize_in_turns(turns, tf, build_tokenizer(_vocabulary(turns.settings)))
 
 
 def _vocabulary(settings):

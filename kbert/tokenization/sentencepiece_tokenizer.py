@@ -2,10 +2,10 @@
 
 import numpy as np
 import tensorflow as tf
-from tensorflow_text.python.ops.sentencepiece_tokenizer import gen_sentencepiece_tokenizer
 
 from kbert.tokenization.base_tokenizer import BaseTokenizer, OffsetPieces
 from kbert.tokenization.sentencepiece_vocabulary import WORD_START, SentencePieceVocabulary
+from kbert.tokenization.text_ops import sentencepiece_ops
 from kbert.tokenization.word_offsets import characters_before_bytes, valid_utf8, value_row_ids
 
 
@@ -61,11 +61,12 @@ class SentencePieceTokenizer(BaseTokenizer):
 
     def _model_pieces(self, texts):
         """(ids, and the first byte and the one after the last of each piece: both flat)."""
+        ops = sentencepiece_ops()
         # Kernels with one name share one model in memory.
-        handle = gen_sentencepiece_tokenizer.sentencepiece_op(
+        handle = ops.sentencepiece_op(
             model=self.vocabulary.model, shared_name=f"sentencepiece_{self.vocabulary.fingerprint}"
         )
-        pieces, row_splits, starts, ends = gen_sentencepiece_tokenizer.sentencepiece_tokenize_with_offsets_op(
+        pieces, row_splits, starts, ends = ops.sentencepiece_tokenize_with_offsets_op(
             handle, texts, nbest_size=0, alpha=1.0, add_bos=False, add_eos=False, reverse=False
         )
         if self.vocabulary.has_xlmr_ids:

@@ -14,6 +14,7 @@ from tests.kbert.tokenization import reference_offsets
 from tests.kbert.tokenization.texts import batches_of_texts, vocabulary_tokens
 from tests.kbert.tokenization.unicode_residue import residue
 
+pytestmark = pytest.mark.usefixtures("both_text_ops")
 tokenizers = {
     do_lower_case: WordPieceTokenizer(Vocabulary(vocabulary_tokens(), do_lower_case))
     for do_lower_case in (True, False)

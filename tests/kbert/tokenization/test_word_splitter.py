@@ -9,6 +9,7 @@ from kbert.tokenization.word_splitter import split_words
 from tests.kbert.tokenization import reference_tokenizer
 from tests.kbert.tokenization.texts import batches_of_texts, byte_strings, texts
 
+pytestmark = pytest.mark.usefixtures("both_text_ops")
 cased_and_uncased = pytest.mark.parametrize("do_lower_case", [True, False], ids=["uncased", "cased"])
 
 # Every text of a hypothesis example is tokenized in one batch, so few examples are many texts. The same

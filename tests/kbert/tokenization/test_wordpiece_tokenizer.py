@@ -10,6 +10,7 @@ from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests.kbert.tokenization import reference_tokenizer
 from tests.kbert.tokenization.texts import batches_of_texts, vocabulary_tokens
 
+pytestmark = pytest.mark.usefixtures("both_text_ops")
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
