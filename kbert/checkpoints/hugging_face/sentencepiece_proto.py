@@ -16,7 +16,7 @@ _PACKAGE = "kbert.sentencepiece"
 _UNIGRAM, _NORMAL = 1, 1  # a model's type, a piece's type
 _TYPES_OF_SPECIAL_PIECES = {"<unk>": 2, "<s>": 3, "</s>": 3}
 # Message -> field -> number, type, default. Enums are numbers in the file.
-_MESSAGES = {
+_MESSAGES: dict[str, dict[str, tuple[int, str, str | None]]] = {
     "SentencePiece": {
         "piece": (1, "string", None),
         "score": (2, "float", None),
@@ -78,12 +78,10 @@ def parse_model(content: bytes, source) -> UnigramModel:
     missing = [name for name, holds in expected.items() if not holds]
     if missing:
         raise ValueError(
-            f"{source}: XLM-R's tokenizer has {', '.join(expected)}; this SentencePiece model is otherwise in "
+            f"{source}: XLM-R's tokenizer has {', '.join(expected)}; this SentencePiece model differs in "
             f"{', '.join(missing)}."
         )
-    return UnigramModel(
-        [(piece.piece, piece.score) for piece in model.pieces[3:]], spec.precompiled_charsmap
-    )
+    return UnigramModel([(piece.piece, piece.score) for piece in model.pieces[3:]], spec.precompiled_charsmap)
 
 
 def build_model(unigram: UnigramModel) -> bytes:

@@ -1,5 +1,6 @@
 """The files of a tokenizer, and what the tokenizer.json of all kinds share: read, compared, written."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,7 +38,7 @@ class TokenizerFiles:
         path = self.folder / name
         return read_json_object(path) if path.is_file() else None
 
-    def same_content(self, contents: dict[Path, tuple]) -> tuple[Path, tuple]:
+    def same_content(self, contents: Mapping[Path, tuple]) -> tuple[Path, tuple]:
         """The first file with its content.
 
         Args:
@@ -67,8 +68,8 @@ class TokenizerFiles:
             names = ", ".join(shown_name(token) for token in sorted(added)[:4])
             self.report.conflict(
                 "added_tokens",
-                f"{self.folder} has {len(added)} added tokens ({names}), which its tokenizer never splits; in "
-                "kbert they would be ordinary text",
+                f"{self.folder} has {len(added)} added tokens ({names}), which its tokenizer never splits; "
+                "in kbert they would be ordinary text",
             )
         return added
 

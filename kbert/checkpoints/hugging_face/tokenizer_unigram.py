@@ -1,7 +1,7 @@
 """SentencePiece's unigram models in a Hugging Face folder: XLM-R's tokenizer.
 
-The model file decides the ids. A tokenizer.json holds the same pieces, scores and map of characters, from which
-the file is made again.
+The model file decides the ids. A tokenizer.json holds the same pieces, scores and map of characters: enough
+to make the file again.
 """
 
 import base64
@@ -61,8 +61,8 @@ def _read_pieces(files):
     if [*names[:4], *names[-1:]] != [*_FIRST, _LAST] or files.model.get("unk_id") != 3:
         raise ValueError(
             f"{files.path}: its pieces are {shown(names[:4])} ... {shown(names[-1:])} with "
-            f"unk_id={shown(files.model.get('unk_id'))}; expected XLM-R's, {' '.join(_FIRST)} ... {_LAST} with "
-            "unk_id=3."
+            f"unk_id={shown(files.model.get('unk_id'))}; expected XLM-R's, {' '.join(_FIRST)} ... {_LAST} "
+            "with unk_id=3."
         )
     return pieces[4:-1]
 
@@ -75,8 +75,8 @@ def _read_charsmap(files):
     except (TypeError, ValueError, binascii.Error):
         kinds = [step.get("type") for step in steps]
         raise ValueError(
-            f"{files.path}: its normalizer, {shown(kinds)}, should have a 'Precompiled' step with SentencePiece's "
-            "map of characters."
+            f"{files.path}: its normalizer, {shown(kinds)}, should have a 'Precompiled' step with "
+            "SentencePiece's map of characters."
         ) from None
     return charsmap
 
@@ -89,7 +89,10 @@ def _refuse_other_rules(files):
     steps = files.steps("pre_tokenizer", "pretokenizers")
     kinds = [step.get("type") for step in steps]
     last = steps[-1] if steps else {}
-    if kinds not in (["WhitespaceSplit", "Metaspace"], ["Metaspace"]) or last.get("replacement") != WORD_START:
+    if (
+        kinds not in (["WhitespaceSplit", "Metaspace"], ["Metaspace"])
+        or last.get("replacement") != WORD_START
+    ):
         files.refuse_other_steps("pre_tokenizer", steps, "'WhitespaceSplit', 'Metaspace'")
     elif last.get("prepend_scheme", "always") != "always" or last.get("add_prefix_space") is False:
         files.report.conflict(

@@ -87,7 +87,9 @@ def _with_mpnets_tokens(files, special, tokens):
     """MPNet counts its four special tokens before the pieces. A vocab.txt of BERT's pieces lacks them."""
     if special is BERT_TOKENS or special.cls in tokens:
         return tokens
-    files.report.note(f"{files.folder}: vocab.txt has BERT's pieces alone; MPNet's <s> <pad> </s> <unk> are added")
+    files.report.note(
+        f"{files.folder}: vocab.txt has BERT's pieces alone; MPNet's <s> <pad> </s> <unk> are added"
+    )
     return [ROBERTA_TOKENS.cls, ROBERTA_TOKENS.pad, ROBERTA_TOKENS.sep, ROBERTA_TOKENS.unk, *tokens]
 
 
@@ -142,8 +144,8 @@ def _refuse_other_pieces(files, vocabulary):
     files.refuse_other_model({"unk_token": (unknown, unknown), "continuing_subword_prefix": ("##", "##")})
     if json_value(files.model, limit, int, files.path, _TRANSFORMERS_LIMIT) == _TRANSFORMERS_LIMIT:
         files.report.note(
-            f"{files.path} makes [UNK] of words of more than {_TRANSFORMERS_LIMIT} characters; kbert, like the "
-            f"original, of words of more than {MAX_CHARACTERS_PER_WORD}"
+            f"{files.path} makes [UNK] of words of more than {_TRANSFORMERS_LIMIT} characters; kbert, like "
+            f"the original, of words of more than {MAX_CHARACTERS_PER_WORD}"
         )
     else:
         files.refuse_other_model({limit: (MAX_CHARACTERS_PER_WORD, _TRANSFORMERS_LIMIT)})
