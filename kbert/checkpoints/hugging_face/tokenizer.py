@@ -20,6 +20,7 @@ from kbert.config.checks import SHORTEST_LENGTH
 from kbert.files.json_values import json_count, json_value, shown, shown_name
 from kbert.files.whole_file import write_json
 from kbert.tokenization.base_vocabulary import BaseVocabulary
+from kbert.tokenization.vocabulary_files import VOCABULARY_FILES
 
 
 class _Kind(NamedTuple):
@@ -181,6 +182,13 @@ def _refuse_other_roles(path, values, vocabulary, report):
 
 
 # --------------------------------------------------------------------------------------- writing
+
+_WRITTEN_FILES = {*VOCABULARY_FILES, "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"}
+
+
+def holds_tokenizer_alone(folder: Path) -> bool:
+    """Whether a folder holds nothing but what `write_tokenizer` writes."""
+    return folder.is_dir() and {path.name for path in folder.iterdir()} <= _WRITTEN_FILES
 
 
 def write_tokenizer(folder: Path, vocabulary: BaseVocabulary, max_seq_length: int | None = None):
