@@ -16,9 +16,7 @@ _WORD_END, _TEXT_END = b"\xff", b"\xfe"
 # RE2 has no lookahead, which GPT-2's `\s+(?!\S)` needs: all white space but the last character of it is cut
 # off before the words are.
 _SPACES_BEFORE_SPACE = rf"([{WHITE_SPACE}]+)([{WHITE_SPACE}][^{WHITE_SPACE}])"
-_WORD = (
-    rf"'s|'t|'re|'ve|'m|'ll|'d| ?\p{{L}}+| ?\p{{N}}+| ?[^{WHITE_SPACE}\p{{L}}\p{{N}}]+|[{WHITE_SPACE}]+"
-)
+_WORD = rf"'s|'t|'re|'ve|'m|'ll|'d| ?\p{{L}}+| ?\p{{N}}+| ?[^{WHITE_SPACE}\p{{L}}\p{{N}}]+|[{WHITE_SPACE}]+"
 
 
 class BytePairTokenizer(BaseTokenizer):
@@ -112,4 +110,3 @@ class BytePairTokenizer(BaseTokenizer):
         ends = tf.gather(characters, last)
         starts = tf.gather(characters, tf.minimum(first + 1, tf.size(characters) - 1)) - 1
         return tf.minimum(starts, ends), ends
-

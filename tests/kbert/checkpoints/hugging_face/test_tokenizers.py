@@ -6,6 +6,7 @@ import shutil
 import unicodedata
 
 import pytest
+import tensorflow as tf
 from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer
 
@@ -17,6 +18,7 @@ from kbert.checkpoints.report import Report
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, ROBERTA_TOKENS
 from kbert.tokenization.bpe_vocabulary import BytePairVocabulary
 from kbert.tokenization.sentencepiece_vocabulary import SentencePieceVocabulary
+from kbert.tokenization.tokenizer import build_tokenizer
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.tokenization.small_vocabularies import TEXTS, bpe_vocabulary, sentencepiece_model
@@ -87,6 +89,14 @@ def test_out_and_in_again_is_the_same_vocabulary(folders, kind, tmp_path):
     write_tokenizer(tmp_path / "more", alone)
     more, longest = read(tmp_path / "more")
     assert (more.fingerprint, longest) == (alone.fingerprint, None)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_package_tokenizers_gives_the_ids_of_the_graph(folders, kind):
+    tokenizer = Tokenizer.from_file(str(folders(kind) / "tokenizer.json"))
+    texts = [*TEXTS, "the  house,\tplaying a b.", "don't\n漢字 é", "", " we", "outhouse the"]
+    expected = [tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
+    assert build_tokenizer(make(kind))(tf.constant(texts)).to_list() == expected and any(expected)
 
 
 @pytest.mark.parametrize("kind", KINDS)
