@@ -185,7 +185,6 @@ SETTINGS = [
     ("bpe", "tokenizer.json", {"model__dropout": 0.1}, "its dropout is 0.1, not 0.0", "dropout"),
     ("bpe", "tokenizer.json", {"model__ignore_merges": True}, "its ignore_merges is True", "ignore_merges"),
     ("bpe", "tokenizer.json", {"post_processor__cls": ["<s>", 9]}, "does not make <s> a </s> </s> b", None),
-    ("bpe", "tokenizer_config.json", {"do_lower_case": True}, "type BPE does not lower-case", None),
     ("bpe", "tokenizer_config.json", {"mask_token": "[MASK]"}, "mask_token is '\\[MASK\\]', not", None),
     ("bpe", "tokenizer.json", {"added_tokens": [{"id": 300, "content": "x"}]}, "has 1 added tokens", None),
     ("sentencepiece", "tokenizer_config.json", {"add_prefix_space": False}, "always puts a space", None),
@@ -209,11 +208,11 @@ def test_settings_with_other_ids_are_refused_by_name(folders, kind, file, values
 
 
 def test_a_text_is_not_lower_cased_for_a_flag(folders):
-    with pytest.raises(
-        ValueError, match="do_lower_case=True, but a tokenizer of type BPE does not lower-case"
-    ):
+    with pytest.raises(ValueError, match="a tokenizer of type BPE, which does not lower-case"):
         read(folders("bpe"), do_lower_case=True)
-    assert read(folders("sentencepiece"), do_lower_case=False)[0].do_lower_case is None
+    folder = folders("sentencepiece")
+    edit(folder, "tokenizer_config.json", do_lower_case=True)  # of no effect there either
+    assert read(folder, do_lower_case=False)[0].fingerprint == make("sentencepiece").fingerprint
 
 
 def _cut_model(folder):
