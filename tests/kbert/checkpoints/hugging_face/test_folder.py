@@ -683,7 +683,7 @@ def test_tokenizers_that_contradict_the_folder(folder):
         read_checkpoint(folder)
     other["model"]["vocab"]["the"] = 99
     (folder / "tokenizer.json").write_text(json.dumps(other))
-    with pytest.raises(ValueError, match="to number its pieces 0, 1, 2 ... without gaps"):
+    with pytest.raises(ValueError, match="expected its tokens to be numbered 0, 1, 2 ... without gaps"):
         read_checkpoint(folder)
 
 

@@ -276,6 +276,8 @@ BAD_RULES = [
         "with unk_id=0; expected XLM-R's, <s> <pad> </s> <unk> ... <mask>",
     ),
     ("sentencepiece", {"model__vocab": [["<s>"]]}, "model.vocab should list pieces with their scores"),
+    ("sentencepiece", {"model__vocab": [["\ud800", 0.0]]}, "model.vocab should list pieces with their"),
+    ("bpe", {"model__vocab": {"\ud800": 0}}, "a token holds half of a surrogate pair"),
     ("sentencepiece", {"pre_tokenizer": ["x"]}, "pre_tokenizer should be an object"),
     ("bpe", {"model__merges": [["Ġ", "t", "h"]]}, "merge 1 should be two tokens, received"),
     ("bpe", {"model__merges": [7]}, "merge 1 should be two tokens, received 7"),
