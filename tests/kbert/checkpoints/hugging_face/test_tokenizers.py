@@ -202,8 +202,8 @@ def test_settings_with_other_ids_are_refused_by_name(folders, kind, file, values
     edit(folder, file, **values)
     with pytest.raises(ValueError, match=sentence) as error:
         read(folder)
-    setting = str(error.value).rstrip(".").rsplit("--allow_unmatched=", 1)[1] if setting is None else setting
-    assert str(error.value).endswith(f"--allow_unmatched={setting}.")
+    setting = str(error.value).rstrip(".").rsplit("allow_unmatched=", 1)[1] if setting is None else setting
+    assert str(error.value).endswith(f"pass allow_unmatched={setting}.")
     assert read(folder, allow=[setting])[0].tokens == make(kind).tokens
 
 
