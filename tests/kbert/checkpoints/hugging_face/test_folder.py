@@ -318,7 +318,7 @@ WRONG = {
     ),
     "another tokenizer": (
         lambda folder: write_tokenizer_model(folder, type="BPE"),
-        "tokenizer.json is a tokenizer of type BPE; kbert's is WordPiece",
+        "type BPE, but beside it are the files of type WordPiece",
     ),
     "two vocabularies": (
         lambda folder: write_tokenizer_model(
@@ -328,7 +328,7 @@ WRONG = {
     ),
     "gaps between ids": (
         lambda folder: write_tokenizer_model(folder, type="WordPiece", vocab={"[PAD]": 0, "the": 99}),
-        "to number its pieces 0, 1, 2 ... without gaps",
+        "expected its tokens to be numbered 0, 1, 2 ... without gaps",
     ),
     "no vocabulary": (
         lambda folder: (folder / "vocab.txt").unlink(),
@@ -509,9 +509,9 @@ TOKENIZERS = {
     "do_basic_tokenize": ({"do_basic_tokenize": False}, {}, "do_basic_tokenize=false"),
     "never_split": ({"never_split": ["x"]}, {}, r"never_split=\['x'\]"),
     "tokenizer_class": (
-        {"tokenizer_class": "RobertaTokenizer"},
+        {"tokenizer_class": "CamembertTokenizer"},
         {},
-        "tokenizer_class='RobertaTokenizer' is not BERT's",
+        r"tokenizer_class='CamembertTokenizer' is none that kbert has \(BertTokenizer, ",
     ),
     "special_tokens": ({"cls_token": "<s>"}, {}, r"cls_token is '<s>', not '\[CLS\]'"),
     "model_max_length": (
