@@ -19,7 +19,7 @@ class EncoderConfig:
     encoder's activation and epsilon, unless `masked_lm_hidden_act` and `masked_lm_layer_norm_eps` give it
     others, as in KerasHub's models.
 
-    Three settings are not BERT's own. `embedding_size` is the width of the three tables, as in ELECTRA: a dense
+    Three settings are not BERT's own. `embedding_size` is the width of the tables, as in ELECTRA: a dense
     layer brings their sum to `hidden_size`. None, or the same width, is BERT: no such layer.
     `pooler_hidden_act` is the activation of the pooler: "tanh" in BERT, "relu" in DistilBERT's classifiers,
     "gelu_erf" in ELECTRA's. `relative_attention_num_buckets` are the rows of a table that the distance of two
