@@ -20,7 +20,7 @@ from kbert.files.json_file import read_json
 from kbert.files.whole_file import whole_folder, write_json
 
 from .deployment.docker_line import docker_command
-from .folder_names import ABOUT_FILE, EXTRA_FOLDER, VOCABULARY_FILE, write_labels
+from .folder_names import ABOUT_FILE, EXTRA_FOLDER, write_labels
 from .gate.server_releases import releases_from
 from .source_flags import define_source_flags, source_from_flags
 
@@ -163,7 +163,7 @@ def write_beside(directory, serving_model):
 
     extra, loaded = directory / EXTRA_FOLDER, serving_model.loaded
     extra.mkdir(exist_ok=True)
-    loaded.vocabulary.write(extra / VOCABULARY_FILE)
+    loaded.vocabulary.write_files(extra)
     write_labels(serving_model.labels, extra)
     about = TASKS.to_record(serving_model.task) | {
         "labels": list(serving_model.labels),

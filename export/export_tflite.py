@@ -26,7 +26,7 @@ from kbert.extras import require
 from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import whole_folder, write_json, write_text
 
-from .folder_names import ABOUT_FILE, VOCABULARY_FILE, write_labels
+from .folder_names import ABOUT_FILE, write_labels
 from .litert import requests
 from .source_flags import define_source_flags, source_from_flags
 
@@ -137,7 +137,7 @@ def export_tflite(
     export = MeasuredExport(source, lengths, data, min_agreement, mediapipe, tokenizer_inside)
     title = f"LiteRT files of {Path(source.path).resolve().name}"
     with whole_folder(output_dir, replace=overwrite) as aside:
-        source.vocabulary.write(aside / VOCABULARY_FILE)
+        source.vocabulary.write_files(aside)
         write_labels(getattr(export.task, "labels", ()), aside)
         reports = {}
         for name in quantizations:

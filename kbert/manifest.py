@@ -21,7 +21,6 @@ from kbert.files.json_file import read_json_object
 from kbert.files.whole_file import write_json
 
 FILE_NAME = "manifest.json"
-VOCABULARY_FILE_NAME = "vocab.txt"  # copied beside the shards: ids mean nothing without it
 
 FORMAT_VERSION = 2
 
@@ -47,7 +46,7 @@ class Manifest:
       kind: the kind of example, for example "pretraining".
       features: name -> `Feature`, as in kbert/features.py.
       shards: the files in order.
-      vocabulary: `Vocabulary.describe()`: size, do_lower_case, fingerprint.
+      vocabulary: its `describe()`: kind, size, do_lower_case, special_tokens, fingerprint.
       settings: the flags that the records were made with, by name.
       statistics: counts such as documents, tokens and masked pieces.
     """
@@ -214,7 +213,7 @@ def _is_plain_name(name):
 
 
 def _vocabulary(values):
-    for name, kind in (("size", int), ("do_lower_case", bool), ("fingerprint", str)):
+    for name, kind in (("size", int), ("do_lower_case", bool | None), ("fingerprint", str)):
         if name not in values:
             raise ValueError(f"its vocabulary has no {name}")
         if kind is int:

@@ -13,8 +13,9 @@ from pathlib import Path
 from absl import flags
 
 from kbert.cli import script
-from kbert.input_pipelines.records.record_files import read_vocabulary, wrong_shards
+from kbert.input_pipelines.records.record_files import wrong_shards
 from kbert.manifest import read_manifest
+from kbert.tokenization.vocabulary_files import read_vocabulary
 
 FLAGS = flags.FLAGS
 
@@ -47,7 +48,7 @@ def check_records(input_dir: str | Path) -> int:
 
 def _vocabulary_problems(input_dir, manifest):
     try:
-        read_vocabulary(input_dir, manifest)
+        read_vocabulary(input_dir, manifest.vocabulary)
     except ValueError as error:
         yield str(error)
 

@@ -21,7 +21,7 @@ from kbert.cli.progress import Progress
 from kbert.config import DatasetConfig, FinetuningConfig, load_config, to_dict
 from kbert.input_pipelines.labelled_files import count_rows
 from kbert.input_pipelines.tables.table_paths import source_files
-from kbert.manifest import VOCABULARY_FILE_NAME, Manifest, describe_shards
+from kbert.manifest import Manifest, describe_shards
 from kbert.tasks import TASKS
 from kbert.tasks.file_columns import require_columns, task_columns
 from kbert.tokenization.vocabulary import Vocabulary
@@ -190,10 +190,8 @@ def create_finetuning_data(
     task = TASKS[settings.task].from_dataset(dataset, task_settings)
     features = task.features(settings.max_seq_length)
     with record_folder(output_dir, overwrite) as folder:
-        vocabulary.write(folder / VOCABULARY_FILE_NAME)
-        stored = StoredVocabulary(
-            folder / VOCABULARY_FILE_NAME, vocabulary.do_lower_case, vocabulary.fingerprint
-        )
+        vocabulary.write_files(folder)
+        stored = StoredVocabulary(folder, vocabulary.describe(), vocabulary.fingerprint)
         job = Job(settings.task, dataset, task_settings, stored, settings.max_seq_length)
         shards = ShardWriter(folder, settings.task, num_shards, compression, shuffle_seed)
         with WorkerPool(num_workers) as pool, shards:

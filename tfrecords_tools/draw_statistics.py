@@ -14,8 +14,8 @@ from absl import flags
 from kbert.cli import script
 from kbert.cli.progress import Progress
 from kbert.files.json_file import read_json_object
-from kbert.input_pipelines.records.record_files import read_vocabulary
 from kbert.manifest import Manifest, read_manifest
+from kbert.tokenization.vocabulary_files import read_vocabulary
 
 if TYPE_CHECKING:
     from tfrecords_tools.records.record_statistics import RecordStatistics
@@ -28,7 +28,7 @@ def count_records(input_dir: str | Path, manifest: Manifest) -> "RecordStatistic
     from tfrecords_tools.records.record_statistics import RecordStatistics
     from tfrecords_tools.records.stored_records import read_batches
 
-    statistics = RecordStatistics(manifest.features, read_vocabulary(input_dir, manifest))
+    statistics = RecordStatistics(manifest.features, read_vocabulary(input_dir, manifest.vocabulary))
     progress = Progress("Counted", "examples", manifest.num_examples)
     for batch in read_batches(input_dir, manifest, _RECORDS_AT_ONCE):
         statistics.update(batch)

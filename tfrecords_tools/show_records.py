@@ -15,8 +15,8 @@ from absl import flags
 
 from kbert.cli import script
 from kbert.features import PRETRAINING_RECORDS
-from kbert.input_pipelines.records.record_files import read_vocabulary
 from kbert.manifest import read_manifest
+from kbert.tokenization.vocabulary_files import read_vocabulary
 
 _MASKS_LEGEND = (
     "Places to predict: [shown->answer]. [MASK->word] is masked, [other->word] replaced, [word->word] kept."
@@ -51,7 +51,7 @@ def show_records(
         raise ValueError(f"num_records={num_records} must be at least 1.")
     manifest = read_manifest(input_dir)
     start = _first_record(input_dir, manifest, record, shard)
-    vocabulary = read_vocabulary(input_dir, manifest)
+    vocabulary = read_vocabulary(input_dir, manifest.vocabulary)
     print(f"{manifest.num_examples:,} {manifest.kind} examples in {len(manifest.shards)} shards.")
     for name, value in manifest.statistics.items():
         print(f"  {name}: {value}")

@@ -26,7 +26,7 @@ from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import write_json
 from kbert.input_pipelines.tables.table_paths import names_table, source_files
 from kbert.reports.text_table import text_table
-from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
+from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary, require_wordpiece
 from tfrecords_tools.corpus.corpus_files import input_files, input_folders
 from tfrecords_tools.corpus.documents import TextFormat, plan_units, read_unit_lines
 from tfrecords_tools.corpus.problems import Problems
@@ -102,7 +102,7 @@ def trim_vocabulary(
 
     require_free(target, overwrite, inputs=[source, *files, *heldout])
     checkpoint = read_checkpoint(source, do_lower_case, allow_unmatched)
-    before = checkpoint.vocabulary
+    before = require_wordpiece(checkpoint.vocabulary, "kbert trim")
     with plain_texts(files, dataset, text_field) as texts:
         words = _words(texts, before.do_lower_case)
     tokens = trim_pieces(before.tokens, SPECIAL_TOKENS, words, min_count, vocab_size)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from ..folder_names import VOCABULARY_FILE
+from kbert.tokenization.vocabulary_files import VOCABULARY_FILES
+
 from .op_gate import saved_nodes
 
 # Of the parameters, for names and padding in the files of the weights.
@@ -42,7 +43,7 @@ def check_stored_once(directory, num_parameters: int) -> dict:
             f"model has {num_parameters:,} parameters, and each must be stored once. Nothing was exported."
         )
     sizes = {path: path.stat().st_size for path in directory.rglob("*") if path.is_file()}
-    total, vocabulary = sum(sizes.values()), sum(sizes[p] for p in sizes if p.name == VOCABULARY_FILE)
+    total, vocabulary = sum(sizes.values()), sum(sizes[p] for p in sizes if p.name in VOCABULARY_FILES)
     most = _SHARE * weight_bytes + tables + vocabulary + _REST
     if total > most:
         raise ValueError(

@@ -3,13 +3,16 @@
 Nothing here imports TensorFlow: the LiteRT library and NumPy are enough (docs/mobile.md).
 """
 
+import functools
+
 import numpy as np
 
 from kbert.extras import require
 from kbert.features import ENCODER_INPUTS
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.texts import text_batch
-from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.base_vocabulary import BaseVocabulary
+from kbert.tokenization.vocabulary import require_wordpiece
 
 from ..tokenizers.python.text_inputs import TextInputs
 
@@ -36,10 +39,11 @@ class LiteRTModel:
       An output for every token has the file's longest length, with 0 behind the text.
 
     Raises:
-      ValueError: for an input that is not a text, or an answer that is not finite.
+      ValueError: for an input that is not a text, an answer that is not finite, and texts where the
+        vocabulary is none of WordPieces.
     """
 
-    def __init__(self, path, vocabulary: Vocabulary, num_threads: int = 2):
+    def __init__(self, path, vocabulary: BaseVocabulary, num_threads: int = 2):
         require("litert", f"{path}", "ai_edge_litert")
         from ai_edge_litert.interpreter import Interpreter
 
@@ -52,7 +56,12 @@ class LiteRTModel:
             runner.get_input_details()["input_ids"]["shape"][-1].item(): runner for runner in runners
         }
         self.lengths = tuple(sorted(self._runners))
-        self._text_inputs = TextInputs(vocabulary, self.lengths[-1])
+        self._vocabulary = vocabulary
+
+    @functools.cached_property
+    def _text_inputs(self):
+        purpose = f"{self.path}: asking it with texts, without TensorFlow,"
+        return TextInputs(require_wordpiece(self._vocabulary, purpose), self.lengths[-1])
 
     def __call__(self, texts, text_pairs=None):
         batch = text_batch(texts, text_pairs)

@@ -1,5 +1,7 @@
 """What an export to LiteRT may be asked for; everything is refused here, before TensorFlow is loaded."""
 
+from kbert.tokenization.vocabulary import require_wordpiece
+
 QUANTIZATIONS = ("float32", "float16", "dynamic_int8")
 MOST_LENGTHS = 8  # in one file; each is a graph of its own
 LEAST_LENGTH = 4
@@ -113,7 +115,7 @@ def check_mediapipe(source, lengths):
             f"--mediapipe: {source.path} reads long texts as its task_settings.long_texts says, and "
             "MediaPipe cuts them; take the file that is asked with ids, and make the rows in your program."
         )
-    if not source.vocabulary.do_lower_case:
+    if not require_wordpiece(source.vocabulary, "--mediapipe").do_lower_case:
         raise ValueError(
             f"--mediapipe: {source.path} has a cased vocabulary (do_lower_case=false), and MediaPipe makes "
             "every text lower-case before it looks for pieces: words with capitals would become other words "
@@ -123,6 +125,7 @@ def check_mediapipe(source, lengths):
 
 def check_tokenizer_inside(source, lengths):
     """Raises ValueError unless one row, made of an example's texts, answers as the model does."""
+    require_wordpiece(source.vocabulary, "--tokenizer_inside")
     task = source.task
     if not task.serving.row_texts:
         raise ValueError(

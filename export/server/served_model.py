@@ -16,10 +16,10 @@ from kbert.config.pooling_config import PoolingConfig
 from kbert.features import ENCODER_INPUTS
 from kbert.inference.loaded_model import PAIR_NUMBERS, load
 from kbert.tokenization.text_inputs import TextInputs
-from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.vocabulary_files import read_vocabulary
 
 from ..export_savedmodel import write_beside
-from ..folder_names import ABOUT_FILE, EXTRA_FOLDER, VOCABULARY_FILE
+from ..folder_names import ABOUT_FILE, EXTRA_FOLDER
 from ..gate.saved_model_session import DEFAULT_SIGNATURE, RequestError, SavedModelSession
 from ..serving_model import ServingModel
 
@@ -127,10 +127,9 @@ class ServedModel:
         return {name: values.numpy() for name, values in rows.features.items()}, rows.truncated.numpy()
 
     def _read_text_inputs(self, folder) -> TextInputs | None:
-        file, casing = folder / EXTRA_FOLDER / VOCABULARY_FILE, self.about.get("vocabulary", {})
-        if not file.is_file() or "do_lower_case" not in casing or "max_seq_length" not in self.about:
+        if not {"vocabulary", "max_seq_length"} <= self.about.keys():
             return None
-        vocabulary = Vocabulary.from_file(file, casing["do_lower_case"])
+        vocabulary = read_vocabulary(folder / EXTRA_FOLDER, self.about["vocabulary"])
         return TextInputs(vocabulary, self.about["max_seq_length"])
 
 

@@ -11,7 +11,7 @@ from kbert.files.stored_tensor import StoredTensor
 from kbert.heads.parts import POOLER, Part
 from kbert.runs.chosen_settings import Chosen
 from kbert.tasks import TASKS
-from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.base_vocabulary import BaseVocabulary
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class BertCheckpoint:
     encoder: EncoderConfig
     task: str
     labels: tuple[str, ...]
-    vocabulary: Vocabulary
+    vocabulary: BaseVocabulary
     tensors: dict[str, StoredTensor]
     max_seq_length: int
     report: Report

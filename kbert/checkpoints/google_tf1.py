@@ -29,7 +29,7 @@ from kbert.files.json_values import json_texts, json_value, require_once, shown_
 from kbert.files.stored_tensor import StoredTensor
 from kbert.files.whole_file import write_json
 from kbert.heads.parts import POOLER
-from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.vocabulary import Vocabulary, require_wordpiece
 
 CONFIG_FILE = "bert_config.json"
 CHECKPOINT_NAME = "bert_model.ckpt"
@@ -204,6 +204,7 @@ def write_google(checkpoint: BertCheckpoint, folder: Path, report: Report):
       ValueError: for a model whose numbers the original's code would not reproduce.
     """
     config, library = checkpoint.encoder, "the original's code"
+    vocabulary = require_wordpiece(checkpoint.vocabulary, library)
     require_bert(config, library)
     require_same(checkpoint, "layer_norm_eps", EncoderConfig.layer_norm_eps, library, report)
     if config.hidden_act == "gelu_erf":
@@ -232,11 +233,11 @@ def write_google(checkpoint: BertCheckpoint, folder: Path, report: Report):
         if values[name] == getattr(EncoderConfig, name):
             del values[name]
     values = {name: value for name, value in values.items() if value is not None}
-    values["do_lower_case"] = checkpoint.vocabulary.do_lower_case
+    values["do_lower_case"] = vocabulary.do_lower_case
     if checkpoint.labels:
         values["labels"] = list(checkpoint.labels)
     write_json(values | own_keys(checkpoint), folder / CONFIG_FILE)
-    checkpoint.vocabulary.write(folder / "vocab.txt")
+    vocabulary.write(folder / "vocab.txt")
 
 
 def _save(prefix, arrays):

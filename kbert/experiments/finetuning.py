@@ -19,9 +19,9 @@ from kbert.experiments.finetuning_checks import (
 from kbert.experiments.finetuning_data import FinetuningData, LabelledPaths, columns_as_files, open_data
 from kbert.experiments.init import Init, initial_model
 from kbert.experiments.teaching import Teaching
-from kbert.input_pipelines.records.record_files import read_vocabulary
 from kbert.tasks import TASKS
-from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.base_vocabulary import BaseVocabulary
+from kbert.tokenization.vocabulary_files import read_vocabulary
 
 
 def finetune(
@@ -35,7 +35,7 @@ def finetune(
     dev_dir=None,
     other_dev_files=None,
     from_scratch=False,
-    vocabulary: Vocabulary | None = None,
+    vocabulary: BaseVocabulary | None = None,
     do_lower_case: bool | None = None,
     allow_unmatched=(),
     strategy="auto",
@@ -161,7 +161,7 @@ def _prepare(config, run_dir, paths, init, data: FinetuningData) -> _Prepared:
     new_task = TASKS[config.task].from_dataset(data.dataset, settings).for_training(data.train.count_labels)
     vocabulary = init.vocabulary
     if paths.train_dir and not (init.checkpoint or vocabulary):
-        vocabulary = read_vocabulary(paths.train_dir, data.train.manifest)
+        vocabulary = read_vocabulary(paths.train_dir, data.train.manifest.vocabulary)
     if vocabulary:
         init.require_casing(vocabulary, paths.train_dir or "the training")
     teaching = Teaching(config, dataclasses.replace(init, vocabulary=vocabulary))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kbert.config import DistillationConfig, EncoderConfig
 from kbert.config.pooling_config import PoolingConfig
-from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.base_vocabulary import BaseVocabulary
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Init:
     do_lower_case: bool | None = None
     allow_unmatched: tuple = ()
     from_scratch: bool = False
-    vocabulary: Vocabulary | None = None
+    vocabulary: BaseVocabulary | None = None
     layers: tuple[int, ...] = ()
 
     @property
@@ -49,7 +49,7 @@ class Init:
             self, checkpoint=distillation.teacher, layers=distillation.init_layers, vocabulary=None
         )
 
-    def require_casing(self, vocabulary: Vocabulary, owner):
+    def require_casing(self, vocabulary: BaseVocabulary, owner):
         """Raises ValueError where `do_lower_case` contradicts the vocabulary of a run without a checkpoint.
 
         Args:
@@ -73,7 +73,7 @@ class InitialModel(NamedTuple):
       pooling: how it makes one vector of a text, a `PoolingConfig`; None where it does not say so.
     """
 
-    vocabulary: Vocabulary | None
+    vocabulary: BaseVocabulary | None
     encoder: EncoderConfig | None
     set_weights: Callable | None
     pooling: PoolingConfig | None = None

@@ -9,10 +9,10 @@ from kbert.config import PretrainingConfig, settled_config
 from kbert.experiments import show_lines
 from kbert.experiments.init import Init, initial_model
 from kbert.experiments.teaching import Teaching
-from kbert.input_pipelines.records.record_files import read_vocabulary
 from kbert.input_pipelines.records.record_folders import PretrainingRecords
 from kbert.manifest import read_manifest
 from kbert.tasks import TASKS
+from kbert.tokenization.vocabulary_files import read_vocabulary
 
 
 def pretrain(
@@ -117,7 +117,7 @@ def _pretrain(config: PretrainingConfig, run_dir, phases, init: Init, devices: d
     if config.encoder is None and not init.for_student(config.distillation).checkpoint:
         raise ValueError('the config names no encoder; add for example encoder = "bert_mini".')
     records = [phase.train for phase in phases]
-    vocabulary = read_vocabulary(records[0].directory, records[0].manifest)
+    vocabulary = read_vocabulary(records[0].directory, records[0].manifest.vocabulary)
     init.require_casing(vocabulary, records[0].directory)
 
     from kbert.input_pipelines.records import record_reader

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.base_vocabulary import BaseVocabulary
 
 _MASKED_SHARE = 0.8
 _UNCHANGED_SHARE = 0.1  # the rest is replaced by a random piece
@@ -67,7 +67,7 @@ class PieceMasker:
 
     def __init__(
         self,
-        vocabulary: Vocabulary,
+        vocabulary: BaseVocabulary,
         *,
         max_predictions_per_seq: int,
         masked_lm_prob: float,
@@ -80,7 +80,7 @@ class PieceMasker:
         self._may_be_chosen[[vocabulary.cls_id, vocabulary.sep_id]] = False
         self._joins_previous = None
         if do_whole_word_mask:
-            self._joins_previous = np.array([token.startswith("##") for token in vocabulary.tokens])
+            self._joins_previous = np.array(list(map(vocabulary.continues_word, vocabulary.tokens)))
         self._max_predictions = max_predictions_per_seq
         self._masked_lm_prob = masked_lm_prob
         self._max_ngram_size = max_ngram_size

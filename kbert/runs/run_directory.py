@@ -29,7 +29,8 @@ from kbert.runs.best_checkpoint import read_index
 from kbert.runs.chosen_settings import read_chosen, write_chosen
 from kbert.runs.resume import require_same_run
 from kbert.tasks import TASKS
-from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.base_vocabulary import BaseVocabulary
+from kbert.tokenization.vocabulary_files import VOCABULARY_FILES, read_vocabulary
 
 if TYPE_CHECKING:
     from kbert.tasks.task import Task
@@ -83,7 +84,7 @@ class RunDirectory:
         self.config = from_dict(TASKS[task].config_class, values, where=str(self.path / "config.json"))
 
     @classmethod
-    def create_or_resume(cls, path, config: TrainingConfig, details: dict, vocabulary: Vocabulary):
+    def create_or_resume(cls, path, config: TrainingConfig, details: dict, vocabulary: BaseVocabulary):
         """Creates a new run, or opens the run in `path` if it has the same settings.
 
         Args:
@@ -119,7 +120,7 @@ class RunDirectory:
         path.mkdir(parents=True, exist_ok=True)
         # The lock file comes first: it marks the folder as kbert's own, even if writing the next files fails.
         with lock_folder(path):
-            vocabulary.write(path / "vocab.txt")
+            vocabulary.write_files(path)
             write_json(to_dict(config), path / "config.json")
             write_json(details, path / "run.json")  # last: with it, the run exists
 
@@ -143,16 +144,9 @@ class RunDirectory:
     def metrics_file(self) -> Path:
         return self.path / "metrics.jsonl"
 
-    def vocabulary(self) -> Vocabulary:
-        """The run's vocabulary, with its casing. Raises ValueError if vocab.txt has changed."""
-        recorded = self.details["vocabulary"]
-        vocabulary = Vocabulary.from_file(self.path / "vocab.txt", recorded["do_lower_case"])
-        if vocabulary.fingerprint != recorded["fingerprint"]:
-            raise ValueError(
-                f"{self.path / 'vocab.txt'} is not the vocabulary this run was trained with (fingerprint "
-                f"{vocabulary.fingerprint}, expected {recorded['fingerprint']}); restore the original file."
-            )
-        return vocabulary
+    def vocabulary(self) -> BaseVocabulary:
+        """The run's vocabulary. Raises ValueError if its files have changed."""
+        return read_vocabulary(self.path, self.details["vocabulary"])
 
     def require_casing(self, do_lower_case: bool | None):
         """Raises ValueError when a caller gives another casing than the run records; None gives none."""
@@ -308,5 +302,5 @@ def trained_weights(model) -> dict:
 def _is_free(path):
     """Whether a folder without run.json is empty, or holds what is left of a start that failed."""
     names = {entry.name for entry in path.iterdir()}
-    written = (LOCK_FILE, "vocab.txt", "config.json")
+    written = (LOCK_FILE, "config.json", *VOCABULARY_FILES)
     return not names or (LOCK_FILE in names and all(name in written or is_temporary(name) for name in names))

@@ -17,7 +17,7 @@ from absl import flags
 
 from kbert.checkpoints import FORMATS
 from kbert.cli import script
-from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.vocabulary import Vocabulary, require_wordpiece
 
 FLAGS = flags.FLAGS
 
@@ -84,7 +84,8 @@ def convert_checkpoint(
     if max_position_embeddings is not None:
         checkpoint = with_positions(checkpoint, max_position_embeddings)
     if vocab_file is not None:
-        vocabulary = Vocabulary.from_file(vocab_file, checkpoint.vocabulary.do_lower_case)
+        own = require_wordpiece(checkpoint.vocabulary, "--vocab_file")
+        vocabulary = Vocabulary.from_file(vocab_file, own.do_lower_case)
         checkpoint = with_vocabulary(checkpoint, vocabulary)
     written = write_checkpoint(checkpoint, target, format, allow_unmatched, overwrite)
     return checkpoint.report, written

@@ -29,7 +29,6 @@ from kbert.cli.closing_output import define_json_flag, plain_metrics, print_resu
 from kbert.config import FinetuningConfig, load_config
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.seeds import run_seeds
-from kbert.input_pipelines.records.record_files import read_vocabulary
 from kbert.manifest import read_manifest
 from kbert.reports.seed_summary import FILE_NAME as SUMMARY
 from kbert.reports.seed_summary import seed_table
@@ -42,6 +41,7 @@ from kbert.scripts.training_flags import (
     starting_flags,
 )
 from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.vocabulary_files import read_vocabulary
 
 FLAGS = flags.FLAGS
 
@@ -134,7 +134,7 @@ def _vocabulary():
     if FLAGS.init_checkpoint:
         return None
     if FLAGS.train_dir:
-        return read_vocabulary(FLAGS.train_dir, read_manifest(FLAGS.train_dir))
+        return read_vocabulary(FLAGS.train_dir, read_manifest(FLAGS.train_dir).vocabulary)
     return _teacher_vocabulary()
 
 

@@ -6,7 +6,7 @@ Like `TextInputs`, and through the same packer: what fits into a sequence gives 
 import tensorflow as tf
 
 from kbert.features import WINDOW_FEATURE
-from kbert.tokenization.segment_packer import SegmentPacker, truncated_lengths
+from kbert.tokenization.segment_packer import Packing, SegmentPacker, truncated_lengths
 from kbert.tokenization.text_inputs import TextInputs, TextRows
 from kbert.tokenization.window_packer import window_starts
 
@@ -32,8 +32,10 @@ class _LongTextInputs:
 
     def __init__(self, text_inputs: TextInputs):
         self._tokenizer = text_inputs.tokenizer
-        self._length = text_inputs.max_seq_length
         self._packer = SegmentPacker(text_inputs.vocabulary, text_inputs.max_seq_length)
+        packing = Packing.from_vocabulary(text_inputs.vocabulary)
+        self._room = text_inputs.max_seq_length - packing.count_special(1)
+        self._pair_room = text_inputs.max_seq_length - packing.count_special(2)
 
     def __call__(self, text, text_pair=None, pad_to_longest=False) -> dict:
         return self._read(text, text_pair, pad_to_longest).features
@@ -68,11 +70,11 @@ class HeadAndTailInputs(_LongTextInputs):
     def _read(self, text, text_pair, pad_to_longest):
         first, lengths = self._pieces(text)
         if text_pair is None:
-            kept = tf.minimum(lengths, self._length - 2)
+            kept = tf.minimum(lengths, self._room)
             features = self._packer(_head_and_tail(first, kept), pad_to_longest=pad_to_longest)
             return TextRows(features, lengths > kept)
         second, second_lengths = self._pieces(text_pair)
-        kept, second_kept = truncated_lengths(lengths, second_lengths, self._length - 3)
+        kept, second_kept = truncated_lengths(lengths, second_lengths, self._pair_room)
         ends = _head_and_tail(first, kept), _head_and_tail(second, second_kept)
         truncated = tf.logical_or(lengths > kept, second_lengths > second_kept)
         return TextRows(self._packer(*ends, pad_to_longest=pad_to_longest), truncated)
@@ -109,10 +111,10 @@ class WindowInputs(_LongTextInputs):
     def _read(self, text, text_pair, pad_to_longest):
         first, lengths = self._pieces(text)
         if text_pair is None:
-            windows, _, numbers = self._windows(first, tf.fill(tf.shape(lengths), self._length - 2))
+            windows, _, numbers = self._windows(first, tf.fill(tf.shape(lengths), self._room))
             inputs = self._packer(windows, pad_to_longest=pad_to_longest)
             return TextRows(inputs | {WINDOW_FEATURE: numbers}, tf.zeros_like(lengths, tf.bool))
-        (second, second_lengths), room = self._pieces(text_pair), self._length - 3
+        (second, second_lengths), room = self._pieces(text_pair), self._pair_room
         kept, _ = truncated_lengths(lengths, second_lengths, room)
         windows, owners, numbers = self._windows(second, room - kept)
         before = tf.gather(_first_pieces(first, kept), owners)

@@ -5,9 +5,12 @@ lengths of the original `_truncate_seq_pair` (run_classifier.py), and the same d
 tf.data, in a SavedModel and in LiteRT.
 """
 
+from typing import NamedTuple
+
 import tensorflow as tf
 
 from kbert.config.checks import SHORTEST_LENGTH
+from kbert.tokenization.base_vocabulary import BaseVocabulary
 
 
 def truncated_lengths(first, second, room):
@@ -25,14 +28,38 @@ def truncated_lengths(first, second, room):
     return kept_first, tf.minimum(second, room - kept_first)
 
 
-def pack_dense(first, first_lengths, second, second_lengths, *, length, cls_id, sep_id, pad_id):
-    """Lays out [CLS] first [SEP] second [SEP] and padding.
+class Packing(NamedTuple):
+    """How a vocabulary packs texts: its ids, and the separators between two texts.
+
+    Args:
+      cls_id, sep_id, pad_id: ids of the special tokens.
+      pair_separators: 1 for `[CLS] a [SEP] b [SEP]`, `b [SEP]` in segment 1; 2 for `<s> a </s></s> b </s>`,
+        all in segment 0. See `BaseVocabulary.pair_separators`.
+    """
+
+    cls_id: int
+    sep_id: int
+    pad_id: int
+    pair_separators: int
+
+    @classmethod
+    def from_vocabulary(cls, vocabulary: BaseVocabulary) -> "Packing":
+        return cls(vocabulary.cls_id, vocabulary.sep_id, vocabulary.pad_id, vocabulary.pair_separators)
+
+    def count_special(self, num_texts: int) -> int:
+        """How many special tokens a row of one text or of two has."""
+        return 2 if num_texts == 1 else 2 + self.pair_separators
+
+
+def pack_dense(first, first_lengths, second, second_lengths, *, length, packing: Packing):
+    """Lays out [CLS] first [SEP] second [SEP], or with two separators between, and padding.
 
     Args:
       first, second: int32 tensors of shape [batch, width], width at least 1, holding at least the given
         lengths; `second` and its lengths may be None for single texts.
       first_lengths, second_lengths: int32 tensors of shape [batch], already truncated to fit.
       length: int or scalar tensor, the padded length.
+      packing: the `Packing`.
 
     Returns:
       (input_ids, input_mask, segment_ids), each int32 of shape [batch, length].
@@ -40,17 +67,23 @@ def pack_dense(first, first_lengths, second, second_lengths, *, length, cls_id, 
     position = tf.expand_dims(tf.range(length), 0)  # (1, L)
     first_end = tf.expand_dims(first_lengths, 1) + 1  # (B, 1), the position of the first [SEP]
     inside = tf.logical_and(position > 0, position < first_end)
-    input_ids = tf.where(inside, _take(first, position - 1), pad_id)
-    input_ids = tf.where(tf.equal(position, 0), cls_id, input_ids)
-    input_ids = tf.where(tf.equal(position, first_end), sep_id, input_ids)
+    input_ids = tf.where(inside, _take(first, position - 1), packing.pad_id)
+    input_ids = tf.where(tf.equal(position, 0), packing.cls_id, input_ids)
+    input_ids = tf.where(tf.equal(position, first_end), packing.sep_id, input_ids)
     end = first_end
     if second is not None:
-        end = first_end + tf.expand_dims(second_lengths, 1) + 1
-        inside = tf.logical_and(position > first_end, position < end)
-        input_ids = tf.where(inside, _take(second, position - first_end - 1), input_ids)
-        input_ids = tf.where(tf.equal(position, end), sep_id, input_ids)
+        before = first_end + packing.pair_separators - 1  # the position of the last separator between
+        if packing.pair_separators == 2:
+            input_ids = tf.where(tf.equal(position, before), packing.sep_id, input_ids)
+        end = before + tf.expand_dims(second_lengths, 1) + 1
+        inside = tf.logical_and(position > before, position < end)
+        input_ids = tf.where(inside, _take(second, position - before - 1), input_ids)
+        input_ids = tf.where(tf.equal(position, end), packing.sep_id, input_ids)
     real = position <= end
-    segment_ids = tf.cast(tf.logical_and(position > first_end, real), tf.int32)
+    if packing.pair_separators == 1:
+        segment_ids = tf.cast(tf.logical_and(position > first_end, real), tf.int32)
+    else:
+        segment_ids = tf.zeros_like(input_ids)
     return input_ids, tf.cast(real, tf.int32), segment_ids
 
 
@@ -78,30 +111,27 @@ class SegmentPacker:
     """
 
     def __init__(self, vocabulary, max_seq_length: int):
-        if max_seq_length < SHORTEST_LENGTH:
-            raise ValueError(
-                f"max_seq_length={max_seq_length} is too short; it must be at least {SHORTEST_LENGTH}."
-            )
+        self._packing = Packing.from_vocabulary(vocabulary)
+        shortest = max(SHORTEST_LENGTH, self._packing.count_special(2) + 1)
+        if max_seq_length < shortest:
+            raise ValueError(f"max_seq_length={max_seq_length} is too short; it must be at least {shortest}.")
         self.max_seq_length = max_seq_length
-        self._ids = {
-            "cls_id": vocabulary.cls_id,
-            "sep_id": vocabulary.sep_id,
-            "pad_id": vocabulary.pad_id,
-        }
 
     def __call__(self, first, second=None, pad_to_longest: bool = False) -> dict:
         first_lengths = tf.cast(first.row_lengths(), tf.int32)
         if second is None:
             second_lengths, dense_second = None, None
-            room = self.max_seq_length - 2
+            special = self._packing.count_special(1)
+            room = self.max_seq_length - special
             first_lengths = tf.minimum(first_lengths, room)
-            used = first_lengths + 2
+            used = first_lengths + special
         else:
-            room = self.max_seq_length - 3
+            special = self._packing.count_special(2)
+            room = self.max_seq_length - special
             second_lengths = tf.cast(second.row_lengths(), tf.int32)
             first_lengths, second_lengths = truncated_lengths(first_lengths, second_lengths, room)
             dense_second = second.to_tensor(shape=[None, room])
-            used = first_lengths + second_lengths + 3
+            used = first_lengths + second_lengths + special
         input_ids, input_mask, segment_ids = pack_dense(
             first.to_tensor(shape=[None, room]),
             first_lengths,
@@ -109,12 +139,13 @@ class SegmentPacker:
             second_lengths,
             # An empty batch has no longest text; 2 is [CLS] [SEP].
             length=tf.maximum(tf.reduce_max(used), 2) if pad_to_longest else self.max_seq_length,
-            **self._ids,
+            packing=self._packing,
         )
         return {"input_ids": input_ids, "input_mask": input_mask, "segment_ids": segment_ids}
 
     def truncates(self, first, second=None):
         """Whether a call cuts pieces off: bool tensor of shape [batch]. Takes the texts as a call does."""
         if second is None:
-            return first.row_lengths() > self.max_seq_length - 2
-        return first.row_lengths() + second.row_lengths() > self.max_seq_length - 3
+            return first.row_lengths() > self.max_seq_length - self._packing.count_special(1)
+        room = self.max_seq_length - self._packing.count_special(2)
+        return first.row_lengths() + second.row_lengths() > room

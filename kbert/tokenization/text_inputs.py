@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.tokenization.segment_packer import SegmentPacker
-from kbert.tokenization.vocabulary import Vocabulary
-from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
+from kbert.tokenization.tokenizer import build_tokenizer
 
 
 class TextRows(NamedTuple):
@@ -27,18 +27,18 @@ class TextInputs:
     """Tokenizes and packs single texts or pairs, in the graph.
 
     Args:
-      vocabulary: the `Vocabulary` with its casing.
+      vocabulary: the `Vocabulary`, or a `BaseVocabulary` of another kind.
       max_seq_length: the most positions a sequence takes, special tokens included.
 
     Call arguments:
       text: string tensor of shape [batch].
       text_pair: the second texts, string tensor of shape [batch], or None.
       pad_to_longest: pad to the longest sequence of the batch instead of `max_seq_length`.
-      with_masks: read a literal `[MASK]` as the mask token.
+      with_masks: read a literal mask token (`[MASK]`) as one.
 
     Attributes:
       vocabulary, max_seq_length: as given.
-      tokenizer: the `WordPieceTokenizer`.
+      tokenizer: the `WordPieceTokenizer`, or that of another kind.
 
     Returns:
       dict of int32 tensors of shape [batch, length]: input_ids, input_mask, segment_ids.
@@ -52,10 +52,10 @@ class TextInputs:
       [[2, 5, 6, 3, 0, 0], [2, 1, 3, 0, 0, 0]]
     """
 
-    def __init__(self, vocabulary: Vocabulary, max_seq_length: int):
+    def __init__(self, vocabulary: BaseVocabulary, max_seq_length: int):
         self.vocabulary = vocabulary
         self.max_seq_length = max_seq_length
-        self.tokenizer = WordPieceTokenizer(vocabulary)
+        self.tokenizer = build_tokenizer(vocabulary)
         self._packer = SegmentPacker(vocabulary, max_seq_length)
 
     def __call__(self, text, text_pair=None, pad_to_longest=False, with_masks=False):

@@ -1,14 +1,16 @@
-"""vocab.txt <-> ids, special tokens, casing. Standard library only."""
+"""WordPiece's vocabulary: vocab.txt <-> ids, special tokens, casing. Standard library only."""
 
+import functools
 import hashlib
 from os import PathLike
 from pathlib import Path
 
 from kbert.files.json_values import is_unicode
 from kbert.files.whole_file import write_text
+from kbert.tokenization.base_vocabulary import BERT_TOKENS, BaseVocabulary, SpecialTokens
 
-MASK_TOKEN = "[MASK]"
-SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", MASK_TOKEN)
+SPECIAL_TOKENS = BERT_TOKENS
+VOCABULARY_FILE = "vocab.txt"
 MAX_BYTES_PER_PIECE = 256  # of UTF-8, without "##"; TF-Text's WordPiece op takes no longer ones
 # tokenization.py, WordpieceTokenizer(max_input_chars_per_word=200): longer words become [UNK].
 MAX_CHARACTERS_PER_WORD = 200
@@ -17,7 +19,7 @@ MAX_CHARACTERS_PER_WORD = 200
 LINE_OF_EMPTY_TOKEN = "\u2028"
 
 
-class Vocabulary:
+class Vocabulary(BaseVocabulary):
     """The WordPieces of a `vocab.txt` (one a line, id = line number from 0) and their casing.
 
     Casing is no property of the file, so it is kept beside the tokens wherever they travel: manifests,
@@ -26,6 +28,8 @@ class Vocabulary:
     Args:
       tokens: the pieces in id order.
       do_lower_case: whether texts are lower-cased and stripped of accents before WordPiece.
+      source: a name for messages, such as the path of the file.
+      special_tokens: the `SpecialTokens`; MPNet's are others than BERT's.
 
     Raises:
       ValueError: for a path (see `from_file`), without a casing, for an empty vocabulary, a repeated token, a
@@ -38,7 +42,16 @@ class Vocabulary:
       (2, 6, 7)
     """
 
-    def __init__(self, tokens, do_lower_case: bool | None = None, source: str = "vocabulary"):
+    kind = "wordpiece"
+    do_lower_case: bool
+
+    def __init__(
+        self,
+        tokens,
+        do_lower_case: bool | None = None,
+        source: str = "vocabulary",
+        special_tokens: SpecialTokens = BERT_TOKENS,
+    ):
         if isinstance(tokens, str | PathLike):
             raise ValueError(
                 f"Vocabulary({str(tokens)[:100]!r}) takes the pieces themselves; read a file with "
@@ -49,23 +62,8 @@ class Vocabulary:
                 f"{source} needs its casing, which is no property of the pieces: do_lower_case=True, or "
                 "False for a cased vocabulary."
             )
-        self.tokens = tuple(tokens)
+        super().__init__(tokens, special_tokens, source)
         self.do_lower_case = bool(do_lower_case)
-        self.ids = {token: index for index, token in enumerate(self.tokens)}
-        if not self.tokens:
-            raise ValueError(f"{source} is empty; expected one WordPiece a line.")
-        if len(self.ids) < len(self.tokens):
-            index = next(i for i, token in enumerate(self.tokens) if self.ids[token] != i)
-            raise ValueError(
-                f"{source}: token {self.tokens[index]!r} stands on line {index + 1} and again on line "
-                f"{self.ids[self.tokens[index]] + 1}; every token may stand once."
-            )
-        missing = [token for token in SPECIAL_TOKENS if token not in self.ids]
-        if missing:
-            raise ValueError(
-                f"{source} lacks the special tokens {', '.join(missing)}; a BERT vocabulary has "
-                f"{', '.join(SPECIAL_TOKENS)}, each on a line of its own."
-            )
         for index, token in enumerate(self.tokens):
             # TF-Text's trie of pieces ends a piece at a NUL; no text has one after its control characters.
             if "\n" in token or "\0" in token or not is_unicode(token):
@@ -82,7 +80,9 @@ class Vocabulary:
                 )
 
     @classmethod
-    def from_file(cls, path: str | Path, do_lower_case: bool) -> "Vocabulary":
+    def from_file(
+        cls, path: str | Path, do_lower_case: bool, special_tokens: SpecialTokens = BERT_TOKENS
+    ) -> "Vocabulary":
         """Reads a `vocab.txt`; lines are stripped, as the original does (tokenization.py, `load_vocab`).
 
         Raises:
@@ -108,25 +108,36 @@ class Vocabulary:
                     "model's ids were counted without it, or write a token such as [unused_line] there if it "
                     "was counted."
                 )
-        return cls((line.strip() for line in lines), do_lower_case, source=str(path))
+        return cls((line.strip() for line in lines), do_lower_case, str(path), special_tokens)
 
     def write(self, path: str | Path):
         """Writes the tokens one a line."""
-        write_text("".join(f"{token or LINE_OF_EMPTY_TOKEN}\n" for token in self.tokens), path)
+        write_text(self._text(), path)
 
-    def __len__(self):
-        return len(self.tokens)
+    def files(self):
+        return {VOCABULARY_FILE: self._text().encode("utf-8")}
 
-    pad_id = property(lambda self: self.ids["[PAD]"])
-    unk_id = property(lambda self: self.ids["[UNK]"])
-    cls_id = property(lambda self: self.ids["[CLS]"])
-    sep_id = property(lambda self: self.ids["[SEP]"])
-    mask_id = property(lambda self: self.ids[MASK_TOKEN])
+    def _text(self):
+        return "".join(f"{token or LINE_OF_EMPTY_TOKEN}\n" for token in self.tokens)
 
-    @property
+    def chunks(self, line):
+        """What stands between spaces.
+
+        No rule of the original joins text across a space: neither cleaning, nor lower-casing (whether a sigma
+        is final depends on its own word alone), nor the order of accents, nor the removal of bytes that are
+        not UTF-8.
+        """
+        return line.split(b" ")
+
+    def continues_word(self, token):
+        return token.startswith("##")
+
+    @functools.cached_property
     def fingerprint(self) -> str:
         """A short digest of tokens and casing: equal fingerprints give equal ids for every text."""
         content = "\n".join(self.tokens) + f"\ndo_lower_case={self.do_lower_case}"
+        if self.special_tokens != BERT_TOKENS:
+            content += f"\nspecial_tokens={','.join(self.special_tokens)}"
         return hashlib.sha256(content.encode("utf-8")).hexdigest()[:16]
 
     def casing_warning(self) -> str | None:
@@ -149,10 +160,17 @@ class Vocabulary:
             )
         return None
 
-    def describe(self) -> dict:
-        """What manifests and run directories record of the vocabulary."""
-        return {
-            "size": len(self),
-            "do_lower_case": self.do_lower_case,
-            "fingerprint": self.fingerprint,
-        }
+
+def require_wordpiece(vocabulary: BaseVocabulary, purpose: str) -> Vocabulary:
+    """The vocabulary, if it is one of WordPieces.
+
+    Args:
+      vocabulary: a vocabulary of any kind.
+      purpose: what needs WordPieces; the message begins with it.
+
+    Raises:
+      ValueError: for another kind.
+    """
+    if isinstance(vocabulary, Vocabulary):
+        return vocabulary
+    raise ValueError(f"{purpose} needs a WordPiece vocabulary; this model's tokenizer is {vocabulary.kind}.")

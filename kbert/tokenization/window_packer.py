@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from kbert.tokenization.segment_packer import pack_dense
+from kbert.tokenization.segment_packer import Packing, pack_dense
 
 
 class Windows(NamedTuple):
@@ -28,9 +28,9 @@ class Windows(NamedTuple):
     lengths: tf.Tensor
 
 
-def require_room(max_seq_length: int, max_query_length: int | None):
+def require_room(max_seq_length: int, max_query_length: int | None, pair_separators: int = 1):
     """Raises ValueError when a window has no room for a text; see `WindowPacker`."""
-    special = 2 if max_query_length is None else 3
+    special = 2 if max_query_length is None else 2 + pair_separators
     if max_seq_length < (max_query_length or 0) + special + 1:
         raise ValueError(
             f"max_seq_length={max_seq_length} leaves no room for a text beside {special} special tokens "
@@ -79,7 +79,7 @@ class WindowPacker:
     """
 
     def __init__(self, vocabulary, max_seq_length: int, doc_stride: int, max_query_length: int | None = None):
-        require_room(max_seq_length, max_query_length)
+        require_room(max_seq_length, max_query_length, vocabulary.pair_separators)
         if doc_stride < 1:
             raise ValueError(f"doc_stride={doc_stride} must be at least 1.")
         if max_query_length is not None and max_query_length < 1:
@@ -87,11 +87,7 @@ class WindowPacker:
         self.max_seq_length = max_seq_length
         self.doc_stride = doc_stride
         self.max_query_length = max_query_length
-        self._ids = {
-            "cls_id": vocabulary.cls_id,
-            "sep_id": vocabulary.sep_id,
-            "pad_id": vocabulary.pad_id,
-        }
+        self._packing = Packing.from_vocabulary(vocabulary)
 
     def __call__(self, contexts, questions=None, pad_to_longest: bool = False) -> Windows:
         if (questions is None) != (self.max_query_length is None):
@@ -104,12 +100,12 @@ class WindowPacker:
         pieces = _slices(contexts, owners, first_pieces, self.max_seq_length)
         context_starts = tf.gather(before, owners)
         longest = tf.maximum(tf.reduce_max(context_starts + lengths + 1), 2)  # an empty batch has none
-        padded = {"length": longest if pad_to_longest else self.max_seq_length} | self._ids
+        length = longest if pad_to_longest else self.max_seq_length
         if query is None:
-            packed = pack_dense(pieces, lengths, None, None, **padded)
+            packed = pack_dense(pieces, lengths, None, None, length=length, packing=self._packing)
         else:
             query, query_lengths = tf.gather(query, owners), tf.gather(query_lengths, owners)
-            packed = pack_dense(query, query_lengths, pieces, lengths, **padded)
+            packed = pack_dense(query, query_lengths, pieces, lengths, length=length, packing=self._packing)
         features = dict(zip(("input_ids", "input_mask", "segment_ids"), packed, strict=True))
         return Windows(features, owners, first_pieces, context_starts, lengths)
 
@@ -118,7 +114,8 @@ class WindowPacker:
         if questions is None:
             return tf.ones_like(totals), None, None
         lengths = tf.minimum(tf.cast(questions.row_lengths(), tf.int32), self.max_query_length)
-        return lengths + 2, questions.to_tensor(shape=[None, self.max_query_length]), lengths
+        before = lengths + 1 + self._packing.pair_separators
+        return before, questions.to_tensor(shape=[None, self.max_query_length]), lengths
 
 
 def window_starts(totals, rooms, steps):

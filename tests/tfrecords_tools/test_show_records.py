@@ -162,7 +162,7 @@ def test_another_vocabulary_beside_the_records_is_refused(records):
     pieces = (records / "vocab.txt").read_text().split("\n")
     pieces[5], pieces[6] = pieces[6], pieces[5]
     (records / "vocab.txt").write_text("\n".join(pieces))
-    with pytest.raises(ValueError, match="is not the vocabulary the records were made with"):
+    with pytest.raises(ValueError, match="is not the vocabulary that was written"):
         show_records(records)
 
 

@@ -1,10 +1,8 @@
-"""Many lines -> WordPiece ids on the host, fast: every different chunk between two spaces is tokenized once.
+"""Many lines -> ids on the host, fast: every different chunk between two spaces is tokenized once.
 
-No rule of the original BERT joins text across a space: neither cleaning, nor lower-casing (whether a sigma is
-final depends on its own word alone), nor the order of accents, nor the removal of bytes that are not UTF-8.
-So the pieces of a line are the pieces of its chunks, `line.split(b" ")`, one after the other. Running text
-repeats its chunks, so most of them are already known. The rules themselves are in `WordPieceTokenizer`, which
-tokenizes each new chunk.
+The pieces of a line are the pieces of its chunks, `vocabulary.chunks(line)`, one after the other. Running
+text repeats its chunks, so most of them are already known. The rules themselves are in the vocabulary's
+tokenizer, which tokenizes each new chunk.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,8 +10,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import tensorflow as tf
 
-from kbert.tokenization.vocabulary import Vocabulary
-from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
+from kbert.tokenization.base_vocabulary import BaseVocabulary
+from kbert.tokenization.tokenizer import build_tokenizer
 from tfrecords_tools.work.worker_pool import byte_batches
 
 # Longer chunks rarely occur again (a whole line of Chinese is one chunk), so they are not kept.
@@ -23,12 +21,12 @@ _BYTES_PER_CALL = 1 << 20  # bytes of new chunks per call of the graph, to limit
 
 
 class ChunkTokenizer:
-    """`WordPieceTokenizer` for many lines of running text, with a cache of chunks.
+    """The tokenizer of a vocabulary for many lines of running text, with a cache of chunks.
 
-    The ids are those of `WordPieceTokenizer`; the cache changes only the speed.
+    The cache changes only the speed.
 
     Args:
-      vocabulary: the `Vocabulary`; its casing decides lower-casing and accents.
+      vocabulary: the `BaseVocabulary`.
 
     Call arguments:
       lines: UTF-8 bytes; bytes that are not UTF-8 are ignored.
@@ -44,11 +42,11 @@ class ChunkTokenizer:
       (array([5, 6, 1, 5], dtype=uint16), array([3, 0, 1]))
     """
 
-    def __init__(self, vocabulary: Vocabulary):
+    def __init__(self, vocabulary: BaseVocabulary):
         self.vocabulary = vocabulary
         self.dtype = np.dtype(np.uint16 if len(vocabulary) <= 1 << 16 else np.int32)
         self._ids = _KnownChunks()
-        tokenize = WordPieceTokenizer(vocabulary)
+        tokenize = build_tokenizer(vocabulary)
 
         @tf.function(input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
         def tokenize_chunks(chunks):
@@ -61,11 +59,11 @@ class ChunkTokenizer:
         known = self._ids
         if len(known) > _MAX_CHUNKS:
             known.clear()
-        lookup, join, misses = known.__getitem__, b"".join, known.misses
+        chunks, lookup, join, misses = self.vocabulary.chunks, known.__getitem__, b"".join, known.misses
         misses.clear()  # an interrupted call may have left some
         rows, waiting, num_misses = [], [], 0
         for line in lines:
-            ids = list(map(lookup, line.split(b" ")))
+            ids = list(map(lookup, chunks(line)))
             if len(misses) == num_misses:
                 rows.append(join(ids))
             else:

@@ -19,8 +19,7 @@ from kbert.cli.progress import Progress
 from kbert.files.folder_lock import lock_folder
 from kbert.files.json_file import read_json_object
 from kbert.files.whole_file import write_json
-from kbert.manifest import VOCABULARY_FILE_NAME
-from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.base_vocabulary import BaseVocabulary
 from tfrecords_tools.corpus.documents import TextFormat
 from tfrecords_tools.pretraining.pretraining_settings import PretrainingSettings
 from tfrecords_tools.work.beam_pool import BeamPool
@@ -52,22 +51,17 @@ class PretrainingJob:
       directory: the folder.
       settings: the `PretrainingSettings`.
       vocab_size: how many pieces the vocabulary has.
-      fingerprint: the vocabulary's. Workers cache what they build from a vocabulary; by the fingerprint they
-        recognize a different vocabulary in the same folder.
+      stored_vocabulary: the vocabulary in the folder.
     """
 
     directory: str
     settings: PretrainingSettings
     vocab_size: int
-    fingerprint: str
+    stored_vocabulary: StoredVocabulary
 
     @property
     def path(self) -> Path:
         return Path(self.directory)
-
-    @property
-    def vocabulary_file(self) -> Path:
-        return self.path / VOCABULARY_FILE_NAME
 
     @property
     def tokens(self) -> Path:
@@ -97,17 +91,17 @@ class PretrainingJob:
         """A random generator for one piece of work, seeded by the job's seed and the piece's numbers."""
         return np.random.default_rng([self.settings.seed, *numbers])
 
-    @property
-    def stored_vocabulary(self) -> StoredVocabulary:
-        return StoredVocabulary(self.vocabulary_file, self.settings.do_lower_case, self.fingerprint)
-
-    def vocabulary(self) -> Vocabulary:
+    def vocabulary(self) -> BaseVocabulary:
         return self.stored_vocabulary.read()
 
     @classmethod
     @contextlib.contextmanager
     def create_or_resume(
-        cls, output_dir: str | Path, settings: PretrainingSettings, vocabulary: Vocabulary, files: list[Path]
+        cls,
+        output_dir: str | Path,
+        settings: PretrainingSettings,
+        vocabulary: BaseVocabulary,
+        files: list[Path],
     ) -> Iterator["PretrainingJob"]:
         """Makes the folder `OUTPUT_DIR.unfinished`, or resumes the existing one, and locks it.
 
@@ -122,7 +116,8 @@ class PretrainingJob:
         """
         output_dir = Path(output_dir).resolve()
         directory = output_dir.with_name(f"{output_dir.name}.unfinished")
-        job = cls(str(directory), settings, len(vocabulary), vocabulary.fingerprint)
+        stored = StoredVocabulary(directory, vocabulary.describe(), vocabulary.fingerprint)
+        job = cls(str(directory), settings, len(vocabulary), stored)
         if directory.is_symlink():
             raise ValueError(f"{directory} is a link, expected a folder of this tool; delete the link.")
         try:
@@ -150,7 +145,7 @@ class PretrainingJob:
         for folder in (self.tokens, self.examples, self.parts):
             folder.mkdir(exist_ok=True)
         if not plan_file.is_file():
-            vocabulary.write(self.vocabulary_file)
+            vocabulary.write_files(self.path)
             write_json(plan, plan_file)
 
     @contextlib.contextmanager

@@ -11,7 +11,7 @@ import numpy as np
 
 from kbert.files.json_file import read_json
 from kbert.files.whole_file import replace_folder, write_json
-from kbert.manifest import VOCABULARY_FILE_NAME, Manifest, Shard, describe_shards
+from kbert.manifest import Manifest, Shard, describe_shards
 from tfrecords_tools.pretraining.example_buckets import Examples, count_examples, read_bucket
 from tfrecords_tools.pretraining.pretraining_job import Pool, PretrainingJob, run_pieces, summary_file
 from tfrecords_tools.records.record_statistics import RecordStatistics
@@ -54,7 +54,7 @@ def write_shards(
 
 def finish(job: PretrainingJob, folder: Path, output_dir, manifest: Manifest, statistics, overwrite: bool):
     """Completes a folder of shards, renames it to `output_dir`, and deletes the work folder."""
-    job.vocabulary().write(folder / VOCABULARY_FILE_NAME)
+    job.vocabulary().write_files(folder)
     manifest.write(folder)
     write_statistics(folder, manifest, statistics)
     check_output_dir(output_dir, overwrite)

@@ -10,7 +10,7 @@ import numpy as np
 from absl import logging
 
 from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, WINDOW_FEATURE, Feature
-from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
+from kbert.tokenization.base_vocabulary import BaseVocabulary
 
 STATISTICS_FILE_NAME = "statistics.json"
 PAGE_FILE_NAME = "statistics.html"
@@ -38,7 +38,7 @@ class RecordStatistics:
       json.dumps(statistics.to_json(vocabulary))
     """
 
-    def __init__(self, features: Mapping[str, Feature], vocabulary: Vocabulary):
+    def __init__(self, features: Mapping[str, Feature], vocabulary: BaseVocabulary):
         self.max_seq_length = features["input_ids"].shape[-1]
         self.has_masks = "masked_lm_ids" in features
         self.has_next_sentence = "next_sentence_labels" in features
@@ -123,7 +123,7 @@ class RecordStatistics:
         self.add(other.counts)
         self.examples += other.examples[: EXAMPLES_KEPT - len(self.examples)]
 
-    def to_json(self, vocabulary: Vocabulary) -> dict:
+    def to_json(self, vocabulary: BaseVocabulary) -> dict:
         """What statistics.json holds: totals, shares and histograms as plain lists, index = value.
 
         Args:
@@ -147,7 +147,8 @@ class RecordStatistics:
             pieces += self._histogram("masked_pieces", self._vocab_size)
             pieces -= self._histogram("pieces_at_masks", self._vocab_size)
         unknown_tokens = int(pieces[vocabulary.unk_id])
-        pieces[[vocabulary.ids[token] for token in SPECIAL_TOKENS if token != "[UNK]"]] = 0
+        special = vocabulary.special_tokens
+        pieces[[vocabulary.ids[token] for token in special if token != special.unk]] = 0
         text_tokens = int(pieces.sum())
         values = {
             "records": int(self._total("records")),

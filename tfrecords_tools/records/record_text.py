@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, PRETRAINING_LABELS, WORD_FEATURE
+from kbert.tokenization.base_vocabulary import BERT_TOKENS, ROBERTA_TOKENS
 
 # What next_sentence_labels say, by the pairing that made the records.
 NEXT_SENTENCE_WORDS = {
@@ -19,6 +20,8 @@ NEXT_SENTENCE_WORDS = {
         "the two texts are swapped, or the second is a random one",
     ),
 }
+
+_MASKS = (BERT_TOKENS.mask, ROBERTA_TOKENS.mask)
 
 
 class ShownToken(NamedTuple):
@@ -63,7 +66,7 @@ def shown_tokens(example: Mapping[str, np.ndarray], tokens: Sequence[str]) -> li
         shown, answer = piece(tokens, example["input_ids"][position]), hidden.get(position)
         kind = ""
         if answer is not None:
-            kind = "masked" if shown == "[MASK]" else "kept" if shown == answer else "replaced"
+            kind = "masked" if shown in _MASKS else "kept" if shown == answer else "replaced"
         text_tokens.append(ShownToken(shown, answer, kind, int(example["segment_ids"][position])))
     return text_tokens
 

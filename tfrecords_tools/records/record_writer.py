@@ -12,6 +12,7 @@ import numpy as np
 from kbert import manifest
 from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import whole_file, whole_folder
+from kbert.tokenization.vocabulary_files import VOCABULARY_FILES
 from tfrecords_tools.records.record_statistics import PAGE_FILE_NAME, STATISTICS_FILE_NAME
 from tfrecords_tools.records.tfrecord_files import naming_full_disks, open_tfrecord
 
@@ -142,7 +143,7 @@ def check_output_dir(output_dir: str | Path, overwrite: bool, inputs: Iterable[s
             f"output_dir {output_dir} exists and is not empty; give another folder, or pass --overwrite to "
             "replace it."
         )
-    own = (manifest.FILE_NAME, manifest.VOCABULARY_FILE_NAME, STATISTICS_FILE_NAME, PAGE_FILE_NAME)
+    own = (manifest.FILE_NAME, *VOCABULARY_FILES, STATISTICS_FILE_NAME, PAGE_FILE_NAME)
     shards = (".tfrecord", ".tfrecord.gz")
     foreign = [name for name in names if name not in own and not name.endswith(shards)]
     if foreign:

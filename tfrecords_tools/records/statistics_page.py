@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from kbert.files.whole_file import write_text
-from kbert.input_pipelines.records.record_files import read_vocabulary
 from kbert.manifest import Manifest
 from kbert.reports import page
+from kbert.tokenization.vocabulary_files import read_vocabulary
 from tfrecords_tools.records.record_statistics import (
     EXAMPLES_KEPT,
     PAGE_FILE_NAME,
@@ -38,7 +38,7 @@ def write_statistics(directory: str | Path, manifest: Manifest, statistics: Reco
     Raises:
       ValueError: when the vocabulary beside the records is not theirs.
     """
-    values = statistics.to_json(read_vocabulary(directory, manifest))
+    values = statistics.to_json(read_vocabulary(directory, manifest.vocabulary))
     write_text(json.dumps(values, ensure_ascii=False) + "\n", Path(directory) / STATISTICS_FILE_NAME)
     write_page(directory, manifest, values, statistics.examples or None)
 
@@ -54,7 +54,7 @@ def write_page(
       values: the content of statistics.json.
       examples: dicts of arrays by feature name; by default the first records of the folder.
     """
-    tokens = read_vocabulary(directory, manifest).tokens
+    tokens = read_vocabulary(directory, manifest.vocabulary).tokens
     examples = islice(examples or read_records(directory, manifest), EXAMPLES_KEPT)
     lengths = np.array(values["lengths"])
     vocabulary = {f"vocabulary: {name}": value for name, value in manifest.vocabulary.items()}

@@ -17,7 +17,8 @@ from pathlib import Path
 from absl import logging
 
 from kbert.cli.progress import activity
-from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.base_vocabulary import BaseVocabulary
+from kbert.tokenization.vocabulary_files import read_vocabulary
 
 # Items per worker that are handed out before the next result in order is there: enough to keep all workers
 # busy while one item takes long, few enough that results do not pile up.
@@ -99,24 +100,24 @@ class WorkerPool:
 
 @dataclass(frozen=True)
 class StoredVocabulary:
-    """A vocabulary in a file. Two are equal when their pieces and casing are, wherever the files lie.
+    """A vocabulary in a folder. Two are equal when they give the same ids, wherever the files lie.
 
     Processes cache under this key what they build from a vocabulary. Another job with the same vocabulary
     does not trace its tokenizer again. A job with another vocabulary in the same folder never gets the old
     tokenizer.
 
     Args:
-      file: the vocab.txt.
-      do_lower_case: its casing.
-      fingerprint: of the `Vocabulary` that it holds.
+      folder: where its files are.
+      description: its `describe()`.
+      fingerprint: the vocabulary's.
     """
 
-    file: Path = field(compare=False)
-    do_lower_case: bool
+    folder: Path = field(compare=False)
+    description: dict = field(compare=False)
     fingerprint: str
 
-    def read(self) -> Vocabulary:
-        return Vocabulary.from_file(self.file, self.do_lower_case)
+    def read(self) -> BaseVocabulary:
+        return read_vocabulary(self.folder, self.description)
 
 
 def byte_batches(texts: Iterable, num_bytes: int, size: Callable = len) -> Iterator[list]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.files.stored_tensor import stored_array
-from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.base_vocabulary import BaseVocabulary
 
 POSITION_TABLE = "embeddings/position_embeddings"
 WORD_TABLE = "embeddings/word_embeddings"
@@ -43,7 +43,7 @@ def with_positions(checkpoint: BertCheckpoint, max_position_embeddings: int) -> 
     )
 
 
-def with_vocabulary(checkpoint: BertCheckpoint, vocabulary: Vocabulary) -> BertCheckpoint:
+def with_vocabulary(checkpoint: BertCheckpoint, vocabulary: BaseVocabulary) -> BertCheckpoint:
     """The same model for another vocabulary: tokens of both keep their rows, new ones get the mean row.
 
     Args:

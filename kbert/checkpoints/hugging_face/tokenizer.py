@@ -13,7 +13,8 @@ from kbert.config.checks import SHORTEST_LENGTH
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_count, json_texts, json_value, shown, shown_name
 from kbert.files.whole_file import write_json
-from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
+from kbert.tokenization.base_vocabulary import BaseVocabulary
+from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary, require_wordpiece
 
 _BERT_CLASSES = (
     None,
@@ -200,8 +201,9 @@ def _refuse_other_words(path, settings, chinese, vocabulary, report):
 # --------------------------------------------------------------------------------------- writing
 
 
-def write_tokenizer(folder: Path, vocabulary: Vocabulary, max_seq_length: int):
+def write_tokenizer(folder: Path, vocabulary: BaseVocabulary, max_seq_length: int):
     """vocab.txt, tokenizer.json, tokenizer_config.json and special_tokens_map.json for `vocabulary`."""
+    vocabulary = require_wordpiece(vocabulary, "a Hugging Face folder")
     vocabulary.write(folder / "vocab.txt")
     settings = {
         # BertTokenizer makes its own rules, with 100 letters per word; this class uses tokenizer.json.

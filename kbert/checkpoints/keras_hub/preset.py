@@ -35,7 +35,7 @@ from kbert.files.json_values import json_value, shown
 from kbert.files.stored_tensor import StoredTensor
 from kbert.files.text_file import read_lines
 from kbert.heads.parts import MASKED_LM
-from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.vocabulary import Vocabulary, require_wordpiece
 
 # The rules of BertTokenizer that kbert's has too.
 _RULES = {"split": True, "suffix_indicator": "##", "oov_token": "[UNK]", "special_tokens": None}
@@ -150,6 +150,7 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, report: Report):
       ValueError: for a model whose numbers KerasHub would not reproduce.
     """
     encoder, library = checkpoint.encoder, "KerasHub's BertBackbone"
+    vocabulary = require_wordpiece(checkpoint.vocabulary, library)
     require_bert(encoder, library)
     head = next((part for part in _CLASSES if part in checkpoint.parts), None)
     class_name = _CLASSES[head] if head else "BertBackbone"
@@ -179,7 +180,7 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, report: Report):
         variables[row.outside].assign(numbers.reshape(variables[row.outside].shape))
     save([model] if head else [model, preprocessor], variables.values(), folder)
     # KerasHub writes an empty line for U+2028, a token of the Chinese vocabulary.
-    checkpoint.vocabulary.write(folder / VOCABULARY_FILE)
+    vocabulary.write(folder / VOCABULARY_FILE)
     add_own_keys(folder, checkpoint, untrained)
     report.note(f"class {class_name}; what KerasHub has no key for is in metadata.json, for kbert alone")
     report.note("KerasHub's tokenizer gives other ids than kbert's for some texts, see docs/checkpoints.md")

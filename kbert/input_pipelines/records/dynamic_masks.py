@@ -6,7 +6,7 @@ import tensorflow as tf
 from kbert.features import MASK_FEATURES, PRETRAINING_RECORDS, Feature, pretraining_features
 from kbert.input_pipelines.masking import PieceMasker
 from kbert.manifest import Manifest
-from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.base_vocabulary import BaseVocabulary
 
 # The settings in the manifest that are arguments of `PieceMasker`.
 _MASKING = ("max_predictions_per_seq", "masked_lm_prob", "do_whole_word_mask", "max_ngram_size")
@@ -38,7 +38,7 @@ class DynamicMasks:
       seed: a tuple of non-negative integers.
     """
 
-    def __init__(self, manifest: Manifest, vocabulary: Vocabulary, seed: tuple[int, ...]):
+    def __init__(self, manifest: Manifest, vocabulary: BaseVocabulary, seed: tuple[int, ...]):
         self._features = batch_features(manifest)
         self._seed = seed
         self._masker = PieceMasker(vocabulary, **{name: manifest.settings[name] for name in _MASKING})

@@ -7,8 +7,7 @@ shard, checks every record's CRC, but names neither the file nor the record.
 from collections.abc import Iterator
 from pathlib import Path
 
-from kbert.manifest import VOCABULARY_FILE_NAME, Manifest, Shard, digest
-from kbert.tokenization.vocabulary import Vocabulary
+from kbert.manifest import Manifest, Shard, digest
 
 _MOST_BYTES_AT_START = 1 << 30  # of a set; SHA-256 takes 1.5 s for them, and a slow disk ten
 
@@ -65,22 +64,6 @@ def first_damage(path: str | Path) -> tuple[bool, int]:
     return False, number
 
 
-def read_vocabulary(directory: str | Path, manifest: Manifest) -> Vocabulary:
-    """The vocabulary in the folder of the records, with their casing.
-
-    Raises:
-      ValueError: when the file is not the vocabulary that the records were made with.
-    """
-    path = Path(directory) / VOCABULARY_FILE_NAME
-    vocabulary = Vocabulary.from_file(path, manifest.vocabulary["do_lower_case"])
-    if vocabulary.fingerprint != manifest.vocabulary["fingerprint"]:
-        raise ValueError(
-            f"{path} (fingerprint {vocabulary.fingerprint}) is not the vocabulary the records were made with "
-            f"(fingerprint {manifest.vocabulary['fingerprint']}); make the records again."
-        )
-    return vocabulary
-
-
 def require_vocabulary(directory: str | Path, manifest: Manifest, owner, vocabulary: dict):
     """Checks that records were made with a given vocabulary, so that their ids mean the same.
 
@@ -94,11 +77,11 @@ def require_vocabulary(directory: str | Path, manifest: Manifest, owner, vocabul
     """
     if manifest.vocabulary["fingerprint"] == vocabulary["fingerprint"]:
         return
-    casing = {True: "lower-casing", False: "cased"}
+    casing = {True: "lower-casing", False: "cased", None: "not WordPiece"}
     raise ValueError(
         f"{directory} was not made with the vocabulary of {owner}: its fingerprint is "
         f"{manifest.vocabulary['fingerprint']} ({manifest.vocabulary['size']} pieces, "
         f"{casing[manifest.vocabulary['do_lower_case']]}), expected {vocabulary['fingerprint']} "
         f"({vocabulary['size']} pieces, {casing[vocabulary['do_lower_case']]}); make the records again with "
-        f"its {VOCABULARY_FILE_NAME} and casing."
+        "its vocabulary and casing."
     )

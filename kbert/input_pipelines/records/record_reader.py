@@ -20,8 +20,9 @@ from kbert.input_pipelines.epochs import (
 )
 from kbert.input_pipelines.records import record_ranges
 from kbert.input_pipelines.records.dynamic_masks import DynamicMasks, has_dynamic_masks
-from kbert.input_pipelines.records.record_files import read_vocabulary, wrong_shards
+from kbert.input_pipelines.records.record_files import wrong_shards
 from kbert.manifest import Manifest, Shard
+from kbert.tokenization.vocabulary_files import read_vocabulary
 
 SHUFFLE_BUFFER = 10_000
 _SHARDS_AT_ONCE = 8
@@ -78,7 +79,8 @@ def training_batches(
     records = endless_epochs(epoch, end - start, seed, first)
     batches = _parse(records.batch(own_batch_size, drop_remainder=True), manifest)
     if has_dynamic_masks(manifest):
-        masks = DynamicMasks(manifest, read_vocabulary(directory, manifest), (seed, share.input_pipeline_id))
+        vocabulary = read_vocabulary(directory, manifest.vocabulary)
+        masks = DynamicMasks(manifest, vocabulary, (seed, share.input_pipeline_id))
         batches = masks(batches, first, own_batch_size)
     return without_autotune(batches.prefetch(tf.data.AUTOTUNE))
 
@@ -121,7 +123,7 @@ def evaluation_batches(
         records = records.apply(tf.data.experimental.assert_cardinality(end - start))
         if not has_dynamic_masks(manifest):
             return _parse(records.batch(own_batch_size), manifest)
-        masks = DynamicMasks(manifest, read_vocabulary(directory, manifest), _EVALUATION_SEED)
+        masks = DynamicMasks(manifest, read_vocabulary(directory, manifest.vocabulary), _EVALUATION_SEED)
         parsed = _parse(records.batch(_PARSED_AT_ONCE), manifest)
         return masks(parsed, start, _PARSED_AT_ONCE).rebatch(own_batch_size)
 

@@ -5,11 +5,11 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from kbert.tasks.signatures.signature import TRUNCATED
+from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.tokenization.text_inputs import TextInputs
-from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 
 
-def best_tokens(model, vocabulary: Vocabulary, inputs: dict, top_k, whole_words) -> dict:
+def best_tokens(model, vocabulary: BaseVocabulary, inputs: dict, top_k, whole_words) -> dict:
     """The most probable tokens for every mask.
 
     Args:
@@ -34,8 +34,9 @@ def best_tokens(model, vocabulary: Vocabulary, inputs: dict, top_k, whole_words)
     number = tf.minimum(top_k, tf.reduce_sum(tf.cast(allowed, tf.int32)))
     best, ids = tf.math.top_k(tf.where(allowed, logits, logits.dtype.min), k=number)
     is_mask = tf.sequence_mask(num_masks, tf.shape(positions)[1])[..., tf.newaxis]
+    texts = tf.constant([vocabulary.as_text(token) for token in vocabulary.tokens])
     return {
-        "tokens": tf.where(is_mask, tf.gather(tf.constant(vocabulary.tokens), ids), ""),
+        "tokens": tf.where(is_mask, tf.gather(texts, ids), ""),
         "probabilities": tf.where(is_mask, tf.exp(best - log_total), 0.0),
         "num_masks": num_masks,
     }
@@ -50,7 +51,7 @@ def candidate_probabilities(model, text_inputs: TextInputs, text, candidates) ->
 
     Args:
       model, text_inputs: as for `best_tokens`.
-      text: string tensor of shape [batch], each with one `[MASK]`.
+      text: string tensor of shape [batch], each with one mask token.
       candidates: string tensor of shape [batch, candidates].
 
     Returns:
@@ -105,7 +106,7 @@ class _MaskedTexts(NamedTuple):
 
 
 def _masked_texts(text_inputs, text, candidates) -> _MaskedTexts:
-    pieces = text_inputs.tokenizer(tf.reshape(candidates, [-1]))
+    pieces = text_inputs.tokenizer.tokenize_words(tf.reshape(candidates, [-1]))
     lengths = tf.maximum(tf.cast(pieces.row_lengths(), tf.int32), 1)
     owners = tf.repeat(tf.range(tf.shape(candidates)[0]), tf.shape(candidates)[1])
     # Candidates of the same text with as many pieces share a text: most have one piece.
@@ -135,7 +136,9 @@ def _find_positions(input_ids, token_id):
     return tf.pad(positions, [[0, 0], [0, missing]]), counts
 
 
-def _are_whole_words(vocabulary: Vocabulary) -> list[bool]:
+def _are_whole_words(vocabulary: BaseVocabulary) -> list[bool]:
+    special = vocabulary.special_tokens
     return [
-        not (token.startswith(("##", "[unused")) or token in SPECIAL_TOKENS) for token in vocabulary.tokens
+        not (vocabulary.continues_word(token) or token.startswith("[unused") or token in special)
+        for token in vocabulary.tokens
     ]

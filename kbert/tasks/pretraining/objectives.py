@@ -15,7 +15,9 @@ from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import TRUNCATED, Signature, ids_inputs, ids_reader
 from kbert.tasks.task import CheckpointKind, SoftTarget, Task
 from kbert.tasks.task_model import TaskModel
-from kbert.tokenization.vocabulary import MASK_TOKEN
+from kbert.tokenization.base_vocabulary import BERT_TOKENS, ROBERTA_TOKENS
+
+_MASKS = f"{BERT_TOKENS.mask} or {ROBERTA_TOKENS.mask}"  # as the model's vocabulary has it
 
 # Prevents a division by 0 in a batch without predictions; run_pretraining.py, `get_masked_lm_output`.
 _MASKED_LM_EPSILON = 1e-5
@@ -59,16 +61,14 @@ class MaskedLMServing(Serving):
         }
 
     def check_inputs(self, inputs):
-        count = inputs["text"].count(MASK_TOKEN)
+        count = _count_masks(inputs["text"])
         if not count:
             raise ValueError(
-                f"no {MASK_TOKEN} in {inputs['text'][:60]!r}; write one where the model should fill in a "
-                "token."
+                f"no {_MASKS} in {inputs['text'][:60]!r}; write one where the model should fill in a token."
             )
         if "candidates" in inputs and count > 1:
             raise ValueError(
-                f"{count} {MASK_TOKEN} in {inputs['text'][:60]!r}; candidates are for one: give one text for "
-                "each."
+                f"{count} masks in {inputs['text'][:60]!r}; candidates are for one: give one text for each."
             )
 
     def answer(self, outputs, inputs):
@@ -76,7 +76,7 @@ class MaskedLMServing(Serving):
         they are the tokens, all of them, for the one mask; the most probable first."""
         if "candidates" in inputs:
             return {"masks": [_weighed(outputs, inputs)]}
-        if outputs["num_masks"] < inputs["text"].count(MASK_TOKEN):
+        if outputs["num_masks"] < _count_masks(inputs["text"]):
             raise _cut(inputs)
         rows = zip(outputs["tokens"], outputs["probabilities"], strict=True)
         return {
@@ -277,10 +277,14 @@ def _weighed(outputs, inputs) -> list[dict]:
     return sorted(candidates, key=lambda candidate: -candidate["probability"])
 
 
+def _count_masks(text):
+    return text.count(BERT_TOKENS.mask) or text.count(ROBERTA_TOKENS.mask)
+
+
 def _cut(inputs):
     return ValueError(
-        f"the {MASK_TOKEN} of {inputs['text'][:60]!r}... lies beyond the longest sequence of this model; "
-        "shorten the text."
+        f"the mask of {inputs['text'][:60]!r}... lies beyond the longest sequence of this model, or is that "
+        f"of another model ({_MASKS}); shorten the text, or write the model's own."
     )
 
 

@@ -23,6 +23,7 @@ from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import TRUNCATED, ids_signature, texts_signature
 from kbert.tasks.task import CheckpointKind, ExampleFeatures, SoftTarget, Task
 from kbert.tasks.task_model import TaskModel
+from kbert.tokenization.vocabulary import require_wordpiece
 
 START_POSITIONS, END_POSITIONS = SPAN_FEATURES
 _PADDING = -1e9  # added to the logits of padding, whose probability is then 0 in float32
@@ -193,6 +194,8 @@ class QuestionAnswering(Task):
         """The `WindowMaker` of these settings."""
         from kbert.tasks.question_answering.windows import WindowMaker
 
+        if self.settings.reproduce_run_squad:
+            require_wordpiece(text_inputs.vocabulary, "task_settings.reproduce_run_squad")
         return WindowMaker(text_inputs, self.settings.doc_stride, self.settings.max_query_length)
 
     def describe(self, row, vocabulary):

@@ -59,7 +59,7 @@ class WordWindows:
         Args:
           words: string tensor of shape [words]; each is tokenized by itself.
         """
-        pieces = self._tokenizer(words)
+        pieces = self._tokenizer.tokenize_words(words)
         missing = tf.cast(tf.equal(pieces.row_lengths(), 0), tf.int64)
         unknown = tf.fill([tf.reduce_sum(missing)], tf.cast(self._unknown, tf.int32))
         return tf.concat([pieces, tf.RaggedTensor.from_row_lengths(unknown, missing)], axis=1)

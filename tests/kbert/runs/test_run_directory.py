@@ -84,7 +84,7 @@ def test_a_longer_training_is_told_how_to_go_on(run, vocabulary):
 
 def test_a_swapped_vocabulary_file_is_refused(run, vocabulary):
     Vocabulary(vocabulary.tokens[::-1], do_lower_case=True).write(run.path / "vocab.txt")
-    with pytest.raises(ValueError, match="vocab.txt is not the vocabulary this run was trained with"):
+    with pytest.raises(ValueError, match="vocab.txt .*is not the vocabulary"):
         RunDirectory(run.path).vocabulary()
 
 

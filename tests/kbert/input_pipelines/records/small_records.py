@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from kbert.features import Feature, pretraining_features
-from kbert.manifest import VOCABULARY_FILE_NAME, Manifest, describe_shards
+from kbert.manifest import Manifest, describe_shards
 from tests.tfrecords_tools import small_corpus
 from tfrecords_tools.records.tfrecord_files import encode_examples
 
@@ -72,7 +72,7 @@ def write(
             (directory / name).unlink()
         sizes[name + suffix] = size
         first += size
-    vocabulary.write(directory / VOCABULARY_FILE_NAME)
+    vocabulary.write_files(directory)
     manifest = Manifest(
         kind="pretraining",
         features=features,

@@ -1,9 +1,10 @@
 import pytest
 
 from kbert.features import encoder_features
-from kbert.input_pipelines.records.record_files import read_vocabulary, require_vocabulary
+from kbert.input_pipelines.records.record_files import require_vocabulary
 from kbert.manifest import Manifest
 from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.vocabulary_files import read_vocabulary
 from tests.tfrecords_tools import small_corpus
 
 
@@ -16,8 +17,8 @@ def test_a_swapped_file_is_refused_with_both_fingerprints(tmp_path):
     swapped = Vocabulary(vocabulary.tokens[::-1], do_lower_case=True)
     swapped.write(tmp_path / "vocab.txt")
     with pytest.raises(ValueError) as error:
-        read_vocabulary(tmp_path, manifest_of(vocabulary))
-    facts = (f"{tmp_path}/vocab.txt", swapped.fingerprint, vocabulary.fingerprint, "make the records again")
+        read_vocabulary(tmp_path, manifest_of(vocabulary).vocabulary)
+    facts = (f"{tmp_path}: vocab.txt", swapped.fingerprint, vocabulary.fingerprint, "restore")
     assert all(fact in str(error.value) for fact in facts)
 
 

@@ -1,0 +1,68 @@
+"""What the tokenizers of all three kinds of vocabulary do, in the graph."""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from kbert.tokenization.base_vocabulary import BaseVocabulary
+
+
+class OffsetPieces(NamedTuple):
+    """Pieces with their positions in the text, as a tokenizer's `with_offsets` gives them.
+
+    Attributes:
+      ids: int32 RaggedTensor of shape [batch, (pieces)].
+      starts: int32 RaggedTensor of shape [batch, (pieces)]: the first code point of the piece in its text.
+      ends: int32 RaggedTensor of shape [batch, (pieces)]: the code point after its last.
+      words: int32 RaggedTensor of shape [batch, (pieces)]: which word of its text the piece is in, counted
+        from 0 as the tokenizer splits words. The first piece of a word is the one whose word is not that of
+        the piece before.
+    """
+
+    ids: tf.RaggedTensor
+    starts: tf.RaggedTensor
+    ends: tf.RaggedTensor
+    words: tf.RaggedTensor
+
+
+class BaseTokenizer:
+    """Texts -> ids without special tokens.
+
+    Special tokens written out in a text (`[MASK]`) are ordinary characters, as in the original BERT.
+
+    Args:
+      vocabulary: the `BaseVocabulary`.
+
+    Call arguments:
+      texts: string tensor of shape [batch]; bytes that are not UTF-8 are ignored.
+
+    Returns:
+      int32 RaggedTensor of shape [batch, (pieces)].
+    """
+
+    def __init__(self, vocabulary: BaseVocabulary):
+        self.vocabulary = vocabulary
+
+    def __call__(self, texts: tf.Tensor) -> tf.RaggedTensor:
+        raise NotImplementedError
+
+    def with_offsets(self, texts: tf.Tensor) -> OffsetPieces:
+        """As a call, and where each piece stands in its text, in code points."""
+        raise NotImplementedError
+
+    def tokenize_words(self, words: tf.Tensor) -> tf.RaggedTensor:
+        """As a call, for words that somebody else cut: string tensor of shape [words]."""
+        return self(words)
+
+    def tokenize_with_masks(self, texts: tf.Tensor) -> tf.RaggedTensor:
+        """As a call, but each literal mask token in a text becomes its id (for filling masks)."""
+        parts = tf.strings.split(texts, self.vocabulary.special_tokens.mask)  # [batch, (parts)]
+        pieces = self(parts.flat_values)  # [all parts, (pieces)]
+        masks = tf.fill([pieces.nrows(), 1], tf.cast(self.vocabulary.mask_id, tf.int32))
+        marked = tf.concat([pieces, tf.RaggedTensor.from_tensor(masks)], axis=1)
+        joined = parts.with_flat_values(marked).merge_dims(1, 2)
+        return joined[:, :-1]  # no mask follows the last part
+
+    def tokens(self, ids) -> list[str]:
+        """The pieces of a sequence of ids, for people to read."""
+        return [self.vocabulary.tokens[index] for index in ids]

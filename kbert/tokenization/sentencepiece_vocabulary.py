@@ -1,0 +1,79 @@
+"""The vocabulary of a SentencePiece model: the model file <-> ids, in XLM-R's numbering or in its own."""
+
+from pathlib import Path
+
+from kbert.tokenization.base_vocabulary import ROBERTA_TOKENS, BaseVocabulary, SpecialTokens
+
+MODEL_FILE = "sentencepiece.bpe.model"
+WORD_START = "\u2581"  # the character that SentencePiece writes for a space
+
+
+class SentencePieceVocabulary(BaseVocabulary):
+    """The tokens of a SentencePiece model.
+
+    With RoBERTa's special tokens the ids are XLM-R's: four special tokens, then the pieces from the model's
+    third on, each one higher than in the model, and `<mask>` at the end. With others the ids are the model's
+    own, as in ALBERT, and it must hold the special tokens.
+
+    Args:
+      model: the content of the model file.
+      special_tokens: the `SpecialTokens`.
+      source: a name for messages, such as the path of the file.
+
+    Attributes:
+      model: as given.
+      has_xlmr_ids: whether the ids are XLM-R's.
+
+    Raises:
+      ValueError: for bytes that are no model, and as `BaseVocabulary`.
+
+    Reference: fairseq's XLM-R; transformers, `XLMRobertaTokenizer`.
+    """
+
+    kind = "sentencepiece"
+
+    def __init__(
+        self, model: bytes, special_tokens: SpecialTokens = ROBERTA_TOKENS, source: str = "vocabulary"
+    ):
+        self.model = model
+        self.has_xlmr_ids = tuple(special_tokens) == ROBERTA_TOKENS
+        pieces = _pieces(model, source)
+        if self.has_xlmr_ids:
+            if pieces[:3] != ["<unk>", "<s>", "</s>"]:
+                raise ValueError(
+                    f"{source} begins with the pieces {pieces[:3]}; expected <unk>, <s>, </s>, from which "
+                    "XLM-R's ids are made."
+                )
+            pieces = ["<s>", "<pad>", "</s>", "<unk>", *pieces[3:], "<mask>"]
+        super().__init__(pieces, special_tokens, source)
+
+    @classmethod
+    def from_file(
+        cls, path: str | Path, special_tokens: SpecialTokens = ROBERTA_TOKENS
+    ) -> "SentencePieceVocabulary":
+        """Reads a model file. Raises ValueError as the class does, and where the file is missing."""
+        path = Path(path)
+        if not path.is_file():
+            raise ValueError(f"{path} does not exist; expected a SentencePiece model.")
+        return cls(path.read_bytes(), special_tokens, str(path))
+
+    def continues_word(self, token):
+        return not token.startswith(WORD_START)
+
+    def as_text(self, token):
+        return token.replace(WORD_START, " ").strip()
+
+    def files(self):
+        return {MODEL_FILE: self.model}
+
+
+def _pieces(model, source):
+    from sentencepiece import SentencePieceProcessor
+
+    try:
+        processor = SentencePieceProcessor(model_proto=model)
+    except RuntimeError as error:
+        raise ValueError(
+            f"{source} ({len(model):,} bytes) is no whole SentencePiece model ({error}); copy the file again."
+        ) from None
+    return [processor.id_to_piece(index) for index in range(len(processor))]

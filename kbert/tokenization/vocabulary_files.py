@@ -1,0 +1,51 @@
+"""A folder that kbert wrote -> its vocabulary, of any kind."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from kbert.tokenization import bpe_vocabulary, sentencepiece_vocabulary, vocabulary
+from kbert.tokenization.base_vocabulary import BERT_TOKENS, BaseVocabulary, SpecialTokens
+
+# All that `write_files` may write.
+VOCABULARY_FILES = (
+    vocabulary.VOCABULARY_FILE,
+    bpe_vocabulary.VOCABULARY_FILE,
+    bpe_vocabulary.MERGES_FILE,
+    sentencepiece_vocabulary.MODEL_FILE,
+)
+_Reader = Callable[[Path, dict, SpecialTokens], BaseVocabulary]
+_READERS: dict[str, _Reader] = {
+    "wordpiece": lambda folder, description, special: vocabulary.Vocabulary.from_file(
+        folder / vocabulary.VOCABULARY_FILE, description["do_lower_case"], special
+    ),
+    "bpe": lambda folder, _, special: bpe_vocabulary.BytePairVocabulary.from_files(
+        folder / bpe_vocabulary.VOCABULARY_FILE, folder / bpe_vocabulary.MERGES_FILE, special
+    ),
+    "sentencepiece": lambda folder, _, special: sentencepiece_vocabulary.SentencePieceVocabulary.from_file(
+        folder / sentencepiece_vocabulary.MODEL_FILE, special
+    ),
+}
+
+
+def read_vocabulary(folder: str | Path, description: dict) -> BaseVocabulary:
+    """The vocabulary that `write_files` wrote into a folder.
+
+    Args:
+      folder: where the files are.
+      description: its `describe()`, as manifests and run.json record it.
+
+    Raises:
+      ValueError: for a kind that kbert does not have, and for files that are not those that were written.
+    """
+    kind = description.get("kind", "wordpiece")
+    if kind not in _READERS:
+        raise ValueError(f"{folder}: its tokenizer is {kind!r}; expected one of {', '.join(_READERS)}.")
+    special = SpecialTokens(*description.get("special_tokens", BERT_TOKENS))
+    read = _READERS[kind](Path(folder), description, special)
+    if read.fingerprint != description["fingerprint"]:
+        raise ValueError(
+            f"{folder}: {' and '.join(read.files())} (fingerprint {read.fingerprint}) is not the vocabulary "
+            f"that was written there (fingerprint {description['fingerprint']}); restore the original, or "
+            "make the folder again."
+        )
+    return read
