@@ -16,7 +16,6 @@ from kbert.tasks.pretraining import Pretraining
 from tests.conftest import tiny_encoder_config
 from tests.kbert import reference_bert
 
-
 ROBERTA = {"type_vocab_size": 1}
 MPNET = {"type_vocab_size": 0, "relative_attention_num_buckets": 8}
 

@@ -4,6 +4,7 @@ from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig
 from kbert.heads.parts import MASKED_LM, POOLER
+from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.tokenization.vocabulary import Vocabulary
 
 MASKED_LM_KEYS = ("masked_lm_hidden_act", "masked_lm_layer_norm_eps")
@@ -56,7 +57,7 @@ def decide_casing(
 
 
 def check_sizes(
-    vocabulary: Vocabulary,
+    vocabulary: BaseVocabulary,
     config: EncoderConfig,
     source: str,
     recorded_size: int | None,

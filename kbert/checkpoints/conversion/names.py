@@ -5,8 +5,9 @@ TF1's classifier matrices, `output_weights`, are the exception: they are stored 
 stands for the layer's number.
 
 Sources: google-research/bert, modeling.py, run_pretraining.py, run_classifier.py, run_squad.py; the
-parameters of transformers' BertModel, DistilBertModel, ElectraModel, RobertaModel, MPNetModel and their heads; the variables of
-keras_hub's BertBackbone, BertTextClassifier and BertMaskedLM; those of Model Garden's official/nlp/modeling.
+parameters of transformers' BertModel, DistilBertModel, ElectraModel, RobertaModel, MPNetModel and their
+heads; the variables of keras_hub's BertBackbone, BertTextClassifier and BertMaskedLM; those of Model Garden's
+official/nlp/modeling.
 """
 
 from typing import NamedTuple

@@ -94,10 +94,8 @@ def parse_config(values: dict, path, report: Report) -> HuggingFaceConfig:
         raise ValueError(f"{path} names model_type {model_type!r} but architecture {architecture!r}.")
     _refuse_variants(values, path)
     _note_head_dropout(values, path, report)
-    skipped = 0
-    if FAMILIES[model_type].after_padding:
-        pad_id = json_count(values, "pad_token_id", path, least=0)
-        skipped = 1 + (1 if pad_id is None else pad_id)
+    pad_id = json_count(values, "pad_token_id", path, least=0)
+    skipped = FAMILIES[model_type].skipped_positions(1 if pad_id is None else pad_id)
     return HuggingFaceConfig(
         encoder=_encoder_config(values, model_type, skipped, path, report),
         model_type=model_type,
@@ -236,7 +234,7 @@ def build_config(checkpoint: BertCheckpoint) -> dict:
     if model_type == "electra":
         values["embedding_size"] = encoder.embedding_width
     if FAMILIES[model_type].after_padding:
-        values["max_position_embeddings"] += vocabulary.pad_id + 1
+        values["max_position_embeddings"] += FAMILIES[model_type].skipped_positions(vocabulary.pad_id)
         values |= {"bos_token_id": vocabulary.cls_id, "eos_token_id": vocabulary.sep_id}
     if model_type == "mpnet":
         values["relative_attention_num_buckets"] = encoder.relative_attention_num_buckets

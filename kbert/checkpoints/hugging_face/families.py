@@ -1,8 +1,7 @@
 """The classes of transformers that kbert reads and writes, by families.
 
-RoBERTa and those after it number positions from `pad_token_id` + 1 on, in the tokens that are no padding. Rows
-of kbert have padding at the end, so a real token's position is as in BERT once the rows that no token reads
-are cut off the table.
+RoBERTa and those after it number positions from `pad_token_id` + 1 on, over the tokens that are no padding.
+In kbert padding stands at the end, so their positions are BERT's without the rows that no token reads.
 """
 
 from typing import NamedTuple
@@ -63,6 +62,12 @@ class Family(NamedTuple):
         if self.after_padding and architecture.endswith("ForSequenceClassification"):
             return self.table | {"pooler": CLASSIFIER_POOLER}
         return self.table
+
+    def skipped_positions(self, pad_id: int) -> int:
+        """How many rows of the position table no token reads."""
+        if not self.after_padding:
+            return 0
+        return 2 if self.name == "MPNet" else pad_id + 1  # its code takes 1 whatever pad_token_id is
 
 
 def _same(*names):

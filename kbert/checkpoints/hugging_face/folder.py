@@ -249,8 +249,9 @@ def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, report: Report)
                 report.not_in_file.append((row.kbert, "never trained, not written"))
             continue
         tensors[outside] = checkpoint.tensors[row.kbert].as_float32(row.transposed)
-        if row.kbert == POSITION_TABLE and family.after_padding:
-            tensors[outside] = tensors[outside].after_zeros(checkpoint.vocabulary.pad_id + 1)
+        if row.kbert == POSITION_TABLE:
+            skipped = family.skipped_positions(checkpoint.vocabulary.pad_id)
+            tensors[outside] = tensors[outside].after_zeros(skipped)
         report.taken.append((outside, row.kbert, "transposed" if row.transposed else "as it is"))
     left_over = checkpoint.tensors.keys() - {kbert for _, kbert, _ in report.taken}
     report.left_over.extend((name, f"{architecture} has no such variable") for name in sorted(left_over))

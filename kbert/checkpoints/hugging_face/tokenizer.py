@@ -7,6 +7,7 @@ would give other ids for ordinary text are refused; the error names them.
 from pathlib import Path
 
 from kbert.checkpoints.conversion.checks import decide_casing
+from kbert.checkpoints.hugging_face.other_tokenizers import read_other_vocabulary, write_other_tokenizer
 from kbert.checkpoints.hugging_face.tokenizer_json import build_tokenizer_json, refuse_other_rules
 from kbert.checkpoints.report import Report
 from kbert.config.checks import SHORTEST_LENGTH
@@ -14,7 +15,7 @@ from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_count, json_texts, json_value, shown, shown_name
 from kbert.files.whole_file import write_json
 from kbert.tokenization.base_vocabulary import BaseVocabulary
-from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary, require_wordpiece
+from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 
 _BERT_CLASSES = (
     None,
@@ -38,7 +39,9 @@ _ROLES = {
 _NO_LIMIT = 10**9
 
 
-def read_tokenizer(folder: Path, do_lower_case: bool | None, report: Report) -> tuple[Vocabulary, int | None]:
+def read_tokenizer(
+    folder: Path, do_lower_case: bool | None, report: Report
+) -> tuple[BaseVocabulary, int | None]:
     """The vocabulary with its casing, and the longest input (`model_max_length`) or None.
 
     Args:
@@ -54,6 +57,9 @@ def read_tokenizer(folder: Path, do_lower_case: bool | None, report: Report) -> 
     """
     path, config_path = folder / "tokenizer.json", folder / "tokenizer_config.json"
     rules, settings = _read_if_there(path), _read_if_there(config_path) or {}
+    other = read_other_vocabulary(folder, settings, config_path)
+    if other is not None:
+        return other, _longest(settings, config_path)
     tokens, source = _tokens(folder, rules)
     tokens = _with_added_tokens(folder, rules, settings, tokens, report)
 
@@ -83,8 +89,12 @@ def read_tokenizer(folder: Path, do_lower_case: bool | None, report: Report) -> 
     if rules is not None:
         refuse_other_rules(rules, vocabulary, path, report)
 
-    longest = json_count(settings, "model_max_length", config_path, SHORTEST_LENGTH)
-    return vocabulary, None if longest is None or longest >= _NO_LIMIT else longest
+    return vocabulary, _longest(settings, config_path)
+
+
+def _longest(settings, path):
+    longest = json_count(settings, "model_max_length", path, SHORTEST_LENGTH)
+    return None if longest is None or longest >= _NO_LIMIT else longest
 
 
 def _refuse_other_roles(path, values, report):
@@ -203,7 +213,9 @@ def _refuse_other_words(path, settings, chinese, vocabulary, report):
 
 def write_tokenizer(folder: Path, vocabulary: BaseVocabulary, max_seq_length: int):
     """vocab.txt, tokenizer.json, tokenizer_config.json and special_tokens_map.json for `vocabulary`."""
-    vocabulary = require_wordpiece(vocabulary, "a Hugging Face folder")
+    if not isinstance(vocabulary, Vocabulary) or vocabulary.special_tokens != SPECIAL_TOKENS:
+        write_other_tokenizer(folder, vocabulary, max_seq_length)
+        return
     vocabulary.write(folder / "vocab.txt")
     settings = {
         # BertTokenizer makes its own rules, with 100 letters per word; this class uses tokenizer.json.
