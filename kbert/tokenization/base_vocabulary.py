@@ -61,9 +61,13 @@ class BaseVocabulary:
         missing = [token for token in self.special_tokens if token not in self.ids]
         if missing:
             raise ValueError(
-                f"{source} lacks the special tokens {', '.join(missing)}; this vocabulary needs "
+                f"{source} lacks the special tokens {', '.join(missing)}; a {self._family} vocabulary has "
                 f"{', '.join(self.special_tokens)}."
             )
+
+    @property
+    def _family(self):
+        return "RoBERTa" if self.special_tokens.sep == ROBERTA_TOKENS.sep else "BERT"
 
     def __len__(self):
         return len(self.tokens)
@@ -81,7 +85,7 @@ class BaseVocabulary:
         BERT packs `[CLS] a [SEP] b [SEP]`, with segment 1 for `b [SEP]`. RoBERTa and those after it pack
         `<s> a </s></s> b </s>`, all of segment 0.
         """
-        return 2 if self.special_tokens.sep == ROBERTA_TOKENS.sep else 1
+        return 2 if self._family == "RoBERTa" else 1
 
     def continues_word(self, token: str) -> bool:
         """Whether a token goes on with the word of the token before, for masks of whole words."""

@@ -72,7 +72,7 @@ WRITES = {
     ),
     "hugging_face, config": ("hugging_face", "kbert.checkpoints.hugging_face.folder.write_json", full),
     "kbert, weights": ("kbert", "kbert.runs.checkpoint.write_safetensors", full),
-    "kbert, vocabulary": ("kbert", "kbert.tokenization.vocabulary.write_text", full),
+    "kbert, vocabulary": ("kbert", "kbert.tokenization.base_vocabulary.whole_file", full),
     "the report": ("hugging_face", "kbert.checkpoints.report.write_text", full),
 }
 

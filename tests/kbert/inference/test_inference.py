@@ -141,12 +141,12 @@ def test_a_table_with_more_rows_than_tokens_names_only_tokens(pretraining_run, v
 
 
 def test_the_mask_filler_refuses_what_it_cannot_fill(fill, finetuned_run, pretraining_run):
-    with pytest.raises(ValueError, match=r"no \[MASK\] in 'walk'; write one where the model should fill"):
+    with pytest.raises(ValueError, match=r"no \[MASK\] or <mask> in 'walk'"):
         fill(["a [MASK]", "walk"])
     for word in ("\N{SNOWMAN}", "", "  "):
         with pytest.raises(ValueError, match="is empty, or has a character that the vocabulary lacks"):
             fill(["a [MASK]"], candidates=["walk", word])
-    with pytest.raises(ValueError, match=r"2 \[MASK\] in .*; candidates are for one"):
+    with pytest.raises(ValueError, match=r"2 masks in .*; candidates are for one"):
         fill(["a [MASK] [MASK]"], candidates=["walk"])
     for candidates in (None, ["walk"]):
         with pytest.raises(ValueError, match="lies beyond the longest sequence of this model"):
