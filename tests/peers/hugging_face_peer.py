@@ -30,14 +30,15 @@ def make(case):
             parameter.add_(torch.randn_like(parameter) * case["spread"])
     model = model.to(getattr(torch, case.get("dtype", "float32")))
     save(model, folder, case["file"], case.get("shard_size", "40KB"))
-    (folder / "vocab.txt").write_text("\n".join(case["tokens"]) + "\n", encoding="utf-8")
     generator = np.random.default_rng(case["seed"])
     rows, length = case["rows"], case["length"]
     lengths = generator.integers(2, length + 1, rows)
     lengths[0] = length
     mask = (np.arange(length) < lengths[:, None]).astype(np.int32)
     inputs = {
-        "input_ids": generator.integers(0, config.vocab_size, (rows, length)).astype(np.int32),
+        "input_ids": generator.integers(case.get("first_id", 0), config.vocab_size, (rows, length)).astype(
+            np.int32
+        ),
         "input_mask": mask,
         "segment_ids": (np.arange(length) >= lengths[:, None] // 2).astype(np.int32) * mask,
     }
@@ -65,7 +66,7 @@ def answers(model, inputs):
     """Every tensor output of the model but the hidden states, as float32 arrays."""
     tensors = {theirs: torch.tensor(inputs[ours], dtype=torch.long) for ours, theirs in INPUTS.items()}
     name = type(model).__name__
-    if name.startswith("DistilBert"):
+    if name.startswith(("DistilBert", "MPNet")) or model.config.type_vocab_size < 2:
         del tensors["token_type_ids"]
     if name.endswith("MultipleChoice"):
         tensors = {key: value.reshape(-1, 2, value.shape[-1]) for key, value in tensors.items()}
@@ -87,7 +88,7 @@ def answer(case):
     result["ids"] = np.array([" ".join(map(str, ids)) for ids in encoded])
     pairs = tokenizer(case["texts"][0], case["texts"][1])
     result["pair_ids"] = np.array(pairs["input_ids"])
-    result["pair_segments"] = np.array(pairs["token_type_ids"])
+    result["pair_segments"] = np.array(pairs.get("token_type_ids", []))
     inputs = dict(np.load(case["inputs"]))
     result |= answers(model.eval(), {name: inputs[name] for name in INPUTS})
     np.savez(case["answers"], **result)
