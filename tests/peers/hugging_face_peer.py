@@ -35,10 +35,9 @@ def make(case):
     lengths = generator.integers(2, length + 1, rows)
     lengths[0] = length
     mask = (np.arange(length) < lengths[:, None]).astype(np.int32)
+    ids = generator.integers(case.get("first_id", 0), config.vocab_size, (rows, length))
     inputs = {
-        "input_ids": generator.integers(case.get("first_id", 0), config.vocab_size, (rows, length)).astype(
-            np.int32
-        ),
+        "input_ids": ids.astype(np.int32),
         "input_mask": mask,
         "segment_ids": (np.arange(length) >= lengths[:, None] // 2).astype(np.int32) * mask,
     }

@@ -7,6 +7,7 @@ from kbert.checkpoints.conversion.checks import MASKED_LM_KEYS, require_bert
 from kbert.checkpoints.conversion.own_keys import OwnKeys, own_keys, take_own_keys
 from kbert.checkpoints.hugging_face.families import (
     FAMILIES,
+    MPNET_BUCKETS,
     find_architecture,
     find_model_type,
     require_readable,
@@ -166,6 +167,7 @@ def _after_padding(values, family, skipped_positions, path, report):
     report.note(f"positions begin at row {skipped_positions} of {rows}; kbert has the rows from there on")
     settings = {"max_position_embeddings": rows - skipped_positions}
     if "type_vocab_size" not in family.keys:
+        _require_mpnets_buckets(values, path)
         return settings
     segments = json_count(values, "type_vocab_size", path) or 2
     if segments != 1:
@@ -175,6 +177,15 @@ def _after_padding(values, family, skipped_positions, path, report):
             "kbert takes the first row for all tokens",
         )
     return settings | {"type_vocab_size": 1}
+
+
+def _require_mpnets_buckets(values, path):
+    buckets = json_count(values, "relative_attention_num_buckets", path) or MPNET_BUCKETS
+    if buckets != MPNET_BUCKETS:
+        raise ValueError(
+            f"{path}: relative_attention_num_buckets={buckets}, but transformers' MPNet computes with "
+            f"{MPNET_BUCKETS} whatever is set; use config and weights of one model."
+        )
 
 
 def _labels(values, path):

@@ -101,7 +101,12 @@ _ELECTRA_DEFAULTS = {
     "embedding_size": 128,
     "pooler_hidden_act": "gelu_erf",
 }
-_MPNET_DEFAULTS = {"vocab_size": 30527, "type_vocab_size": 0, "relative_attention_num_buckets": 32}
+MPNET_BUCKETS = 32  # fixed in its code, MPNetEncoder.compute_position_bias
+_MPNET_DEFAULTS = {
+    "vocab_size": 30527,
+    "type_vocab_size": 0,
+    "relative_attention_num_buckets": MPNET_BUCKETS,
+}
 
 
 def _after_roberta(name, table=ROBERTA, keys=_ROBERTA_KEYS, defaults=None, prefix="roberta."):

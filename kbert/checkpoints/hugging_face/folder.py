@@ -16,6 +16,7 @@ from kbert.checkpoints.conversion.resizing import POSITION_TABLE
 from kbert.checkpoints.hugging_face.config import build_config, parse_config
 from kbert.checkpoints.hugging_face.families import (
     FAMILIES,
+    MPNET_BUCKETS,
     find_task,
     has_own_pooler,
     require_readable,
@@ -235,6 +236,9 @@ def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, report: Report)
     if model_type == "distilbert":
         require_same(checkpoint, "layer_norm_eps", EncoderConfig.layer_norm_eps, "DistilBERT", report)
         _require_no_segments(checkpoint, report)
+    if model_type == "mpnet":
+        for name, theirs in {"relative_attention_num_buckets": MPNET_BUCKETS, "type_vocab_size": 0}.items():
+            require_same(checkpoint, name, theirs, "transformers' MPNet", report)
     parts = stored_parts(architecture, checkpoint.parts)
     if family.has_pooler:
         parts = with_pooler(parts)
