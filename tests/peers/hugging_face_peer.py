@@ -77,20 +77,27 @@ def answers(model, inputs):
 def answer(case):
     """Loads case["folder"] by the Auto class named and writes what it answers to case["answers"]."""
     folder = case["folder"]
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model, info = getattr(transformers, case["auto_class"]).from_pretrained(
         folder, output_loading_info=True, attn_implementation="eager"
     )
     found = {key: np.array(sorted(map(str, value))) for key, value in info.items() if value}
     result = {f"loading/{key}": value for key, value in found.items()}
-    encoded = [tokenizer(text)["input_ids"] for text in case["texts"]]
-    result["ids"] = np.array([" ".join(map(str, ids)) for ids in encoded])
-    pairs = tokenizer(case["texts"][0], case["texts"][1])
-    result["pair_ids"] = np.array(pairs["input_ids"])
-    result["pair_segments"] = np.array(pairs.get("token_type_ids", []))
+    if case["texts"]:
+        result |= ids_of_texts(folder, case["texts"])
     inputs = dict(np.load(case["inputs"]))
     result |= answers(model.eval(), {name: inputs[name] for name in INPUTS})
     np.savez(case["answers"], **result)
+
+
+def ids_of_texts(folder, texts):
+    """The ids of each text, and ids and segments of the first two as a pair."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    pair = tokenizer(texts[0], texts[1])
+    return {
+        "ids": np.array([" ".join(map(str, tokenizer(text)["input_ids"])) for text in texts]),
+        "pair_ids": np.array(pair["input_ids"]),
+        "pair_segments": np.array(pair["token_type_ids"]),
+    }
 
 
 def tokenize(case):

@@ -10,6 +10,7 @@ from tests.kbert.checkpoints import foreign_files
 
 SEGMENTS = "embeddings/token_type_embeddings"
 ELECTRA = {"embedding_size": 4, "pooler_hidden_act": "gelu_erf", "hidden_act": "gelu_erf"}
+MPNET = {"type_vocab_size": 0, "relative_attention_num_buckets": 32, "hidden_act": "gelu_erf"}
 DISTILBERT = {"pooler_hidden_act": "relu", "hidden_act": "gelu_erf"}
 
 
