@@ -24,7 +24,7 @@ from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.manifest import Manifest, describe_shards
 from kbert.tasks import TASKS
 from kbert.tasks.file_columns import require_columns, task_columns
-from kbert.tokenization.vocabulary import Vocabulary
+from tfrecords_tools.vocabulary.vocabulary_source import define_vocabulary_flags, read_source
 from tfrecords_tools.work.worker_pool import StoredVocabulary, WorkerPool
 
 if TYPE_CHECKING:
@@ -54,18 +54,17 @@ def define_flags():
         "Labelled TSV, CSV or JSONL file, or one of them with .gz; or a .parquet file, a pattern in quotes "
         "for several, or a folder of `datasets`.",
     )
-    flags.DEFINE_string("vocab_file", None, "The vocab.txt.")
+    define_vocabulary_flags()
     flags.DEFINE_string(
         "init_checkpoint",
         None,
         "Instead of --vocab_file: take the vocabulary of this checkpoint, a run of kbert, a Hugging Face "
         "folder or Google's TF1 checkpoint.",
     )
-    flags.DEFINE_list("allow_unmatched", [], "What may differ in the checkpoint, as in kbert finetune.")
     flags.DEFINE_bool(
         "do_lower_case", None, "Casing, for a vocabulary that does not state it; by default lower-cased."
     )
-    flags.DEFINE_string("output_dir", None, "The folder to make, with shards, manifest.json and vocab.txt.")
+    flags.DEFINE_string("output_dir", None, "The folder to make, with shards, manifest.json and vocabulary.")
     flags.DEFINE_integer("max_seq_length", None, "Length of the examples; by default that of the config.")
     flags.DEFINE_integer("num_shards", 1, "How many TFRecord files.")
     flags.DEFINE_enum("compression", "none", ["none", "gzip"], "Compression of the TFRecord files.")
@@ -96,6 +95,7 @@ def main():
         FLAGS.input_file,
         FLAGS.output_dir,
         vocab_file=FLAGS.vocab_file,
+        tokenizer=FLAGS.tokenizer,
         do_lower_case=FLAGS.do_lower_case,
         init_checkpoint=FLAGS.init_checkpoint,
         allow_unmatched=FLAGS.allow_unmatched,
@@ -116,6 +116,7 @@ def create_finetuning_data(
     output_dir: str | Path,
     *,
     vocab_file: str | Path | None = None,
+    tokenizer: str | Path | None = None,
     do_lower_case: bool | None = None,
     init_checkpoint: str | Path | None = None,
     allow_unmatched: Iterable[str] = (),
@@ -136,7 +137,8 @@ def create_finetuning_data(
       config: path of a `FinetuningConfig` in TOML or JSON.
       input_file: the labelled file.
       output_dir: the folder to make.
-      vocab_file: the vocabulary; give either this or `init_checkpoint`.
+      vocab_file: the vocabulary; give this, or `tokenizer`, or `init_checkpoint`.
+      tokenizer: a folder, as for `vocabulary_source.read_source`.
       init_checkpoint: a checkpoint whose vocabulary is used, as in kbert finetune.
       do_lower_case: the casing of a vocabulary that does not state it; None means lower-cased.
       allow_unmatched: see `kbert.checkpoints.formats.read_checkpoint`.
@@ -161,17 +163,22 @@ def create_finetuning_data(
     from tfrecords_tools.records.record_writer import ShardWriter, check_output_dir, record_folder
     from tfrecords_tools.records.statistics_page import write_statistics
 
-    if bool(vocab_file) == bool(init_checkpoint):
-        raise ValueError("give either --vocab_file or --init_checkpoint, which brings its own vocabulary.")
-    inputs = [config, input_file, *(path for path in (vocab_file, init_checkpoint) if path)]
-    check_output_dir(output_dir, overwrite, inputs)
+    source = [path for path in (vocab_file, tokenizer, init_checkpoint) if path]
+    if len(source) != 1:
+        raise ValueError(
+            "give either --vocab_file or --init_checkpoint, which brings its own vocabulary, or --tokenizer."
+        )
+    check_output_dir(output_dir, overwrite, [config, input_file, *source])
     source_files(input_file)  # raises where there is nothing to read
     overrides = list(overrides) + ([f"max_seq_length={max_seq_length}"] if max_seq_length else [])
     settings = load_config(FinetuningConfig, config, overrides)
     TASKS.require(settings.task)
     require_columns(settings.task, input_file, settings.dataset)
 
-    vocabulary = _read_vocabulary(vocab_file, init_checkpoint, do_lower_case, allow_unmatched)
+    if init_checkpoint:
+        vocabulary = _read_vocabulary(init_checkpoint, do_lower_case, allow_unmatched)
+    else:
+        vocabulary = read_source(vocab_file, tokenizer, do_lower_case, allow_unmatched)
 
     # From here on TensorFlow is loaded; all checks that do not need it have passed.
     task_settings = TASKS[settings.task].read_settings(settings.task_settings)
@@ -179,7 +186,7 @@ def create_finetuning_data(
     record_settings = {
         "config": str(config),
         "input_file": str(input_file),
-        "vocab_file": str(vocab_file or init_checkpoint),
+        "vocab_file": str(source[0]),
         "max_seq_length": settings.max_seq_length,
         "num_shards": num_shards,
         "compression": compression,
@@ -212,13 +219,10 @@ def create_finetuning_data(
     return manifest
 
 
-def _read_vocabulary(vocab_file, init_checkpoint, do_lower_case, allow_unmatched):
-    if vocab_file:
-        vocabulary = Vocabulary.from_file(vocab_file, do_lower_case is not False)
-    else:
-        from kbert.checkpoints.formats import read_checkpoint  # brings TensorFlow along
+def _read_vocabulary(init_checkpoint, do_lower_case, allow_unmatched):
+    from kbert.checkpoints.formats import read_checkpoint  # brings TensorFlow along
 
-        vocabulary = read_checkpoint(init_checkpoint, do_lower_case, allow_unmatched).vocabulary
+    vocabulary = read_checkpoint(init_checkpoint, do_lower_case, allow_unmatched).vocabulary
     if warning := vocabulary.casing_warning():
         logging.warning(warning)
     return vocabulary

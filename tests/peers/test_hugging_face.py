@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
-from kbert.checkpoints.hugging_face.other_tokenizers import MPNET_TOKENS
-from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
+from kbert.checkpoints.hugging_face.tokenizer import read_tokenizer, write_tokenizer
+from kbert.checkpoints.hugging_face.tokenizer_wordpiece import MPNET_TOKENS
+from kbert.checkpoints.report import Report
 from kbert.features import ENCODER_INPUTS
 from kbert.tokenization.sentencepiece_vocabulary import SentencePieceVocabulary
 from kbert.tokenization.vocabulary import Vocabulary
@@ -254,18 +255,47 @@ OTHERWISE = {"uncased": 4, "cased": 3}
 
 @pytest.mark.parametrize("casing", OTHERWISE)
 def test_our_tokenizer_files_give_the_originals_ids_there(peers_python, tmp_path, casing):
-    golden = SHARED / "golden" / "tokenization" / f"{casing}.jsonl.gz"
+    rows = golden_rows(f"tokenization/{casing}.jsonl.gz")
+    vocab_file = SHARED / "vocab" / f"bert_{casing}" / "vocab.txt"
+    vocabulary = Vocabulary.from_file(vocab_file, do_lower_case=casing == "uncased")
+    assert count_others(peers_python, tmp_path, vocabulary, rows) == OTHERWISE[casing]
+
+
+def test_mpnets_tokenizer_files_give_the_originals_ids_there_four_higher(peers_python, tmp_path):
+    rows = golden_rows("tokenization/uncased.jsonl.gz")
+    pieces = Vocabulary.from_file(SHARED / "vocab" / "bert_uncased" / "vocab.txt", True).tokens
+    tokens = ["<s>", "<pad>", "</s>", "<unk>", *pieces, "<mask>"]
+    vocabulary = Vocabulary(tokens, True, special_tokens=MPNET_TOKENS)
+    rows = [row | {"ids": [index + 4 for index in row["ids"]]} for row in rows]
+    assert count_others(peers_python, tmp_path, vocabulary, rows) == OTHERWISE["uncased"]
+
+
+# XLM-R's tokenizer in transformers normalizes a letter with its marks as a whole; SentencePiece does not.
+@pytest.mark.parametrize(
+    ("name", "others"), [("byte_level_bpe", 0), ("byte_level_bpe_small", 0), ("sentencepiece_xlmr", 77)]
+)
+def test_our_tokenizer_files_of_other_kinds_give_the_golden_ids_there(peers_python, tmp_path, name, others):
+    rows = golden_rows(f"tokenizers/{name}/ids.jsonl.gz")
+    vocabulary, _ = read_tokenizer(SHARED / "golden" / "tokenizers" / name, None, Report("", name))
+    assert count_others(peers_python, tmp_path, vocabulary, rows) == others
+
+
+def golden_rows(name):
+    golden = SHARED / "golden" / name
     if not golden.is_file():
         pytest.skip(f"PEERS NOT COMPARED: {golden} is not here (ids of the original tokenizer)")
     with gzip.open(golden, "rt", encoding="utf-8") as file:
-        rows = [json.loads(line) for line in file]
-    vocab_file = SHARED / "vocab" / f"bert_{casing}" / "vocab.txt"
-    vocabulary = Vocabulary.from_file(vocab_file, do_lower_case=casing == "uncased")
-    write_tokenizer(tmp_path, vocabulary, max_seq_length=512)
-    (tmp_path / "config.json").write_text('{"model_type": "bert"}')
-    case = {"folder": str(tmp_path), "texts": [row["text"] for row in rows], "answers": str(tmp_path / "ids")}
-    run_peer(peers_python, "tokenize", [case], tmp_path)
-    ids = json.loads((tmp_path / "ids").read_text())
-    other = [row["text"] for row, found in zip(rows, ids, strict=True) if found != row["ids"]]
-    print(f"{casing}: {len(other)} of {len(rows)} texts differ: {[text[:30] for text in other]}")
-    assert len(rows) > 2000 and len(other) == OTHERWISE[casing]
+        return [json.loads(line) for line in file]
+
+
+def count_others(peers_python, folder, vocabulary, rows):
+    """How many texts get other ids from AutoTokenizer with the files that we write."""
+    write_tokenizer(folder, vocabulary, max_seq_length=512)
+    (folder / "config.json").write_text('{"model_type": "bert"}')
+    case = {"folder": str(folder), "texts": [row["text"] for row in rows], "answers": str(folder / "ids")}
+    run_peer(peers_python, "tokenize", [case], folder)
+    ids = json.loads((folder / "ids").read_text())
+    other = [row["text"] for row, theirs in zip(rows, ids, strict=True) if theirs != row["ids"]]
+    print(f"{len(other)} of {len(rows)} texts differ: {[text[:30] for text in other]}")
+    assert len(rows) > 2000
+    return len(other)

@@ -4,7 +4,7 @@ from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig
 from kbert.heads.parts import MASKED_LM, POOLER
-from kbert.tokenization.base_vocabulary import BaseVocabulary
+from kbert.tokenization.base_vocabulary import BERT_TOKENS, BaseVocabulary, SpecialTokens
 from kbert.tokenization.vocabulary import Vocabulary
 
 MASKED_LM_KEYS = ("masked_lm_hidden_act", "masked_lm_layer_norm_eps")
@@ -19,6 +19,7 @@ def decide_casing(
     declared_by: str,
     flag: bool | None,
     report: Report,
+    special_tokens: SpecialTokens = BERT_TOKENS,
 ) -> Vocabulary:
     """The vocabulary with its casing, decided by the user's flag, the checkpoint, or the pieces themselves.
 
@@ -29,6 +30,7 @@ def decide_casing(
       declared_by: the file or name that says it.
       flag: the user's --do_lower_case, or None.
       report: see `Report.conflict`; the setting is called `do_lower_case`.
+      special_tokens: the vocabulary's.
 
     Raises:
       ValueError: when flag and checkpoint contradict each other, or the pieces contradict the casing, unless
@@ -44,9 +46,9 @@ def decide_casing(
         decided, reason = declared, declared_by
     else:
         # The pieces decide: an uncased vocabulary has (almost) no piece with an upper-case letter.
-        decided = Vocabulary(tokens, True, source).casing_warning() is None
+        decided = Vocabulary(tokens, True, source, special_tokens).casing_warning() is None
         reason = f"the pieces of {source}, as nothing in the checkpoint says it"
-    vocabulary = Vocabulary(tokens, decided, source)
+    vocabulary = Vocabulary(tokens, decided, source, special_tokens)
     report.note(f"do_lower_case={decided}, from {reason}")
     warning = vocabulary.casing_warning()
     if warning is not None:

@@ -586,9 +586,9 @@ TOKENIZERS = {
     "do_basic_tokenize": ({"do_basic_tokenize": False}, {}, "do_basic_tokenize=false"),
     "never_split": ({"never_split": ["x"]}, {}, r"never_split=\['x'\]"),
     "tokenizer_class": (
-        {"tokenizer_class": "RobertaTokenizer"},
+        {"tokenizer_class": "CamembertTokenizer"},
         {},
-        "tokenizer_class='RobertaTokenizer' is not BERT's",
+        r"tokenizer_class='CamembertTokenizer' is none that kbert has \(BertTokenizer, ",
     ),
     "special_tokens": ({"cls_token": "<s>"}, {}, r"cls_token is '<s>', not '\[CLS\]'"),
     "model_max_length": (
@@ -672,7 +672,7 @@ def test_labels_that_contradict_id2label(tmp_path, setting, value):
 
 def test_tokenizers_that_contradict_the_folder(folder):
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer_json() | {"model": {"type": "BPE"}}))
-    with pytest.raises(ValueError, match="tokenizer.json is a tokenizer of type BPE; kbert's is WordPiece"):
+    with pytest.raises(ValueError, match="type BPE, but beside it are the files of type WordPiece"):
         read_checkpoint(folder)
     other = tokenizer_json()
     other["model"]["vocab"] = {token: i for i, token in enumerate(reversed(foreign_files.TOKENS))}
