@@ -47,6 +47,7 @@ _SEGMENTS = "embeddings/token_type_embeddings"
 _POSITION_ROWS, _SEGMENT_ROWS = (
     f"embeddings.{name}_embeddings.weight" for name in ("position", "token_type")
 )
+_OUTPUT_BIASES = {"cls.predictions.bias", "lm_head.bias", "vocab_projector.bias"}
 _BESIDE_CLASSIFIER = "the encoder's pooler, which this class does not use"
 _FRESH = "not in this architecture; initialised if a kbert model has it"
 # Tensors that a class of any family has -> the end of its name; the first that fits is taken.
@@ -108,6 +109,13 @@ def _read_model(folder, do_lower_case, report, needs_pooler=True):
     encoder, family = config.encoder, FAMILIES[config.model_type]
     vocabulary, longest = read_tokenizer(folder, do_lower_case, report)
     check_sizes(vocabulary, encoder, str(folder), config.own.vocabulary_size, report)
+    skipped = family.skipped_positions(vocabulary.pad_id)
+    if config.skipped_positions != skipped:
+        raise ValueError(
+            f"{config_file}: by its pad_token_id positions begin at row {config.skipped_positions}, but the "
+            f"tokenizer's {vocabulary.special_tokens.pad} has id {vocabulary.pad_id}; use config and "
+            "tokenizer of one model."
+        )
     positions = encoder.max_position_embeddings
     if longest is not None and longest > positions:
         report.conflict(
@@ -119,7 +127,7 @@ def _read_model(folder, do_lower_case, report, needs_pooler=True):
     stored = read_weights(folder, family.prefix, report)
     _cut_tables(stored, config)
     name = config.architecture or _guess_architecture(stored, family, report)
-    if not needs_pooler and name.endswith("ForMaskedLM") and "lm_head.bias" not in stored.tensors:
+    if not needs_pooler and name.endswith("ForMaskedLM") and _OUTPUT_BIASES.isdisjoint(stored.tensors):
         report.note(f"config.json says {name}, but there is no such head: the encoder alone is read")
         name = f"{family.name}Model"
     if name == "BertForMaskedLM" and "cls.seq_relationship.weight" in stored.tensors:
