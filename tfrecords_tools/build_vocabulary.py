@@ -59,7 +59,7 @@ def define_flags():
         "tokenizer",
         "wordpiece",
         list(_MEANINGLESS_FLAGS),
-        "What to learn. wordpiece: as BERT's. bpe: byte-level, as RoBERTa's. unigram: SentencePiece, as XLM-R's.",
+        "What to learn. wordpiece: BERT's. bpe: byte-level, RoBERTa's. unigram: SentencePiece, XLM-R's.",
     )
     flags.DEFINE_string("output_file", None, "The vocab.txt to write.")
     flags.DEFINE_string(
@@ -153,15 +153,13 @@ def check_flags(tokenizer: str):
 def write_other_tokenizer(files: list[Path]):
     """Learns byte-level BPE or a unigram model, and writes the folder that --tokenizer of others reads."""
     # Late: they bring NumPy along, which --help and a wrong flag do not need.
-    from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
+    from kbert.checkpoints.hugging_face.tokenizer import holds_tokenizer_alone, write_tokenizer
     from tfrecords_tools.vocabulary.tokenizer_learners import learn_tokenizer
 
     folder = Path(FLAGS.output_dir)
     check_output_folder(folder, [*files, *input_folders(FLAGS.input_files)])
-    if folder.exists() and not (FLAGS.overwrite and (folder / "tokenizer.json").is_file()):
-        raise ValueError(
-            f"--output_dir={folder} exists; --overwrite replaces a folder with a tokenizer.json."
-        )
+    if folder.exists() and not (FLAGS.overwrite and holds_tokenizer_alone(folder)):
+        raise ValueError(f"--output_dir={folder} exists; --overwrite replaces only a folder of this command.")
     text_format = TextFormat(text_field=FLAGS.text_field, errors=FLAGS.errors)
     vocabulary, problems = learn_tokenizer(
         FLAGS.tokenizer, files, text_format, FLAGS.vocab_size, FLAGS.min_frequency

@@ -61,7 +61,7 @@ class BaseTokenizer:
     def tokenize_with_masks(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """As a call, but each literal mask token in a text becomes its id (for filling masks).
 
-        White space before it is dropped, as Hugging Face's `<mask>` does (`lstrip`). WordPiece drops it anyway.
+        White space before it is dropped, as by Hugging Face's `<mask>` (`lstrip`); WordPiece drops it anyway.
         """
         mask = self.vocabulary.special_tokens.mask
         texts = tf.strings.regex_replace(texts, f"[{WHITE_SPACE}]+({re.escape(mask)})", r"\1")

@@ -25,7 +25,7 @@ class PairMerger:
     """Merges the symbols of words.
 
     Args:
-      merges: the ids of (left, right, whole) of each merge, the first merge first. Of equal pairs the last one
+      merges: the ids of (left, right, whole) of each merge, the first merge first. Of equal pairs the last
         counts, as in GPT-2's encoder.py.
       separator: symbols from this number on stand between words and are never merged.
 
@@ -41,7 +41,7 @@ class PairMerger:
         table = np.array([[*pair, *pairs[pair]] for pair in pairs], np.int64).reshape(-1, 4)
         keys, columns = _tables(*table[np.argsort(table[:, 2])].T)
         with tf.init_scope():  # constants of the program, not of the graph that happens to be built
-            self._keys, self._columns = tf.constant(keys), tf.constant(columns)
+            self._keys, self._columns = tf.constant(keys[np.newaxis]), tf.constant(columns)
         self._separator = separator
 
     def __call__(self, symbols: tf.Tensor) -> tf.Tensor:
@@ -71,9 +71,10 @@ class PairMerger:
         """The columns of `_tables` for each pair of neighbours, int32 of shape [symbols - 1]."""
         numbers = tf.cast(symbols, tf.int64)
         keys = numbers[:-1] * _LEFT + numbers[1:]
-        rows = tf.searchsorted(self._keys, keys)
-        is_known = tf.equal(tf.gather(self._keys, rows), keys)
-        rows = tf.where(is_known, rows, tf.size(self._keys) - 1)
+        # The op of `tf.searchsorted`, without its six others for tensors of any shape.
+        rows = tf.raw_ops.LowerBound(sorted_inputs=self._keys, values=keys[tf.newaxis])[0]
+        is_known = tf.equal(tf.gather(self._keys[0], rows), keys)
+        rows = tf.where(is_known, rows, self._columns.shape[0] - 1)
         return tf.unstack(tf.gather(self._columns, rows), axis=1)
 
 

@@ -101,7 +101,7 @@ class BytePairTokenizer(BaseTokenizer):
         return tf.boolean_mask(tf.cumsum(tf.cast(is_first, tf.int32)), is_piece[1:])
 
     def _spans(self, ids, texts):
-        """Starts and ends of pieces in code points of all texts, one behind the other: int32 [pieces] each."""
+        """Starts and ends of pieces in the code points of all texts together: int32 [pieces] each."""
         characters = characters_before_bytes(texts)
         lengths = tf.gather(self._lengths, ids)
         after = tf.cumsum(lengths)

@@ -81,8 +81,8 @@ def characters_before_bytes(texts: tf.Tensor) -> tf.Tensor:
     Args:
       texts: string tensor of shape [batch], of UTF-8.
     """
-    begins = tf.not_equal(joined_bytes(texts) & 0b11000000, 0b10000000)
-    return tf.pad(tf.cumsum(tf.cast(begins, tf.int32)), [[1, 0]])
+    is_first = tf.not_equal(joined_bytes(texts) & 0b11000000, 0b10000000)
+    return tf.pad(tf.cumsum(tf.cast(is_first, tf.int32)), [[1, 0]])
 
 
 def value_row_ids(row_splits: tf.Tensor) -> tf.Tensor:

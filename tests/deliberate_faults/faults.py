@@ -260,6 +260,18 @@ _CHECKPOINTS = (
         "kbert/checkpoints/test_google_tf1.py::test_every_weight_is_taken_and_every_slot_is_named",
         within="tf1",
     ),
+    _fault(
+        "files of two tokenizers pass for the same", "TokenizerFiles.same_content",
+        "lambda original: lambda self, contents: next(iter(contents.items()))",
+        "kbert/checkpoints/hugging_face/test_tokenizers.py::test_broken_files_have_their_sentence",
+    ),
+    _fault(
+        "a mask that leaves the space before it", "build_tokenizer_json",
+        "lambda original: lambda *a: (lambda v: v | {'added_tokens': [t | {'lstrip': False} for t in "
+        "v['added_tokens']]})(original(*a))",
+        "kbert/checkpoints/hugging_face/test_tokenizers.py::"
+        "test_the_package_tokenizers_packs_texts_and_finds_masks_as_kbert_does",
+    ),
 )  # fmt: skip
 
 _LOSSES = (

@@ -15,6 +15,7 @@ from tests.kbert.tokenization import reference_tokenizer
 from tests.tfrecords_tools import small_corpus
 from tfrecords_tools import build_vocabulary
 from tfrecords_tools.vocabulary import word_counter
+from tfrecords_tools.vocabulary.vocabulary_source import read_source
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TEXT = """The cat sat, and the Café was full.
@@ -48,7 +49,8 @@ def run_main(script_flags):
     def run(*arguments, num_workers=1):
         flags.FLAGS.unparse_flags()
         with flagsaver.flagsaver():
-            flags.FLAGS(["build_vocabulary", f"--num_workers={num_workers}", *map(str, arguments)])
+            workers = [] if num_workers is None else [f"--num_workers={num_workers}"]
+            flags.FLAGS(["build_vocabulary", *workers, *map(str, arguments)])
             build_vocabulary.main()
 
     return run
@@ -92,6 +94,54 @@ def test_an_existing_file_is_replaced_only_when_asked_for(corpus, tmp_path, run_
     assert output_file.read_text() == "precious"
     run_main(*arguments, "--overwrite")
     assert len(Vocabulary.from_file(output_file, True)) > 200
+
+
+@pytest.mark.parametrize(("tokenizer", "kind"), [("bpe", "bpe"), ("unigram", "sentencepiece")])
+def test_other_tokenizers_are_a_folder_that_other_commands_read(
+    corpus, tmp_path, run_main, capsys, tokenizer, kind
+):
+    folder = tmp_path / "new" / "tokenizer"
+    arguments = [f"--input_files={corpus}", f"--tokenizer={tokenizer}", f"--output_dir={folder}"]
+    run_main(*arguments, "--vocab_size=270", num_workers=None)
+    vocabulary = read_source(None, folder)
+    assert vocabulary.kind == kind and 20 < len(vocabulary) <= 270
+    assert capsys.readouterr().out.startswith(f"{folder}: {len(vocabulary)} tokens, ")
+    with pytest.raises(
+        ValueError, match="tokenizer exists; --overwrite replaces only a folder of this command"
+    ):
+        run_main(*arguments, num_workers=None)
+    run_main(*arguments, "--overwrite", "--vocab_size=262", num_workers=None)
+    (folder / "model.safetensors").write_text("precious")
+    with pytest.raises(ValueError, match="--overwrite replaces only a folder of this command"):
+        run_main(*arguments, "--overwrite", num_workers=None)
+    assert (folder / "model.safetensors").read_text() == "precious"
+    with pytest.raises(ValueError, match="lies in the input folder"):
+        run_main(f"--input_files={tmp_path}", *arguments[1:2], f"--output_dir={tmp_path}/x", num_workers=None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--tokenizer=bpe", "--output_file=v.txt"], "--output_file has no meaning with --tokenizer=bpe"),
+        (["--tokenizer=bpe", "--output_dir=o", "--nodo_lower_case"], "--do_lower_case has no meaning with"),
+        (
+            ["--tokenizer=unigram", "--output_dir=o", "--min_frequency=3"],
+            "--min_frequency has no meaning with",
+        ),
+        (["--tokenizer=unigram", "--output_dir=o", "--merge_into=v.txt"], "--merge_into has no meaning with"),
+        (["--tokenizer=bpe"], "--output_dir is missing; it says where to write"),
+        (["--output_dir=o"], "--output_dir has no meaning with --tokenizer=wordpiece; leave it out"),
+        ([], "--output_file is missing; it says where to write"),
+        (["--tokenizer=bpe", "--output_dir=o", "--vocab_size=100"], "is too small for byte-level BPE"),
+    ],
+)
+def test_flags_of_other_tokenizers_are_refused_by_name(
+    corpus, tmp_path, run_main, monkeypatch, arguments, sentence
+):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=sentence):
+        run_main(f"--input_files={corpus}", *arguments, num_workers=None)
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus.txt"]
 
 
 @pytest.mark.parametrize("flag", ["input_files", "merge_into", "user_defined_tokens"])

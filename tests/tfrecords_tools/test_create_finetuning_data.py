@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
 from kbert.config import DatasetConfig, FinetuningConfig, load_config, to_dict
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import finetune
@@ -21,6 +22,7 @@ from kbert.tokenization.vocabulary import Vocabulary
 from tests import warm_processes
 from tests.conftest import MAX_SEQ_LENGTH, tiny_encoder_config, tiny_finetuning_config, write_labelled_file
 from tests.kbert.experiments.small_rows import dataset_of, rows_of, write_rows
+from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary
 from tests.tfrecords_tools import small_corpus
 from tfrecords_tools import create_finetuning_data as script
 from tfrecords_tools.create_finetuning_data import create_finetuning_data, summary
@@ -122,6 +124,21 @@ def test_the_vocabulary_of_a_checkpoint_may_be_taken(make, labelled_files, pretr
     of_run = make(labelled_files[0], "of_run", vocab_file=None, init_checkpoint=pretraining_run.path)
     assert read_manifest(of_run).vocabulary == pretraining_run.details["vocabulary"]
     assert shard_bytes(of_run) == shard_bytes(make(labelled_files[0]))
+    folder = make(labelled_files[0], "folder", vocab_file=None, tokenizer=pretraining_run.path)
+    assert shard_bytes(folder) == shard_bytes(of_run)
+
+
+def test_the_tokenizer_of_a_folder_may_be_taken(make, labelled_files, tmp_path):
+    vocabulary = bpe_vocabulary([("Ġ", "a"), ("u", "e"), ("Ġa", "b")])
+    (tmp_path / "tokenizer").mkdir()
+    write_tokenizer(tmp_path / "tokenizer", vocabulary)
+    config = tiny_finetuning_config(max_seq_length=40)
+    records = make(labelled_files[0], config=config, vocab_file=None, tokenizer=tmp_path / "tokenizer")
+    assert read_manifest(records).vocabulary == vocabulary.describe()
+    rows = read_rows(labelled_files[0], config.dataset)
+    live = text_reader.tokenize_rows(rows, TextInputs(vocabulary, 40))
+    live["label_ids"] = np.array([config.dataset.labels.index(row.label) for row in rows])
+    require_equal(all_features(records), live)
 
 
 @pytest.mark.slow
@@ -170,6 +187,8 @@ def test_refusals_leave_nothing_behind(make, labelled_files, tmp_path):
     train = labelled_files[0]
     refused("give either --vocab_file or --init_checkpoint", train, vocab_file=None)
     refused("give either --vocab_file or --init_checkpoint", train, init_checkpoint="x")
+    refused("give either --vocab_file .* or --tokenizer", train, tokenizer="x")
+    refused("tokenizer=x is no folder", train, vocab_file=None, tokenizer="x")
     refused("labelled file .*none.tsv does not exist", tmp_path / "none.tsv")
     refused("max_seq_length=3 must be at least 4", train, max_seq_length=3)
     refused("has no column 'words'", train, overrides=["dataset.text=words"])

@@ -15,19 +15,25 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
+from kbert.checkpoints.hugging_face.tokenizer_wordpiece import MPNET_TOKENS
 from kbert.manifest import read_manifest
+from kbert.tokenization.tokenizer import build_tokenizer
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests import warm_processes
 from tests.tfrecords_tools import small_corpus
 from tests.tfrecords_tools.pretraining import reference_sampling
 from tfrecords_tools import create_pretraining_data as script
+from tfrecords_tools.check_records import check_records
 from tfrecords_tools.corpus.documents import TextFormat, plan_units, read_documents
 from tfrecords_tools.corpus.problems import Problems
 from tfrecords_tools.create_pretraining_data import create_pretraining_data
 from tfrecords_tools.pretraining import sampling_stage, tokenization_stage, writing_stage
 from tfrecords_tools.records.record_text import inconsistencies
 from tfrecords_tools.records.stored_records import read_records
+from tfrecords_tools.show_records import show_records
+from tfrecords_tools.vocabulary.tokenizer_learners import learn_bpe, learn_unigram
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SHARED_DATA = REPOSITORY.parent / "shared" / "data"
@@ -476,6 +482,59 @@ def test_wrong_settings_are_named_before_any_work(tmp_path, corpus, monkeypatch,
     assert not (tmp_path / "out").exists() and not list(tmp_path.glob("out.unfinished"))
 
 
+def kinds_of_vocabularies():
+    corpus_lines = small_corpus.sentences(300, random.Random(2))
+    mpnet = ("<s>", "<pad>", "</s>", "<unk>", *small_corpus.TOKENS, "<mask>")
+    return {
+        "bpe": learn_bpe(corpus_lines, 300),
+        "sentencepiece": learn_unigram(corpus_lines, 60),
+        "mpnet": Vocabulary(mpnet, True, special_tokens=MPNET_TOKENS),
+    }
+
+
+@pytest.mark.parametrize("kind", ["bpe", "sentencepiece", "mpnet"])
+def test_records_of_every_kind_of_tokenizer_hold_its_ids(tmp_path, corpus, kind, capsys):
+    vocabulary = kinds_of_vocabularies()[kind]
+    (tmp_path / "tokenizer").mkdir()
+    write_tokenizer(tmp_path / "tokenizer", vocabulary)
+    folder = tmp_path / "out"
+    settings = SMALL | {"do_whole_word_mask": True, "pairing": "full_sentences", "dupe_factor": 1}
+    manifest = create_pretraining_data(corpus[0], None, folder, tokenizer=tmp_path / "tokenizer", **settings)
+    assert manifest.vocabulary == vocabulary.describe()
+    assert manifest.settings["do_lower_case"] is vocabulary.do_lower_case
+    tokenizer = build_tokenizer(vocabulary)
+    lines = [line for line in corpus[0].read_text().splitlines() if line]
+    text = [index for ids in tokenizer(tf.constant(lines)).to_list() for index in ids]
+    special = {vocabulary.pad_id, vocabulary.cls_id, vocabulary.sep_id}
+    whole, stored = 0, Counter()
+    for example in records_of(folder):
+        assert example["input_ids"][0] == vocabulary.cls_id
+        stored.update(index for index in unmasked(example) if index not in special)
+        whole += check_whole_words(example, vocabulary)
+    assert whole > 10 and stored == Counter(text)
+    assert check_records(folder) == 0
+    show_records(folder, 1)
+    shown = capsys.readouterr().out
+    assert "\nrecord 0: <s> " in shown and f"[{vocabulary.special_tokens.mask}->" in shown
+    (folder / next(iter(vocabulary.files()))).write_bytes(b"{}")
+    assert check_records(folder) == 1
+
+
+def check_whole_words(example, vocabulary):
+    """Of a word all pieces are masked, or none. Returns how many words of several pieces are."""
+    ids = unmasked(example)
+    count = int(example["masked_lm_weights"].sum())
+    masked = set(example["masked_lm_positions"][:count].tolist())
+    whole = 0
+    for position in range(2, len(ids)):
+        tokens = [vocabulary.tokens[ids[at]] for at in (position - 1, position)]
+        if set(tokens) & set(vocabulary.special_tokens) or not vocabulary.continues_word(tokens[1]):
+            continue
+        assert (position in masked) == (position - 1 in masked)
+        whole += position in masked
+    return whole
+
+
 def break_corpus(text):
     yield "one document", text.replace("\n\n", "\n").encode()
     yield "no piece in all but one", b"play the a.\n\n\xe2\x80\x8b\n"
@@ -567,7 +626,11 @@ def test_what_looks_wrong_is_warned_of(tmp_path, corpus, caplog, settings, sente
         corpus[0].write_text(settings.pop("text"), encoding="utf-8")
     with caplog.at_level(logging.WARNING, logger="absl"):
         create_pretraining_data(*corpus, tmp_path / "out", **SMALL | settings)
-    (warning,) = [record.message for record in caplog.records if record.levelno == logging.WARNING]
+    (warning,) = [
+        record.message
+        for record in caplog.records
+        if record.name == "absl" and record.levelno == logging.WARNING
+    ]
     assert re.search(sentence, warning)
 
 

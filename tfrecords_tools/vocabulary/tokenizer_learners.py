@@ -1,7 +1,7 @@
 """Lines of text -> a vocabulary of byte-level BPE or of SentencePiece's unigram model.
 
-The packages `tokenizers` and `sentencepiece` learn, both on the whole text in memory. The same lines give the
-same bytes.
+The packages `tokenizers` and `sentencepiece` learn; the second holds the whole text in memory. The same lines
+give the same bytes.
 """
 
 import io

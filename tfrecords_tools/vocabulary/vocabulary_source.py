@@ -20,8 +20,8 @@ def define_vocabulary_flags():
     flags.DEFINE_string(
         "tokenizer",
         None,
-        "Instead of --vocab_file: a folder with tokenizer files (WordPiece, byte-level BPE, SentencePiece), as "
-        "Hugging Face and kbert vocab write them; or a run, an export, a folder of records.",
+        "Instead of --vocab_file: a folder with tokenizer files (WordPiece, byte-level BPE, SentencePiece),"
+        " as Hugging Face and kbert vocab write them; or a run, an export, a folder of records.",
     )
     flags.DEFINE_list("allow_unmatched", [], "Settings that may differ in --tokenizer, as in kbert finetune.")
 

@@ -10,6 +10,8 @@ from kbert.tokenization.vocabulary import Vocabulary
 MASKED_LM_KEYS = ("masked_lm_hidden_act", "masked_lm_layer_norm_eps")
 # The rows of a table are often padded to a multiple of one of these, for speed on accelerators.
 _PADDED_TO = (8, 16, 32, 64, 128)
+# XLM-R's pieces -> the rows of multilingual MiniLM and of what was trained from it, such as e5-small.
+_PUBLISHED_ROWS = {250_002: 250_037}
 
 
 def decide_casing(
@@ -68,8 +70,9 @@ def check_sizes(
     """Refuses a vocabulary whose size does not fit the token table.
 
     More pieces than rows are always an error: ids would fall outside the table. Fewer pieces are accepted if
-    the number of rows is the number of pieces rounded up to a multiple of 8, 16, 32, 64 or 128, if the
-    checkpoint itself records the number of pieces, or if `vocab_size` is allowed.
+    the number of rows is the number of pieces rounded up to a multiple of 8, 16, 32, 64 or 128, or the one
+    that multilingual MiniLM has, if the checkpoint itself records the number of pieces, or if `vocab_size` is
+    allowed.
 
     Raises:
       ValueError: when the vocabulary is refused.
@@ -82,7 +85,8 @@ def check_sizes(
             f"{source} has {pieces} pieces, but the config's vocab_size is {rows}: ids would fall outside "
             "the token table; take the vocabulary that this checkpoint was trained with."
         )
-    if recorded_size == pieces or rows in {-(-pieces // step) * step for step in _PADDED_TO}:
+    padded = {_PUBLISHED_ROWS.get(pieces), *(-(-pieces // step) * step for step in _PADDED_TO)}
+    if recorded_size == pieces or rows in padded:
         report.note(
             f"the token table has {rows - pieces} more rows than there are pieces ({pieces}): padding"
         )

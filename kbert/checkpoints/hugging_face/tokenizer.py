@@ -166,11 +166,13 @@ def _refuse_other_settings(files, kind, do_lower_case):
             f"{path}: add_prefix_space={not has_space}; in kbert a tokenizer of type {kind.model} "
             f"{'always puts a' if has_space else 'puts no'} space before a text",
         )
-    if do_lower_case or json_value(files.settings, "do_lower_case", bool, path):
+    if do_lower_case:
         files.report.conflict(
             "do_lower_case",
-            f"{files.folder}: do_lower_case=True, but a tokenizer of type {kind.model} does not lower-case",
+            f"--do_lower_case: {files.folder} is a tokenizer of type {kind.model}, which does not lower-case",
         )
+    if json_value(files.settings, "do_lower_case", bool, path):
+        files.report.note(f"{path}: do_lower_case=true has no effect on a tokenizer of type {kind.model}")
 
 
 def _refuse_other_roles(path, values, vocabulary, report):

@@ -10,7 +10,7 @@ TEXTS = ("The doctor walks to the house.", "Ein Haus, zwei Häuser; the houses o
 
 def bpe_vocabulary(merges) -> BytePairVocabulary:
     """All bytes, and what the merges make."""
-    made = [left + right for left, right in merges]
+    made = dict.fromkeys(left + right for left, right in merges)  # a token may be made in two ways
     return BytePairVocabulary(["<s>", "<pad>", "</s>", "<unk>", *BYTE_CHARACTERS, *made, "<mask>"], merges)
 
 

@@ -6,6 +6,7 @@ import shutil
 import unicodedata
 
 import pytest
+import tensorflow as tf
 from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer
 
@@ -17,6 +18,7 @@ from kbert.checkpoints.report import Report
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, ROBERTA_TOKENS
 from kbert.tokenization.bpe_vocabulary import BytePairVocabulary
 from kbert.tokenization.sentencepiece_vocabulary import SentencePieceVocabulary
+from kbert.tokenization.tokenizer import build_tokenizer
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.tokenization.small_vocabularies import TEXTS, bpe_vocabulary, sentencepiece_model
@@ -87,6 +89,14 @@ def test_out_and_in_again_is_the_same_vocabulary(folders, kind, tmp_path):
     write_tokenizer(tmp_path / "more", alone)
     more, longest = read(tmp_path / "more")
     assert (more.fingerprint, longest) == (alone.fingerprint, None)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_package_tokenizers_gives_the_ids_of_the_graph(folders, kind):
+    tokenizer = Tokenizer.from_file(str(folders(kind) / "tokenizer.json"))
+    texts = [*TEXTS, "the  house,\tplaying a b.", "don't\n漢字 é", "", " we", "outhouse the"]
+    expected = [tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
+    assert build_tokenizer(make(kind))(tf.constant(texts)).to_list() == expected and any(expected)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -175,7 +185,6 @@ SETTINGS = [
     ("bpe", "tokenizer.json", {"model__dropout": 0.1}, "its dropout is 0.1, not 0.0", "dropout"),
     ("bpe", "tokenizer.json", {"model__ignore_merges": True}, "its ignore_merges is True", "ignore_merges"),
     ("bpe", "tokenizer.json", {"post_processor__cls": ["<s>", 9]}, "does not make <s> a </s> </s> b", None),
-    ("bpe", "tokenizer_config.json", {"do_lower_case": True}, "type BPE does not lower-case", None),
     ("bpe", "tokenizer_config.json", {"mask_token": "[MASK]"}, "mask_token is '\\[MASK\\]', not", None),
     ("bpe", "tokenizer.json", {"added_tokens": [{"id": 300, "content": "x"}]}, "has 1 added tokens", None),
     ("sentencepiece", "tokenizer_config.json", {"add_prefix_space": False}, "always puts a space", None),
@@ -199,11 +208,11 @@ def test_settings_with_other_ids_are_refused_by_name(folders, kind, file, values
 
 
 def test_a_text_is_not_lower_cased_for_a_flag(folders):
-    with pytest.raises(
-        ValueError, match="do_lower_case=True, but a tokenizer of type BPE does not lower-case"
-    ):
+    with pytest.raises(ValueError, match="a tokenizer of type BPE, which does not lower-case"):
         read(folders("bpe"), do_lower_case=True)
-    assert read(folders("sentencepiece"), do_lower_case=False)[0].do_lower_case is None
+    folder = folders("sentencepiece")
+    edit(folder, "tokenizer_config.json", do_lower_case=True)  # of no effect there either
+    assert read(folder, do_lower_case=False)[0].fingerprint == make("sentencepiece").fingerprint
 
 
 def _cut_model(folder):
