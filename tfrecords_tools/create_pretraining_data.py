@@ -6,7 +6,7 @@ r"""Script: corpus + vocabulary -> masked TFRecords for pretraining.
       --input_files='corpus/*.txt' --tokenizer=FOLDER --output_dir=records
 
 Defaults are those of the original create_pretraining_data.py, as are most names of flags. The work is done in
-three stages of many independent pieces (pretraining/*_stage.py), on all cores or on an Apache Beam cluster.
+three stages of many independent items (pretraining/*_stage.py), on all cores or on an Apache Beam cluster.
 The records depend on the input, the seed and the settings, not on which process made which piece. A killed
 run leaves OUTPUT_DIR.unfinished, and the same command resumes it; a run that fails because of its input
 leaves nothing.
@@ -263,7 +263,7 @@ def _record_statistics(numbers) -> dict:
     if masking := numbers.get("masking"):
         values["masked_share"] = masking["share"]
         for name in ("as_mask", "unchanged", "random"):
-            values[f"masked_{name}_share"] = round(masking[f"shown_{name}"] / masking["places"], 6)
+            values[f"masked_{name}_share"] = round(masking[f"shown_{name}"] / masking["predictions"], 6)
     return values
 
 

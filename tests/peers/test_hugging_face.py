@@ -122,11 +122,8 @@ def _cases():
             config["type_vocab_size"] = 1
         for head in ROBERTA_HEADS:  # no pad among the real tokens: positions count what is no pad
             cases[f"{family}{head}"] = case(f"{family}{head}", config, first_id=2)
-    for file in ("shards", "bin", "old bin"):
-        cases[f"BertForPreTraining {file}"] = case("BertForPreTraining", SMALL, file)
-    for dtype in ("bfloat16", "float16"):
-        for file in ("safetensors", "bin"):
-            cases[f"BertModel {dtype} {file}"] = case("BertModel", SMALL, file, dtype=dtype)
+    for file, dtype in (("shards", "float32"), ("bin", "bfloat16"), ("old bin", "float16")):
+        cases[f"BertForPreTraining {file}"] = case("BertForPreTraining", SMALL, file, dtype=dtype)
     other = {"hidden_act": "relu", "layer_norm_eps": 1e-5, "type_vocab_size": 3, "tie_word_embeddings": True}
     cases["BertForPreTraining other settings"] = case("BertForPreTraining", SMALL | other)
     for size, (layers, width) in SIZES.items():

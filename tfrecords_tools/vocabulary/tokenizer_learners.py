@@ -38,7 +38,7 @@ def learn_bpe(lines: Iterable[str], vocab_size: int, min_frequency: int = 2) -> 
 
     if vocab_size < _SMALLEST_BPE:
         raise ValueError(
-            f"--vocab_size={vocab_size} is too small for byte-level BPE, which has 256 bytes and "
+            f"vocab_size={vocab_size} is too small for byte-level BPE, which has 256 bytes and "
             f"{len(ROBERTA_TOKENS)} special tokens; give at least {_SMALLEST_BPE}."
         )
     tokenizer = Tokenizer(models.BPE())
@@ -86,7 +86,7 @@ def learn_unigram(lines: Iterable[str], vocab_size: int) -> SentencePieceVocabul
         characters = re.search(r"required_chars\. \d+ vs (\d+)", str(error))
         reason = f"its characters need {int(characters[1]) + 2}" if characters else str(error)
         raise ValueError(
-            f"--vocab_size={vocab_size} is too small for a unigram model of this text: {reason}."
+            f"vocab_size={vocab_size} is too small for a unigram model of this text: {reason}."
         ) from None
     return SentencePieceVocabulary(model.getvalue())
 

@@ -44,11 +44,11 @@ def read_source(
       ValueError: for both or neither, a casing beside `tokenizer`, and whatever makes no vocabulary.
     """
     if bool(vocab_file) == bool(tokenizer):
-        raise ValueError("give either --vocab_file or --tokenizer.")
+        raise ValueError("give either vocab_file or tokenizer.")
     if vocab_file:
         vocabulary = Vocabulary.from_file(vocab_file, do_lower_case is not False)
     elif do_lower_case is not None:
-        raise ValueError("--do_lower_case has no effect on --tokenizer, whose files say it; leave it out.")
+        raise ValueError("do_lower_case has no effect on a tokenizer, whose files say it; leave it out.")
     else:
         vocabulary = read_folder(Path(str(tokenizer)), allow_unmatched)
     if warning := vocabulary.casing_warning():
@@ -63,7 +63,7 @@ def read_folder(folder: Path, allow_unmatched: Iterable[str] = ()) -> BaseVocabu
       ValueError: for a folder without one, or with files that are broken or contradict each other.
     """
     if not folder.is_dir():
-        raise ValueError(f"--tokenizer={folder} is no folder; give the one that holds the tokenizer's files.")
+        raise ValueError(f"tokenizer={folder} is no folder; give the one that holds the tokenizer's files.")
     versions = [path for path in folder.iterdir() if path.name.isdecimal()]
     for parent in (folder, *sorted(versions, key=lambda path: int(path.name))[-1:]):
         for file in (parent / name for name in _DESCRIPTIONS):

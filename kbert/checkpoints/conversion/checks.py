@@ -30,7 +30,7 @@ def decide_casing(
       source: the file they come from.
       declared: `do_lower_case` as the checkpoint says it, or None.
       declared_by: the file or name that says it.
-      flag: the user's --do_lower_case, or None.
+      flag: the user's `do_lower_case`, or None.
       report: see `Report.conflict`; the setting is called `do_lower_case`.
       special_tokens: the vocabulary's.
 
@@ -40,10 +40,10 @@ def decide_casing(
     """
     if declared is not None and flag is not None and declared != flag:
         report.conflict(
-            "do_lower_case", f"--do_lower_case={flag} contradicts {declared_by}, which says {declared}"
+            "do_lower_case", f"do_lower_case={flag} contradicts {declared_by}, which says {declared}"
         )
     if flag is not None:
-        decided, reason = flag, "the flag --do_lower_case"
+        decided, reason = flag, "the argument do_lower_case"
     elif declared is not None:
         decided, reason = declared, declared_by
     else:

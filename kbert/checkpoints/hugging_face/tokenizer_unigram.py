@@ -53,9 +53,9 @@ def _read_pieces(files):
     """The pieces between XLM-R's special tokens."""
     vocab = json_value(files.model, "vocab", list, f"{files.path}: model", [])
     try:
-        # A model file has float32.
-        pieces = [(str(piece), float(np.float32(score))) for piece, score in vocab]
-    except (TypeError, ValueError):
+        # A model file has UTF-8 and float32.
+        pieces = [(piece.encode().decode(), float(np.float32(score))) for piece, score in vocab]
+    except (AttributeError, TypeError, ValueError):
         raise ValueError(f"{files.path}: model.vocab should list pieces with their scores.") from None
     names = [piece for piece, _ in pieces]
     if [*names[:4], *names[-1:]] != [*_FIRST, _LAST] or files.model.get("unk_id") != 3:

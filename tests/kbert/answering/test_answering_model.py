@@ -108,13 +108,6 @@ def test_layers_and_masks_of_any_kind(hidden_act, layer_norm_eps):
     )
 
 
-def test_a_batch_without_texts_and_a_single_token():
-    model = answering_model(random_classifier())
-    inputs = {name: value[:2, :1] for name, value in random_inputs(tiny_encoder_config(), 2, 4).items()}
-    assert answers(model, inputs)["logits"].shape == (2, 3)
-    assert answers(model, {name: value[:0] for name, value in inputs.items()})["logits"].shape == (0, 3)
-
-
 @pytest.mark.parametrize("embedding_size", [None, 6])
 def test_bfloat16_is_near_and_answers_in_float32(embedding_size):
     model = random_classifier(embedding_size=embedding_size)
@@ -175,6 +168,12 @@ def frozen(function):
     return convert_variables_to_constants_v2(function).graph.as_graph_def()
 
 
+@pytest.mark.parametrize("arguments", [{"dtype": "mixed_bfloat16"}, {"packed": True}])
+def test_encoders_for_training_are_refused(arguments):
+    with pytest.raises(ValueError, match="in float32 that is not packed"):
+        AnsweringEncoder(BertEncoder(tiny_encoder_config(), **arguments))
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -185,16 +184,3 @@ def frozen(function):
 def test_what_it_cannot_do_is_refused(arguments, sentence):
     with pytest.raises(ValueError, match=sentence):
         AnsweringEncoder(BertEncoder(tiny_encoder_config()), **arguments)
-
-
-@pytest.mark.parametrize("arguments", [{"dtype": "mixed_bfloat16"}, {"packed": True}])
-def test_encoders_for_training_are_refused(arguments):
-    with pytest.raises(ValueError, match="in float32 that is not packed"):
-        AnsweringEncoder(BertEncoder(tiny_encoder_config(), **arguments))
-
-
-def test_it_is_not_trained():
-    model = random_classifier()
-    inputs = random_inputs(model.encoder.config, 2, 5)
-    with pytest.raises(ValueError, match="is not trained"):
-        answering_model(model)(inputs, training=True)

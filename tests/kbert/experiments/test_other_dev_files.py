@@ -85,7 +85,7 @@ def test_a_file_whose_metrics_would_replace_others_is_refused_before_training(
     pretraining_run, labelled_files, tmp_path
 ):
     """A classifier of two labels reports f1 and best_f1."""
-    with pytest.raises(ValueError, match=r"^--other_dev_file=best=\.\.\.: its f1 would be called best_f1,"):
+    with pytest.raises(ValueError, match=r"^other_dev_files: the f1 of 'best' would be called best_f1,"):
         finetune(
             tiny_finetuning_config(),
             tmp_path / "run",
@@ -100,7 +100,9 @@ def test_metrics_of_two_further_files_keep_apart_too():
     metrics = {"f1": 0.1, "strict_f1": 0.2}
     found = with_prefixed(metrics, "other_", metrics)
     assert found == metrics | {"other_f1": 0.1, "other_strict_f1": 0.2}
-    with pytest.raises(ValueError, match="its f1 would be called other_strict_f1, as another metric is;"):
+    with pytest.raises(
+        ValueError, match="the f1 of 'other_strict' would be called other_strict_f1, as another metric is;"
+    ):
         with_prefixed(found, "other_strict_", metrics)
 
 

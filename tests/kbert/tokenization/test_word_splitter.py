@@ -58,8 +58,3 @@ def test_ideograph_blocks_are_spaced_exactly_to_their_ends(do_lower_case):
             assert words_of([f"a{chr(inside)}b"], do_lower_case) == [["a", chr(inside), "b"]]
     # Kana and Hangul stay within their words.
     assert words_of(["aかbカc한d"], False) == [["aかbカc한d"]]
-
-
-def test_an_empty_batch_and_empty_texts_have_no_words():
-    assert split_words(tf.constant([], tf.string), do_lower_case=True).to_list() == []
-    assert words_of(["", " \u3000\x00 "], do_lower_case=True) == [[], []]

@@ -78,7 +78,7 @@ def test_sizes_without_room_are_refused():
         learn_bpe(LINES, 260)
     assert len(learn_bpe(LINES, 261)) == 261
     with pytest.raises(
-        ValueError, match=r"--vocab_size=20 is too small .*: its characters need \d+\.$"
+        ValueError, match=r"vocab_size=20 is too small .*: its characters need \d+\.$"
     ) as error:
         learn_unigram(LINES, 20)
     needed = int(str(error.value).rstrip(".").split()[-1])

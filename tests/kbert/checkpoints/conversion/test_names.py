@@ -65,18 +65,6 @@ def test_the_documentation_has_every_name():
             assert cell in lines[row.kbert], row
 
 
-def test_pytorch_kernels_are_transposed_and_tf1_kernels_are_not():
-    for table in (names.HUGGING_FACE, names.DISTILBERT, names.ELECTRA, names.ROBERTA, names.MPNET):
-        rows = [row for part in table.values() for row in part]
-        assert all(row.transposed == row.kbert.endswith("kernel") for row in rows)
-    rows = [row for part in names.GOOGLE_TF1.values() for row in part]
-    assert {row.outside for row in rows if row.transposed} == {
-        "cls/seq_relationship/output_weights",
-        "output_weights",
-        "cls/squad/output_weights",
-    }
-
-
 def test_fresh_numbers_are_those_of_a_fresh_model_and_the_same_each_time():
     kernel = fresh_value("pooler/dense/kernel", (60, 70), 0.02)
     assert kernel.dtype == np.float32 and np.abs(kernel).max() <= 0.04 + 1e-7

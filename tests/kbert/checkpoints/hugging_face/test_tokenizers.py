@@ -202,8 +202,8 @@ def test_settings_with_other_ids_are_refused_by_name(folders, kind, file, values
     edit(folder, file, **values)
     with pytest.raises(ValueError, match=sentence) as error:
         read(folder)
-    setting = str(error.value).rstrip(".").rsplit("--allow_unmatched=", 1)[1] if setting is None else setting
-    assert str(error.value).endswith(f"--allow_unmatched={setting}.")
+    setting = str(error.value).rstrip(".").rsplit("allow_unmatched=", 1)[1] if setting is None else setting
+    assert str(error.value).endswith(f"pass allow_unmatched={setting}.")
     assert read(folder, allow=[setting])[0].tokens == make(kind).tokens
 
 
@@ -276,6 +276,8 @@ BAD_RULES = [
         "with unk_id=0; expected XLM-R's, <s> <pad> </s> <unk> ... <mask>",
     ),
     ("sentencepiece", {"model__vocab": [["<s>"]]}, "model.vocab should list pieces with their scores"),
+    ("sentencepiece", {"model__vocab": [["\ud800", 0.0]]}, "model.vocab should list pieces with their"),
+    ("bpe", {"model__vocab": {"\ud800": 0}}, "a token holds half of a surrogate pair"),
     ("sentencepiece", {"pre_tokenizer": ["x"]}, "pre_tokenizer should be an object"),
     ("bpe", {"model__merges": [["Ġ", "t", "h"]]}, "merge 1 should be two tokens, received"),
     ("bpe", {"model__merges": [7]}, "merge 1 should be two tokens, received 7"),

@@ -175,7 +175,7 @@ def test_a_missing_file_is_one_sentence_before_anything_runs(glue_dir, tmp_path)
     arguments = [f"--glue_dir={copy}", f"--run_dir={tmp_path}/run", "--init_checkpoint=none"]
     result = warm_processes.run_script("kbert.scripts.run_glue", *arguments, "--tasks=cola,rte")
     assert (result.returncode, result.stdout, result.stderr.count("\n")) == (1, "", 1)
-    assert result.stderr.startswith(f"error: --glue_dir={copy} lacks RTE/dev.tsv.")
+    assert result.stderr.startswith(f"error: glue_dir={copy} lacks RTE/dev.tsv.")
     assert not (tmp_path / "run").exists()
 
 

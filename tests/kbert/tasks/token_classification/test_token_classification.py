@@ -98,7 +98,7 @@ def test_records_are_judged_as_the_file_is(document_context, pretraining_run, fi
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         show_records(tmp_path / "records", num_records=3)
     assert "[CLS]" in printed.getvalue() and "WRONG" not in printed.getvalue()
-    assert "labels of words (" in printed.getvalue() and "=B-PER" in printed.getvalue()
+    assert "labels of tokens (" in printed.getvalue() and "=B-PER" in printed.getvalue()
     _, judged = evaluate(run, files[1], batch_size=4)
     _, recorded = evaluate(run, input_dir=tmp_path / "records", batch_size=5)
     assert recorded["num_examples"] == judged["num_examples"] == 21

@@ -41,24 +41,24 @@ def test_one_device_is_what_is_there_without_a_cluster_or_gpus():
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"name": "parallel"}, "--strategy='parallel' is not known; choose one of auto, one_device, "),
+        ({"name": "parallel"}, "strategy='parallel' is not known; choose one of auto, one_device, "),
         (
             {"name": "multi_worker"},
-            "--strategy=multi_worker needs the environment variable TF_CONFIG in every",
+            "strategy=multi_worker needs the environment variable TF_CONFIG in every",
         ),
         (
             {"name": "multi_worker", "num_devices": 2},
-            "--num_devices=2 works only with --strategy=mirrored; multi_wor",
+            "num_devices=2 works only with strategy=mirrored; multi_wor",
         ),
         (
             {"name": "multi_worker", "cluster": "slurm"},
-            "--cluster=slurm: SLURM_PROCID is not set; start the ",
+            "cluster=slurm: SLURM_PROCID is not set; start the ",
         ),
-        ({"name": "multi_worker", "cluster": "mesos"}, "--cluster='mesos' is not known; choose one of tf_co"),
-        ({"name": "tpu"}, '--strategy=tpu needs --tpu: the name of a TPU, or "local" on a TPU virtual'),
+        ({"name": "multi_worker", "cluster": "mesos"}, "cluster='mesos' is not known; choose one of tf_co"),
+        ({"name": "tpu"}, 'strategy=tpu needs tpu: the name of a TPU, or "local" on a TPU virtual'),
         (
             {"name": "tpu", "tpu": "local"},
-            "--tpu=local, but this machine has no TPU (neither /dev/accel0 nor",
+            "tpu=local, but this machine has no TPU (neither /dev/accel0 nor",
         ),
     ],
 )
