@@ -12,8 +12,8 @@ one from the text. kbert and TF-Text map over batches by tf.data, as training an
 Face's `encode_batch` keeps offsets and masks as well; `encode_batch_fast` leaves the offsets out. Each is a
 process of its own with as many threads, and works while the others wait; the first round is not timed.
 
-Byte-level BPE and SentencePiece stand beside the packages that kbert installs for them, in batches of 32 lines
-and line by line ("+32", "+1").
+Byte-level BPE and SentencePiece stand beside the packages that kbert installs for them, in batches of 32
+lines and line by line ("+32", "+1").
 
 The table also says on how many lines the ids are not kbert's: of the text, and of lines that each test a rule
 of the original BERT. The closing sentence is about the peers with kbert's ids on all of the latter; if there
@@ -31,7 +31,7 @@ from absl import flags
 from benchmarks.corpora import text_files, vocabulary_file
 from benchmarks.report import beside_best_peer, close, machine, markdown
 from benchmarks.workers.contestants import alternate, started
-from benchmarks.workers.environments import chosen_contestants, define_contestant_flags
+from benchmarks.workers.environments import chosen_contestants, define_contestant_flags, parts_of
 from kbert.cli import script
 from kbert.files.text_file import read_lines
 from tfrecords_tools.corpus.corpus_files import input_files
@@ -107,7 +107,8 @@ def main():
 
 def require_files(names, files: dict):
     """Raises ValueError for contestants of more than one kind, and for a kind whose file is missing."""
-    kinds = {name.partition("/")[2].partition("+")[0] if name in _OTHER_KINDS else "wordpiece" for name in names}
+    parts = {name: parts_of(name) for name in names}
+    kinds = {parts[name][1] if name in _OTHER_KINDS else "wordpiece" for name in names}
     if len(kinds) > 1:
         raise ValueError(f"--contestants are of {', '.join(sorted(kinds))}; choose those of one kind.")
     for flag, path in files.items():

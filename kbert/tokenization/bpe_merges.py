@@ -5,11 +5,13 @@ not depend on each other, so a step here makes many:
 
 - A pair is certain if nothing can come between its two symbols: no pair that either of them could ever form
   with what stands beside it, or with a longer token made of that, has a lower rank.
-- The pair of lowest rank in its word comes next. So do all pairs of this rank, from left to right.
+- Neighbours are strangers if neither can ever be merged with the other, or with a token made of it. What
+  stands between two strangers is a stretch. The pair of lowest rank in a stretch comes first there, and so do
+  all pairs of this rank, from left to right.
 
-This needs that a merge brings up no lower rank than its own. A late merge may: its token is part of a merge
+Both need that a merge brings up no lower rank than its own. A late merge may: its token is part of a merge
 with a lower rank, because it can be made in two ways (four spaces of 2 + 2 or of 1 + 3). A late merge waits
-until it is the next of its word.
+until it is the next of its whole word.
 """
 
 from collections.abc import Iterable
@@ -42,6 +44,7 @@ class PairMerger:
         keys, columns = _tables(*table[np.argsort(table[:, 2])].T)
         with tf.init_scope():  # constants of the program, not of the graph that happens to be built
             self._keys, self._columns = tf.constant(keys[np.newaxis]), tf.constant(columns)
+        self._has_late_merges = (columns[:, 0] != columns[:, 1]).any()
         self._separator = separator
 
     def __call__(self, symbols: tf.Tensor) -> tf.Tensor:
@@ -55,13 +58,16 @@ class PairMerger:
     def _step(self, symbols):
         """(the symbols after some merges, whether there were any)."""
         ranks, early_ranks, before, after, wholes = self._look_up(symbols)
-        lowest, is_next = _lowest_in_word(ranks, symbols[:-1] >= self._separator)
+        are_strangers = tf.equal(tf.minimum(before, after), _NEVER)
+        lowest = _lowest(ranks, are_strangers)
         is_certain = tf.logical_and(
             early_ranks < tf.concat([[_NEVER], before[:-1]], axis=0),
             early_ranks <= tf.concat([after[1:], [_NEVER]], axis=0),
         )
         chosen = tf.logical_or(is_certain, tf.equal(early_ranks, lowest))
-        chosen = tf.logical_or(tf.logical_and(chosen, _every_second_of_equals(ranks)), is_next)
+        chosen = tf.logical_and(chosen, _every_second_of_equals(ranks))
+        if self._has_late_merges:
+            chosen = tf.logical_or(chosen, _is_next(ranks, symbols[:-1] >= self._separator))
         chosen = tf.pad(tf.logical_and(chosen, ranks < _NEVER), [[1, 1]])
         merged = tf.where(chosen[1:], tf.pad(wholes, [[0, 1]]), symbols)  # the left symbol becomes the whole
         kept = tf.where(tf.logical_not(chosen[:-1]))[:, 0]
@@ -78,13 +84,17 @@ class PairMerger:
         return tf.unstack(tf.gather(self._columns, rows), axis=1)
 
 
-def _lowest_in_word(ranks, is_separator):
-    """(the lowest rank of each pair's word, whether the pair is the leftmost of that rank)."""
-    words = tf.cumsum(tf.cast(is_separator, tf.int32))
+def _lowest(numbers, is_first):
+    """The lowest number between two of `is_first`, for each number: of the shape of both."""
+    stretches = tf.cumsum(tf.cast(is_first, tf.int32))
+    return tf.gather(tf.math.segment_min(numbers, stretches), stretches)
+
+
+def _is_next(ranks, is_separator):
+    """Whether the pair is the leftmost of those with the lowest rank of their word."""
     # As one number of 64 bits: the rank, and below it the position.
     ordered = tf.bitcast(tf.stack([tf.range(tf.size(ranks)), ranks], axis=1), tf.int64)
-    lowest = tf.gather(tf.math.segment_min(ordered, words), words)
-    return tf.bitcast(lowest, tf.int32)[:, 1], tf.equal(lowest, ordered)
+    return tf.equal(ordered, _lowest(ordered, is_separator))
 
 
 def _every_second_of_equals(ranks):
