@@ -240,6 +240,11 @@ def test_trained_segments_are_no_distilbert(tmp_path):
     assert (SEGMENTS, "DistilBertForSequenceClassification has no such variable") in report.left_over
 
 
+def edited(folder, **values):
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | values))
+
+
 @pytest.fixture
 def electra(tmp_path):
     write_checkpoint(random_checkpoint("encoder", **ELECTRA), tmp_path / "electra", "hugging_face")
@@ -339,7 +344,6 @@ def test_what_is_no_whole_discriminator_is_refused(electra, config, sentence):
     tensors = load_file(electra / "model.safetensors")
     del tensors["embeddings_project.bias"]
     foreign_files.write_safetensors(electra / "model.safetensors", tensors)
-    values = json.loads((electra / "config.json").read_text())
-    (electra / "config.json").write_text(json.dumps(values | config))
+    edited(electra, **config)
     with pytest.raises(ValueError, match=sentence):
         read_checkpoint(electra)
