@@ -169,7 +169,7 @@ def _refuse_other_settings(files, kind, do_lower_case):
     if do_lower_case:
         files.report.conflict(
             "do_lower_case",
-            f"do_lower_case=True: {files.folder} is a tokenizer of type {kind.model}, which does not lower-case",
+            f"do_lower_case: {files.folder} is a tokenizer of type {kind.model}, which does not lower-case",
         )
     if json_value(files.settings, "do_lower_case", bool, path):
         files.report.note(f"{path}: do_lower_case=true has no effect on a tokenizer of type {kind.model}")
