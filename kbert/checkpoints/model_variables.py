@@ -33,9 +33,13 @@ def body_shapes(config: EncoderConfig) -> dict[str, tuple[int, ...]]:
     shapes = {
         "embeddings/word_embeddings": (config.vocab_size, width),
         "embeddings/position_embeddings": (config.max_position_embeddings, width),
-        "embeddings/token_type_embeddings": (config.type_vocab_size, width),
         **layer_norm_shapes("embeddings/layer_norm", width),
     }
+    if config.type_vocab_size:
+        shapes["embeddings/token_type_embeddings"] = (config.type_vocab_size, width)
+    if config.relative_attention_num_buckets:
+        table = (config.relative_attention_num_buckets, config.num_attention_heads)
+        shapes["embeddings/position_bias/relative_attention_bias"] = table
     if config.embedding_size is not None:
         shapes |= dense_shapes("embeddings/projection", width, hidden)
     for index in range(config.num_hidden_layers):

@@ -58,6 +58,11 @@ _MODEL = (
         "kbert/test_encoder.py",
     ),
     _fault(
+        "relative positions look the other way", "PositionBias.between",
+        "lambda original: lambda self, distances: original(self, -distances)",
+        "kbert/layers/test_layers.py", "kbert/test_encoder.py",
+    ),
+    _fault(
         "a mean over padding", "SequencePooling._pool",
         "lambda original: lambda self, hidden, mask: original(self, hidden, ops.ones_like(mask))",
         "kbert/layers/test_sequence_pooling.py",

@@ -14,9 +14,11 @@ from kbert.checkpoints.hugging_face.tokenizer import read_tokenizer, write_token
 from kbert.checkpoints.hugging_face.tokenizer_wordpiece import MPNET_TOKENS
 from kbert.checkpoints.report import Report
 from kbert.features import ENCODER_INPUTS
+from kbert.tokenization.sentencepiece_vocabulary import SentencePieceVocabulary
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests.kbert.checkpoints.answers import answers, largest_difference
+from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary, sentencepiece_model
 
 PEER = Path(__file__).with_name("hugging_face_peer.py")
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -67,6 +69,21 @@ DISTIL_HEADS = (
     "DistilBertForSequenceClassification",
     "DistilBertForMultipleChoice",
 )
+# Those after RoBERTa have the same heads, each on the encoder's own settings.
+ROBERTA_HEADS = (
+    "Model",
+    "ForMaskedLM",
+    "ForTokenClassification",
+    "ForQuestionAnswering",
+    "ForSequenceClassification",
+    "ForMultipleChoice",
+)
+PAIRS_OF_BYTES = [("a", "b"), ("c", "d")]
+OTHER_VOCABULARIES = {
+    "Roberta": bpe_vocabulary(PAIRS_OF_BYTES),
+    "XLMRoberta": SentencePieceVocabulary(sentencepiece_model()),
+    "MPNet": Vocabulary(["<s>", "<pad>", "</s>", "<unk>", *TOKENS, "<mask>"], True, "MPNet", MPNET_TOKENS),
+}
 ELECTRA_HEADS = (
     "ElectraModel",
     "ElectraForSequenceClassification",
@@ -87,7 +104,6 @@ def _cases():
             "spread": 0.2,
             "rows": 4,
             "length": 17,
-            "tokens": TOKENS,
         } | more
 
     cases = {}
@@ -99,6 +115,13 @@ def _cases():
     for width in (16, 24):
         for head in ELECTRA_HEADS:
             cases[f"{head} {width}"] = case(head, SMALL | {"embedding_size": width})
+    for family, vocabulary in OTHER_VOCABULARIES.items():
+        config = SMALL | {"vocab_size": len(vocabulary), "max_position_embeddings": 42}
+        config |= {"layer_norm_eps": 1e-5, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
+        if family != "MPNet":
+            config["type_vocab_size"] = 1
+        for head in ROBERTA_HEADS:  # no pad among the real tokens: positions count what is no pad
+            cases[f"{family}{head}"] = case(f"{family}{head}", config, first_id=2)
     for file, dtype in (("shards", "float32"), ("bin", "bfloat16"), ("old bin", "float16")):
         cases[f"BertForPreTraining {file}"] = case("BertForPreTraining", SMALL, file, dtype=dtype)
     other = {"hidden_act": "relu", "layer_norm_eps": 1e-5, "type_vocab_size": 3, "tie_word_embeddings": True}
@@ -111,10 +134,9 @@ def _cases():
             "num_attention_heads": width // 64,
             "intermediate_size": 4 * width,
         }
-        tokens = TOKENS + [f"v{index}" for index in range(3000 - len(TOKENS))]
         for act in ("gelu", "gelu_new"):
             cases[f"{size} {act}"] = case(
-                "BertForPreTraining", config | {"hidden_act": act}, tokens=tokens, spread=0.02, length=40
+                "BertForPreTraining", config | {"hidden_act": act}, spread=0.02, length=40
             )
     return cases
 
@@ -139,6 +161,13 @@ def folders(peers_python, tmp_path_factory):
     run_peer(
         peers_python, "make", [case | {"folder": str(places[name])} for name, case in CASES.items()], root
     )
+    for name, place in places.items():
+        other = OTHER_VOCABULARIES.get(re.split("Model|For", name)[0])
+        if other is None:
+            size = CASES[name]["config"]["vocab_size"]
+            tokens = TOKENS + [f"v{index}" for index in range(size - len(TOKENS))]
+            other = Vocabulary(tokens, do_lower_case=True)
+        write_tokenizer(place, other, max_seq_length=40)
     return places
 
 
@@ -156,7 +185,7 @@ def test_their_model_gives_the_same_numbers_here(folders, name):
 ROUND_TRIPS = [name for name in CASES if name.endswith((" gelu", " gelu_new")) and name.startswith("Bert")]
 ROUND_TRIPS += ["base gelu", "DistilBertModel", "DistilBertForMaskedLM", "BertForPreTraining other settings"]
 OWN_CLASSES = ["DistilBertForSequenceClassification", "DistilBertForMultipleChoice"]
-OWN_CLASSES += [name for name in CASES if name.startswith("Electra")]
+OWN_CLASSES += [name for name in CASES if name.startswith(("Electra", *OTHER_VOCABULARIES))]
 ROUND_TRIPS += OWN_CLASSES
 
 
@@ -173,8 +202,8 @@ def written(folders, peers_python, tmp_path_factory):
         cases.append(
             {
                 "folder": str(target),
-                "auto_class": HEADS[re.sub("^(Distil|Electra)(Bert)?", "Bert", CASES[name]["model_class"])],
-                "texts": TEXTS,
+                "auto_class": HEADS[re.sub(".*?(?=Model|For)", "Bert", CASES[name]["model_class"], count=1)],
+                "texts": [] if name.startswith(tuple(OTHER_VOCABULARIES)) else TEXTS,
                 "inputs": str(folders[name] / "expected.npz"),
                 "answers": str(places[name][1]),
             }
@@ -201,7 +230,10 @@ def test_our_folder_is_loaded_whole_and_answers_the_same_there(folders, written,
     assert loading == {}
 
 
-@pytest.mark.parametrize("name", ROUND_TRIPS)
+WORDPIECE = [name for name in ROUND_TRIPS if not name.startswith(tuple(OTHER_VOCABULARIES))]
+
+
+@pytest.mark.parametrize("name", WORDPIECE)
 def test_our_folder_gives_our_ids_there(written, name):
     target, theirs = written[name]
     vocabulary = read_checkpoint(target).vocabulary

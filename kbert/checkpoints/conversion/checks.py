@@ -135,11 +135,17 @@ def require_same_masked_lm(
         )
 
 
-def require_no_projection(encoder: EncoderConfig, where):
-    """Raises ValueError for tables that are not as wide as the hidden states."""
+def require_bert(encoder: EncoderConfig, where):
+    """Raises ValueError for an encoder that no BERT of Google's or KerasHub's code can be."""
     if encoder.embedding_size is not None:
         raise ValueError(
             f"{where}: embedding_size={encoder.embedding_size} should equal hidden_size="
             f"{encoder.hidden_size}: there is no projection between them; ELECTRA in Hugging Face's format "
             "has one."
+        )
+    if encoder.relative_attention_num_buckets or not encoder.type_vocab_size:
+        raise ValueError(
+            f"{where}: relative_attention_num_buckets={encoder.relative_attention_num_buckets} and "
+            f"type_vocab_size={encoder.type_vocab_size}: BERT has no relative positions, and has segments; "
+            "MPNet in Hugging Face's format is otherwise."
         )

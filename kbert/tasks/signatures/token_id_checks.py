@@ -26,7 +26,8 @@ class TokenIdLimits(NamedTuple):
     @classmethod
     def of(cls, config, vocabulary) -> "TokenIdLimits":
         """Those of an `EncoderConfig` and a `Vocabulary`."""
-        return cls(len(vocabulary), config.max_position_embeddings, config.type_vocab_size)
+        # A model with fewer than two kinds of segments ignores them.
+        return cls(len(vocabulary), config.max_position_embeddings, max(config.type_vocab_size, 2))
 
 
 def checked_token_ids(inputs: dict, limits: TokenIdLimits) -> dict:

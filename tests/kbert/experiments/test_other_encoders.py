@@ -1,4 +1,4 @@
-"""An ELECTRA and a DistilBERT: trained, evaluated, written as they are."""
+"""The whole life of other encoders: trained, evaluated, exported, written as what they are."""
 
 import dataclasses
 import json
@@ -7,27 +7,36 @@ import numpy as np
 import pytest
 
 import kbert
+from export.export_savedmodel import export_savedmodel
+from export.export_tflite import export_tflite
+from export.gate.session_check import load_session, run_loaded
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
+from kbert.cli.signals import StoppedBySignal
 from kbert.config import FrozenConfig, OptimizerConfig
 from kbert.encoder import BertEncoder
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.pretraining import pretrain
-from kbert.files.stored_tensor import stored_array
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
 from tests.kbert.checkpoints.random_checkpoint import (
     DISTILBERT,
     ELECTRA,
+    MPNET,
     SEGMENTS,
     numbers,
     random_checkpoint,
 )
+from tests.kbert.training.run_contents import assert_same_runs, signal_after_call
 from tests.tfrecords_tools import small_corpus
 
 TEXTS = ["jump the a", "walks and jumped.", "an unknown word", "play " * 40]
-PROJECTION = "embeddings/projection/kernel"
+# Settings of a family, its class, and a variable that BERT does not have.
+FAMILIES = {
+    "electra": (ELECTRA, "ElectraForSequenceClassification", "embeddings/projection/kernel"),
+    "mpnet": (MPNET, "MPNetForSequenceClassification", "embeddings/position_bias/relative_attention_bias"),
+}
 
 
 def start(folder, settings):
@@ -44,36 +53,76 @@ def electra(tmp_path_factory):
     return start(tmp_path_factory.mktemp("electra") / "start", ELECTRA)
 
 
+@pytest.fixture(scope="module", params=FAMILIES)
+def family(request):
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def run(electra, labelled_files, tmp_path_factory):
-    optimizer = OptimizerConfig(name="adamw", learning_rate=5e-3, layer_decay=0.8)
-    path = tmp_path_factory.mktemp("electra_run") / "run"
-    finetune(tiny_finetuning_config(optimizer=optimizer), path, *labelled_files, init_checkpoint=electra)
+def published(family, electra, tmp_path_factory):
+    settings, _, _ = FAMILIES[family]
+    return electra if settings is ELECTRA else start(tmp_path_factory.mktemp(family) / "start", settings)
+
+
+@pytest.fixture(scope="module")
+def run(family, published, labelled_files, tmp_path_factory):
+    path = tmp_path_factory.mktemp(f"{family}_run") / "run"
+    finetune(training_config(), path, *labelled_files, init_checkpoint=published)
     return RunDirectory(path)
 
 
-def kernel_of(path, name=PROJECTION):
+def training_config():
+    optimizer = OptimizerConfig(name="adamw", learning_rate=5e-3, layer_decay=0.8)
+    return tiny_finetuning_config(optimizer=optimizer)
+
+
+def kernel_of(path, name):
     return read_checkpoint(path).tensors[name].read()
 
 
-def test_it_learns_and_is_evaluated_as_it_was_trained(run, electra, labelled_files):
+def test_it_is_evaluated_as_it_was_trained(run, family, published, labelled_files):
+    settings, _, variable = FAMILIES[family]
     encoder = json.loads((run.path / "config.json").read_text())["encoder"]
-    assert (encoder["embedding_size"], encoder["pooler_hidden_act"]) == (4, "gelu_erf")
+    assert {name: encoder[name] for name in settings} == settings
     losses = [line["loss"] for line in read_metrics(run.metrics_file) if line["split"] == "train"]
-    assert losses[-1] < losses[0] and np.any(kernel_of(run.path) != kernel_of(electra))
+    assert np.isfinite(losses).all()
+    assert np.any(kernel_of(run.path, variable) != kernel_of(published, variable))
     _, metrics = evaluate(run, labelled_files[1])
     last = [line for line in read_metrics(run.metrics_file) if line["split"] == "eval"][-1]
     assert metrics["loss"] == pytest.approx(last["loss"], abs=1e-5)
 
 
-def test_written_as_electra_it_answers_the_same(run, tmp_path):
+def test_written_as_its_class_it_answers_the_same(run, family, tmp_path):
     write_checkpoint(read_checkpoint(run.path), tmp_path / "hf", "hugging_face")
     config = json.loads((tmp_path / "hf" / "config.json").read_text())
-    assert config["architectures"] == ["ElectraForSequenceClassification"] and config["embedding_size"] == 4
+    assert config["architectures"] == [FAMILIES[family][1]] and config["model_type"] == family
     assert numbers(read_checkpoint(tmp_path / "hf")) == numbers(read_checkpoint(run.path))
     ours, theirs = kbert.load(run.path), kbert.load(tmp_path / "hf")
     assert ours.predict(TEXTS) == theirs.predict(TEXTS)
     np.testing.assert_array_equal(ours.embed(TEXTS), theirs.embed(TEXTS))
+
+
+@pytest.mark.slow
+def test_a_stopped_training_goes_on_exactly(run, published, labelled_files, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        signal_after_call(patch, 4)
+        with pytest.raises(StoppedBySignal):
+            finetune(training_config(), tmp_path / "run", *labelled_files, init_checkpoint=published)
+    finetune(training_config(), tmp_path / "run", *labelled_files, init_checkpoint=published)
+    assert_same_runs(run, RunDirectory(tmp_path / "run"))
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_exports_answer_as_keras_does(run, tmp_path):
+    expected = np.array([answer["probabilities"]["loud"] for answer in kbert.load(run.path).predict(TEXTS)])
+    served = export_savedmodel(run, tmp_path / "served")
+    answer = run_loaded(load_session(served["path"]), "serving_default", {"text": np.array(TEXTS, object)})
+    np.testing.assert_allclose(answer["probabilities"][:, 1], expected, atol=1e-5)
+    kinds = {"float32": 1e-5, "dynamic_int8": 0.1}
+    reports = export_tflite(run, tmp_path / "litert", list(kinds), (8, 24))
+    for kind, limit in kinds.items():
+        assert reports[kind]["differences"]["probabilities"]["max"] <= limit
 
 
 def test_a_masked_lm_is_refused(electra, records_dir, tmp_path):
@@ -89,20 +138,22 @@ def test_a_masked_lm_is_refused(electra, records_dir, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_trained_distilbert_is_one_while_its_segments_are_zero(labelled_files, tmp_path):
+@pytest.mark.parametrize("frozen", [True, pytest.param(False, marks=pytest.mark.long)])
+def test_a_trained_distilbert_is_one_while_its_segments_are_zero(labelled_files, tmp_path, frozen):
     model = random_checkpoint(
         "sequence_classification", ("quiet", "loud"), **dataclasses.asdict(tiny_encoder_config()) | DISTILBERT
     )
     model = dataclasses.replace(model, vocabulary=small_corpus.vocabulary())
     write_checkpoint(model, tmp_path / "start", "hugging_face")
-    config = tiny_finetuning_config(num_train_epochs=0.4, frozen=FrozenConfig(embeddings=True))
+    config = tiny_finetuning_config(num_train_epochs=0.4, frozen=FrozenConfig(embeddings=frozen))
     finetune(config, tmp_path / "run", *labelled_files, init_checkpoint=tmp_path / "start")
     trained = read_checkpoint(tmp_path / "run")
     assert trained.encoder.pooler_hidden_act == "relu"
+    if not frozen:
+        with pytest.raises(ValueError, match=f"{SEGMENTS} is not zero, because it was trained"):
+            write_checkpoint(trained, tmp_path / "hf", "hugging_face")
+        return
     write_checkpoint(trained, tmp_path / "hf", "hugging_face")
     config = json.loads((tmp_path / "hf" / "config.json").read_text())
     assert config["architectures"] == ["DistilBertForSequenceClassification"]
     assert numbers(read_checkpoint(tmp_path / "hf")) == numbers(trained)
-    trained.tensors[SEGMENTS] = stored_array(np.ones(trained.shapes[SEGMENTS], np.float32))
-    with pytest.raises(ValueError, match=f"{SEGMENTS} is not zero, because it was trained"):
-        write_checkpoint(trained, tmp_path / "other", "hugging_face")

@@ -262,12 +262,12 @@ WRONG = {
         r"holds no weights \(model.safetensors or .*\)\.",
     ),
     "another class": (
-        lambda folder: edit_config(folder, architectures=["RobertaModel"]),
-        "config.json is of class RobertaModel, which kbert has no model for; it reads BertModel, BertFor",
+        lambda folder: edit_config(folder, architectures=["ModernBertModel"]),
+        "config.json is of class ModernBertModel, which kbert has no model for; it reads BertModel, BertFor",
     ),
     "another model type": (
-        lambda folder: edit_config(folder, architectures=None, model_type="roberta"),
-        "is of model_type 'roberta'; kbert lacks its byte-level tokenizer and positions .*; kbert reads",
+        lambda folder: edit_config(folder, architectures=None, model_type="modernbert"),
+        "is of model_type 'modernbert'; kbert lacks rotary positions and gated layers; kbert reads",
     ),
     "contradicting types": (
         lambda folder: edit_config(folder, model_type="distilbert"),
