@@ -53,8 +53,8 @@ def run_worker():
 
 
 def _vocabulary(settings):
-    from kbert.tokenization.bpe_vocabulary import BytePairVocabulary
-    from kbert.tokenization.sentencepiece_vocabulary import SentencePieceVocabulary
+    from kbert.tokenization.bpe.bpe_vocabulary import BytePairVocabulary
+    from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
     from kbert.tokenization.vocabulary import Vocabulary
 
     if settings["precision"] == "bpe":

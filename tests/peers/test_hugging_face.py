@@ -14,7 +14,7 @@ from kbert.checkpoints.hugging_face.tokenizer import read_tokenizer, write_token
 from kbert.checkpoints.hugging_face.tokenizer_wordpiece import MPNET_TOKENS
 from kbert.checkpoints.report import Report
 from kbert.features import ENCODER_INPUTS
-from kbert.tokenization.sentencepiece_vocabulary import SentencePieceVocabulary
+from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests.kbert.checkpoints.answers import answers, largest_difference

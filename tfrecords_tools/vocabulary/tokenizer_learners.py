@@ -12,8 +12,8 @@ from pathlib import Path
 
 from kbert.cli.progress import Progress, activity
 from kbert.tokenization.base_vocabulary import ROBERTA_TOKENS, BaseVocabulary
-from kbert.tokenization.bpe_vocabulary import BYTE_CHARACTERS, BytePairVocabulary
-from kbert.tokenization.sentencepiece_vocabulary import SentencePieceVocabulary
+from kbert.tokenization.bpe.bpe_vocabulary import BYTE_CHARACTERS, BytePairVocabulary
+from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
 from tfrecords_tools.corpus.corpus_files import text_bytes
 from tfrecords_tools.corpus.documents import TextFormat, plan_units, read_unit_lines
 from tfrecords_tools.corpus.problems import Problems

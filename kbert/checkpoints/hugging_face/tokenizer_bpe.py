@@ -2,7 +2,7 @@
 
 from kbert.checkpoints.hugging_face.tokenizer_json import Rules, TokenizerFiles
 from kbert.files.json_values import json_value, shown
-from kbert.tokenization.bpe_vocabulary import (
+from kbert.tokenization.bpe.bpe_vocabulary import (
     MERGES_FILE,
     VOCABULARY_FILE,
     BytePairVocabulary,

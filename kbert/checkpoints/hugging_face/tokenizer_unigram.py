@@ -12,7 +12,11 @@ import numpy as np
 from kbert.checkpoints.hugging_face.sentencepiece_proto import UnigramModel, build_model, parse_model
 from kbert.checkpoints.hugging_face.tokenizer_json import Rules, TokenizerFiles
 from kbert.files.json_values import json_value, shown
-from kbert.tokenization.sentencepiece_vocabulary import MODEL_FILE, WORD_START, SentencePieceVocabulary
+from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import (
+    MODEL_FILE,
+    WORD_START,
+    SentencePieceVocabulary,
+)
 
 MODEL_FILES = (MODEL_FILE, "spiece.model")
 _FIRST, _LAST = ["<s>", "<pad>", "</s>", "<unk>"], "<mask>"  # XLM-R's, around the pieces of the model

@@ -7,7 +7,7 @@ from kbert.checkpoints.conversion.checks import decide_casing
 from kbert.checkpoints.hugging_face.tokenizer_json import Rules, TokenizerFiles
 from kbert.files.json_values import json_texts, json_value, shown
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, ROBERTA_TOKENS, SpecialTokens
-from kbert.tokenization.bpe_vocabulary import in_id_order
+from kbert.tokenization.bpe.bpe_vocabulary import in_id_order
 from kbert.tokenization.vocabulary import (
     MAX_CHARACTERS_PER_WORD,
     VOCABULARY_FILE,

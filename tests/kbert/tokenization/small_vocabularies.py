@@ -3,7 +3,7 @@
 import functools
 import io
 
-from kbert.tokenization.bpe_vocabulary import BYTE_CHARACTERS, BytePairVocabulary
+from kbert.tokenization.bpe.bpe_vocabulary import BYTE_CHARACTERS, BytePairVocabulary
 
 TEXTS = ("The doctor walks to the house.", "Ein Haus, zwei Häuser; the houses of the doctors!")
 

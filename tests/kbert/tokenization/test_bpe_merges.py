@@ -7,7 +7,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kbert.tokenization.bpe_merges import PairMerger
+from kbert.tokenization.bpe.bpe_merges import PairMerger
 
 
 def merge_one_by_one(word, merges):

@@ -12,8 +12,8 @@ import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kbert.tokenization.bpe_tokenizer import BytePairTokenizer
-from kbert.tokenization.bpe_vocabulary import BytePairVocabulary
+from kbert.tokenization.bpe.bpe_tokenizer import BytePairTokenizer
+from kbert.tokenization.bpe.bpe_vocabulary import BytePairVocabulary
 from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary
 from tests.kbert.tokenization.tokenizer_checks import session_pieces, traced
 

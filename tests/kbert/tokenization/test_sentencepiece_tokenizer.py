@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kbert.tokenization.base_vocabulary import SpecialTokens
-from kbert.tokenization.sentencepiece_tokenizer import SentencePieceTokenizer
-from kbert.tokenization.sentencepiece_vocabulary import WORD_START, SentencePieceVocabulary
+from kbert.tokenization.sentencepiece.sentencepiece_tokenizer import SentencePieceTokenizer
+from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import WORD_START, SentencePieceVocabulary
 from tests.kbert.tokenization.small_vocabularies import sentencepiece_model
 from tests.kbert.tokenization.tokenizer_checks import session_pieces, traced
 

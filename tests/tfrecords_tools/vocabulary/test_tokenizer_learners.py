@@ -11,7 +11,7 @@ import tensorflow as tf
 from tokenizers import Tokenizer
 
 from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
-from kbert.tokenization.bpe_vocabulary import BYTE_CHARACTERS
+from kbert.tokenization.bpe.bpe_vocabulary import BYTE_CHARACTERS
 from kbert.tokenization.tokenizer import build_tokenizer
 from tfrecords_tools.corpus.documents import TextFormat
 from tfrecords_tools.vocabulary.tokenizer_learners import learn_bpe, learn_tokenizer, learn_unigram

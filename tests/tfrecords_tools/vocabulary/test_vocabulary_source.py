@@ -5,7 +5,7 @@ import json
 import pytest
 
 from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
-from kbert.tokenization.sentencepiece_vocabulary import SentencePieceVocabulary
+from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
 from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary, sentencepiece_model
 from tests.tfrecords_tools import small_corpus
 from tfrecords_tools.vocabulary.vocabulary_source import read_source

@@ -12,7 +12,7 @@ from safetensors.numpy import load_file
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.config.pooling_config import PoolingConfig
 from kbert.files.stored_tensor import stored_array
-from kbert.tokenization.sentencepiece_vocabulary import SentencePieceVocabulary
+from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
 from tests.kbert import reference_bert
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.answers import answers, largest_difference

@@ -16,8 +16,8 @@ from kbert.checkpoints.hugging_face.tokenizer import read_tokenizer, write_token
 from kbert.checkpoints.hugging_face.tokenizer_wordpiece import MPNET_TOKENS
 from kbert.checkpoints.report import Report
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, ROBERTA_TOKENS
-from kbert.tokenization.bpe_vocabulary import BytePairVocabulary
-from kbert.tokenization.sentencepiece_vocabulary import SentencePieceVocabulary
+from kbert.tokenization.bpe.bpe_vocabulary import BytePairVocabulary
+from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
 from kbert.tokenization.tokenizer import build_tokenizer
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.kbert.checkpoints import foreign_files

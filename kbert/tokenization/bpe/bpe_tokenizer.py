@@ -8,8 +8,8 @@ import numpy as np
 import tensorflow as tf
 
 from kbert.tokenization.base_tokenizer import WHITE_SPACE, BaseTokenizer, OffsetPieces
-from kbert.tokenization.bpe_merges import PairMerger
-from kbert.tokenization.bpe_vocabulary import BYTE_CHARACTERS, SPACE_CHARACTER, BytePairVocabulary
+from kbert.tokenization.bpe.bpe_merges import PairMerger
+from kbert.tokenization.bpe.bpe_vocabulary import BYTE_CHARACTERS, SPACE_CHARACTER, BytePairVocabulary
 from kbert.tokenization.word_offsets import characters_before_bytes, joined_bytes, valid_utf8, value_row_ids
 
 _WORD_END, _TEXT_END = b"\xff", b"\xfe"
@@ -29,8 +29,8 @@ class BytePairTokenizer(BaseTokenizer):
 
     Example:
       >>> import tensorflow as tf
-      >>> from kbert.tokenization.bpe_tokenizer import BytePairTokenizer
-      >>> from kbert.tokenization.bpe_vocabulary import BYTE_CHARACTERS, BytePairVocabulary
+      >>> from kbert.tokenization.bpe.bpe_tokenizer import BytePairTokenizer
+      >>> from kbert.tokenization.bpe.bpe_vocabulary import BYTE_CHARACTERS, BytePairVocabulary
       >>> tokens = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", *BYTE_CHARACTERS, "ab", "Ġab"]
       >>> tokenizer = BytePairTokenizer(BytePairVocabulary(tokens, [("a", "b"), ("Ġ", "ab")]))
       >>> tokenizer.tokens(tokenizer(tf.constant(["ab abc"]))[0].numpy())

@@ -4,7 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from kbert.tokenization.base_tokenizer import BaseTokenizer, OffsetPieces
-from kbert.tokenization.sentencepiece_vocabulary import WORD_START, SentencePieceVocabulary
+from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import WORD_START, SentencePieceVocabulary
 from kbert.tokenization.text_ops import sentencepiece_ops
 from kbert.tokenization.word_offsets import characters_before_bytes, valid_utf8, value_row_ids
 
