@@ -7,6 +7,7 @@ PEERS := .venv_peers
 ENCODER := .quickstart_encoder
 MEDIAPIPE := .venv_mediapipe
 CLIENTS := .venv_clients
+NEXT := .venv_next
 DOCS := .venv_docs
 BENCH_PEERS := $(patsubst benchmarks/peers/%.txt,.venv_peers_%/.ready,$(wildcard benchmarks/peers/*.txt))
 
@@ -21,7 +22,7 @@ export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -q -rs
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart quickstart-pretrained test test-fast test-long test-exhaustive test-peers test-servers test-mediapipe test-clients test-tokenizers server-ops lock-servers lock-mediapipe docs lock-docs lint format dist bench bench-peers lock clean
+.PHONY: help quickstart quickstart-pretrained test test-fast test-long test-exhaustive test-peers test-servers test-mediapipe test-clients test-tokenizers test-next server-ops lock-servers lock-mediapipe docs lock-docs lint format dist bench bench-peers lock clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -59,6 +60,10 @@ test-clients: $(VENV)/.ready $(CLIENTS)/.ready  ## openai and huggingface_hub as
 
 test-tokenizers: $(VENV)/.ready $(KOTLIN)/tokenizer.jar  ## the tokenizer in Kotlin, compiled and asked (Java 17, npm), all characters
 	@KBERT_TOKENIZER_JAR=$(CURDIR)/$(KOTLIN)/tokenizer.jar $(BIN)/python -m pytest -q -rs -n 0 tests/export/tokenizers -k kotlin
+
+test-next: $(VENV)/.ready $(NEXT)/.ready  ## tokenization, training and export in the next TensorFlow, without TF-Text
+	@$(NEXT)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -q -rs -m "not long and not exhaustive" \
+	  tests/kbert/tokenization tests/kbert/training tests/export/gate tests/export/test_*.py
 
 server-ops: $(SERVERS)  ## the ops that each release of TensorFlow Serving knows -> export/gate/server_ops
 	@for list in $(SERVER_OPS); do .venv_server_$$(basename $$list .txt)/bin/python export/gate/list_server_ops.py \
@@ -108,7 +113,7 @@ lock-docs: $(VENV)/.ready  ## docs_site/requirements.in -> .lock, with hashes, f
 	  docs_site/requirements.in -o docs_site/requirements.lock
 
 clean:  ## removes .venv, what quickstart made and what packaging left
-	@rm -rf $(VENV) $(PEERS) $(ENCODER) $(MEDIAPIPE) $(CLIENTS) $(DOCS) $(SERVERS:/.ready=) $(BENCH_PEERS:/.ready=) $(KOTLIN) quickstart_run quickstart_pretrained site .cache dist build *.egg-info
+	@rm -rf $(VENV) $(PEERS) $(ENCODER) $(MEDIAPIPE) $(CLIENTS) $(NEXT) $(DOCS) $(SERVERS:/.ready=) $(BENCH_PEERS:/.ready=) $(KOTLIN) quickstart_run quickstart_pretrained site .cache dist build *.egg-info
 
 # The environment is ready when the stamp is there: an interrupted installation begins again.
 $(VENV)/.ready: requirements.lock kbert/scripts/platform_check.py
@@ -150,6 +155,13 @@ $(MEDIAPIPE)/.ready: tests/export/mediapipe/requirements.lock $(VENV)/.ready
 $(CLIENTS)/.ready: tests/export/clients/requirements.txt $(VENV)/.ready
 	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
 	@$(BIN)/uv pip install -q --python $(@D)/bin/python -r $<
+	@touch $@
+
+# A release of TensorFlow that may not be out yet, in place of the pinned one. TF-Text is of one TensorFlow each, and
+# comes later.
+$(NEXT)/.ready: tests/next/overrides.txt requirements.txt $(VENV)/.ready
+	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
+	@$(BIN)/uv pip install -q --python $(@D)/bin/python --overrides $< -r requirements.txt
 	@touch $@
 
 # The generator of the site: nothing of kbert is imported there.

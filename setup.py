@@ -16,6 +16,7 @@ setup(
     package_dir={"kbert_export": "export", "kbert.configs": "configs"},
     package_data={
         "kbert.reports": ["templates/*"],
+        "kbert.tokenization": ["core_ops/*.json"],
         "kbert_export": ["**/*.txt", "**/*.html", "**/*.css", "**/*.js", "**/*.svg", "**/*.kt", "**/*.json"],
         "kbert.configs": ["**/*.json", "**/*.toml", "quickstart/**/*"],
     },

@@ -29,6 +29,7 @@ FLAGS = flags.FLAGS
 # Differences from the Keras answer up to this are rounding, of numbers up to 1; see `check_answers`. bfloat16
 # has 8 bits, and rounds between all ops.
 TOLERANCES = {"float32": 1e-5, "bfloat16": 0.1}
+TEXT_OPS = ("tf_text", "core")
 
 
 def define_flags():
@@ -47,6 +48,12 @@ def define_flags():
         None,
         "The oldest TensorFlow Serving in use, for example 2.20: it and all newer ones must know every op; "
         "by default 2.12.",
+    )
+    flags.DEFINE_enum(
+        "text_ops",
+        "tf_text",
+        list(TEXT_OPS),
+        "Whose ops tokenize: TF-Text's, which are faster, or TensorFlow's core, which load everywhere.",
     )
     flags.DEFINE_bool(
         "attention",
@@ -67,6 +74,7 @@ def export_savedmodel(
     min_server_version: str | None = None,
     measure: bool = False,
     attention: bool = False,
+    text_ops: str = "tf_text",
 ) -> dict:
     """Exports `source` to `model_base_path/<version>`; the folder appears only after all checks have passed.
 
@@ -78,6 +86,7 @@ def export_savedmodel(
       min_server_version: the oldest TensorFlow Serving in use, see `check_servable`.
       measure: whether to measure time and memory, in another process.
       attention: whether to add signatures for the attention, see `attention_signatures`.
+      text_ops: "tf_text", or "core": no op of TF-Text, see `kbert.tokenization.text_ops`.
 
     Returns:
       dict: path, version, precision, num_ops, text_ops (TF-Text ops used), oldest_server; max_difference and
@@ -85,8 +94,8 @@ def export_savedmodel(
         parameters, weight_bytes, graph_bytes, bytes; docker, the line that serves the model.
 
     Raises:
-      ValueError: when the version exists, a weight or an answer is not finite, the gate refuses an op, the
-        answers differ, weights are stored twice, or a request to warm up with fails.
+      ValueError: for other `text_ops`, when the version exists, a weight or an answer is not finite, the gate
+        refuses an op, the answers differ, weights are stored twice, or a request to warm up with fails.
     """
     base = Path(model_base_path)
     if base.exists() and not base.is_dir():
@@ -96,7 +105,11 @@ def export_savedmodel(
     if target.exists():
         raise ValueError(f"{target} exists; choose another --version, or leave it out for the next free one.")
 
+    if text_ops not in TEXT_OPS:
+        raise ValueError(f"text_ops={text_ops!r} is not known; expected one of {', '.join(TEXT_OPS)}.")
     releases_from(min_server_version)  # known before TensorFlow loads
+
+    from kbert.tokenization.text_ops import core_ops
 
     from .gate.answer_check import check_answers
     from .gate.op_gate import check_servable
@@ -109,7 +122,7 @@ def export_savedmodel(
         serving_model, name = ServingModel(source, precision, attention), base.resolve().name
     # Servers load every folder whose name is a number, so this one gets its name last.
     with whole_folder(target) as aside:
-        with activity("writing the graph"):
+        with activity("writing the graph"), core_ops(text_ops == "core"):
             serving_model.write(aside)
         report = check_servable(str(aside), min_server_version) | {"precision": precision}
         session, texts = load_session(str(aside)), read_run_texts(source, serving_model.task)
@@ -215,6 +228,7 @@ def main():
         FLAGS.min_server_version,
         FLAGS.measure,
         FLAGS.attention,
+        FLAGS.text_ops,
     )
     print_result(report, _closing_values(report))
 

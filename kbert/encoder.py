@@ -97,14 +97,16 @@ class BertEncoder(keras.Model):
         names = (*ENCODER_INPUTS, PACKED_POSITIONS) if packed else ENCODER_INPUTS
         inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in names}
         embedded, mask, padded = (_pack_texts if packed else _keep_padding)(inputs, embeddings)
+        # What every block takes beside hidden states.
+        beside = (mask,) if embeddings.position_bias is None else (mask, embeddings.position_bias(embedded))
         hidden_states = [embedded]
         probabilities = []
         for block in blocks:
             if "attention_probabilities" in outputs:
-                hidden, attention = _BlockWithProbabilities(block)(hidden_states[-1], mask)
+                hidden, attention = _BlockWithProbabilities(block)(hidden_states[-1], *beside)
                 probabilities.append(attention)
             else:
-                hidden = block(hidden_states[-1], mask)
+                hidden = block(hidden_states[-1], *beside)
             hidden_states.append(hidden)
         if "hidden_states" in outputs:
             hidden_states = [padded(hidden) for hidden in hidden_states]
@@ -180,10 +182,12 @@ class _BlockWithProbabilities(keras.layers.Layer):
     def build(self, hidden_states_shape, input_mask_shape):
         self.built = True
 
-    def call(self, hidden_states, input_mask, training=False):
-        return self.block(hidden_states, input_mask, with_probabilities=True, training=training)
+    def call(self, hidden_states, input_mask, position_bias=None, training=False):
+        return self.block(
+            hidden_states, input_mask, position_bias, with_probabilities=True, training=training
+        )
 
-    def compute_output_spec(self, hidden_states, input_mask, training=False):
+    def compute_output_spec(self, hidden_states, input_mask, position_bias=None, training=False):
         return self.block.compute_output_spec(hidden_states, input_mask, with_probabilities=True)
 
 
@@ -222,6 +226,8 @@ def _layers(config, policy, packed, recompute, lora):
         layer_norm_eps=config.layer_norm_eps,
         initializer_range=config.initializer_range,
         embedding_size=config.embedding_size,
+        relative_attention_num_buckets=config.relative_attention_num_buckets,
+        num_attention_heads=config.num_attention_heads,
         dtype=policy,
         name="embeddings",
     )

@@ -231,7 +231,8 @@ def _number(value, name):
 
 def _a(kind, value, name):
     if not isinstance(value, kind):
-        raise ValueError(f"{name} is {_shown(value)}, expected {kind.__name__}")
+        expected = kind.__name__ if isinstance(kind, type) else kind
+        raise ValueError(f"{name} is {_shown(value)}, expected {expected}")
     return value
 
 

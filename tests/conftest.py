@@ -1,8 +1,10 @@
 """What several tests share: a tiny encoder, vocabulary and corpus, and one tiny run of each kind."""
 
+import contextlib
 import gc
 import os
 import random
+import resource
 import signal
 
 import pytest
@@ -103,6 +105,25 @@ def encoder_config() -> EncoderConfig:
 @pytest.fixture
 def vocabulary():
     return small_corpus.vocabulary()
+
+
+@pytest.fixture
+def largest_file():
+    """A context manager that takes a number of bytes: inside it, no file of this process can grow larger.
+
+    Writing beyond that fails at the same places as on a full disk.
+    """
+
+    @contextlib.contextmanager
+    def largest_file(num_bytes):
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (num_bytes, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    return largest_file
 
 
 @pytest.fixture(scope="session")

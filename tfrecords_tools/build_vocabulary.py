@@ -1,9 +1,11 @@
-r"""Script: corpus -> vocab.txt, a new one or one that extends another.
+r"""Script: corpus -> vocab.txt, a new one or one that extends another; or the files of another tokenizer.
 
   kbert vocab \
       --input_files='corpus/*.txt' --output_file=vocab.txt --vocab_size=30522
   kbert vocab \
       --input_files='papers/*.jsonl.gz' --output_file=papers/vocab.txt --merge_into=vocab.txt
+  kbert vocab --tokenizer=unigram \
+      --input_files='corpus/*.txt' --output_dir=my_tokenizer --vocab_size=30522
 """
 
 import functools
@@ -13,7 +15,8 @@ from pathlib import Path
 from absl import flags, logging
 
 from kbert.cli import script
-from kbert.files.output_path import check_output_file
+from kbert.files.output_path import check_output_file, check_output_folder
+from kbert.files.whole_file import whole_folder
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 from tfrecords_tools.corpus.corpus_files import input_files, input_folders, text_bytes
 from tfrecords_tools.corpus.documents import TextFormat
@@ -33,6 +36,16 @@ FLAGS = flags.FLAGS
 
 # These flags shape a new vocabulary. They have no meaning for one that --merge_into extends.
 _FLAGS_OF_NEW_VOCABULARIES = ("num_unused_tokens", "alphabet_limit", "ascii_alphabet")
+_WORDPIECE_FLAGS = (
+    *("output_file", "max_words_in_memory", "num_workers", "do_lower_case", "user_defined_tokens"),
+    *("merge_into", "merge_slots", *_FLAGS_OF_NEW_VOCABULARIES),
+)
+# By --tokenizer: the flags that have no meaning for it.
+_MEANINGLESS_FLAGS = {
+    "wordpiece": ("output_dir",),
+    "bpe": _WORDPIECE_FLAGS,
+    "unigram": (*_WORDPIECE_FLAGS, "min_frequency"),
+}
 
 
 def define_flags():
@@ -42,7 +55,16 @@ def define_flags():
         None,
         "Text or JSONL files (also .gz, .bz2, .xz, .zst), directories and globs, separated by commas.",
     )
+    flags.DEFINE_enum(
+        "tokenizer",
+        "wordpiece",
+        list(_MEANINGLESS_FLAGS),
+        "What to learn. wordpiece: BERT's. bpe: byte-level, RoBERTa's. unigram: SentencePiece, XLM-R's.",
+    )
     flags.DEFINE_string("output_file", None, "The vocab.txt to write.")
+    flags.DEFINE_string(
+        "output_dir", None, "Instead of --output_file, for bpe and unigram: the folder to make."
+    )
     flags.DEFINE_integer(
         "max_words_in_memory",
         DEFAULT_MAX_WORDS,
@@ -63,7 +85,7 @@ def define_flags():
     )
     flags.DEFINE_bool("overwrite", False, "Replace an output file that exists.")
     _define_vocabulary_flags()
-    flags.mark_flags_as_required(["input_files", "output_file"])
+    flags.mark_flags_as_required(["input_files"])
 
 
 def _define_vocabulary_flags():
@@ -110,7 +132,47 @@ def _define_vocabulary_flags():
 
 
 def main():
+    check_flags(FLAGS.tokenizer)
     files = input_files(FLAGS.input_files)
+    if FLAGS.tokenizer == "wordpiece":
+        learn_wordpiece(files)
+    else:
+        write_other_tokenizer(files)
+
+
+def check_flags(tokenizer: str):
+    """Raises ValueError for a flag that has no meaning for this tokenizer, and without an output."""
+    meaningless = [name for name in _MEANINGLESS_FLAGS[tokenizer] if FLAGS[name].present]
+    if meaningless:
+        raise ValueError(f"--{meaningless[0]} has no meaning with --tokenizer={tokenizer}; leave it out.")
+    output = "output_file" if tokenizer == "wordpiece" else "output_dir"
+    if not FLAGS[output].value:
+        raise ValueError(f"--{output} is missing; it says where to write.")
+
+
+def write_other_tokenizer(files: list[Path]):
+    """Learns byte-level BPE or a unigram model, and writes the folder that --tokenizer of others reads."""
+    # Late: they bring NumPy along, which --help and a wrong flag do not need.
+    from kbert.checkpoints.hugging_face.tokenizer import holds_tokenizer_alone, write_tokenizer
+    from tfrecords_tools.vocabulary.tokenizer_learners import learn_tokenizer
+
+    folder = Path(FLAGS.output_dir)
+    check_output_folder(folder, [*files, *input_folders(FLAGS.input_files)])
+    if folder.exists() and not (FLAGS.overwrite and holds_tokenizer_alone(folder)):
+        raise ValueError(f"--output_dir={folder} exists; --overwrite replaces only a folder of this command.")
+    text_format = TextFormat(text_field=FLAGS.text_field, errors=FLAGS.errors)
+    vocabulary, problems = learn_tokenizer(
+        FLAGS.tokenizer, files, text_format, FLAGS.vocab_size, FLAGS.min_frequency
+    )
+    for line in problems.summary():
+        logging.warning("%s", line)
+    with whole_folder(folder, replace=FLAGS.overwrite) as aside:
+        write_tokenizer(aside, vocabulary)
+    print(f"{folder}: {len(vocabulary)} tokens, {', '.join(vocabulary.files())}, tokenizer.json")
+
+
+def learn_wordpiece(files: list[Path]):
+    """Learns or extends a vocabulary of WordPieces, and writes its vocab.txt."""
     output_file = Path(FLAGS.output_file)
     others = filter(None, (FLAGS.merge_into, FLAGS.user_defined_tokens))
     check_output_file(output_file, [*files, *input_folders(FLAGS.input_files), *others], FLAGS.overwrite)

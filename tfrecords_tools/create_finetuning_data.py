@@ -10,7 +10,7 @@ itself, so `kbert finetune` learns from the same numbers with --train_dir as wit
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,20 +24,21 @@ from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.manifest import Manifest, describe_shards
 from kbert.tasks import TASKS
 from kbert.tasks.file_columns import require_columns, task_columns
-from kbert.tokenization.vocabulary import Vocabulary
-from tfrecords_tools.work.worker_pool import StoredVocabulary, WorkerPool
+from tfrecords_tools.vocabulary.vocabulary_source import define_vocabulary_flags, read_source
+from tfrecords_tools.work.worker_pool import StoredVocabulary, WorkerPool, byte_batches
 
 if TYPE_CHECKING:
     from tfrecords_tools.records.record_statistics import RecordStatistics
 
 FLAGS = flags.FLAGS
 
-_ROWS_AT_ONCE = 2048
 # How many examples there were, where an example became several rows.
 _SOURCE_EXAMPLES = "source_examples"
 # How many sequences there are, where an example has several of them, such as the choices of multiple choice.
 _SEQUENCES = "sequences"
-_CHARACTERS_AT_ONCE = 1 << 22  # very long texts are handed out in smaller pieces
+# At most 2,048 rows at once, fewer where texts are very long.
+_CHARACTERS_AT_ONCE = 1 << 22
+_LEAST_CHARACTERS_OF_ROW = 1 << 11
 
 
 def define_flags():
@@ -54,18 +55,17 @@ def define_flags():
         "Labelled TSV, CSV or JSONL file, or one of them with .gz; or a .parquet file, a pattern in quotes "
         "for several, or a folder of `datasets`.",
     )
-    flags.DEFINE_string("vocab_file", None, "The vocab.txt.")
+    define_vocabulary_flags()
     flags.DEFINE_string(
         "init_checkpoint",
         None,
         "Instead of --vocab_file: take the vocabulary of this checkpoint, a run of kbert, a Hugging Face "
         "folder or Google's TF1 checkpoint.",
     )
-    flags.DEFINE_list("allow_unmatched", [], "What may differ in the checkpoint, as in kbert finetune.")
     flags.DEFINE_bool(
         "do_lower_case", None, "Casing, for a vocabulary that does not state it; by default lower-cased."
     )
-    flags.DEFINE_string("output_dir", None, "The folder to make, with shards, manifest.json and vocab.txt.")
+    flags.DEFINE_string("output_dir", None, "The folder to make, with shards, manifest.json and vocabulary.")
     flags.DEFINE_integer("max_seq_length", None, "Length of the examples; by default that of the config.")
     flags.DEFINE_integer("num_shards", 1, "How many TFRecord files.")
     flags.DEFINE_enum("compression", "none", ["none", "gzip"], "Compression of the TFRecord files.")
@@ -96,6 +96,7 @@ def main():
         FLAGS.input_file,
         FLAGS.output_dir,
         vocab_file=FLAGS.vocab_file,
+        tokenizer=FLAGS.tokenizer,
         do_lower_case=FLAGS.do_lower_case,
         init_checkpoint=FLAGS.init_checkpoint,
         allow_unmatched=FLAGS.allow_unmatched,
@@ -116,6 +117,7 @@ def create_finetuning_data(
     output_dir: str | Path,
     *,
     vocab_file: str | Path | None = None,
+    tokenizer: str | Path | None = None,
     do_lower_case: bool | None = None,
     init_checkpoint: str | Path | None = None,
     allow_unmatched: Iterable[str] = (),
@@ -136,7 +138,8 @@ def create_finetuning_data(
       config: path of a `FinetuningConfig` in TOML or JSON.
       input_file: the labelled file.
       output_dir: the folder to make.
-      vocab_file: the vocabulary; give either this or `init_checkpoint`.
+      vocab_file: the vocabulary; give this, or `tokenizer`, or `init_checkpoint`.
+      tokenizer: a folder, as for `vocabulary_source.read_source`.
       init_checkpoint: a checkpoint whose vocabulary is used, as in kbert finetune.
       do_lower_case: the casing of a vocabulary that does not state it; None means lower-cased.
       allow_unmatched: see `kbert.checkpoints.formats.read_checkpoint`.
@@ -161,17 +164,11 @@ def create_finetuning_data(
     from tfrecords_tools.records.record_writer import ShardWriter, check_output_dir, record_folder
     from tfrecords_tools.records.statistics_page import write_statistics
 
-    if bool(vocab_file) == bool(init_checkpoint):
-        raise ValueError("give either --vocab_file or --init_checkpoint, which brings its own vocabulary.")
-    inputs = [config, input_file, *(path for path in (vocab_file, init_checkpoint) if path)]
-    check_output_dir(output_dir, overwrite, inputs)
+    source = [path for path in (vocab_file, tokenizer, init_checkpoint) if path]
+    check_output_dir(output_dir, overwrite, [config, input_file, *source])
     source_files(input_file)  # raises where there is nothing to read
-    overrides = list(overrides) + ([f"max_seq_length={max_seq_length}"] if max_seq_length else [])
-    settings = load_config(FinetuningConfig, config, overrides)
-    TASKS.require(settings.task)
-    require_columns(settings.task, input_file, settings.dataset)
-
-    vocabulary = _read_vocabulary(vocab_file, init_checkpoint, do_lower_case, allow_unmatched)
+    settings = _read_config(config, overrides, max_seq_length, input_file)
+    vocabulary = _read_vocabulary(vocab_file, tokenizer, init_checkpoint, do_lower_case, allow_unmatched)
 
     # From here on TensorFlow is loaded; all checks that do not need it have passed.
     task_settings = TASKS[settings.task].read_settings(settings.task_settings)
@@ -179,7 +176,7 @@ def create_finetuning_data(
     record_settings = {
         "config": str(config),
         "input_file": str(input_file),
-        "vocab_file": str(vocab_file or init_checkpoint),
+        "vocab_file": str(source[0]),
         "max_seq_length": settings.max_seq_length,
         "num_shards": num_shards,
         "compression": compression,
@@ -187,8 +184,7 @@ def create_finetuning_data(
         "dataset": to_dict(dataset),
         "task_settings": to_dict(task_settings),
     }
-    task = TASKS[settings.task].from_dataset(dataset, task_settings)
-    features = task.features(settings.max_seq_length)
+    features = TASKS[settings.task].from_dataset(dataset, task_settings).features(settings.max_seq_length)
     with record_folder(output_dir, overwrite) as folder:
         vocabulary.write_files(folder)
         stored = StoredVocabulary(folder, vocabulary.describe(), vocabulary.fingerprint)
@@ -196,29 +192,38 @@ def create_finetuning_data(
         shards = ShardWriter(folder, settings.task, num_shards, compression, shuffle_seed)
         with WorkerPool(num_workers) as pool, shards:
             counted = _write(job, input_file, pool, shards, RecordStatistics(features, vocabulary))
-        values = counted.to_json(vocabulary)
-        warn_of_unknown_pieces(values["unknown_share"])
-        num_examples = int(counted.counts.get(_SOURCE_EXAMPLES, [0])[0])
+        statistics = _statistics(counted, vocabulary, dataset)
+        warn_of_unknown_pieces(statistics["unknown_share"])
         manifest = Manifest(
             kind=settings.task,
             features=features,
             shards=describe_shards(folder, shards.num_examples),
             vocabulary=vocabulary.describe(),
             settings=record_settings,
-            statistics=_statistics(values, dataset, num_examples),
+            statistics=statistics,
         )
         write_statistics(folder, manifest, counted)
         manifest.write(folder)
     return manifest
 
 
-def _read_vocabulary(vocab_file, init_checkpoint, do_lower_case, allow_unmatched):
-    if vocab_file:
-        vocabulary = Vocabulary.from_file(vocab_file, do_lower_case is not False)
-    else:
-        from kbert.checkpoints.formats import read_checkpoint  # brings TensorFlow along
+def _read_config(config, overrides, max_seq_length, input_file) -> FinetuningConfig:
+    """The config, once its task and the file's columns are known to be there."""
+    overrides = list(overrides) + ([f"max_seq_length={max_seq_length}"] if max_seq_length else [])
+    settings = load_config(FinetuningConfig, config, overrides)
+    TASKS.require(settings.task)
+    require_columns(settings.task, input_file, settings.dataset)
+    return settings
 
-        vocabulary = read_checkpoint(init_checkpoint, do_lower_case, allow_unmatched).vocabulary
+
+def _read_vocabulary(vocab_file, tokenizer, init_checkpoint, do_lower_case, allow_unmatched):
+    if [bool(vocab_file), bool(tokenizer), bool(init_checkpoint)].count(True) != 1:
+        raise ValueError("give either vocab_file, init_checkpoint or tokenizer; each brings a vocabulary.")
+    if not init_checkpoint:
+        return read_source(vocab_file, tokenizer, do_lower_case, allow_unmatched)
+    from kbert.checkpoints.formats import read_checkpoint  # brings TensorFlow along
+
+    vocabulary = read_checkpoint(init_checkpoint, do_lower_case, allow_unmatched).vocabulary
     if warning := vocabulary.casing_warning():
         logging.warning(warning)
     return vocabulary
@@ -239,8 +244,9 @@ def _write(job, input_file, pool, shards, counted):
     has_columns = task_columns(job.task, job.dataset)
     total = count_rows(input_file, job.dataset) if has_columns else None
     progress = Progress("Wrote", "examples", total)
-    pieces = _pieces(TASKS[job.task].files.read_examples(input_file, job.dataset))
-    for records, new_counts in pool.map(functools.partial(encode_rows, job), pieces):
+    rows = TASKS[job.task].files.read_examples(input_file, job.dataset)
+    batches = byte_batches(rows, _CHARACTERS_AT_ONCE, size=_characters_of_row)
+    for records, new_counts in pool.map(functools.partial(encode_rows, job), batches):
         shards.write(records)
         counted.merge(new_counts)
         progress.report(int(counted.counts[_SOURCE_EXAMPLES][0]))
@@ -286,17 +292,8 @@ def _tools(job):
     return task, vocabulary, features, TextInputs(vocabulary, job.max_seq_length)
 
 
-def _pieces(rows: Iterable[tuple]) -> Iterator[list]:
-    """Cuts a stream of rows into lists."""
-    piece, characters = [], 0
-    for row in rows:
-        piece.append(row)
-        characters += sum(map(_characters, row))
-        if len(piece) == _ROWS_AT_ONCE or characters >= _CHARACTERS_AT_ONCE:
-            yield piece
-            piece, characters = [], 0
-    if piece:
-        yield piece
+def _characters_of_row(row):
+    return max(_characters(row), _LEAST_CHARACTERS_OF_ROW)
 
 
 def _characters(cell):
@@ -306,8 +303,9 @@ def _characters(cell):
     return len(cell) if isinstance(cell, str) else 0
 
 
-def _statistics(values, dataset, num_examples):
+def _statistics(counted, vocabulary, dataset):
     """The statistics in the manifest; statistics.json holds more."""
+    values, num_examples = counted.to_json(vocabulary), int(counted.counts.get(_SOURCE_EXAMPLES, [0])[0])
     chosen = {
         "examples": values["records"],
         "tokens": values["tokens"],

@@ -2,14 +2,18 @@ r"""Script: corpus + vocabulary -> masked TFRecords for pretraining.
 
   kbert pretraining-data \
       --input_files='corpus/*.txt' --vocab_file=vocab.txt --output_dir=records
+  kbert pretraining-data \
+      --input_files='corpus/*.txt' --tokenizer=FOLDER --output_dir=records
 
 Defaults are those of the original create_pretraining_data.py, as are most names of flags. The work is done in
-three stages of many independent pieces (pretraining/*_stage.py), on all cores or on an Apache Beam cluster.
+three stages of many independent items (pretraining/*_stage.py), on all cores or on an Apache Beam cluster.
 The records depend on the input, the seed and the settings, not on which process made which piece. A killed
 run leaves OUTPUT_DIR.unfinished, and the same command resumes it; a run that fails because of its input
 leaves nothing.
 """
 
+import dataclasses
+from collections.abc import Iterable
 from pathlib import Path
 
 from absl import flags, logging
@@ -17,11 +21,12 @@ from absl import flags, logging
 from kbert.cli import script
 from kbert.features import PRETRAINING_RECORDS
 from kbert.manifest import Manifest
-from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.vocabulary_files import VOCABULARY_FILES
 from tfrecords_tools.corpus.corpus_files import input_files as find_input_files
 from tfrecords_tools.corpus.corpus_files import input_folders, text_bytes
 from tfrecords_tools.pretraining import pretraining_settings
 from tfrecords_tools.pretraining.pretraining_settings import PretrainingSettings
+from tfrecords_tools.vocabulary.vocabulary_source import define_vocabulary_flags, read_source
 from tfrecords_tools.work.worker_pool import WorkerPool, workers_worth
 
 FLAGS = flags.FLAGS
@@ -35,7 +40,7 @@ def define_flags():
     _define_text_flags(defaults)
     _define_example_flags(defaults)
     _define_output_flags(defaults)
-    flags.mark_flags_as_required(["input_files", "vocab_file", "output_dir"])
+    flags.mark_flags_as_required(["input_files", "output_dir"])
 
 
 def _define_text_flags(defaults):
@@ -45,11 +50,12 @@ def _define_text_flags(defaults):
         None,
         "Text or JSONL files (also .gz, .bz2, .xz, .zst), directories and globs, separated by commas.",
     )
-    flags.DEFINE_string("vocab_file", None, "The vocab.txt.")
+    define_vocabulary_flags()
     flags.DEFINE_bool(
         "do_lower_case",
         defaults.do_lower_case,
-        "Lower-case the text and drop accents, umlauts, vowel signs and all other combining marks.",
+        "The casing of --vocab_file. By default texts are lower-cased and lose accents, umlauts, vowel signs "
+        "and all other combining marks.",
     )
     flags.DEFINE_string("text_field", defaults.text_field, "The key of the text in JSONL files.")
     flags.DEFINE_string(
@@ -109,7 +115,7 @@ def _define_example_flags(defaults):
 
 def _define_output_flags(defaults):
     """Where the records go, and what makes them."""
-    flags.DEFINE_string("output_dir", None, "The folder to make, with shards, manifest.json and vocab.txt.")
+    flags.DEFINE_string("output_dir", None, "The folder to make, with shards, manifest.json and vocabulary.")
     flags.DEFINE_integer("num_shards", defaults.num_shards, "How many TFRecord files.")
     flags.DEFINE_enum(
         "compression",
@@ -135,6 +141,8 @@ def main():
         FLAGS.input_files,
         FLAGS.vocab_file,
         FLAGS.output_dir,
+        tokenizer=FLAGS.tokenizer,
+        allow_unmatched=FLAGS.allow_unmatched,
         num_workers=FLAGS.num_workers,
         runner=FLAGS.runner,
         beam_options=FLAGS.beam_options,
@@ -146,9 +154,11 @@ def main():
 
 def create_pretraining_data(
     input_files: str | Path | list[str | Path],
-    vocab_file: str | Path,
+    vocab_file: str | Path | None,
     output_dir: str | Path,
     *,
+    tokenizer: str | Path | None = None,
+    allow_unmatched: Iterable[str] = (),
     num_workers: int = 1,
     runner: str = "local",
     beam_options: str = "",
@@ -159,8 +169,9 @@ def create_pretraining_data(
 
     Args:
       input_files: as for `corpus_files.input_files`.
-      vocab_file: path of the vocab.txt.
+      vocab_file: path of the vocab.txt; None with `tokenizer`.
       output_dir: the folder to make.
+      tokenizer, allow_unmatched: as for `vocabulary_source.read_source`.
       num_workers: number of processes; 1 works in this process, 0 starts one per core.
       runner: "local" or "beam".
       beam_options: Beam's own options, as on a command line.
@@ -189,17 +200,18 @@ def create_pretraining_data(
 
     settings = PretrainingSettings(**settings)
     files = find_input_files(input_files)
-    check_output_dir(output_dir, overwrite, [*files, *input_folders(input_files), vocab_file])
-    vocabulary = Vocabulary.from_file(vocab_file, settings.do_lower_case)
+    source = [path for path in (vocab_file, tokenizer) if path]
+    check_output_dir(output_dir, overwrite, [*files, *input_folders(input_files), *source])
+    vocabulary = read_source(vocab_file, tokenizer, settings.do_lower_case, allow_unmatched)
+    settings = dataclasses.replace(settings, do_lower_case=vocabulary.do_lower_case)
     pool = _worker_pool(runner, num_workers, beam_options, files)
     with PretrainingJob.create_or_resume(output_dir, settings, vocabulary, files) as job:
         with job.removed_on_wrong_input():
             groups = text_groups(files)
             if settings.has_pairs and not any(job.tokens.iterdir()):
                 check_two_documents(groups, job)
-        for warning in (vocabulary.casing_warning(), settings.warning()):
-            if warning:
-                logging.warning(warning)
+        if warning := settings.warning():
+            logging.warning(warning)
         with pool:
             with job.removed_on_wrong_input():
                 blocks, corpus_statistics = tokenize_corpus(job, pool, groups)
@@ -214,7 +226,7 @@ def create_pretraining_data(
                 "input_files": list(map(str, input_files))
                 if isinstance(input_files, list)
                 else str(input_files),
-                "vocab_file": str(vocab_file),
+                "vocab_file": str(source[0]),
                 **settings.to_dict(),
             },
             statistics=corpus_statistics | _record_statistics(statistics.to_json(vocabulary)),
@@ -251,7 +263,7 @@ def _record_statistics(numbers) -> dict:
     if masking := numbers.get("masking"):
         values["masked_share"] = masking["share"]
         for name in ("as_mask", "unchanged", "random"):
-            values[f"masked_{name}_share"] = round(masking[f"shown_{name}"] / masking["places"], 6)
+            values[f"masked_{name}_share"] = round(masking[f"shown_{name}"] / masking["predictions"], 6)
     return values
 
 
@@ -286,8 +298,10 @@ def summary(output_dir: str | Path, manifest: Manifest) -> str:
         )
     else:
         lines.append("masked: not yet; training draws new masks in every epoch")
+    files = [name for name in VOCABULARY_FILES if (Path(output_dir) / name).is_file()]
     lines.append(
-        f"written to {output_dir}: {len(manifest.shards)} shards, manifest.json, vocab.txt, statistics.html"
+        f"written to {output_dir}: {len(manifest.shards)} shards, manifest.json, {', '.join(files)}, "
+        "statistics.html"
     )
     return "\n".join(lines)
 

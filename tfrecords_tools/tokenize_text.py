@@ -1,9 +1,10 @@
-r"""Script: lines of text -> their WordPieces, to look at or to compare with another tokenizer.
+r"""Script: lines of text -> their ids and pieces, to look at or to compare with another tokenizer.
 
   echo 'Hello, world!' | kbert tokenize --vocab_file=vocab.txt
+  kbert tokenize --tokenizer=FOLDER --format=jsonl < texts.jsonl
 
 Reads lines from standard input and writes one JSON object per line, in the same order:
-{"text": ..., "ids": [...], "pieces": [...]}, without [CLS] and [SEP].
+{"text": ..., "ids": [...], "pieces": [...]}, without special tokens.
 """
 
 import json
@@ -14,38 +15,38 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import BinaryIO
 
-from absl import flags, logging
+from absl import flags
 
 from kbert.cli import script
 from kbert.cli.progress import Progress, awaited
 from kbert.files.json_file import parse_json
 from kbert.files.text_file import bounded_lines
-from kbert.tokenization.vocabulary import Vocabulary
+from tfrecords_tools.vocabulary.vocabulary_source import define_vocabulary_flags, read_source
 
 FLAGS = flags.FLAGS
 
 
 def define_flags():
     """Defined on demand, so that a test may import several scripts that share the names of flags."""
-    flags.DEFINE_string("vocab_file", None, "The vocab.txt.", required=True)
-    flags.DEFINE_bool("do_lower_case", True, "Lower-case the text and strip accents.")
+    define_vocabulary_flags()
+    flags.DEFINE_bool(
+        "do_lower_case", None, "The casing of --vocab_file; by default lower-cased, without accents."
+    )
     flags.DEFINE_enum("format", "text", ["text", "jsonl"], "Lines of text, or JSON objects with a `text`.")
     flags.DEFINE_integer("batch_size", 512, "Lines to tokenize and print at a time.", lower_bound=1)
 
 
 def main():
-    vocabulary = Vocabulary.from_file(FLAGS.vocab_file, FLAGS.do_lower_case)
-    if warning := vocabulary.casing_warning():
-        logging.warning("%s", warning)
+    vocabulary = read_source(FLAGS.vocab_file, FLAGS.tokenizer, FLAGS.do_lower_case, FLAGS.allow_unmatched)
     # Late: TensorFlow takes seconds to import, and wrong flags have been reported by now.
-    from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
+    from kbert.tokenization.tokenizer import build_tokenizer
 
     lines = bounded_lines(sys.stdin.buffer, "standard input")
     if not sys.stdout.isatty():  # on a terminal the output itself shows how far it is
         lines = report_bytes(lines, Progress("Tokenized", "bytes", bytes_left(sys.stdin.buffer)))
     texts = read_texts(lines, FLAGS.format)
     try:
-        for line in tokenized_lines(texts, WordPieceTokenizer(vocabulary), FLAGS.batch_size):
+        for line in tokenized_lines(texts, build_tokenizer(vocabulary), FLAGS.batch_size):
             sys.stdout.buffer.write(line)
         sys.stdout.buffer.flush()
     except BrokenPipeError:

@@ -1,4 +1,4 @@
-"""kbert's tokenizer by tf.data, as a worker of tokenization.py."""
+"""kbert's tokenizers by tf.data, as a worker of tokenization.py."""
 
 from pathlib import Path
 
@@ -18,11 +18,12 @@ def tokenize_in_turns(turns: Turns, tf, tokenize):
     """
     settings = turns.settings
     lines = Path(settings["lines_file"]).read_text(encoding="utf-8").split("\n")
+    lines_per_batch = int(settings["options"][0]) if settings["options"] else _LINES_PER_BATCH
     options = tf.data.Options()
     options.threading.private_threadpool_size = settings["threads"]
 
     def ids_of(texts):
-        batches = tf.data.Dataset.from_tensor_slices(tf.constant(texts)).batch(_LINES_PER_BATCH)
+        batches = tf.data.Dataset.from_tensor_slices(tf.constant(texts)).batch(lines_per_batch)
         return batches.map(tokenize, num_parallel_calls=settings["threads"]).with_options(options)
 
     dataset = ids_of(lines)
@@ -44,11 +45,24 @@ def tokenize_in_turns(turns: Turns, tf, tokenize):
 def run_worker():
     turns = Turns()
     tf = tensorflow_with(turns.settings["threads"])
-    from kbert.tokenization.vocabulary import Vocabulary
-    from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
+    from kbert.tokenization.text_ops import core_ops
+    from kbert.tokenization.tokenizer import build_tokenizer
 
-    vocabulary = Vocabulary.from_file(turns.settings["vocab_file"], do_lower_case=True)
-    tokenize_in_turns(turns, tf, WordPieceTokenizer(vocabulary))
+    with core_ops(turns.settings["precision"] == "core_ops"):
+        tokenize_in_turns(turns, tf, build_tokenizer(_vocabulary(turns.settings)))
+
+
+def _vocabulary(settings):
+    from kbert.tokenization.bpe.bpe_vocabulary import BytePairVocabulary
+    from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
+    from kbert.tokenization.vocabulary import Vocabulary
+
+    if settings["precision"] == "bpe":
+        folder = Path(settings["bpe_folder"])
+        return BytePairVocabulary.from_files(folder / "vocab.json", folder / "merges.txt")
+    if settings["precision"] == "sentencepiece":
+        return SentencePieceVocabulary.from_file(settings["sentencepiece_model"])
+    return Vocabulary.from_file(settings["vocab_file"], do_lower_case=True)
 
 
 if __name__ == "__main__":

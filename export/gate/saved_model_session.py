@@ -4,8 +4,9 @@ import contextlib
 
 import numpy as np
 import tensorflow as tf
-import tensorflow_text  # noqa: F401  registers the TF-Text ops, as the server's binary does
 from tensorflow.core.protobuf import meta_graph_pb2
+
+from kbert.tokenization.text_ops import import_tf_text
 
 DEFAULT_SIGNATURE = "serving_default"
 # The C++ names of the dtypes, where they are not Python's.
@@ -41,6 +42,7 @@ class SavedModelSession:
     """
 
     def __init__(self, saved_model_dir: str):
+        import_tf_text()  # registers its ops, as the server's binary does
         with tf.Graph().as_default() as graph, _without_remarks():
             self._session = tf.compat.v1.Session(graph=graph)
             meta_graph = tf.compat.v1.saved_model.loader.load(

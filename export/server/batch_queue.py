@@ -5,9 +5,9 @@ is answered at once, and many share runs. A request with more tokens than a run 
 one after the other, which bounds its memory and lets others in between.
 
 Requests to one signature run together where an answer alone and in a batch are the same: every input and
-output has the batch as its first dimension, and no other dimension of an output is open. Where answers are
-padded to the longest of a request (labels of words), or one number holds for the whole request (`top_k`),
-each runs alone.
+output has the batch as its first dimension, and no other dimension of an output is open. Each runs alone
+where answers are padded to the longest of a request (token classification), or one number holds for the whole
+request (`top_k`).
 """
 
 import collections

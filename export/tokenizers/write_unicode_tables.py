@@ -10,16 +10,17 @@ from pathlib import Path
 
 from kbert.cli import script
 from kbert.files.whole_file import write_text
+from kbert.tokenization.core_ops import code_points
 
 from .tables.compact import compact_numbers, compact_set, compact_shifts
 from .tables.graph_facts import SURROGATES, GraphFacts, graph_facts
 
-FOLDER = Path(__file__).resolve().parent
+TABLES_FILE = Path(code_points.__file__).resolve().with_name("unicode_tables.json")
 
 
 def source_files(facts: GraphFacts) -> dict[Path, str]:
     """path -> content: the tables that Python and Kotlin read."""
-    return {FOLDER / "unicode_tables.json": json.dumps(_tables(facts), indent=1) + "\n"}
+    return {TABLES_FILE: json.dumps(_tables(facts), indent=1) + "\n"}
 
 
 def _tables(facts) -> dict[str, str]:
@@ -36,7 +37,7 @@ def _tables(facts) -> dict[str, str]:
 def main():
     for path, content in source_files(graph_facts()).items():
         write_text(content, path)
-        print(f"{path.relative_to(FOLDER)}: {len(content):,} bytes")
+        print(f"{path.name}: {len(content):,} bytes")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The encoder for answering: a graph of few and large ops over real tokens."""
 
+import dataclasses
 import math
 
 import keras
@@ -63,10 +64,10 @@ class AnsweringEncoder(keras.layers.Layer):
             raise ValueError("an AnsweringEncoder is not trained; train the model that it was made of.")
         tokens = RealTokens(inputs["input_mask"])
         first_alone = self.outputs == ("pooled_output",)
-        states, rows = [self._embedded(inputs, tokens)], tokens.rows(self.precision)
+        states, rows = [self._embedded(inputs, tokens)], self._rows(tokens)
         for block in self._blocks[:-1]:
             states.append(transformer_block(block, states[-1], rows)[0])
-        rows = tokens.rows(self.precision, first_alone=True) if first_alone else rows
+        rows = self._rows(tokens, first_alone=True) if first_alone else rows
         states.append(transformer_block(self._blocks[-1], states[-1], rows)[0])
         return self._named_outputs([tf.cast(state, "float32") for state in states], tokens, first_alone)
 
@@ -77,7 +78,7 @@ class AnsweringEncoder(keras.layers.Layer):
           inputs: as for a call. At padding the numbers may be anything.
         """
         tokens = RealTokens(inputs["input_mask"])
-        state, rows, layers = self._embedded(inputs, tokens), tokens.rows(self.precision), []
+        state, rows, layers = self._embedded(inputs, tokens), self._rows(tokens), []
         for block in self._blocks:
             state, probabilities = transformer_block(block, state, rows)
             layers.append(tokens.pad_pairs(probabilities))
@@ -88,9 +89,22 @@ class AnsweringEncoder(keras.layers.Layer):
         tables = self._embeddings
         embedded = tf.gather(tables.word_embeddings.value, tokens.take(inputs["input_ids"]))
         embedded += tf.gather(tables.position_embeddings.value, tokens.positions)
-        embedded += tf.gather(tables.token_type_embeddings.value, tokens.take(inputs["segment_ids"]))
+        if self.config.type_vocab_size > 1:
+            embedded += tf.gather(tables.token_type_embeddings.value, tokens.take(inputs["segment_ids"]))
+        elif self.config.type_vocab_size:
+            embedded += tables.token_type_embeddings.value
         embedded = tf.cast(_LayerNorm(tables.layer_norm)(embedded), self.precision)
         return embedded if self._projection is None else self._projection(embedded)
+
+    def _rows(self, tokens, first_alone=False):
+        """The rows of all tokens, whose mask has what positions add to the scores."""
+        rows, bias = tokens.rows(self.precision, first_alone), self._embeddings.position_bias
+        if bias is None:
+            return rows
+        to_positions = rows.key_rows.in_rows(tokens.positions)
+        from_positions = rows.query_rows.in_rows(rows.queries(tokens.positions))
+        added = bias.between(to_positions[:, None, :] - from_positions[:, :, None])  # (R, N, from, to)
+        return dataclasses.replace(rows, mask=rows.mask + tf.cast(added, self.precision))
 
     def _named_outputs(self, states, tokens, first_alone):
         outputs = {}

@@ -73,6 +73,10 @@ class AttentionRows:
         indices = self._tokens[:, None] * heads + tf.range(heads)[:, None]  # (R, N, C)
         return tf.gather(tf.reshape(values, [-1, values.shape[-1] // heads]), indices)
 
+    def in_rows(self, values):
+        """(T,) -> (R, C)"""
+        return tf.gather(values, self._tokens)
+
     def pairs(self, values, row, tokens):
         """(R, N, C, C) -> (B, N, S, S): what each pair of the `tokens` (B, S) of `row` (B,) has."""
         column = tf.gather(self._column, tokens)

@@ -38,7 +38,7 @@ def open_as_run(
 
     folder = local_path(path)
     if (folder / RUN_FILE).is_file():
-        settings = {"--config": config, "--do_lower_case": do_lower_case}
+        settings = {"config": config, "do_lower_case": do_lower_case}
         for flag in (flag for flag, value in settings.items() if value is not None):
             raise ValueError(f"{flag} is for checkpoints of others; the run {path} records it. Leave it out.")
         yield RunDirectory(folder)
@@ -70,13 +70,13 @@ def with_config(checkpoint: BertCheckpoint, config: FinetuningConfig) -> BertChe
     """
     if config.task != checkpoint.task:
         raise ValueError(
-            f"--config is for the task {config.task}, but {checkpoint.source} is "
+            f"the config is for the task {config.task}, but {checkpoint.source} is "
             f"a model of {checkpoint.task}; give a config of its task."
         )
     positions = checkpoint.encoder.max_position_embeddings
     if config.max_seq_length > positions:
         raise ValueError(
-            f"--config has max_seq_length={config.max_seq_length}, but {checkpoint.source} has {positions} "
+            f"the config has max_seq_length={config.max_seq_length}, but {checkpoint.source} has {positions} "
             f"positions; give a config with max_seq_length={positions} or less."
         )
     task_class, dataset = TASKS[config.task], config.dataset

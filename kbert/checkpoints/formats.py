@@ -140,7 +140,7 @@ def _require_encoder(report):
     example = f" (it holds {shown_name(report.left_over[0][0])})" if report.left_over else ""
     raise ValueError(
         f"{report.path} gives the encoder none of its tensors{example}: all weights would be random numbers, "
-        "whatever --allow_unmatched says; give a checkpoint with the names of its format, or train from "
+        "whatever allow_unmatched says; give a checkpoint with the names of its format, or train from "
         "scratch."
     )
 
@@ -167,7 +167,7 @@ def write_checkpoint(
       OSError: when it cannot be written, for example on a full disk; nothing is left behind then either.
     """
     if format not in _WRITERS:
-        raise ValueError(f"--format={format!r} is not known; choose one of {', '.join(FORMATS)}.")
+        raise ValueError(f"format={format!r} is not known; choose one of {', '.join(FORMATS)}.")
     path = Path(path)
     require_free(path, overwrite)
     written = Report(format, str(path), allow_unmatched=allow_unmatched)
@@ -202,12 +202,12 @@ def require_free(path, overwrite: bool = False, inputs=()):
         return
     if not overwrite:
         raise ValueError(
-            f"{path} exists and is not empty; choose a new folder, or add --overwrite to replace an earlier "
+            f"{path} exists and is not empty; choose a new folder, or set overwrite to replace an earlier "
             "conversion."
         )
     # A converted run that was trained further is more than a conversion.
     if not (path / JSON_FILE).is_file() or (path / "metrics.jsonl").exists():
         raise ValueError(
-            f"{path} holds more than a conversion, and --overwrite replaces only a conversion; choose a new "
+            f"{path} holds more than a conversion, and overwrite replaces only a conversion; choose a new "
             "folder."
         )

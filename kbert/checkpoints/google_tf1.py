@@ -13,7 +13,7 @@ from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.conversion.checks import (
     check_sizes,
     decide_casing,
-    require_no_projection,
+    require_bert,
     require_same,
     require_same_masked_lm,
 )
@@ -91,7 +91,7 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
     own = {key: values.pop(key) for key in _OWN_KEYS if key in values}
     recorded = take_own_keys(values, config_file)
     config = from_dict(EncoderConfig, values, where=str(config_file))
-    require_no_projection(config, config_file)
+    require_bert(config, config_file)
 
     tokens = Vocabulary.from_file(vocab_file, do_lower_case=True).tokens
     vocabulary = decide_casing(tokens, str(vocab_file), *guess_casing(folder, own), do_lower_case, report)
@@ -205,7 +205,7 @@ def write_google(checkpoint: BertCheckpoint, folder: Path, report: Report):
     """
     config, library = checkpoint.encoder, "the original's code"
     vocabulary = require_wordpiece(checkpoint.vocabulary, library)
-    require_no_projection(config, library)
+    require_bert(config, library)
     require_same(checkpoint, "layer_norm_eps", EncoderConfig.layer_norm_eps, library, report)
     if config.hidden_act == "gelu_erf":
         report.conflict(

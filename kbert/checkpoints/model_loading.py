@@ -133,7 +133,7 @@ def agreed_encoder(encoder: EncoderConfig | None, checkpoint: BertCheckpoint) ->
 
     Args:
       encoder: the training config's encoder, or None to take the checkpoint's.
-      checkpoint: the --init_checkpoint.
+      checkpoint: the `init_checkpoint`.
 
     Raises:
       ValueError: when the two encoders differ in other keys; the message names them.
@@ -151,7 +151,7 @@ def agreed_encoder(encoder: EncoderConfig | None, checkpoint: BertCheckpoint) ->
     ]
     if differing:
         raise ValueError(
-            f"the config's encoder is not that of --init_checkpoint={checkpoint.source}: "
+            f"the config's encoder is not that of init_checkpoint={checkpoint.source}: "
             f"{'; '.join(differing)}. Leave `encoder` out to take the checkpoint's."
         )
     return encoder

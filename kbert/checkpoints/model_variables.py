@@ -1,7 +1,8 @@
 """The variables of every kbert model, by name and shape, from the config alone: no model is built."""
 
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -32,9 +33,13 @@ def body_shapes(config: EncoderConfig) -> dict[str, tuple[int, ...]]:
     shapes = {
         "embeddings/word_embeddings": (config.vocab_size, width),
         "embeddings/position_embeddings": (config.max_position_embeddings, width),
-        "embeddings/token_type_embeddings": (config.type_vocab_size, width),
         **layer_norm_shapes("embeddings/layer_norm", width),
     }
+    if config.type_vocab_size:
+        shapes["embeddings/token_type_embeddings"] = (config.type_vocab_size, width)
+    if config.relative_attention_num_buckets:
+        table = (config.relative_attention_num_buckets, config.num_attention_heads)
+        shapes["embeddings/position_bias/relative_attention_bias"] = table
     if config.embedding_size is not None:
         shapes |= dense_shapes("embeddings/projection", width, hidden)
     for index in range(config.num_hidden_layers):
@@ -54,6 +59,30 @@ def model_shapes(config: EncoderConfig, parts: Iterable[Part]) -> dict[str, tupl
     for part in parts:
         shapes |= part.shapes(config)
     return shapes
+
+
+def require_parts(task, variables: Mapping[str, Any], config: EncoderConfig):
+    """Compares what a task's model has on top of the encoder's layers with what the task says of it.
+
+    Args:
+      task: the `Task`.
+      variables: the trained variables of its model, by name.
+      config: the model's encoder.
+
+    Raises:
+      ValueError: when `build_model` and `parts` differ in a name or a shape.
+    """
+    built = {name: tuple(v.shape) for name, v in variables.items() if part_name(name) != "body"}
+    expected = {name: shape for part in task.parts for name, shape in part.shapes(config).items()}
+    if built != expected:
+        made, named = (
+            ", ".join(f"{name} {shape}" for name, shape in sorted(own.items() - other.items())) or "no more"
+            for own, other in ((built, expected), (expected, built))
+        )
+        raise ValueError(
+            f"{task.name}: build_model makes {made}, where parts names {named}; make parts name what "
+            "build_model makes, because checkpoints are read by it."
+        )
 
 
 def fresh_value(name: str, shape: tuple[int, ...], initializer_range: float) -> np.ndarray:

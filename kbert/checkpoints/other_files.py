@@ -33,19 +33,15 @@ _OTHERS = (
 )
 
 # model_type of transformers -> what kbert lacks. The families are those that people ask for.
-_POSITIONS = "positions that begin after the padding's"
 _LACKING = {
     "albert": "layers that share their weights",
-    "camembert": f"SentencePiece's tokenizer and {_POSITIONS}",
+    "camembert": "its numbering of SentencePiece's pieces",
     "deberta": "attention that reads distances apart from content",
     "deberta-v2": "attention that reads distances apart from content",
     "gte": "rotary positions and gated layers",
     "mobilebert": "its bottleneck layers",
-    "modernbert": "rotary positions, gated layers and its byte-level tokenizer",
-    "mpnet": "relative positions and its numbering of the special tokens",
+    "modernbert": "rotary positions and gated layers",
     "nomic_bert": "rotary positions and gated layers",
-    "roberta": f"its byte-level tokenizer and {_POSITIONS}",
-    "xlm-roberta": f"SentencePiece's tokenizer and {_POSITIONS}",
     "xlnet": "attention in two streams",
 }
 

@@ -49,15 +49,15 @@ class Report:
         """Refuses, or notes where it is allowed, what kbert or the other format would do otherwise.
 
         Args:
-          name: what --allow_unmatched calls the setting or tensor.
+          name: what `allow_unmatched` calls the setting or tensor.
           sentence: what was received and what was expected, without the final full stop.
 
         Raises:
           ValueError: unless `name` is allowed.
         """
         if not self.allows(name):
-            raise ValueError(f"{sentence}; to go on anyway, pass --allow_unmatched={name}.")
-        self.note(f"{sentence} (allowed by --allow_unmatched)")
+            raise ValueError(f"{sentence}; to go on anyway, pass allow_unmatched={name}.")
+        self.note(f"{sentence} (allowed by allow_unmatched)")
 
     def summary(self) -> str:
         """One line: how many names went where."""

@@ -19,6 +19,7 @@ _LARGEST = {
     "intermediate_size": 262_144,
     "max_position_embeddings": _LARGEST_LENGTH,
     "type_vocab_size": 65_536,
+    "relative_attention_num_buckets": 65_536,
     "learning_rate": 3e38,  # the limit of float32
     "weight_decay": 1000,
     "epsilon": 1,
@@ -50,6 +51,8 @@ _LARGEST = {
 _LEAST = {
     "max_seq_length": SHORTEST_LENGTH,
     "max_position_embeddings": SHORTEST_LENGTH,
+    "type_vocab_size": 0,
+    "relative_attention_num_buckets": 4,
     "weight_decay": 0,
     "layers": 0,
     "reinit_layers": 0,

@@ -19,10 +19,14 @@ class EncoderConfig:
     encoder's activation and epsilon, unless `masked_lm_hidden_act` and `masked_lm_layer_norm_eps` give it
     others, as in KerasHub's models.
 
-    Two settings are not BERT's own. `embedding_size` is the width of the three tables, as in ELECTRA: a dense
+    Three settings are not BERT's own. `embedding_size` is the width of the tables, as in ELECTRA: a dense
     layer brings their sum to `hidden_size`. None, or the same width, is BERT: no such layer.
     `pooler_hidden_act` is the activation of the pooler: "tanh" in BERT, "relu" in DistilBERT's classifiers,
-    "gelu_erf" in ELECTRA's.
+    "gelu_erf" in ELECTRA's. `relative_attention_num_buckets` are the rows of a table that the distance of two
+    tokens is looked up in, and added to their attention scores, as in MPNet; None is BERT: no such table.
+
+    A model with a `type_vocab_size` of 1, as RoBERTa, adds its one vector to every token whatever
+    `segment_ids` say; one with 0, as MPNet, has no segments at all.
 
     Raises:
       ValueError: for values from which no encoder can be built.
@@ -50,6 +54,7 @@ class EncoderConfig:
     masked_lm_layer_norm_eps: float | None = None
     embedding_size: int | None = None
     pooler_hidden_act: str = "tanh"
+    relative_attention_num_buckets: int | None = None
 
     def __post_init__(self):
         check_limits(self)

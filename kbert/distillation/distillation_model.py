@@ -47,7 +47,7 @@ class DistillationModel(keras.Model):
         self.teacher.trainable = False
         self._observed_teacher.trainable = False
         self._layers_of_teacher = tuple(layers)
-        self._blocks = encoder.blocks, [teacher_encoder.blocks[layer] for layer in layers]
+        self._encoders = encoder, teacher_encoder
         self._states, self._scores = states, scores
         self.projection = None
         width, teacher_width = encoder.config.hidden_size, teacher_config.hidden_size
@@ -82,10 +82,9 @@ class DistillationModel(keras.Model):
                 *(teacher_states[layer + 1] for layer in self._layers_of_teacher),
             )
         if self._scores:
-            student_blocks, teacher_blocks = self._blocks
-            inputs = [teacher_states[layer] for layer in self._layers_of_teacher]
-            compared["student_scores"] = _scores(student_blocks, student_states[:-1])
-            compared["teacher_scores"] = _scores(teacher_blocks, inputs)
+            student, teacher = self._encoders
+            compared["student_scores"] = _scores(student, range(len(student.blocks)), student_states)
+            compared["teacher_scores"] = _scores(teacher, self._layers_of_teacher, teacher_states)
         return compared
 
 
@@ -133,8 +132,10 @@ def _observed(build, encoder, with_states):
     return model, keras.Model(model.input, outputs, name=f"observed_{model.name}")
 
 
-def _scores(blocks, inputs):
-    return tuple(block.attention.scores(state) for block, state in zip(blocks, inputs, strict=True))
+def _scores(encoder, layers, states):
+    bias = encoder.embeddings.position_bias
+    added = None if bias is None else bias(states[0])
+    return tuple(encoder.blocks[layer].attention.scores(states[layer], added) for layer in layers)
 
 
 def _require_same_shapes(student, teacher):

@@ -122,9 +122,7 @@ def read_teacher(config: DistillationConfig, do_lower_case=None, allow_unmatched
       ValueError: when no teacher is named, or it cannot be read.
     """
     if not config.teacher:
-        raise ValueError(
-            "distillation needs a teacher: give --teacher_checkpoint, or distillation.teacher in the config."
-        )
+        raise ValueError("distillation needs a teacher: name its checkpoint as distillation.teacher.")
     try:
         return Teacher(read_checkpoint(config.teacher, do_lower_case, allow_unmatched))
     except ValueError as error:

@@ -227,7 +227,7 @@ def _pretraining_records(run, eval_file, input_dir, held_out=False):
     if run.task().next_sentence and not records.next_sentence:
         raise ValueError(
             f"{input_dir} holds no next_sentence_labels, but {run.path} was trained on them; make the "
-            "records with --pairing=sentence_pairs or sentence_order."
+            "records with pairing=sentence_pairs or sentence_order."
         )
     records.require_room(run.config.encoder)
     records.check()

@@ -200,7 +200,7 @@ def _complete_config(config, initial):
     if initial.vocabulary is None or initial.encoder is None:
         raise ValueError(
             "no weights or encoder to start from: give init_checkpoint, for example "
-            "bert-base-uncased, or give a vocabulary (--vocab_file) and an encoder in the config."
+            "bert-base-uncased, or give a vocabulary and an encoder in the config."
         )
     encoder = initial.encoder
     if config.dropout_prob is not None:

@@ -169,5 +169,5 @@ class EncodedRows:
             raise ValueError(
                 f"what the frozen encoder gives for {self._data.path} takes {need}, but the disk of {folder} "
                 f"has {free / 2**20:,.0f} MiB left; choose fewer layers, a shorter max_seq_length, "
-                'precision="bfloat16", or another --run_dir.'
+                'precision="bfloat16", or another run_dir.'
             )

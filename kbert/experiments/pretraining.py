@@ -190,7 +190,7 @@ def _task(config, run_dir, records):
         if task_class.pairing not in (None, TASKS[recorded_objective(dataset.manifest)].pairing):
             raise ValueError(
                 f"{dataset.directory} is made for the task {recorded_objective(dataset.manifest)}, but "
-                f"task={task_class.name!r} needs records made with --pairing={task_class.pairing}."
+                f"task={task_class.name!r} needs records made with pairing={task_class.pairing}."
             )
     return task_class()
 

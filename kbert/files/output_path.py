@@ -28,11 +28,11 @@ def check_output_file(path: str | Path, inputs: Iterable[str | Path] = (), overw
         raise ValueError(f"output file {path} is a directory; name a file in it.")
     _refuse_inputs("output file", path, inputs)
     if os.path.lexists(path) and not overwrite:
-        raise FileExistsError(f"output file {path} exists; pass --overwrite to replace it, or another name.")
+        raise FileExistsError(f"output file {path} exists; set overwrite to replace it, or another name.")
 
 
 def require_parent_folder(output_file: str | Path, made: Iterable[str | Path] = ()):
-    """Raises ValueError unless the folder of --output_file is there. Call it before any work is done.
+    """Raises ValueError unless the folder of `output_file` is there. Call it before any work is done.
 
     Args:
       output_file: the file to write.
@@ -40,7 +40,7 @@ def require_parent_folder(output_file: str | Path, made: Iterable[str | Path] = 
     """
     folder = Path(output_file).absolute().parent
     if not folder.is_dir() and not any(Path(path).absolute().is_relative_to(folder) for path in made):
-        raise ValueError(f"--output_file={output_file}: its folder does not exist; make it first.")
+        raise ValueError(f"output_file={output_file}: its folder does not exist; make it first.")
 
 
 def check_output_folder(path: str | Path, inputs: Iterable[str | Path] = ()):

@@ -37,6 +37,17 @@ class StoredTensor:
         """The same numbers in the same order in another shape."""
         return StoredTensor(shape, self.dtype, lambda: np.asarray(self.read()).reshape(shape))
 
+    def rows(self, start: int, stop: int | None = None) -> "StoredTensor":
+        """The rows from `start` on, as far as `stop`, counted as in a slice."""
+        number = len(range(*slice(start, stop).indices(self.shape[0])))
+        return StoredTensor((number, *self.shape[1:]), self.dtype, lambda: self.read()[start:stop])
+
+    def after_zeros(self, number: int) -> "StoredTensor":
+        """The same rows with `number` rows of zeros in front."""
+        zeros = ((number, 0), *((0, 0) for _ in self.shape[1:]))
+        shape = (self.shape[0] + number, *self.shape[1:])
+        return StoredTensor(shape, self.dtype, lambda: np.pad(self.read(), zeros))
+
     def as_float32(self, transposed: bool = False) -> "StoredTensor":
         """The same numbers as float32 (float64 is rounded), with the two axes exchanged if asked."""
 

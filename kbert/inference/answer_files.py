@@ -24,7 +24,7 @@ def find_ending(path: str | Path) -> str:
     ending = Path(name_when_unpacked(path)).suffix
     if ending not in (JSON_LINES, *TABLES):
         raise ValueError(
-            f"--output_file={path}: the ending says the form of the answers; end it in .jsonl (JSON lines), "
+            f"output_file={path}: the ending says the form of the answers; end it in .jsonl (JSON lines), "
             ".csv or .tsv (columns), alone or with .gz, .bz2, .xz or .zst behind it."
         )
     return ending
@@ -157,12 +157,12 @@ def _require_cell(cell, name, number, ending):
     if ending == ".tsv" and not set(cell).isdisjoint("\t\n\r"):
         raise ValueError(
             f"row {number}, column {name!r}: {cell[:60]!r} has a tab or a line end, which a .tsv file cannot "
-            "hold; name the --output_file .csv or .jsonl."
+            "hold; name the output_file .csv or .jsonl."
         )
     if not _fits_utf8(cell):
         raise ValueError(
             f"row {number}, column {name!r}: {cell[:60]!r} has half a surrogate pair, which is no UTF-8; "
-            "name the --output_file .jsonl."
+            "name the output_file .jsonl."
         )
 
 

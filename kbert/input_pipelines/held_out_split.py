@@ -42,7 +42,7 @@ def held_out_indices(groups: Sequence[str], strata: Sequence[str], fraction: flo
     if not chosen:
         raise ValueError(
             f"dev_split={fraction} of {len(groups)} examples in {len(members)} groups of equal texts holds "
-            "out none; give a larger share, or a --dev_file."
+            "out none; give a larger share, or a dev_file."
         )
     return sorted(chosen)
 

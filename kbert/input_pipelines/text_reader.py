@@ -19,13 +19,13 @@ _ROWS_AT_ONCE = 2048
 _LENGTH_MULTIPLE = 16
 
 
-def tokenize_rows(rows, text_to_inputs) -> dict[str, np.ndarray]:
+def tokenize_rows(rows, text_inputs) -> dict[str, np.ndarray]:
     """Tokenizes all rows.
 
     Args:
       rows: a list of `LabelledText`.
-      text_to_inputs: function from string tensors `text`, `text_pair` (or None) to the encoder inputs,
-        int32 of shape [batch, max_seq_length].
+      text_inputs: a `TextInputs`, or another function from string tensors `text`, `text_pair` (or None) to
+        the encoder inputs, int32 of shape [batch, max_seq_length].
 
     Returns:
       dict name -> int32 array of shape [rows, max_seq_length].
@@ -34,7 +34,7 @@ def tokenize_rows(rows, text_to_inputs) -> dict[str, np.ndarray]:
     for start in range(0, len(rows), _ROWS_AT_ONCE):
         batch = rows[start : start + _ROWS_AT_ONCE]
         pairs = None if batch[0].text_pair is None else tf.constant([row.text_pair for row in batch])
-        packed.append(text_to_inputs(tf.constant([row.text for row in batch]), pairs))
+        packed.append(text_inputs(tf.constant([row.text for row in batch]), pairs))
         progress.report(start + len(batch))
     return {name: np.concatenate([features[name].numpy() for features in packed]) for name in packed[0]}
 
@@ -94,7 +94,7 @@ def require_one_batch(num_examples: int, batch_size: int):
     if num_examples < batch_size:
         raise ValueError(
             f"the training file has {num_examples} rows, fewer than one batch of {batch_size}; lower "
-            "train_batch_size (--override=train_batch_size=8)."
+            "train_batch_size (train_batch_size=8)."
         )
 
 

@@ -4,6 +4,7 @@ from keras import ops
 from kbert.layers.dropout import Dropout
 from kbert.layers.flat_dense import FlatDense, flat_matmul
 from kbert.layers.layer_norm import LayerNorm
+from kbert.layers.position_bias import PositionBias
 
 
 @keras.saving.register_keras_serializable(package="kbert")
@@ -14,12 +15,15 @@ class BertEmbeddings(keras.layers.Layer):
       vocab_size: rows of the token table.
       hidden_size: width of the output.
       max_position_embeddings: rows of the position table, the longest sequence.
-      type_vocab_size: rows of the segment table.
+      type_vocab_size: rows of the segment table; with 1 every token gets this row, with 0 there is no table.
       dropout: share of the output dropped in training.
       layer_norm_eps: epsilon of the layer norm.
       initializer_range: standard deviation of the truncated normal initializer.
       embedding_size: width of every table; None for that of the output. Of another width, a dense layer
         without activation comes after the dropout (ELECTRA, arXiv 2003.10555, section 3.2).
+      relative_attention_num_buckets: rows of the table of `position_bias`, a `PositionBias`, which the blocks
+        take; None for none.
+      num_attention_heads: its columns.
 
     Call arguments:
       input_ids: int tensor of shape `(batch, seq_length)`.
@@ -43,6 +47,8 @@ class BertEmbeddings(keras.layers.Layer):
         layer_norm_eps,
         initializer_range,
         embedding_size=None,
+        relative_attention_num_buckets=None,
+        num_attention_heads=None,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -54,6 +60,8 @@ class BertEmbeddings(keras.layers.Layer):
         self.layer_norm_eps = layer_norm_eps
         self.initializer_range = initializer_range
         self.embedding_size = hidden_size if embedding_size is None else embedding_size
+        self.relative_attention_num_buckets = relative_attention_num_buckets
+        self.num_attention_heads = num_attention_heads
 
     def build(self, input_ids_shape, segment_ids_shape):
         def table(name, rows):
@@ -68,7 +76,9 @@ class BertEmbeddings(keras.layers.Layer):
 
         self.word_embeddings = table("word_embeddings", self.vocab_size)
         self.position_embeddings = table("position_embeddings", self.max_position_embeddings)
-        self.token_type_embeddings = table("token_type_embeddings", self.type_vocab_size)
+        self.token_type_embeddings = None
+        if self.type_vocab_size:
+            self.token_type_embeddings = table("token_type_embeddings", self.type_vocab_size)
         self.layer_norm = LayerNorm(
             self.layer_norm_eps, self.dropout, dtype=self.dtype_policy, name="layer_norm"
         )
@@ -82,15 +92,28 @@ class BertEmbeddings(keras.layers.Layer):
                 name="projection",
             )
             self.projection.build((*input_ids_shape, self.embedding_size))
+        self.position_bias = None
+        if self.relative_attention_num_buckets:
+            self.position_bias = PositionBias(
+                self.num_attention_heads,
+                self.relative_attention_num_buckets,
+                self.max_position_embeddings,
+                self.initializer_range,
+                name="position_bias",
+            )
+            self.position_bias.build((*input_ids_shape, self.hidden_size))
         self.dropout_layer = Dropout(self.dropout, dtype=self.dtype_policy, name="dropout")
         self.built = True
 
     def call(self, input_ids, segment_ids, position_ids=None, training=False):
         embeddings = ops.take(self.word_embeddings, input_ids, axis=0)  # (B, S, H)
-        # A product with one-hot rows, as in the original: its gradient is a product too. The gradient of a
-        # lookup in a table of two rows would be one long sum.
-        segments = ops.one_hot(segment_ids, self.type_vocab_size, dtype="float32")
-        embeddings += flat_matmul(segments, self.token_type_embeddings)
+        if self.type_vocab_size > 1:
+            # A product with one-hot rows, as in the original: its gradient is a product too. The gradient of
+            # a lookup in a table of two rows would be one long sum.
+            segments = ops.one_hot(segment_ids, self.type_vocab_size, dtype="float32")
+            embeddings += flat_matmul(segments, self.token_type_embeddings)
+        elif self.type_vocab_size:
+            embeddings += self.token_type_embeddings
         if position_ids is None:
             embeddings += ops.expand_dims(self.position_embeddings[: ops.shape(input_ids)[1]], 0)
         else:
@@ -116,5 +139,7 @@ class BertEmbeddings(keras.layers.Layer):
             "layer_norm_eps",
             "initializer_range",
             "embedding_size",
+            "relative_attention_num_buckets",
+            "num_attention_heads",
         )
         return super().get_config() | {name: getattr(self, name) for name in names}

@@ -19,10 +19,13 @@ class Rows:
     Args:
       input_mask: int tensor of shape `(rows, columns)`, see `mask_adder`.
       packed: whether rows hold several texts.
+      position_bias: float32 tensor of shape `(heads, columns, columns)` that is added to the scores, see
+        `PositionBias`; None for nothing.
     """
 
     input_mask: Any
     packed: bool = False
+    position_bias: Any = None
 
     def queries(self, hidden):
         """The hidden states that the block computes anew: those of all tokens."""
@@ -119,12 +122,16 @@ class SelfAttention(keras.layers.Layer):
         """
         if seed is not None and not with_probabilities:
             scores = ops.einsum("bnfd,bntd->bnft", query, key)
+            if rows.position_bias is not None:  # before the kernel, which multiplies by the scale
+                scores += ops.cast(rows.position_bias / self.scale, scores.dtype)
             kept = attention_softmax(scores, rows.input_mask, seed, self.scale, self.dropout, rows.packed)
             context = merge_heads(ops.matmul(kept, value), self.num_attention_heads)
             return ops.reshape(context, (-1, self.hidden_size)), None
 
         # Scores in float32 whatever the policy: a sum over a long row loses too much in 16 bits.
         scores = ops.cast(ops.einsum("bnfd,bntd->bnft", query * self.scale, key), "float32")
+        if rows.position_bias is not None:
+            scores += rows.position_bias
         probabilities = ops.softmax(scores + mask_adder(rows.input_mask, rows.packed), axis=-1)
         kept = ops.cast(probabilities, self.compute_dtype)
         if seed is not None and self.dropout:
@@ -134,14 +141,16 @@ class SelfAttention(keras.layers.Layer):
         tokens = (-1, ops.shape(rows.input_mask)[1]) if seed is None else (-1,)
         return ops.reshape(context, (*tokens, self.hidden_size)), probabilities
 
-    def scores(self, hidden_states):
-        """The scores before mask and softmax: queries times keys, divided by the root of the head size.
+    def scores(self, hidden_states, position_bias=None):
+        """The scores before mask and softmax: queries times keys, divided by the root of the head size, and
+        what positions add.
 
         They are computed anew from the layer's input, so that a training may look at them without giving up
         its kernels.
 
         Args:
           hidden_states: tensor of shape `(batch, seq_length, hidden_size)`.
+          position_bias: see `Rows`.
 
         Returns:
           float32 tensor of shape `(batch, heads, from_length, to_length)`.
@@ -154,7 +163,8 @@ class SelfAttention(keras.layers.Layer):
             return ops.transpose(projected, (0, 2, 1, 3))  # (B, N, S, D)
 
         scores = ops.einsum("bnfd,bntd->bnft", heads(self.query) * self.scale, heads(self.key))
-        return ops.cast(scores, "float32")
+        scores = ops.cast(scores, "float32")
+        return scores if position_bias is None else scores + position_bias
 
     def get_config(self):
         names = ("hidden_size", "num_attention_heads", "dropout", "initializer_range")

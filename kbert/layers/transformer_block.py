@@ -118,6 +118,7 @@ class TransformerBlock(keras.layers.Layer):
     Call arguments:
       hidden_states: tensor of shape `(batch, seq_length, hidden_size)`.
       input_mask: int tensor of shape `(batch, seq_length)`, 1 at real tokens and 0 at padding.
+      position_bias: see `Rows`.
       with_probabilities: also return the attention probabilities, before dropout.
 
     Returns:
@@ -186,25 +187,29 @@ class TransformerBlock(keras.layers.Layer):
         layer_norm.build(hidden_states_shape)
         return layer_norm
 
-    def call(self, hidden_states, input_mask, with_probabilities=False, training=False):
+    def call(self, hidden_states, input_mask, position_bias=None, with_probabilities=False, training=False):
         seeds = (None, None, None)
         if training:  # drawn before the block runs, so that running it again (`recompute`) uses the same ones
             dropouts = (self.attention.dropout_layer, self.dropout_layer, self.dropout_layer)
             seeds = tuple(layer.next_seed() for layer in dropouts)
 
-        def block(hidden_states, input_mask, *seeds):
+        def block(hidden_states, input_mask, for_attention, first, second, position_bias=None):
             # Kernels take tokens alone.
             hidden = ops.reshape(hidden_states, (-1, self.hidden_size)) if training else hidden_states
-            rows = Rows(input_mask, self.packed)
+            rows = Rows(input_mask, self.packed, position_bias)
+            seeds = for_attention, first, second
             hidden, probabilities = transformer_block(self, hidden, rows, seeds, with_probabilities)
             hidden = ops.reshape(hidden, ops.shape(hidden_states))
             return (hidden, probabilities) if with_probabilities else hidden
 
         if training and self.recompute:
             block = keras.remat(block)
-        return block(hidden_states, input_mask, *seeds)
+        bias = () if position_bias is None else (position_bias,)  # `remat` takes no None
+        return block(hidden_states, input_mask, *seeds, *bias)
 
-    def compute_output_spec(self, hidden_states, input_mask, with_probabilities=False, training=False):
+    def compute_output_spec(
+        self, hidden_states, input_mask, position_bias=None, with_probabilities=False, training=False
+    ):
         hidden = keras.KerasTensor(hidden_states.shape, dtype=self.compute_dtype)
         if not with_probabilities:
             return hidden

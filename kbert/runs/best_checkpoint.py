@@ -126,7 +126,7 @@ def read_index(directory) -> dict | None:
         values["step"], values["metric"], values["value"]
     except (ValueError, KeyError):
         raise ValueError(
-            f"{path} is broken; delete it, and name a checkpoint by --checkpoint=last or its step."
+            f"{path} is broken; delete it, and name a checkpoint by checkpoint=last or its step."
         ) from None
     return values
 

@@ -135,7 +135,7 @@ def newest_whole_checkpoint(directory, set_aside: bool = True) -> Path | None:
         raise ValueError(
             f"{directory} holds {len(damaged)} checkpoint(s), none of which can be read: "
             f"{' '.join(str(error) for _, error in damaged)} Restore one from a copy, or begin again in a "
-            "new --run_dir."
+            "new run_dir."
         )
     return None
 

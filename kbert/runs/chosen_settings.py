@@ -50,12 +50,12 @@ def read_chosen(run_path, step: int) -> Chosen | None:
             raise ValueError("step is no number, or task_config no object")
     except (ValueError, KeyError) as error:
         raise ValueError(
-            f"{path} is broken ({error}); delete it, or evaluate again with --keep_chosen."
+            f"{path} is broken ({error}); delete it, or evaluate again with keep_chosen."
         ) from None
     if values["step"] != step:
         logging.warning(
             "%s was chosen for the checkpoint of step %d, so it is left aside for that of step %d; evaluate "
-            "that one with --keep_chosen.", path, values["step"], step,
+            "that one with keep_chosen.", path, values["step"], step,
         )  # fmt: skip
         return None
     return Chosen(values["task_config"], values.get("chosen_on", ""))

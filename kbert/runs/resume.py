@@ -59,10 +59,10 @@ def require_same_run(run, config, details: dict):
         if all(key.split(" ")[0].rpartition(".")[2] in _LENGTHS for key in differing):
             longer = (
                 " The learning rate follows the length, so a run keeps its own; to train its model further: "
-                f"--init_checkpoint={run.path} with a new --run_dir."
+                f"init_checkpoint={run.path} with a new run_dir."
             )
         raise ValueError(
-            f"--run_dir={run.path} holds another run; it differs in {'; '.join(differing)}. Repeat its "
+            f"run_dir={run.path} holds another run; it differs in {'; '.join(differing)}. Repeat its "
             f"settings to resume it, or choose a new folder.{longer}"
         )
 
@@ -80,7 +80,7 @@ def _compare_data(path, recorded, current):
             entries.pop("train_file", None)
     else:
         raise ValueError(
-            f"--run_dir={path} was trained on other data: the content of its training data has changed "
+            f"run_dir={path} was trained on other data: the content of its training data has changed "
             "since. Restore the data to resume it, or choose a new folder."
         )
     if data.get("eval") and current_data.get("eval") and data["eval"] != current_data["eval"]:

@@ -64,7 +64,7 @@ class RunDirectory:
         self.path = Path(path)
         self._which = which
         if not holds_run(self.path):
-            raise ValueError(f"{path} holds no kbert run (no run.json); give the --run_dir of a training.")
+            raise ValueError(f"{path} holds no kbert run (no run.json); give the run_dir of a training.")
         try:
             self.details = read_json_object(self.path / "run.json")
             values = read_json_object(self.path / "config.json")
@@ -115,7 +115,7 @@ class RunDirectory:
     def _create(path, config, details, vocabulary):
         if path.exists() and not (path.is_dir() and _is_free(path)):
             raise ValueError(
-                f"--run_dir={path} holds other files, not a kbert run; choose a new or empty folder."
+                f"run_dir={path} holds other files, not a kbert run; choose a new or empty folder."
             )
         path.mkdir(parents=True, exist_ok=True)
         # The lock file comes first: it marks the folder as kbert's own, even if writing the next files fails.

@@ -5,6 +5,8 @@ from keras import ops
 from kbert.features import EXAMPLE_WEIGHTS
 from kbert.kernels.logits import cross_entropy
 
+_PADDING = -1e9  # added to the logits of padding, whose probability is then 0 in float32
+
 
 def example_weights(batch):
     """float32 tensor of shape (batch,): 1 for real examples, 0 for those that only fill the last batch."""
@@ -49,3 +51,12 @@ def correct(logits, labels, share_ties: bool = True):
         return is_largest
     num_largest = ops.sum(ops.cast(logits >= largest, "float32"), axis=-1)
     return is_largest / ops.maximum(num_largest, 1.0)  # where a logit is NaN, none is the largest
+
+
+def mask_padding(logits, batch):
+    """The logits with padding left out of the softmax, float32 (batch, seq_length).
+
+    The original leaves padding in. A loss without it does not depend on how a batch is padded or packed.
+    """
+    mask = ops.cast(batch["input_mask"][:, : ops.shape(logits)[1]], "float32")
+    return ops.cast(logits, "float32") + (1.0 - mask) * _PADDING

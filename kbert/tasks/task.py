@@ -133,7 +133,8 @@ class Task:
         step on several replicas `outputs` also has `ALL_REPLICAS`, see kbert/training/coupled_rows.py.
       pooling: the `PoolingConfig` by which the task makes one vector of a text; None if it does not.
       checkpoint: what its published checkpoints are.
-      parts: the parts that the model has on top of the encoder's layers: pooler and heads, as shapes.
+      parts: the parts that the model has on top of the encoder's layers: pooler and heads, as shapes. A
+        training compares them with the model.
       files: how its labelled files are read; None for tasks that are not trained on any.
       serving_class: how it answers texts; None if it does not. `serving` is one of them.
       page_class: what the page of an evaluation shows of it beside its metrics; None for nothing. `page` is
@@ -156,7 +157,7 @@ class Task:
     coupled: tuple[str, ...] = ()
     pooling: PoolingConfig | None = None
     checkpoint: CheckpointKind = CheckpointKind()
-    parts: tuple[Part, ...]
+    parts: tuple[Part, ...] = ()
 
     files: Files | None = None
     serving_class: type[Serving] | None = None

@@ -1,10 +1,14 @@
 """What the tokenizers of all three kinds of vocabulary do, in the graph."""
 
+import re
 from typing import NamedTuple
 
 import tensorflow as tf
 
 from kbert.tokenization.base_vocabulary import BaseVocabulary
+
+# Unicode's White_Space, for classes of RE2, whose `\s` knows ASCII alone.
+WHITE_SPACE = r"\t-\r \x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}"
 
 
 class OffsetPieces(NamedTuple):
@@ -55,8 +59,13 @@ class BaseTokenizer:
         return self(words)
 
     def tokenize_with_masks(self, texts: tf.Tensor) -> tf.RaggedTensor:
-        """As a call, but each literal mask token in a text becomes its id (for filling masks)."""
-        parts = tf.strings.split(texts, self.vocabulary.special_tokens.mask)  # [batch, (parts)]
+        """As a call, but each literal mask token in a text becomes its id (for filling masks).
+
+        White space before it is dropped, as by Hugging Face's `<mask>` (`lstrip`); WordPiece drops it anyway.
+        """
+        mask = self.vocabulary.special_tokens.mask
+        texts = tf.strings.regex_replace(texts, f"[{WHITE_SPACE}]+({re.escape(mask)})", r"\1")
+        parts = tf.strings.split(texts, mask)  # [batch, (parts)]
         pieces = self(parts.flat_values)  # [all parts, (pieces)]
         masks = tf.fill([pieces.nrows(), 1], tf.cast(self.vocabulary.mask_id, tf.int32))
         marked = tf.concat([pieces, tf.RaggedTensor.from_tensor(masks)], axis=1)

@@ -17,11 +17,11 @@ def truncated_lengths(first, second, room):
     """Lengths of two texts after popping from the longer (on a tie, from the second) until they fit.
 
     Args:
-      first, second: int32 tensors of shape [batch], the lengths before.
+      first, second: integer tensors or arrays of shape [batch], the lengths before.
       room: pieces both may take together.
 
     Returns:
-      Two int32 tensors of shape [batch].
+      Two tensors of the same dtype and shape.
     """
     half = (room + 1) // 2  # the odd position goes to the first text
     kept_first = tf.minimum(first, tf.maximum(half, room - second))

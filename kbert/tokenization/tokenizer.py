@@ -4,10 +4,10 @@ from typing import cast
 
 from kbert.tokenization.base_tokenizer import BaseTokenizer
 from kbert.tokenization.base_vocabulary import BaseVocabulary
-from kbert.tokenization.bpe_tokenizer import BytePairTokenizer
-from kbert.tokenization.bpe_vocabulary import BytePairVocabulary
-from kbert.tokenization.sentencepiece_tokenizer import SentencePieceTokenizer
-from kbert.tokenization.sentencepiece_vocabulary import SentencePieceVocabulary
+from kbert.tokenization.bpe.bpe_tokenizer import BytePairTokenizer
+from kbert.tokenization.bpe.bpe_vocabulary import BytePairVocabulary
+from kbert.tokenization.sentencepiece.sentencepiece_tokenizer import SentencePieceTokenizer
+from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 

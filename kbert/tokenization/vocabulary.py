@@ -83,32 +83,8 @@ class Vocabulary(BaseVocabulary):
     def from_file(
         cls, path: str | Path, do_lower_case: bool, special_tokens: SpecialTokens = BERT_TOKENS
     ) -> "Vocabulary":
-        """Reads a `vocab.txt`; lines are stripped, as the original does (tokenization.py, `load_vocab`).
-
-        Raises:
-          ValueError: for a missing file, one that is not UTF-8, an empty line (the original counts it as a
-            piece, others do not, so ids after it are in doubt), and whatever makes no vocabulary.
-        """
-        path = Path(path)
-        if not path.is_file():
-            raise ValueError(f"vocabulary file {path} does not exist; expected a vocab.txt.")
-        try:
-            # Some editors begin a file with a byte order mark; it is no part of the first piece.
-            text = path.read_bytes().decode("utf-8").removeprefix("\ufeff")
-        except UnicodeDecodeError as error:
-            raise ValueError(f"{path} is not UTF-8 (byte {error.start}); expected a vocab.txt.") from None
-        # Only "\n" ends a line: the published Chinese vocabulary has U+2028 as a token.
-        lines = text.split("\n")
-        if lines and not lines[-1]:
-            lines.pop()
-        for number, line in enumerate(lines, start=1):
-            if not line.strip(" \t\r"):
-                raise ValueError(
-                    f"{path} line {number} is empty; expected one WordPiece a line. Delete the line if the "
-                    "model's ids were counted without it, or write a token such as [unused_line] there if it "
-                    "was counted."
-                )
-        return cls((line.strip() for line in lines), do_lower_case, str(path), special_tokens)
+        """Reads a `vocab.txt`. Raises ValueError as `read_pieces`, and for whatever makes no vocabulary."""
+        return cls(read_pieces(path), do_lower_case, str(path), special_tokens)
 
     def write(self, path: str | Path):
         """Writes the tokens one a line."""
@@ -159,6 +135,35 @@ class Vocabulary(BaseVocabulary):
                 "becomes [UNK] or small pieces: this looks like an uncased vocabulary; try --do_lower_case."
             )
         return None
+
+
+def read_pieces(path: str | Path) -> list[str]:
+    """The lines of a `vocab.txt`, stripped as the original does (tokenization.py, `load_vocab`).
+
+    Raises:
+      ValueError: for a missing file, one that is not UTF-8, and an empty line (the original counts it as a
+        piece, others do not, so ids after it are in doubt).
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"vocabulary file {path} does not exist; expected a vocab.txt.")
+    try:
+        # Some editors begin a file with a byte order mark; it is no part of the first piece.
+        text = path.read_bytes().decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not UTF-8 (byte {error.start}); expected a vocab.txt.") from None
+    # Only "\n" ends a line: the published Chinese vocabulary has U+2028 as a token.
+    lines = text.split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    for number, line in enumerate(lines, start=1):
+        if not line.strip(" \t\r"):
+            raise ValueError(
+                f"{path} line {number} is empty; expected one WordPiece a line. Delete the line if the "
+                "model's ids were counted without it, or write a token such as [unused_line] there if it "
+                "was counted."
+            )
+    return [line.strip() for line in lines]
 
 
 def require_wordpiece(vocabulary: BaseVocabulary, purpose: str) -> Vocabulary:

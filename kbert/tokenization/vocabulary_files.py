@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from kbert.tokenization import bpe_vocabulary, sentencepiece_vocabulary, vocabulary
+from kbert.tokenization import vocabulary
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, BaseVocabulary, SpecialTokens
+from kbert.tokenization.bpe import bpe_vocabulary
+from kbert.tokenization.sentencepiece import sentencepiece_vocabulary
 
 # All that `write_files` may write.
 VOCABULARY_FILES = (

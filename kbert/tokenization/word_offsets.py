@@ -65,6 +65,26 @@ def count_characters(words: tf.RaggedTensor) -> tf.Tensor:
     return tf.strings.length(words.flat_values, unit="UTF8_CHAR")
 
 
+def valid_utf8(texts: tf.Tensor) -> tf.Tensor:
+    """Texts without the bytes that are not UTF-8: string, of the same shape."""
+    return tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="ignore")
+
+
+def joined_bytes(texts: tf.Tensor) -> tf.Tensor:
+    """The bytes of texts, one text behind the other: int32 tensor of shape [bytes]."""
+    return tf.cast(tf.io.decode_raw(tf.strings.reduce_join(texts), tf.uint8), tf.int32)
+
+
+def characters_before_bytes(texts: tf.Tensor) -> tf.Tensor:
+    """How many code points of `joined_bytes` begin before each byte: int32 tensor of shape [bytes + 1].
+
+    Args:
+      texts: string tensor of shape [batch], of UTF-8.
+    """
+    is_first = tf.not_equal(joined_bytes(texts) & 0b11000000, 0b10000000)
+    return tf.pad(tf.cumsum(tf.cast(is_first, tf.int32)), [[1, 0]])
+
+
 def value_row_ids(row_splits: tf.Tensor) -> tf.Tensor:
     """The row of each value of a ragged dimension: int32 tensor of shape [values].
 

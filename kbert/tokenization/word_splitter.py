@@ -10,7 +10,9 @@ RE2 and ICU differ. For Python 3.11 and TensorFlow 2.21 these are, of the charac
 """
 
 import tensorflow as tf
-import tensorflow_text as tf_text
+
+from kbert.tokenization.core_ops.other_rows import change_other_rows
+from kbert.tokenization.text_ops import decompose_characters
 
 # Rows of these characters alone, most rows of English, need only ASCII lower-casing and the spaces around
 # punctuation: ASCII without controls, and the dashes, quotes, bullets and dots of U+2010 to U+2027.
@@ -42,7 +44,7 @@ def split_words(texts: tf.Tensor, do_lower_case: bool) -> tf.RaggedTensor:
     if do_lower_case:
         # This ASCII pass also shields I from a Turkish locale, which the one in `_normalize` honours.
         texts = tf.strings.lower(texts)
-    texts = _change_other_rows(texts, _PLAIN_ROW, lambda rows: _normalize(rows, do_lower_case))
+    texts = change_other_rows(texts, _PLAIN_ROW, lambda rows: _normalize(rows, do_lower_case))
     texts = tf.strings.regex_replace(texts, _PUNCTUATION, r" \0 ")
     return tf.strings.split(texts)  # at ASCII white space
 
@@ -59,7 +61,7 @@ def is_accent(characters: tf.Tensor) -> tf.Tensor:
 
 def _normalize(texts, do_lower_case):
     """Everything that characters outside of `_PLAIN_ROW` need but the spaces around punctuation."""
-    text = _change_other_rows(
+    text = change_other_rows(
         texts,
         _VALID_ROW,
         lambda rows: tf.strings.unicode_transcode(rows, "UTF-8", "UTF-8", errors="ignore"),
@@ -69,13 +71,6 @@ def _normalize(texts, do_lower_case):
     text = tf.strings.regex_replace(text, _IDEOGRAPH, r" \0 ")
     if do_lower_case:
         text = tf.strings.lower(text, encoding="utf-8")
-        text = tf_text.normalize_utf8(text, "NFD")
+        text = decompose_characters(text)
         text = tf.strings.regex_replace(text, _ACCENT, "")
     return text
-
-
-def _change_other_rows(texts, pattern, change):
-    """Applies `change` to the rows that do not match `pattern` from end to end."""
-    matches = tf.strings.regex_full_match(texts, pattern)
-    others = tf.where(tf.logical_not(matches))  # (rows, 1)
-    return tf.tensor_scatter_nd_update(texts, others, change(tf.gather_nd(texts, others)))

@@ -1,9 +1,9 @@
 """Words -> WordPiece ids, in the graph."""
 
 import tensorflow as tf
-import tensorflow_text as tf_text
 
 from kbert.tokenization.base_tokenizer import BaseTokenizer, OffsetPieces
+from kbert.tokenization.text_ops import LongestMatch
 from kbert.tokenization.vocabulary import MAX_CHARACTERS_PER_WORD, Vocabulary
 from kbert.tokenization.word_offsets import count_characters, spans, value_row_ids
 from kbert.tokenization.word_splitter import split_words
@@ -36,16 +36,7 @@ class WordPieceTokenizer(BaseTokenizer):
         super().__init__(vocabulary)
         self._do_lower_case = vocabulary.do_lower_case
         self._unknown = vocabulary.special_tokens.unk
-        longest_utf8_character = 4
-        self._wordpiece = tf_text.FastWordpieceTokenizer(
-            vocab=list(vocabulary.tokens),
-            token_out_type=tf.int32,
-            unknown_token=self._unknown,
-            no_pretokenization=True,
-            # The limit that counts is the one in characters, applied below; this one, in bytes, only has
-            # to stay out of its way.
-            max_bytes_per_word=longest_utf8_character * MAX_CHARACTERS_PER_WORD,
-        )
+        self._longest_match = LongestMatch(vocabulary.tokens, self._unknown)
         # No word begins with ##: it is punctuation, and so split off.
         self._piece_characters = [len(token.removeprefix("##")) for token in vocabulary.tokens]
 
@@ -95,4 +86,4 @@ class WordPieceTokenizer(BaseTokenizer):
     def _pieces(self, words, characters):
         # The unknown token is whole in the vocabulary, and no word can be it: brackets are split off.
         flat = tf.where(characters > MAX_CHARACTERS_PER_WORD, self._unknown, words.flat_values)
-        return self._wordpiece.tokenize(words.with_flat_values(flat))
+        return self._longest_match.tokenize(words.with_flat_values(flat))

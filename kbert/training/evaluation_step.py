@@ -208,7 +208,7 @@ def with_prefixed(metrics: dict, prefix: str, further: dict) -> dict:
 
     Args:
       metrics: those so far.
-      prefix: a name and `_`, as of --other_dev_file.
+      prefix: a name of `other_dev_files` and `_`.
       further: those on the further file.
 
     Raises:
@@ -219,7 +219,7 @@ def with_prefixed(metrics: dict, prefix: str, further: dict) -> dict:
     if taken:
         name = prefix.removesuffix("_")
         raise ValueError(
-            f"--other_dev_file={name}=...: its {taken[0].removeprefix(prefix)} would be called {taken[0]}, "
+            f"other_dev_files: the {taken[0].removeprefix(prefix)} of {name!r} would be called {taken[0]}, "
             f"as another metric is; give the file another name than {name}."
         )
     return metrics | prefixed

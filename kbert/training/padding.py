@@ -33,7 +33,7 @@ def resolve_packing(task, configs, strategy) -> bool:
     if packed and compiled and not first.packed_rows:
         raise ValueError(
             'padding="pack" makes as many rows as each batch needs, but XLA needs fixed shapes: set '
-            "packed_rows, or --jit=off."
+            "packed_rows, or jit_compile=false."
         )
     rows = "short texts share a row" if packed else "each text has a row of its own, filled up to one length"
     logging.info("padding=%s: %s", first.padding, rows)

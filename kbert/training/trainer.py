@@ -10,6 +10,7 @@ import keras
 import tensorflow as tf
 from absl import logging
 
+from kbert.checkpoints.model_variables import require_parts
 from kbert.cli.progress import activity
 from kbert.cli.signals import StoppedBySignal, StopSignal
 from kbert.config import TrainingConfig
@@ -124,6 +125,7 @@ class Trainer:
             if self._chief and len(updated) < len(weights):
                 logging.info("training %s of %s parameters", _count(updated), _count(weights))
             own = {name: v for name, v in weights.items() if not task.is_training_only(name)}
+            require_parts(task, own, config.encoder)
             self._kept_once = {name: v for name, v in own.items() if not config.is_in_checkpoints(name)}
             self._optimizer = make_optimizer(config.optimizer, updated)
             self._global_step = tf.Variable(0, dtype=tf.int64, trainable=False, name="global_step")
@@ -196,7 +198,7 @@ class Trainer:
             self._config, self._plan, number, self._run, self._strategy, self._metrics_file, step,
             before=self._progress.state(step) if self._progress else self._state.progress,
         )  # fmt: skip
-        self._make_evaluation(require_names=not path)
+        self._make_evaluation(is_resumed=bool(path))
         consumed = (step - phase.first_step) * config.train_batch_size
         make_batches = functools.partial(phase.make_train_batches, consumed)
         for_replica = self._packing(config.gradient_accumulation_steps)
@@ -222,23 +224,20 @@ class Trainer:
                 variables[name].assign(value.read_value())
         return {}
 
-    def _make_evaluation(self, require_names):
+    def _make_evaluation(self, is_resumed):
         self._evaluation_step = None
         if self._phase.make_eval_batches:
-            step = EvaluationStep(self._task, self._model, self._strategy, self._jit_compile)
-            self._evaluation_step = step
-            if require_names and (self._config.best_metric or self._phase.other_evaluations):
-                batches = self._evaluation_batches(self._phase.make_eval_batches)
-                if hasattr(batches, "element_spec"):  # as in every evaluation: rounding depends on the trace
-                    step.trace(batches.element_spec)
-                self._check_names(
-                    self._compute_metrics(itertools.islice(batches, 1), self._phase.eval_examples)
-                )
+            self._evaluation_step = EvaluationStep(self._task, self._model, self._strategy, self._jit_compile)
+            if not is_resumed:
+                self._check_names()
 
-    def _check_names(self, metrics):
+    def _check_names(self):
         """Refuses names that go wrong at an evaluation, by the metrics of one batch, before the training."""
-        if self._config.best_metric:
-            self._best.require_metric(metrics)
+        batches = self._evaluation_batches(self._phase.make_eval_batches)
+        if hasattr(batches, "element_spec"):  # as in every evaluation: rounding depends on the trace
+            self._evaluation_step.trace(batches.element_spec)
+        metrics = self._compute_metrics(itertools.islice(batches, 1), self._phase.eval_examples)
+        self._best.require_metric(metrics)
         named = metrics
         for prefix in self._phase.other_evaluations:
             named = with_prefixed(named, prefix, metrics)

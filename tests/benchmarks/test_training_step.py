@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from benchmarks import training_step
-from benchmarks.workers import environments, starting_point
-from benchmarks.workers.adamw import adamw
-from benchmarks.workers.contestants import Contestant, Record
+from benchmarks.workers import starting_point
+from benchmarks.workers.contestants import Record
 from kbert.config import EncoderConfig
 
 TINY = {
@@ -44,25 +43,3 @@ def test_first_weights_are_the_same_in_every_form(tmp_path):
     assert all(np.array_equal(read.tensors[name].read(), value) for name, value in weights.items())
     preset = read_checkpoint(written["keras_hub_folder"], True)
     assert all(np.array_equal(tensor.read(), weights[name]) for name, tensor in preset.tensors.items())
-
-
-@pytest.mark.slow
-@pytest.mark.long
-def test_kberts_worker_takes_real_steps(tmp_path):
-    settings = starting_point.write_weights(tmp_path, EncoderConfig(**TINY), None, keras_hub=False)
-    np.savez(tmp_path / "batches.npz", **starting_point.random_batches(1, 4, 16, 3, 40))
-    settings |= {
-        "encoder": TINY,
-        "batches": str(tmp_path / "batches.npz"),
-        "optimizer": adamw(1e-2),
-        "precision": "float32",
-        "options": [],
-        "num_warmup_steps": 0,
-    }
-    worker = Contestant("kbert", environments.command_of("kbert", "pretraining"), settings, threads=1)
-    try:
-        worker.take_turn(20)
-    finally:
-        worker.close()
-    losses = [step["masked_lm_loss"] for step in worker.record.steps]
-    assert len(losses) == 20 and losses[-1] < losses[0]

@@ -1,8 +1,8 @@
 """Tiny SavedModels: good ones, one that the op gate refuses, and one that fails in a session."""
 
 import keras
+import pytest
 import tensorflow as tf
-import tensorflow_text as tf_text
 
 TEXT = tf.TensorSpec([None], tf.string, name="text")
 
@@ -47,6 +47,8 @@ class TextLength(tf.Module):
 
 def save_with_trimmer(folder: str) -> str:
     """TF-Text's trimmer inside a function: fine in Python, refused by every stock server."""
+
+    tf_text = pytest.importorskip("tensorflow_text")
 
     class Trimmed(tf.Module):
         @tf.function(input_signature=[TEXT])

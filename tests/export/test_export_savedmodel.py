@@ -15,8 +15,6 @@ from export.export_savedmodel import export_savedmodel
 from export.folder_names import write_labels
 from export.gate.session_check import load_session, run_loaded
 from export.serving_model import ServingModel
-from kbert.inference.attention import compute_attention
-from kbert.inference.loaded_model import LoadedModel
 from kbert.runs.checkpoint import parse_step
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
@@ -92,21 +90,6 @@ def test_both_signatures_answer_as_keras_does(exported):
             np.testing.assert_allclose(answer[name], expected[name], atol=1e-5)
             assert answer[name].dtype == np.float32
         assert [label.decode() for label in answer["label"]] == labels
-
-
-@pytest.mark.slow
-@pytest.mark.long
-def test_bfloat16_is_told_and_near(finetuned_run, tmp_path, monkeypatch):
-    report = export_savedmodel(finetuned_run, tmp_path / "served", precision="bfloat16")
-    assert report["precision"] == "bfloat16" and 1e-5 < report["max_difference"] < 0.1
-    inputs = {"text": np.array(TEXTS, object)}
-    answer = run_loaded(load_session(report["path"]), "serving_default", inputs)
-    expected = keras_outputs(finetuned_run, inputs)
-    assert answer["probabilities"].dtype == np.float32
-    np.testing.assert_allclose(answer["probabilities"], expected["probabilities"], atol=0.02)
-    monkeypatch.setattr(exporter, "TOLERANCES", {"bfloat16": 1e-6})
-    with pytest.raises(ValueError, match="answers differently from the Keras model"):
-        export_savedmodel(finetuned_run, tmp_path / "served", precision="bfloat16")
 
 
 def test_the_report_and_what_lies_beside_the_model(exported):
@@ -194,20 +177,6 @@ def test_an_export_of_a_run_in_training_tells_the_checkpoint_that_it_holds(
     path = Path(export_savedmodel(run, tmp_path / "served")["path"])
     card = json.loads((path / "assets.extra" / "model_card.json").read_text())
     assert card["checkpoint"] == str(read) and card["training"]["step"] == parse_step(read) != 99
-
-
-@pytest.mark.slow
-@pytest.mark.long
-def test_attention_is_served_as_python_shows_it(pretraining_run, tmp_path):
-    # The export compares it with Keras's too, for texts of several lengths.
-    export_savedmodel(pretraining_run, tmp_path / "a", attention=True)
-    session = load_session(str(tmp_path / "a" / "1"))
-    text = "jump the [MASK] a"
-    served = run_loaded(session, "attention", {"text": np.array([text, "a"], object)})
-    shown = compute_attention(LoadedModel.from_run(pretraining_run), text)
-    assert [token.decode() for token in served["tokens"][0]] == shown.tokens
-    np.testing.assert_allclose(served["attention"][0], shown.probabilities, atol=1e-6)
-    assert not served["attention"][1, :, :, 3:].any() and served["tokens"][1, 3:].tolist() == [b""] * 3
 
 
 def test_labels_that_are_no_line_are_refused(tmp_path):

@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import shutil
-import zipfile
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from export.export_tflite import export_tflite
 from export.litert import measured_export
 from export.litert.from_text.mediapipe_tokenizer import MediaPipeTokenizer
 from export.litert.litert_model import LiteRTModel
-from kbert.config import DatasetConfig
 from kbert.experiments.evaluation import evaluate
 from kbert.inference.predictor import TextClassifier
 from kbert.runs.run_directory import RunDirectory
@@ -67,7 +65,7 @@ def test_the_reports_of_the_files(exported, labelled_files):
 
 
 def test_what_lies_beside_the_files(exported):
-    run, output_dir, reports = exported
+    run, output_dir, _ = exported
     beside = {"kbert.json", "labels.txt", "vocab.txt", "report.html"}
     files = {f"model_{kind}.{ending}" for kind in TOLERANCES for ending in ("tflite", "json")}
     assert {path.name for path in output_dir.iterdir()} == beside | files
@@ -77,8 +75,6 @@ def test_what_lies_beside_the_files(exported):
     assert about["vocabulary"] == run.details["vocabulary"] and about["files"].keys() == TOLERANCES.keys()
     assert (output_dir / "labels.txt").read_text() == "quiet\nloud\n"
     assert (output_dir / "vocab.txt").read_bytes() == (run.path / "vocab.txt").read_bytes()
-    page = read_page(output_dir / "report.html")
-    assert all(f"{report['bytes'] / 1e6:.2f}" in page for report in reports.values())
 
 
 def test_files_that_take_texts_and_what_they_read_otherwise(finetuned_run, tmp_path):
@@ -107,9 +103,6 @@ def test_files_that_take_texts_and_what_they_read_otherwise(finetuned_run, tmp_p
     model = LiteRTModel(export / "model_float32.tflite", finetuned_run.vocabulary())
     given = finetuned_run.task().predict_ids(model.answer_ids(rows))
     assert found["metrics"]["accuracy"] == pytest.approx(np.mean(np.asarray(given) == [1, 0, 1]))
-    with zipfile.ZipFile(export / found["file"]) as archive:
-        assert archive.read("labels.txt") == (export / "labels.txt").read_bytes()
-        assert archive.read("vocab.txt") == (export / "vocab.txt").read_bytes()
     inside = report["tokenizer_inside"]
     assert (inside["num_texts"], inside["read_alike"], inside["inputs"]) == (3, 3, ["text"])
     assert inside["agreement"] == 1.0 and inside["metrics"]["accuracy"] == report["metrics"]["accuracy"]
@@ -182,29 +175,11 @@ def test_a_checkpoint_with_its_head_is_exported_as_the_run_is(exported, labelled
     convert_checkpoint(run.path, tmp_path / "folder", "hugging_face")
     loaded, options = kbert.load(tmp_path / "folder"), {"eval_file": labelled_files[1]}
     config = dataclasses.replace(run.config, encoder=None)
-    for wrong, sentence in (
-        ({"task": "token_classification"}, "for the task token_classification, but .* of sequence_class"),
-        (
-            {"dataset": dataclasses.replace(config.dataset, labels=("x", "loud"))},
-            r"the labels \['x', 'loud'\]",
-        ),
-        ({"dataset": DatasetConfig()}, "dev.tsv"),  # without these columns
-    ):
-        with pytest.raises(ValueError, match=sentence):
-            changed = dataclasses.replace(config, **wrong)
-            export_tflite(loaded, tmp_path / "model", ["float32"], LENGTHS, config=changed, **options)
-    with pytest.raises(ValueError, match="folder"):
-        export_tflite(loaded, tmp_path / "folder" / "litert", ["float32"], LENGTHS)
-    assert not (tmp_path / "model").exists()
-
     report = export_tflite(loaded, tmp_path / "model", ["float32"], LENGTHS, config=config, **options)
     about = [json.loads((folder / "kbert.json").read_text()) for folder in (output_dir, tmp_path / "model")]
     assert about[0]["vocabulary"] == about[1]["vocabulary"]
     found, expected = report["float32"], reports["float32"]
     assert found["metrics"] == pytest.approx(expected["metrics"], abs=1e-5)
-    names = [folder / "model_float32.tflite" for folder in (output_dir, tmp_path / "model")]
-    first, second = (LiteRTModel(name, run.vocabulary(), 1)(TEXTS)["logits"] for name in names)
-    np.testing.assert_allclose(first, second, atol=1e-6)
 
 
 def test_overwriting_replaces_an_earlier_export_and_nothing_else(finetuned_run, tmp_path):

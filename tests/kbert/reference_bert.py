@@ -47,24 +47,48 @@ def embed(weights, input_ids, segment_ids):
     positions = np.arange(input_ids.shape[1])
     total = (
         weights["embeddings/word_embeddings"][input_ids]
-        + weights["embeddings/token_type_embeddings"][segment_ids]
         + weights["embeddings/position_embeddings"][positions][None]
     )
+    segments = weights.get("embeddings/token_type_embeddings")
+    if segments is not None:  # RoBERTa has one row, whatever the segment
+        total = total + segments[segment_ids if len(segments) > 1 else np.zeros_like(segment_ids)]
     normed = layer_norm(weights, "embeddings/layer_norm", total)
     if "embeddings/projection/kernel" in weights:  # ELECTRA, arXiv 2003.10555, section 3.2
         normed = dense(weights, "embeddings/projection", normed)
     return normed
 
 
+def bucket(distance, num_buckets):
+    """T5's bucket of a distance, from a token to a later one (arXiv 1910.10683; MPNet's is the same)."""
+    half = num_buckets // 2
+    exact, first = half // 2, half if distance > 0 else 0
+    distance = abs(distance)
+    if distance < exact:
+        return first + distance
+    share = math.log(distance / exact) / math.log(128 / exact)
+    return first + min(exact + int(share * (half - exact) + 1e-9), half - 1)
+
+
+def position_bias(weights, length):
+    """(heads, from, to); None for a model without the table."""
+    table = weights.get("embeddings/position_bias/relative_attention_bias")
+    if table is None:
+        return None
+    rows = [[table[bucket(to - start, len(table))] for to in range(length)] for start in range(length)]
+    return np.array(rows).transpose(2, 0, 1)
+
+
 def attend(weights, name, hidden, input_mask, num_heads):
     """(output, probabilities of shape (batch, heads, from, to))."""
     query, key, value = (dense(weights, f"{name}/{part}", hidden) for part in ("query", "key", "value"))
-    size = hidden.shape[-1] // num_heads
+    size, biases = hidden.shape[-1] // num_heads, position_bias(weights, hidden.shape[1])
     contexts, probabilities = [], []
     for head in range(num_heads):
         place = slice(head * size, (head + 1) * size)
         scores = query[..., place] @ key[..., place].transpose(0, 2, 1) / np.sqrt(size)
-        scores = scores + (1.0 - input_mask[:, None, :]) * -10000.0
+        scores = (
+            scores + (0.0 if biases is None else biases[head]) + (1.0 - input_mask[:, None, :]) * -10000.0
+        )
         probabilities.append(softmax(scores))
         contexts.append(probabilities[-1] @ value[..., place])
     output = dense(weights, f"{name}/output", np.concatenate(contexts, axis=-1))

@@ -136,7 +136,6 @@ WRONG_VALUES = {
     "no digest": {"shards": [{"file": "a", "num_examples": 1, "num_bytes": 1, "sha256": "x"}]},
     "a vocabulary without a fingerprint": {"vocabulary": {"size": 7, "do_lower_case": True}},
     "a casing of text": {"vocabulary": GOOD["vocabulary"] | {"do_lower_case": "false"}},
-    "no settings": {"settings": None},
 }
 BROKEN = {
     "not json": "{",

@@ -11,10 +11,6 @@ ANY = sorted((configs_directory() / "pretraining").iterdir())[0]
 NAME = Path("configs/pretraining", ANY.name)
 
 
-def test_in_a_checkout_they_lie_beside_kbert():
-    assert configs_directory() == Path(__file__).resolve().parents[2] / "configs"
-
-
 def test_installed_they_lie_in_kbert(tmp_path, monkeypatch):
     monkeypatch.setattr(shipped, "_PACKAGE", tmp_path / "kbert")
     (tmp_path / "kbert" / "configs").mkdir(parents=True)

@@ -38,6 +38,7 @@ PACKED_POSITIONS = np.array(
 
 
 NARROW = {"embedding_size": 6, "pooler_hidden_act": "gelu_erf"}
+MPNET = {"type_vocab_size": 0, "relative_attention_num_buckets": 8}
 
 
 def encoder(dropout=0.0, dtype="float32", shape=None, **settings):
@@ -92,10 +93,16 @@ def compare(found, expected):
 
 
 @pytest.mark.slow
-def test_narrow_tables_are_trained_as_they_answer():
-    expected = answer_and_gradients(encoder(shape=NARROW), training=False)
-    assert {"projection/kernel", "projection/bias"} < expected[1].keys()
-    compare(answer_and_gradients(encoder(shape=NARROW, packed=True), training=True), expected)
+@pytest.mark.parametrize(
+    ("shape", "variable"),
+    [(NARROW, "projection/bias"), (MPNET, "position_bias/relative_attention_bias")],
+    ids=["narrow tables", "position bias"],
+)
+def test_other_encoders_are_trained_as_they_answer(shape, variable):
+    expected = answer_and_gradients(encoder(shape=shape), training=False)
+    assert np.abs(expected[1][variable]).max() > 1e-3
+    packed = encoder(shape=shape, packed=True, recompute=True)
+    compare(answer_and_gradients(packed, training=True), expected)
 
 
 @pytest.mark.slow

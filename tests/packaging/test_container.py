@@ -18,13 +18,3 @@ def test_what_is_copied_is_there_and_is_what_the_package_needs():
     assert all((REPOSITORY / name).exists() for name in copied())
     folders = {"configs", "export", "kbert", "tfrecords_tools"}
     assert set(copied()) == {*FILES, *folders, "requirements.lock"}
-
-
-def test_nothing_that_is_copied_is_ignored():
-    ignored = (REPOSITORY / ".dockerignore").read_text(encoding="utf-8").split()
-    assert not set(copied()) & set(ignored)
-
-
-def test_uv_is_the_pinned_one():
-    (version,) = re.findall(r"uv==(\S+)", DOCKERFILE)
-    assert f"\nuv=={version} " in (REPOSITORY / "requirements.txt").read_text(encoding="utf-8")

@@ -2,7 +2,6 @@
 
 import ast
 import importlib.metadata
-import re
 import sys
 import tomllib
 from pathlib import Path
@@ -96,10 +95,3 @@ def test_the_line_for_a_missing_package_is_that_of_its_extra():
         extra: lines for extra, lines in PROJECT["optional-dependencies"].items() if extra != "gpu"
     }
     assert len(PROJECT["dependencies"]) <= 18
-
-
-def test_gpu_asks_for_tensorflow_with_cuda():
-    (line,) = PROJECT["optional-dependencies"]["gpu"]
-    assert Requirement(line).extras == {"and-cuda"}
-    (plain,) = (one for one in PROJECT["dependencies"] if re.match(r"tensorflow\b(?!-)", one))
-    assert Requirement(line).specifier == Requirement(plain).specifier

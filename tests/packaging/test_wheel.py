@@ -170,13 +170,3 @@ def test_a_tiny_life_in_another_folder(installed, tmp_path):
     assert json.loads(answer.stdout)["label"] in ("warm", "cold")
     step("export --run_dir=classifier --model_base_path=served --nomeasure")
     assert (tmp_path / "served" / "1" / "saved_model.pb").is_file()
-
-
-@pytest.mark.long
-def test_installed_from_its_checkout_it_runs_that(sources, tmp_path):
-    folder = environment_with(tmp_path / "venv", "-e", sources)
-    place = run(folder / "python", "-c", "import kbert; print(kbert.__file__)", cwd=tmp_path).stdout.strip()
-    assert Path(place).resolve() == (sources / "kbert" / "__init__.py").resolve()
-    assert "configs/encoders/bert_tiny.json" in kbert(folder, tmp_path, "configs").stdout.splitlines()
-    helped = run(folder / "kbert", "export-litert", "--help", cwd=tmp_path)
-    assert "--quantization" in helped.stdout, helped.stderr

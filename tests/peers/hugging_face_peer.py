@@ -30,14 +30,14 @@ def make(case):
             parameter.add_(torch.randn_like(parameter) * case["spread"])
     model = model.to(getattr(torch, case.get("dtype", "float32")))
     save(model, folder, case["file"], case.get("shard_size", "40KB"))
-    (folder / "vocab.txt").write_text("\n".join(case["tokens"]) + "\n", encoding="utf-8")
     generator = np.random.default_rng(case["seed"])
     rows, length = case["rows"], case["length"]
     lengths = generator.integers(2, length + 1, rows)
     lengths[0] = length
     mask = (np.arange(length) < lengths[:, None]).astype(np.int32)
+    ids = generator.integers(case.get("first_id", 0), config.vocab_size, (rows, length))
     inputs = {
-        "input_ids": generator.integers(0, config.vocab_size, (rows, length)).astype(np.int32),
+        "input_ids": ids.astype(np.int32),
         "input_mask": mask,
         "segment_ids": (np.arange(length) >= lengths[:, None] // 2).astype(np.int32) * mask,
     }
@@ -65,7 +65,7 @@ def answers(model, inputs):
     """Every tensor output of the model but the hidden states, as float32 arrays."""
     tensors = {theirs: torch.tensor(inputs[ours], dtype=torch.long) for ours, theirs in INPUTS.items()}
     name = type(model).__name__
-    if name.startswith("DistilBert"):
+    if name.startswith(("DistilBert", "MPNet")) or model.config.type_vocab_size < 2:
         del tensors["token_type_ids"]
     if name.endswith("MultipleChoice"):
         tensors = {key: value.reshape(-1, 2, value.shape[-1]) for key, value in tensors.items()}
@@ -77,20 +77,27 @@ def answers(model, inputs):
 def answer(case):
     """Loads case["folder"] by the Auto class named and writes what it answers to case["answers"]."""
     folder = case["folder"]
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model, info = getattr(transformers, case["auto_class"]).from_pretrained(
         folder, output_loading_info=True, attn_implementation="eager"
     )
     found = {key: np.array(sorted(map(str, value))) for key, value in info.items() if value}
     result = {f"loading/{key}": value for key, value in found.items()}
-    encoded = [tokenizer(text)["input_ids"] for text in case["texts"]]
-    result["ids"] = np.array([" ".join(map(str, ids)) for ids in encoded])
-    pairs = tokenizer(case["texts"][0], case["texts"][1])
-    result["pair_ids"] = np.array(pairs["input_ids"])
-    result["pair_segments"] = np.array(pairs["token_type_ids"])
+    if case["texts"]:
+        result |= ids_of_texts(folder, case["texts"])
     inputs = dict(np.load(case["inputs"]))
     result |= answers(model.eval(), {name: inputs[name] for name in INPUTS})
     np.savez(case["answers"], **result)
+
+
+def ids_of_texts(folder, texts):
+    """The ids of each text, and ids and segments of the first two as a pair."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    pair = tokenizer(texts[0], texts[1])
+    return {
+        "ids": np.array([" ".join(map(str, tokenizer(text)["input_ids"])) for text in texts]),
+        "pair_ids": np.array(pair["input_ids"]),
+        "pair_segments": np.array(pair["token_type_ids"]),
+    }
 
 
 def tokenize(case):

@@ -10,11 +10,15 @@ import numpy as np
 import pytest
 
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
-from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
+from kbert.checkpoints.hugging_face.tokenizer import read_tokenizer, write_tokenizer
+from kbert.checkpoints.hugging_face.tokenizer_wordpiece import MPNET_TOKENS
+from kbert.checkpoints.report import Report
 from kbert.features import ENCODER_INPUTS
+from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests.kbert.checkpoints.answers import answers, largest_difference
+from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary, sentencepiece_model
 
 PEER = Path(__file__).with_name("hugging_face_peer.py")
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -65,6 +69,21 @@ DISTIL_HEADS = (
     "DistilBertForSequenceClassification",
     "DistilBertForMultipleChoice",
 )
+# Those after RoBERTa have the same heads, each on the encoder's own settings.
+ROBERTA_HEADS = (
+    "Model",
+    "ForMaskedLM",
+    "ForTokenClassification",
+    "ForQuestionAnswering",
+    "ForSequenceClassification",
+    "ForMultipleChoice",
+)
+PAIRS_OF_BYTES = [("a", "b"), ("c", "d")]
+OTHER_VOCABULARIES = {
+    "Roberta": bpe_vocabulary(PAIRS_OF_BYTES),
+    "XLMRoberta": SentencePieceVocabulary(sentencepiece_model()),
+    "MPNet": Vocabulary(["<s>", "<pad>", "</s>", "<unk>", *TOKENS, "<mask>"], True, "MPNet", MPNET_TOKENS),
+}
 ELECTRA_HEADS = (
     "ElectraModel",
     "ElectraForSequenceClassification",
@@ -85,7 +104,6 @@ def _cases():
             "spread": 0.2,
             "rows": 4,
             "length": 17,
-            "tokens": TOKENS,
         } | more
 
     cases = {}
@@ -97,11 +115,15 @@ def _cases():
     for width in (16, 24):
         for head in ELECTRA_HEADS:
             cases[f"{head} {width}"] = case(head, SMALL | {"embedding_size": width})
-    for file in ("shards", "bin", "old bin"):
-        cases[f"BertForPreTraining {file}"] = case("BertForPreTraining", SMALL, file)
-    for dtype in ("bfloat16", "float16"):
-        for file in ("safetensors", "bin"):
-            cases[f"BertModel {dtype} {file}"] = case("BertModel", SMALL, file, dtype=dtype)
+    for family, vocabulary in OTHER_VOCABULARIES.items():
+        config = SMALL | {"vocab_size": len(vocabulary), "max_position_embeddings": 42}
+        config |= {"layer_norm_eps": 1e-5, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
+        if family != "MPNet":
+            config["type_vocab_size"] = 1
+        for head in ROBERTA_HEADS:  # no pad among the real tokens: positions count what is no pad
+            cases[f"{family}{head}"] = case(f"{family}{head}", config, first_id=2)
+    for file, dtype in (("shards", "float32"), ("bin", "bfloat16"), ("old bin", "float16")):
+        cases[f"BertForPreTraining {file}"] = case("BertForPreTraining", SMALL, file, dtype=dtype)
     other = {"hidden_act": "relu", "layer_norm_eps": 1e-5, "type_vocab_size": 3, "tie_word_embeddings": True}
     cases["BertForPreTraining other settings"] = case("BertForPreTraining", SMALL | other)
     for size, (layers, width) in SIZES.items():
@@ -112,10 +134,9 @@ def _cases():
             "num_attention_heads": width // 64,
             "intermediate_size": 4 * width,
         }
-        tokens = TOKENS + [f"v{index}" for index in range(3000 - len(TOKENS))]
         for act in ("gelu", "gelu_new"):
             cases[f"{size} {act}"] = case(
-                "BertForPreTraining", config | {"hidden_act": act}, tokens=tokens, spread=0.02, length=40
+                "BertForPreTraining", config | {"hidden_act": act}, spread=0.02, length=40
             )
     return cases
 
@@ -140,6 +161,13 @@ def folders(peers_python, tmp_path_factory):
     run_peer(
         peers_python, "make", [case | {"folder": str(places[name])} for name, case in CASES.items()], root
     )
+    for name, place in places.items():
+        other = OTHER_VOCABULARIES.get(re.split("Model|For", name)[0])
+        if other is None:
+            size = CASES[name]["config"]["vocab_size"]
+            tokens = TOKENS + [f"v{index}" for index in range(size - len(TOKENS))]
+            other = Vocabulary(tokens, do_lower_case=True)
+        write_tokenizer(place, other, max_seq_length=40)
     return places
 
 
@@ -157,7 +185,7 @@ def test_their_model_gives_the_same_numbers_here(folders, name):
 ROUND_TRIPS = [name for name in CASES if name.endswith((" gelu", " gelu_new")) and name.startswith("Bert")]
 ROUND_TRIPS += ["base gelu", "DistilBertModel", "DistilBertForMaskedLM", "BertForPreTraining other settings"]
 OWN_CLASSES = ["DistilBertForSequenceClassification", "DistilBertForMultipleChoice"]
-OWN_CLASSES += [name for name in CASES if name.startswith("Electra")]
+OWN_CLASSES += [name for name in CASES if name.startswith(("Electra", *OTHER_VOCABULARIES))]
 ROUND_TRIPS += OWN_CLASSES
 
 
@@ -174,8 +202,8 @@ def written(folders, peers_python, tmp_path_factory):
         cases.append(
             {
                 "folder": str(target),
-                "auto_class": HEADS[re.sub("^(Distil|Electra)(Bert)?", "Bert", CASES[name]["model_class"])],
-                "texts": TEXTS,
+                "auto_class": HEADS[re.sub(".*?(?=Model|For)", "Bert", CASES[name]["model_class"], count=1)],
+                "texts": [] if name.startswith(tuple(OTHER_VOCABULARIES)) else TEXTS,
                 "inputs": str(folders[name] / "expected.npz"),
                 "answers": str(places[name][1]),
             }
@@ -202,7 +230,10 @@ def test_our_folder_is_loaded_whole_and_answers_the_same_there(folders, written,
     assert loading == {}
 
 
-@pytest.mark.parametrize("name", ROUND_TRIPS)
+WORDPIECE = [name for name in ROUND_TRIPS if not name.startswith(tuple(OTHER_VOCABULARIES))]
+
+
+@pytest.mark.parametrize("name", WORDPIECE)
 def test_our_folder_gives_our_ids_there(written, name):
     target, theirs = written[name]
     vocabulary = read_checkpoint(target).vocabulary
@@ -221,18 +252,47 @@ OTHERWISE = {"uncased": 4, "cased": 3}
 
 @pytest.mark.parametrize("casing", OTHERWISE)
 def test_our_tokenizer_files_give_the_originals_ids_there(peers_python, tmp_path, casing):
-    golden = SHARED / "golden" / "tokenization" / f"{casing}.jsonl.gz"
+    rows = golden_rows(f"tokenization/{casing}.jsonl.gz")
+    vocab_file = SHARED / "vocab" / f"bert_{casing}" / "vocab.txt"
+    vocabulary = Vocabulary.from_file(vocab_file, do_lower_case=casing == "uncased")
+    assert count_others(peers_python, tmp_path, vocabulary, rows) == OTHERWISE[casing]
+
+
+def test_mpnets_tokenizer_files_give_the_originals_ids_there_four_higher(peers_python, tmp_path):
+    rows = golden_rows("tokenization/uncased.jsonl.gz")
+    pieces = Vocabulary.from_file(SHARED / "vocab" / "bert_uncased" / "vocab.txt", True).tokens
+    tokens = ["<s>", "<pad>", "</s>", "<unk>", *pieces, "<mask>"]
+    vocabulary = Vocabulary(tokens, True, special_tokens=MPNET_TOKENS)
+    rows = [row | {"ids": [index + 4 for index in row["ids"]]} for row in rows]
+    assert count_others(peers_python, tmp_path, vocabulary, rows) == OTHERWISE["uncased"]
+
+
+# XLM-R's tokenizer in transformers normalizes a letter with its marks as a whole; SentencePiece does not.
+@pytest.mark.parametrize(
+    ("name", "others"), [("byte_level_bpe", 0), ("byte_level_bpe_small", 0), ("sentencepiece_xlmr", 77)]
+)
+def test_our_tokenizer_files_of_other_kinds_give_the_golden_ids_there(peers_python, tmp_path, name, others):
+    rows = golden_rows(f"tokenizers/{name}/ids.jsonl.gz")
+    vocabulary, _ = read_tokenizer(SHARED / "golden" / "tokenizers" / name, None, Report("", name))
+    assert count_others(peers_python, tmp_path, vocabulary, rows) == others
+
+
+def golden_rows(name):
+    golden = SHARED / "golden" / name
     if not golden.is_file():
         pytest.skip(f"PEERS NOT COMPARED: {golden} is not here (ids of the original tokenizer)")
     with gzip.open(golden, "rt", encoding="utf-8") as file:
-        rows = [json.loads(line) for line in file]
-    vocab_file = SHARED / "vocab" / f"bert_{casing}" / "vocab.txt"
-    vocabulary = Vocabulary.from_file(vocab_file, do_lower_case=casing == "uncased")
-    write_tokenizer(tmp_path, vocabulary, max_seq_length=512)
-    (tmp_path / "config.json").write_text('{"model_type": "bert"}')
-    case = {"folder": str(tmp_path), "texts": [row["text"] for row in rows], "answers": str(tmp_path / "ids")}
-    run_peer(peers_python, "tokenize", [case], tmp_path)
-    ids = json.loads((tmp_path / "ids").read_text())
-    other = [row["text"] for row, found in zip(rows, ids, strict=True) if found != row["ids"]]
-    print(f"{casing}: {len(other)} of {len(rows)} texts differ: {[text[:30] for text in other]}")
-    assert len(rows) > 2000 and len(other) == OTHERWISE[casing]
+        return [json.loads(line) for line in file]
+
+
+def count_others(peers_python, folder, vocabulary, rows):
+    """How many texts get other ids from AutoTokenizer with the files that we write."""
+    write_tokenizer(folder, vocabulary, max_seq_length=512)
+    (folder / "config.json").write_text('{"model_type": "bert"}')
+    case = {"folder": str(folder), "texts": [row["text"] for row in rows], "answers": str(folder / "ids")}
+    run_peer(peers_python, "tokenize", [case], folder)
+    ids = json.loads((folder / "ids").read_text())
+    other = [row["text"] for row, theirs in zip(rows, ids, strict=True) if theirs != row["ids"]]
+    print(f"{len(other)} of {len(rows)} texts differ: {[text[:30] for text in other]}")
+    assert len(rows) > 2000
+    return len(other)

@@ -1,9 +1,5 @@
 """Corpus -> vocab.txt: what is written, new or extended, and how it ends when something is wrong."""
 
-import gzip
-import random
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +10,7 @@ from kbert.tokenization.vocabulary import Vocabulary
 from tests.kbert.tokenization import reference_tokenizer
 from tests.tfrecords_tools import small_corpus
 from tfrecords_tools import build_vocabulary
-from tfrecords_tools.vocabulary import word_counter
+from tfrecords_tools.vocabulary.vocabulary_source import read_source
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TEXT = """The cat sat, and the Café was full.
@@ -48,7 +44,8 @@ def run_main(script_flags):
     def run(*arguments, num_workers=1):
         flags.FLAGS.unparse_flags()
         with flagsaver.flagsaver():
-            flags.FLAGS(["build_vocabulary", f"--num_workers={num_workers}", *map(str, arguments)])
+            workers = [] if num_workers is None else [f"--num_workers={num_workers}"]
+            flags.FLAGS(["build_vocabulary", *workers, *map(str, arguments)])
             build_vocabulary.main()
 
     return run
@@ -87,73 +84,59 @@ def test_an_existing_file_is_replaced_only_when_asked_for(corpus, tmp_path, run_
     output_file = tmp_path / "vocab.txt"
     output_file.write_text("precious")
     arguments = (f"--input_files={corpus}", f"--output_file={output_file}", "--vocab_size=300")
-    with pytest.raises(FileExistsError, match=r"vocab\.txt exists; pass --overwrite"):
+    with pytest.raises(FileExistsError, match=r"vocab\.txt exists; set overwrite"):
         run_main(*arguments)
     assert output_file.read_text() == "precious"
     run_main(*arguments, "--overwrite")
     assert len(Vocabulary.from_file(output_file, True)) > 200
 
 
-@pytest.mark.parametrize("flag", ["input_files", "merge_into", "user_defined_tokens"])
-def test_what_is_read_is_never_replaced(corpus, tmp_path, run_main, flag):
-    small_corpus.vocabulary().write(tmp_path / "base.txt")
-    (tmp_path / "own.txt").write_text("covid\n")
-    given = {"merge_into": tmp_path / "base.txt", "user_defined_tokens": tmp_path / "own.txt"}
-    given = {"input_files": corpus} | {name: path for name, path in given.items() if name == flag}
-    before = given[flag].read_bytes()
-    with pytest.raises(ValueError, match="is the input .* itself, which would be lost; choose another name"):
-        run_main(
-            *(f"--{name}={path}" for name, path in given.items()),
-            f"--output_file={given[flag]}",
-            "--overwrite",
-        )
-    assert given[flag].read_bytes() == before
+@pytest.mark.parametrize(("tokenizer", "kind"), [("bpe", "bpe"), ("unigram", "sentencepiece")])
+def test_other_tokenizers_are_a_folder_that_other_commands_read(
+    corpus, tmp_path, run_main, capsys, tokenizer, kind
+):
+    folder = tmp_path / "new" / "tokenizer"
+    arguments = [f"--input_files={corpus}", f"--tokenizer={tokenizer}", f"--output_dir={folder}"]
+    run_main(*arguments, "--vocab_size=270", num_workers=None)
+    vocabulary = read_source(None, folder)
+    assert vocabulary.kind == kind and 20 < len(vocabulary) <= 270
+    assert capsys.readouterr().out.startswith(f"{folder}: {len(vocabulary)} tokens, ")
+    with pytest.raises(
+        ValueError, match="tokenizer exists; --overwrite replaces only a folder of this command"
+    ):
+        run_main(*arguments, num_workers=None)
+    run_main(*arguments, "--overwrite", "--vocab_size=262", num_workers=None)
+    (folder / "model.safetensors").write_text("precious")
+    with pytest.raises(ValueError, match="--overwrite replaces only a folder of this command"):
+        run_main(*arguments, "--overwrite", num_workers=None)
+    assert (folder / "model.safetensors").read_text() == "precious"
+    with pytest.raises(ValueError, match="lies in the input folder"):
+        run_main(f"--input_files={tmp_path}", *arguments[1:2], f"--output_dir={tmp_path}/x", num_workers=None)
 
 
-def write_corpora(folder):
-    """A folder with text, compressed text and JSON lines of a few hundred words."""
-    source = random.Random(5)
-    words = ["".join(source.choices("abcdeéß的", k=source.randint(1, 8))) for _ in range(2000)]
-    for number in range(4):
-        lines = [" ".join(source.choices(words, k=10)) for _ in range(400)]
-        (folder / f"{number}.txt").write_text("\n".join(lines), encoding="utf-8")
-    lines = [f'{{"text": "{source.choice(words)} {source.choice(words)}"}}' for _ in range(300)]
-    (folder / "objects.jsonl.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
-
-
-@pytest.mark.slow
-@pytest.mark.long
-def test_the_vocabulary_is_the_same_for_any_number_of_workers(tmp_path, monkeypatch, run_main):
-    corpus = tmp_path / "corpus"
-    corpus.mkdir()
-    write_corpora(corpus)
-    monkeypatch.setattr(word_counter, "UNIT_BYTES", 10_000)  # in this process, which cuts the units
-    for num_workers in (1, 3):
-        run_main(
-            f"--input_files={corpus}",
-            f"--output_file={tmp_path / f'{num_workers}.txt'}",
-            "--vocab_size=1200",
-            "--max_words_in_memory=1000",
-            num_workers=num_workers,
-        )
-    contents = {(tmp_path / f"{num_workers}.txt").read_bytes() for num_workers in (1, 3)}
-    assert len(contents) == 1
-    assert len(Vocabulary.from_file(tmp_path / "1.txt", True)) == 1200
-
-
-def test_lines_that_are_skipped_are_told_and_files_without_words_refused(tmp_path, run_main, caplog):
-    path = tmp_path / "broken.txt"
-    path.write_bytes(b"good words\nbad \xe9\n")
-    output_file = tmp_path / "v.txt"
-    with pytest.raises(ValueError, match="broken.txt line 2 is not UTF-8"):
-        run_main(f"--input_files={path}", f"--output_file={output_file}")
-    assert not output_file.exists()
-    run_main(f"--input_files={path}", f"--output_file={output_file}", "--errors=skip")
-    assert "broken.txt line 2" in caplog.text
-
-    path.write_bytes(b" \n\xe9\n")
-    with pytest.raises(ValueError, match="hold no words; expected a corpus with some text"):
-        run_main(f"--input_files={path}", f"--output_file={output_file}", "--errors=skip", "--overwrite")
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--tokenizer=bpe", "--output_file=v.txt"], "--output_file has no meaning with --tokenizer=bpe"),
+        (["--tokenizer=bpe", "--output_dir=o", "--nodo_lower_case"], "--do_lower_case has no meaning with"),
+        (
+            ["--tokenizer=unigram", "--output_dir=o", "--min_frequency=3"],
+            "--min_frequency has no meaning with",
+        ),
+        (["--tokenizer=unigram", "--output_dir=o", "--merge_into=v.txt"], "--merge_into has no meaning with"),
+        (["--tokenizer=bpe"], "--output_dir is missing; it says where to write"),
+        (["--output_dir=o"], "--output_dir has no meaning with --tokenizer=wordpiece; leave it out"),
+        ([], "--output_file is missing; it says where to write"),
+        (["--tokenizer=bpe", "--output_dir=o", "--vocab_size=100"], "is too small for byte-level BPE"),
+    ],
+)
+def test_flags_of_other_tokenizers_are_refused_by_name(
+    corpus, tmp_path, run_main, monkeypatch, arguments, sentence
+):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=sentence):
+        run_main(f"--input_files={corpus}", *arguments, num_workers=None)
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus.txt"]
 
 
 def test_user_defined_tokens_are_put_in_and_markers_told(corpus, tmp_path, run_main, capsys):
@@ -162,6 +145,27 @@ def test_user_defined_tokens_are_put_in_and_markers_told(corpus, tmp_path, run_m
     vocabulary = Vocabulary.from_file(tmp_path / "v.txt", True)
     assert vocabulary.tokens[104:106] == ("covid19", "[E1]")
     assert "markers, never found in text; only programs insert their ids: [E1]" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "sentence"),
+    [
+        (" \n", [], "hold no words; expected a corpus with some text"),
+        (TEXT, ["--merge_slots=append"], "--merge_slots has no effect without --merge_into"),
+        (
+            TEXT,
+            ["--vocab_size=90"],
+            "--vocab_size=90 has no room for learned pieces beside 5 special, ",
+        ),
+        (TEXT, ["--output_file={corpus}", "--overwrite"], "is the input .* itself, which would be lost"),
+    ],
+)
+def test_what_makes_no_vocabulary_is_refused(corpus, tmp_path, run_main, text, arguments, sentence):
+    corpus.write_text(text, encoding="utf-8")
+    arguments = [f"--output_file={tmp_path / 'v.txt'}", *(one.format(corpus=corpus) for one in arguments)]
+    with pytest.raises(ValueError, match=sentence):
+        run_main(f"--input_files={corpus}", *arguments)
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus.txt"] and corpus.read_text("utf-8") == text
 
 
 # ------------------------------------------------------------------------------ extending a vocabulary
@@ -223,33 +227,3 @@ def test_what_does_not_fit_together_is_refused(run_main, old_file, arguments, se
     with pytest.raises(ValueError, match=sentence):
         merge(run_main, old_file, *(argument.format(many) for argument in arguments))
     assert not (old_file.parent / "merged.txt").exists()
-
-
-# ------------------------------------------------------------------------------ the command line
-
-
-def run_script(*arguments):
-    command = [sys.executable, "-m", "tfrecords_tools.build_vocabulary", *map(str, arguments)]
-    return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=120)
-
-
-# Each of these is found before TensorFlow is imported, so they are quick.
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (
-            ["--input_files={corpus}", "--output_file={tmp}/v.txt", "--merge_slots=append"],
-            "--merge_slots has no effect without --merge_into",
-        ),
-        (
-            ["--input_files={corpus}", "--output_file={tmp}/v.txt", "--vocab_size=90"],
-            "--vocab_size=90 has no room for learned pieces beside 5 special, 99 unused",
-        ),
-    ],
-)
-def test_errors_are_one_sentence_and_exit_code_1(corpus, tmp_path, arguments, sentence):
-    result = run_script(*(argument.format(tmp=tmp_path, corpus=corpus) for argument in arguments))
-    assert result.returncode == 1
-    assert result.stderr.startswith("error: ") and result.stderr.count("\n") == 1
-    assert sentence in result.stderr
-    assert not (tmp_path / "v.txt").exists()

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
 from kbert.config import DatasetConfig, FinetuningConfig, load_config, to_dict
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import finetune
@@ -19,8 +20,9 @@ from kbert.runs.run_directory import RunDirectory
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import Vocabulary
 from tests import warm_processes
-from tests.conftest import MAX_SEQ_LENGTH, tiny_encoder_config, tiny_finetuning_config, write_labelled_file
+from tests.conftest import MAX_SEQ_LENGTH, tiny_finetuning_config, write_labelled_file
 from tests.kbert.experiments.small_rows import dataset_of, rows_of, write_rows
+from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary
 from tests.tfrecords_tools import small_corpus
 from tfrecords_tools import create_finetuning_data as script
 from tfrecords_tools.create_finetuning_data import create_finetuning_data, summary
@@ -99,8 +101,6 @@ def test_the_manifest_says_what_the_records_are(make, labelled_files, tmp_path):
     assert manifest.settings["input_file"] == str(labelled_files[0])
     assert manifest.settings["max_seq_length"] == MAX_SEQ_LENGTH
     assert manifest.statistics["labels"] == {"quiet": 20, "loud": 20}
-    lines = summary(tmp_path / "records", manifest).split("\n")
-    assert lines[0].startswith("records: 40 examples of ") and lines[1] == "labels: quiet 20, loud 20"
     names = {path.name for path in (tmp_path / "records").iterdir()}
     assert {"statistics.json", "statistics.html", "manifest.json", "vocab.txt"} <= names and len(names) == 7
 
@@ -122,6 +122,21 @@ def test_the_vocabulary_of_a_checkpoint_may_be_taken(make, labelled_files, pretr
     of_run = make(labelled_files[0], "of_run", vocab_file=None, init_checkpoint=pretraining_run.path)
     assert read_manifest(of_run).vocabulary == pretraining_run.details["vocabulary"]
     assert shard_bytes(of_run) == shard_bytes(make(labelled_files[0]))
+    folder = make(labelled_files[0], "folder", vocab_file=None, tokenizer=pretraining_run.path)
+    assert shard_bytes(folder) == shard_bytes(of_run)
+
+
+def test_the_tokenizer_of_a_folder_may_be_taken(make, labelled_files, tmp_path):
+    vocabulary = bpe_vocabulary([("Ġ", "a"), ("u", "e"), ("Ġa", "b")])
+    (tmp_path / "tokenizer").mkdir()
+    write_tokenizer(tmp_path / "tokenizer", vocabulary)
+    config = tiny_finetuning_config(max_seq_length=40)
+    records = make(labelled_files[0], config=config, vocab_file=None, tokenizer=tmp_path / "tokenizer")
+    assert read_manifest(records).vocabulary == vocabulary.describe()
+    rows = read_rows(labelled_files[0], config.dataset)
+    live = text_reader.tokenize_rows(rows, TextInputs(vocabulary, 40))
+    live["label_ids"] = np.array([config.dataset.labels.index(row.label) for row in rows])
+    require_equal(all_features(records), live)
 
 
 @pytest.mark.slow
@@ -168,22 +183,13 @@ def test_refusals_leave_nothing_behind(make, labelled_files, tmp_path):
         assert not (tmp_path / "records").exists() and not list(tmp_path.glob("records.*"))
 
     train = labelled_files[0]
-    refused("give either --vocab_file or --init_checkpoint", train, vocab_file=None)
-    refused("give either --vocab_file or --init_checkpoint", train, init_checkpoint="x")
-    refused("labelled file .*none.tsv does not exist", tmp_path / "none.tsv")
-    refused("max_seq_length=3 must be at least 4", train, max_seq_length=3)
-    refused("has no column 'words'", train, overrides=["dataset.text=words"])
+    refused("give either vocab_file, init_checkpoint or tokenizer", train, vocab_file=None)
+    refused("give either vocab_file, init_checkpoint or tokenizer", train, tokenizer="x")
+    refused("tokenizer=x is no folder", train, vocab_file=None, tokenizer="x")
     refused("line 2: label 'quiet' is not in the label list", train, overrides=['dataset.labels=["a", "b"]'])
     broken = tmp_path / "broken.tsv"
     broken.write_text(train.read_text() + "one column alone\n")
     refused("broken.tsv line 42: 1 columns where 3 were expected", broken)
-    one_label = tmp_path / "one.tsv"
-    one_label.write_text("sentence\tlabel\njump\tloud\n")
-    refused(
-        "needs at least two labels",
-        one_label,
-        config=tiny_finetuning_config(dataset=DatasetConfig("sentence")),
-    )
 
 
 def test_examples_that_do_not_fit_the_settings_are_refused_as_with_a_file(make, tmp_path):
@@ -242,53 +248,46 @@ def test_training_on_records_is_that_on_live_text(labelled_files, record_dirs, p
 
 
 @pytest.mark.slow
-def test_records_that_do_not_fit_the_run_are_refused(
-    make, labelled_files, record_dirs, records_dir, pretraining_run, tmp_path
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"max_seq_length": 16}, "made with max_seq_length=24, but this run has max_seq_length=16"),
+        (
+            {"dataset": DatasetConfig(text="sentence", labels=("loud", "quiet"))},
+            r"made with the labels \['quiet', 'loud'\], but this run has",
+        ),
+        ({"dataset": PAIRS}, "holds single texts, but dataset.text_pair='other' asks for pairs"),
+    ],
+)
+def test_records_that_do_not_fit_the_config_are_refused(
+    record_dirs, pretraining_run, tmp_path, changes, sentence
 ):
-    def refused(sentence, changes=None, **arguments):
-        config = tiny_finetuning_config(**changes or {})
-        arguments = {"train_dir": record_dirs[0], "init_checkpoint": pretraining_run.path} | arguments
-        with pytest.raises(ValueError, match=sentence):
-            finetune(config, tmp_path / "run", **arguments)
-        assert not (tmp_path / "run").exists()
+    config, start = tiny_finetuning_config(**changes), pretraining_run.path
+    with pytest.raises(ValueError, match=sentence):
+        finetune(config, tmp_path / "run", train_dir=record_dirs[0], init_checkpoint=start)
+    assert not (tmp_path / "run").exists()
 
-    refused("give either train_file or train_dir", train_file=labelled_files[0])
-    refused("give either train_file or train_dir", train_dir=None)
-    refused("give either dev_file or dev_dir, not both", dev_file=labelled_files[1], dev_dir=record_dirs[1])
-    refused("holds pretraining records, but the task is sequence_class", train_dir=records_dir / "train")
-    refused("made with max_seq_length=24, but this run has max_seq_length=16", {"max_seq_length": 16})
-    other_labels = DatasetConfig(text="sentence", labels=("loud", "quiet"))
-    refused(r"made with the labels \['quiet', 'loud'\], but this run has", {"dataset": other_labels})
-    refused("holds single texts, but dataset.text_pair='other' asks for pairs", {"dataset": PAIRS})
-    refused("holds 40 examples, fewer than one batch of 64", {"train_batch_size": 64})
-    refused(
-        "do_lower_case=False, but the vocabulary of .*train has do_lower_case=True; leave it out",
-        {"encoder": tiny_encoder_config()},
-        init_checkpoint=None,
-        do_lower_case=False,
-    )
+
+@pytest.mark.slow
+def test_records_of_another_kind_or_vocabulary_are_refused(
+    make, labelled_files, records_dir, pretraining_run, tmp_path
+):
     tokens = list(small_corpus.TOKENS)
     tokens[5], tokens[6] = tokens[6], tokens[5]
     Vocabulary(tokens, True).write(tmp_path / "swapped.txt")
     swapped = make(labelled_files[0], "swapped", vocab_file=tmp_path / "swapped.txt")
-    refused("swapped was not made with the vocabulary of", train_dir=swapped)
-    refused("swapped was not made with the vocabulary of", dev_dir=swapped)
-
-
-@pytest.mark.slow
-@pytest.mark.long
-def test_damaged_records_are_named(make, labelled_files, finetuned_run, tmp_path):
-    """A flipped bit in the data of a record in the middle of the only shard."""
-    directory = make(labelled_files[1])
-    (shard,) = directory.glob("*.tfrecord")
-    content = bytearray(shard.read_bytes())
-    content[len(content) // 2] ^= 1
-    shard.write_bytes(content)
-    with pytest.raises(ValueError, match=rf"{shard.name} .*: record \d+ is damaged; make"):
-        evaluate(finetuned_run, input_dir=directory)
-    config = tiny_finetuning_config(encoder=tiny_encoder_config(), train_batch_size=4)
-    with pytest.raises(ValueError, match=rf"{shard.name} .*: record \d+ is damaged; make"):
-        finetune(config, tmp_path / "run", train_dir=directory)
+    for records, sentence in (
+        (records_dir / "train", "holds pretraining records, but the task is sequence_class"),
+        (swapped, "swapped was not made with the vocabulary of"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            finetune(
+                tiny_finetuning_config(),
+                tmp_path / "run",
+                train_dir=records,
+                init_checkpoint=pretraining_run.path,
+            )
+    assert not (tmp_path / "run").exists()
 
 
 # ------------------------------------------------------------------------------ as commands
@@ -299,7 +298,7 @@ def run_script(name, *arguments):
 
 
 @pytest.mark.slow
-def test_records_are_made_shown_and_drawn_from_the_command_line(labelled_files, tmp_path):
+def test_records_are_made_and_shown_from_the_command_line(labelled_files, tmp_path):
     small_corpus.vocabulary().write(tmp_path / "vocab.txt")
     made = run_script(
         "create_finetuning_data",
@@ -319,9 +318,3 @@ def test_records_are_made_shown_and_drawn_from_the_command_line(labelled_files, 
     assert shown.returncode == 0, shown.stderr
     assert re.search(r"\nrecord 7: \[CLS\] .*\[SEP\]\n  \+ .*\[SEP\]\n  length \d+ of 16: ", shown.stdout)
     assert re.search(r"\n  label_ids (0: loud|1: quiet)\n", shown.stdout)
-
-    page = tmp_path / "records" / "statistics.html"
-    page.unlink()
-    drawn = run_script("draw_statistics", f"--input_dir={tmp_path}/records", "--recount")
-    assert drawn.returncode == 0, drawn.stderr
-    assert drawn.stdout == f"Statistics written to {page}.\n" and "loud: 20" in page.read_text()

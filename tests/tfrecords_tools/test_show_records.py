@@ -1,4 +1,3 @@
-import dataclasses
 import os
 import re
 
@@ -85,14 +84,9 @@ def test_labels_are_told_by_name(label, words):
             "masked_lm_ids are not all in the vocabulary, which has 22 pieces.",
         ),
         ({"segment_ids": [0] * 4 + [1] * 6}, "segment_ids are not 0 at the padding."),
-        ({"masked_lm_weights": [1.0, 0.5, 1.0, 0.0]}, "masked_lm_weights are not ones followed by zeros."),
         (
             {"masked_lm_weights": [1.0, 1.0, 0.0, 0.0]},
             "masked_lm_positions or masked_lm_ids are not 0 where the weight is 0.",
-        ),
-        (
-            {"masked_lm_positions": [4, 1, 6, 0]},
-            "masked_lm_positions do not rise, or leave the text between [CLS] and [SEP].",
         ),
         (
             {"masked_lm_positions": [1, 4, 7, 0]},
@@ -128,9 +122,6 @@ def test_any_record_can_be_asked_for(tmp_path, capsys):
     for start in range(11):
         found = [int(record["number"]) for record in read_records(tmp_path / "out", manifest, start)]
         assert found == in_order[start:]
-    batches = list(read_batches(tmp_path / "out", manifest, 3))
-    assert np.concatenate([batch["number"] for batch in batches]).tolist() == in_order
-    assert {len(batch["input_ids"]) for batch in batches} == {1, 3}
 
     def numbers(**asked):
         show_records(tmp_path / "out", **asked)
@@ -158,27 +149,10 @@ def test_records_that_are_not_there_are_named(records, asked, sentence):
         show_records(records, **asked)
 
 
-def test_another_vocabulary_beside_the_records_is_refused(records):
-    pieces = (records / "vocab.txt").read_text().split("\n")
-    pieces[5], pieces[6] = pieces[6], pieces[5]
-    (records / "vocab.txt").write_text("\n".join(pieces))
-    with pytest.raises(ValueError, match="is not the vocabulary that was written"):
-        show_records(records)
-
-
 @pytest.mark.parametrize("read", [read_records, lambda *where: read_batches(*where, 8)])
 def test_a_damaged_shard_is_named_with_the_place(records, read):
     shard = records / read_manifest(records).shards[0].file
     os.truncate(shard, shard.stat().st_size - 5)
     last = read_manifest(records).shards[0].num_examples - 1
     with pytest.raises(ValueError, match=rf"{shard.name}: record {last} is damaged; make the records again"):
-        list(read(records, read_manifest(records)))
-
-
-@pytest.mark.parametrize("read", [read_records, lambda *where: read_batches(*where, 8)])
-def test_a_shard_that_does_not_fit_its_manifest_is_named(records, read):
-    manifest = read_manifest(records)
-    longer = {name: feature._replace(shape=(48,)) for name, feature in manifest.features.items()}
-    dataclasses.replace(manifest, features=longer).write(records)
-    with pytest.raises(ValueError, match=r"'input_ids' holds 32 values, but the manifest says shape \[48\]"):
         list(read(records, read_manifest(records)))

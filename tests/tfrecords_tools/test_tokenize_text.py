@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
+from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary
 from tfrecords_tools.tokenize_text import read_texts, tokenized_lines
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -64,6 +66,18 @@ def start_script(*arguments):
     command = [sys.executable, "-m", "tfrecords_tools.tokenize_text", *arguments]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     return subprocess.Popen(command, cwd=REPOSITORY, **pipes)
+
+
+@pytest.mark.slow
+def test_the_script_takes_the_tokenizer_of_a_folder(tmp_path):
+    vocabulary = bpe_vocabulary([("Ġ", "a"), ("u", "e")])
+    write_tokenizer(tmp_path, vocabulary)
+    with start_script(f"--tokenizer={tmp_path}", "--format=jsonl") as process:
+        output, errors = process.communicate(b'{"text": "blue a<mask>"}\n', timeout=120)
+    assert process.returncode == 0, errors
+    row = json.loads(output)
+    assert row["pieces"] == ["b", "l", "ue", "Ġa", *"<mask>"]
+    assert row["ids"] == [vocabulary.ids[piece] for piece in row["pieces"]]
 
 
 @pytest.mark.slow

@@ -62,21 +62,6 @@ def test_labelled_files_give_their_columns_of_texts(finetuned_run, tmp_path):
     assert load(tmp_path / "small").vocabulary.tokens[5:] == ("walk", "jump", "the", "a", "##s")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["--labelled_files={}/a.tsv"], "error: --labelled_files needs a --config, whose [dataset] names"),
-    ],
-)
-def test_wrong_input_is_one_sentence_at_once(tmp_path, arguments, sentence):
-    arguments = [argument.format(tmp_path) for argument in arguments]
-    result = warm_processes.run_script(
-        "tfrecords_tools.trim_vocabulary", f"--from={tmp_path}/none", f"--to={tmp_path}/small", *arguments
-    )
-    assert result.returncode == 1 and result.stderr.startswith(sentence.format(tmp_path))
-    assert not list(tmp_path.iterdir())
-
-
 def test_the_command_prints_its_report(finetuned_run, files, tmp_path):
     result = warm_processes.run_script(
         "tfrecords_tools.trim_vocabulary", f"--from={finetuned_run.path}", f"--to={tmp_path}/small",

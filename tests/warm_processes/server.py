@@ -17,9 +17,11 @@ from kbert.cli import quiet_tensorflow  # noqa: F401
 # isort: split
 import keras  # noqa: F401
 import safetensors  # noqa: F401
-import tensorflow_text  # noqa: F401
 
 import kbert.cli.progress
+from kbert.tokenization.text_ops import import_tf_text
+
+import_tf_text()
 
 # Tests compare what a script writes, which must not depend on how busy the machine is.
 kbert.cli.progress.SECONDS_IN_A_FILE = 3600.0

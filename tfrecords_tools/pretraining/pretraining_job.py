@@ -1,8 +1,8 @@
 """Unfinished pretraining records: a folder that a killed run leaves behind and the next run resumes.
 
-The three stages run on it one after the other, each as many pieces of work that know nothing of one another.
-Each does one piece in any process, on one machine or on a cluster, and what it makes depends only on the job,
-the seed and the piece's number.
+The three stages run on it one after the other, each as many items of work that know nothing of one another.
+An item is done in any process, on one machine or on a cluster, and what it makes depends only on the job, the
+seed and the item's number.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ _FORMAT = 2  # version of the folder's contents; a folder with another number is
 class PretrainingJob:
     """The folder of one unfinished set of records, and the settings it is made with.
 
-    The object is small, because it is sent to the workers with each piece of work. The folder holds
+    The object is small, because it is sent to the workers with each item of work. The folder holds
 
       plan.json    settings, input files and vocabulary; a run with different ones is refused
       vocab.txt
@@ -44,7 +44,7 @@ class PretrainingJob:
       examples/    for each block its examples, sorted into buckets
       parts/       for each bucket its records in random order; the shards are joined from them
 
-    Each finished piece has a summary, a JSON file with its name, which is written last. A piece without a
+    Each finished item has a summary, a JSON file with its name, which is written last. An item without a
     summary is made again.
 
     Args:
@@ -88,7 +88,7 @@ class PretrainingJob:
         )
 
     def generator(self, *numbers: int) -> np.random.Generator:
-        """A random generator for one piece of work, seeded by the job's seed and the piece's numbers."""
+        """A random generator for an item of work, seeded by the job's seed and the item's numbers."""
         return np.random.default_rng([self.settings.seed, *numbers])
 
     def vocabulary(self) -> BaseVocabulary:
@@ -162,41 +162,41 @@ class PretrainingJob:
 
 
 def summary_file(folder: Path, name: str) -> Path:
-    """What is written last of a piece of work: it is done when this file exists."""
+    """What is written last of an item of work: it is done when this file exists."""
     return folder / f"{name}.json"
 
 
-def run_pieces(
+def run_items(
     function: Callable,
     job: PretrainingJob,
     pool: Pool,
-    pieces: Sequence,
+    items: Sequence,
     folder: Path,
     sizes: dict[str, int],
     what: str,
     unit: str,
 ):
-    """Calls `function(job, piece)` in the workers for each piece that has no summary yet.
+    """Calls `function(job, item)` in the workers for each item that has no summary yet.
 
     Args:
       function: of a module; it writes what it makes, and the summary last.
       job, pool: the job, and the processes.
-      pieces: tuples with a `name`.
+      items: tuples with a `name`.
       folder: where their summaries are.
-      sizes: by the name of a piece, for the progress.
+      sizes: by the name of an item, for the progress.
       what, unit: as for `Progress`.
     """
-    waiting = [piece for piece in pieces if not summary_file(folder, piece.name).is_file()]
-    total = sum(sizes[piece.name] for piece in pieces)
-    done = total - sum(sizes[piece.name] for piece in waiting)
+    waiting = [item for item in items if not summary_file(folder, item.name).is_file()]
+    total = sum(sizes[item.name] for item in items)
+    done = total - sum(sizes[item.name] for item in waiting)
     if done:
         logging.info(
-            "%s %d of %d pieces in an earlier run; resuming.", what, len(pieces) - len(waiting), len(pieces)
+            "%s %d of %d items in an earlier run; resuming.", what, len(items) - len(waiting), len(items)
         )
     progress = Progress(what, unit, total, already_done=done)
     work = functools.partial(function, job)
-    for piece, _ in zip(waiting, pool.map(work, waiting), strict=True):
-        done += sizes[piece.name]
+    for item, _ in zip(waiting, pool.map(work, waiting), strict=True):
+        done += sizes[item.name]
         progress.report(done)
     progress.report_end()
 

@@ -18,7 +18,7 @@ class PretrainingSettings:
     """The settings, named as the flags; defaults are those of the original create_pretraining_data.py.
 
     Args:
-      do_lower_case: lower-case the text and strip accents.
+      do_lower_case: lower-case the text and strip accents; None where that is not said, or has no meaning.
       max_seq_length: length of the sequences, special tokens included.
       max_predictions_per_seq: highest number of masked tokens in a sequence.
       dupe_factor: how many times to go over the corpus.
@@ -41,7 +41,7 @@ class PretrainingSettings:
       ValueError: for numbers that make no sense, alone or together.
     """
 
-    do_lower_case: bool = True
+    do_lower_case: bool | None = None
     max_seq_length: int = 128
     max_predictions_per_seq: int = 20
     dupe_factor: int = 10

@@ -9,7 +9,7 @@ import numpy as np
 from kbert.files.whole_file import write_json
 from tfrecords_tools.corpus.tokenized_corpus import TokenizedCorpus
 from tfrecords_tools.pretraining.example_buckets import Examples, write_buckets
-from tfrecords_tools.pretraining.pretraining_job import Pool, PretrainingJob, run_pieces, summary_file
+from tfrecords_tools.pretraining.pretraining_job import Pool, PretrainingJob, run_items, summary_file
 from tfrecords_tools.pretraining.sentence_pairs import PairSampler, truncate_pairs
 from tfrecords_tools.pretraining.tokenization_stage import load_block
 
@@ -20,7 +20,7 @@ _SEED = 1  # first number of this stage's seeds, so that no two stages draw the 
 
 
 class BlockToSample(NamedTuple):
-    """A piece of this stage: a block, and for each pass the blocks that its random texts come from."""
+    """An item of this stage: a block, and for each pass the blocks that its random texts come from."""
 
     name: str
     number: int
@@ -35,12 +35,12 @@ def sample_corpus(job: PretrainingJob, pool: Pool, blocks: list[dict]) -> int:
     buckets_per_shard = math.ceil(num_bytes / BUCKET_BYTES / job.settings.num_shards)
     num_buckets = buckets_per_shard * job.settings.num_shards
     names = [block["name"] for block in blocks if block["tokens"]]
-    pieces = [
+    items = [
         BlockToSample(name, number, _partners(job, names, number), num_buckets)
         for number, name in enumerate(names)
     ]
     sizes = {block["name"]: block["tokens"] for block in blocks}
-    run_pieces(sample_block, job, pool, pieces, job.examples, sizes, "Sampled from", "tokens")
+    run_items(sample_block, job, pool, items, job.examples, sizes, "Sampled from", "tokens")
     return buckets_per_shard
 
 
@@ -61,7 +61,7 @@ def sample_block(job: PretrainingJob, block: BlockToSample):
     settings = job.settings
     own = load_block(job, block.name)
     generator = job.generator(_SEED, block.number)
-    passes, pool, pool_names = [], own, None
+    passes, corpus, corpus_partners = [], own, None
     for number, partners in enumerate(block.partners):
         rng = random.Random(f"{settings.seed}/{block.number}/{number}")
         documents = list(range(own.num_documents))
@@ -73,18 +73,18 @@ def sample_block(job: PretrainingJob, block: BlockToSample):
             nothing = np.zeros_like(lengths)
             passes.append(Examples(pieces, lengths, nothing, nothing))
             continue
-        if partners != pool_names:
-            pool = TokenizedCorpus.concatenate([own, *(load_block(job, name) for name in partners)])
-            pool_names = partners
+        if partners != corpus_partners:
+            corpus = TokenizedCorpus.concatenate([own, *(load_block(job, name) for name in partners)])
+            corpus_partners = partners
         sampler = PairSampler(
-            pool,
+            corpus,
             max_seq_length=settings.max_seq_length,
             short_seq_prob=settings.short_seq_prob,
             rng=rng,
             sentence_order=settings.pairing == "sentence_order",
         )
         pairs = truncate_pairs(sampler.pairs(documents), settings.max_seq_length, generator)
-        pieces, lengths = pool.take(pairs[:, 0:4:2].ravel(), pairs[:, 1:4:2].ravel())
+        pieces, lengths = corpus.take(pairs[:, 0:4:2].ravel(), pairs[:, 1:4:2].ravel())
         first_lengths, second_lengths = lengths.reshape(-1, 2).T
         passes.append(Examples(pieces, first_lengths, second_lengths, pairs[:, 4]))
     examples = Examples.concatenate(passes)
@@ -112,11 +112,11 @@ def pack_full_sentences(
     room = max_seq_length - 2  # [CLS] text [SEP]
     separator = np.array([sep_id], corpus.pieces.dtype)
     starts, document_starts = corpus.sentence_starts.tolist(), corpus.document_starts.tolist()
-    chunks, lengths = [], []
+    taken, lengths = [], []
     used = 0
     for document in documents:
         if 0 < used < room - 1:  # room for the separator and at least one piece
-            chunks.append(separator)
+            taken.append(separator)
             used += 1
         elif used:
             lengths.append(used)
@@ -125,23 +125,23 @@ def pack_full_sentences(
         for sentence in range(first, last):
             start, end = starts[sentence], starts[sentence + 1]
             if used and used + end - start > room:
-                used = _close(chunks, lengths, used, separator)
+                used = _close(taken, lengths, used, separator)
             while end - start > room:
-                chunks.append(corpus.pieces[start : start + room])
+                taken.append(corpus.pieces[start : start + room])
                 lengths.append(room)
                 start += room
-            chunks.append(corpus.pieces[start:end])
+            taken.append(corpus.pieces[start:end])
             used += end - start
     if used:
-        _close(chunks, lengths, used, separator)
-    pieces = np.concatenate(chunks) if chunks else corpus.pieces[:0]
+        _close(taken, lengths, used, separator)
+    pieces = np.concatenate(taken) if taken else corpus.pieces[:0]
     return pieces, np.array(lengths, np.int64)
 
 
-def _close(chunks, lengths, used, separator):
+def _close(taken, lengths, used, separator):
     """Ends a text; a separator at its end is removed."""
-    if chunks[-1] is separator:
-        chunks.pop()
+    if taken[-1] is separator:
+        taken.pop()
         used -= 1
     if used:
         lengths.append(used)

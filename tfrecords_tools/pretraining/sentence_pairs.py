@@ -131,11 +131,12 @@ def truncate_pairs(pairs: np.ndarray, max_seq_length: int, generator: np.random.
     Returns:
       int64 array of the same shape.
     """
+    from kbert.tokenization.segment_packer import truncated_lengths  # brings TensorFlow along
+
     first, first_end, second, second_end, label = pairs.T
     first_lengths, second_lengths = first_end - first, second_end - second
-    room = max_seq_length - SPECIAL_TOKENS_OF_A_PAIR
-    kept_first = np.minimum(first_lengths, np.maximum((room + 1) // 2, room - second_lengths))
-    kept_second = np.minimum(second_lengths, room - kept_first)
+    kept = truncated_lengths(first_lengths, second_lengths, max_seq_length - SPECIAL_TOKENS_OF_A_PAIR)
+    kept_first, kept_second = (lengths.numpy() for lengths in kept)
     first = first + generator.binomial(first_lengths - kept_first, 0.5)
     second = second + generator.binomial(second_lengths - kept_second, 0.5)
     return np.stack([first, first + kept_first, second, second + kept_second, label], axis=1)

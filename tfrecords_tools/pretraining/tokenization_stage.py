@@ -16,7 +16,7 @@ from tfrecords_tools.corpus.corpus_files import text_bytes
 from tfrecords_tools.corpus.documents import Unit, plan_units, read_documents
 from tfrecords_tools.corpus.problems import Problems
 from tfrecords_tools.corpus.tokenized_corpus import TokenizedCorpus
-from tfrecords_tools.pretraining.pretraining_job import Pool, PretrainingJob, run_pieces, summary_file
+from tfrecords_tools.pretraining.pretraining_job import Pool, PretrainingJob, run_items, summary_file
 from tfrecords_tools.records.record_statistics import warn_of_unknown_pieces
 from tfrecords_tools.work.worker_pool import byte_batches
 
@@ -26,7 +26,7 @@ _TEXT_BYTES_AT_ONCE = 1 << 18
 
 
 class TextGroup(NamedTuple):
-    """A piece of this stage: consecutive units of the corpus, about a block of text."""
+    """An item of this stage: consecutive units of the corpus, about a block of text."""
 
     name: str
     units: tuple[Unit, ...]
@@ -62,7 +62,7 @@ def tokenize_corpus(job: PretrainingJob, pool: Pool, groups: list[TextGroup]) ->
         documents where random next texts come from other documents.
     """
     sizes = {group.name: sum(map(_num_bytes_on_disk, group.units)) for group in groups}
-    run_pieces(tokenize_group, job, pool, groups, job.tokens, sizes, "Tokenised", "bytes")
+    run_items(tokenize_group, job, pool, groups, job.tokens, sizes, "Tokenised", "bytes")
     summaries = [read_json(summary_file(job.tokens, group.name)) for group in groups]
     blocks = [block for summary in summaries for block in summary["blocks"]]
     problems = Problems.merge(Problems.from_json(summary["problems"]) for summary in summaries)

@@ -13,7 +13,7 @@ from kbert.files.json_file import read_json
 from kbert.files.whole_file import replace_folder, write_json
 from kbert.manifest import Manifest, Shard, describe_shards
 from tfrecords_tools.pretraining.example_buckets import Examples, count_examples, read_bucket
-from tfrecords_tools.pretraining.pretraining_job import Pool, PretrainingJob, run_pieces, summary_file
+from tfrecords_tools.pretraining.pretraining_job import Pool, PretrainingJob, run_items, summary_file
 from tfrecords_tools.records.record_statistics import RecordStatistics
 from tfrecords_tools.records.record_writer import check_output_dir
 from tfrecords_tools.records.statistics_page import write_statistics
@@ -25,7 +25,7 @@ _SEED = 2  # first number of this stage's seeds, so that no two stages draw the 
 
 
 class Part(NamedTuple):
-    """A piece of this stage: a bucket of examples, which becomes a part of a shard."""
+    """An item of this stage: a bucket of examples, which becomes a part of a shard."""
 
     name: str
     bucket: int
@@ -46,7 +46,7 @@ def write_shards(
     for path in job.examples.glob("*.bin"):
         counts += count_examples(path, num_buckets)
     sizes = dict(zip((part.name for part in parts), counts.tolist(), strict=True))
-    run_pieces(write_part, job, pool, parts, job.parts, sizes, "Wrote", "examples")
+    run_items(write_part, job, pool, parts, job.parts, sizes, "Wrote", "examples")
     return _assemble(
         job, [parts[i : i + buckets_per_shard] for i in range(0, num_buckets, buckets_per_shard)]
     )

@@ -131,13 +131,14 @@ class RecordStatistics:
 
         Returns:
           dict with `records`, `sequences` (more than records where an example has several, such as choices),
-          `max_seq_length`, `tokens` (without padding), `fill_rate` (their share of all places of the
+          `max_seq_length`, `tokens` (without padding), `fill_rate` (their share of all positions of the
           sequences), `text_tokens` (without special tokens; a mask counts as the piece that it hides),
           `unknown_tokens`, `unknown_share`, `pieces_used`, `vocab_size`, `lengths` (of the sequences),
           `first_lengths`, `second_lengths`, `frequent_pieces` ([piece, count] pairs); and, where the records
-          have them, `masking` (`places`, `share` of the `tokens`, which masked_lm_prob sets, `shown_as_mask`,
-          `shown_unchanged`, `shown_random`, `positions`, `per_record`, `most_masked`), `next_sentence`
-          ([zeros, ones]) and `labels` (counts in id order; a text in several windows counts once).
+          have them, `masking` (`predictions`, `share` of the `tokens`, which masked_lm_prob sets,
+          `shown_as_mask`, `shown_unchanged`, `shown_random`, `positions`, `per_record`, `most_masked`),
+          `next_sentence` ([zeros, ones]) and `labels` (counts in id order; a text in several windows counts
+          once).
         """
         counts = self.counts
         num_sequences = int(self._total("lengths"))
@@ -171,7 +172,7 @@ class RecordStatistics:
             num_masked = int(masked.sum())
             shown_as_mask, shown_unchanged, shown_random = self._histogram("mask_kinds", 3).tolist()
             values["masking"] = {
-                "places": num_masked,
+                "predictions": num_masked,
                 "share": _share(num_masked, tokens),
                 "shown_as_mask": shown_as_mask,
                 "shown_unchanged": shown_unchanged,

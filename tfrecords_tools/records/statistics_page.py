@@ -89,7 +89,7 @@ def _shown(example, tokens, settings):
 
 def _length_facts(counts, size):
     return {
-        "of the places hold text": page.percent(_mean(counts) / size),
+        "of the positions hold text": page.percent(_mean(counts) / size),
         "tokens on average": f"{_mean(counts):.1f}",
         "half are at most": f"{_quantile(counts, 0.5)}",
         "95% are at most": f"{_quantile(counts, 0.95)}",

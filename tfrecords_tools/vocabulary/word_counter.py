@@ -10,6 +10,7 @@ result does not depend on the number of workers.
 """
 
 import functools
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -175,11 +176,14 @@ class _Words:
                 self.counts[word] += number
 
     def _note_marks(self, batch, numbers):
-        import tensorflow as tf
-        import tensorflow_text as tf_text
+        for chunk, number in zip(batch, numbers.tolist(), strict=True):
+            if _has_marks(chunk):
+                self.num_marked += number
+                self.marked = self.marked or chunk
 
-        decomposed = tf_text.normalize_utf8(tf.constant(batch, tf.string), "NFD")
-        has_marks = tf.strings.regex_full_match(decomposed, r"(?s).*\p{Mn}.*").numpy()
-        self.num_marked += int(numbers[has_marks].sum())
-        if has_marks.any() and not self.marked:
-            self.marked = batch[has_marks.argmax()]
+
+def _has_marks(chunk: bytes) -> bool:
+    if chunk.isascii():
+        return False
+    decomposed = unicodedata.normalize("NFD", chunk.decode("utf-8", errors="ignore"))
+    return any(unicodedata.category(character) == "Mn" for character in decomposed)

@@ -1,1 +1,1 @@
-"""Runs many pieces of work on all cores or on a cluster, and reports their progress."""
+"""Runs many items of work on all cores or on a cluster, and reports their progress."""

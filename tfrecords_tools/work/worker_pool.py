@@ -1,4 +1,4 @@
-"""Work on all cores: cut into pieces, and a function over them in worker processes; results come in order."""
+"""Work on all cores: cut into items, and a function over them in worker processes; results come in order."""
 
 import contextlib
 import itertools

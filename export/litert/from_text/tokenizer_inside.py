@@ -8,11 +8,11 @@ import warnings
 
 import numpy as np
 import tensorflow as tf
-import tensorflow_text as tf_text
 
 from kbert.inference.texts import text_batch
 from kbert.tasks.signatures.signature import Signature
 from kbert.tokenization.segment_packer import SegmentPacker
+from kbert.tokenization.text_ops import import_tf_text
 from kbert.tokenization.vocabulary import Vocabulary
 
 from ..conversion import ONE_LENGTH, converted, float_outputs
@@ -41,6 +41,12 @@ class TokenizerInside:
 
     def __init__(self, vocabulary: Vocabulary, max_seq_length: int):
         self.max_seq_length = max_seq_length
+        tf_text = import_tf_text()
+        if tf_text is None:
+            raise ValueError(
+                "a file with the tokenizer inside needs ops of TF-Text, which cannot be imported: install it "
+                "or leave out --tokenizer_inside."
+            )
         self._tokenizer = tf_text.FastBertTokenizer(
             vocab=list(vocabulary.tokens),
             token_out_type=tf.int32,

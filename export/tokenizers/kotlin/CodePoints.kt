@@ -8,7 +8,7 @@ internal object UnicodeTables {
 
     init {
         val file = javaClass.getResource("/unicode_tables.json")
-        checkNotNull(file) { "unicode_tables.json is not among the resources; copy it from export/tokenizers." }
+        checkNotNull(file) { "unicode_tables.json is not among the resources; copy it from kbert/tokenization/core_ops." }
         val entry = Regex("\"(\\w+)\": \"([^\"]*)\"")
         tables = entry.findAll(file.readText()).associate { it.groupValues[1] to it.groupValues[2] }
     }

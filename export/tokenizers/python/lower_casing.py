@@ -2,12 +2,7 @@
 
 import re
 
-from .code_points import TABLES, CodePointSet, numbers
-
-# Hangul syllables are arithmetic: The Unicode Standard, 3.12, "Conjoining Jamo Behavior".
-_FIRST_SYLLABLE, _LAST_SYLLABLE = 0xAC00, 0xD7A3
-_LEADING, _VOWEL, _TRAILING = 0x1100, 0x1161, 0x11A7
-_VOWELS, _TRAILINGS = 21, 28
+from kbert.tokenization.core_ops.code_points import TABLES, CodePointSet, folded_characters, numbers
 
 _CASED, _CASE_IGNORABLE, _FIXED_ACCENTS = map(
     CodePointSet, (TABLES["cased"], TABLES["case_ignorable"], TABLES["fixed_accents"])
@@ -16,22 +11,10 @@ _MARK_ORDER = {chr(code): rank for code, (rank,) in numbers(TABLES["mark_order"]
 _ORDERED_MARK = re.compile(f"[{''.join(_MARK_ORDER)}]")
 
 
-class _Folding(dict):
-    """Code point -> what it becomes, as str.translate asks for it."""
-
-    def __init__(self):
-        folded = (
-            (code, "".join(chr(code + shift) for shift in shifts))
-            for code, shifts in numbers(TABLES["folded"])
-        )
-        super().__init__(folded)
-        self.update(dict.fromkeys(CodePointSet(TABLES["accents"]), ""))
-
-    def __missing__(self, code):
-        return _jamo(code) if _FIRST_SYLLABLE <= code <= _LAST_SYLLABLE else code
-
-
-_FOLDING = _Folding()
+# Code point -> what it becomes, as str.translate asks for it.
+_FOLDING = {code: "".join(map(chr, codes)) for code, codes in folded_characters().items()} | dict.fromkeys(
+    CodePointSet(TABLES["accents"]), ""
+)
 
 
 def fold(text: str) -> str:
@@ -82,11 +65,3 @@ def _with_ordered_marks(text):
             if not rank:
                 run_start = len(folded)
     return "".join(folded)
-
-
-def _jamo(code) -> str:
-    """The two or three letters of a Hangul syllable."""
-    rest, trailing = divmod(code - _FIRST_SYLLABLE, _TRAILINGS)
-    leading, vowel = divmod(rest, _VOWELS)
-    last = chr(_TRAILING + trailing) if trailing else ""
-    return chr(_LEADING + leading) + chr(_VOWEL + vowel) + last

@@ -2,7 +2,8 @@
 
 import re
 
-from .code_points import TABLES, CodePointSet, ranges
+from kbert.tokenization.core_ops.code_points import TABLES, CodePointSet, ranges
+
 from .lower_casing import fold
 
 

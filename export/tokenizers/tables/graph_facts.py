@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from kbert.tokenization.text_ops import uses_core_ops
 from kbert.tokenization.word_splitter import split_words
 
 SURROGATES = range(0xD800, 0xE000)  # no characters: they have no UTF-8
@@ -51,8 +52,11 @@ def graph_facts() -> GraphFacts:
     """Asks the graph about each of the 1,112,064 code points; takes about ten seconds.
 
     Raises:
-      RuntimeError: when an answer is none of those that the rules can give.
+      RuntimeError: when an answer is none of those that the rules can give, and without TF-Text: ops of the
+        core would answer from these very facts.
     """
+    if uses_core_ops():
+        raise RuntimeError("the facts are those of TF-Text, which cannot be imported; install it")
     spaces, dropped, alone = _classes()
     rest = [code for code in _CHARACTERS if code not in spaces and code not in dropped]
     folded = _folded(rest)

@@ -4,11 +4,14 @@ from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig
 from kbert.heads.parts import MASKED_LM, POOLER
+from kbert.tokenization.base_vocabulary import BERT_TOKENS, BaseVocabulary, SpecialTokens
 from kbert.tokenization.vocabulary import Vocabulary
 
 MASKED_LM_KEYS = ("masked_lm_hidden_act", "masked_lm_layer_norm_eps")
 # The rows of a table are often padded to a multiple of one of these, for speed on accelerators.
 _PADDED_TO = (8, 16, 32, 64, 128)
+# XLM-R's pieces -> the rows of multilingual MiniLM and of what was trained from it, such as e5-small.
+_PUBLISHED_ROWS = {250_002: 250_037}
 
 
 def decide_casing(
@@ -18,6 +21,7 @@ def decide_casing(
     declared_by: str,
     flag: bool | None,
     report: Report,
+    special_tokens: SpecialTokens = BERT_TOKENS,
 ) -> Vocabulary:
     """The vocabulary with its casing, decided by the user's flag, the checkpoint, or the pieces themselves.
 
@@ -26,8 +30,9 @@ def decide_casing(
       source: the file they come from.
       declared: `do_lower_case` as the checkpoint says it, or None.
       declared_by: the file or name that says it.
-      flag: the user's --do_lower_case, or None.
+      flag: the user's `do_lower_case`, or None.
       report: see `Report.conflict`; the setting is called `do_lower_case`.
+      special_tokens: the vocabulary's.
 
     Raises:
       ValueError: when flag and checkpoint contradict each other, or the pieces contradict the casing, unless
@@ -35,17 +40,17 @@ def decide_casing(
     """
     if declared is not None and flag is not None and declared != flag:
         report.conflict(
-            "do_lower_case", f"--do_lower_case={flag} contradicts {declared_by}, which says {declared}"
+            "do_lower_case", f"do_lower_case={flag} contradicts {declared_by}, which says {declared}"
         )
     if flag is not None:
-        decided, reason = flag, "the flag --do_lower_case"
+        decided, reason = flag, "the argument do_lower_case"
     elif declared is not None:
         decided, reason = declared, declared_by
     else:
         # The pieces decide: an uncased vocabulary has (almost) no piece with an upper-case letter.
-        decided = Vocabulary(tokens, True, source).casing_warning() is None
+        decided = Vocabulary(tokens, True, source, special_tokens).casing_warning() is None
         reason = f"the pieces of {source}, as nothing in the checkpoint says it"
-    vocabulary = Vocabulary(tokens, decided, source)
+    vocabulary = Vocabulary(tokens, decided, source, special_tokens)
     report.note(f"do_lower_case={decided}, from {reason}")
     warning = vocabulary.casing_warning()
     if warning is not None:
@@ -56,7 +61,7 @@ def decide_casing(
 
 
 def check_sizes(
-    vocabulary: Vocabulary,
+    vocabulary: BaseVocabulary,
     config: EncoderConfig,
     source: str,
     recorded_size: int | None,
@@ -65,8 +70,9 @@ def check_sizes(
     """Refuses a vocabulary whose size does not fit the token table.
 
     More pieces than rows are always an error: ids would fall outside the table. Fewer pieces are accepted if
-    the number of rows is the number of pieces rounded up to a multiple of 8, 16, 32, 64 or 128, if the
-    checkpoint itself records the number of pieces, or if `vocab_size` is allowed.
+    the number of rows is the number of pieces rounded up to a multiple of 8, 16, 32, 64 or 128, or the one
+    that multilingual MiniLM has, if the checkpoint itself records the number of pieces, or if `vocab_size` is
+    allowed.
 
     Raises:
       ValueError: when the vocabulary is refused.
@@ -79,7 +85,8 @@ def check_sizes(
             f"{source} has {pieces} pieces, but the config's vocab_size is {rows}: ids would fall outside "
             "the token table; take the vocabulary that this checkpoint was trained with."
         )
-    if recorded_size == pieces or rows in {-(-pieces // step) * step for step in _PADDED_TO}:
+    padded = {_PUBLISHED_ROWS.get(pieces), *(-(-pieces // step) * step for step in _PADDED_TO)}
+    if recorded_size == pieces or rows in padded:
         report.note(
             f"the token table has {rows - pieces} more rows than there are pieces ({pieces}): padding"
         )
@@ -128,11 +135,17 @@ def require_same_masked_lm(
         )
 
 
-def require_no_projection(encoder: EncoderConfig, where):
-    """Raises ValueError for tables that are not as wide as the hidden states."""
+def require_bert(encoder: EncoderConfig, where):
+    """Raises ValueError for an encoder that no BERT of Google's or KerasHub's code can be."""
     if encoder.embedding_size is not None:
         raise ValueError(
             f"{where}: embedding_size={encoder.embedding_size} should equal hidden_size="
             f"{encoder.hidden_size}: there is no projection between them; ELECTRA in Hugging Face's format "
             "has one."
+        )
+    if encoder.relative_attention_num_buckets or not encoder.type_vocab_size:
+        raise ValueError(
+            f"{where}: relative_attention_num_buckets={encoder.relative_attention_num_buckets} and "
+            f"type_vocab_size={encoder.type_vocab_size}: BERT has no relative positions, and has segments; "
+            "MPNet in Hugging Face's format is otherwise."
         )

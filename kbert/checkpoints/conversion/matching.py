@@ -110,13 +110,13 @@ def match(
     if missing:
         raise ValueError(
             f"{report.path} has no tensors for {len(missing)} variables of {what}: "
-            f"{_first_few(missing)}; use the complete checkpoint, or pass --allow_unmatched with their names "
+            f"{_first_few(missing)}; use the complete checkpoint, or pass allow_unmatched with their names "
             "to have them initialised."
         )
     if unknown:
         raise ValueError(
             f"{report.path} holds {len(unknown)} tensors that {what} does not have: "
-            f"{_first_few(unknown)}; if they are not needed, pass --allow_unmatched with their names or "
+            f"{_first_few(unknown)}; if they are not needed, pass allow_unmatched with their names or "
             "globs."
         )
     _check_tied(stored, by_outside, matched, report)
@@ -157,7 +157,7 @@ def _check_tied(stored, by_outside, matched, report):
             raise ValueError(
                 f"{report.path}: {original} differs from {stored.original(twin)}, but kbert's masked-LM head "
                 "has one tensor for both; to use the second for both, pass "
-                f"--allow_unmatched={original}."
+                f"allow_unmatched={original}."
             )
 
 

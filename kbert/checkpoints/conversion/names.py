@@ -5,8 +5,9 @@ TF1's classifier matrices, `output_weights`, are the exception: they are stored 
 stands for the layer's number.
 
 Sources: google-research/bert, modeling.py, run_pretraining.py, run_classifier.py, run_squad.py; the
-parameters of transformers' BertModel, DistilBertModel, ElectraModel and their heads; the variables of
-keras_hub's BertBackbone, BertTextClassifier and BertMaskedLM; those of Model Garden's official/nlp/modeling.
+parameters of transformers' BertModel, DistilBertModel, ElectraModel, RobertaModel, MPNetModel and their
+heads; the variables of keras_hub's BertBackbone, BertTextClassifier and BertMaskedLM; those of Model Garden's
+official/nlp/modeling.
 """
 
 from typing import NamedTuple
@@ -142,6 +143,39 @@ ELECTRA = {
     "pooler": _dense("pooler/dense", "classifier.dense"),
     "classification": _dense("classification/dense", "classifier.out_proj"),
     **{head: HUGGING_FACE[head] for head in ("token_classification", "span")},
+}
+
+# Of RoBERTa's and MPNet's classifiers, whose encoders have no pooler: a layer that stands for it.
+CLASSIFIER_POOLER = ELECTRA["pooler"]
+# Without the prefix "roberta.", which XLM-R's classes have too.
+ROBERTA = {
+    "masked_lm": (
+        *_dense("masked_lm/transform", "lm_head.dense"),
+        *_layer_norm("masked_lm/layer_norm", "lm_head.layer_norm"),
+        NameRow("masked_lm/output_bias", "lm_head.bias"),
+    ),
+    "classification": ELECTRA["classification"],
+    **{
+        part: HUGGING_FACE[part]
+        for part in ("body", "pooler", "token_classification", "multiple_choice", "span")
+    },
+}
+# Without the prefix "mpnet.". No segment table; one table of relative positions for all layers.
+MPNET = ROBERTA | {
+    "body": (
+        NameRow("embeddings/word_embeddings", "embeddings.word_embeddings.weight"),
+        NameRow("embeddings/position_embeddings", "embeddings.position_embeddings.weight"),
+        NameRow("embeddings/position_bias/relative_attention_bias", "encoder.relative_attention_bias.weight"),
+        *_layer_norm("embeddings/layer_norm", "embeddings.LayerNorm"),
+        *_dense("layer_{layer}/attention/query", f"{_HF_LAYER}.attention.attn.q"),
+        *_dense("layer_{layer}/attention/key", f"{_HF_LAYER}.attention.attn.k"),
+        *_dense("layer_{layer}/attention/value", f"{_HF_LAYER}.attention.attn.v"),
+        *_dense("layer_{layer}/attention/output", f"{_HF_LAYER}.attention.attn.o"),
+        *_layer_norm("layer_{layer}/attention_layer_norm", f"{_HF_LAYER}.attention.LayerNorm"),
+        *_dense("layer_{layer}/feed_forward/intermediate", f"{_HF_LAYER}.intermediate.dense"),
+        *_dense("layer_{layer}/feed_forward/output", f"{_HF_LAYER}.output.dense"),
+        *_layer_norm("layer_{layer}/feed_forward_layer_norm", f"{_HF_LAYER}.output.LayerNorm"),
+    ),
 }
 
 # ------------------------------------------------------------------------------------ KerasHub

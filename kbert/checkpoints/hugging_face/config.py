@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.conversion.checks import MASKED_LM_KEYS, require_no_projection
+from kbert.checkpoints.conversion.checks import MASKED_LM_KEYS, require_bert
 from kbert.checkpoints.conversion.own_keys import OwnKeys, own_keys, take_own_keys
 from kbert.checkpoints.hugging_face.families import (
     FAMILIES,
+    MPNET_BUCKETS,
     find_architecture,
     find_model_type,
     require_readable,
@@ -56,6 +57,7 @@ class HuggingFaceConfig:
       architecture: one of `architectures()`, or None when the file names none.
       labels: the names of `id2label` in order, or None when the file has none.
       num_labels, label2id: as in the file, which may contradict `id2label`; None when it has none.
+      skipped_positions: how many rows of the position table no token reads, see `families`.
       problem_type: "regression" or "multi_label_classification" as in the file, otherwise None.
       own: the values of kbert's own keys.
     """
@@ -66,6 +68,7 @@ class HuggingFaceConfig:
     labels: tuple[str, ...] | None
     num_labels: int | None
     label2id: dict | None
+    skipped_positions: int
     problem_type: str | None
     own: OwnKeys
 
@@ -92,13 +95,16 @@ def parse_config(values: dict, path, report: Report) -> HuggingFaceConfig:
         raise ValueError(f"{path} names model_type {model_type!r} but architecture {architecture!r}.")
     _refuse_variants(values, path)
     _note_head_dropout(values, path, report)
+    pad_id = json_count(values, "pad_token_id", path, least=0)
+    skipped = FAMILIES[model_type].skipped_positions(1 if pad_id is None else pad_id)
     return HuggingFaceConfig(
-        encoder=_encoder_config(values, model_type, path, report),
+        encoder=_encoder_config(values, model_type, skipped, path, report),
         model_type=model_type,
         architecture=architecture,
         labels=_labels(values, path),
         num_labels=json_count(values, "num_labels", path),
         label2id=json_value(values, "label2id", dict, path),
+        skipped_positions=skipped,
         problem_type=_problem_type(values, path),
         own=own,
     )
@@ -136,7 +142,7 @@ def _note_head_dropout(values, path, report):
             report.note(f"{key}={head_dropout} is not kept: heads take hidden_dropout_prob in training")
 
 
-def _encoder_config(values, model_type, path, report):
+def _encoder_config(values, model_type, skipped_positions, path, report):
     family = FAMILIES[model_type]
     settings = {"hidden_act": "gelu"} | family.defaults
     settings |= {ours: values[theirs] for ours, theirs in family.keys.items() if theirs in values}
@@ -147,10 +153,39 @@ def _encoder_config(values, model_type, path, report):
         )
     settings["hidden_act"] = _ACTIVATIONS[theirs]
     report.note(f"hidden_act {theirs!r} there is {settings['hidden_act']!r} in kbert")
+    if skipped_positions:
+        settings |= _after_padding(values, family, skipped_positions, path, report)
     encoder = from_dict(EncoderConfig, settings, where=str(path))
     if model_type == "bert":
-        require_no_projection(encoder, path)
+        require_bert(encoder, path)
     return encoder
+
+
+def _after_padding(values, family, skipped_positions, path, report):
+    """The settings that RoBERTa and those after it count otherwise than BERT."""
+    rows = json_count(values, "max_position_embeddings", path, least=skipped_positions + 1) or 512
+    report.note(f"positions begin at row {skipped_positions} of {rows}; kbert has the rows from there on")
+    settings = {"max_position_embeddings": rows - skipped_positions}
+    if "type_vocab_size" not in family.keys:
+        _require_mpnets_buckets(values, path)
+        return settings
+    segments = json_count(values, "type_vocab_size", path) or 2
+    if segments != 1:
+        report.conflict(
+            "type_vocab_size",
+            f"{path}: type_vocab_size={segments}, but {family.name}'s tokenizer tells no segments apart, and "
+            "kbert takes the first row for all tokens",
+        )
+    return settings | {"type_vocab_size": 1}
+
+
+def _require_mpnets_buckets(values, path):
+    buckets = json_count(values, "relative_attention_num_buckets", path) or MPNET_BUCKETS
+    if buckets != MPNET_BUCKETS:
+        raise ValueError(
+            f"{path}: relative_attention_num_buckets={buckets}, but transformers' MPNet computes with "
+            f"{MPNET_BUCKETS} whatever is set; use config and weights of one model."
+        )
 
 
 def _labels(values, path):
@@ -209,6 +244,12 @@ def build_config(checkpoint: BertCheckpoint) -> dict:
         values["pooler_hidden_act"] = encoder.pooler_hidden_act
     if model_type == "electra":
         values["embedding_size"] = encoder.embedding_width
+    if FAMILIES[model_type].after_padding:
+        values["max_position_embeddings"] += FAMILIES[model_type].skipped_positions(vocabulary.pad_id)
+        values |= {"bos_token_id": vocabulary.cls_id, "eos_token_id": vocabulary.sep_id}
+    if model_type == "mpnet":
+        values["relative_attention_num_buckets"] = encoder.relative_attention_num_buckets
+        del values["type_vocab_size"]
     if model_type == "distilbert":
         values |= {theirs: values.pop(ours) for ours, theirs in FAMILIES[model_type].keys.items()}
         del values["type_vocab_size"], values["layer_norm_eps"]

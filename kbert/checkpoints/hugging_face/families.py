@@ -1,9 +1,21 @@
-"""The classes of transformers that kbert reads and writes, by families: BERT, DistilBERT, ELECTRA."""
+"""The classes of transformers that kbert reads and writes, by families.
+
+RoBERTa and those after it number positions from `pad_token_id` + 1 on, over the tokens that are no padding.
+In kbert padding stands at the end, so their positions are BERT's without the rows that no token reads.
+"""
 
 from typing import NamedTuple
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.conversion.names import DISTILBERT, ELECTRA, HUGGING_FACE, NameRow
+from kbert.checkpoints.conversion.names import (
+    CLASSIFIER_POOLER,
+    DISTILBERT,
+    ELECTRA,
+    HUGGING_FACE,
+    MPNET,
+    ROBERTA,
+    NameRow,
+)
 from kbert.checkpoints.model_variables import task_parts
 from kbert.config import EncoderConfig
 from kbert.files.json_values import shown_name
@@ -25,6 +37,9 @@ class Family(NamedTuple):
       pooler_hidden_act: the activation of the layer that a classifier reads.
       keys: the keys of config.json for the settings of `EncoderConfig`; what has no key here is fixed.
       defaults: settings where config.json has nothing, as far as BERT has other values.
+      prefix: what the encoder's names begin with in a class with a head.
+      has_pooler: whether the bare encoder has a pooler, as BERT.
+      after_padding: whether positions are numbered from `pad_token_id` + 1 on, as in RoBERTa.
     """
 
     name: str
@@ -33,19 +48,39 @@ class Family(NamedTuple):
     pooler_hidden_act: str
     keys: dict[str, str]
     defaults: dict
+    prefix: str
+    has_pooler: bool = False
+    after_padding: bool = False
 
     @property
     def classes(self) -> dict[str, str]:
         """The names of its classes -> the class of BERT for the same task."""
         return {f"{self.name}{end}": f"Bert{bert}" for end, bert in self.heads.items()}
 
+    def name_table(self, architecture: str) -> dict[str, tuple[NameRow, ...]]:
+        """The names of a class's variables: those of `table`, but for a classifier's own pooler."""
+        if self.after_padding and architecture.endswith("ForSequenceClassification"):
+            return self.table | {"pooler": CLASSIFIER_POOLER}
+        return self.table
+
+    def skipped_positions(self, pad_id: int) -> int:
+        """How many rows of the position table no token reads."""
+        if not self.after_padding:
+            return 0
+        return 2 if self.name == "MPNet" else pad_id + 1  # its code takes 1 whatever pad_token_id is
+
 
 def _same(*names):
     return {name: name for name in names}
 
 
-_BOTH = ("Model", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering")
+_MOST = ("Model", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering")
+_ALL = (*_MOST, "ForMaskedLM", "ForMultipleChoice")
 _BERT_KEYS = _same(*EncoderConfig.__dataclass_fields__)
+del _BERT_KEYS["relative_attention_num_buckets"]
+_ROBERTA_KEYS = {ours: theirs for ours, theirs in _BERT_KEYS.items() if ours != "embedding_size"}
+_MPNET_KEYS = _ROBERTA_KEYS | _same("relative_attention_num_buckets")
+del _MPNET_KEYS["type_vocab_size"]  # no segments
 # No segments: a table of zeros changes nothing and lets pairs be packed as usual. The epsilon is fixed.
 _DISTILBERT_KEYS = {
     "vocab_size": "vocab_size",
@@ -66,26 +101,48 @@ _ELECTRA_DEFAULTS = {
     "embedding_size": 128,
     "pooler_hidden_act": "gelu_erf",
 }
+MPNET_BUCKETS = 32  # fixed in its code, MPNetEncoder.compute_position_bias
+_MPNET_DEFAULTS = {
+    "vocab_size": 30527,
+    "type_vocab_size": 0,
+    "relative_attention_num_buckets": MPNET_BUCKETS,
+}
+
+
+def _after_roberta(name, table=ROBERTA, keys=_ROBERTA_KEYS, defaults=None, prefix="roberta."):
+    defaults = defaults or {"vocab_size": 50265}
+    return Family(name, _same(*_ALL), table, "tanh", keys, defaults, prefix, True, True)
+
+
 # By the model_type of config.json. The classes of BERT are those that tasks name.
 FAMILIES = {
-    "bert": Family("Bert", {}, HUGGING_FACE, "tanh", _BERT_KEYS, {}),
+    "bert": Family("Bert", {}, HUGGING_FACE, "tanh", _BERT_KEYS, {}, "bert.", has_pooler=True),
     "distilbert": Family(
         "DistilBert",
-        _same(*_BOTH, "ForMaskedLM", "ForMultipleChoice"),
+        _same(*_ALL),
         DISTILBERT,
         "relu",
         _DISTILBERT_KEYS,
         {"num_hidden_layers": 6},
+        "distilbert.",
     ),
     "electra": Family(
         "Electra",
-        _same(*_BOTH) | {"ForPreTraining": "Model"},
+        _same(*_MOST) | {"ForPreTraining": "Model"},
         ELECTRA,
         "gelu_erf",
         _BERT_KEYS,
         _ELECTRA_DEFAULTS,
+        "electra.",
     ),
+    "roberta": _after_roberta("Roberta"),
+    "xlm-roberta": _after_roberta("XLMRoberta"),
+    "mpnet": _after_roberta("MPNet", MPNET, _MPNET_KEYS, _MPNET_DEFAULTS, "mpnet."),
 }
+
+
+# The kind of a vocabulary -> who has it.
+_AFTER_ROBERTA = {"bpe": "roberta", "sentencepiece": "xlm-roberta"}
 
 
 def architectures() -> list[str]:
@@ -123,7 +180,8 @@ def find_task(name: str, problem_type: str | None = None) -> str:
 
 def has_own_pooler(name: str) -> bool:
     """Whether a class has what stands for a pooler; a bare DistilBERT or ELECTRA has nothing."""
-    return FAMILIES[find_model_type(name)].classes.get(name) != BARE_ENCODER
+    family = FAMILIES[find_model_type(name)]
+    return family.has_pooler or family.classes.get(name) != BARE_ENCODER
 
 
 def stored_parts(name: str, parts: dict[str, Part]) -> dict[str, Part]:
@@ -134,9 +192,14 @@ def stored_parts(name: str, parts: dict[str, Part]) -> dict[str, Part]:
 def written_model_type(checkpoint: BertCheckpoint) -> str:
     """The family that a checkpoint is written as: the one whose settings it has.
 
-    Without a pooler DistilBERT is a BERT without segments, and is written as BERT.
+    Without a pooler DistilBERT is a BERT without segments, and is written as BERT. RoBERTa and XLM-R differ
+    from BERT, and from each other, in nothing but their vocabulary and in having one kind of segment.
     """
-    encoder = checkpoint.encoder
+    encoder, kind = checkpoint.encoder, checkpoint.vocabulary.kind
+    if encoder.relative_attention_num_buckets:
+        return "mpnet"
+    if encoder.type_vocab_size == 1 and kind in _AFTER_ROBERTA:
+        return _AFTER_ROBERTA[kind]
     if encoder.embedding_size is not None or encoder.pooler_hidden_act == "gelu_erf":
         return "electra"
     return "distilbert" if encoder.pooler_hidden_act == "relu" and POOLER.name in checkpoint.parts else "bert"

@@ -1,4 +1,4 @@
-"""Reads and writes Hugging Face folders of BERT, DistilBERT and ELECTRA, without torch and transformers.
+"""Reads and writes Hugging Face folders of BERT and the families after it, without torch and transformers.
 
 They may also be folders of sentence-transformers: then the encoder comes with its pooling.
 """
@@ -11,10 +11,12 @@ import numpy as np
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.conversion.checks import check_sizes, require_same, require_same_masked_lm
 from kbert.checkpoints.conversion.matching import match
-from kbert.checkpoints.conversion.names import rows
+from kbert.checkpoints.conversion.names import CLASSIFIER_POOLER, rows
+from kbert.checkpoints.conversion.resizing import POSITION_TABLE
 from kbert.checkpoints.hugging_face.config import build_config, parse_config
 from kbert.checkpoints.hugging_face.families import (
     FAMILIES,
+    MPNET_BUCKETS,
     find_task,
     has_own_pooler,
     require_readable,
@@ -42,6 +44,11 @@ from kbert.tasks import TASKS
 
 CONFIG_FILE = "config.json"
 _SEGMENTS = "embeddings/token_type_embeddings"
+_POSITION_ROWS, _SEGMENT_ROWS = (
+    f"embeddings.{name}_embeddings.weight" for name in ("position", "token_type")
+)
+_OUTPUT_BIASES = {"cls.predictions.bias", "lm_head.bias", "vocab_projector.bias"}
+_BESIDE_CLASSIFIER = "the encoder's pooler, which this class does not use"
 _FRESH = "not in this architecture; initialised if a kbert model has it"
 # Tensors that a class of any family has -> the end of its name; the first that fits is taken.
 _HEADS = (
@@ -49,6 +56,7 @@ _HEADS = (
     ("cls.predictions.bias", "ForMaskedLM"),
     ("vocab_projector.bias", "ForMaskedLM"),
     ("generator_lm_head.bias", "ForMaskedLM"),
+    ("lm_head.bias", "ForMaskedLM"),
     ("cls.seq_relationship.weight", "ForNextSentencePrediction"),
     ("qa_outputs.weight", "ForQuestionAnswering"),
     ("classifier.weight pooler.dense.weight", "ForSequenceClassification"),
@@ -101,6 +109,13 @@ def _read_model(folder, do_lower_case, report, needs_pooler=True):
     encoder, family = config.encoder, FAMILIES[config.model_type]
     vocabulary, longest = read_tokenizer(folder, do_lower_case, report)
     check_sizes(vocabulary, encoder, str(folder), config.own.vocabulary_size, report)
+    skipped = family.skipped_positions(vocabulary.pad_id)
+    if config.skipped_positions != skipped:
+        raise ValueError(
+            f"{config_file}: by its pad_token_id positions begin at row {config.skipped_positions}, but the "
+            f"tokenizer's {vocabulary.special_tokens.pad} has id {vocabulary.pad_id}; use config and "
+            "tokenizer of one model."
+        )
     positions = encoder.max_position_embeddings
     if longest is not None and longest > positions:
         report.conflict(
@@ -109,16 +124,23 @@ def _read_model(folder, do_lower_case, report, needs_pooler=True):
             f"max_position_embeddings={positions}",
         )
 
-    stored = read_weights(folder, config.model_type, report)
+    stored = read_weights(folder, family.prefix, report)
+    _cut_tables(stored, config)
     name = config.architecture or _guess_architecture(stored, family, report)
+    if not needs_pooler and name.endswith("ForMaskedLM") and _OUTPUT_BIASES.isdisjoint(stored.tensors):
+        report.note(f"config.json says {name}, but there is no such head: the encoder alone is read")
+        name = f"{family.name}Model"
     if name == "BertForMaskedLM" and "cls.seq_relationship.weight" in stored.tensors:
         report.note("config.json says BertForMaskedLM, but there is a next-sentence head: it is read too")
         name = "BertForPreTraining"
     labels = _labels(config, name, stored, folder, report)
     task = find_task(name, config.problem_type or ("regression" if len(labels) == 1 else None))
 
-    parts = own = task_parts(task, labels)
-    if "pooler.dense.weight" in stored.tensors:
+    parts, table = task_parts(task, labels), family.name_table(name)
+    own = parts
+    if table["pooler"] is CLASSIFIER_POOLER and family.has_pooler:
+        stored.ignored |= {f"pooler.dense.{end}": _BESIDE_CLASSIFIER for end in ("weight", "bias")}
+    elif "pooler.dense.weight" in stored.tensors:
         parts = with_pooler(parts)  # part of the encoder, even if this task does not use it
     optional = {}
     if POOLER.name in own and not (needs_pooler and has_own_pooler(name)):
@@ -128,7 +150,7 @@ def _read_model(folder, do_lower_case, report, needs_pooler=True):
         optional[_SEGMENTS] = "zeros: DistilBERT adds nothing for segments"
         if POOLER.name in own and has_own_pooler(name):  # else BERT's: a training adds segments to it as well
             encoder = dataclasses.replace(encoder, pooler_hidden_act=family.pooler_hidden_act)
-    tensors = match(stored, family.table, encoder, stored_parts(name, parts), optional, name, report)
+    tensors = match(stored, table, encoder, stored_parts(name, parts), optional, name, report)
     if config.model_type == "distilbert":
         zeros = np.zeros((encoder.type_vocab_size, encoder.embedding_width), np.float32)
         tensors[_SEGMENTS] = stored_array(zeros)
@@ -143,6 +165,16 @@ def _read_model(folder, do_lower_case, report, needs_pooler=True):
         max_seq_length=min(longest or positions, positions),
         report=report,
     )
+
+
+def _cut_tables(stored, config):
+    """Removes the rows of tables that no token reads."""
+    if not config.skipped_positions:
+        return
+    rows_read = {_POSITION_ROWS: (config.skipped_positions, None), _SEGMENT_ROWS: (0, 1)}
+    for name in rows_read.keys() & stored.tensors.keys():
+        if stored.tensors[name].shape:
+            stored.tensors[name] = stored.tensors[name].rows(*rows_read[name])
 
 
 def _guess_architecture(stored, family, report):
@@ -212,20 +244,26 @@ def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, report: Report)
     if model_type == "distilbert":
         require_same(checkpoint, "layer_norm_eps", EncoderConfig.layer_norm_eps, "DistilBERT", report)
         _require_no_segments(checkpoint, report)
-    parts, encoder_parts = stored_parts(architecture, checkpoint.parts), {"body"}
-    if model_type == "bert":  # its pooler is part of the encoder, the others' of a head
-        parts, encoder_parts = with_pooler(parts), {"body", POOLER.name}
-    prefix = "" if architecture.endswith("Model") else f"{model_type}."
+    if model_type == "mpnet":
+        for name, theirs in {"relative_attention_num_buckets": MPNET_BUCKETS, "type_vocab_size": 0}.items():
+            require_same(checkpoint, name, theirs, "transformers' MPNet", report)
+    parts = stored_parts(architecture, checkpoint.parts)
+    if family.has_pooler:
+        parts = with_pooler(parts)
+    prefix = "" if architecture.endswith("Model") else family.prefix
     tensors = {}
-    for row in rows(family.table, parts, checkpoint.encoder.num_hidden_layers):
+    for row in rows(family.name_table(architecture), parts, checkpoint.encoder.num_hidden_layers):
         outside = row.outside
-        if part_name(row.kbert) in encoder_parts:
+        if part_name(row.kbert) == "body" or outside.startswith("pooler."):  # others' poolers are a head's
             outside = f"{prefix}{outside}"
         if row.kbert not in checkpoint.tensors:
             if row.kbert in checkpoint.shapes:
                 report.not_in_file.append((row.kbert, "never trained, not written"))
             continue
         tensors[outside] = checkpoint.tensors[row.kbert].as_float32(row.transposed)
+        if row.kbert == POSITION_TABLE:
+            skipped = family.skipped_positions(checkpoint.vocabulary.pad_id)
+            tensors[outside] = tensors[outside].after_zeros(skipped)
         report.taken.append((outside, row.kbert, "transposed" if row.transposed else "as it is"))
     left_over = checkpoint.tensors.keys() - {kbert for _, kbert, _ in report.taken}
     report.left_over.extend((name, f"{architecture} has no such variable") for name in sorted(left_over))

@@ -18,6 +18,10 @@ _NAME = re.compile(r"hf://(?P<repository>[\w.-]+(/[\w.-]+)?)(@(?P<revision>[\w./
 _SMALL_FILES = (
     "config.json",
     "vocab.txt",
+    "vocab.json",
+    "merges.txt",
+    "sentencepiece.bpe.model",
+    "spiece.model",
     "tokenizer.json",
     "tokenizer_config.json",
     "added_tokens.json",

@@ -1,220 +1,223 @@
-"""Reads and writes vocabulary, casing and longest input of a Hugging Face folder.
+"""Reads and writes the tokenizer of a Hugging Face folder, of any kind, and its longest input.
 
-transformers' BERT tokenizer equals the original's except in rare cases (docs/checkpoints.md). Settings that
-would give other ids for ordinary text are refused; the error names them.
+Settings that would give other ids for ordinary text are refused; the error names them.
 """
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
-from kbert.checkpoints.conversion.checks import decide_casing
-from kbert.checkpoints.hugging_face.tokenizer_json import build_tokenizer_json, refuse_other_rules
+from kbert.checkpoints.hugging_face.tokenizer_bpe import bpe_rules, read_bpe
+from kbert.checkpoints.hugging_face.tokenizer_json import Rules, TokenizerFiles, build_tokenizer_json
+from kbert.checkpoints.hugging_face.tokenizer_unigram import MODEL_FILES, read_unigram, unigram_rules
+from kbert.checkpoints.hugging_face.tokenizer_wordpiece import (
+    read_wordpiece,
+    wordpiece_rules,
+    wordpiece_settings,
+)
 from kbert.checkpoints.report import Report
 from kbert.config.checks import SHORTEST_LENGTH
-from kbert.files.json_file import read_json_object
-from kbert.files.json_values import json_count, json_texts, json_value, shown, shown_name
+from kbert.files.json_values import json_count, json_value, shown, shown_name
 from kbert.files.whole_file import write_json
 from kbert.tokenization.base_vocabulary import BaseVocabulary
-from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary, require_wordpiece
+from kbert.tokenization.vocabulary_files import VOCABULARY_FILES
 
-_BERT_CLASSES = (
-    None,
-    "BertTokenizer",
-    "BertTokenizerFast",
-    "DistilBertTokenizer",
-    "DistilBertTokenizerFast",
-    "ElectraTokenizer",
-    "ElectraTokenizerFast",
-    "PreTrainedTokenizerFast",
-    "TokenizersBackend",
-)
-_ROLES = {
-    "pad_token": "[PAD]",
-    "unk_token": "[UNK]",
-    "cls_token": "[CLS]",
-    "sep_token": "[SEP]",
-    "mask_token": "[MASK]",
+
+class _Kind(NamedTuple):
+    """How a kind of vocabulary is read and written.
+
+    Args:
+      model: its name in tokenizer.json.
+      classes: what the names of its classes in transformers begin with.
+      files: the files that hold it, beside tokenizer.json; one of them is enough.
+      has_prefix_space: whether it puts a space before a text; None where that has no meaning.
+      read: (files, do_lower_case) -> vocabulary.
+      rules: vocabulary -> `Rules`.
+      settings: vocabulary -> the settings of tokenizer_config.json that are its own.
+    """
+
+    model: str
+    classes: tuple[str, ...]
+    files: tuple[str, ...]
+    has_prefix_space: bool | None
+    read: Callable[[TokenizerFiles, bool | None], BaseVocabulary]
+    rules: Callable[..., Rules]
+    settings: Callable[..., dict]
+
+
+_KINDS = {
+    "wordpiece": _Kind(
+        "WordPiece",
+        ("Bert", "DistilBert", "Electra", "MPNet"),
+        ("vocab.txt",),
+        None,
+        read_wordpiece,
+        wordpiece_rules,
+        wordpiece_settings,
+    ),
+    "bpe": _Kind(
+        "BPE",
+        ("Roberta",),
+        ("vocab.json",),
+        False,
+        read_bpe,
+        bpe_rules,
+        lambda _: {"tokenizer_class": "RobertaTokenizer", "add_prefix_space": False},
+    ),
+    "sentencepiece": _Kind(
+        "Unigram",
+        ("XLMRoberta",),
+        MODEL_FILES,
+        True,
+        read_unigram,
+        unigram_rules,
+        lambda _: {"tokenizer_class": "XLMRobertaTokenizer"},
+    ),
 }
+# These take whatever the files are.
+_GENERIC_CLASSES = (None, "PreTrainedTokenizerFast", "TokenizersBackend")
+_ROLES = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")  # as in `SpecialTokens`
 # transformers writes int(1e30) for "no limit known".
 _NO_LIMIT = 10**9
 
 
-def read_tokenizer(folder: Path, do_lower_case: bool | None, report: Report) -> tuple[Vocabulary, int | None]:
-    """The vocabulary with its casing, and the longest input (`model_max_length`) or None.
+def read_tokenizer(
+    folder: Path, do_lower_case: bool | None, report: Report
+) -> tuple[BaseVocabulary, int | None]:
+    """The vocabulary, and the longest input (`model_max_length`) or None.
 
     Args:
-      folder: holds `vocab.txt` or `tokenizer.json`, and perhaps `tokenizer_config.json` and
-        `added_tokens.json`.
+      folder: holds `vocab.txt`; or `vocab.json` and `merges.txt`; or `sentencepiece.bpe.model`; or
+        `tokenizer.json` of one of these kinds; and perhaps `tokenizer_config.json`.
       do_lower_case: the user's flag, or None.
-      report: takes notes. Settings that may differ, if allowed: `do_lower_case`, `strip_accents`,
-        `tokenize_chinese_chars`, `added_tokens`, `tokenizer_class`, `special_tokens`, `normalizer`,
-        `pre_tokenizer`, `do_basic_tokenize`, `never_split`, and those of `refuse_other_rules`.
+      report: takes notes. Settings that may differ, if allowed: `tokenizer_class`, `special_tokens`,
+        `post_processor`, `add_prefix_space`, `do_lower_case`, and those of the kind.
 
     Raises:
-      ValueError: for a missing or contradictory vocabulary, or a setting that kbert cannot follow.
+      ValueError: for missing or contradictory files, or a setting that kbert cannot follow.
     """
-    path, config_path = folder / "tokenizer.json", folder / "tokenizer_config.json"
-    rules, settings = _read_if_there(path), _read_if_there(config_path) or {}
-    tokens, source = _tokens(folder, rules)
-    tokens = _with_added_tokens(folder, rules, settings, tokens, report)
-
-    name = json_value(settings, "tokenizer_class", str, config_path)
-    if name not in _BERT_CLASSES:
-        report.conflict("tokenizer_class", f"{folder}: tokenizer_class={shown(name)} is not BERT's")
-    roles_path = folder / "special_tokens_map.json"
-    _refuse_other_roles(config_path, settings, report)
-    _refuse_other_roles(roles_path, _read_if_there(roles_path) or {}, report)
-
-    declared, declared_by = json_value(settings, "do_lower_case", bool, config_path), config_path.name
-    normalizer = _bert_normalizer(path, rules, report)
-    if normalizer is not None:
-        lowercase = json_value(normalizer, "lowercase", bool, f"{path}: normalizer", True)
-        if declared is None:
-            declared, declared_by = lowercase, path.name
-        elif declared != lowercase:
-            report.conflict(
-                "do_lower_case",
-                f"{folder}: tokenizer_config.json says do_lower_case={declared}, but tokenizer.json "
-                f"lowercase={lowercase}",
-            )
-    vocabulary = decide_casing(tokens, str(source), declared, declared_by, do_lower_case, report)
-    _refuse_other_words(config_path, settings, "tokenize_chinese_chars", vocabulary, report)
-    if normalizer is not None:
-        _refuse_other_words(path, normalizer, "handle_chinese_chars", vocabulary, report)
-    if rules is not None:
-        refuse_other_rules(rules, vocabulary, path, report)
-
-    longest = json_count(settings, "model_max_length", config_path, SHORTEST_LENGTH)
+    files = TokenizerFiles(folder, report)
+    kind, path = _find_kind(files), files.settings_path
+    _refuse_other_settings(files, kind, do_lower_case)
+    vocabulary = kind.read(files, do_lower_case)
+    for name in (path.name, "special_tokens_map.json"):
+        _refuse_other_roles(folder / name, files.read(name) or {}, vocabulary, report)
+    if vocabulary.kind != "wordpiece":
+        files.added_tokens(vocabulary.special_tokens)
+    files.refuse_other_ids(vocabulary)
+    files.refuse_other_processor(vocabulary)
+    longest = json_count(files.settings, "model_max_length", path, SHORTEST_LENGTH)
     return vocabulary, None if longest is None or longest >= _NO_LIMIT else longest
 
 
-def _refuse_other_roles(path, values, report):
-    for role, token in _ROLES.items():
+def _find_kind(files) -> _Kind:
+    """The kind that the class is of and the files are of; they must agree."""
+    folder, kinds = files.folder, _KINDS.values()
+    name = json_value(files.settings, "tokenizer_class", str, files.settings_path)
+    start = (name or "").removesuffix("Fast").removesuffix("Tokenizer")
+    by_class = [kind for kind in kinds if start in kind.classes]
+    if not by_class and name not in _GENERIC_CLASSES:
+        classes = ", ".join(f"{start}Tokenizer" for kind in kinds for start in kind.classes)
+        report_name = f"{folder}: tokenizer_class={shown(name)} is none that kbert has ({classes})"
+        files.report.conflict("tokenizer_class", report_name)
+    by_files = [kind for kind in kinds if any((folder / file).is_file() for file in kind.files)]
+    if files.rules is not None:
+        by_files = _kinds_that_agree(files, by_files)
+    if not by_files:
+        raise ValueError(
+            f"{folder} holds neither vocab.txt nor tokenizer.json, nor vocab.json with merges.txt, nor "
+            f"{MODEL_FILES[0]}; copy the model's vocabulary there."
+        )
+    if by_class and by_class[0] not in by_files:
+        raise ValueError(
+            f"{folder}: tokenizer_class={name} is a tokenizer of type {by_class[0].model}, but the files are "
+            f"those of type {by_files[0].model}; copy the files of one model."
+        )
+    return by_class[0] if by_class else by_files[0]
+
+
+def _kinds_that_agree(files, by_files):
+    """The kind of tokenizer.json, in a list; the other file must be of this kind too."""
+    model = files.model
+    # Old files do not say the type.
+    untyped = "BPE" if "merges" in model else "Unigram" if "unk_id" in model else "WordPiece"
+    type_name = json_value(model, "type", str, f"{files.path}: model", untyped)
+    kinds = [kind for kind in _KINDS.values() if kind.model == type_name]
+    if not kinds:
+        raise ValueError(
+            f"{files.path} is a tokenizer of type {shown_name(type_name)}; kbert has "
+            f"{', '.join(kind.model for kind in _KINDS.values())}."
+        )
+    if by_files and kinds[0] not in by_files:
+        raise ValueError(
+            f"{files.path} is a tokenizer of type {type_name}, but beside it are the files of type "
+            f"{by_files[0].model}; remove those that are not this model's."
+        )
+    return kinds
+
+
+def _refuse_other_settings(files, kind, do_lower_case):
+    if kind.has_prefix_space is None:
+        return
+    path, has_space = files.settings_path, kind.has_prefix_space
+    if json_value(files.settings, "add_prefix_space", bool, path, has_space) != has_space:
+        files.report.conflict(
+            "add_prefix_space",
+            f"{path}: add_prefix_space={not has_space}; in kbert a tokenizer of type {kind.model} "
+            f"{'always puts a' if has_space else 'puts no'} space before a text",
+        )
+    if do_lower_case:
+        files.report.conflict(
+            "do_lower_case",
+            f"do_lower_case: {files.folder} is a tokenizer of type {kind.model}, which does not lower-case",
+        )
+    if json_value(files.settings, "do_lower_case", bool, path):
+        files.report.note(f"{path}: do_lower_case=true has no effect on a tokenizer of type {kind.model}")
+
+
+def _refuse_other_roles(path, values, vocabulary, report):
+    for role, token in zip(_ROLES, vocabulary.special_tokens, strict=True):
         theirs = values.get(role)
         theirs = theirs.get("content") if isinstance(theirs, dict) else theirs
         if theirs not in (None, token):
             report.conflict("special_tokens", f"{path}: {role} is {shown(theirs)}, not {token!r}")
 
 
-def _read_if_there(path):
-    return read_json_object(path) if path.is_file() else None
-
-
-def _tokens(folder, rules):
-    """Pieces in id order from vocab.txt and tokenizer.json, which must agree, and the file's path."""
-    file, path = folder / "vocab.txt", folder / "tokenizer.json"
-    tokens = {}
-    if file.is_file():
-        tokens[file] = list(Vocabulary.from_file(file, do_lower_case=True).tokens)
-    if rules is not None:
-        model = json_value(rules, "model", dict, path, {})
-        kind = json_value(model, "type", str, f"{path}: model", "WordPiece")
-        if kind != "WordPiece":
-            raise ValueError(f"{path} is a tokenizer of type {shown_name(kind)}; kbert's is WordPiece.")
-        tokens[path] = _in_id_order(json_value(model, "vocab", dict, f"{path}: model"), path)
-    if not tokens:
-        raise ValueError(
-            f"{folder} holds neither vocab.txt nor tokenizer.json; copy the model's vocabulary there."
-        )
-    if len(tokens) == 2 and tokens[file] != tokens[path]:
-        raise ValueError(
-            f"{folder}: vocab.txt ({len(tokens[file])} pieces) and tokenizer.json ({len(tokens[path])} "
-            "pieces) are not the same vocabulary; remove the one that is not this model's."
-        )
-    source = next(iter(tokens))
-    return tokens[source], source
-
-
-def _in_id_order(ids, source):
-    are_numbers = ids is not None and all(type(index) is int for index in ids.values())
-    if not are_numbers or sorted(ids.values()) != list(range(len(ids))):
-        raise ValueError(f"{source}: expected model.vocab to number its pieces 0, 1, 2 ... without gaps.")
-    return sorted(ids, key=ids.get)
-
-
-def _with_added_tokens(folder, rules, settings, tokens, report):
-    """The tokens with those that were added to the WordPieces; in kbert they become ordinary pieces."""
-    added = _added_tokens(folder, rules or {}, settings)
-    added = {token: index for token, index in added.items() if token not in SPECIAL_TOKENS}
-    if not added:
-        return tokens
-    names = ", ".join(shown_name(token) for token in sorted(added)[:4])
-    report.conflict(
-        "added_tokens",
-        f"{folder} has {len(added)} added tokens ({names}), which its tokenizer never splits; in kbert "
-        "they would be ordinary pieces",
-    )
-    new = sorted((added[token], token) for token in added.keys() - set(tokens))
-    if [index for index, _ in new] != list(range(len(tokens), len(tokens) + len(new))):
-        raise ValueError(f"{folder}: the ids of the added tokens do not follow those of the vocabulary.")
-    return [*tokens, *(token for _, token in new)]
-
-
-def _added_tokens(folder, rules, settings):
-    """Token -> id, from the three places that may name them."""
-    added = dict(_read_if_there(folder / "added_tokens.json") or {})
-    try:
-        entries = json_value(rules, "added_tokens", list, folder / "tokenizer.json", [])
-        added |= {entry["content"]: entry["id"] for entry in entries}
-        decoder = json_value(settings, "added_tokens_decoder", dict, folder / "tokenizer_config.json", {})
-        added |= {entry["content"]: int(index) for index, entry in decoder.items()}
-        if all(type(token) is str and type(index) is int for token, index in added.items()):
-            return added
-    except (KeyError, TypeError, ValueError):
-        pass
-    raise ValueError(f"{folder}: expected every added token to have its text (content) and its id.")
-
-
-def _bert_normalizer(path, rules, report):
-    """The normalizer of tokenizer.json; None without one, or where another is allowed."""
-    if rules is None:
-        return None
-    for key, expected in {"normalizer": "BertNormalizer", "pre_tokenizer": "BertPreTokenizer"}.items():
-        kind = json_value(json_value(rules, key, dict, path, {}), "type", str, f"{path}: {key}")
-        if kind != expected:
-            report.conflict(key, f"{path}: its {key} is {shown(kind)}, not {expected!r}")
-    normalizer = rules.get("normalizer") or {}
-    return normalizer if normalizer.get("type") == "BertNormalizer" else None
-
-
-def _refuse_other_words(path, settings, chinese, vocabulary, report):
-    """Refuses settings of either file that split a text into other words than the original does."""
-    lower, accents = vocabulary.do_lower_case, json_value(settings, "strip_accents", bool, path)
-    if accents is not None and accents != lower:
-        report.conflict(
-            "strip_accents",
-            f"{path}: strip_accents={accents} with do_lower_case={lower}; kbert, like the "
-            "original, strips accents exactly when it lower-cases",
-        )
-    if json_value(settings, chinese, bool, path) is False:
-        report.conflict(
-            "tokenize_chinese_chars",
-            f"{path}: {chinese}=false; kbert, like the original, makes a word of every Chinese character",
-        )
-    for key, setting in {"clean_text": "normalizer", "do_basic_tokenize": "do_basic_tokenize"}.items():
-        if json_value(settings, key, bool, path) is False:
-            report.conflict(setting, f"{path}: {key}=false; kbert cleans texts and splits them into words")
-    never_split = json_texts(settings, "never_split", path)
-    if never_split:
-        report.conflict("never_split", f"{path}: never_split={shown(never_split)}")
-
-
 # --------------------------------------------------------------------------------------- writing
 
+_WRITTEN_FILES = {*VOCABULARY_FILES, "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"}
 
-def write_tokenizer(folder: Path, vocabulary: BaseVocabulary, max_seq_length: int):
-    """vocab.txt, tokenizer.json, tokenizer_config.json and special_tokens_map.json for `vocabulary`."""
-    vocabulary = require_wordpiece(vocabulary, "a Hugging Face folder")
-    vocabulary.write(folder / "vocab.txt")
+
+def holds_tokenizer_alone(folder: Path) -> bool:
+    """Whether a folder holds nothing but what `write_tokenizer` writes."""
+    return folder.is_dir() and {path.name for path in folder.iterdir()} <= _WRITTEN_FILES
+
+
+def write_tokenizer(folder: Path, vocabulary: BaseVocabulary, max_seq_length: int | None = None):
+    """The files that transformers and `tokenizers` read: the vocabulary's own, tokenizer.json, settings.
+
+    Args:
+      folder: where to write.
+      vocabulary: of any kind.
+      max_seq_length: the longest input; None where no model says it.
+
+    Raises:
+      ValueError: for a SentencePiece model that XLM-R's tokenizer cannot be.
+    """
+    kind, roles = _KINDS[vocabulary.kind], dict(zip(_ROLES, vocabulary.special_tokens, strict=True))
+    has_segments = vocabulary.pair_separators == 1
+    content = build_tokenizer_json(vocabulary, kind.rules(vocabulary))
     settings = {
-        # BertTokenizer makes its own rules, with 100 letters per word; this class uses tokenizer.json.
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "do_lower_case": vocabulary.do_lower_case,
-        "strip_accents": None,
-        "tokenize_chinese_chars": True,
-        "model_max_length": max_seq_length,
-        "model_input_names": ["input_ids", "token_type_ids", "attention_mask"],
-        **_ROLES,
+        **kind.settings(vocabulary),
+        **({} if max_seq_length is None else {"model_max_length": max_seq_length}),
+        "model_input_names": [
+            "input_ids",
+            *(["token_type_ids"] if has_segments else []),
+            "attention_mask",
+        ],
+        **roles,
     }
-    write_json(_ROLES, folder / "special_tokens_map.json")
+    vocabulary.write_files(folder)
+    write_json(roles, folder / "special_tokens_map.json")
     write_json(settings, folder / "tokenizer_config.json")
-    write_json(build_tokenizer_json(vocabulary), folder / "tokenizer.json")
+    write_json(content, folder / "tokenizer.json")

@@ -1,71 +1,170 @@
-"""The rules in `tokenizer.json` from words to ids: BERT's own, written, and compared with those of a file.
+"""The files of a tokenizer, and what the tokenizer.json of all kinds share: read, compared, written."""
 
-The rules from text to words are in `tokenizer`.
-"""
-
+from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from kbert.checkpoints.report import Report
-from kbert.files.json_values import json_value, shown
-from kbert.tokenization.vocabulary import MAX_CHARACTERS_PER_WORD, SPECIAL_TOKENS, Vocabulary
-
-_ENDS = {"cls": "[CLS]", "sep": "[SEP]"}
-_TRANSFORMERS_LIMIT = 100  # characters a word, which BERT's files on the hub have; the original's is 200
+from kbert.files.json_file import read_json_object
+from kbert.files.json_values import json_value, shown, shown_name
+from kbert.tokenization.base_vocabulary import BaseVocabulary
 
 
-def refuse_other_rules(rules: dict, vocabulary: Vocabulary, path: Path, report: Report):
-    """Refuses rules that give other ids than BERT's.
+class TokenizerFiles:
+    """The files of a folder that say how texts are cut. Settings that would give other ids are refused.
 
     Args:
-      rules: the content of tokenizer.json.
-      vocabulary: its pieces.
-      path: the file.
-      report: takes notes. Settings that may differ, if allowed: `continuing_subword_prefix`,
-        `max_input_chars_per_word`, `special_tokens`, `post_processor`.
+      folder: holds them.
+      report: takes notes.
+
+    Attributes:
+      rules: the content of `tokenizer.json`; None without one.
+      settings: the content of `tokenizer_config.json`; empty without one.
+      model: the part of `rules` that makes pieces of words.
 
     Raises:
-      ValueError: for such rules. A limit of 100 characters a word, transformers' default, is a note: of
-        longer words, up to 200 characters, kbert makes pieces as the original does.
+      ValueError: for a file that is no JSON object.
     """
-    model = json_value(rules, "model", dict, path, {})
-    for key, ours, absent in (
-        ("unk_token", "[UNK]", "[UNK]"),
-        ("continuing_subword_prefix", "##", "##"),
-        ("max_input_chars_per_word", MAX_CHARACTERS_PER_WORD, _TRANSFORMERS_LIMIT),
-    ):
-        theirs = json_value(model, key, type(ours), f"{path}: model", absent)
-        if theirs == _TRANSFORMERS_LIMIT:
-            report.note(
-                f"{path} makes [UNK] of words of more than {theirs} characters; kbert, like the original, of "
-                f"words of more than {ours}"
+
+    def __init__(self, folder: Path, report: Report):
+        self.folder, self.report = folder, report
+        self.path, self.settings_path = folder / "tokenizer.json", folder / "tokenizer_config.json"
+        self.rules = self.read("tokenizer.json")
+        self.settings = self.read("tokenizer_config.json") or {}
+        self.model = json_value(self.rules or {}, "model", dict, self.path, {})
+
+    def read(self, name: str) -> dict | None:
+        """The content of a JSON file of the folder; None where there is none."""
+        path = self.folder / name
+        return read_json_object(path) if path.is_file() else None
+
+    def same_content(self, contents: Mapping[Path, tuple]) -> tuple[Path, tuple]:
+        """The first file with its content.
+
+        Args:
+          contents: by file; the first value of each is the list of its pieces.
+
+        Raises:
+          ValueError: when two files hold different contents.
+        """
+        (path, content), *others = contents.items()
+        for other, theirs in others:
+            if theirs != content:
+                raise ValueError(
+                    f"{self.folder}: {path.name} ({len(content[0])} pieces) and {other.name} "
+                    f"({len(theirs[0])} pieces) are not the same vocabulary; remove the one that is not this "
+                    "model's."
+                )
+        return path, content
+
+    def added_tokens(self, special_tokens) -> dict[str, int]:
+        """Token -> id of the tokens that were added to the model's own, but for the special ones.
+
+        Raises:
+          ValueError: if there are any, unless `added_tokens` is allowed.
+        """
+        added = {token: index for token, index in self._added().items() if token not in special_tokens}
+        if added:
+            names = ", ".join(shown_name(token) for token in sorted(added)[:4])
+            self.report.conflict(
+                "added_tokens",
+                f"{self.folder} has {len(added)} added tokens ({names}), which its tokenizer never splits; "
+                "in kbert they would be ordinary text",
             )
-        elif theirs != ours:
-            setting = "special_tokens" if key == "unk_token" else key
-            report.conflict(setting, f"{path}: its {key} is {shown(theirs)}, not {ours!r}")
-    if not _is_berts(json_value(rules, "post_processor", dict, path, {}), vocabulary):
-        report.conflict(
-            "post_processor",
-            f"{path}: its post_processor does not make [CLS] a [SEP] b [SEP], which kbert always makes",
-        )
+        return added
+
+    def _added(self):
+        """From the three files that may name them."""
+        added = dict(self.read("added_tokens.json") or {})
+        try:
+            entries = json_value(self.rules or {}, "added_tokens", list, self.path, [])
+            added |= {entry["content"]: entry["id"] for entry in entries}
+            decoder = json_value(self.settings, "added_tokens_decoder", dict, self.settings_path, {})
+            added |= {entry["content"]: int(index) for index, entry in decoder.items()}
+            if all(type(token) is str and type(index) is int for token, index in added.items()):
+                return added
+        except (KeyError, TypeError, ValueError):
+            pass
+        raise ValueError(f"{self.folder}: expected every added token to have its text (content) and its id.")
+
+    def refuse_other_ids(self, vocabulary: BaseVocabulary):
+        """Raises ValueError where a file numbers a special token otherwise than the vocabulary."""
+        added = self._added()
+        for token in vocabulary.special_tokens:
+            if added.get(token, vocabulary.ids[token]) != vocabulary.ids[token]:
+                raise ValueError(
+                    f"{self.folder}: {token} is number {added[token]} among the added tokens, but "
+                    f"{vocabulary.ids[token]} in the vocabulary; copy the files of one model."
+                )
+
+    def refuse_other_model(self, expected: dict):
+        """Refuses values of `model`; `expected` maps keys to our value and to what a missing key means."""
+        for key, (ours, absent) in expected.items():
+            theirs = json_value(self.model, key, type(ours), f"{self.path}: model", absent)
+            if theirs != ours:
+                setting = "special_tokens" if key == "unk_token" else key
+                self.report.conflict(setting, f"{self.path}: its {key} is {shown(theirs)}, not {ours!r}")
+
+    def steps(self, key: str, inner: str) -> list[dict]:
+        """What a normalizer or pre-tokenizer does: the steps of a sequence, or itself, or nothing.
+
+        Raises:
+          ValueError: for what is no object, or a sequence of other things.
+        """
+        step = json_value(self.rules or {}, key, dict, self.path, {})
+        steps = json_value(step, inner, list, f"{self.path}: {key}", [step] if step else [])
+        if not all(isinstance(part, dict) for part in steps):
+            raise ValueError(f"{self.path}: {key} should consist of objects, received {shown(steps)}.")
+        return steps
+
+    def refuse_other_steps(self, key: str, steps: list[dict], expected: str):
+        """Refuses a normalizer or a pre-tokenizer that kbert does not have."""
+        kinds = ", ".join(shown(step.get("type")) for step in steps) or "None"
+        self.report.conflict(key, f"{self.path}: its {key} is {kinds}, not {expected}")
+
+    def refuse_other_processor(self, vocabulary: BaseVocabulary):
+        """Refuses a tokenizer.json that packs texts otherwise than kbert."""
+        processor = json_value(self.rules or {}, "post_processor", dict, self.path, {})
+        if self.rules is not None and not _packs_as_ours(processor, vocabulary):
+            special = vocabulary.special_tokens
+            between = " ".join([special.sep] * vocabulary.pair_separators)
+            self.report.conflict(
+                "post_processor",
+                f"{self.path}: its post_processor does not make {special.cls} a {between} b {special.sep}, "
+                "which kbert always makes",
+            )
 
 
-def _is_berts(processor, vocabulary):
-    if processor.get("type") == "BertProcessing":
-        return all(processor.get(key) == [token, vocabulary.ids[token]] for key, token in _ENDS.items())
-    expected = _post_processor(vocabulary)
+def _packs_as_ours(processor, vocabulary):
+    own = _roberta_processor(vocabulary) if vocabulary.pair_separators == 2 else _bert_processor(vocabulary)
+    if processor.get("type") == own["type"]:
+        return all(processor.get(key) == own[key] for key in ("cls", "sep"))
+    # The segments of RoBERTa's family have no meaning, so its files number them one way or the other.
+    segments = (0, 1) if vocabulary.pair_separators == 2 else (1,)
+    expected = [_template(vocabulary, segment) for segment in segments]
     tokens = processor.get("special_tokens")
     return (
-        all(processor.get(key) == expected[key] for key in ("type", "single", "pair"))
+        any(all(processor.get(key) == ours[key] for key in ("type", "single", "pair")) for ours in expected)
         and isinstance(tokens, dict)
-        and all(tokens.get(token) == entry for token, entry in expected["special_tokens"].items())
+        and all(tokens.get(token) == entry for token, entry in expected[0]["special_tokens"].items())
     )
 
 
 # --------------------------------------------------------------------------------------- writing
 
 
-def build_tokenizer_json(vocabulary: Vocabulary) -> dict:
+class Rules(NamedTuple):
+    """What differs from kind to kind in a tokenizer.json."""
+
+    normalizer: dict | None
+    pre_tokenizer: dict
+    decoder: dict
+    model: dict
+
+
+def build_tokenizer_json(vocabulary: BaseVocabulary, rules: Rules) -> dict:
     """The content of a tokenizer.json that gives kbert's ids."""
+    is_roberta = vocabulary.pair_separators == 2
     return {
         "version": "1.0",
         "truncation": None,
@@ -75,47 +174,56 @@ def build_tokenizer_json(vocabulary: Vocabulary) -> dict:
                 "id": vocabulary.ids[token],
                 "content": token,
                 "single_word": False,
-                "lstrip": False,
+                # In RoBERTa's family the mask takes the space before it.
+                "lstrip": is_roberta and token == vocabulary.special_tokens.mask,
                 "rstrip": False,
                 "normalized": False,
                 "special": True,
             }
-            for token in sorted(SPECIAL_TOKENS, key=vocabulary.ids.__getitem__)
+            for token in sorted(vocabulary.special_tokens, key=vocabulary.ids.__getitem__)
         ],
-        "normalizer": {
-            "type": "BertNormalizer",
-            "clean_text": True,
-            "handle_chinese_chars": True,
-            "strip_accents": None,
-            "lowercase": vocabulary.do_lower_case,
-        },
-        "pre_tokenizer": {"type": "BertPreTokenizer"},
-        "post_processor": _post_processor(vocabulary),
-        "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True},
-        "model": {
-            "type": "WordPiece",
-            "unk_token": "[UNK]",
-            "continuing_subword_prefix": "##",
-            "max_input_chars_per_word": MAX_CHARACTERS_PER_WORD,
-            "vocab": vocabulary.ids,
-        },
+        "normalizer": rules.normalizer,
+        "pre_tokenizer": rules.pre_tokenizer,
+        "post_processor": _roberta_processor(vocabulary) if is_roberta else _template(vocabulary, 1),
+        "decoder": rules.decoder,
+        "model": rules.model,
     }
 
 
-def _post_processor(vocabulary):
+def _ends(vocabulary):
+    special = vocabulary.special_tokens
+    return {"sep": [special.sep, vocabulary.sep_id], "cls": [special.cls, vocabulary.cls_id]}
+
+
+def _bert_processor(vocabulary):
+    return {"type": "BertProcessing", **_ends(vocabulary)}
+
+
+def _roberta_processor(vocabulary):
+    trims = vocabulary.kind == "bpe"  # its pieces hold the space before them
+    return {
+        "type": "RobertaProcessing",
+        **_ends(vocabulary),
+        "trim_offsets": trims,
+        "add_prefix_space": False,
+    }
+
+
+def _template(vocabulary, second_segment):
     def special(token, segment):
         return {"SpecialToken": {"id": token, "type_id": segment}}
 
     def text(name, segment):
         return {"Sequence": {"id": name, "type_id": segment}}
 
-    single = [special("[CLS]", 0), text("A", 0), special("[SEP]", 0)]
+    cls, sep = vocabulary.special_tokens.cls, vocabulary.special_tokens.sep
+    single = [special(cls, 0), text("A", 0), special(sep, 0)]
+    between = [special(sep, 0)] * (vocabulary.pair_separators - 1)
     return {
         "type": "TemplateProcessing",
         "single": single,
-        "pair": [*single, text("B", 1), special("[SEP]", 1)],
+        "pair": [*single, *between, text("B", second_segment), special(sep, second_segment)],
         "special_tokens": {
-            token: {"id": token, "ids": [vocabulary.ids[token]], "tokens": [token]}
-            for token in _ENDS.values()
+            token: {"id": token, "ids": [vocabulary.ids[token]], "tokens": [token]} for token in (cls, sep)
         },
     }

@@ -39,6 +39,8 @@ _TIED = {
     "cls.predictions.decoder.weight": "embeddings.word_embeddings.weight",
     "cls.predictions.decoder.bias": "cls.predictions.bias",
     "vocab_projector.weight": "embeddings.word_embeddings.weight",
+    "lm_head.decoder.weight": "embeddings.word_embeddings.weight",
+    "lm_head.decoder.bias": "lm_head.bias",
 }
 _DETECTOR = "discriminator_predictions."
 _NO_DETECTOR = "part of ELECTRA's head that tells replaced tokens; kbert has no such task"
@@ -51,7 +53,7 @@ _ENDS = {
     "beta": "bias",
     "bias": "bias",
 }
-_ENCODERS = ("bert", "distilbert", "electra")
+_ENCODERS = ("bert", "distilbert", "electra", "roberta", "mpnet")
 # The layers beside the encoder. Whatever stands in front of them, or of the encoder, is the name of a model.
 _HEADS = (
     "cls",
@@ -64,15 +66,16 @@ _HEADS = (
     "discriminator_predictions",
     "generator_predictions",
     "generator_lm_head",
+    "lm_head",
 )
 
 
-def read_weights(folder: Path, model_type: str, report: Report) -> Stored:
+def read_weights(folder: Path, prefix: str, report: Report) -> Stored:
     """The tensors of a folder by the names of its family's table.
 
     Args:
       folder: holds one of WEIGHT_FILES; the first that is there is read.
-      model_type: that of config.json, the prefix of the encoder's names.
+      prefix: what the encoder's names begin with, if they are those of a class with a head.
       report: takes notes.
 
     Raises:
@@ -87,7 +90,7 @@ def read_weights(folder: Path, model_type: str, report: Report) -> Stored:
     path = folder / present[0]
     read = _read_shards if path.suffix == ".json" else _read_file
     tensors, originals = read(path, report)
-    return _stored(tensors, originals, model_type)
+    return _stored(tensors, originals, prefix)
 
 
 def _read_file(path, report):
@@ -170,13 +173,13 @@ def _by_pytorch_names(tensors):
     return renamed, originals
 
 
-def _stored(tensors, tensorflow_names, model_type):
+def _stored(tensors, tensorflow_names, prefix):
     """Removes the model's prefix from the names, and gives old names of layer norms their present form."""
     originals = tensorflow_names or {}
     plain: dict[str, StoredTensor] = {}
     names_in_file: dict[str, str] = {}
     for original, tensor in tensors.items():
-        name = original.removeprefix(f"{model_type}.")
+        name = original.removeprefix(prefix)
         for old, new in ((".gamma", ".weight"), (".beta", ".bias")):
             if name.endswith(f"LayerNorm{old}"):
                 name = name.removesuffix(old) + new
@@ -187,10 +190,11 @@ def _stored(tensors, tensorflow_names, model_type):
         plain[name] = tensor
         names_in_file[name] = originals.get(original, original)
     # Some files keep the output bias only under the decoder's name.
-    bias, alias = "cls.predictions.bias", "cls.predictions.decoder.bias"
-    if bias not in plain and alias in plain:
-        plain[bias] = plain.pop(alias)
-        names_in_file[bias] = names_in_file.pop(alias)
+    for alias in ("cls.predictions.decoder.bias", "lm_head.decoder.bias"):
+        bias = _TIED[alias]
+        if bias not in plain and alias in plain:
+            plain[bias] = plain.pop(alias)
+            names_in_file[bias] = names_in_file.pop(alias)
     twice = {name: _pytorch_name(name) for name, original in originals.items() if name == original}
     tied = _TIED | {name: twin for name, twin in twice.items() if twin in plain}
     ignored = _BUFFERS | {name: _NO_DETECTOR for name in plain if name.startswith(_DETECTOR)}

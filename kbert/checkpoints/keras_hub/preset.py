@@ -11,7 +11,7 @@ from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.conversion.checks import (
     check_sizes,
     decide_casing,
-    require_no_projection,
+    require_bert,
     require_same,
     require_same_masked_lm,
 )
@@ -151,7 +151,7 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, report: Report):
     """
     encoder, library = checkpoint.encoder, "KerasHub's BertBackbone"
     vocabulary = require_wordpiece(checkpoint.vocabulary, library)
-    require_no_projection(encoder, library)
+    require_bert(encoder, library)
     head = next((part for part in _CLASSES if part in checkpoint.parts), None)
     class_name = _CLASSES[head] if head else "BertBackbone"
     parts = with_pooler({name: part for name, part in checkpoint.parts.items() if name == head})

@@ -45,7 +45,7 @@ def find_files(glue_dir, tasks: list[GlueTask], run_dir, with_tests: bool) -> di
     """
     glue_dir = Path(glue_dir)
     if not glue_dir.is_dir():
-        raise ValueError(f"--glue_dir={glue_dir} is no folder; expected one with a folder for each task.")
+        raise ValueError(f"glue_dir={glue_dir} is no folder; expected one with a folder for each task.")
     missing: list[str] = []
     files_by_task = {}
     for task in tasks:
@@ -58,8 +58,7 @@ def find_files(glue_dir, tasks: list[GlueTask], run_dir, with_tests: bool) -> di
             files_by_task[task.name] = _find_task_files(folder, task, with_tests, missing)
     if missing:
         raise ValueError(
-            f"--glue_dir={glue_dir} lacks {', '.join(missing)}. Put them there, or choose other tasks with "
-            "--tasks."
+            f"glue_dir={glue_dir} lacks {', '.join(missing)}. Put them there, or choose other tasks."
         )
     for name, files in files_by_task.items():
         if files.train_file and files.train_file.name == RAW_TRAIN:

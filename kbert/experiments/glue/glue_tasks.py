@@ -26,7 +26,7 @@ class GlueTask:
     """A task of GLUE.
 
     Args:
-      name: as in --tasks; also that of its config.
+      name: as in `tasks`; also that of its config.
       folders: how its folder is called, but for case and marks: GLUE's own name, then those of others.
       metrics: what GLUE reports of it; the first chooses the learning rate and the run.
       submissions: the files that it gives to a submission.
@@ -110,12 +110,12 @@ def glue_tasks(names) -> list[GlueTask]:
         if name not in GLUE_TASKS:
             close = difflib.get_close_matches(name, GLUE_TASKS, n=1)
             hint = f" Did you mean {close[0]!r}?" if close else ""
-            raise ValueError(f"--tasks: {name!r} is no task of GLUE.{hint} Tasks: {', '.join(GLUE_TASKS)}.")
+            raise ValueError(f"tasks: {name!r} is no task of GLUE.{hint} Tasks: {', '.join(GLUE_TASKS)}.")
     chosen = [task for task in GLUE_TASKS.values() if not names or task.name in names]
     trained = {task.name for task in chosen if not task.model_of}
     for task in chosen:
         if task.model_of and task.model_of not in trained:
             raise ValueError(
-                f"--tasks: {task.name} is answered by the model of {task.model_of}; name {task.model_of} too."
+                f"tasks: {task.name} is answered by the model of {task.model_of}; name {task.model_of} too."
             )
     return chosen

@@ -148,7 +148,7 @@ class PretrainingRecords(RecordFolder):
         if other.next_sentence and not self.next_sentence:
             raise ValueError(
                 f"{self.directory} holds no {NEXT_SENTENCE_LABELS}, but {other.directory} does; make both "
-                "with the same --pairing."
+                "with the same pairing."
             )
 
     def require_room(self, encoder):
@@ -238,7 +238,7 @@ class LabelledRecords(RecordFolder):
         if dataset.labels and dataset.labels != theirs.labels:
             raise ValueError(
                 f"{self.directory} was made with the labels {list(theirs.labels)}, but this run has "
-                f"{list(dataset.labels)}: make the records again with --override='dataset.labels="
+                f"{list(dataset.labels)}: make the records again with 'dataset.labels="
                 f"{json.dumps(dataset.labels, ensure_ascii=False)}', or let the config list "
                 "those of the records."
             )
@@ -266,8 +266,8 @@ class LabelledRecords(RecordFolder):
         counts = self.manifest.statistics.get("labels")
         if counts is None:
             raise ValueError(
-                f"{self.directory} does not say how often each label occurs; give --train_file instead of "
-                "--train_dir, or the weights themselves as a table label -> weight."
+                f"{self.directory} does not say how often each label occurs; give train_file instead of "
+                "train_dir, or the weights themselves as a table label -> weight."
             )
         return counts, sum(counts.values())  # every example has one label
 

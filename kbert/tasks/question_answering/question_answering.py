@@ -1,13 +1,18 @@
 """A question and a text -> the span of the text that answers."""
 
 import keras
-import numpy as np
-from keras import ops
 
 from kbert.features import MAX_CONTEXT, PIECE_OFFSETS, SPAN_FEATURES, Feature, encoder_features
 from kbert.heads.classification_head import SpanHead
 from kbert.heads.parts import token_head
-from kbert.tasks.losses import correct, cross_entropies, example_mean, example_sum, example_weights
+from kbert.tasks.losses import (
+    correct,
+    cross_entropies,
+    example_mean,
+    example_sum,
+    example_weights,
+    mask_padding,
+)
 from kbert.tasks.pages.answers import answer_sections
 from kbert.tasks.pages.page import Page
 from kbert.tasks.question_answering import squad_scores
@@ -18,15 +23,13 @@ from kbert.tasks.question_answering.span_answers import (
     score_answer,
     write_answers,
 )
+from kbert.tasks.question_answering.span_serving import SpanServing
 from kbert.tasks.question_answering.squad_files import SquadFiles
-from kbert.tasks.serving import Serving
-from kbert.tasks.signatures.signature import TRUNCATED, ids_signature, texts_signature
 from kbert.tasks.task import CheckpointKind, ExampleFeatures, SoftTarget, Task
 from kbert.tasks.task_model import TaskModel
 from kbert.tokenization.vocabulary import require_wordpiece
 
 START_POSITIONS, END_POSITIONS = SPAN_FEATURES
-_PADDING = -1e9  # added to the logits of padding, whose probability is then 0 in float32
 
 
 class _Page(Page):
@@ -37,73 +40,6 @@ class _Page(Page):
         answers = zip(examples, self.task.span_answers(examples, predictions), strict=True)
         scored = [score_answer(question, answer, self.task.settings) for question, answer in answers]
         return answer_sections(examples, scored, most_examples)
-
-
-class _Serving(Serving):
-    inputs = ("question", "context")
-    answers = ("answer", "start", "end", "score", "null_odds")
-
-    def signatures(self, model, text_inputs):
-        """`serving_default`: `question` and `context` (string [batch], of any length) -> `answer` (string
-        [batch]), `start` and `end` (int32 [batch], in characters of the context), `score` and `null_odds`
-        (float32 [batch]). `ids` takes the encoder inputs (int32 [windows, length]) and gives `start_logits`
-        and `end_logits` (float32 [windows, length]), 0 at padding. Contexts are never cut, so `TRUNCATED` is
-        true where the question was, at `max_query_length`."""
-        import tensorflow as tf
-
-        from kbert.tasks.question_answering import graph_answers
-
-        make_windows, settings = self.task.window_maker(text_inputs), self.task.settings
-
-        def answer_ids(inputs):
-            is_token = tf.cast(inputs["input_mask"], tf.float32)
-            outputs = model(inputs, training=False)
-            return {name: value * is_token for name, value in outputs.items()}
-
-        def answer_text(question, context):
-            windows = make_windows(question, context, pad_to_longest=True)
-            outputs = model(windows.features, training=False)
-            best = graph_answers.best_spans(outputs, windows, tf.size(context), settings.max_answer_length)
-            starts, ends = best.starts, best.ends
-            if settings.unanswerable:
-                no_answer = best.null_odds > settings.null_score_diff_threshold
-                starts, ends = (tf.where(no_answer, 0, value) for value in (starts, ends))
-            return {
-                "answer": graph_answers.slice_contexts(context, starts, ends),
-                "start": starts,
-                "end": ends,
-                "score": best.scores,
-                "null_odds": best.null_odds,
-                TRUNCATED: windows.truncated,
-            }
-
-        return {
-            "serving_default": texts_signature(self.inputs, answer_text),
-            "ids": ids_signature(answer_ids, model, text_inputs),
-        }
-
-    def same_answers(self, outputs, expected, batch):
-        """For each window whether its best start and its best end are the same."""
-        both = [
-            np.argmax(_mask_padding(outputs[name], batch), axis=-1)
-            == np.argmax(_mask_padding(expected[name], batch), axis=-1)
-            for name in ("start_logits", "end_logits")
-        ]
-        return both[0] & both[1]
-
-    def check_inputs(self, inputs):
-        if not inputs["context"].strip():
-            raise ValueError("the context is empty: there is no text that an answer could be taken from.")
-
-    def answer(self, outputs, inputs):
-        """The answer, where it stands in the context (in characters), its score and `null_odds`."""
-        return {
-            "answer": outputs["answer"].decode("utf-8"),
-            "start": int(outputs["start"]),
-            "end": int(outputs["end"]),
-            "score": float(outputs["score"]),
-            "null_odds": float(outputs["null_odds"]),
-        }
 
 
 class QuestionAnswering(Task):
@@ -140,7 +76,7 @@ class QuestionAnswering(Task):
     best_metric = "span_accuracy"  # of windows; EM and F1 need the texts, which records do not hold
     checkpoint = CheckpointKind("BertForQuestionAnswering")
     files = SquadFiles()
-    serving_class = _Serving
+    serving_class = SpanServing
     page_class = _Page
     parts = token_head("span", 2)
 
@@ -224,7 +160,7 @@ class QuestionAnswering(Task):
         """Both distributions over the tokens of a sequence, each with half of the loss."""
         return {
             "loss": tuple(
-                SoftTarget(_mask_padding(outputs[name], batch), example_weights(batch), share=0.5)
+                SoftTarget(mask_padding(outputs[name], batch), example_weights(batch), share=0.5)
                 for name in ("start_logits", "end_logits")
             )
         }
@@ -272,13 +208,4 @@ class QuestionAnswering(Task):
 def _logits_and_positions(outputs, batch):
     """(logits without padding, right positions) of start and end."""
     for name, position in (("start_logits", START_POSITIONS), ("end_logits", END_POSITIONS)):
-        yield _mask_padding(outputs[name], batch), batch[position]
-
-
-def _mask_padding(logits, batch):
-    """The logits with padding left out of the softmax, float32 (batch, seq_length).
-
-    The original leaves padding in. A loss without it does not depend on how a batch is padded or packed.
-    """
-    mask = ops.cast(batch["input_mask"][:, : ops.shape(logits)[1]], "float32")
-    return ops.cast(logits, "float32") + (1.0 - mask) * _PADDING
+        yield mask_padding(outputs[name], batch), batch[position]

@@ -68,7 +68,7 @@ class LongTexts:
         if torn := int((numbers[first] > 0).sum()):
             logging.warning(
                 "%d of %d texts lack their first windows: scores of texts need records in the order of their "
-                "file (made without --shuffle).", torn, len(first),
+                "file (made without shuffle).", torn, len(first),
             )  # fmt: skip
         texts = {name: value[first] for name, value in values.items()}
         if NUM_TOKENS in values:

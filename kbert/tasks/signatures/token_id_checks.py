@@ -26,7 +26,8 @@ class TokenIdLimits(NamedTuple):
     @classmethod
     def of(cls, config, vocabulary) -> "TokenIdLimits":
         """Those of an `EncoderConfig` and a `Vocabulary`."""
-        return cls(len(vocabulary), config.max_position_embeddings, config.type_vocab_size)
+        # A model with fewer than two kinds of segments ignores them.
+        return cls(len(vocabulary), config.max_position_embeddings, max(config.type_vocab_size, 2))
 
 
 def checked_token_ids(inputs: dict, limits: TokenIdLimits) -> dict:
@@ -53,11 +54,11 @@ def checked_token_ids(inputs: dict, limits: TokenIdLimits) -> dict:
         _within(mask, 2, "input_mask"),
         _require(
             tf.logical_and(length >= 1, length <= limits.positions),
-            [f"input_ids must have 1 to {limits.positions} places, the model's positions; received", length],
+            [f"input_ids must have 1 to {limits.positions} positions; received", length],
         ),
         _require(
             tf.reduce_all(mask[..., :1] > 0),
-            ["input_mask must be 1 at the first place of each sequence, which is [CLS]."],
+            ["input_mask must be 1 at the first position of each sequence, which is [CLS]."],
         ),
     ]
     with tf.control_dependencies(checks):

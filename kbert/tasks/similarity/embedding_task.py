@@ -89,7 +89,6 @@ class EmbeddingTask(Task):
     settings_class = EmbeddingSettings
     checkpoint = CheckpointKind("BertModel")
     serving_class = _Serving
-    parts = ()
     texts_per_example = 2
 
     @property

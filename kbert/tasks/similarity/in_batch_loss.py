@@ -1,16 +1,38 @@
 """The cross-entropy over all positives and negatives of a batch, and who is right in it."""
 
+import math
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from keras import ops
 
+from kbert.config.checks import require
 from kbert.features import EXAMPLE_WEIGHTS, TARGET_FEATURE
 from kbert.layers.sequence_pooling import unit
 from kbert.tasks.losses import correct, cross_entropies, example_weights
+from kbert.tasks.similarity.embedding_task import EmbeddingSettings
 from kbert.tasks.task import ALL_REPLICAS
 
 COUPLED = ("embeddings", TARGET_FEATURE, EXAMPLE_WEIGHTS)
 _NO_CANDIDATE = -1e9  # the logit of a row that only fills the batch: its probability is 0
+
+
+@dataclass(frozen=True)
+class RankingSettings(EmbeddingSettings):
+    """The settings of `MultipleNegativesRanking`.
+
+    `scale` multiplies the cosines before the softmax; 20 is sentence-transformers' default. `symmetric` adds
+    the other direction: which query belongs to each positive.
+    """
+
+    scale: float = 20.0
+    symmetric: bool = False
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(
+            math.isfinite(self.scale) and self.scale > 0, f"scale={self.scale:g} must be a positive number."
+        )
 
 
 class Rows(NamedTuple):
@@ -62,12 +84,12 @@ def _logits(queries, candidates, weights, scale):
     return ops.where(weights > 0, logits, _NO_CANDIDATE)
 
 
-def ranking_sums(outputs, batch, scale: float, symmetric: bool) -> dict:
+def ranking_sums(outputs, batch, settings: RankingSettings) -> dict:
     """Sums over the replica's own rows, with candidates from all replicas.
 
     Args:
       outputs, batch: as for `Task.loss_sums`.
-      scale, symmetric: see `RankingSettings`.
+      settings: those of the task.
 
     Returns:
       {"loss", "batch_accuracy", "weight"}: float32 scalars; the accuracy is that of the forward direction.
@@ -75,10 +97,11 @@ def ranking_sums(outputs, batch, scale: float, symmetric: bool) -> dict:
     own = own_rows(outputs, batch)
     everyone, first = all_rows(outputs, batch)
     labels = first + ops.arange(ops.shape(own.weights)[0], dtype="int32")
-    logits = forward_logits(own, everyone, scale)
+    logits = forward_logits(own, everyone, settings.scale)
     losses = cross_entropies(logits, labels)
-    if symmetric:
-        losses = (losses + cross_entropies(backward_logits(own, everyone, scale), labels)) / 2
+    if settings.symmetric:
+        backward = backward_logits(own, everyone, settings.scale)
+        losses = (losses + cross_entropies(backward, labels)) / 2
     return {
         "loss": ops.sum(losses * own.weights),
         "batch_accuracy": ops.sum(correct(logits, labels) * own.weights),

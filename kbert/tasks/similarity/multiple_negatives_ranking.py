@@ -1,38 +1,14 @@
 """Queries with their positives -> embeddings that find each positive among those of the whole batch."""
 
-import math
-from dataclasses import dataclass
-
-import numpy as np
 from keras import ops
 
-from kbert.config.checks import require
 from kbert.features import TARGET_FEATURE
 from kbert.input_pipelines.distinct_batches import DistinctBatches
-from kbert.tasks.correlations import correlations
 from kbert.tasks.losses import example_sum
-from kbert.tasks.similarity.embedding_task import EmbeddingSettings, EmbeddingTask
-from kbert.tasks.similarity.in_batch_loss import COUPLED, ranking_sums
-from kbert.tasks.similarity.retrieval_scores import retrieval_scores
+from kbert.tasks.similarity.embedding_task import EmbeddingTask
+from kbert.tasks.similarity.in_batch_loss import COUPLED, RankingSettings, ranking_sums
+from kbert.tasks.similarity.retrieval_scores import embedding_scores
 from kbert.tasks.similarity.text_groups import PositiveFiles
-
-
-@dataclass(frozen=True)
-class RankingSettings(EmbeddingSettings):
-    """The settings of `MultipleNegativesRanking`.
-
-    `scale` multiplies the cosines before the softmax; 20 is sentence-transformers' default. `symmetric` adds
-    the other direction: which query belongs to each positive.
-    """
-
-    scale: float = 20.0
-    symmetric: bool = False
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(
-            math.isfinite(self.scale) and self.scale > 0, f"scale={self.scale:g} must be a positive number."
-        )
 
 
 class MultipleNegativesRanking(EmbeddingTask):
@@ -95,25 +71,19 @@ class MultipleNegativesRanking(EmbeddingTask):
         if examples is None:
             raise ValueError(
                 f"{self.name} keeps equal texts out of a batch, and records hold no texts; train from "
-                "--train_file."
+                "train_file."
             )
-        scored = next((number for number, row in enumerate(examples, 1) if row.score is not None), None)
-        if scored:
-            raise ValueError(
-                f"training example {scored} has a score (the column {config.dataset.label!r}), but "
-                f"{self.name} takes the second text of every training row as right; train on rows without "
-                "scores, or use a task that learns scores."
-            )
+        self.files.require_positives(examples, config.dataset)
         DistinctBatches(self.files.texts_apart(examples), config.train_batch_size).order(config.seed)
 
     def loss_weights(self, batch, training=False):
         return {"loss": example_sum(ops.cast(ops.isnan(batch[TARGET_FEATURE]), "float32"), batch)}
 
     def loss_sums(self, outputs, batch, training=False):
-        return {"loss": ranking_sums(outputs, batch, self.settings.scale, self.settings.symmetric)["loss"]}
+        return {"loss": ranking_sums(outputs, batch, self.settings)["loss"]}
 
     def metric_sums(self, outputs, batch):
-        sums = ranking_sums(outputs, batch, self.settings.scale, self.settings.symmetric)
+        sums = ranking_sums(outputs, batch, self.settings)
         return {
             "batch_accuracy": (sums["batch_accuracy"], sums["weight"]),
             "ranked_rows": (sums["weight"], ops.zeros(())),  # a count, see `Task.metric_sums`
@@ -126,13 +96,5 @@ class MultipleNegativesRanking(EmbeddingTask):
         return means
 
     def score(self, examples, predictions):
-        """`retrieval_scores` of rows without a score; `pearson` and `spearman` of rows with one."""
-        texts, targets = (predictions.values[name] for name in self.collected)
-        ranked, scores = np.isnan(targets), {}
-        if ranked.any():
-            scores |= retrieval_scores(texts[ranked])
-        if not ranked.all():
-            first, second = (texts[~ranked, index].astype(np.float64) for index in (0, 1))
-            norms = np.linalg.norm(first, axis=-1) * np.linalg.norm(second, axis=-1)
-            scores |= correlations(np.sum(first * second, axis=-1) / norms, targets[~ranked])
-        return scores
+        """See `embedding_scores`."""
+        return embedding_scores(*(predictions.values[name] for name in self.collected))

@@ -2,9 +2,28 @@
 
 import numpy as np
 
+from kbert.tasks.correlations import correlations
+
 _QUERIES_AT_ONCE = 512
 # Equal texts have equal cosines but for rounding, which depends on the batches that they stood in.
 _TIE = 1e-6
+
+
+def embedding_scores(embeddings: np.ndarray, targets: np.ndarray) -> dict[str, float]:
+    """`retrieval_scores` of rows without a score; `pearson` and `spearman` of rows with one.
+
+    Args:
+      embeddings: float array of shape (rows, texts, width).
+      targets: float array of shape (rows,): the scores, NaN where a row has none.
+    """
+    ranked, scores = np.isnan(targets), {}
+    if ranked.any():
+        scores |= retrieval_scores(embeddings[ranked])
+    if not ranked.all():
+        first, second = (embeddings[~ranked, index].astype(np.float64) for index in (0, 1))
+        norms = np.linalg.norm(first, axis=-1) * np.linalg.norm(second, axis=-1)
+        scores |= correlations(np.sum(first * second, axis=-1) / norms, targets[~ranked])
+    return scores
 
 
 def retrieval_scores(texts: np.ndarray) -> dict[str, float]:

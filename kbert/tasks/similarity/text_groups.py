@@ -67,6 +67,16 @@ class PositiveFiles(ScoredPairFiles):
     def texts_apart(self, examples):
         return [example.texts for example in examples]
 
+    def require_positives(self, examples, dataset):
+        """Raises ValueError for a training example with a score: its second text need not be right."""
+        for number, example in enumerate(examples, 1):
+            if example.score is not None:
+                raise ValueError(
+                    f"training example {number} has a score (the column {dataset.label!r}), but "
+                    "multiple_negatives_ranking takes the second text of every training row as right; train "
+                    "on rows without scores, or use a task that learns scores."
+                )
+
 
 def _records(path, dataset, with_labels):
     """Yields (where it stands, record, its first two texts)."""

@@ -80,7 +80,7 @@ def tag_words(
 
 
 def _words_inside(words, span, shown):
-    """The places of the words of a span."""
+    """The positions of the words of a span."""
     touched = [index for index, word in enumerate(words) if word.start < span.end and word.end > span.start]
     for index in touched:
         word = words[index]

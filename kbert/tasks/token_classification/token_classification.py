@@ -74,7 +74,7 @@ class TokenClassification(Task):
     labels are tags of entities in IOB2, evaluation gives `precision`, `recall` and `f1` over entities as
     conlleval does, and `strict_f1` and its parts, where an entity begins with B alone.
 
-    The feature `label_ids` is int32 of shape (batch, seq_length); places with a number below 0 count
+    The feature `label_ids` is int32 of shape (batch, seq_length); positions with a number below 0 count
     neither in the loss nor in the metrics. The loss is the mean over all labelled tokens of the batch.
 
     Args:

@@ -66,13 +66,12 @@ def require_workers(environment: Mapping[str, str] = os.environ):
     tf_config = environment.get("TF_CONFIG")
     if not tf_config:
         raise ValueError(
-            "--strategy=multi_worker needs the environment variable TF_CONFIG in every worker, for example "
-            f"TF_CONFIG='{_EXAMPLE}'; under Slurm --cluster=slurm sets it."
+            "strategy=multi_worker needs the environment variable TF_CONFIG in every worker, for example "
+            f"TF_CONFIG='{_EXAMPLE}'; under Slurm cluster=slurm sets it."
         )
     if not _listed_workers(tf_config):
         raise ValueError(
-            f"--strategy=multi_worker: TF_CONFIG={tf_config!r} lists no worker; it should look like "
-            f"{_EXAMPLE}."
+            f"strategy=multi_worker: TF_CONFIG={tf_config!r} lists no worker; it should look like {_EXAMPLE}."
         )
 
 
@@ -91,17 +90,17 @@ def slurm_tf_config(environment: Mapping[str, str] = os.environ) -> str:
     names = ("SLURM_PROCID", "SLURM_STEP_NODELIST", "SLURM_STEP_TASKS_PER_NODE")
     missing = [name for name in names if name not in environment]
     if missing:
-        raise ValueError(f"--cluster=slurm: {missing[0]} is not set; start the workers with srun.")
+        raise ValueError(f"cluster=slurm: {missing[0]} is not set; start the workers with srun.")
     if environment.get("SLURM_DISTRIBUTION", "block").split(":")[0] not in ("block", "nopack", "pack"):
         raise ValueError(
-            f"--cluster=slurm: ranks are laid out as {environment['SLURM_DISTRIBUTION']!r}; use srun "
+            f"cluster=slurm: ranks are laid out as {environment['SLURM_DISTRIBUTION']!r}; use srun "
             "--distribution=block, where neighbours in rank share a node."
         )
     nodes = node_names(environment["SLURM_STEP_NODELIST"])
     tasks = tasks_per_node(environment["SLURM_STEP_TASKS_PER_NODE"])
     if len(nodes) != len(tasks):
         raise ValueError(
-            f"--cluster=slurm: SLURM_STEP_NODELIST has {len(nodes)} nodes {nodes}, but "
+            f"cluster=slurm: SLURM_STEP_NODELIST has {len(nodes)} nodes {nodes}, but "
             f"SLURM_STEP_TASKS_PER_NODE has {len(tasks)}: {tasks}."
         )
     addresses = [

@@ -34,14 +34,14 @@ def make_strategy(
         described or cannot be reached.
     """
     if name not in STRATEGIES:
-        raise ValueError(f"--strategy={name!r} is not known; choose one of {', '.join(STRATEGIES)}.")
+        raise ValueError(f"strategy={name!r} is not known; choose one of {', '.join(STRATEGIES)}.")
     if cluster not in clusters.CLUSTERS:
-        raise ValueError(f"--cluster={cluster!r} is not known; choose one of {', '.join(clusters.CLUSTERS)}.")
+        raise ValueError(f"cluster={cluster!r} is not known; choose one of {', '.join(clusters.CLUSTERS)}.")
     if name == "auto" and len(clusters.list_workers(os.environ.get("TF_CONFIG") or "{}")) > 1:
         name = "multi_worker"
     if num_devices and num_devices > 1 and name in ("multi_worker", "tpu"):
         raise ValueError(
-            f"--num_devices={num_devices} works only with --strategy=mirrored; {name} uses every device that "
+            f"num_devices={num_devices} works only with strategy=mirrored; {name} uses every device that "
             "its processes see. To choose GPUs, set CUDA_VISIBLE_DEVICES."
         )
     if name == "multi_worker":
@@ -57,7 +57,7 @@ def make_strategy(
 def _mirrored(gpus, num_devices):
     if gpus:
         if num_devices and num_devices > len(gpus):
-            raise ValueError(f"--num_devices={num_devices}, but this machine has only {len(gpus)} GPUs.")
+            raise ValueError(f"num_devices={num_devices}, but this machine has only {len(gpus)} GPUs.")
         return tf.distribute.MirroredStrategy([f"GPU:{i}" for i in range(num_devices or len(gpus))])
     (cpu,) = tf.config.list_physical_devices("CPU")
     if num_devices and num_devices > 1 and tf.config.get_logical_device_configuration(cpu) is None:
@@ -66,7 +66,7 @@ def _mirrored(gpus, num_devices):
     cpus = tf.config.list_logical_devices("CPU")
     wanted = num_devices or len(cpus)
     if wanted > len(cpus):
-        raise ValueError(f"--num_devices={wanted}, but this process has only {len(cpus)} CPU devices.")
+        raise ValueError(f"num_devices={wanted}, but this process has only {len(cpus)} CPU devices.")
     return tf.distribute.MirroredStrategy([device.name for device in cpus[:wanted]])
 
 
@@ -89,11 +89,9 @@ def _multi_worker(cluster):
 def _tpu(tpu):
     """Not tested, because no TPU was available. Its needs of the step are, see docs/distribution.md."""
     if not tpu:
-        raise ValueError(
-            '--strategy=tpu needs --tpu: the name of a TPU, or "local" on a TPU virtual machine.'
-        )
+        raise ValueError('strategy=tpu needs tpu: the name of a TPU, or "local" on a TPU virtual machine.')
     if tpu == "local" and not os.path.exists("/dev/accel0") and not os.path.exists("/dev/vfio/0"):
-        raise ValueError("--tpu=local, but this machine has no TPU (neither /dev/accel0 nor /dev/vfio/0).")
+        raise ValueError("tpu=local, but this machine has no TPU (neither /dev/accel0 nor /dev/vfio/0).")
     try:
         resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu=tpu)
         if tpu != "local":
@@ -101,7 +99,7 @@ def _tpu(tpu):
         tf.tpu.experimental.initialize_tpu_system(resolver)
     except (RuntimeError, tf.errors.OpError) as error:
         raise ValueError(
-            f"--tpu={tpu}: no TPU answers ({error}); check the name, and check that the TPU is running."
+            f"tpu={tpu}: no TPU answers ({error}); check the name, and check that the TPU is running."
         ) from error
     return tf.distribute.TPUStrategy(resolver)
 

@@ -27,7 +27,7 @@ def resolve_jit(config, strategy) -> bool:
                 'packed_rows if padding="pack".'
             )
         if config.jit_compile is False:
-            raise ValueError("a TPU runs compiled steps only: leave out jit_compile, or set --jit=auto.")
+            raise ValueError("a TPU runs compiled steps only: leave out jit_compile=false.")
         return True
     jit_compile = resolves_to_xla(config, device)
     if config.jit_compile == "auto":

@@ -1,15 +1,12 @@
 import json
-from types import SimpleNamespace
 
 import numpy as np
-import pyarrow as pa
 import pytest
 import tensorflow as tf
 
 from export.gate.run_texts import read_run_texts
 from kbert.config import to_dict
 from kbert.tokenization.text_inputs import TextInputs
-from tests.kbert.input_pipelines.tables.written_tables import write_shards
 from tfrecords_tools.create_finetuning_data import create_finetuning_data
 
 
@@ -54,15 +51,3 @@ def test_records_give_the_texts_that_their_pieces_make(changed, labelled_files, 
         for examples in (of_file, found.examples)
     ]
     np.testing.assert_array_equal(*ids)
-
-
-def test_tables_are_data_and_no_records(changed, tmp_path):
-    rows = [{"sentence": f"text {number}", "other": "o", "label": "quiet"} for number in range(4)]
-    run = changed(str(write_shards(tmp_path / "data", pa.Table.from_pylist(rows))))
-    found = read_run_texts(run, run.task())
-    assert [one["text"] for one in found.examples] == [row["sentence"] for row in rows]
-
-
-def test_a_checkpoint_has_no_data():
-    found = read_run_texts(SimpleNamespace(), None)
-    assert found == ([], "fixed texts alone: a checkpoint records no training data")

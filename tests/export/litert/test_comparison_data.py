@@ -53,15 +53,11 @@ def test_of_the_training_file_only_what_was_held_out_is_compared(finetuned_run, 
     rows = [f"jump {'the ' * n}\tx\t{'loud' if n % 2 else 'quiet'}" for n in range(40)]
     file.write_text("\n".join(["sentence\tother\tlabel", *rows]) + "\n")
     run = RunDirectory(finetuned_run.path)
-    with pytest.raises(ValueError, match="split=dev is for a run that was trained with dev_split"):
-        comparison_data(to_litert_source(run), file, 16, held_out=True)
     run.config = dataclasses.replace(run.config, dev_split=0.25)
     part = LabelledFile(file, type(run.task()), run.config.dataset).split(0.25, run.config.dev_split_seed)[1]
     run.details = run.details | {"held_out": {"digest": part.digest, "num_examples": 10}}
     data = comparison_data(to_litert_source(run), file, 16, held_out=True)
     assert list(data.examples) == list(part.examples) and len(data.examples) == 10
-    with pytest.raises(ValueError, match="eval_file is missing"):
-        comparison_data(to_litert_source(run), None, 16, held_out=True)
     file.write_text(file.read_text().replace("jump", "run"))
     with pytest.raises(ValueError, match="cannot be found again"):
         comparison_data(to_litert_source(run), file, 16, held_out=True)

@@ -57,21 +57,6 @@ def several(files, classifier):
     return LiteRTModel(files[6, 16], classifier.vocabulary, num_threads=1)
 
 
-def test_signatures_have_the_names_that_the_docs_say(files):
-    from ai_edge_litert.interpreter import Interpreter
-
-    found = {
-        lengths: set(Interpreter(model_path=str(path)).get_signature_list())
-        for lengths, path in files.items()
-    }
-    assert found == {(16,): {"serving_default"}, (6, 16): {"length_6", "length_16"}}
-
-
-def test_weights_are_there_once(files, classifier):
-    table = classifier.encoder.embeddings.get_weights()[0].tobytes()
-    assert files[6, 16].read_bytes().count(table) == 1
-
-
 def test_the_shortest_length_that_fits_is_asked(several, one, classifier, monkeypatch):
     rows = rows_for(classifier.task, classifier.vocabulary, 16)
     tokens, asked, length_for = rows["input_mask"].sum(axis=1), [], several.length_for
@@ -116,17 +101,6 @@ def test_rows_that_it_cannot_answer_are_refused(several, classifier):
     ):
         with pytest.raises(ValueError, match=sentence):
             several(texts)
-
-
-def test_a_model_with_other_inputs_is_refused():
-    loaded = random_task_model(TASKS["masked_lm"]())
-    signature = loaded.task.serving.signatures(loaded.model, loaded.text_inputs)["ids"]
-    with pytest.raises(ValueError, match="segment_ids alone, but this model is asked with .*top_k"):
-        convert_to_litert(signature, [8], "float32")
-    loaded = random_task_model(TASKS["multiple_choice"]())  # of any number of choices
-    signature = loaded.task.serving.signatures(loaded.model, loaded.text_inputs)["ids"]
-    with pytest.raises(ValueError, match="the number of its choices must be known"):
-        convert_to_litert(signature, [8], "float32")
 
 
 def test_the_converter_allows_no_other_ops():

@@ -37,12 +37,6 @@ def test_metadata(stub):
     assert refused(stub.GetModelMetadata, get_model_metadata_pb2.GetModelMetadataRequest())[0] == "NOT_FOUND"
 
 
-def with_output(name):
-    request = request_of()
-    request.output_filter.append(name)
-    return request
-
-
 def of_29_bytes():
     """An attack of November 2026: one text for four million, which took 17 GB."""
     request = predict_pb2.PredictRequest()
@@ -57,7 +51,6 @@ def of_29_bytes():
 @pytest.mark.parametrize(
     ("request_", "code", "words"),
     [
-        (request_of(name="x"), "NOT_FOUND", "'x'  is not served; 'length' is."),
         (request_of(version=1), "NOT_FOUND", "'length' 1 is not served"),
         (request_of(signature_name="x"), "INVALID_ARGUMENT", "signature 'x' is not one of"),
         (
@@ -65,7 +58,6 @@ def of_29_bytes():
             "INVALID_ARGUMENT",
             "received inputs text; the signature pair takes",
         ),
-        (with_output("x"), "INVALID_ARGUMENT", "outputs x are not those of serving_default"),
         (predict_pb2.PredictRequest(), "NOT_FOUND", "is not served"),
         (of_29_bytes(), "INVALID_ARGUMENT", "4194304 texts; this server takes up to 500"),
     ],

@@ -89,18 +89,6 @@ def test_what_is_not_http_is_answered_with_400(asked, sent):
     assert status_of(answer) == 400 and b'{"error"' in answer
 
 
-def test_an_endless_head_is_refused(asked):
-    with socket.create_connection(("localhost", asked.port), timeout=120) as connection:
-        connection.sendall(b"GET / HTTP/1.1\r\n")
-        try:
-            for _ in range(100):
-                connection.sendall(b"X: " + b"y" * 10_000 + b"\r\n")
-            answer = received(connection)
-        except (ConnectionResetError, BrokenPipeError):
-            return
-    assert status_of(answer) == 431
-
-
 def test_nobody_runs_a_request_whose_client_has_gone(asked, server):
     """Each would run for minutes: the next answer shows that they do not."""
     long = {"signature_name": "work", "instances": ["3000"]}

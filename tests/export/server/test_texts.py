@@ -74,7 +74,6 @@ def test_vectors_are_those_of_python_in_every_form(vectors):
 def test_a_text_is_cut_as_the_request_says(vectors):
     asked, loaded = vectors
     long = " ".join(["play"] * 30)
-    assert asked.post("/embed", {"inputs": long})[0] == 200
     for path, name in (("/embed", "inputs"), ("/v1/embeddings", "input")):
         status, answer = asked.post(path, {name: ["a", long], "truncate": False})
         assert status == 400 and "texts[1] has more than the 12 tokens" in json.dumps(answer)
@@ -91,8 +90,6 @@ def test_prompts_come_from_the_folder_and_from_an_export_of_it(vectors, folder, 
     assert asked.rest("GET", "/info")[1]["prompts"] == PROMPTS["prompts"]
     _, answer = asked.post("/embed", {"inputs": "play", "prompt_name": "query"})
     np.testing.assert_allclose(answer, [loaded.embed("the play")], atol=1e-5)
-    status, answer = asked.post("/embed", {"inputs": "play", "prompt_name": "passage"})
-    assert status == 400 and "the model has query, document" in answer["error"]
     export_savedmodel(loaded, tmp_path / "e5")
     about = json.loads((tmp_path / "e5" / "1" / "assets.extra" / "kbert.json").read_text())
     assert about["prompts"] == PROMPTS["prompts"] and about["task"] == "encoder"
@@ -105,11 +102,6 @@ def test_tokens_are_those_of_the_tokenizer(vectors):
     assert status == 200 and [piece["id"] for piece in pieces] == ids
     assert [piece["text"] for piece in pieces] == [loaded.vocabulary.tokens[index] for index in ids]
     assert [piece["special"] for piece in pieces] == [True, *[False] * (len(ids) - 2), True]
-
-
-def test_a_model_that_gives_no_number_for_pairs_ranks_nothing(vectors):
-    with pytest.raises(ValueError, match="rank takes a model that gives a pair of texts one number"):
-        vectors[1].rank("jump", ["jump"])
 
 
 def test_texts_are_ranked_as_in_python(ranking):
@@ -128,10 +120,7 @@ def test_texts_are_ranked_as_in_python(ranking):
     _, answer = asked.post("/v1/rerank", body | {"return_documents": True, "model": "judge"})
     assert [one["index"] for one in answer["results"]] == order[:2]
     assert answer["results"][0]["document"] == {"text": texts[order[0]]}
-    ranked = loaded.rank("jump", texts)
-    assert [one["index"] for one in ranked] == order
-    assert [one["text"] for one in loaded.rank("jump", texts, top_k=2)] == [texts[i] for i in order[:2]]
-    assert asked.post("/rerank", {"query": "jump " * 99, "texts": texts, "truncate": False})[0] == 400
+    assert [one["index"] for one in loaded.rank("jump", texts)] == order
 
 
 @pytest.mark.parametrize(
@@ -139,21 +128,16 @@ def test_texts_are_ranked_as_in_python(ranking):
     [
         ("/v1/embeddings", b"{", 400, "JSON decode error"),
         ("/v1/embeddings", {}, 400, "input: Field required"),
-        ("/v1/embeddings", {"input": []}, 400, "received no text"),
-        ("/v1/embeddings", {"input": [1, 2]}, 400, "should be a valid string"),
         ("/v1/embeddings", {"input": [[1, 2]]}, 400, "should be a valid string"),
         ("/v1/embeddings", {"input": "a", "model": "gpt"}, 404, "'e5_tiny' is"),
-        ("/v1/embeddings", {"input": "a", "encoding_format": "int8"}, 400, "'float' or 'base64'"),
         ("/v1/embeddings", {"input": "a", "dimensions": 3}, 400, "this model gives 8"),
         ("/v1/embeddings", {"input": "a", "truncate_prompt_tokens": 1}, 400, "greater than or equal to 2"),
         ("/v1/embeddings", b'{"input": "\\ud800"}', 400, "half of a surrogate pair"),
         ("/v1/embeddings", b'{"input": ' + b"[" * 50_000, 400, "body"),
         ("/embed", {"inputs": ["a" * 70_000]}, 400, "a text of 70000 bytes; this server takes up to 65536"),
         ("/embed", {"inputs": ["a"] * 2049}, 400, "2049 texts; this server takes up to 2048"),
-        ("/tokenize", {"inputs": None}, 400, "valid string"),
         ("/rerank", {"query": "a", "texts": ["b"]}, 404, "gives no number for pairs of texts"),
         ("/rerank", {"query": "a"}, 400, "either texts or documents"),
-        ("/rerank", {"query": "a", "documents": [{"title": "b"}]}, 400, 'an object with "text"'),
     ],
 )
 def test_what_is_wrong_is_a_4xx_that_says_why(vectors, path, body, status, words):
@@ -180,11 +164,9 @@ def test_a_key_is_asked_for(folder):
 def test_the_server_describes_and_counts_itself(vectors):
     asked, _ = vectors
     assert asked.rest("GET", "/v1/models")[1]["data"][0]["id"] == "e5_tiny"
-    assert asked.rest("GET", "/v1/models/e5_tiny")[1]["object"] == "model"
     assert asked.rest("GET", "/health") == (200, {"status": "ok"})
     described = asked.rest("GET", "/openapi.json")[1]["paths"]
     assert {"/v1/embeddings", "/rerank", "/v1/models/{name}:predict"} < set(described)
-    assert asked.whole("GET", "/docs")[0] == 200
     before = asked.whole("GET", "/metrics")[2].decode()
     asked.post("/embed", {"inputs": "play"})
     after = asked.whole("GET", "/metrics")[2].decode()
@@ -194,4 +176,3 @@ def test_the_server_describes_and_counts_itself(vectors):
 
     for name, more in (("kbert_tokens_total", 3), ('kbert_requests_total{method="/embed",status="200"}', 1)):
         assert number(after, name) - number(before, name) == more, name
-    assert number(after, "kbert_tokenization_seconds_sum") > number(before, "kbert_tokenization_seconds_sum")

@@ -28,7 +28,7 @@ from export.tokenizers.python.word_splitter import split_words
 REPOSITORY = Path(__file__).resolve().parents[3]
 LENGTHS = (8, 16, 32)
 LANGUAGES = ("python", "kotlin")
-RESOURCES = REPOSITORY / "export" / "tokenizers"  # unicode_tables.json
+RESOURCES = REPOSITORY / "kbert" / "tokenization" / "core_ops"  # unicode_tables.json
 KOTLIN_JAR = "KBERT_TOKENIZER_JAR"  # `make test-tokenizers` compiles it, and says where it is
 # The seconds that a program may take for all of its questions.
 _LIMIT = 600

@@ -4,7 +4,8 @@ import doctest
 
 import pytest
 
-from export.tokenizers.python import code_points, text_inputs, wordpiece_tokenizer
+from export.tokenizers.python import text_inputs, wordpiece_tokenizer
+from kbert.tokenization.core_ops import code_points
 
 
 @pytest.mark.parametrize("module", [code_points, text_inputs, wordpiece_tokenizer])

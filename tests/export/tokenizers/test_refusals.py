@@ -30,22 +30,16 @@ def test_files_that_make_no_tokenizer_are_refused(language, tmp_path):
 
 
 @each_language
-def test_a_casing_that_is_not_there_is_not_guessed(language, tmp_path):
-    folder = write_export(text_of(TOKENS), True, tmp_path)
-    for about in ({"task": "x"}, {"vocabulary": {"do_lower_case": "true"}}, {"vocabulary": {}}):
-        (folder / "kbert.json").write_text(json.dumps(about))
-        assert "kbert.json does not say the casing" in refusal(language, folder)
-
-
-@each_language
-def test_a_length_without_room_is_refused(language, tmp_path):
-    folder = write_export(text_of(TOKENS), True, tmp_path)
-    assert "at least 4" in refusal(language, folder, lengths=(3, 8))
-
-
-@each_language
 def test_lines_of_a_vocabulary_end_and_are_stripped_as_in_the_original(language, tmp_path):
     """A byte order mark, Windows's line ends, spaces, a token of white space, no end of the last line."""
     vocab_txt = "\ufeff[PAD]\r\n[UNK]\n [CLS]\t\n[SEP]\n[MASK]\n\u2028\nplay\x85\n##\u00a0ing\n\u3000##ed"
     ask = Language(language, write_export(vocab_txt, True, tmp_path))
     assert ask.ids(["Played", "play ing ##ed", "\u2028"]) == [[6, 8], [6, 1, 1, 1, 1], []]
+
+
+@each_language
+def test_a_casing_that_is_not_there_is_not_guessed(language, tmp_path):
+    folder = write_export(text_of(TOKENS), True, tmp_path)
+    for about in ({"task": "x"}, {"vocabulary": {"do_lower_case": "true"}}, {"vocabulary": {}}):
+        (folder / "kbert.json").write_text(json.dumps(about))
+        assert "kbert.json does not say the casing" in refusal(language, folder)

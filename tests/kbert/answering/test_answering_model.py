@@ -15,7 +15,7 @@ from kbert.encoder import BertEncoder
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from tests.conftest import tiny_encoder_config
 from tests.kbert.tasks.test_task_model import NAMES, features, make_batch, make_task
-from tests.kbert.test_encoder import random_inputs, randomize
+from tests.kbert.test_encoder import MPNET, ROBERTA, random_inputs, randomize
 
 CPUINFO = Path("/proc/cpuinfo")
 NEEDS_AVX512 = pytest.mark.skipif(
@@ -63,8 +63,9 @@ def test_a_task_answers_as_it_was_trained(name):
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 
-def test_attention_probabilities_of_any_mask():
-    config = tiny_encoder_config(num_hidden_layers=2)
+@pytest.mark.parametrize("settings", [{}, MPNET], ids=["BERT", "MPNet"])
+def test_attention_probabilities_of_any_mask(settings):
+    config = tiny_encoder_config(num_hidden_layers=2, **settings)
     encoder = BertEncoder(config)
     randomize(encoder)
     inputs = with_odd_masks(random_inputs(config, 5, 8))
@@ -86,6 +87,7 @@ def test_layers_and_masks_of_any_kind(hidden_act, layer_norm_eps):
         layer_norm_eps=layer_norm_eps,
         pooler_hidden_act=hidden_act,
         embedding_size=6 if layer_norm_eps == 1e-3 else None,
+        **{"relu": MPNET, "tanh": ROBERTA}.get(hidden_act, {}),
     )
     encoder = BertEncoder(config, outputs=("sequence_output", "hidden_states", "pooled_output"))
     randomize(encoder)
@@ -104,13 +106,6 @@ def test_layers_and_masks_of_any_kind(hidden_act, layer_norm_eps):
     np.testing.assert_allclose(
         found["pooled_output"].numpy()[begins], expected["pooled_output"].numpy()[begins], atol=1e-5
     )
-
-
-def test_a_batch_without_texts_and_a_single_token():
-    model = answering_model(random_classifier())
-    inputs = {name: value[:2, :1] for name, value in random_inputs(tiny_encoder_config(), 2, 4).items()}
-    assert answers(model, inputs)["logits"].shape == (2, 3)
-    assert answers(model, {name: value[:0] for name, value in inputs.items()})["logits"].shape == (0, 3)
 
 
 @pytest.mark.parametrize("embedding_size", [None, 6])
@@ -173,6 +168,12 @@ def frozen(function):
     return convert_variables_to_constants_v2(function).graph.as_graph_def()
 
 
+@pytest.mark.parametrize("arguments", [{"dtype": "mixed_bfloat16"}, {"packed": True}])
+def test_encoders_for_training_are_refused(arguments):
+    with pytest.raises(ValueError, match="in float32 that is not packed"):
+        AnsweringEncoder(BertEncoder(tiny_encoder_config(), **arguments))
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -183,16 +184,3 @@ def frozen(function):
 def test_what_it_cannot_do_is_refused(arguments, sentence):
     with pytest.raises(ValueError, match=sentence):
         AnsweringEncoder(BertEncoder(tiny_encoder_config()), **arguments)
-
-
-@pytest.mark.parametrize("arguments", [{"dtype": "mixed_bfloat16"}, {"packed": True}])
-def test_encoders_for_training_are_refused(arguments):
-    with pytest.raises(ValueError, match="in float32 that is not packed"):
-        AnsweringEncoder(BertEncoder(tiny_encoder_config(), **arguments))
-
-
-def test_it_is_not_trained():
-    model = random_classifier()
-    inputs = random_inputs(model.encoder.config, 2, 5)
-    with pytest.raises(ValueError, match="is not trained"):
-        answering_model(model)(inputs, training=True)

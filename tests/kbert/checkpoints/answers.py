@@ -2,22 +2,31 @@
 
 import numpy as np
 
+from kbert.answering.answering_encoder import AnsweringEncoder
+from kbert.answering.answering_model import answering_model
 from kbert.checkpoints.formats import read_checkpoint
 from kbert.checkpoints.model_loading import build_model
 from kbert.features import ENCODER_INPUTS
 
 
-def answers(path, inputs):
-    """kbert's outputs for transformers' inputs, under transformers' names, and the checkpoint."""
+def answers(path, inputs, answering=False):
+    """kbert's outputs for transformers' inputs, under transformers' names, and the checkpoint.
+
+    With `answering` they are those of the graph that serves, else those of Keras's model.
+    """
     checkpoint = read_checkpoint(path)
     task, model = build_model(checkpoint)
-    features = {name: inputs[name] for name in ENCODER_INPUTS}
+    features = {name: inputs[name].astype(np.int32) for name in ENCODER_INPUTS}
     if task.name == "multiple_choice" and inputs["input_ids"].ndim == 2:
         features = {name: value.reshape(-1, 2, value.shape[-1]) for name, value in features.items()}
     if "masked_lm_positions" in model.input:
         batch, length = inputs["input_ids"].shape
         positions = np.broadcast_to(np.arange(length, dtype=np.int32), (batch, length))
         features["masked_lm_positions"] = positions
+    if answering and task.name == "encoder":
+        model = AnsweringEncoder(model, outputs=tuple(model.output))
+    elif answering:
+        model = answering_model(model)
     outputs = {name: np.asarray(value) for name, value in model(features, training=False).items()}
     names = {
         "sequence_output": "last_hidden_state",

@@ -1,7 +1,7 @@
 """Checkpoints in other projects' formats, written by hand, independently of kbert's own tables and writers.
 
-Random weights are made under kbert's names (which tests/kbert/reference_bert.py computes with) and renamed
-by the code below.
+Random weights are made under kbert's names (which tests/kbert/reference_bert.py computes with, and
+conversion/test_names.py compares with real models) and renamed by the code below.
 """
 
 import collections
@@ -15,6 +15,9 @@ import zipfile
 
 import numpy as np
 from safetensors.numpy import save_file
+
+from kbert.checkpoints.model_variables import model_shapes, task_parts
+from kbert.config import EncoderConfig
 
 WORDS = "the play jump ##ing ##s a b c , . d e f g h i".split()
 TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
@@ -31,43 +34,15 @@ SHAPE = {
 
 def random_weights(heads=("pooler",), num_labels=3, seed=0, **changes):
     """kbert name -> float32 array: the body and the heads asked for."""
-    shape = SHAPE | changes
-    hidden, inner = shape["hidden_size"], shape["intermediate_size"]
+    config, labels = EncoderConfig(**SHAPE | changes), tuple(map(str, range(num_labels)))
+    parts = task_parts("pretraining") | task_parts("question_answering")
+    parts |= task_parts("multi_label_classification", labels)
+    shapes = model_shapes(config, [parts[head] for head in heads if head in parts])
     rng = np.random.default_rng(seed)
-    weights = {}
-
-    def add(name, *size):
-        weights[name] = rng.normal(1.0 if name.endswith("gamma") else 0.0, 0.3, size).astype(np.float32)
-
-    def dense(name, inputs, outputs):
-        add(f"{name}/kernel", inputs, outputs)
-        add(f"{name}/bias", outputs)
-
-    def norm(name):
-        add(f"{name}/gamma", hidden)
-        add(f"{name}/beta", hidden)
-
-    add("embeddings/word_embeddings", shape["vocab_size"], hidden)
-    add("embeddings/position_embeddings", shape["max_position_embeddings"], hidden)
-    add("embeddings/token_type_embeddings", shape["type_vocab_size"], hidden)
-    norm("embeddings/layer_norm")
-    for index in range(shape["num_hidden_layers"]):
-        for name in ("query", "key", "value", "output"):
-            dense(f"layer_{index}/attention/{name}", hidden, hidden)
-        norm(f"layer_{index}/attention_layer_norm")
-        dense(f"layer_{index}/feed_forward/intermediate", hidden, inner)
-        dense(f"layer_{index}/feed_forward/output", inner, hidden)
-        norm(f"layer_{index}/feed_forward_layer_norm")
-    if "pooler" in heads:
-        dense("pooler/dense", hidden, hidden)
-    if "masked_lm" in heads:
-        dense("masked_lm/transform", hidden, hidden)
-        norm("masked_lm/layer_norm")
-        add("masked_lm/output_bias", shape["vocab_size"])
-    for head, outputs in (("next_sentence", 2), ("classification", num_labels), ("span", 2)):
-        if head in heads:
-            dense(f"{head}/dense", hidden, outputs)
-    return weights
+    return {
+        name: rng.normal(1.0 if name.endswith("gamma") else 0.0, 0.3, shape).astype(np.float32)
+        for name, shape in shapes.items()
+    }
 
 
 # -------------------------------------------------------------------------------- Hugging Face

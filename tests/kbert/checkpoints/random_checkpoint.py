@@ -10,6 +10,8 @@ from tests.kbert.checkpoints import foreign_files
 
 SEGMENTS = "embeddings/token_type_embeddings"
 ELECTRA = {"embedding_size": 4, "pooler_hidden_act": "gelu_erf", "hidden_act": "gelu_erf"}
+MPNET = {"type_vocab_size": 0, "relative_attention_num_buckets": 32, "hidden_act": "gelu_erf"}
+ROBERTA = {"type_vocab_size": 1, "layer_norm_eps": 1e-5, "hidden_act": "gelu_erf"}
 DISTILBERT = {"pooler_hidden_act": "relu", "hidden_act": "gelu_erf"}
 
 
@@ -17,9 +19,10 @@ def numbers(checkpoint):
     return {name: tensor.read().tobytes() for name, tensor in checkpoint.tensors.items()}
 
 
-def random_checkpoint(task, labels=(), **settings):
+def random_checkpoint(task, labels=(), vocabulary=None, **settings):
     """A model of any task and settings; its segment table is zero if it is a DistilBERT."""
-    encoder = EncoderConfig(**foreign_files.SHAPE | settings)
+    vocabulary = vocabulary or Vocabulary(foreign_files.TOKENS, do_lower_case=True)
+    encoder = EncoderConfig(**foreign_files.SHAPE | {"vocab_size": len(vocabulary)} | settings)
     shapes = model_shapes(encoder, task_parts(task, labels).values())
     weights = {name: fresh_value(name, shape, 0.3) for name, shape in shapes.items()}
     if encoder.pooler_hidden_act == "relu":
@@ -29,7 +32,7 @@ def random_checkpoint(task, labels=(), **settings):
         encoder=encoder,
         task=task,
         labels=labels,
-        vocabulary=Vocabulary(foreign_files.TOKENS, do_lower_case=True),
+        vocabulary=vocabulary,
         tensors={name: stored_array(array) for name, array in weights.items()},
         max_seq_length=16,
         report=Report("kbert", "there"),

@@ -9,16 +9,15 @@ import pytest
 from safetensors.numpy import load_file
 
 from kbert.checkpoints.formats import detect_format, read_checkpoint, write_checkpoint
-from kbert.checkpoints.model_loading import build_model, initialize
+from kbert.checkpoints.model_loading import initialize
 from kbert.encoder import BertEncoder
 from kbert.inference.loaded_model import load
-from kbert.inference.predictor import Predictor, TextClassifier
+from kbert.inference.predictor import Predictor
 from kbert.runs import checkpoint as training_checkpoint
 from kbert.runs.run_directory import RunDirectory, trained_weights
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from kbert.tasks.pretraining import Pretraining
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
-from tests import warm_processes
 from tests.conftest import tiny_encoder_config, tiny_pretraining_config
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.random_checkpoint import numbers
@@ -85,11 +84,7 @@ def test_a_run_of_a_training_goes_out_and_comes_back(tmp_path, vocabulary):
 
 def test_the_report_lies_beside_the_numbers_and_names_everything(tmp_path):
     read, written = convert_checkpoint(STORED / "DistilBertModel", tmp_path / "run", "kbert")
-    text = (tmp_path / "run" / "conversion_report.txt").read_text()
-    assert text == f"read: {read}\n\nwritten: {written}\n"
     values = json.loads((tmp_path / "run" / "conversion_report.json").read_text())
-    assert values["read"]["path"] == str(STORED / "DistilBertModel")
-    assert values["written"]["path"] == str(tmp_path / "run")
     taken = {kbert for _, kbert, _ in values["read"]["taken"]}
     fresh = {name for name, _ in values["written"]["not_in_file"]}
     _, model = RunDirectory(tmp_path / "run").load_model()
@@ -101,15 +96,11 @@ def test_the_report_lies_beside_the_numbers_and_names_everything(tmp_path):
     assert set(run.details["converted"]["initialised"]) == fresh
 
 
-def test_a_path_without_a_checkpoint(tmp_path, monkeypatch):
+def test_a_path_without_a_checkpoint(tmp_path):
     with pytest.raises(ValueError, match="none does not exist; give a run directory, a Hugging"):
         detect_format(tmp_path / "none")
     with pytest.raises(ValueError, match="holds no checkpoint that kbert knows: no run.json .*, no bert_mod"):
         detect_format(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    for path in ("", ".", "/"):
-        with pytest.raises(ValueError, match="holds no checkpoint that kbert knows"):
-            detect_format(path)
 
 
 def test_a_hugging_face_folder_may_hold_a_tf1_file_beside(tmp_path):
@@ -121,11 +112,9 @@ def test_a_hugging_face_folder_may_hold_a_tf1_file_beside(tmp_path):
     assert detect_format(folder) == "google"
 
 
-def test_written_files_are_readable_by_all_and_by_the_library(tmp_path):
+def test_written_tensors_are_those_of_the_library(tmp_path):
     checkpoint = read_checkpoint(STORED / "BertModel")
     write_checkpoint(checkpoint, tmp_path / "out", "hugging_face")
-    modes = {path.stat().st_mode for path in (tmp_path / "out").iterdir()}
-    assert len(modes) == 1  # whatever the umask makes of a new file
     tensors = load_file(tmp_path / "out" / "model.safetensors")
     original = load_file(STORED / "BertModel" / "model.safetensors")
     assert tensors.keys() == original.keys()
@@ -160,14 +149,6 @@ def test_a_checkpoint_of_which_nothing_is_taken_is_never_read(tmp_path, format):
 # ------------------------------------------------------------------- runs that others take
 
 
-@pytest.mark.slow
-def test_a_converted_classifier_answers(tmp_path):
-    convert_checkpoint(STORED / "BertForSequenceClassification", tmp_path / "run", "kbert")
-    run = RunDirectory(tmp_path / "run")
-    answers = TextClassifier(run)(["the play, jumping", "a b c"])
-    assert all(answer["probabilities"].keys() == {"red", "green", "blue"} for answer in answers)
-
-
 def test_a_regression_of_others_is_a_regression_here(tmp_path):
     weights = foreign_files.random_weights(("pooler", "classification"), num_labels=1)
     tensors = foreign_files.hugging_face_names(weights)
@@ -181,10 +162,6 @@ def test_a_regression_of_others_is_a_regression_here(tmp_path):
         assert read_checkpoint(target).problem_type == "regression"
         config = json.loads((target / "config.json").read_text())
         assert config["problem_type"] == "regression" and config["id2label"] == {"0": "LABEL_0"}
-    read, _ = convert_checkpoint(folder, tmp_path / "run", "kbert", encoder_only=True)
-    left = {"classifier.weight", "classifier.bias"}
-    assert {name for name, _ in read.left_over} == left
-    assert RunDirectory(tmp_path / "run").details["task"] == "encoder"
 
 
 # ------------------------------------------------------------------------- initialization
@@ -230,25 +207,4 @@ def test_an_encoder_of_another_shape_gives_nothing():
         np.testing.assert_array_equal(old, new)
 
 
-def test_bfloat16_models_take_float32_weights():
-    _, model = build_model(read_checkpoint(STORED / "BertModel"), dtype="mixed_bfloat16")
-    assert model.policy.name == "mixed_bfloat16"
-    assert {variable.dtype for variable in model.trainable_variables} == {"float32"}
-
-
 # ------------------------------------------------------------------------- the command line
-
-
-@pytest.mark.slow
-def test_the_command_prints_the_report(tmp_path):
-    result = warm_processes.run_script(
-        "kbert.scripts.convert_checkpoint",
-        f"--from={STORED / 'BertModel'}",
-        f"--to={tmp_path}/out",
-        "--format=google",
-        "--allow_unmatched=hidden_act",
-    )
-    assert result.returncode == 0, result.stderr
-    assert result.stdout == (tmp_path / "out" / "conversion_report.txt").read_text()
-    assert "taken  encoder.layer.0.attention.self.query.weight" in result.stdout
-    assert "note: hidden_act='gelu_erf', which the original's code does not know" in result.stdout

@@ -93,13 +93,6 @@ def test_what_was_chosen_for_all_layers_is_not_kept_for_some(vocabulary, tmp_pat
     assert again.task().get_config() == run.task().get_config()
 
 
-def test_another_checkpoint_than_the_chosen_one_is_converted_without(vocabulary, tmp_path):
-    run = recorded_run("sequence_regression", tmp_path / "run", vocabulary)
-    run.keep_chosen(1, {"temperature": 2.0}, "dev.tsv")
-    convert_checkpoint(run.path, tmp_path / "again", "kbert")
-    assert not (tmp_path / "again" / "chosen.json").exists()
-
-
 def test_other_tasks_and_pairs_take_nothing_along(vocabulary, tmp_path):
     run = recorded_run("sequence_classification", tmp_path / "run", vocabulary)
     convert_checkpoint(run.path, tmp_path / "encoder", "kbert", encoder_only=True)

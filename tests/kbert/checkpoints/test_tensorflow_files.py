@@ -13,6 +13,7 @@ from kbert.checkpoints.model_garden import published_name
 from kbert.config import EncoderConfig
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.answers import answers, largest_difference
+from tests.kbert.checkpoints.hugging_face.test_folder import read_tensors, same_weights
 from tests.kbert.checkpoints.random_checkpoint import numbers, random_checkpoint
 
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "data" / "golden" / "tensorflow"
@@ -78,12 +79,6 @@ CLASSIFIER = foreign_files.random_weights(("pooler", "classification"), seed=5)
 MASKED_LM = foreign_files.random_weights(("masked_lm",), seed=6)
 
 
-def same_weights(checkpoint, weights):
-    assert checkpoint.tensors.keys() == weights.keys()
-    for name, value in weights.items():
-        np.testing.assert_array_equal(checkpoint.tensors[name].read(), value, err_msg=name)
-
-
 def without_weights(folder, architecture):
     foreign_files.write_hugging_face(folder, {}, architecture)
     (folder / "model.safetensors").unlink()
@@ -94,8 +89,8 @@ def without_weights(folder, architecture):
 def test_keras_weights_of_a_classifier(tmp_path, model):
     folder = without_weights(tmp_path / "m", "BertForSequenceClassification")
     foreign_files.write_keras_h5(folder / "tf_model.h5", foreign_files.tensorflow_names(CLASSIFIER), model)
-    checkpoint = read_checkpoint(folder)
-    same_weights(checkpoint, CLASSIFIER)
+    checkpoint, tensors = read_tensors(folder)
+    same_weights(tensors, CLASSIFIER)
     assert {how for _, _, how in checkpoint.report.taken} == {"as it is"}
 
 
@@ -110,8 +105,8 @@ def test_a_table_that_a_head_stores_again_must_be_the_same(tmp_path, difference)
         with pytest.raises(ValueError, match="mlm___cls.*word_embeddings.* differs from bert/"):
             read_checkpoint(folder)
         return
-    checkpoint = read_checkpoint(folder)
-    same_weights(checkpoint, MASKED_LM)
+    checkpoint, read = read_tensors(folder)
+    same_weights(read, MASKED_LM)
     assert len(checkpoint.report.left_over) == 1 and "equal to" in checkpoint.report.left_over[0][1]
 
 
@@ -124,14 +119,14 @@ def test_shards_and_safetensors_in_tensorflows_names(tmp_path):
         foreign_files.write_keras_h5(folder / file, part)
     index = {"weight_map": {f"tf_bert_1/{name}": file for name, file in places.items()}}
     (folder / "tf_model.h5.index.json").write_text(json.dumps(index))
-    same_weights(read_checkpoint(folder), CLASSIFIER)
+    same_weights(read_tensors(folder)[1], CLASSIFIER)
 
     foreign_files.write_keras_h5(folder / "tf_model-00001-of-00002.h5", tensors)  # of another saving
     with pytest.raises(ValueError, match="do not belong together"):
         read_checkpoint(folder)
 
     foreign_files.write_safetensors(folder / "model.safetensors", tensors, "tf")  # comes before HDF5
-    same_weights(read_checkpoint(folder), CLASSIFIER)
+    same_weights(read_tensors(folder)[1], CLASSIFIER)
 
 
 @pytest.mark.parametrize(
@@ -144,15 +139,15 @@ def test_metadata_that_contradict_the_names_are_refused(tmp_path, names, made_by
         read_checkpoint(folder)
 
 
-def test_an_encoder_of_model_garden_with_and_without_a_config(tmp_path):
+@pytest.mark.parametrize("has_config", [True, False])
+def test_an_encoder_of_model_garden_with_and_without_a_config(tmp_path, has_config):
     named = foreign_files.model_garden_names(ENCODER)
-    with_config = read_checkpoint(foreign_files.write_model_garden(tmp_path / "a", named))
-    without = read_checkpoint(foreign_files.write_model_garden(tmp_path / "b", named, bert_config=False))
     counter = ("global_step/.ATTRIBUTES/VARIABLE_VALUE", "no weight of the model")
-    for checkpoint in (with_config, without):
-        same_weights(checkpoint, ENCODER)
-        assert checkpoint.task == "encoder" and counter in checkpoint.report.left_over
-    assert with_config.encoder == without.encoder
+    folder = foreign_files.write_model_garden(tmp_path / "m", named, bert_config=has_config)
+    checkpoint, tensors = read_tensors(folder)
+    same_weights(tensors, ENCODER)
+    assert checkpoint.task == "encoder" and counter in checkpoint.report.left_over
+    assert checkpoint.encoder == EncoderConfig(**foreign_files.SHAPE, hidden_act="gelu")
 
 
 def test_names_of_2019(tmp_path):
@@ -163,7 +158,7 @@ def test_names_of_2019(tmp_path):
         for kind, table in (("type", "type_embeddings"), ("position", "position_embedding")):
             name = name.replace(f"{table}/embeddings", f"embedding_postprocessor/{kind}_embeddings")
         old[f"bert_model/{name}"] = value
-    same_weights(read_checkpoint(foreign_files.write_model_garden(tmp_path / "m", old)), ENCODER)
+    same_weights(read_tensors(foreign_files.write_model_garden(tmp_path / "m", old))[1], ENCODER)
 
 
 HEADS = {
@@ -221,12 +216,14 @@ def test_an_encoder_of_tf_hub(tmp_path, do_lower_case):
     named = foreign_files.model_garden_names(ENCODER)
     tokens = [piece if do_lower_case else piece.title() for piece in foreign_files.TOKENS[5:]]
     tokens = [*foreign_files.TOKENS[:5], *tokens]
-    checkpoint = read_checkpoint(foreign_files.write_tf_hub(tmp_path / "hub", named, do_lower_case, tokens))
-    same_weights(checkpoint, ENCODER)
+    checkpoint, read = read_tensors(
+        foreign_files.write_tf_hub(tmp_path / "hub", named, do_lower_case, tokens)
+    )
+    same_weights(read, ENCODER)
     assert checkpoint.vocabulary.do_lower_case == do_lower_case
     assert checkpoint.encoder.num_attention_heads == 2 and checkpoint.report.format == "tf_hub"
     write_checkpoint(checkpoint, tmp_path / "out", "hugging_face")
-    same_weights(read_checkpoint(tmp_path / "out"), ENCODER)
+    same_weights(read_tensors(tmp_path / "out")[1], ENCODER)
 
 
 # ---------------------------------------------------------------------------------------- refusals

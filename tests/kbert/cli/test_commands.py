@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kbert import __version__
-from kbert.cli.commands import closest, command_list, export_package, find_command, main, modules
+from kbert.cli.commands import command_list, export_package, find_command, main, modules
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 FOLDERS_OF_SCRIPTS = ("kbert/scripts", "tfrecords_tools", "export")
@@ -52,7 +52,6 @@ def test_the_list_has_a_line_for_every_command(capsys):
             "",
             "error: unknown command 'pretain'. Did you mean 'pretrain'? `kbert --help` lists all commands.\n",
         ),
-        (["xyzzy"], 1, "", "error: unknown command 'xyzzy'. `kbert --help` lists all commands.\n"),
         (
             ["--run_dir=a", "pretrain"],
             1,
@@ -93,8 +92,3 @@ def test_the_exporters_are_those_beside_this_kbert(monkeypatch, folder, name):
     spec.submodule_search_locations = [str(folder)]
     monkeypatch.setattr(importlib.util, "find_spec", {"kbert_export": spec}.get)
     assert export_package() == name
-
-
-def test_a_name_that_is_near():
-    assert closest("vocab_fil", ["vocab_file", "config"]) == "vocab_file"
-    assert closest("zzz", ["config"]) is None

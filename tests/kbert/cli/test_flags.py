@@ -67,29 +67,13 @@ def test_every_flag_of_every_script_has_its_group(pages):
     assert sorted(named) == sorted(used), "GROUPS has each flag of the scripts once"
 
 
-def test_what_a_training_needs_first_comes_first(pages):
-    text = pages["finetune"]["text"]
-    places = [text.index(f"\n{words}") for words in ("data:", "  --train_file", "model:", "  --config")]
-    places += [text.index(f"\n{words}") for words in ("  --run_dir", "  --init_checkpoint", "  --seeds")]
-    assert places == sorted(places)
-    assert "One changed setting, for example num_train_steps=500" in text
-    assert "(required)" in text and "(default: auto)" in text
-
-
-def test_helpfull_shows_what_help_hides():
-    shown = run("-m", "kbert.scripts.copy_configs", "--helpfull").stdout
-    assert "--output_dir" in shown and "only_check_args" in shown
-
-
 @pytest.mark.parametrize(
     ("arguments", "facts"),
     [
         ("finetune --learning_rate=3e-5", ["--learning_rate", "--override=optimizer.learning_rate=3e-5"]),
-        ("finetune --num_train_epochs 1", ["--num_train_epochs", "--override=num_train_epochs=VALUE"]),
         ("pretrain --num_train_epochs=1", ["unknown flag --num_train_epochs", "`kbert pretrain --help`"]),
         ("finetune --train_fil=x", ["--train_fil;", "--train_file?", "`kbert finetune --help`"]),
         ("pretraining-data --strategy=full_sentences", ["--strategy", "--pairing"]),
-        ("predict --top_k=x", ["--top_k=x", "'x'"]),
         ("finetune --jit=maybe", ["--jit=maybe", "<auto|on|off>"]),
         ("pretrain --run_dir=a", ["missing: --config, --input_dir;", "`kbert pretrain --help`"]),
     ],
@@ -98,11 +82,6 @@ def test_a_wrong_flag_is_one_sentence_that_says_what_to_type(arguments, facts):
     result = run("-m", "kbert", *arguments.split())
     assert (result.returncode, result.stdout, result.stderr.count("\n")) == (1, "", 1)
     assert result.stderr.startswith("error: ") and all(fact in result.stderr for fact in facts)
-
-
-def test_python_m_tells_the_same_command():
-    result = run("-m", "kbert.scripts.run_pretraining")
-    assert result.returncode == 1 and "`kbert pretrain --help`" in result.stderr
 
 
 def test_a_reader_of_help_may_stop_early():

@@ -27,8 +27,6 @@ def run_script(body, *arguments, stdout=subprocess.PIPE):
     [
         ("print('done')", 0, ""),
         ("raise ValueError('x=3 must be even.')", 1, "error: x=3 must be even.\n"),
-        ("open('/nowhere/at/all')", 1, "error: [Errno 2] No such file or directory: '/nowhere/at/all'\n"),
-        ("raise FileExistsError('it is there')", 1, "error: it is there\n"),
         ("raise KeyboardInterrupt", 130, "stopped by Ctrl-C\n"),
         (
             "import errno; raise OSError(errno.ENOSPC, 'No space left on device', '/served/1')",
@@ -43,11 +41,10 @@ def test_exit_codes_and_sentences(body, exit_code, standard_error):
     assert (result.returncode, result.stderr) == (exit_code, standard_error)
 
 
-@pytest.mark.parametrize("line", ["print('done')", "print('x' * 100_000)", "--help"])
-def test_output_that_a_full_disk_does_not_take_is_one_sentence(line):
-    body, flags = ("print()", ["--help"]) if line == "--help" else (line, [])
+@pytest.mark.parametrize("flag", [[], ["--help"]])
+def test_output_that_a_full_disk_does_not_take_is_one_sentence(flag):
     with open("/dev/full", "w") as full:
-        result = run_script(body, *flags, stdout=full)
+        result = run_script("print('done')", *flag, stdout=full)
     assert result.returncode == 1
     assert result.stderr == (
         "error: a file could not be written: No space left on device; free some space where it writes and in "
@@ -89,12 +86,6 @@ def test_a_defect_keeps_its_traceback():
     result = run_script("{}['missing']")
     assert result.returncode == 1
     assert "Traceback" in result.stderr and "KeyError: 'missing'" in result.stderr
-
-
-def test_verbosity_shows_where_a_value_error_came_from():
-    result = run_script("raise ValueError('odd')", "--verbosity=1")
-    assert "Traceback" in result.stderr
-    assert result.stderr.endswith("error: odd\n")
 
 
 def test_stray_arguments_are_refused():

@@ -25,7 +25,6 @@ from kbert.config import (
     to_dict,
 )
 from kbert.config.lora_config import LoraConfig
-from kbert.config.setting_paths import find_setting, setting_paths
 from tests.kbert.mutations import mutate_bytes, mutate_json
 from tests.naming import naming
 
@@ -98,11 +97,6 @@ def test_defaults_are_those_of_bert_base():
     assert EncoderConfig() == from_dict(EncoderConfig, "bert_base")
 
 
-def test_a_published_bert_config_with_unused_keys_is_read(write):
-    published = {"hidden_size": 64, "num_attention_heads": 4, "directionality": "bidi", "pooler_fc_size": 768}
-    assert load_config(EncoderConfig, write(published)).hidden_size == 64
-
-
 def test_configs_load_without_tensorflow():
     code = (
         "import sys, kbert.config, kbert.features, kbert.manifest, kbert.input_pipelines.labelled_files\n"
@@ -119,6 +113,7 @@ REFUSED = {
         {"num_train_step": 5},
         "unknown key 'num_train_step' for PretrainingConfig. Did you mean 'num_train_steps'? Known keys: ",
     ),
+    "a name of other libraries": (FinetuningConfig, {"lr": 1}, "Did you mean 'optimizer.learning_rate'"),
     "unknown key without a likeness": (FinetuningConfig, {"zzz": 5}, "unknown key 'zzz'"),
     "unknown nested key": (
         FinetuningConfig,
@@ -131,17 +126,11 @@ REFUSED = {
         "encoder: hidden_size=100 is not divisible by num_attention_heads=12; choose a multiple of 12, for "
         "example 96 or 108.",
     ),
-    "fewer units than heads": (
-        PretrainingConfig,
-        {"encoder": {"hidden_size": 5, "num_attention_heads": 12}},
-        "for example 12 or 24.",
-    ),
     "string for a number": (
         PretrainingConfig,
         {"num_train_steps": "5"},
         "num_train_steps: expected int, received '5'.",
     ),
-    "fraction for an integer": (PretrainingConfig, {"seed": 1.5}, "seed: expected int, received 1.5."),
     "bool for an integer": (PretrainingConfig, {"seed": True}, "seed: expected int, received True."),
     "number for a bool": (
         PretrainingConfig,
@@ -153,11 +142,6 @@ REFUSED = {
         {"jit_compile": "on"},
         "jit_compile='on' is not known; choose true, false or \"auto\".",
     ),
-    "no parts": (
-        PretrainingConfig,
-        {"gradient_accumulation_steps": 0},
-        "gradient_accumulation_steps=0 must be positive.",
-    ),
     "nothing left to train": (
         FinetuningConfig,
         {"freeze_encoder": True, "frozen": {"layers": 1}, "reinit_layers": 1},
@@ -167,11 +151,6 @@ REFUSED = {
         FinetuningConfig,
         {"dataset": {"labels": "yes"}},
         "dataset: labels: expected a list, received 'yes'.",
-    ),
-    "number among texts": (
-        FinetuningConfig,
-        {"dataset": {"labels": [0, 1]}},
-        "dataset: labels: expected str, received 0.",
     ),
     "list for an object": (PretrainingConfig, {"optimizer": [1]}, "expected an object of settings, received"),
     "unknown preset": (
@@ -184,24 +163,11 @@ REFUSED = {
         {"encoder": {"hidden_act": "swish"}},
         "hidden_act='swish' is not known; choose one of gelu, gelu_erf, relu, tanh, linear.",
     ),
-    "zero layers": (
-        PretrainingConfig,
-        {"encoder": {"num_hidden_layers": 0}},
-        "num_hidden_layers=0 must be positive.",
-    ),
-    "dropout of 1": (
-        PretrainingConfig,
-        {"encoder": {"hidden_dropout_prob": 1}},
-        "hidden_dropout_prob=1.0 must be at least 0 and below 1.",
-    ),
     "unknown precision": (
         PretrainingConfig,
         {"precision": "float64"},
         "precision='float64' is not known; choose one of float32, bfloat16, float16.",
     ),
-    "negative batch": (PretrainingConfig, {"train_batch_size": -1}, "train_batch_size=-1 must be positive."),
-    "negative seed": (PretrainingConfig, {"seed": -1}, "seed=-1 must lie between 0 and 4294967295."),
-    "no steps": (PretrainingConfig, {"num_train_steps": 0}, "num_train_steps=0 must be positive."),
     "long warm-up": (
         PretrainingConfig,
         {"num_train_steps": 5, "num_warmup_steps": 6},
@@ -243,16 +209,6 @@ REFUSED = {
         {"optimizer": {"train_minutes": 5}},
         "optimizer.train_minutes=5.0 cannot be combined with decay='linear'",
     ),
-    "no time": (
-        PretrainingConfig,
-        {"optimizer": {"decay": "budget", "train_minutes": 0}},
-        "optimizer.train_minutes=0.0 must be positive.",
-    ),
-    "a budget of warm-up": (
-        PretrainingConfig,
-        {"optimizer": {"decay": "budget", "train_minutes": 5, "budget_warmup_proportion": 1}},
-        "optimizer.budget_warmup_proportion=1.0 must be at least 0 and below 1.",
-    ),
     "a budget for phases": (
         PretrainingConfig,
         {"optimizer": {"decay": "budget", "train_minutes": 5}, "phases": [{}, {}]},
@@ -268,37 +224,10 @@ REFUSED = {
         {"optimizer": {"exclude_from_weight_decay": ["bias", "("]}},
         "optimizer.exclude_from_weight_decay holds '(', which is not a regular expression (",
     ),
-    "negative weight decay": (
-        FinetuningConfig,
-        {"optimizer": {"weight_decay": -0.1}},
-        "optimizer.weight_decay=-0.1 must not be negative.",
-    ),
-    "no memory of squares": (
-        FinetuningConfig,
-        {"optimizer": {"beta_2": 1}},
-        "optimizer.beta_2=1.0 must be at least 0 and below 1.",
-    ),
-    "no learning rate": (
-        PretrainingConfig,
-        {"optimizer": {"learning_rate": 0}},
-        "optimizer.learning_rate=0.0 must be positive.",
-    ),
-    "not a number": (
-        PretrainingConfig,
-        {"optimizer": {"learning_rate": float("nan")}},
-        "optimizer.learning_rate=nan must be positive.",
-    ),
     "varying shapes under XLA": (
         FinetuningConfig,
         {"jit_compile": True},
         "jit_compile=true needs fixed shapes: set pad_to_longest=false as well.",
-    ),
-    "short sequences": (FinetuningConfig, {"max_seq_length": 3}, "max_seq_length=3 must be at least 4."),
-    "no epochs": (FinetuningConfig, {"num_train_epochs": 0}, "num_train_epochs=0.0 must be positive."),
-    "warm-up above 1": (
-        FinetuningConfig,
-        {"warmup_proportion": 1.1},
-        "warmup_proportion=1.1 must lie between 0 and 1.",
     ),
     "repeated label": (
         FinetuningConfig,
@@ -335,7 +264,6 @@ REFUSED = {
         {"packed_rows": 4},
         "packed_rows=4 cannot be combined with padding='auto'",
     ),
-    "no rows": (PretrainingConfig, {"padding": "pack", "packed_rows": 0}, "packed_rows=0 must be positive."),
     "rows of many numbers under XLA": (
         PretrainingConfig,
         {"padding": "pack", "jit_compile": True},
@@ -361,11 +289,6 @@ REFUSED = {
         {"encoder": "bert_tiny", "frozen": {"layers": 2}, "optimizer": {"layer_decay": 0.9}},
         "layer_decay=0.9 needs a layer that is trained, but frozen.layers=2 freezes all",
     ),
-    "fewer frozen layers than none": (
-        FinetuningConfig,
-        {"frozen": {"layers": -1}},
-        "frozen.layers=-1 must not be negative",
-    ),
     "frozen layers with adapters": (
         FinetuningConfig,
         {"lora": {}, "frozen": {"layers": 1}},
@@ -375,13 +298,6 @@ REFUSED = {
         FinetuningConfig,
         {"lora": {}, "reinit_layers": 2},
         "reinit_layers=2 layers would keep random numbers",
-    ),
-    "adapters of no rank": (FinetuningConfig, {"lora": {"rank": 0}}, "lora.rank=0 must be positive"),
-    "adapters without effect": (FinetuningConfig, {"lora": {"alpha": 0}}, "lora.alpha=0.0 must be positive"),
-    "adapters that drop all": (
-        FinetuningConfig,
-        {"lora": {"dropout": 1}},
-        "lora.dropout=1.0 must be at least 0 and below 1",
     ),
     "adapters of nothing": (
         FinetuningConfig,
@@ -402,11 +318,6 @@ REFUSED = {
         FinetuningConfig,
         {"distillation": {"temperature": 0}},
         "distillation.temperature=0.0 must lie between 0.001 and 1000.",
-    ),
-    "a loss below zero": (
-        FinetuningConfig,
-        {"distillation": {"hidden_weight": -1}},
-        "distillation.hidden_weight=-1.0 must lie between 0 and 1e+06.",
     ),
     "a teacher of nothing": (
         FinetuningConfig,
@@ -435,26 +346,12 @@ def test_refusals_name_the_file_what_came_and_the_mend(write, config_class, valu
     assert str(error.value).startswith(str(path))
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("{", "is not valid JSON: "),
-        ("[1, 2]", "expected an object of settings, received [1, 2]."),
-        ('"bert_mini"', "expected an object of settings, received 'bert_mini'."),
-    ],
-)
-def test_files_that_are_no_config_are_refused(write, text, sentence):
-    with pytest.raises(ValueError) as error:
-        load_config(PretrainingConfig, write(text), overrides=["seed=3"])
-    assert sentence in str(error.value)
-
-
-def test_a_missing_file_is_named(tmp_path):
+def test_a_missing_file_and_another_suffix_are_named(tmp_path):
     with pytest.raises(ValueError, match="config file nowhere.json does not exist; give the path"):
         load_config(PretrainingConfig, "nowhere.json")
-    for nothing in ("", tmp_path):
-        with pytest.raises(ValueError, match="does not exist"):
-            load_config(PretrainingConfig, nothing)
+    (tmp_path / "config.yaml").write_text("seed: 3\n")
+    with pytest.raises(ValueError, match=r"config file .* ends in '.yaml'; expected .toml or .json"):
+        load_config(PretrainingConfig, tmp_path / "config.yaml")
 
 
 @pytest.mark.parametrize("path", ["configs/finetuning/small_dat.toml", "smal_data.toml"])
@@ -463,27 +360,6 @@ def test_the_shipped_config_of_nearly_this_name_is_proposed(path):
         ValueError, match="Did you mean configs/finetuning/small_data.toml\\? `kbert configs`"
     ):
         load_config(FinetuningConfig, path)
-
-
-@pytest.mark.parametrize(
-    ("other", "own"),
-    [("lr", "optimizer.learning_rate"), ("epochs", "num_train_epochs"), ("batch_size", "train_batch_size")],
-)
-def test_the_names_of_other_libraries_are_known_to_messages(tmp_path, other, own):
-    (tmp_path / "a.toml").write_text('task = "sequence_classification"\n')
-    with pytest.raises(ValueError, match=f"write --override={own}=1"):
-        load_config(FinetuningConfig, tmp_path / "a.toml", [f"{other}=1"])
-    (tmp_path / "a.toml").write_text(f'task = "sequence_classification"\n{other} = 1\n')
-    with pytest.raises(ValueError, match=f"unknown key {other!r} .* Did you mean '{own}'"):
-        load_config(FinetuningConfig, tmp_path / "a.toml")
-
-
-@pytest.mark.parametrize("name", ["config.yaml", "config", "config.toml.txt", ".toml"])
-def test_another_suffix_is_refused(tmp_path, name):
-    (tmp_path / name).write_text("seed = 3\n")
-    with pytest.raises(ValueError, match=r"config file .* ends in '.*'; expected .toml or .json") as error:
-        load_config(PretrainingConfig, tmp_path / name)
-    assert "\n" not in str(error.value)
 
 
 # ----------------------------------------------------------------------------------------- TOML
@@ -522,15 +398,11 @@ def test_toml_and_json_say_the_same(write, write_toml):
     ("text", "sentence"),
     [
         ("seed = 1\nseed", "is not valid TOML: "),
-        ("seed = [", "(at line 1, the end of the document)."),
         ("sead = 1", "unknown key 'sead' for PretrainingConfig. Did you mean 'seed'?"),
         ("seed = nan", "seed: expected int, received nan."),
         ("seed = 2020-01-01", "seed: expected int, received datetime.date(2020, 1, 1)."),
-        ("description = 12:30:00", "description: expected str, received datetime.time(12, 30)."),
-        ("optimizer.learning_rate = nan", "optimizer.learning_rate=nan must be positive."),
         ("optimizer.learning_rate = inf", "optimizer.learning_rate=inf must be at most 3e+38."),
         ("optimizer.global_clipnorm = nan", "null or Infinity (in TOML: inf) switches clipping off."),
-        ("[[optimizer]]", "expected an object of settings, received [{}]."),
         ("seed" + ".a" * 5000 + " = 1", "seed: expected int, received {'a': {'a': {'a': {...}}}}."),
         ("phases = " + "[" * 100_000 + "]" * 100_000, "is nested too deeply to be read."),
     ],
@@ -544,11 +416,6 @@ def test_what_is_wrong_in_toml_is_one_sentence(write_toml, text, sentence):
 
 
 # ----------------------------------------------------------------- encoders and the vocabulary's size
-
-
-def test_a_preset_takes_the_vocabularys_size(write):
-    config = load_config(PretrainingConfig, write({"encoder": "bert_tiny"}), vocab_size=777)
-    assert config.encoder == dataclasses.replace(from_dict(EncoderConfig, "bert_tiny"), vocab_size=777)
 
 
 def test_a_preset_with_keys_of_its_own(write):
@@ -608,25 +475,11 @@ def test_an_override_into_a_group_that_a_run_recorded_as_null_makes_it(write):
 @pytest.mark.parametrize(
     ("override", "sentence"),
     [
-        ("peak_flops.x=1", "--override='peak_flops.x=1': peak_flops: expected float, received {'x': 1}."),
-        ("dataset.labels.0.x=1", "--override='dataset.labels.0.x=1': '0' is not a group of settings."),
-        ("best_metric.x=1", "--override='best_metric.x=1': best_metric: expected str, received {'x': 1}."),
-    ],
-)
-def test_an_override_into_a_null_number_or_into_a_text_of_a_list_is_refused(write, override, sentence):
-    values = to_dict(FinetuningConfig(dataset=DatasetConfig(labels=("no", "yes"))))
-    with pytest.raises(ValueError) as error:
-        load_config(FinetuningConfig, write(values), [override])
-    assert str(error.value) == sentence
-
-
-@pytest.mark.parametrize(
-    ("override", "sentence"),
-    [
         ("seed", "--override='seed' must look like path.to.field=value, for example"),
         ("=3", "--override='=3' must look like"),
         ("seed.x=3", "--override='seed.x=3': 'seed' is not a group of settings."),
         ("sead=3", "--override='sead=3': unknown key 'sead' for PretrainingConfig. Did you mean 'seed'?"),
+        ("peak_flops.x=1", "--override='peak_flops.x=1': peak_flops: expected float, received {'x': 1}."),
         ("seed=many", "--override='seed=many': seed: expected int, received 'many'."),
         (
             "learning_rate=3e-5",
@@ -719,14 +572,11 @@ def test_every_whole_number_has_a_largest_one(write, text):
     ("values", "sentence"),
     [
         ({"num_hidden_layers": 10**6}, "num_hidden_layers=1000000 must be at most 1000."),
-        ({"vocab_size": 10**9}, "vocab_size=1000000000 must be at most 10000000."),
         (
             {"num_hidden_layers": 1000, "hidden_size": 12_000},
             "hidden_size=12000, num_hidden_layers=1000 make an encoder of 650,",
         ),
         ({"layer_norm_eps": -1.0}, "layer_norm_eps=-1.0 must be above 0 and at most 1."),
-        ({"layer_norm_eps": 0}, "layer_norm_eps=0.0 must be above 0 and at most 1."),
-        ({"masked_lm_layer_norm_eps": -1.0}, "masked_lm_layer_norm_eps=-1.0 must be above 0 and at most 1."),
         ({"initializer_range": -0.02}, "initializer_range=-0.02 must be at least 0 and at most 10."),
     ],
 )
@@ -792,12 +642,9 @@ def test_deeply_nested_files_are_refused(write, config_class):
         ("seed=" + DEEP, "is nested too deeply to be read"),
         ("seed=" + "1" * 5000, "seed"),
         ("phases.².num_train_steps=3", "there is no entry '²' in a list of length 1"),
-        ("phases.7.num_train_steps=3", "there is no entry '7' in a list of length 1"),
         ("phases." + "1" * 5000 + ".num_train_steps=3", "in a list of length 1"),
         ("encoder.preset=../pretraining/smoke", "unknown encoder preset '../pretraining/smoke'"),
         ('encoder={"preset": ["bert_tiny"]}', "unknown encoder preset ['bert_tiny']"),
-        ('encoder={"preset": "bert_tiny\\u0000"}', "unknown encoder preset"),
-        ('encoder={"hidden_act": ["gelu"]}', "hidden_act: expected str, received ['gelu']."),
         ('description="\\ud800"', "holds half a surrogate pair"),
         ('optimizer.exclude_from_weight_decay=["' + "(" * 20000 + '"]', "which is not a regular expression"),
         ("a." * 5000 + "b=1", "unknown key 'a'"),
@@ -838,20 +685,3 @@ def test_configs_damaged_at_random_are_refused_in_a_sentence_or_equal_after_json
             recorded = json.loads(json.dumps(to_dict(config), allow_nan=False))
             assert from_dict(config_class, recorded) == config, f"case {case}"
     assert 20 < accepted < 300
-
-
-def test_keras_names_of_precisions_are_accepted(caplog):
-    with caplog.at_level("INFO", logger="absl"):
-        config = PretrainingConfig(precision="mixed_bfloat16")
-    assert (config.precision, config.dtype_policy) == ("bfloat16", "mixed_bfloat16")
-    assert 'precision="mixed_bfloat16" is written "bfloat16" in kbert' in caplog.text
-    assert PretrainingConfig().dtype_policy == "float32"
-
-
-def test_settings_by_their_last_name():
-    configs = [FinetuningConfig]
-    assert find_setting("learning_rate", configs) == "optimizer.learning_rate"
-    assert find_setting("optimizer.learning_rate", configs) == "optimizer.learning_rate"
-    assert find_setting("seed", configs) == "seed" and find_setting("hidden", configs) is None
-    assert find_setting("num_train_steps", [PretrainingConfig]) == "num_train_steps"
-    assert {"encoder.hidden_size", "lora.rank", "dataset.text"} <= set(setting_paths(FinetuningConfig))

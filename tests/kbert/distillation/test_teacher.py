@@ -91,7 +91,7 @@ def test_the_digest_tells_content_and_nothing_else(teacher):
 
 
 def test_a_teacher_must_be_named_and_there():
-    with pytest.raises(ValueError, match="give --teacher_checkpoint, or distillation.teacher in the config"):
+    with pytest.raises(ValueError, match="name its checkpoint as distillation.teacher"):
         read_teacher(DistillationConfig())
     with pytest.raises(ValueError, match="the teacher cannot be read: checkpoint gone does not exist"):
         read_teacher(DistillationConfig(teacher="gone"))

@@ -3,6 +3,8 @@
 from typing import NamedTuple
 
 from kbert.config import DatasetConfig, TrainingConfig
+from kbert.experiments.finetuning import finetune
+from kbert.experiments.pretraining import pretrain
 from tests.conftest import (
     MAX_SEQ_LENGTH,
     tiny_finetuning_config,
@@ -29,9 +31,11 @@ INTERVALS = {
     "save_checkpoints_steps": 3,
     "eval_every_steps": 4,
 }
-NUM_TRAIN_EXAMPLES, NUM_STEPS = 16, 8
+NUM_TRAIN_EXAMPLES, NUM_DEV_EXAMPLES, NUM_STEPS = 16, 7, 8
+FUNCTIONS = {"finetuning": finetune, "pretraining": pretrain}
 SQUAD = {"doc_stride": 6, "max_query_length": 4, "max_answer_length": 5, "unanswerable": True}
 TAGGER = {"head": "bilstm", "layers": "embeddings", "lstm_size": 8}
+WINDOWS = {"long_texts": "windows", "doc_stride": 2, "window_pooling": "vote"}
 PAIRINGS = {
     "masked_lm": "full_sentences",
     "pretraining": "sentence_pairs",
@@ -56,11 +60,16 @@ class Training(NamedTuple):
     data: dict
     evaluated: dict
 
+    def train(self, run_dir):
+        """The metrics of its last evaluation."""
+        _, metrics = FUNCTIONS[self.name](self.config, run_dir, **self.data)
+        return metrics
+
 
 def _rows(folder, task):
     return [
         write_rows(folder / f"{split}.jsonl", rows_of(task, number))
-        for split, number in (("train", NUM_TRAIN_EXAMPLES), ("dev", 7))
+        for split, number in (("train", NUM_TRAIN_EXAMPLES), ("dev", NUM_DEV_EXAMPLES))
     ]
 
 
@@ -75,7 +84,10 @@ def _texts(task, **changes):
 
 def _embeddings(task, write, **changes):
     def make(folder):
-        files = write(folder / "train.jsonl", NUM_TRAIN_EXAMPLES), write(folder / "dev.jsonl", 7)
+        files = (
+            write(folder / "train.jsonl", NUM_TRAIN_EXAMPLES),
+            write(folder / "dev.jsonl", NUM_DEV_EXAMPLES),
+        )
         dataset = DatasetConfig(text="text", text_pair="other")
         return _finetuning(task, files, dataset=dataset, **changes)
 
@@ -85,7 +97,7 @@ def _embeddings(task, write, **changes):
 def _questions(folder):
     files = [
         write_squad(folder / f"{split}.json", number, seed=number, impossible=True)
-        for split, number in (("train", NUM_TRAIN_EXAMPLES), ("dev", 7))
+        for split, number in (("train", NUM_TRAIN_EXAMPLES), ("dev", NUM_DEV_EXAMPLES))
     ]
     training = _finetuning("question_answering", files, task_settings=SQUAD)
     return training._replace(evaluated=training.evaluated | {"keep_chosen": True})
@@ -95,7 +107,7 @@ def _words(**changes):
     def make(folder):
         files = (
             write_conll(folder / "train.conll", NUM_TRAIN_EXAMPLES, 1),
-            write_conll(folder / "dev.conll", 7, 2),
+            write_conll(folder / "dev.conll", NUM_DEV_EXAMPLES, 2),
         )
         return _finetuning("token_classification", files, dataset=DatasetConfig(), **changes)
 
@@ -127,6 +139,7 @@ def _pretraining(task):
 # What is trained -> function from an empty folder, which it fills with data, to a `Training`.
 TRAININGS = {
     "one text": _texts("sequence_classification"),
+    "windows": _texts("sequence_classification", task_settings=WINDOWS, max_seq_length=5, padding="pack"),
     "pairs": _texts("sequence_classification", dataset=DatasetConfig(text="text", text_pair="other")),
     "regression": _texts("sequence_regression"),
     "several labels": _texts("multi_label_classification"),
@@ -138,3 +151,12 @@ TRAININGS = {
     "in-batch negatives": _embeddings("multiple_negatives_ranking", write_positives),
     **{task.replace("_", " "): _pretraining(task) for task in PAIRINGS},
 }
+
+
+def make_training(name, folder, init_checkpoint) -> Training:
+    """Writes the data of TRAININGS[name] into the folder; a fine-tuning starts from the checkpoint."""
+    folder.mkdir()
+    training = TRAININGS[name](folder)
+    if training.name == "finetuning":
+        training.data["init_checkpoint"] = init_checkpoint
+    return training

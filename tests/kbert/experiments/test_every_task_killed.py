@@ -10,19 +10,16 @@ import pytest
 
 from kbert.config import to_dict
 from kbert.experiments.evaluation import evaluate
-from kbert.experiments.finetuning import finetune
-from kbert.experiments.pretraining import pretrain
 from kbert.runs.checkpoint import list_checkpoints
 from kbert.runs.metrics_file import json_ready
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
 from kbert.tasks.question_answering.span_answers import FILES
 from tests.html_checks import read_page
-from tests.kbert.experiments.every_training import NOT_TRAINED, NUM_STEPS, TRAININGS
+from tests.kbert.experiments.every_training import NUM_STEPS, TRAININGS, make_training
 from tests.kbert.training.run_contents import assert_same_runs, numbers
 from tests.warm_processes import WarmProcess
 
-FUNCTIONS = {"finetuning": finetune, "pretraining": pretrain}
 PAGE = "page.html"
 # In the middle of an epoch and of a log interval; pretraining while it saves: moment, what is saved by then.
 MOMENTS = {
@@ -48,41 +45,19 @@ def content(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
-@pytest.fixture
-def make_training(pretraining_run, tmp_path):
-    """Function from a key of TRAININGS to the `Training`."""
-
-    def make(name):
-        folder = tmp_path / f"data of {name}"
-        folder.mkdir()
-        training = TRAININGS[name](folder)
-        if training.name == "finetuning":
-            training.data.setdefault("init_checkpoint", pretraining_run.path)
-        return training
-
-    return make
-
-
-@pytest.mark.slow
-def test_every_task_is_trained_here(make_training):
-    trained = {make_training(name).config.task for name in TRAININGS}
-    assert trained == set(TASKS) - NOT_TRAINED
-
-
 @pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize("name", TRAININGS)
-def test_a_task_killed_in_training_and_in_evaluation(name, make_training, tmp_path):
+def test_a_task_killed_in_training_and_in_evaluation(name, pretraining_run, tmp_path):
     """Two at a time: what dies, and what lives."""
-    training = make_training(name)
-    train, given = FUNCTIONS[training.name], training.data
+    training = make_training(name, tmp_path / "data", pretraining_run.path)
     (tmp_path / "config.json").write_text(json.dumps(to_dict(training.config)), encoding="utf-8")
     paths = tmp_path / "whole" / "run", tmp_path / "killed" / "run"
 
-    command = {"config": tmp_path / "config.json", "run_dir": paths[1]} | given
+    command = {"config": tmp_path / "config.json", "run_dir": paths[1]} | training.data
     moment, saved = MOMENTS[training.name]
     process = doomed(moment, f"run_{training.name}", command)
-    trained = train(training.config, paths[0], **given)
+    metrics = training.train(paths[0])
     require_killed(process)
     whole, killed = map(RunDirectory, paths)
     assert list_checkpoints(killed.checkpoints)[-1].name == f"step-{saved:08d}"
@@ -90,7 +65,7 @@ def test_a_task_killed_in_training_and_in_evaluation(name, make_training, tmp_pa
 
     evaluation = Evaluation(training, tmp_path / "repeated")
     process = evaluation.killed(whole)
-    assert as_json(train(training.config, paths[1], **given)) == as_json(trained)
+    assert as_json(training.train(paths[1])) == as_json(metrics)
     assert_same_runs(whole, killed)
     best = [(run.checkpoints / "best.json").read_bytes() for run in (whole, killed)]
     assert best[0] == best[1]
@@ -128,9 +103,8 @@ class Evaluation:
 
     def metrics(self, run):
         """As text, so that what is not a number equals itself."""
-        return as_json(evaluate(run, **self.arguments))
+        return as_json(evaluate(run, **self.arguments)[1])
 
 
-def as_json(result):
-    """The metrics of a training or an evaluation, which may stand behind the task."""
-    return json.dumps(json_ready(result[1] if isinstance(result, tuple) else result))
+def as_json(metrics):
+    return json.dumps(json_ready(metrics))

@@ -1,12 +1,10 @@
-"""Columns in memory and settings by name, as a call in Python gives them. The docstring's example trains."""
+"""Columns in memory and settings by name, as a call in Python gives them."""
 
 import json
 
 import numpy as np
-import pytest
 
 from kbert.config import FinetuningConfig, settled_config
-from kbert.experiments.finetuning import finetune
 from kbert.experiments.finetuning_data import columns_as_files
 from tests.conftest import tiny_finetuning_config
 
@@ -31,23 +29,3 @@ def test_settings_find_their_places():
     made = tiny_finetuning_config()
     assert settled_config(FinetuningConfig, made, {}) is made
     assert settled_config(FinetuningConfig, made, {"seed": 7}) == tiny_finetuning_config(seed=7)
-
-
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        (
-            {"train_file": {"text": "a fine day", "label": ["good"]}},
-            "the column 'text' is 'a fine day'; expe",
-        ),
-        ({"train_file": {"text": TEXTS, "label": ["good"]}}, "columns of 3 text, 1 label; give one entry of"),
-        ({"train_file": {"text": ["a", 3], "label": ["b", "c"]}}, "line 2"),
-        ({"epochs": 3}, "^epochs=3 is no setting of FinetuningConfig. Did you mean num_train_epochs"),
-        ({"num_train_epochs": -1}, "num_train_epochs=-1.0 must be positive"),
-    ],
-)
-def test_what_does_not_go_together_is_refused(tmp_path, changes, sentence):
-    columns = {"text": TEXTS, "label": ["good", "bad", "bad"]}
-    with pytest.raises(ValueError, match=sentence):
-        finetune(SMALL_DATA, tmp_path / "run", **({"train_file": columns} | changes))
-    assert not (tmp_path / "run").exists()

@@ -1,27 +1,21 @@
-"""Sentence similarity through the house: trained, judged, asked, embedded, converted, exported, resumed."""
+"""Sentence similarity takes the pooling of its start: asked, embedded, converted, and as the guide has it."""
 
 import doctest
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import kbert
-from export.export_savedmodel import export_savedmodel
-from export.gate.session_check import run_signature
 from kbert.checkpoints.hugging_face.sentence_transformers import read_sentence_modules, write_sentence_modules
-from kbert.config import DatasetConfig, to_dict
+from kbert.config import DatasetConfig
 from kbert.config.pooling_config import PoolingConfig
-from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import finetune
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from tests.conftest import MAX_SEQ_LENGTH, tiny_finetuning_config
-from tests.html_checks import read_page
 from tests.kbert.experiments.small_rows import write_scored
 from tests.kbert.inference.answering import answers
-from tfrecords_tools.create_finetuning_data import create_finetuning_data
 
 pytestmark = pytest.mark.slow
 
@@ -63,19 +57,6 @@ def cosines(first, second):
     return np.sum(first * second, axis=-1) / np.linalg.norm(first, axis=-1) / np.linalg.norm(second, axis=-1)
 
 
-def test_evaluations_of_file_and_records_are_the_trainings(regression, tmp_path):
-    _, files, run, metrics = regression
-    _, judged = evaluate(run, files[1], batch_size=4, html_file=tmp_path / "dev.html")
-    assert f"examples of <b>{files[1].name}</b>" in read_page(tmp_path / "dev.html")
-    assert judged.pop("num_examples") == 11
-    assert judged == pytest.approx(metrics, abs=1e-4)
-    settings = tmp_path / "config.json"
-    settings.write_text(json.dumps(to_dict(run.config)), encoding="utf-8")
-    create_finetuning_data(settings, files[1], tmp_path / "records", init_checkpoint=run.path)
-    _, recorded = evaluate(run, input_dir=tmp_path / "records", batch_size=5)
-    assert recorded.pop("num_examples") == 11 and recorded == pytest.approx(metrics, abs=1e-4)
-
-
 def test_embed_and_answers_take_the_trained_pooling(regression, loaded):
     run = regression[2]
     assert loaded.own_pooling == THEIRS and run.details["task_config"]["pooling"] == "cls"
@@ -100,19 +81,6 @@ def test_converted_to_sentence_transformers_and_back(regression, loaded, tmp_pat
         other = kbert.load(tmp_path / place)
         assert (other.own_pooling, other.max_seq_length) == (THEIRS, MAX_SEQ_LENGTH)
         np.testing.assert_allclose(other.embed(TEXTS), loaded.embed(TEXTS), atol=1e-6)
-
-
-def test_what_is_served_is_what_python_answers(regression, loaded, tmp_path):
-    export_savedmodel(regression[2], tmp_path / "served")
-    served, embeddings = str(tmp_path / "served" / "1"), loaded.embed(TEXTS)
-    texts = np.array(TEXTS, object)
-    found = run_signature(served, "embedding", {"text": texts})["embedding"]
-    np.testing.assert_allclose(found, embeddings, atol=1e-5)
-    pairs = {"text": texts, "text_pair": texts[::-1]}
-    found = run_signature(served, "serving_default", pairs)["cosine"]
-    np.testing.assert_allclose(found, cosines(embeddings, embeddings[::-1]), atol=1e-5)
-    inputs = {name: value.numpy() for name, value in loaded.inputs(TEXTS).items()}
-    np.testing.assert_allclose(run_signature(served, "ids", inputs)["embedding"], embeddings, atol=1e-5)
 
 
 def test_the_code_of_the_guide_runs(regression, tmp_path, monkeypatch):

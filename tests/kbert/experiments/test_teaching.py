@@ -10,13 +10,11 @@ from safetensors.numpy import load_file
 from kbert.checkpoints.formats import read_checkpoint
 from kbert.cli.signals import StoppedBySignal
 from kbert.config import DistillationConfig
-from kbert.config.lora_config import LoraConfig
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.pretraining import pretrain
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
-from kbert.tokenization.vocabulary import Vocabulary
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
 from tests.kbert.training.run_contents import assert_same_runs, signal_after_call
 
@@ -92,36 +90,3 @@ def test_a_student_starts_from_layers_of_its_teacher(pretraining_run, records_di
         np.testing.assert_allclose(variable, expected, atol=1e-6, err_msg=variable.path)
     (line,) = [line for line in read_metrics(run.metrics_file) if line["split"] == "train"]
     assert {"soft_masked_lm_loss", "soft_next_sentence_loss", "cosine_loss"} <= line.keys()
-
-
-@pytest.mark.slow
-@pytest.mark.long
-@pytest.mark.parametrize("changes", [{"lora": LoraConfig(rank=2)}, {"reinit_pooler": True}])
-def test_a_start_from_the_teachers_layers_is_recorded_and_may_be_adapted(
-    finetuned_run, labelled_files, tmp_path, changes
-):
-    settings = DistillationConfig(str(finetuned_run.path), init_layers=(0,))
-    config = tiny_finetuning_config(distillation=settings, num_train_epochs=0.2, **changes)
-    finetune(config, tmp_path / "run", labelled_files[0])
-    run = RunDirectory(tmp_path / "run")
-    assert (run.details["init_checkpoint"], run.details["from_scratch"]) == (settings.teacher, False)
-    name = "layer_0/feed_forward/intermediate/kernel"
-    (kernel,) = [v for v in run.load_model()[1].trainable_variables if v.path == name]
-    np.testing.assert_allclose(kernel, read_checkpoint(finetuned_run.path).tensors[name].read(), atol=0.02)
-
-
-def test_a_student_from_random_weights_has_none_to_adapt(finetuned_run, labelled_files, tmp_path):
-    config = dataclasses.replace(narrow_student(finetuned_run.path), reinit_pooler=True)
-    with pytest.raises(ValueError, match="this training starts from random ones; leave them out"):
-        finetune(config, tmp_path / "run", labelled_files[0])
-
-
-def test_weights_come_from_one_place(finetuned_run, labelled_files, tmp_path):
-    settings = DistillationConfig(str(finetuned_run.path), init_layers=(0,))
-    config = tiny_finetuning_config(distillation=settings)
-    with pytest.raises(ValueError, match="leave out init_checkpoint, or init_layers"):
-        finetune(config, tmp_path / "run", labelled_files[0], init_checkpoint=finetuned_run.path)
-    other = Vocabulary([*finetuned_run.vocabulary().tokens, "new"], do_lower_case=True)
-    with pytest.raises(ValueError, match="the student's vocabulary .* is not that of the teacher"):
-        finetune(config, tmp_path / "run", labelled_files[0], vocabulary=other)
-    assert not (tmp_path / "run").exists()

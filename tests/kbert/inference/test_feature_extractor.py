@@ -1,6 +1,5 @@
 """Features of tokens and texts against the NumPy reference, in Python and on disk."""
 
-import dataclasses
 import json
 import os
 
@@ -10,7 +9,7 @@ import tensorflow as tf
 
 from kbert.inference.feature_extractor import FeatureExtractor
 from kbert.inference.feature_files import FORMATS, feature_file
-from kbert.scripts.extract_features import default_layers, default_length, extract_features
+from kbert.scripts.extract_features import extract_features
 from tests.kbert.inference.random_model import TEXTS, random_model, reference_states
 
 
@@ -122,15 +121,6 @@ def test_json_lines_have_the_form_of_the_original(model, input_file, tmp_path):
 
 
 @pytest.mark.slow
-def test_json_lines_of_pooled_features(model, input_file, tmp_path):
-    extractor = FeatureExtractor(model[0], [-1, -2], "mean", "sum")
-    extract_features(extractor, input_file, tmp_path / "out.jsonl")
-    written = json.loads((tmp_path / "out.jsonl").read_text().splitlines()[1])
-    assert list(written) == ["linex_index", "values"]
-    np.testing.assert_allclose(written["values"], extractor("walk", "the play").values, atol=1e-5)
-
-
-@pytest.mark.slow
 def test_a_numpy_archive_of_tokens(model, input_file, tmp_path):
     loaded, _ = model
     tokens = FeatureExtractor(loaded, [-1, 0])
@@ -171,30 +161,3 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(model, input_file, tmp_p
             write(0, features)
             raise RuntimeError("cut off")
     assert sorted(os.listdir(tmp_path)) == before and (tmp_path / "out").read_text() == "old"
-
-
-@pytest.mark.parametrize("format", FORMATS)
-def test_a_file_without_lines_gives_a_file_without_features(model, tmp_path, format):
-    (tmp_path / "empty.txt").write_text("")
-    assert extract_features(FeatureExtractor(model[0]), tmp_path / "empty.txt", tmp_path / "out", format) == 0
-    assert sorted(os.listdir(tmp_path)) == ["empty.txt", "out"]
-    if format == "npz":
-        with np.load(tmp_path / "out") as archive:
-            assert len(archive["values"]) == 0 and archive["row_splits"].tolist() == [0]
-
-
-def test_neither_the_input_nor_an_output_that_exists_is_written_over(model, input_file, tmp_path):
-    before, link, old = input_file.read_bytes(), tmp_path / "link", tmp_path / "out.jsonl"
-    link.symlink_to(input_file)
-    old.write_text("old")
-    with pytest.raises(ValueError, match="is the input .* itself, which would be lost"):
-        extract_features(FeatureExtractor(model[0]), input_file, link, overwrite=True)
-    with pytest.raises(FileExistsError, match="exists; pass --overwrite to replace it"):
-        extract_features(FeatureExtractor(model[0]), input_file, old)
-    assert (input_file.read_bytes(), old.read_text()) == (before, "old")
-
-
-def test_defaults_are_those_of_the_original_where_the_model_has_them(encoder_config):
-    base = dataclasses.replace(encoder_config, num_hidden_layers=12, max_position_embeddings=512)
-    assert default_layers(base) == [-1, -2, -3, -4] and default_length(base) == 128
-    assert default_layers(encoder_config) == [-1, -2] and default_length(encoder_config) == 32

@@ -5,10 +5,8 @@ import json
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
-from kbert.encoder import BertEncoder
 from kbert.inference.loaded_model import LoadedModel, load
 from kbert.tasks.task_model import TaskModel
 from tests.kbert.inference.random_model import TEXTS, random_model, reference_states
@@ -130,10 +128,8 @@ MEAN = {"pooling_mode_mean_tokens": True}
     [
         (MEAN | {"pooling_mode_cls_token": True}, {}, None, "mean_tokens and cls_token; kbert pools by one"),
         ({"pooling_mode_lasttoken": True}, {}, None, "by lasttoken; kbert pools by one of cls, mean, max"),
-        ({}, {}, None, "pools by nothing; kbert pools by one of"),
         (MEAN, {"length": 999}, None, "max_seq_length=999, .* 32 positions"),
         (MEAN, {}, "{", "modules.json is broken; expected a list of modules"),
-        (MEAN, {}, "{}", r"the modules \(none\); kbert reads a Transformer, then a Pooling"),
         (MEAN, {}, json.dumps([module(0, "Dense", "1_Dense")]), "the modules Dense; kbert reads"),
     ],
 )
@@ -143,11 +139,3 @@ def test_modules_that_kbert_does_not_have(make_folder, pooling, changes, modules
         (folder / "modules.json").write_text(modules)
     with pytest.raises(ValueError, match=facts):
         load(folder)
-
-
-def test_a_length_beyond_the_positions_is_refused():
-    loaded, _ = random_model()
-    with pytest.raises(ValueError, match="max_seq_length=33 is more than the 32 positions of random"):
-        loaded.with_max_seq_length(33)
-    assert isinstance(loaded.encoder, BertEncoder)
-    assert tf.shape(loaded.with_max_seq_length(5).inputs(TEXTS)["input_ids"])[1] == 5

@@ -15,12 +15,6 @@ CLASSES = ["quiet", "loud"]
 # Task, its arguments, and the same kind of example in two lengths.
 PREDICTED = [
     ("sequence_classification", {"labels": CLASSES}, ("jump", "a"), ("walk the a", "play the looks")),
-    (
-        "multiple_choice",
-        {"num_choices": 2},
-        {"text": "a", "choices": ["b", "c"]},
-        {"text": "walk", "choices": ["a", "the a"]},
-    ),
     ("token_classification", {"labels": ["O", "B-X", "I-X"]}, "jump", "walk the a and the a"),
     (
         "question_answering",
@@ -28,7 +22,6 @@ PREDICTED = [
         ("jump", "walk a"),
         ("jump the", "walk the a and the a " * 9),
     ),
-    ("cosine_similarity", {}, ("jump", "a"), ("walk the a", "play the looks")),
 ]
 ASKED = {
     "embed": lambda loaded, text: loaded.embed(text, "cls"),

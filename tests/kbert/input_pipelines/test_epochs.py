@@ -8,8 +8,6 @@ from kbert.features import EXAMPLE_WEIGHTS
 from kbert.input_pipelines import text_reader
 from kbert.input_pipelines.epochs import endless_epochs, pad_last_batch
 from kbert.input_pipelines.labelled_files import LabelledText
-from kbert.input_pipelines.records import record_reader
-from kbert.manifest import read_manifest
 from kbert.tokenization.text_inputs import TextInputs
 
 ROWS = 23
@@ -53,16 +51,6 @@ def test_rows_resume_anywhere(start):
 
 
 # --------------------------------------------------------------------------------- record_reader
-
-
-def test_fewer_examples_than_a_batch_are_refused(records_dir):
-    manifest = read_manifest(records_dir / "train")
-    with pytest.raises(
-        ValueError, match=r"holds \d+ examples, fewer than one batch of 9999; make more records"
-    ):
-        record_reader.training_batches(records_dir / "train", manifest, 9999, seed=0)
-    with pytest.raises(ValueError, match="has 23 rows, fewer than one batch of 24; lower train_batch_size"):
-        text_reader.training_batches(text_features(), 24, 0, 0, pad_to_longest=False)
 
 
 # ----------------------------------------------------------------------------------- the parts

@@ -6,7 +6,6 @@ import gzip
 import itertools
 import json
 import lzma
-import random
 
 import pytest
 
@@ -197,7 +196,6 @@ REFUSED = {
         "text\tlabel\nx\t1\nonly text\n",
         "a.tsv line 3: 1 columns where 2 were expected (text, label).",
     ),
-    "open quote in the header": ("a.csv", '"text,label\nx,1\n', "a.csv line 2: "),
     "open quote": ("a.csv", 'text,label\n"x,1\n', "a.csv line 2: "),
     "not UTF-8": (
         "a.tsv",
@@ -214,21 +212,11 @@ REFUSED = {
     "header only": ("a.tsv", "text\tlabel\n", "a.tsv holds no rows; expected labelled texts, one per line."),
     "not JSON": ("a.jsonl", '{"text": "x", "label": "1"}\n{"text": \n', "a.jsonl line 2 is not valid JSON: "),
     "JSON list": ("a.jsonl", "[1]\n", "a.jsonl line 1: expected an object of columns, received [1]."),
-    "JSON without a column": (
-        "a.jsonl",
-        '{"text": "x"}\n',
-        "a.jsonl line 1 has no column 'label'; it has ['text'].",
-    ),
     "nested too deeply": ("a.jsonl", "[" * 200_000 + "\n", "a.jsonl line 1 is nested too deeply to be read."),
     "a column twice": (
         "a.tsv",
         "text\tlabel\ttext\nx\t1\ty\n",
         "a.tsv has 2 columns 'text'; its columns are ['text', 'label', 'text']. Give each column a diff",
-    ),
-    "a label column twice": (
-        "a.csv",
-        "text,label,label\nx,1,2\n",
-        "a.csv has 2 columns 'label'; its columns",
     ),
     "a JSON name twice": (
         "a.jsonl",
@@ -245,22 +233,11 @@ REFUSED = {
         "text\tlabel\nx\t1\ny\t\n",
         "a.tsv line 3 has no label in column 'label'; give it one or leave the row out.",
     ),
-    "a blank label": (
-        "a.csv",
-        "text,label\nx, \n",
-        "a.csv line 2 has no label in column 'label'; give it one",
-    ),
     "unknown ending": (
         "a.txt",
         "x",
         "a.txt: cannot tell the format from the name; end it in .tsv, .csv, .jsonl or .parquet, or set "
         "dataset.file_format.",
-    ),
-    "no gzip": ("a.tsv.gz", b"text\tlabel\n", "a.tsv.gz line 1 cannot be unpacked: not a whole gzip file ("),
-    "not UTF-8, and half a gzip": (
-        "a.tsv.gz",
-        gzip.compress(b"text\tlabel\ncaf\xe9\t1\n" + random.Random(1).randbytes(40_000))[:30_000],
-        "a.tsv.gz ",
     ),
     "half a gzip": (
         "a.tsv.gz",
@@ -281,13 +258,9 @@ def test_refusals_name_file_line_and_mend(write, name, content, sentence):
 
 NO_TEXTS = {
     "null": "has a JSON null as 'text', not a string",
-    "1": "has a JSON number as 'text', not a string",
     "0.5": "has a JSON number as 'text', not a string",
-    "true": "has a JSON true or false as 'text', not a string",
     '["x"]': "has a JSON list as 'text', not a string",
-    '{"x": 1}': "has a JSON object as 'text', not a string",
     '"a\\ud800b"': "has text with half a surrogate pair (U+D800) as 'text', which UTF-8 cannot encode",
-    '"\\udfff"': "has text with half a surrogate pair (U+DFFF) as 'text', which UTF-8 cannot encode",
 }
 
 

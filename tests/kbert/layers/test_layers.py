@@ -9,6 +9,7 @@ from kbert.heads.multiple_choice_head import ChoicesAsBatch
 from kbert.layers.bert_embeddings import BertEmbeddings
 from kbert.layers.flat_dense import activation
 from kbert.layers.packed_rows import PackedRows, PaddedOutput
+from kbert.layers.position_bias import PositionBias, position_buckets
 from kbert.layers.sequence_pooling import Pooler
 from kbert.layers.transformer_block import TransformerBlock
 from tests.kbert import reference_bert
@@ -35,6 +36,22 @@ def test_transformer_block():
         return TransformerBlock(8, 2, 12, "gelu", 0.1, 0.1, 1e-12, 0.2, name="block", **kwargs)
 
     check_layer(make, {"hidden_states": HIDDEN, "input_mask": MASK}, (3, 5, 8))
+
+
+def test_position_bias():
+    layer = PositionBias(2, 8, 5, 0.2)
+    found = layer(HIDDEN).numpy()
+    weights = {"embeddings/position_bias/relative_attention_bias": layer.relative_attention_bias.numpy()}
+    np.testing.assert_array_equal(found, reference_bert.position_bias(weights, 5))
+    assert PositionBias.from_config(layer.get_config()).get_config() == layer.get_config()
+
+
+@pytest.mark.parametrize("num_buckets", [4, 31, 32, 64])
+def test_position_buckets_of_any_distance(num_buckets):
+    buckets, distances = position_buckets(num_buckets, 600), range(-599, 600)
+    expected = [reference_bert.bucket(distance, num_buckets) for distance in distances]
+    assert [buckets[distance] for distance in distances] == expected
+    assert set(buckets) <= set(range(num_buckets))
 
 
 def test_pooler():

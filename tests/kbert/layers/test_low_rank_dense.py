@@ -8,7 +8,7 @@ from kbert.config import LoraConfig
 from kbert.config.lora_config import LORA_TARGETS, is_adapter
 from kbert.encoder import BertEncoder
 from kbert.layers.flat_dense import FlatDense
-from kbert.layers.low_rank_dense import LowRankDense, projection
+from kbert.layers.low_rank_dense import LowRankDense
 from kbert.runs.run_directory import trained_weights
 from tests.conftest import tiny_encoder_config
 
@@ -78,9 +78,3 @@ def test_an_adapted_encoder_answers_as_the_merged_one_in_training_and_after(targ
         np.testing.assert_allclose(found, expected, atol=1e-5)
     again = BertEncoder.from_config(adapted.get_config())
     assert again.lora == lora and trained_weights(again).keys() == weights.keys()
-
-
-def test_only_targets_get_an_adapter():
-    lora = LoraConfig(targets=("key",))
-    assert isinstance(projection("key", lora, 4), LowRankDense)
-    assert type(projection("query", lora, 4)) is FlatDense and type(projection("key", None, 4)) is FlatDense

@@ -63,14 +63,6 @@ def test_a_file_of_ones_own_is_split_and_a_long_one_is_read_less_often(
     assert {f"--eval_file={data}", "--split=dev"} <= set(evaluation) and faults(evaluation, True) == []
 
 
-def test_scores_answers_licence_and_the_server_are_said(tmp_path, encoder, values, capsys):
-    quickstart_pretrained(tmp_path / "run", encoder)
-    said = capsys.readouterr().out
-    for part in ("75.0% of 16 texts", "25.0%", "apache-2.0", "good text", "bad text", "b; the label is a"):
-        assert part in said
-    assert f"kbert serve --model_base_path={tmp_path}/run/serving/classifier --model_name=classifier" in said
-
-
 @pytest.mark.parametrize(
     ("header", "num_rows", "complaint"),
     [

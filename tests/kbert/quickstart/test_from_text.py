@@ -6,7 +6,7 @@ from html import unescape
 
 import pytest
 
-from kbert.quickstart.from_text import results_table, verdict, write_page
+from kbert.quickstart.from_text import verdict, write_page
 
 PNG = b"\x89PNG\r\n\x1a\n a picture"
 
@@ -119,16 +119,6 @@ def test_every_measured_number_and_name_is_on_the_page(page):
     assert not re.search(r"https?://|<link|<script|@import|url\(", html)
 
 
-def test_every_measured_number_and_name_is_in_the_table():
-    table = results_table(RESULTS)
-    assert missing(MEASURED, table) == []
-    assert [item for item in WORDS if item not in table] == []
-
-
-def over_seeds(mean, deviation):
-    return {"mean": mean, "deviation": deviation, "values": [mean - deviation, mean, mean + deviation]}
-
-
 @pytest.mark.parametrize(
     ("pretrained", "from_scratch", "begins", "points"),
     [
@@ -139,6 +129,6 @@ def over_seeds(mean, deviation):
     ],
 )
 def test_more_than_the_larger_deviation_counts(pretrained, from_scratch, begins, points):
-    sentence = verdict(over_seeds(*pretrained), over_seeds(*from_scratch))
+    sentence = verdict(*scores(pretrained=pretrained, from_scratch=from_scratch).values())
     assert sentence.startswith(begins + points + " points")
     assert f"{100 * max(pretrained[1], from_scratch[1]):.1f}." in sentence

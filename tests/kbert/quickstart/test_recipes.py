@@ -9,7 +9,6 @@ import pytest
 
 from kbert.config import FinetuningConfig, load_config
 from kbert.quickstart import recipe
-from kbert.quickstart.from_text import paths_in
 from kbert.quickstart.recipe import parse_recipe, run_recipe, text_folder
 from tests.docs.command_checks import faults
 
@@ -39,13 +38,6 @@ def test_a_shell_runs_the_same(name, tmp_path):
         ["sh", recipe.FOLDER / name], env={"PATH": path}, capture_output=True, text=True, check=True
     )
     assert [line.split("\0")[:-1] for line in ran.stdout.splitlines()] == words_of(name)
-
-
-def test_the_control_differs_by_from_scratch_and_its_folder_alone():
-    pretrained, control = (set(words) for words in words_of("from_text.sh") if words[1] == "finetune")
-    at = paths_in(Path("quickstart_run"))
-    assert control - pretrained == {"--from_scratch", f"--run_dir={at['classifiers without pretraining']}"}
-    assert pretrained - control == {f"--run_dir={at['classifiers']}"}
 
 
 def test_pretraining_sees_every_position_of_the_classifier():

@@ -5,7 +5,6 @@ import re
 from html import unescape
 
 from kbert.reports.evaluation_page import write_evaluation_page
-from kbert.reports.pictures import scatter
 from kbert.tasks.pages.content import (
     Bar,
     Bars,
@@ -66,13 +65,6 @@ def test_a_marked_text_reads_as_it_was_written(tmp_path):
     marked = re.findall(r"<mark class=\"(\w+)\">(.*?)</mark>", shown)
     assert [kind for kind, _ in marked] == ["right", "wrong"]
     assert unescape(marked[0][1]) == text.text[3:9]
-
-
-def test_pictures_show_the_numbers(tmp_path):
-    html = page_of(tmp_path, *EVERY_KIND)
-    assert "confidence 20.0%, right 50.0%: 1 answers (16.7%)" in html
-    assert re.findall(r'style="--share: ([\d.]+)">\d', html) == ["0.75", "0.25", "0.00", "0.00"]
-    assert scatter(EVERY_KIND[4].content).count("<use ") == 1  # only one of its points has two numbers
 
 
 def test_the_page_has_a_bound_whatever_it_is_given(tmp_path):

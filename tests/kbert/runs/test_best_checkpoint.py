@@ -34,16 +34,6 @@ def test_patience_counts_evaluations_in_a_row():
     assert not BestCheckpoint("f1", True).patience_is_spent
 
 
-def test_the_same_step_again_counts_once():
-    """A run that was stopped between an evaluation and the next checkpoint evaluates again."""
-    best = BestCheckpoint("f1", True, patience=1)
-    best.observe(1, {"f1": 0.5})
-    again = BestCheckpoint("f1", True, patience=1)
-    again.restore(json.loads(json.dumps(best.state())))
-    assert again.observe(1, {"f1": 0.5}) and not again.patience_is_spent
-    assert not again.observe(2, {"f1": 0.5}) and again.patience_is_spent
-
-
 def test_patience_goes_on_after_a_stop():
     best = BestCheckpoint("f1", True, patience=3)
     observe_all(best, [0.5, 0.4, 0.4])

@@ -2,8 +2,6 @@
 
 import json
 import os
-import resource
-import signal
 import zlib
 from pathlib import Path
 
@@ -78,31 +76,18 @@ def test_all_is_on_the_disk_before_the_folder_has_its_name(tmp_path, monkeypatch
     assert set(before) == files | {"step-00000005.tmp"} and before[-1] == "step-00000005.tmp"
 
 
-def test_the_newest_are_kept_and_unfinished_ones_ignored(tmp_path):
+def test_the_newest_and_the_best_are_kept_and_unfinished_ones_ignored(tmp_path):
     (tmp_path / "step-00000099.tmp").mkdir()
     (tmp_path / "notes").mkdir()
     (tmp_path / "step-00000098").write_text("a file")
-    for step in (1, 2, 3, 10):
-        save(tmp_path, step, keep=2)
-    assert [path.name for path in list_checkpoints(tmp_path)] == ["step-00000003", "step-00000010"]
+    (tmp_path / "step-00000010.tmp").mkdir()  # a leftover of a kill
+    for step in (1, 2, 3, 10, 10):
+        save_checkpoint(tmp_path, step, variables(), variables(SLOTS), {}, keep=2, spared=[1, None])
+    names = [path.name for path in list_checkpoints(tmp_path)]
+    assert names == ["step-00000001", "step-00000003", "step-00000010"]
+    verify(tmp_path / names[-1])
     assert (tmp_path / "notes").exists()
     assert list_checkpoints(tmp_path / "nowhere") == []
-
-
-def test_a_leftover_of_a_kill_is_replaced(tmp_path):
-    leftover = tmp_path / "step-00000005.tmp"
-    leftover.mkdir()
-    (leftover / "model.safetensors").write_bytes(b"half")
-    save(tmp_path, 5)
-    save(tmp_path, 5)  # the same step again, after a resume from an older one
-    assert [path.name for path in tmp_path.iterdir()] == ["step-00000005"]
-    restore(tmp_path / "step-00000005" / "model.safetensors", zeros())
-
-
-def test_steps_are_ordered_as_numbers(tmp_path):
-    for name in ("step-100000000", "step-99999999"):
-        (tmp_path / name).mkdir()
-    assert [path.name for path in list_checkpoints(tmp_path)] == ["step-99999999", "step-100000000"]
 
 
 @pytest.mark.parametrize(
@@ -151,10 +136,6 @@ DAMAGES = {
         lambda folder: flip_a_bit(folder / "model.safetensors", -1),
         "model.safetensors is not what was written (CRC-32 ",
     ),
-    "bit in the moments": (
-        lambda folder: flip_a_bit(folder / "optimizer.safetensors", -1),
-        "optimizer.safetensors is not what was written (CRC-32 ",
-    ),
     "cut short": (
         lambda folder: (folder / "model.safetensors").write_bytes(b"half"),
         "model.safetensors has 4 bytes, but 204 were written.",
@@ -167,7 +148,6 @@ DAMAGES = {
         lambda folder: (folder / "state.json").unlink(),
         "state.json does not exist.",
     ),
-    "empty state": (lambda folder: (folder / "state.json").write_text(""), "state.json is not whole."),
     "another number in the state": (
         lambda folder: (folder / "state.json").write_text(
             (folder / "state.json").read_text().replace("40", "41")
@@ -199,42 +179,20 @@ def test_when_none_can_be_read_nothing_begins_anew(tmp_path):
     with pytest.raises(ValueError) as error:
         newest_whole_checkpoint(tmp_path)
     assert f"{tmp_path} holds 2 checkpoint(s), none of which can be read: " in str(error.value)
-    assert "Restore one from a copy, or begin again in a new --run_dir." in str(error.value)
+    assert "Restore one from a copy, or begin again in a new run_dir." in str(error.value)
     assert len(list_checkpoints(tmp_path)) == 2
     assert newest_whole_checkpoint(tmp_path / "nowhere") is None
 
 
-def test_a_full_disk_leaves_the_older_checkpoints_and_nothing_else(tmp_path):
+def test_a_full_disk_leaves_the_older_checkpoints_and_nothing_else(tmp_path, largest_file):
     """The kernel refuses to let a file grow, in the middle of the weights."""
     older = save(tmp_path, 5)
     before = {path.name: path.read_bytes() for path in older.iterdir()}
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
-        with pytest.raises(OSError, match="File too large"):
-            save(tmp_path, 6)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        signal.signal(signal.SIGXFSZ, ignored)
+    with largest_file(100), pytest.raises(OSError, match="File too large"):
+        save(tmp_path, 6)
     assert [path.name for path in tmp_path.iterdir()] == ["step-00000005"]
     assert {path.name: path.read_bytes() for path in older.iterdir()} == before
     verify(older)
-
-
-def test_the_best_is_spared(tmp_path):
-    for step in (1, 2, 3, 4):
-        save_checkpoint(tmp_path, step, variables(), variables(SLOTS), {}, keep=1, spared=[2, None])
-    assert [path.name for path in list_checkpoints(tmp_path)] == ["step-00000002", "step-00000004"]
-
-
-def test_files_can_be_read_by_those_whom_the_umask_lets(tmp_path):
-    before = os.umask(0o022)
-    try:
-        folder = save(tmp_path)
-    finally:
-        os.umask(before)
-    assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o644}
 
 
 def test_numbers_of_every_type_and_shape_come_back(tmp_path):

@@ -24,13 +24,3 @@ def test_files_of_the_run_pass_and_others_do_not(run_dir, labelled_files, tmp_pa
         require(labelled_files[0], run_dir)
         with pytest.raises(ValueError, match="sentence"):
             require(other, run_dir)
-
-
-@pytest.mark.parametrize("file", ["config.json", "run.json"])
-def test_what_opens_the_run_says_what_is_wrong(run_dir, tmp_path, file):
-    """Here nothing is asked of a run that is broken."""
-    (run_dir / file).write_text("{")
-    other = tmp_path / "other.csv"
-    other.write_text("review,stars\nHot soup.,good\n")
-    require_columns_of_model(other, run_dir)
-    require_inputs_of_run(other, run_dir)

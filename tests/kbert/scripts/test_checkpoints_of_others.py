@@ -66,25 +66,11 @@ def test_a_config_says_settings_and_length_too(vocabulary, tmp_path):
         assert run.config.max_seq_length == MAX_SEQ_LENGTH  # which the folder records
 
 
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        ({"task": "question_answering"}, r"is for the task question_answering, but .* of sequence_class"),
-        ({"max_seq_length": 33}, "max_seq_length=33, but .* has 32 positions; give a config with max_seq_"),
-        ({"task_settings": {"doc_strid": 3}}, "doc_strid"),
-    ],
-)
-def test_a_config_that_does_not_fit_is_refused(folder, changes, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        open_as_run(folder, config=tiny_finetuning_config(**changes)).__enter__()
-
-
-@pytest.mark.parametrize("flag", ["--keep_chosen", "--checkpoint=best", "--split=dev"])
-def test_what_needs_a_run_names_the_conversion(folder, flag):
-    result = run_script("run_evaluation", f"--run_dir={folder}", "--eval_file=none.tsv", flag)
+def test_what_needs_a_run_names_the_conversion(folder):
+    result = run_script("run_evaluation", f"--run_dir={folder}", "--eval_file=none.tsv", "--split=dev")
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr == (
-        f"error: {flag.partition('=')[0].removeprefix('--')} is for runs of kbert, but {folder} is none; "
+        f"error: split is for runs of kbert, but {folder} is none; "
         f"make one of it first: kbert convert --from={folder} --to=runs/classifier\n"
     )
 
@@ -101,7 +87,16 @@ def test_an_export_takes_either_from_run_dir(finetuned_run, folder, monkeypatch)
     assert isinstance(loaded, LoadedModel) and tuple(loaded.task.labels) == LABELS
     with pytest.raises(ValueError, match="a run records what they say"):
         source(finetuned_run.path, do_lower_case=True)
-    with pytest.raises(ValueError, match="no checkpoint '99'; choose last, best or one of the"):
-        source(finetuned_run.path, checkpoint="99")
-    with pytest.raises(ValueError, match="checkpoint='best' chooses a checkpoint of a run, but .* is not a"):
-        source(folder, checkpoint="best")
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"task": "question_answering"}, r"is for the task question_answering, but .* of sequence_class"),
+        ({"max_seq_length": 33}, "max_seq_length=33, but .* has 32 positions; give a config with max_seq_"),
+        ({"task_settings": {"doc_strid": 3}}, "doc_strid"),
+    ],
+)
+def test_a_config_that_does_not_fit_is_refused(folder, changes, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        open_as_run(folder, config=tiny_finetuning_config(**changes)).__enter__()

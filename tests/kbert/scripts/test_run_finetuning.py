@@ -1,9 +1,7 @@
 """Fine-tuning: what it takes from the pretrained run, and what it refuses before anything is written."""
 
-import dataclasses
 import json
 import math
-import shutil
 
 import numpy as np
 import pytest
@@ -14,10 +12,9 @@ from kbert.experiments import seeds as seeds_module
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.seeds import run_seeds
-from kbert.manifest import read_manifest
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
-from tests.conftest import tiny_encoder_config, tiny_finetuning_config, write_labelled_file
+from tests.conftest import tiny_encoder_config, tiny_finetuning_config
 from tests.kbert.training import one_weight
 from tests.kbert.training.run_contents import numbers, signal_after_call
 
@@ -39,10 +36,6 @@ REFUSED = {
         {"encoder": tiny_encoder_config(num_hidden_layers=3)},
         "num_hidden_layers (3 here, 1 there). Leave `encoder` out to take the checkpoint's.",
     ),
-    "long texts": (
-        {"max_seq_length": 40},
-        "max_seq_length=40 is more than the encoder's max_position_embeddings=32.",
-    ),
     "large batch": (
         {"train_batch_size": 64},
         "has 40 rows, fewer than one batch of 64; lower train_batch_size (",
@@ -55,7 +48,6 @@ REFUSED = {
         {"dataset": DatasetConfig(text="sentence", labels=("a", "b"))},
         "train.tsv line 2: label 'quiet' is not in the label list ['a', 'b'], which is dataset.labels",
     ),
-    "no column": ({"dataset": DatasetConfig(text="words")}, "train.tsv has no column 'words'"),
 }
 
 
@@ -68,20 +60,6 @@ def test_refusals_write_nothing(pretraining_run, labelled_files, tmp_path, chang
     assert not (tmp_path / "run").exists()
 
 
-def test_labels_that_are_too_few_or_of_the_dev_file_alone(pretraining_run, tmp_path):
-    dev = write_labelled_file(tmp_path / "dev.tsv", 4)
-    dev.write_text(dev.read_text().replace("loud", "shrill"))
-    one_label = tmp_path / "one.tsv"
-    one_label.write_text("sentence\tlabel\n" + "jump\tloud\n" * 20)
-    config = tiny_finetuning_config(dataset=DatasetConfig(text="sentence"))
-    for data, fact in (
-        ([one_label], r"at least two labels, received \['loud'\]"),
-        ([write_labelled_file(tmp_path / "train.tsv", 20), dev], "dev.tsv line 3: label 'shrill' is not in"),
-    ):
-        with pytest.raises(ValueError, match=fact):
-            finetune(config, tmp_path / "run", *data, init_checkpoint=pretraining_run.path)
-
-
 def test_nothing_to_start_from(labelled_files, tmp_path, vocabulary):
     for encoder, words in ((None, vocabulary), (tiny_encoder_config(), None)):
         with pytest.raises(
@@ -89,34 +67,16 @@ def test_nothing_to_start_from(labelled_files, tmp_path, vocabulary):
         ):
             config = tiny_finetuning_config(encoder=encoder)
             finetune(config, tmp_path / "run", labelled_files[0], vocabulary=words)
-    with pytest.raises(ValueError, match="the vocabulary has 22 pieces, but the encoder's vocab_size is 9"):
-        config = tiny_finetuning_config(encoder=tiny_encoder_config(vocab_size=9))
-        finetune(config, tmp_path / "run", labelled_files[0], vocabulary=vocabulary)
-
-
-def test_a_swapped_vocabulary_of_the_checkpoint_is_refused(pretraining_run, labelled_files, tmp_path):
-    copy = shutil.copytree(pretraining_run.path, tmp_path / "pretrained")
-    words = (copy / "vocab.txt").read_text().split("\n")
-    words[10], words[11] = words[11], words[10]
-    (copy / "vocab.txt").write_text("\n".join(words))
-    with pytest.raises(ValueError, match="vocab.txt is not the vocabulary this run was trained with"):
-        finetune(tiny_finetuning_config(), tmp_path / "run", labelled_files[0], init_checkpoint=copy)
 
 
 @pytest.mark.slow
-def test_pretraining_evaluation_and_its_baseline(pretraining_run, records_dir, tmp_path):
+def test_pretraining_evaluation_and_its_baseline(pretraining_run, records_dir):
     _, metrics = evaluate(pretraining_run, input_dir=records_dir / "heldout", batch_size=7)
     recorded = read_metrics(pretraining_run.metrics_file)[-1]
     for name in ("masked_lm_loss", "next_sentence_loss", "masked_lm_accuracy", "next_sentence_accuracy"):
         assert metrics[name] == pytest.approx(recorded[name], abs=1e-5)
     assert metrics["baseline_token"] in pretraining_run.vocabulary().tokens
     assert 1 / 22 < metrics["baseline_accuracy"] < 1 and math.isfinite(metrics["masked_lm_loss"])
-
-    other = shutil.copytree(records_dir / "heldout", tmp_path / "other")
-    manifest = read_manifest(other)
-    dataclasses.replace(manifest, vocabulary=manifest.vocabulary | {"fingerprint": "0"}).write(other)
-    with pytest.raises(ValueError, match="was not made with the vocabulary of"):
-        evaluate(pretraining_run, input_dir=other)
 
 
 # ------------------------------------------------------------------------------ early stopping, seeds
@@ -129,16 +89,6 @@ def test_early_stopping_needs_something_to_look_at(labelled_files, pretraining_r
     with pytest.raises(ValueError, match="early_stopping_patience=2 needs data to evaluate on"):
         finetune(config, tmp_path / "run", labelled_files[0], init_checkpoint=pretraining_run.path)
     assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.slow
-def test_a_best_metric_that_is_none_is_refused_before_training(labelled_files, pretraining_run, tmp_path):
-    config = tiny_finetuning_config(best_metric="bleu")
-    with pytest.raises(
-        ValueError, match="best_metric='bleu' is not evaluated here; choose one of accuracy, best_f1"
-    ):
-        finetune(config, tmp_path / "run", *labelled_files, init_checkpoint=pretraining_run.path)
-    assert not (tmp_path / "run" / "metrics.jsonl").exists()
 
 
 @pytest.mark.slow
@@ -172,8 +122,6 @@ def test_seeds_give_mean_and_deviation_and_go_on_where_they_stopped(labelled_fil
 def test_seeds_are_checked_before_the_first_is_trained(labelled_files, pretraining_run, finetuned_run):
     config = tiny_finetuning_config()
     data = {"train_file": labelled_files[0], "init_checkpoint": pretraining_run.path}
-    with pytest.raises(ValueError, match="seeds=1,2,1 names a seed twice"):
-        run_seeds(config, finetuned_run.path, [1, 2, 1], **data)
     with pytest.raises(ValueError, match="several seeds need data to evaluate on: give dev_file, dev_dir"):
         run_seeds(config, finetuned_run.path, [1, 2], **data)
     with pytest.raises(ValueError, match="holds a single run; choose a new folder for several seeds"):

@@ -43,10 +43,6 @@ def write_questions(path, number):
     return path
 
 
-def test_it_is_short():
-    assert len(block("python").splitlines()) <= 60
-
-
 @pytest.mark.slow
 def test_a_task_of_one_file_and_one_config(config, pretraining_run, tmp_path):
     files = write_questions(tmp_path / "train.tsv", 20), write_questions(tmp_path / "dev.tsv", 4)

@@ -12,7 +12,6 @@ from kbert.tasks import TASKS
 from kbert.tasks.losses import correct
 from kbert.tasks.pretraining import NextSentence, Pretraining
 from kbert.tasks.question_answering import QuestionAnswering
-from kbert.tasks.sequences.multi_label_classification import MultiLabelClassification
 from kbert.tasks.sequences.multiple_choice import MultipleChoice
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from kbert.tasks.sequences.sequence_regression import SequenceRegression
@@ -168,19 +167,6 @@ def test_two_labels_f1_of_the_positive_one(positive, f1):
     batch = {"input_ids": np.zeros((5, 1), np.int32), LABEL_FEATURE: np.array([0, 0, 0, 1, 1], np.int32)}
     metrics = evaluate(SequenceClassification(("no", "yes"), positive), {"logits": logits}, batch)
     assert metrics["f1"] == pytest.approx(f1) and metrics["confusion"] == [[2, 1], [1, 1]]
-
-
-def test_every_label_of_several_has_a_cross_entropy_of_its_own():
-    task = MultiLabelClassification(["x", "y"])
-    logits, held = np.array([[0.5, -2.0], [3.0, 100.0], [7.0, 7.0]]), np.array([[1, 0], [0, 1], [1, 1]])
-    batch = {"input_ids": tf.zeros((3, 2), tf.int32), LABEL_FEATURE: tf.constant(held, tf.int32)}
-    batch[EXAMPLE_WEIGHTS] = tf.constant([1.0, 1.0, 0.0])
-    likely = 1 / (1 + np.exp(-logits[:2]))
-    with np.errstate(divide="ignore"):
-        expected = -np.where(held[:2], np.log(likely), np.log(1 - likely)).sum()
-    loss = task.loss_sums({"logits": tf.constant(logits, tf.float32)}, batch)["loss"]
-    assert float(loss) == pytest.approx(expected, rel=1e-5)
-    assert float(task.loss_weights(batch)["loss"]) == 2 * 2
 
 
 def test_one_of_n_largest_logits_counts_one_nth():

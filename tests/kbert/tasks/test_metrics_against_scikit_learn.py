@@ -34,10 +34,10 @@ def random_answers(rng, number):
 
 
 @pytest.mark.filterwarnings("ignore:.*single label.*:UserWarning")
-@pytest.mark.parametrize("number", [2, 3, 5])
+@pytest.mark.parametrize("number", [2, 5])
 def test_classification_is_scored_as_scikit_learn_does(number):
     rng = np.random.default_rng(number)
-    for trial in range(25):
+    for trial in range(12):
         true, predicted = random_answers(rng, number)
         with naming(trial, true.tolist(), predicted.tolist()):
             metrics = judged(true, predicted, number, parts=min(3, len(true)))
@@ -56,7 +56,7 @@ def correlations(said, true):
 
 def test_regression_is_scored_as_scipy_does_on_all_rows_together():
     rng = np.random.default_rng(7)
-    for _ in range(40):
+    for _ in range(20):
         size = int(rng.integers(2, 50))
         true = rng.integers(0, 6, size) + [0, 5][: min(2, size)][0]
         true[0] += 1 + np.ptp(true)  # never all the same

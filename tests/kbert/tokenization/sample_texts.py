@@ -25,9 +25,3 @@ TEXTS = (
     "x" * 100 + " " + "wordpiece " * 3,
     *LONG_WORDS,
 )  # fmt: skip
-
-# Texts with bytes that are not UTF-8; the tokenizer ignores these bytes.
-BROKEN_TEXTS = (
-    b"play\xff\xfeing \xc3\x28 \xe2\x82 ab\x80c",
-    b"\xed\xa0\x80 a\xf0\x9f\x98b \xc0\x80c \xf4\x90\x80\x80d",
-)

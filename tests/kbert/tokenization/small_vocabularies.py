@@ -3,14 +3,14 @@
 import functools
 import io
 
-from kbert.tokenization.bpe_vocabulary import BYTE_CHARACTERS, BytePairVocabulary
+from kbert.tokenization.bpe.bpe_vocabulary import BYTE_CHARACTERS, BytePairVocabulary
 
 TEXTS = ("The doctor walks to the house.", "Ein Haus, zwei Häuser; the houses of the doctors!")
 
 
 def bpe_vocabulary(merges) -> BytePairVocabulary:
     """All bytes, and what the merges make."""
-    made = [left + right for left, right in merges]
+    made = dict.fromkeys(left + right for left, right in merges)  # a token may be made in two ways
     return BytePairVocabulary(["<s>", "<pad>", "</s>", "<unk>", *BYTE_CHARACTERS, *made, "<mask>"], merges)
 
 

@@ -11,6 +11,7 @@ from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests.kbert.tokenization import texts
 
+pytestmark = pytest.mark.usefixtures("both_text_ops")
 SHARED_DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 CASING = {"uncased": True, "cased": False, "multi_cased": False, "chinese": True}
 WORDS = "the quick brown fox jump over lazy dog un aff play word piece caf cafe stanbul it don really".split()

@@ -7,13 +7,14 @@ import tensorflow as tf
 from hypothesis import given, settings
 
 from kbert.tokenization.vocabulary import Vocabulary
-from kbert.tokenization.word_offsets import count_characters, spans, split_words_with_offsets
+from kbert.tokenization.word_offsets import split_words_with_offsets
 from kbert.tokenization.word_splitter import split_words
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests.kbert.tokenization import reference_offsets
 from tests.kbert.tokenization.texts import batches_of_texts, vocabulary_tokens
 from tests.kbert.tokenization.unicode_residue import residue
 
+pytestmark = pytest.mark.usefixtures("both_text_ops")
 tokenizers = {
     do_lower_case: WordPieceTokenizer(Vocabulary(vocabulary_tokens(), do_lower_case))
     for do_lower_case in (True, False)
@@ -140,14 +141,6 @@ def test_a_very_long_word_in_a_long_text_is_no_matter():
     pieces = tokenizers[True].with_offsets(texts)
     assert pieces.starts[0].numpy().tolist() == [2 * place for place in range(number + 1)]
     assert pieces.ends[0, -1] == 2 * number + length
-
-
-def test_words_that_do_not_fit_the_texts_are_refused():
-    """Should a character ever leave more or fewer characters in company, no wrong place comes out."""
-    texts, words = tf.constant(["abc"]), split_words(tf.constant(["abcd"]), True)
-    four = count_characters(words)
-    with pytest.raises(tf.errors.InvalidArgumentError, match="offsets would be wrong"):
-        spans(texts, True, four, words, four, tf.constant([0]))
 
 
 # ------------------------------------------------------------------------------ against the reference

@@ -22,7 +22,6 @@ def words_of(text):
         ("U.S. aid, the U.N.-backed plan.", ["U.S.", "aid", ",", "the", "U.N.-backed", "plan", "."]),
         ("J. Smith in 1996. At 9 a.m.", ["J.", "Smith", "in", "1996", ".", "At", "9", "a.m."]),
         ("Germany's we'll O'Brien don't", ["Germany", "'s", "we", "'ll", "O'Brien", "don't"]),
-        ("d'Italia, l'Homme", ["d'Italia", ",", "l'Homme"]),
         ("3,000 well-known AT&T 1996-08-30 1/2", ["3,000", "well-known", "AT&T", "1996-08-30", "1/2"]),
         ("US$5 $5 5€ 10% +44", ["US$", "5", "$", "5", "5", "€", "10", "%", "+44"]),
         ("wait... no -- yes", ["wait", "...", "no", "--", "yes"]),
@@ -31,7 +30,6 @@ def words_of(text):
         ("see http://x.org/a?b", ["see", "http://x.org/a", "?", "b"]),
         (" \t\n\u3000", []),
         ("\u200b \x00 a\u200bb", ["a\u200bb"]),  # WordPiece drops these characters
-        ("", []),
     ],
 )  # fmt: skip
 def test_words_by_hand(text, expected):

@@ -10,16 +10,6 @@ def write_lines(path, lines, newline="\n"):
     return path
 
 
-def test_ids_are_line_numbers_from_zero(tmp_path):
-    path = write_lines(tmp_path / "vocab.txt", ["[PAD]", "a", "[UNK]", "[CLS]", "[SEP]", "##b", "[MASK]"])
-    vocabulary = Vocabulary.from_file(path, do_lower_case=True)
-    assert len(vocabulary) == 7
-    assert vocabulary.ids["a"] == 1
-    assert vocabulary.ids["##b"] == 5
-    special = (vocabulary.pad_id, vocabulary.unk_id, vocabulary.cls_id, vocabulary.sep_id, vocabulary.mask_id)
-    assert special == (0, 2, 3, 4, 6)
-
-
 @pytest.mark.parametrize("newline", ["\n", "\r\n", " \n"])
 def test_lines_are_stripped(tmp_path, newline):
     path = write_lines(tmp_path / "vocab.txt", [*SPECIAL_TOKENS, "é"], newline)
@@ -101,16 +91,6 @@ def test_pieces_may_have_256_bytes_besides_the_marks_of_a_continuation():
     for long in ("é" * 128 + "a", "##" + "a" * 257):
         with pytest.raises(ValueError, match="on line 6, .* has 257 bytes; expected at most 256"):
             Vocabulary([*SPECIAL_TOKENS, long], True)
-
-
-def test_the_longest_pieces_are_those_that_the_wordpiece_op_takes():
-    import tensorflow as tf
-
-    from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
-
-    tokens = [*SPECIAL_TOKENS, "é" * 128, "##" + "é" * 72]
-    tokenizer = WordPieceTokenizer(Vocabulary(tokens, do_lower_case=False))
-    assert tokenizer(tf.constant(["é" * 200])).to_list() == [[5, 6]]
 
 
 def test_casing_warnings():

@@ -6,9 +6,9 @@ import pytest
 import tensorflow as tf
 
 from kbert.tokenization.base_vocabulary import ROBERTA_TOKENS
-from kbert.tokenization.bpe_vocabulary import BYTE_CHARACTERS, BytePairVocabulary
+from kbert.tokenization.bpe.bpe_vocabulary import BYTE_CHARACTERS, BytePairVocabulary
 from kbert.tokenization.segment_packer import SegmentPacker
-from kbert.tokenization.sentencepiece_vocabulary import SentencePieceVocabulary
+from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
 from kbert.tokenization.vocabulary import Vocabulary, require_wordpiece
 from kbert.tokenization.vocabulary_files import read_vocabulary
 from kbert.tokenization.window_packer import WindowPacker

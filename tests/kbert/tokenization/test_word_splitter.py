@@ -9,6 +9,7 @@ from kbert.tokenization.word_splitter import split_words
 from tests.kbert.tokenization import reference_tokenizer
 from tests.kbert.tokenization.texts import batches_of_texts, byte_strings, texts
 
+pytestmark = pytest.mark.usefixtures("both_text_ops")
 cased_and_uncased = pytest.mark.parametrize("do_lower_case", [True, False], ids=["uncased", "cased"])
 
 # Every text of a hypothesis example is tokenized in one batch, so few examples are many texts. The same
@@ -58,8 +59,3 @@ def test_ideograph_blocks_are_spaced_exactly_to_their_ends(do_lower_case):
             assert words_of([f"a{chr(inside)}b"], do_lower_case) == [["a", chr(inside), "b"]]
     # Kana and Hangul stay within their words.
     assert words_of(["aかbカc한d"], False) == [["aかbカc한d"]]
-
-
-def test_an_empty_batch_and_empty_texts_have_no_words():
-    assert split_words(tf.constant([], tf.string), do_lower_case=True).to_list() == []
-    assert words_of(["", " \u3000\x00 "], do_lower_case=True) == [[], []]

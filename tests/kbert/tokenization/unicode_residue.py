@@ -11,11 +11,12 @@ import functools
 import unicodedata
 from typing import NamedTuple
 
+import pytest
 import tensorflow as tf
-import tensorflow_text as tf_text
 
 from tests.kbert.tokenization.reference_tokenizer import is_ideograph
 
+tf_text = pytest.importorskip("tensorflow_text")
 _SURROGATES = range(0xD800, 0xE000)  # no characters: they have no UTF-8
 
 

@@ -11,6 +11,7 @@ import tensorflow as tf
 from keras import ops
 
 from kbert.config import EncoderConfig, FinetuningConfig, OptimizerConfig
+from kbert.heads.parts import Part
 from kbert.input_pipelines.text_reader import own_rows
 from kbert.tasks import TASKS
 from kbert.tasks.losses import example_mean, example_sum
@@ -32,11 +33,18 @@ class Weight(keras.layers.Layer):
         return inputs * self.weight
 
 
+class ScalePart(Part):
+    """The weight by name and shape."""
+
+    def shapes(self, config):
+        return {"scale/weight": (1,)}
+
+
 class OneWeight(Task):
     """Learns that weight x mean of `input_ids` equals `targets`; it needs no encoder."""
 
     name = NAME
-    parts = ()
+    parts = (ScalePart("scale", "sequence_output"),)
 
     def build_model(self, encoder):
         ids = keras.Input((None,), dtype="int32", name="input_ids")

@@ -58,14 +58,6 @@ def shares_of(batches, share):
     return dataset.map(lambda batch: {name: own_rows(value, size, share) for name, value in batch.items()})
 
 
-def _with_teacher(task):
-    """The task with every loss of a wider teacher of two layers."""
-    from kbert.distillation.distillation import Distillation
-    from tests.kbert.distillation.small_teacher import ALL_LOSSES, calm, random_teacher
-
-    return Distillation(task, ALL_LOSSES, random_teacher(task, calm(hidden_size=24)))
-
-
 class SmallTraining:
     """A tiny model from a fixed start, and its training step over the given batches, again and again."""
 
@@ -87,8 +79,6 @@ class SmallTraining:
         frozen=NOTHING_FROZEN,
         num_hidden_layers=1,
         recompute=False,
-        lora=None,
-        with_teacher=False,
     ):
         strategy = strategy or tf.distribute.get_strategy()
         encoder = tiny_encoder_config(
@@ -99,13 +89,13 @@ class SmallTraining:
         optimizer_config = OptimizerConfig(
             name=optimizer_name, learning_rate=learning_rate, global_clipnorm=clipnorm
         )
-        task = _with_teacher(Pretraining()) if with_teacher else task or Pretraining()
+        task = task or Pretraining()
         keras.utils.set_random_seed(1)
         with strategy.scope():
-            bert = BertEncoder(encoder, dtype=dtype, recompute=recompute, lora=lora)
+            bert = BertEncoder(encoder, dtype=dtype, recompute=recompute)
             self.model = task.build_model(bert)
             self.weights = trained_weights(self.model)
-            trained = FinetuningConfig(frozen=frozen, lora=lora)
+            trained = FinetuningConfig(frozen=frozen)
             updated = {name: value for name, value in self.weights.items() if trained.is_updated(name)}
             self.optimizer = make_optimizer(optimizer_config, updated)
             self.global_step = tf.Variable(0, dtype=tf.int64, trainable=False)

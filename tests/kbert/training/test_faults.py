@@ -1,13 +1,11 @@
 """Every write of a training fails once: the same command ends with the same numbers all the same."""
 
 import errno
-import shutil
 
 import pytest
 
 from kbert.files.whole_file import is_temporary
 from kbert.runs import checkpoint
-from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
 from tests.kbert.training import one_weight
 from tests.kbert.training.failing_disk import FailingDisk
@@ -113,38 +111,3 @@ def test_a_second_process_is_refused_before_it_touches_anything(tmp_path):
         one_weight.train_one_weight(tmp_path / "run", num_steps=4)
     after = {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
     assert after == before
-
-
-@pytest.fixture(scope="module")
-def longer(tmp_path_factory):
-    """(config, metrics, run) of 12 steps; nobody may change its folder."""
-    config = one_weight.config_of(log_every_steps=4, keep_checkpoints=9)
-    with pytest.MonkeyPatch.context() as patch:
-        one_weight.register(patch)
-        folder = tmp_path_factory.mktemp("longer") / "run"
-        return config, *one_weight.train_one_weight(folder, config, num_steps=12)
-
-
-@pytest.mark.parametrize(
-    ("damage", "said"),
-    [
-        (lambda lines: [b"\0" * 80, *lines[1:]], "1 damaged line(s) left out: 1"),
-        (lambda lines: [], "3 of the 3 lines from before step 8 are missing"),
-    ],
-)
-def test_damaged_metrics_cost_lines_and_not_the_run(longer, tmp_path, caplog, damage, said):
-    """Stopped at step 8 of 12, the metrics damaged, taken up again: the same weights."""
-    config, whole_metrics, whole = longer
-    run = RunDirectory(shutil.copytree(whole.path, tmp_path / "run"))
-    shutil.rmtree(checkpoint.step_folder(run.checkpoints, 12))
-    lines = run.metrics_file.read_bytes().splitlines()
-    run.metrics_file.write_bytes(b"".join(line + b"\n" for line in damage(lines)))
-    metrics, resumed = one_weight.train_one_weight(tmp_path / "run", config, num_steps=12)
-    assert said in caplog.text
-    assert metrics == whole_metrics
-    first, second = whole.checkpoint("last"), resumed.checkpoint("last")
-    assert (first / "model.safetensors").read_bytes() == (second / "model.safetensors").read_bytes()
-    written = read_metrics(resumed.metrics_file)
-    assert [line["tokens_seen"] for line in written if "tokens_seen" in line][-1] == 12 * 4 * 4
-    if "are missing" in said:  # the best evaluation is known from the checkpoint
-        assert [line["step"] for line in written if line["split"] == "eval"] == [4, 8, 12]

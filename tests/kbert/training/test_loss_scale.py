@@ -53,16 +53,6 @@ def test_the_scale_doubles_after_many_good_steps_and_halves_at_an_overflow():
 
 
 @pytest.mark.slow
-@pytest.mark.long
-def test_in_float32_scaling_changes_no_digit(scaled_float32, plain):
-    scaled_float32.restart()
-    plain.restart()
-    assert scaled_float32.losses(4) == plain.losses(4)
-    for name, value in plain.snapshot().items():
-        np.testing.assert_array_equal(scaled_float32.snapshot()[name], value, err_msg=name)
-
-
-@pytest.mark.slow
 def test_an_overflow_skips_the_step_but_not_the_data(scaled_float32):
     training = scaled_float32
     training.restart()

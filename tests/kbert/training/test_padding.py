@@ -12,12 +12,13 @@ from kbert.runs.metrics_file import read_metrics
 from kbert.tasks.pretraining import Pretraining
 from kbert.training.padding import packing, resolve_packing
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config
+from tests.tfrecords_tools import small_corpus
 
 ONE = tf.distribute.get_strategy()
 
 
 @pytest.fixture(scope="module")
-def trained(labelled_files, tmp_path_factory, vocabulary):
+def trained(labelled_files, tmp_path_factory):
     """Function from settings to (losses of all steps, metrics of the evaluation) of a fine-tuning."""
 
     def train(**settings):
@@ -26,18 +27,11 @@ def trained(labelled_files, tmp_path_factory, vocabulary):
             pad_to_longest=False, **settings,
         )  # fmt: skip
         path = tmp_path_factory.mktemp("runs") / "run"
-        _, metrics = finetune(config, path, *labelled_files, vocabulary=vocabulary)
+        _, metrics = finetune(config, path, *labelled_files, vocabulary=small_corpus.vocabulary())
         lines = [line for line in read_metrics(path / "metrics.jsonl") if line["split"] == "train"]
         return [line["loss"] for line in lines], metrics
 
     return train
-
-
-@pytest.fixture(scope="module")
-def vocabulary():
-    from tests.tfrecords_tools import small_corpus
-
-    return small_corpus.vocabulary()
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +83,7 @@ def test_one_encoder_serves_all_phases():
     packed = [dataclasses.replace(config, padding="pack") for config in (varying, fixed)]
     compiled = dataclasses.replace(compiled, padding="pack", packed_rows=4)
     with pytest.raises(
-        ValueError, match='padding="pack" makes as many rows .* set packed_rows, or --jit=off'
+        ValueError, match='padding="pack" makes as many rows .* set packed_rows, or jit_compile=false'
     ):
         resolve_packing(Pretraining(), [*packed, compiled], ONE)
 

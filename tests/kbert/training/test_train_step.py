@@ -1,4 +1,4 @@
-"""The training step: it learns, and neither replicas, XLA nor grouping of steps change what it does."""
+"""The training step: grouping of steps changes nothing, dropout goes by seed and step alone."""
 
 from types import SimpleNamespace
 
@@ -18,26 +18,9 @@ def training():
     return SmallTraining(random_batches(5, batch_size=8))
 
 
-@pytest.fixture(scope="module")
-def calm_training():
-    return SmallTraining(random_batches(1, batch_size=8), dropout=0.0, learning_rate=5e-3)
-
-
 def assert_same(first, second):
     for name, value in first.items():
         np.testing.assert_array_equal(value, second[name], err_msg=name)
-
-
-@pytest.mark.slow
-@pytest.mark.long
-def test_a_tiny_model_overfits_one_batch(calm_training):
-    calm_training.restart()
-    first = calm_training.run()
-    calm_training.run(120)
-    last = calm_training.run()
-    assert first["masked_lm_loss"] > 2.0
-    assert last["masked_lm_loss"] < 0.1 and last["next_sentence_loss"] < 0.1
-    assert last["masked_lm_accuracy"] == 1.0 and last["next_sentence_accuracy"] == 1.0
 
 
 @pytest.mark.slow
@@ -105,24 +88,14 @@ def test_dropout_differs_between_steps(training):
     assert len({norm_at(0), norm_at(1), norm_at(2)}) == 3
 
 
-def test_dropout_differs_between_seeds_and_layers(training):
-    def states(seed):
+def test_dropout_differs_between_seeds_replicas_and_layers(training):
+    def states(seed, replica=0):
         step = training.step
         step._seed, kept = seed, step._seed
-        step._seed_dropout(tf.constant(3, tf.int64), tf.constant(0))
+        step._seed_dropout(tf.constant(3, tf.int64), tf.constant(replica))
         step._seed = kept
         return [tuple(state.numpy()) for state in step._random_states]
 
-    drawn = states(7) + states(8) + states(2**32 - 1)
+    drawn = states(7) + states(8) + states(2**32 - 1) + states(7, replica=1)
     layers = len(training.step._random_states)
-    assert layers >= 3 and len(set(drawn)) == 3 * layers
-
-
-@pytest.mark.slow
-@pytest.mark.long
-def test_xla_takes_the_same_steps(calm_training):
-    compiled = SmallTraining(
-        random_batches(1, batch_size=8), dropout=0.0, learning_rate=5e-3, jit_compile=True
-    )
-    calm_training.restart()
-    np.testing.assert_allclose(compiled.losses(10), calm_training.losses(10), atol=1e-4)
+    assert layers >= 3 and len(set(drawn)) == 4 * layers

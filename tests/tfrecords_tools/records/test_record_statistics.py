@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from kbert.features import Feature, encoder_features, pretraining_features
+from kbert.features import pretraining_features
 from tests.tfrecords_tools import small_corpus
 from tfrecords_tools.records.record_statistics import EXAMPLES_KEPT, RecordStatistics
 
@@ -88,7 +88,7 @@ def counted_by_hand(batch):
         "second_lengths": [seconds[value] for value in range(LENGTH + 1)],
         "frequent_pieces": _most_frequent(pieces),
         "masking": {
-            "places": masked.total(),
+            "predictions": masked.total(),
             "share": round(masked.total() / int(batch["input_mask"].sum()), 6),
             "shown_as_mask": kinds["as_mask"],
             "shown_unchanged": kinds["unchanged"],
@@ -131,18 +131,3 @@ def test_parts_add_up_in_any_grouping():
         for received, expected in zip(total.examples, whole.examples, strict=True):
             assert received.keys() == set(FEATURES)
             np.testing.assert_array_equal(received["input_ids"], expected["input_ids"])
-
-
-def test_labels_of_single_texts():
-    features = encoder_features(8) | {"label_ids": Feature("int32", ())}
-    ids = np.array([[2, 5, 3, 0, 0, 0, 0, 0], [2, 5, 6, 3, 0, 0, 0, 0], [2, 3, 0, 0, 0, 0, 0, 0]])
-    batch = {"input_ids": ids, "input_mask": (ids > 0).astype(np.int32), "segment_ids": 0 * ids}
-    values = counted(
-        batch | {"label_ids": np.array([2, 0, 2])},
-        batch | {"label_ids": np.array([0, 0, 0])},
-        features=features,
-    ).to_json(VOCABULARY)
-    assert values["labels"] == [4, 0, 2] and "masking" not in values
-    assert values["first_lengths"] == [2, 2, 2, 0, 0, 0, 0, 0, 0]
-    assert values["second_lengths"] == [6, 0, 0, 0, 0, 0, 0, 0, 0]
-    assert values["frequent_pieces"] == [["play", 4], ["walk", 2]]

@@ -1,9 +1,4 @@
 import hashlib
-import os
-import re
-import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -92,13 +87,6 @@ def test_the_largest_number_of_a_batch_decides_how_it_is_written(largest):
 # ------------------------------------------------------------------------------ whole or not there
 
 
-def test_output_dir_appears_only_when_all_is_written(tmp_path):
-    with record_folder(tmp_path / "deep" / "out") as folder, ShardWriter(folder, "toy") as shards:
-        shards.write(encode_examples(batch(0, 10), FEATURES))
-        assert not (tmp_path / "deep" / "out").exists()
-    assert [path.name for path in (tmp_path / "deep").iterdir()] == ["out"]
-
-
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_an_exception_leaves_everything_as_it_was(tmp_path, overwrite):
     if overwrite:
@@ -110,26 +98,6 @@ def test_an_exception_leaves_everything_as_it_was(tmp_path, overwrite):
             raise RuntimeError
     assert [path.name for path in tmp_path.iterdir()] == before
     assert not overwrite or read_manifest(tmp_path / "out").num_examples == 10
-
-
-@pytest.mark.slow
-@pytest.mark.long
-def test_a_kill_leaves_nothing_that_could_be_taken_for_whole(tmp_path):
-    program = """
-import os, signal, sys
-from tests.tfrecords_tools.records.test_record_writer import *
-with record_folder(sys.argv[1]) as folder, ShardWriter(folder, "toy") as shards:
-    shards.write(encode_examples(batch(0, 6), FEATURES))
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
-    ended = subprocess.run([sys.executable, "-c", program, str(tmp_path / "out")])
-    assert ended.returncode == -signal.SIGKILL
-    (left,) = tmp_path.iterdir()
-    assert re.fullmatch(r"out\.\d+\.[0-9a-f]{8}\.tmp", left.name)
-    with pytest.raises(ValueError, match="no finished set of records"):
-        read_manifest(left)
-    assert write_ten(tmp_path / "out").num_examples == 10, "the next run is not in its way"
-    assert [path.name for path in tmp_path.iterdir()] == ["out"], "and clears away what was left"
 
 
 def test_overwrite_replaces_the_old_records_once_the_new_are_whole(tmp_path):
@@ -153,14 +121,10 @@ def test_overwrite_never_deletes_other_files(tmp_path):
         check_output_dir(tmp_path / "out", overwrite=True)
 
 
-def test_output_dirs_that_cannot_be_made_are_named(tmp_path):
+def test_an_output_dir_that_is_a_file_is_named(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(ValueError, match="is a file; give the path of a folder to make"):
         write_ten(tmp_path / "file")
-    with pytest.raises(ValueError, match="cannot make the folder .*file/out "):
-        write_ten(tmp_path / "file" / "out")
-    with pytest.raises(ValueError, match="is a mount point"):
-        check_output_dir(os.sep, overwrite=True)
 
 
 @pytest.mark.parametrize("compression", ["none", "gzip"])
@@ -181,7 +145,3 @@ def test_shards_are_described_by_their_bytes(tmp_path):
     for shard in manifest.shards:
         content = (tmp_path / "out" / shard.file).read_bytes()
         assert (shard.num_bytes, shard.sha256) == (len(content), hashlib.sha256(content).hexdigest())
-    write_ten(tmp_path / "same", num_shards=3)
-    assert read_manifest(tmp_path / "same").fingerprint == manifest.fingerprint
-    write_ten(tmp_path / "other", num_shards=2)
-    assert read_manifest(tmp_path / "other").fingerprint != manifest.fingerprint

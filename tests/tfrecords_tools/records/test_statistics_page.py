@@ -14,7 +14,6 @@ from tests.tfrecords_tools.records.test_record_statistics import LENGTH, PREDICT
 from tests.tfrecords_tools.written_records import write_records
 from tfrecords_tools.draw_statistics import draw_statistics
 from tfrecords_tools.records.record_statistics import RecordStatistics
-from tfrecords_tools.show_records import show_records
 
 VOCABULARY = small_corpus.vocabulary()
 
@@ -40,10 +39,8 @@ def write(tmp_path):
     return write
 
 
-def pretraining(write, *, with_masks=True, with_next_sentence=True, **arguments):
-    features = pretraining_features(
-        LENGTH, PREDICTIONS, with_masks=with_masks, with_next_sentence=with_next_sentence
-    )
+def pretraining(write, *, with_masks=True, **arguments):
+    features = pretraining_features(LENGTH, PREDICTIONS, with_masks=with_masks)
     return write(random_batch(60), features, **arguments)
 
 
@@ -79,11 +76,11 @@ def test_the_numbers_of_pretraining_records_are_on_the_page(write):
                               "How they were made", "Files"]  # fmt: skip
     text = words_of(html)
     values = json.loads((directory / "statistics.json").read_text())
-    masking, total = values["masking"], values["masking"]["places"]
+    masking, total = values["masking"], values["masking"]["predictions"]
     zeros, ones = values["next_sentence"]
     for number in (
         "60 examples of up to 16 tokens",
-        f"{100 * values['fill_rate']:.1f}% of all places hold text",
+        f"{100 * values['fill_rate']:.1f}% of all positions hold text",
         f"{100 * masking['share']:.1f}% of the tokens, special ones included, are masked",
         f"shown as [MASK] {100 * masking['shown_as_mask'] / total:.1f}%",
         f"replaced by a random piece {100 * masking['shown_random'] / total:.1f}%",
@@ -100,28 +97,6 @@ def test_the_numbers_of_pretraining_records_are_on_the_page(write):
         assert number in text, number
     for piece, count in values["masking"]["most_masked"]:
         assert f'title="{count:,}"><b>{piece}</b>' in html
-
-
-def test_examples_read_as_show_records_prints_them(write, capsys):
-    directory = pretraining(write)
-    show_records(directory, num_records=1)
-    printed = re.search(r"record 0: (.*)\n  \+ (.*)\n", capsys.readouterr().out).groups()
-    shown = [re.sub(r"</?mark[^>]*>", "", text) for text in printed]
-    (block, *others) = re.findall(r'<div class="sentence record">(.*?)<p', page_of(directory), re.DOTALL)
-    assert len(others) == 3
-    lines = [
-        unescape(re.sub(r'<mark class="\w+">(.*?)</mark>', r"[\1]", line)).replace("→", "->").strip()
-        for line in block.split("<br>")
-    ]
-    assert lines == shown
-    assert len(re.findall("<mark", block)) == sum(line.count("->") for line in shown) > 0
-
-
-def test_records_without_masks_and_pairs(write):
-    html = page_of(pretraining(write, with_masks=False, with_next_sentence=False))
-    assert parts_of(html) == ["Examples", "Lengths", "Pieces", "How they were made", "Files"]
-    assert "masks are drawn anew whenever the records are read" in words_of(html)
-    assert "<mark" not in html
 
 
 def test_labels_have_names_and_the_best_constant_answer(write):
@@ -165,7 +140,6 @@ def test_records_without_statistics_are_counted(write, with_masks):
     [
         ("{", "statistics.json is broken .*; count again with --recount"),
         ('{"records": 3}', "statistics.json is broken .*; count again with --recount"),
-        ('{"records": 3, "max_seq_length": "a", "fill_rate": []}', "statistics.json is broken .*--recount"),
         ('{"records": 4}', "counts 4 records, but the manifest names 3; count again with --recount"),
     ],
 )

@@ -18,7 +18,6 @@ def test_a_list_is_separated_by_commas_and_a_file_has_one_token_a_line(tmp_path)
         (" , ", "names no token; expected tokens separated by commas, or a file"),
         ("a,b,a", "'a' is given 2 times"),
         ("a,[MASK]", r"'\[MASK\]' is a special token of every vocabulary"),
-        ("[unused7]", r"'\[unused7\]' is a special token"),
         ("a,##", "'##' only marks the inside of a word; expected characters after it"),
     ],
 )

@@ -114,30 +114,6 @@ def test_user_defined_tokens_stand_before_all_that_is_learned():
     assert not {"##ing", "playi", "##ying"} & set(tokens)  # "playing" is whole already
 
 
-# ------------------------------------------------------------------------------ dropping pieces
-
-
-def unpruned(counts, room):
-    """The first `room` merges, as Hugging Face's trainer keeps them."""
-    words = sorted(counts)
-    alphabet = {piece for word in words for piece in characters(word)} | set("".join(words))
-    spelled = [characters(word) for word in words]
-    return [*alphabet, *learn_merges(spelled, [counts[word] for word in words], room, 2, alphabet)]
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_dropping_the_least_useful_pieces_leaves_fewer_pieces_per_word_than_never_learning_them(seed):
-    source = random.Random(seed)
-    stems = ["".join(source.choices("abcdefghijkl", k=source.randint(2, 5))) for _ in range(60)]
-    endings = ["", "", *("".join(source.choices("mnopqrst", k=source.randint(1, 3))) for _ in range(12))]
-    words = [source.choice(stems) + source.choice(endings) for _ in range(500)]
-    counts = {word: 1 + int(200 / rank) for rank, word in enumerate(dict.fromkeys(words), start=1)}
-    plain = unpruned(counts, room=60)
-    tokens = learn_wordpieces(counts, len(plain) + len(SPECIAL), num_unused_tokens=0)
-    assert len(tokens) - len(SPECIAL) == len(plain)
-    assert coverage(counts, tokens).num_pieces < coverage(counts, plain).num_pieces
-
-
 # ------------------------------------------------------------------------------ extending a vocabulary
 
 

@@ -1,7 +1,6 @@
 """Which texts another tokenizer reads otherwise, and what that does to answers, by hand."""
 
 import numpy as np
-import pytest
 
 from export.litert.comparison import predict_rows
 from export.litert.comparison_data import ComparisonData
@@ -70,11 +69,3 @@ def test_texts_read_otherwise_and_what_it_does():
     assert model.rows == 4 + 2, "rows that are read alike are not asked again"
     # Ids 1, 2, 3, 4 have the labels 1, 0, 1, 0; read as 5, rows 1 and 3 have label 1, which is right.
     assert quality["agreement"] == 0.5 and quality["metrics"]["accuracy"] == 0.5
-
-
-def test_pairs_make_one_row_each_where_the_task_says_so():
-    pairs = rows([LabelledText(text, text.upper(), "loud") for text in "abcd"])
-    in_pairs = TASKS["sequence_classification"](("quiet", "loud"), takes_pairs=True)
-    assert texts_by_row(in_pairs, pairs) == [("a", "A"), ("b", "B"), ("c", "C"), ("d", "D")]
-    with pytest.raises(ValueError, match="rows has 8 texts for 4 rows, expected 4: .* is made of text."):
-        texts_by_row(TASK, pairs)

@@ -214,20 +214,6 @@ def test_errors_are_told_in_words(page):
     page.troubles.clear()
 
 
-def test_keys_are_enough(page):
-    page.open(page.url, 1280)
-    page.wait("document.activeElement === document.body && !!document.querySelector('#field-text')")
-    for _ in range(6):  # two links, what to try, the text
-        if page.run("document.activeElement.id") != "field-text":
-            page.press("Tab", 9)
-    assert page.run("document.activeElement.id") == "field-text"
-    page.write("a text")
-    page.press("Enter", 13, modifiers=2)
-    page.wait("document.querySelectorAll('#answer .bars li').length === 3")
-    hidden = "[...document.querySelectorAll('[hidden]')].map(one => getComputedStyle(one).display)"
-    assert set(page.run(hidden)) == {"none"}, "the field for a key that nobody asks for"
-
-
 def test_the_page_loads_nothing_from_elsewhere(page_asked):
     for path, kind in (
         ("/", "text/html"),

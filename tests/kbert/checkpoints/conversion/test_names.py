@@ -12,13 +12,14 @@ from kbert.encoder import BertEncoder
 from kbert.runs.run_directory import trained_weights
 from kbert.tasks import TASKS
 from tests.conftest import tiny_encoder_config
+from tests.kbert.test_encoder import MPNET
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_the_shapes_are_those_of_the_real_model(task):
     labels = ("a", "b", "c", "d")
-    narrow = None if "masked_lm" in task_parts(task, labels) else 6  # its head shares the table
-    config = tiny_encoder_config(type_vocab_size=3, embedding_size=narrow)
+    masked_lm = "masked_lm" in task_parts(task, labels)  # its head shares the table of words
+    config = tiny_encoder_config(**MPNET if masked_lm else {"type_vocab_size": 3, "embedding_size": 6})
     model = TASKS[task].from_labels(labels).build_model(BertEncoder(config))
     real = {name: tuple(variable.shape) for name, variable in trained_weights(model).items()}
     assert model_shapes(config, task_parts(task, labels).values()) == real
@@ -29,14 +30,16 @@ TABLES = {
     "hugging_face": names.HUGGING_FACE,
     "distilbert": names.DISTILBERT,
     "electra": names.ELECTRA,
+    "roberta": names.ROBERTA,
+    "mpnet": names.MPNET,
     "keras_hub": names.KERAS_HUB,
 }
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 def test_each_variable_has_one_row_and_each_outside_name_one_meaning(table):
-    narrow = 6 if table is names.ELECTRA else None
-    config = tiny_encoder_config(num_hidden_layers=3, embedding_size=narrow)
+    settings = {"num_hidden_layers": 3, "embedding_size": 6 if table is names.ELECTRA else None}
+    config = tiny_encoder_config(**settings | (MPNET if table is names.MPNET else {}))
     known = {name: part for task in TASKS for name, part in task_parts(task, ("a", "b", "c")).items()}
     for part in table:
         shapes = body_shapes(config) if part == "body" else known[part].shapes(config)
@@ -60,18 +63,6 @@ def test_the_documentation_has_every_name():
         for row in (row for part in table.values() for row in part):
             cell = f"`{row.outside}`" + (" ᵀ" if row.transposed else "") + " |"
             assert cell in lines[row.kbert], row
-
-
-def test_pytorch_kernels_are_transposed_and_tf1_kernels_are_not():
-    for table in (names.HUGGING_FACE, names.DISTILBERT, names.ELECTRA):
-        rows = [row for part in table.values() for row in part]
-        assert all(row.transposed == row.kbert.endswith("kernel") for row in rows)
-    rows = [row for part in names.GOOGLE_TF1.values() for row in part]
-    assert {row.outside for row in rows if row.transposed} == {
-        "cls/seq_relationship/output_weights",
-        "output_weights",
-        "cls/squad/output_weights",
-    }
 
 
 def test_fresh_numbers_are_those_of_a_fresh_model_and_the_same_each_time():

@@ -11,7 +11,6 @@ from kbert.checkpoints.conversion.resizing import (
     OUTPUT_BIAS,
     POSITION_TABLE,
     WORD_TABLE,
-    resize_positions,
     resize_vocabulary,
     with_positions,
     with_vocabulary,
@@ -102,20 +101,6 @@ def weights(rows=5):
     }
 
 
-def test_a_longer_position_table_repeats_the_trained_rows():
-    old = weights()
-    new = resize_positions(old, 10)
-    table = old[POSITION_TABLE]
-    np.testing.assert_array_equal(new[POSITION_TABLE], np.concatenate([table, table, table[:2]]))
-    assert all(new[name] is old[name] for name in old if name != POSITION_TABLE)
-    assert old[POSITION_TABLE].shape == (4, 3)
-
-
-def test_a_shorter_position_table_keeps_the_first_rows():
-    old = weights()
-    np.testing.assert_array_equal(resize_positions(old, 3)[POSITION_TABLE], old[POSITION_TABLE][:3])
-
-
 def test_tokens_keep_their_rows_wherever_they_stand_now_and_new_ones_get_the_mean():
     old = weights(rows=7)  # two rows more than tokens: they are nobody's, and not part of the mean
     new = resize_vocabulary(old, "abcde", "ecxay")
@@ -128,10 +113,3 @@ def test_tokens_keep_their_rows_wherever_they_stand_now_and_new_ones_get_the_mea
     assert new["pooler/dense/kernel"] is old["pooler/dense/kernel"]
     del old[OUTPUT_BIAS]
     assert OUTPUT_BIAS not in resize_vocabulary(old, "abcde", "ab")
-
-
-def test_vocabularies_that_do_not_fit():
-    with pytest.raises(ValueError, match="the token table has 5 rows, fewer than the 6 tokens of its vocab"):
-        resize_vocabulary(weights(), "abcdef", "ab")
-    with pytest.raises(ValueError, match="the new vocabulary repeats a token"):
-        resize_vocabulary(weights(), "abcde", "aba")

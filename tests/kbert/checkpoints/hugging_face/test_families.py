@@ -1,7 +1,8 @@
-"""DistilBERT's and ELECTRA's classes: equal numbers, their own names again, and what they do not have."""
+"""The classes of other families: equal numbers, their own names again, and what they do not have."""
 
 import dataclasses
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,21 +10,28 @@ import pytest
 from safetensors.numpy import load_file
 
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
+from kbert.config.pooling_config import PoolingConfig
 from kbert.files.stored_tensor import stored_array
+from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
 from tests.kbert import reference_bert
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.answers import answers, largest_difference
 from tests.kbert.checkpoints.random_checkpoint import (
     DISTILBERT,
     ELECTRA,
+    MPNET,
+    ROBERTA,
     SEGMENTS,
     numbers,
     random_checkpoint,
 )
 from tests.kbert.checkpoints.test_tensorflow_files import expected_of
+from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary, sentencepiece_model
 
 GOLDEN = Path(__file__).resolve().parents[5] / "shared" / "data" / "golden" / "encoders"
+SQUARE = {"weight": (8, 8), "bias": (8,)}
 CLASSES = (
+    "BertModel_xlmr_tokenizer",
     "DistilBertForMultipleChoice",
     "DistilBertForSequenceClassification",
     "ElectraForPreTraining",
@@ -31,6 +39,17 @@ CLASSES = (
     "ElectraForSequenceClassification",
     "ElectraForTokenClassification",
     "ElectraModel",
+    "MPNetModel",
+    "RobertaForMaskedLM",
+    "RobertaForMultipleChoice",
+    "RobertaForQuestionAnswering",
+    "RobertaForSequenceClassification",
+    "RobertaForTokenClassification",
+    "RobertaModel",
+    "XLMRobertaForMaskedLM",
+    "XLMRobertaForSequenceClassification",
+    "XLMRobertaForTokenClassification",
+    "XLMRobertaModel",
 )
 
 
@@ -40,10 +59,11 @@ def golden(name):
     return GOLDEN / name
 
 
+@pytest.mark.parametrize("answering", [False, True], ids=["Keras", "answering"])
 @pytest.mark.parametrize("name", CLASSES)
-def test_a_class_gives_the_numbers_of_transformers(name):
+def test_a_class_gives_the_numbers_of_transformers(name, answering):
     expected = expected_of(golden(name))
-    checkpoint, ours = answers(golden(name), expected)
+    checkpoint, ours = answers(golden(name), expected, answering)
     if name == "ElectraForPreTraining":  # its encoder is read; what its head makes of it is computed here
         tensors = load_file(golden(name) / "model.safetensors")
         head = {key: it for key, it in tensors.items() if key.startswith("discriminator_predictions.")}
@@ -56,7 +76,7 @@ def test_a_class_gives_the_numbers_of_transformers(name):
     else:
         assert not checkpoint.report.left_over
     assert largest_difference(ours, expected) < 2e-5
-    assert (checkpoint.missing != ()) == (checkpoint.task == "encoder")  # no pooler
+    assert (checkpoint.missing != ()) == (checkpoint.task == "encoder" and "Electra" in name)  # no pooler
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -73,12 +93,28 @@ def test_written_again_it_is_the_same_class_with_the_same_tensors(name, tmp_path
         before = {key.removeprefix("electra."): it for key, it in body.items()}
         theirs["architectures"] = ["ElectraModel"]
     assert before.keys() == after.keys()
+    if theirs["model_type"] in (
+        "mpnet",
+        "roberta",
+        "xlm-roberta",
+    ):  # the rows of padding, which no token reads
+        table = next(key for key in before if key.endswith("position_embeddings.weight"))
+        assert not after[table][:2].any()
+        before[table][:2] = 0
     assert all(np.array_equal(before[key], after[key]) for key in before)
     kept = theirs.keys() & ours.keys()
     assert {"model_type", "architectures", "vocab_size", "max_position_embeddings"} < kept and len(kept) > 12
     assert {key: ours[key] for key in kept} == {key: theirs[key] for key in kept}
 
 
+FOR_TASKS = {
+    "masked_lm": "MaskedLM",
+    "multiple_choice": "MultipleChoice",
+    "question_answering": "QuestionAnswering",
+    "sequence_classification": "SequenceClassification",
+    "token_classification": "TokenClassification",
+}
+BPE, SENTENCEPIECE = bpe_vocabulary([("a", "b")]), SentencePieceVocabulary(sentencepiece_model())
 WRITTEN = (
     ("sequence_classification", ELECTRA, "ElectraForSequenceClassification"),
     ("sequence_classification", ELECTRA | {"embedding_size": None}, "ElectraForSequenceClassification"),
@@ -89,19 +125,24 @@ WRITTEN = (
     ("sequence_classification", DISTILBERT, "DistilBertForSequenceClassification"),
     ("multiple_choice", DISTILBERT, "DistilBertForMultipleChoice"),
     ("token_classification", DISTILBERT, "BertForTokenClassification"),  # a BERT but for the pooler
+    *((task, MPNET, f"MPNetFor{name}") for task, name in FOR_TASKS.items()),
+    *((task, ROBERTA | {"vocabulary": BPE}, f"RobertaFor{name}") for task, name in FOR_TASKS.items()),
+    ("sequence_regression", ROBERTA | {"vocabulary": SENTENCEPIECE}, "XLMRobertaForSequenceClassification"),
+    ("token_classification", ROBERTA, "BertForTokenClassification"),  # a BERT but for the tokenizer
 )
 
 
-@pytest.mark.parametrize(("task", "settings", "architecture"), WRITTEN, ids=str)
+@pytest.mark.parametrize(("task", "settings", "architecture"), WRITTEN)
 def test_a_model_of_kbert_is_written_as_its_class_and_comes_back(task, settings, architecture, tmp_path):
-    labels = {"question_answering": (), "multiple_choice": (), "sequence_regression": ("LABEL_0",)}
+    labels = dict.fromkeys(("masked_lm", "multiple_choice", "question_answering"), ())
+    labels["sequence_regression"] = ("LABEL_0",)
     model = random_checkpoint(task, labels.get(task, ("a", "b", "c")), **settings)
     report = write_checkpoint(model, tmp_path / "m", "hugging_face")
     assert json.loads((tmp_path / "m" / "config.json").read_text())["architectures"] == [architecture]
     assert {name for name, _ in report.left_over} <= {SEGMENTS} and not report.not_in_file
     back = read_checkpoint(tmp_path / "m")
     assert (back.encoder, back.task, back.labels) == (model.encoder, task, model.labels)
-    assert numbers(back) == numbers(model)
+    assert numbers(back) == numbers(model) and back.vocabulary.fingerprint == model.vocabulary.fingerprint
 
 
 def test_a_bare_class_leaves_the_pooler_out(tmp_path):
@@ -146,14 +187,27 @@ REFUSED = {
         "",
         "embedding_size=4 should equal",
     ),
-    "TF1, pooler": (
-        "sequence_classification",
-        {"pooler_hidden_act": "relu"},
+    "TF1, relative positions": (
+        "question_answering",
+        MPNET | {"hidden_act": "gelu"},
         "google",
-        "pooler_hidden_act",
-        "is 'relu', but the original's code always takes 'tanh'",
+        "",
+        "relative_attention_num_buckets=32 and type_vocab_size=0: BERT has no relative positions",
     ),
-    "KerasHub, tables": ("encoder", {"embedding_size": 4}, "keras_hub", "", "embedding_size=4 should equal"),
+    "other buckets": (
+        "encoder",
+        MPNET | {"relative_attention_num_buckets": 8},
+        "hugging_face",
+        "relative_attention_num_buckets",
+        "is 8, but transformers' MPNet always takes 32",
+    ),
+    "no next sentence": (
+        "pretraining",
+        ROBERTA | {"vocabulary": BPE},
+        "hugging_face",
+        "",
+        "has an encoder as Roberta's, and kbert has no class of it for the task 'pretraining'",
+    ),
     "KerasHub, pooler": (
         "encoder",
         {"pooler_hidden_act": "gelu_erf"},
@@ -171,7 +225,7 @@ def test_what_a_format_cannot_express_is_one_sentence(case, tmp_path):
     with pytest.raises(ValueError, match=sentence) as error:
         write_checkpoint(model, tmp_path / "m", format)
     assert not (tmp_path / "m").exists()
-    assert str(error.value).endswith(f"--allow_unmatched={allowed_by}.") == bool(allowed_by)
+    assert str(error.value).endswith(f"allow_unmatched={allowed_by}.") == bool(allowed_by)
     if allowed_by and format != "keras_hub":  # whose import takes long
         assert "(allowed by" in str(write_checkpoint(model, tmp_path / "m", format, [allowed_by]))
 
@@ -189,7 +243,6 @@ def test_trained_segments_are_no_distilbert(tmp_path):
 def edited(folder, **values):
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | values))
-    return folder
 
 
 @pytest.fixture
@@ -198,26 +251,99 @@ def electra(tmp_path):
     return tmp_path / "electra"
 
 
-def test_a_generator_is_refused_by_name(electra):
-    edited(electra, architectures=["ElectraForMaskedLM"])
-    with pytest.raises(ValueError, match="is ElectraForMaskedLM, a generator of ELECTRA.*discriminator"):
-        read_checkpoint(electra)
-    tensors = load_file(electra / "model.safetensors") | {"generator_lm_head.bias": np.ones(4, np.float32)}
-    foreign_files.write_safetensors(electra / "model.safetensors", tensors)
-    edited(electra, architectures=None)
-    with pytest.raises(ValueError, match="is ElectraForMaskedLM, a generator of ELECTRA"):
-        read_checkpoint(electra)
+@pytest.fixture
+def roberta(tmp_path):
+    model = random_checkpoint("sequence_classification", ("a", "b"), vocabulary=BPE, **ROBERTA)
+    write_checkpoint(model, tmp_path / "roberta", "hugging_face")
+    return tmp_path / "roberta"
 
 
-def test_a_bert_has_no_projection(electra):
-    edited(electra, architectures=["BertModel"], model_type="bert")
-    with pytest.raises(ValueError, match="config.json: embedding_size=4 should equal hidden_size=8"):
-        read_checkpoint(electra)
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"type_vocab_size": 2}, "type_vocab_size=2, but Roberta's tokenizer tells no .*=type_vocab_size"),
+        ({"position_embedding_type": "relative_key"}, "but kbert's positions are 'absolute'"),
+        ({"max_position_embeddings": 2}, "max_position_embeddings should be a whole number of at least 3"),
+        ({"max_position_embeddings": 90}, "shapes or types that do not fit the config"),
+        ({"pad_token_id": 0}, "positions begin at row 1, but the tokenizer's <pad> has id 1"),
+        ({"pad_token_id": "x"}, "pad_token_id"),
+        (
+            {"architectures": ["RobertaForCausalLM"]},
+            "is of class RobertaForCausalLM, which kbert has no model",
+        ),
+        ({"model_type": "xlm-roberta"}, "model_type 'xlm-roberta' but architecture 'RobertaForSequenceCl"),
+        (
+            {"model_type": "mpnet", "architectures": None, "relative_attention_num_buckets": 8},
+            "computes with 32",
+        ),
+        (
+            {"model_type": "deberta", "architectures": None},
+            "kbert lacks attention that reads distances apart",
+        ),
+    ],
+)
+def test_settings_of_roberta_that_do_not_fit_are_one_sentence(roberta, values, sentence):
+    edited(roberta, **values)
+    with pytest.raises(ValueError, match=sentence):
+        read_checkpoint(roberta)
 
 
-def test_a_missing_projection_is_named(electra):
+def test_a_classifier_may_have_the_encoders_pooler_beside_it_and_several_segments(roberta):
+    tensors = load_file(roberta / "model.safetensors")
+    stray = {f"roberta.pooler.dense.{end}": np.ones(shape, np.float32) for end, shape in SQUARE.items()}
+    first = tensors["roberta.embeddings.token_type_embeddings.weight"]
+    tensors["roberta.embeddings.token_type_embeddings.weight"] = np.concatenate([first, first + 1])
+    expected = numbers(read_checkpoint(roberta))
+    foreign_files.write_safetensors(roberta / "model.safetensors", tensors | stray)
+    edited(roberta, type_vocab_size=2)
+    checkpoint = read_checkpoint(roberta, allow_unmatched=["type_vocab_size"])
+    assert numbers(checkpoint) == expected
+    assert {name for name, _ in checkpoint.report.left_over} == stray.keys()
+
+
+def test_sentence_transformers_may_name_a_head_that_is_not_there(tmp_path):
+    model = random_checkpoint("encoder", **MPNET)
+    model = dataclasses.replace(model, pooling=PoolingConfig("mean", True))
+    write_checkpoint(model, tmp_path / "m", "hugging_face")
+    expected = numbers(read_checkpoint(tmp_path / "m"))
+    edited(tmp_path / "m", architectures=["MPNetForMaskedLM"])
+    assert numbers(read_checkpoint(tmp_path / "m")) == expected
+    (tmp_path / "m" / "modules.json").unlink()
+    with pytest.raises(ValueError, match="has no tensors for .* of MPNetForMaskedLM: lm_head"):
+        read_checkpoint(tmp_path / "m")
+
+
+def test_names_of_tensorflows_classes(roberta):
+    """They differ by their orientation, and by what Keras calls kernels, tables, gammas and betas."""
+    expected = numbers(read_checkpoint(roberta))
+    renamed = {}
+    for name, array in load_file(roberta / "model.safetensors").items():
+        *scopes, end = name.split(".")
+        if "LayerNorm" in name:
+            end = {"weight": "gamma", "bias": "beta"}[end]
+        elif end == "weight" and "embeddings" not in name:
+            end, array = "kernel", np.ascontiguousarray(array.T)
+        scope = re.sub(r"layer/(\d+)", r"layer_._\1", "/".join(["tf_roberta", *scopes]))
+        renamed[f"{scope}/{end}:0"] = array
+    foreign_files.write_safetensors(roberta / "model.safetensors", renamed, "tf")
+    assert numbers(read_checkpoint(roberta)) == expected
+
+
+@pytest.mark.parametrize(
+    ("config", "sentence"),
+    [
+        ({"architectures": ["ElectraForMaskedLM"]}, "is ElectraForMaskedLM, a generator of ELECTRA.*discrim"),
+        (
+            {"architectures": ["BertModel"], "model_type": "bert"},
+            "config.json: embedding_size=4 should equal hidden_size=8",
+        ),
+        ({}, "for 1 variables of ElectraModel: embeddings_project.bias"),
+    ],
+)
+def test_what_is_no_whole_discriminator_is_refused(electra, config, sentence):
     tensors = load_file(electra / "model.safetensors")
     del tensors["embeddings_project.bias"]
     foreign_files.write_safetensors(electra / "model.safetensors", tensors)
-    with pytest.raises(ValueError, match="for 1 variables of ElectraModel: embeddings_project.bias"):
+    edited(electra, **config)
+    with pytest.raises(ValueError, match=sentence):
         read_checkpoint(electra)

@@ -10,8 +10,6 @@ import pytest
 
 from kbert.checkpoints.formats import read_checkpoint
 from kbert.checkpoints.model_loading import build_model
-from kbert.config import EncoderConfig
-from tests.kbert import reference_bert
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.answers import answers, largest_difference
 from tests.naming import naming
@@ -31,7 +29,6 @@ GOLDEN_NAMES = (
     "BertModel_gelu",
     "BertModel_gelu_new",
 )
-TOLERANCE = 2e-5
 
 
 def read_tensors(path, **arguments):
@@ -80,7 +77,7 @@ def test_golden_checkpoints_give_their_expected_outputs(name):
         pytest.skip(f"FIDELITY NOT CHECKED: {GOLDEN / name} is not here (answers of another implementation)")
     expected = dict(np.load(GOLDEN / name / "expected.npz"))
     checkpoint, ours = answers(GOLDEN / name, expected)
-    assert largest_difference(ours, expected) < TOLERANCE
+    assert largest_difference(ours, expected) < 2e-5
     assert not checkpoint.report.left_over
 
 
@@ -94,32 +91,6 @@ def test_the_public_tiny_model_loads_whole():
     _, model = build_model(checkpoint)
     for variable in model.trainable_variables:
         np.testing.assert_array_equal(variable.numpy(), tensors[variable.path])
-
-
-@pytest.mark.parametrize(
-    ("theirs", "ours"), [("gelu", "gelu_erf"), ("gelu_pytorch_tanh", "gelu"), ("relu",) * 2]
-)
-def test_a_folder_written_by_hand_equals_the_numpy_reference(tmp_path, theirs, ours):
-    weights = foreign_files.random_weights(("pooler", "masked_lm", "next_sentence"), seed=3)
-    tensors = foreign_files.hugging_face_names(weights)
-    folder = foreign_files.write_hugging_face(
-        tmp_path / "m", tensors, "BertForPreTraining", hidden_act=theirs
-    )
-    checkpoint, read = read_tensors(folder)
-    same_weights(read, weights)
-    assert checkpoint.encoder == EncoderConfig(**foreign_files.SHAPE, hidden_act=ours)
-    _, model = build_model(checkpoint)
-    rng = np.random.default_rng(1)
-    inputs = {
-        "input_ids": rng.integers(0, 21, (3, 7)).astype(np.int32),
-        "input_mask": np.array([[1] * 7, [1] * 4 + [0] * 3, [1] * 2 + [0] * 5], np.int32),
-        "segment_ids": rng.integers(0, 2, (3, 7)).astype(np.int32),
-        "masked_lm_positions": np.array([[1, 5], [3, 0], [1, 1]], np.int32),
-    }
-    outputs = model(inputs, training=False)
-    masked_lm, next_sentence = reference_bert.pretraining_logits(weights, inputs, checkpoint.encoder)
-    np.testing.assert_allclose(outputs["masked_lm_logits"], masked_lm, atol=1e-5)
-    np.testing.assert_allclose(outputs["next_sentence_logits"], next_sentence, atol=1e-5)
 
 
 # ------------------------------------------------------------------------------ file layouts
@@ -164,9 +135,6 @@ def test_buffers_and_tied_copies_are_named_in_the_report(tmp_path):
     foreign_files.write_hugging_face(folder, tensors, "BertForPreTraining")
     with pytest.raises(ValueError, match=f"decoder.weight differs from {table}"):
         read_checkpoint(folder)
-    checkpoint = read_checkpoint(folder, allow_unmatched="cls.predictions.decoder.weight")
-    reason = dict(checkpoint.report.left_over)["cls.predictions.decoder.weight"]
-    assert reason == f"differs from {table}; allowed"
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64"])
@@ -213,17 +181,6 @@ def test_shards_that_do_not_belong_together(folder, weights, places, sentence):
         read_checkpoint(folder)
 
 
-def test_distilbert_has_zeros_for_segments_and_no_pooler():
-    checkpoint, tensors = read_tensors(STORED / "DistilBertModel")
-    assert not tensors["embeddings/token_type_embeddings"].any() and checkpoint.task == "encoder"
-    assert checkpoint.missing == ("pooler/dense/kernel", "pooler/dense/bias")
-    assert dict(checkpoint.report.not_in_file).keys() == {
-        "embeddings/token_type_embeddings",
-        "pooler/dense/kernel",
-        "pooler/dense/bias",
-    }
-
-
 def test_a_masked_lm_is_pretraining_without_next_sentence(tmp_path):
     checkpoint = read_checkpoint(STORED / "BertForMaskedLM_bin")
     assert checkpoint.task == "masked_lm" and not checkpoint.missing
@@ -262,7 +219,6 @@ def test_labels_come_from_the_config(tmp_path):
     edit_config(folder, id2label=None, problem_type="multi_label_classification")
     checkpoint = read_checkpoint(folder)
     assert checkpoint.problem_type == "multi_label_classification"
-    assert "multi_label_classification" in str(checkpoint.report)
 
 
 # ------------------------------------------------------------------------- what is refused
@@ -292,8 +248,8 @@ def truncate(folder, name, share=0.7):
     (folder / name).write_bytes(data[: int(len(data) * share)])
 
 
-def rename(folder, old, new):
-    (folder / old).rename(folder / new)
+def write_tokenizer_model(folder, **model):
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer_json() | {"model": model}))
 
 
 WRONG = {
@@ -301,25 +257,17 @@ WRONG = {
         lambda folder: truncate(folder, "model.safetensors"),
         r"model.safetensors is not a whole safetensors file \(.*\); download it again\.",
     ),
-    "cut in the header": (
-        lambda folder: truncate(folder, "model.safetensors", 0.01),
-        "model.safetensors is not a whole safetensors file",
-    ),
-    "empty": (
-        lambda folder: (folder / "model.safetensors").write_bytes(b""),
-        "model.safetensors is not a whole safetensors file",
-    ),
     "no weights": (
-        lambda folder: rename(folder, "model.safetensors", "other.safetensors"),
+        lambda folder: (folder / "model.safetensors").rename(folder / "other.safetensors"),
         r"holds no weights \(model.safetensors or .*\)\.",
     ),
     "another class": (
-        lambda folder: edit_config(folder, architectures=["RobertaModel"]),
-        "config.json is of class RobertaModel, which kbert has no model for; it reads BertModel, BertFor",
+        lambda folder: edit_config(folder, architectures=["ModernBertModel"]),
+        "config.json is of class ModernBertModel, which kbert has no model for; it reads BertModel, BertFor",
     ),
     "another model type": (
-        lambda folder: edit_config(folder, architectures=None, model_type="roberta"),
-        "is of model_type 'roberta'; kbert lacks its byte-level tokenizer and positions .*; kbert reads",
+        lambda folder: edit_config(folder, architectures=None, model_type="modernbert"),
+        "is of model_type 'modernbert'; kbert lacks rotary positions and gated layers; kbert reads",
     ),
     "contradicting types": (
         lambda folder: edit_config(folder, model_type="distilbert"),
@@ -342,10 +290,6 @@ WRONG = {
         lambda folder: edit_config(folder, quantization_config={"bits": 4}),
         "the weights are quantized",
     ),
-    "heads do not divide": (
-        lambda folder: edit_config(folder, num_attention_heads=3),
-        "hidden_size=8 is not divisible by num_attention_heads=3",
-    ),
     "missing layer": (
         lambda folder: lose(folder, "encoder.layer.1."),
         r"for 16 variables of BertModel: encoder.layer.1.attention.self.query.weight, .* and 12 more; use",
@@ -365,54 +309,44 @@ WRONG = {
     "a short vocabulary": (
         lambda folder: edit_config(folder, vocab_size=50),
         "has 21 pieces, but the config's vocab_size is 50: not the vocabulary .*; to go on anyway, pass "
-        "--allow_unmatched=vocab_size.",
-    ),
-    "positions": (
-        lambda folder: edit_config(folder, max_position_embeddings=12),
-        r"embeddings.position_embeddings.weight is float32 of shape \(16, 8\), not float of shape \(12, 8\)",
-    ),
-    "integers": (
-        lambda folder: add(folder, "pooler.dense.bias", np.zeros(8, np.int64)),
-        r"pooler.dense.bias is int64 of shape \(8,\), not float of shape \(8,\)",
+        "allow_unmatched=vocab_size.",
     ),
     "a stranger": (
         lambda folder: add(folder, "adapter.weight", np.zeros(8, np.float32)),
         "holds 1 tensors that BertModel does not have: adapter.weight; if they are not needed, pass "
-        "--allow_unmatched with their names",
+        "allow_unmatched with their names",
+    ),
+    "another tokenizer": (
+        lambda folder: write_tokenizer_model(folder, type="BPE"),
+        "type BPE, but beside it are the files of type WordPiece",
+    ),
+    "two vocabularies": (
+        lambda folder: write_tokenizer_model(
+            folder, type="WordPiece", vocab={"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 4}
+        ),
+        r"vocab.txt \(21 pieces\) and tokenizer.json \(5 pieces\) are not the",
+    ),
+    "gaps between ids": (
+        lambda folder: write_tokenizer_model(folder, type="WordPiece", vocab={"[PAD]": 0, "the": 99}),
+        "expected its tokens to be numbered 0, 1, 2 ... without gaps",
     ),
     "no vocabulary": (
         lambda folder: (folder / "vocab.txt").unlink(),
         "holds neither vocab.txt nor tokenizer.json",
-    ),
-    "broken config": (
-        lambda folder: (folder / "config.json").write_text("{"),
-        "config.json is not valid JSON",
-    ),
-    "a list for a config": (
-        lambda folder: (folder / "config.json").write_text("[]"),
-        "config.json: expected a JSON object, received list",
     ),
 }
 # File, key, values of a wrong type or range, and what the sentence says should be there.
 WRONG_VALUES = [
     ("config.json", "hidden_act", [["gelu"], 1, True, {}], "hidden_act should be a text"),
     ("config.json", "architectures", ["BertModel", [["BertModel"]], [1]], "should be a list"),
-    ("config.json", "model_type", [["bert"], 1], "model_type should be a text"),
-    ("config.json", "is_decoder", ["false", 0, []], "is_decoder should be true or false"),
     ("config.json", "hidden_size", ["8", [8], 8.0, True, 10**40], "hidden_size"),
     ("config.json", "num_hidden_layers", [10**6, -1, "2"], "num_hidden_layers"),
     ("config.json", "layer_norm_eps", [-1, 0, float("nan"), float("inf"), "1e-12", 2], "layer_norm_eps"),
-    ("config.json", "initializer_range", [-1, float("nan"), float("inf"), "0.02", 99], "initializer_range"),
-    ("config.json", "hidden_dropout_prob", [1, -0.1, float("nan"), True], "hidden_dropout_prob"),
     ("config.json", "classifier_dropout", ["0.1", float("nan"), [0.1]], "classifier_dropout should be a num"),
     ("config.json", "id2label", [["a"], {"0": ["a"]}, {"0": "\ud800"}, {"0": None}], "id2label should"),
     ("config.json", "id2label", [{"0": "a", "1": "b", "2": "a"}, {"0": 1, "1": "1"}], "id2label repeats"),
-    ("config.json", "problem_type", ["ranking", ["regression"]], "problem_type"),
-    ("config.json", "position_embedding_type", [["absolute"], 1], "position_embedding_type should be a text"),
     ("config.json", "kbert_vocabulary_size", ["21", 0, True], "kbert_vocabulary_size should be a"),
-    ("config.json", "kbert_untrained", ["pooler", [1]], "kbert_untrained should be a list"),
     ("tokenizer_config.json", "do_lower_case", ["false", 0, ["x"]], "do_lower_case should be true or false"),
-    ("tokenizer_config.json", "strip_accents", ["false", 1], "strip_accents should be true or false"),
     (
         "tokenizer_config.json",
         "model_max_length",
@@ -421,12 +355,9 @@ WRONG_VALUES = [
     ),
     ("tokenizer_config.json", "model_max_length", [1, 3], "model_max_length should be .* of at least 4"),
     ("config.json", "max_position_embeddings", [1, 3], "max_position_embeddings=. must be at least 4"),
-    ("tokenizer_config.json", "tokenizer_class", [["BertTokenizer"]], "tokenizer_class should be a text"),
-    ("tokenizer_config.json", "never_split", ["x", [1]], "never_split should be a list"),
     ("tokenizer_config.json", "added_tokens_decoder", [["x"], {"x": {}}, {"0": "y"}], "added"),
     ("tokenizer.json", "model", ["x", {"vocab": ["a"]}, {"vocab": {"a": "0"}}, {"type": ["BPE"]}], "model"),
     ("tokenizer.json", "normalizer", ["x", {"type": "BertNormalizer", "lowercase": "yes"}], "should be"),
-    ("tokenizer.json", "added_tokens", [{"x": 1}, ["x"], [{"content": "x"}]], "added"),
 ]
 
 
@@ -446,16 +377,8 @@ def require_named(folder, file, key, value, sentence):
     with pytest.raises(ValueError, match=sentence) as error:
         read_checkpoint(folder)
     assert str(error.value).isprintable() and str(folder) in str(error.value)
-    assert "--allow_unmatched" not in str(error.value)
+    assert "allow_unmatched" not in str(error.value)
     path.write_text(before) if before else path.unlink()
-
-
-@pytest.mark.parametrize("file", ["config.json", "tokenizer.json", "model.safetensors.index.json"])
-def test_deeply_nested_files_are_refused(folder, file):
-    (folder / "model.safetensors").unlink()
-    (folder / file).write_text('{"a": ' + "[" * 100_000 + "]" * 100_000 + "}")
-    with pytest.raises(ValueError, match=f"{file} is nested too deeply to be read"):
-        read_checkpoint(folder)
 
 
 @pytest.mark.parametrize("longest", [10**30, int(1e30), 1e30, 16, 16.0, None])
@@ -563,7 +486,7 @@ def test_casing_comes_from_the_files(folder, declared):
             read_checkpoint(folder)
         checkpoint = read_checkpoint(folder, allow_unmatched="do_lower_case")
         assert checkpoint.vocabulary.do_lower_case is False
-        assert "(allowed by --allow_unmatched)" in str(checkpoint.report)
+        assert "(allowed by allow_unmatched)" in str(checkpoint.report)
 
 
 def test_casing_is_told_by_the_pieces_when_nothing_else_does(tmp_path, weights):
@@ -586,9 +509,9 @@ TOKENIZERS = {
     "do_basic_tokenize": ({"do_basic_tokenize": False}, {}, "do_basic_tokenize=false"),
     "never_split": ({"never_split": ["x"]}, {}, r"never_split=\['x'\]"),
     "tokenizer_class": (
-        {"tokenizer_class": "RobertaTokenizer"},
+        {"tokenizer_class": "CamembertTokenizer"},
         {},
-        "tokenizer_class='RobertaTokenizer' is not BERT's",
+        r"tokenizer_class='CamembertTokenizer' is none that kbert has \(BertTokenizer, ",
     ),
     "special_tokens": ({"cls_token": "<s>"}, {}, r"cls_token is '<s>', not '\[CLS\]'"),
     "model_max_length": (
@@ -649,8 +572,8 @@ def test_settings_that_kbert_cannot_honour(folder, setting):
     with pytest.raises(ValueError, match=sentence) as error:
         read_checkpoint(folder)
     setting = setting.split()[0]
-    assert str(error.value).endswith(f"to go on anyway, pass --allow_unmatched={setting}.")
-    assert "(allowed by --allow_unmatched)" in str(read_checkpoint(folder, allow_unmatched=[setting]).report)
+    assert str(error.value).endswith(f"to go on anyway, pass allow_unmatched={setting}.")
+    assert "(allowed by allow_unmatched)" in str(read_checkpoint(folder, allow_unmatched=[setting]).report)
 
 
 @pytest.mark.parametrize(
@@ -668,27 +591,3 @@ def test_labels_that_contradict_id2label(tmp_path, setting, value):
     with pytest.raises(ValueError, match=f"config.json: {setting}.*unmatched={setting}.$"):
         read_checkpoint(folder)
     assert read_checkpoint(folder, allow_unmatched=setting).labels == ("a", "b", "c")
-
-
-def test_tokenizers_that_contradict_the_folder(folder):
-    (folder / "tokenizer.json").write_text(json.dumps(tokenizer_json() | {"model": {"type": "BPE"}}))
-    with pytest.raises(ValueError, match="tokenizer.json is a tokenizer of type BPE; kbert's is WordPiece"):
-        read_checkpoint(folder)
-    other = tokenizer_json()
-    other["model"]["vocab"] = {token: i for i, token in enumerate(reversed(foreign_files.TOKENS))}
-    (folder / "tokenizer.json").write_text(json.dumps(other))
-    with pytest.raises(
-        ValueError, match=r"vocab.txt \(21 pieces\) and tokenizer.json \(21 pieces\) are not the"
-    ):
-        read_checkpoint(folder)
-    other["model"]["vocab"]["the"] = 99
-    (folder / "tokenizer.json").write_text(json.dumps(other))
-    with pytest.raises(ValueError, match="to number its pieces 0, 1, 2 ... without gaps"):
-        read_checkpoint(folder)
-
-
-def test_settings_are_checked_before_any_tensor(folder):
-    (folder / "model.safetensors").write_bytes(b"no tensors at all")
-    (folder / "tokenizer_config.json").write_text(json.dumps({"strip_accents": False}))
-    with pytest.raises(ValueError, match="strip_accents"):
-        read_checkpoint(folder)

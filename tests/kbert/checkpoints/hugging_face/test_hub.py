@@ -11,7 +11,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import kbert
@@ -32,13 +31,6 @@ for name in sys.argv[1:]:
         print(json.dumps(str(local_path(name))))
     except ValueError as error:
         print(json.dumps({"error": str(error)}))
-"""
-CONVERT = """
-import sys
-import kbert
-from kbert.scripts.convert_checkpoint import convert_checkpoint
-read, _ = convert_checkpoint("hf://org/model@v1", sys.argv[1], "kbert")
-print(read.path, *read.notes, sep="|")
 """
 GOOD = {
     "model": "hf://org/model",
@@ -174,24 +166,6 @@ def test_what_is_no_name(name):
         hub.download(name)
 
 
-def test_without_the_package_the_sentence_says_how_to_install_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    with pytest.raises(ValueError, match="hf://org/model needs huggingface_hub, .*: pip install hug"):
-        read_checkpoint("hf://org/model")
-
-
-@pytest.mark.long
-def test_names_are_taken_wherever_paths_are(server, tmp_path):
-    target = tmp_path / "run"
-    (read,) = run(CONVERT, str(target), home=tmp_path / "home", HF_ENDPOINT=server.url)
-    source, *notes = read.split("|")
-    assert source == "hf://org/model@v1" and any(sha("org/model@v1") in note for note in notes)
-    assert json.loads((target / "run.json").read_text())["converted"]["from"] == source
-    checkpoint = read_checkpoint(target)
-    for name, value in foreign_files.random_weights(seed=2).items():
-        np.testing.assert_array_equal(checkpoint.tensors[name].read(), value)
-
-
 # ------------------------------------------------- bert-base-uncased: disk, then cache, then hub
 
 
@@ -242,12 +216,6 @@ def test_the_cache_answers_first(cache, asked, name, repository, is_main):
     assert local_path(name) == folder and not asked
 
 
-def test_what_is_on_disk_comes_before_the_cache(cache, asked, tmp_path):
-    cache("google-bert/bert-base-uncased")
-    (tmp_path / "bert-base-uncased").mkdir()
-    assert str(local_path("bert-base-uncased")) == "bert-base-uncased" and not asked
-
-
 def test_half_a_model_is_no_answer_and_no_network_is_one_sentence(cache, asked):
     """A program that needed only the tokenizer has left half a model."""
     (cache(KNOWN) / "model.safetensors").unlink()
@@ -270,20 +238,3 @@ def test_the_name_says_the_casing_where_no_file_does(cache, asked):
         (folder / file).unlink(missing_ok=True)
     checkpoint = read_checkpoint(SMALL)
     assert checkpoint.vocabulary.do_lower_case and checkpoint.source == SMALL
-
-
-@pytest.mark.parametrize(
-    ("variables", "folder"),
-    [
-        ({"HF_HUB_CACHE": "/a"}, "/a"),
-        ({"HF_HOME": "/b"}, "/b/hub"),
-        ({"XDG_CACHE_HOME": "/c"}, "/c/huggingface/hub"),
-        ({"HOME": "/d"}, "/d/.cache/huggingface/hub"),
-    ],
-)
-def test_the_cache_is_that_of_huggingface_hub(monkeypatch, variables, folder):
-    for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    assert str(hub.cache_folder()) == folder

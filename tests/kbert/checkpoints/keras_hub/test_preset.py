@@ -3,13 +3,11 @@
 import dataclasses
 import json
 import shutil
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import h5py
-import ml_dtypes
 import numpy as np
 import pytest
 
@@ -165,12 +163,6 @@ def test_what_kbert_writes_keras_hub_loads_as_it_is(saved, keras_hub, tmp_path, 
     text = "The play, jumping: Café a b"
     ids = load(tmp_path / "run").inputs([text])["input_ids"][0, 1:-1]
     np.testing.assert_array_equal(tokens(text), ids)
-    if name != "BertMaskedLM":
-        # A bare encoder too can be made a classifier of the right length.
-        classes = {"num_classes": 4} if name == "BertBackbone" else {}
-        classifier = keras_hub.models.BertTextClassifier.from_preset(str(tmp_path / "preset"), **classes)
-        assert classifier.preprocessor.sequence_length == run.max_seq_length
-        assert classifier.predict([text], verbose=0).shape == (1, 4 if classes else 3)
 
 
 def test_the_masked_lm_head_of_keras_hub_is_another_one(saved, keras_hub, tmp_path):
@@ -198,17 +190,6 @@ def test_the_masked_lm_head_of_keras_hub_is_another_one(saved, keras_hub, tmp_pa
     alone = checkpoint.encoder_alone()
     assert alone.encoder == plain
     write_checkpoint(alone, tmp_path / "encoder", "keras_hub")
-
-
-def test_weights_in_bfloat16_become_float32_number_for_number(keras_hub, tmp_path):
-    folder = save(keras_hub, build(keras_hub, "BertBackbone", dtype="bfloat16"), tmp_path / "preset")
-    exact = build(keras_hub, "BertBackbone", dtype="float32")
-    rounded = {it.path: it.numpy().astype(ml_dtypes.bfloat16).astype(np.float32) for it in exact.weights}
-    checkpoint = read_checkpoint(folder)
-    for outside, name, _ in checkpoint.report.taken:
-        read = checkpoint.tensors[name].read()
-        assert read.dtype == np.float32
-        np.testing.assert_array_equal(read.ravel(), rounded[outside].ravel())
 
 
 def test_what_a_preset_has_no_word_for_is_written_down_and_read_back(saved, keras_hub, tmp_path):
@@ -271,7 +252,6 @@ CLASSIFIER = {"registered_name": "mine>Task", "module": "antigravity"}
 WRONG_SETTINGS = {
     "another model": ("config", {"registered_name": "keras_hub>GemmaBackbone"}, ["GemmaBackbone", "reads"]),
     "somebody's class": ("task", CLASSIFIER, ["mine>Task", "reads KerasHub's BertTextClassifier"]),
-    "another task": ("task", {"registered_name": "keras_hub>BertTextToImage"}, ["BertTextToImage", "reads"]),
     "a list for a class": ("task", {"registered_name": ["BertMaskedLM"]}, ["should be a text, received"]),
     "two backbones": (
         "config",
@@ -285,12 +265,9 @@ WRONG_SETTINGS = {
     ),
     "a new argument": ("config", {"config": {"rotary": True}}, ["'rotary'", "expected the arguments"]),
     "a sigmoid": ("task", {"config": {"activation": "sigmoid"}}, ["'sigmoid'", "unmatched=activation"]),
-    "classes": ("task", {"config": {"num_classes": 10**9}}, ["num_classes", "1 to 1000000", "1000000000"]),
     "another suffix": ("tokenizer", {"config": {"suffix_indicator": "@@"}}, ["suffix_indicator", "@@", "##"]),
-    "only accents": ("tokenizer", {"config": {"lowercase": False}}, ["--allow_unmatched=do_lower_case"]),
-    "a text for casing": ("tokenizer", {"config": {"lowercase": "false"}}, ["true or false", "'false'"]),
+    "only accents": ("tokenizer", {"config": {"lowercase": False}}, ["allow_unmatched=do_lower_case"]),
     "one label": ("metadata", {"kbert_labels": ["red"]}, ["kbert_labels should list 3 names", "['red']"]),
-    "a label twice": ("metadata", {"kbert_labels": ["a", "b", "a"]}, ["kbert_labels repeats ['a']"]),
 }
 
 
@@ -318,8 +295,8 @@ def test_wrong_settings_are_refused_in_one_sentence(preset, tmp_path, case):
 # ------------------------------------------- files that are damaged, reach elsewhere, or grow
 
 
-def no_weights(folder):
-    (folder / "model.weights.h5").unlink()
+def without(name):
+    return lambda folder: (folder / name).unlink()
 
 
 def cut_weights(folder):
@@ -334,14 +311,6 @@ def sized(size):
             (folder / file).write_text(text.replace('"intermediate_dim": 12', f'"intermediate_dim": {size}'))
 
     return change
-
-
-def no_head(folder):  # KerasHub's own loader gives random numbers then
-    (folder / "task.weights.h5").unlink()
-
-
-def no_tokenizer(folder):
-    (folder / "tokenizer.json").unlink()
 
 
 def fewer_pieces(folder):
@@ -385,12 +354,13 @@ def one_nan(_, group, name, outside):
 @pytest.mark.parametrize(
     ("damage", "facts"),
     [
-        (no_weights, ["model.weights.h5", "missing", "use the files of one preset"]),
-        (no_head, ["for 2 variables of BertTextClassifier: logits/kernel"]),
+        (without("model.weights.h5"), ["model.weights.h5", "missing", "use the files of one preset"]),
+        # KerasHub's own loader gives random numbers then.
+        (without("task.weights.h5"), ["for 2 variables of BertTextClassifier: logits/kernel"]),
         (cut_weights, ["model.weights.h5", "truncated file"]),
         (sized(14), ["model.weights.h5", "39 arrays of 1464 numbers", "39 of 1532"]),
         (sized(262144), ["model.weights.h5", "39 arrays of 1464 numbers"]),
-        (no_tokenizer, ["has no tokenizer (tokenizer.json and", "save it beside the model"]),
+        (without("tokenizer.json"), ["has no tokenizer (tokenizer.json and", "save it beside the model"]),
         (fewer_pieces, ["has 11 pieces, but the config's vocab_size is 21"]),
         (deep, ["task.json is nested too deeply to be read"]),
         (in_weights(one_array_more), ["model.weights.h5", "40 arrays", "makes 39"]),
@@ -416,27 +386,6 @@ def test_what_changes_no_number_is_read(preset, saved):
     checkpoint = read_checkpoint(folder)
     assert numbers(checkpoint) == numbers(read_checkpoint(saved["BertTextClassifier"][1]))
     assert checkpoint.max_seq_length == 16
-
-
-@pytest.mark.long
-def test_a_disk_that_is_really_full_does_not_crash(saved, tmp_path):
-    """HDF5 ends the whole process when it cannot write what it has begun."""
-    program = """
-import resource, sys
-import keras_hub
-from kbert.scripts.convert_checkpoint import convert_checkpoint
-for size in (100, 3000, 20_000, 100_000, 300_000):
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
-    try:
-        convert_checkpoint(sys.argv[1], sys.argv[2], "keras_hub")
-    except OSError as error:
-        sys.stderr.write(f"SENTENCE {error}\\n")
-"""
-    command = [sys.executable, "-c", program, str(saved["BertBackbone"][1]), str(tmp_path / "new" / "out")]
-    result = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=120)
-    assert result.returncode == 0, result.stderr[-2000:]
-    assert result.stderr.count("SENTENCE ") == 5 and result.stderr.count("out could not be written: ") == 5
-    assert result.stderr.count("File too large") == 5 and not list(tmp_path.iterdir())
 
 
 # ----------------------------------------------------------------------------------- preset names
@@ -468,14 +417,3 @@ def test_a_name_that_cannot_be_had(keras_hub, monkeypatch):
     )
     with pytest.raises(ValueError, match=sentence):
         read_checkpoint("keras_hub://bert_base_en")
-
-
-@pytest.mark.long
-def test_keras_hub_is_imported_for_its_presets_alone(tmp_path):
-    program = """
-import sys
-from kbert.checkpoints.formats import read_checkpoint
-assert read_checkpoint(sys.argv[1]).complete()
-assert not {"keras_hub", "kagglehub"} & set(sys.modules)  # Keras itself looks for huggingface_hub
-"""
-    subprocess.run([sys.executable, "-c", program, str(STORED / "BertModel")], cwd=REPOSITORY, check=True)

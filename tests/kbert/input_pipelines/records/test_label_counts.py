@@ -1,4 +1,4 @@
-"""How often each label occurs: the same numbers from records as from the file that they were made of."""
+"""Records of windows: labels are counted as in the file, and records of other settings are refused."""
 
 import json
 
@@ -36,3 +36,10 @@ def test_a_text_in_several_windows_counts_once(both, caplog):
     assert records.manifest.num_examples > records.num_examples == 8
     assert records.count_labels() == file.count_labels() == ({"quiet": 5, "loud": 3}, 8)
     assert not caplog.records
+
+
+def test_records_of_other_settings_are_refused(both):
+    directory = both[1].directory
+    settings = TASK.read_settings(WINDOWS | {"doc_stride": 4})
+    with pytest.raises(ValueError, match=r"made with task_settings\.doc_stride=5, but this run has 4; make"):
+        LabelledRecords(directory, TASK, LENGTH, settings=settings)

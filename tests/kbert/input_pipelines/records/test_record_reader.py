@@ -86,45 +86,17 @@ def test_every_record_is_in_one_share_once_an_epoch(records):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("number", "batch_size"), [(2, 8)])
-def test_evaluating_shares_take_the_same_number_of_steps_and_count_every_record_once(
-    records, number, batch_size
-):
+def test_evaluating_shares_take_the_same_number_of_steps_and_count_every_record_once(records):
     directory, manifest, _ = records
     counted, steps = [], set()
-    for index in range(number) if number < 8 else (0, number // 2, number - 1):
-        batches = list(
-            record_reader.evaluation_batches(directory, manifest, batch_size, share=Share(number, index))
-        )
+    for index in range(2):
+        batches = list(record_reader.evaluation_batches(directory, manifest, 8, share=Share(2, index)))
         steps.add(len(batches))
         for batch in batches:
             real = batch[EXAMPLE_WEIGHTS].numpy() == 1
-            assert len(real) == batch_size // number
+            assert len(real) == 4
             counted += batch[small_records.NUMBERS].numpy()[real, 0].tolist()
-    assert len(steps) == 1
-    if number < 8:
-        assert sorted(counted) == list(range(NUMBER))
-
-
-@pytest.mark.parametrize(
-    ("share", "batch_size", "sentence"),
-    [
-        (Share(3, 3), 6, "input_pipeline_id=3 must lie between 0 and num_input_pipelines - 1 = 2"),
-        (
-            Share(3, 0),
-            8,
-            "a global batch of 8 examples is not divisible by 3 input pipelines; choose a multiple",
-        ),
-    ],
-)
-def test_shares_that_do_not_divide_are_refused(records, share, batch_size, sentence):
-    directory, manifest, _ = records
-    for make in (
-        lambda: record_reader.training_batches(directory, manifest, batch_size, 1, share=share),
-        lambda: record_reader.evaluation_batches(directory, manifest, batch_size, share=share),
-    ):
-        with pytest.raises(ValueError, match=sentence):
-            make()
+    assert len(steps) == 1 and sorted(counted) == list(range(NUMBER))
 
 
 # ----------------------------------------------------------------------------------------- dynamic masks
@@ -143,20 +115,6 @@ def restored(batch):
     places = batch["masked_lm_positions"].numpy()[rows, slots]
     ids[rows, places] = batch["masked_lm_ids"].numpy()[rows, slots]
     return batch[small_records.NUMBERS].numpy()[:, 0], ids
-
-
-def test_records_without_masks_are_masked_anew_in_every_epoch(unmasked):
-    directory, manifest, columns = unmasked
-    batches = list(record_reader.training_batches(directory, manifest, NUMBER, seed=1).take(3))
-    seen = []
-    for batch in batches:
-        rows, ids = restored(batch)
-        np.testing.assert_array_equal(ids, columns["input_ids"][rows])
-        assert (batch["masked_lm_weights"].numpy().sum(axis=1) >= 1).all()
-        order = np.argsort(rows)
-        seen.append(batch["masked_lm_positions"].numpy()[order])
-    for one, other in ((0, 1), (0, 2), (1, 2)):
-        assert (seen[one] != seen[other]).any(axis=1).mean() > 0.8
 
 
 @pytest.mark.slow

@@ -1,7 +1,6 @@
 """The sections that tasks give for a page: numbers worked out by hand, and apart from kbert."""
 
 import numpy as np
-import pytest
 
 from kbert.input_pipelines.labelled_files import LabelledText
 from kbert.tasks.pages.answers import ScoredAnswer, answer_sections
@@ -41,15 +40,6 @@ def calibration_error_by_loops(confidences, is_right, num_bins):
             confidence = sum(confidences[i] for i in inside) / len(inside)
             error += len(inside) / len(confidences) * abs(accuracy - confidence)
     return error
-
-
-def test_the_calibration_error_is_that_of_the_paper():
-    rng = np.random.default_rng(3)
-    confidences, is_right = 1.0 - rng.random(500), rng.random(500) < 0.6
-    bins = reliability(confidences, is_right)
-    assert sum(bins.counts) == 500
-    expected = calibration_error_by_loops(confidences, is_right, num_bins=15)
-    assert expected_calibration_error(bins) == pytest.approx(expected, abs=1e-12)
 
 
 def test_edges_belong_to_the_bin_below_and_nothing_is_lost():

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from kbert.tasks.question_answering.best_spans import (
     NO_SPAN,
-    Rows,
     null_score,
     original_spans,
     ranked_spans,
@@ -129,14 +128,6 @@ def test_the_graph_finds_the_first_span(seeds, max_answer_length, values):
             expected = (begin, end, np.float32(span.start_logit) + np.float32(span.end_logit))
         assert (best.starts[number], best.ends[number], best.scores[number]) == expected
         assert best.null_odds[number] == null - np.float32(expected[2])
-
-
-def test_a_question_without_any_span_is_said_to_have_none():
-    rows = random_rows(5, num_windows=1)
-    rows = Rows(rows.start_logits, rows.end_logits, np.full_like(rows.offsets, -1), 0 * rows.max_context)
-    assert list(ranked_spans(rows, 30)) == []
-    best = best_spans(*as_windows([rows]), 1, 30)
-    assert [float(value[0]) for value in best[:3]] == [0, 0, NO_SPAN]
 
 
 def test_texts_are_cut_by_characters_of_whole_utf8():

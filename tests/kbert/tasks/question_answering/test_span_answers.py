@@ -7,19 +7,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kbert.answering.answering_model import answering_model
-from kbert.encoder import BertEncoder
-from kbert.features import ENCODER_INPUTS
 from kbert.tasks.question_answering import QuestionAnswering
 from kbert.tasks.question_answering.best_spans import NO_SPAN
 from kbert.tasks.question_answering.span_answers import postprocess_predictions
 from kbert.tasks.question_answering.squad_files import Question
 from kbert.tasks.task import Predictions
 from kbert.tokenization.text_inputs import TextInputs
-from tests.conftest import tiny_encoder_config
 from tests.kbert.tasks.question_answering import reference_predictions
 from tests.kbert.tasks.question_answering.test_windows import VOCABULARY, contexts
-from tests.kbert.test_encoder import randomize
 
 LENGTH = 16
 
@@ -131,35 +126,3 @@ def _all_spans(starts, ends, offsets, max_context):
         if max_context[window, start] and offsets[window, end, 0] >= 0
     ]
     return sorted(spans, key=lambda span: -(span[3] + span[4]))
-
-
-def test_training_and_kbert_evaluate_find_the_same_candidates():
-    """The model that is trained computes padding, the one that answers gives it zeros; both rank tokens."""
-    task = QuestionAnswering(max_query_length=4, n_best_size=3, reproduce_run_squad=True)
-    texts = ["none a x", "a, no", "no", "x none. a no, none a x"]
-    questions = [Question(str(place), "no", text, None) for place, text in enumerate(texts)]
-    features, owners = task.examples_to_features(questions, TextInputs(VOCABULARY, LENGTH))
-    model = task.build_model(BertEncoder(tiny_encoder_config(vocab_size=len(VOCABULARY))))
-    randomize(model, 3)
-    inputs = {name: features[name] for name in ENCODER_INPUTS}
-    found = []
-    for one in (model, answering_model(model)):
-        outputs = {name: np.asarray(value) for name, value in one(inputs, training=False).items()}
-        values = {name: outputs[name] if name in outputs else features[name] for name in task.collected}
-        answers = postprocess_predictions(questions, Predictions(values, owners), task.settings, VOCABULARY)
-        found.append([[rival.text for rival in answer.rivals] for answer in answers])
-    assert found[0] == found[1] and sum(map(len, found[0])) > len(texts)
-
-
-def test_scores_go_by_the_threshold_of_the_settings():
-    """Two questions, one without an answer: what is odd beyond the threshold is taken for no answer."""
-    contexts = ["none a x", "a, no"]
-    texts = {}
-    for threshold in (-1e8, 1e8):
-        task = QuestionAnswering(unanswerable=True, max_query_length=4, null_score_diff_threshold=threshold)
-        questions = [Question("a", "no", contexts[0], ()), Question("b", "no", contexts[1], ())]
-        texts[threshold] = task.score(questions, said_of(task, questions, 3))
-    assert texts[-1e8]["f1"] == texts[-1e8]["NoAns_f1"] == 100.0
-    assert texts[1e8]["f1"] == 0.0 == texts[1e8]["always_answered_f1"]
-    assert texts[1e8]["null_score_diff_threshold"] == 1e8
-    assert QuestionAnswering().score(None, Predictions({}, np.zeros(0))) == {}

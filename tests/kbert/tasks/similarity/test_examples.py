@@ -96,7 +96,7 @@ def few(number, score=None):
     ("changes", "examples", "sentence"),
     [
         ({"gradient_accumulation_steps": 2}, few(8), "gradient_accumulation_steps=2: the negatives of"),
-        ({}, None, "records hold no texts; train from --train_file"),
+        ({}, None, "records hold no texts; train from train_file"),
         ({}, few(8, 0.5), "training example 1 has a score .*takes the second text of every training row as"),
         (
             {},

@@ -25,6 +25,12 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize("layers", LAYERS)
+def test_layers_have_these_numbers(layers):
+    settings = TokenClassificationSettings(head="bilstm", layers=layers)
+    assert list(settings.layer_numbers(CONFIG)) == NUMBERS[layers]
+
+
+@pytest.mark.parametrize("layers", ["second_to_last", "last4", "weighted_last4"])
 def test_a_tagger_reads_the_layers_that_are_named(layers):
     task = TokenClassification(("O", "B-X", "I-X"), head="bilstm", layers=layers, lstm_size=8)
     model = task.build_model(BertEncoder(CONFIG))

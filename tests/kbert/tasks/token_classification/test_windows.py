@@ -134,5 +134,3 @@ def test_settings_that_lose_pieces_are_refused():
     WordWindows(TextInputs(VOCABULARY, 12), 10)
     with pytest.raises(ValueError, match="doc_stride=0 must be positive"):
         TokenClassification.read_settings({"doc_stride": 0})
-    with pytest.raises(ValueError, match="unknown key 'doc_strid'"):
-        TokenClassification.read_settings({"doc_strid": 3})

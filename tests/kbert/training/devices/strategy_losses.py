@@ -23,7 +23,6 @@ def main():
 
 
 def losses(strategy, cases):
-    from kbert.config import LoraConfig
     from tests.kbert.training.small_training import SmallTraining, random_batches
 
     batches = random_batches(5, batch_size=8)
@@ -35,13 +34,10 @@ def losses(strategy, cases):
         if case.pop("in_batch_negatives", False):
             answer[name] = coupled_losses(strategy, num_steps, case)
             continue
-        if "lora" in case:
-            case["lora"] = LoraConfig(**case["lora"])
         training = SmallTraining(batches, strategy, **case)
         answer[name] = training.losses(num_steps)
         if len(strategy.experimental_local_results(training.global_step)) > 1:  # replicas in this process
             answer["replicas_agree"] = replicas_agree(training, strategy)
-            answer["dropout"] = dropout_of_replicas(SmallTraining(batches, strategy, dropout=0.3), strategy)
     return answer
 
 
@@ -72,32 +68,6 @@ def replicas_agree(training, strategy):
 
     copies = [strategy.experimental_local_results(v.value) for v in training.weights.values()]
     return all(np.array_equal(first.numpy(), other.numpy()) for first, *others in copies for other in others)
-
-
-def dropout_of_replicas(training, strategy):
-    """Whether different replicas and steps draw different dropout, and the same step draws the same."""
-    import tensorflow as tf
-
-    layer = training.model.get_layer("encoder").get_layer("layer_0").dropout_layer
-
-    @tf.function
-    def masks(step):
-        def replica():
-            context = tf.distribute.get_replica_context()
-            training.step._seed_dropout(step, context.replica_id_in_sync_group)
-            return layer(tf.ones((40,)), training=True)
-
-        return strategy.experimental_local_results(strategy.run(replica))
-
-    def drawn(step):
-        return [tuple(mask.numpy().tolist()) for mask in masks(tf.constant(step, tf.int64))]
-
-    first, again, later = drawn(3), drawn(3), drawn(4)
-    return {
-        "replicas_differ": len(set(first)) == len(first),
-        "steps_differ": first[0] != later[0],
-        "same_step_same_mask": first == again,
-    }
 
 
 if __name__ == "__main__":

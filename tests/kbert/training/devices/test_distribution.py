@@ -1,6 +1,5 @@
 """Strategies from flags, clusters from environments, and batches for every replica."""
 
-import dataclasses
 import json
 
 import numpy as np
@@ -12,9 +11,7 @@ from kbert.input_pipelines.epochs import Share
 from kbert.training.devices import cluster
 from kbert.training.devices.distribution import (
     make_strategy,
-    require_whole_shares,
 )
-from tests.conftest import tiny_pretraining_config
 
 TWO_WORKERS = {"worker": ["a:1", "b:1"]}
 
@@ -41,24 +38,24 @@ def test_one_device_is_what_is_there_without_a_cluster_or_gpus():
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"name": "parallel"}, "--strategy='parallel' is not known; choose one of auto, one_device, "),
+        ({"name": "parallel"}, "strategy='parallel' is not known; choose one of auto, one_device, "),
         (
             {"name": "multi_worker"},
-            "--strategy=multi_worker needs the environment variable TF_CONFIG in every",
+            "strategy=multi_worker needs the environment variable TF_CONFIG in every",
         ),
         (
             {"name": "multi_worker", "num_devices": 2},
-            "--num_devices=2 works only with --strategy=mirrored; multi_wor",
+            "num_devices=2 works only with strategy=mirrored; multi_wor",
         ),
         (
             {"name": "multi_worker", "cluster": "slurm"},
-            "--cluster=slurm: SLURM_PROCID is not set; start the ",
+            "cluster=slurm: SLURM_PROCID is not set; start the ",
         ),
-        ({"name": "multi_worker", "cluster": "mesos"}, "--cluster='mesos' is not known; choose one of tf_co"),
-        ({"name": "tpu"}, '--strategy=tpu needs --tpu: the name of a TPU, or "local" on a TPU virtual'),
+        ({"name": "multi_worker", "cluster": "mesos"}, "cluster='mesos' is not known; choose one of tf_co"),
+        ({"name": "tpu"}, 'strategy=tpu needs tpu: the name of a TPU, or "local" on a TPU virtual'),
         (
             {"name": "tpu", "tpu": "local"},
-            "--tpu=local, but this machine has no TPU (neither /dev/accel0 nor",
+            "tpu=local, but this machine has no TPU (neither /dev/accel0 nor",
         ),
     ],
 )
@@ -130,7 +127,6 @@ def test_slurm_tasks_are_workers_in_the_order_of_their_ranks():
     ("changes", "sentence"),
     [
         ({"SLURM_STEP_NODELIST": "n[1-"}, "SLURM_STEP_NODELIST='n[1-' is not understood; it"),
-        ({"SLURM_STEP_NODELIST": "n1,,n2"}, "SLURM_STEP_NODELIST='n1,,n2' is not understood; it"),
         ({"SLURM_STEP_TASKS_PER_NODE": "two"}, "SLURM_STEP_TASKS_PER_NODE='two' is not understood; it"),
         ({"SLURM_STEP_NODELIST": "n1"}, "1 nodes ['n1'], but SLURM_STEP_TASKS_PER_NODE has 3: [2, 1, 1]."),
         ({"SLURM_DISTRIBUTION": "cyclic"}, "ranks are laid out as 'cyclic'; use srun --distribution=block"),
@@ -183,18 +179,3 @@ def test_evaluation_of_live_text_gives_all_workers_as_many_batches():
             np.testing.assert_array_equal(batch[name], expected[name])
     with pytest.raises(ValueError, match="batch of 4 examples is not divisible by 3 input pipelines"):
         batches(Share(3, 0))
-
-
-def test_batches_must_divide_by_replicas_and_parts():
-    class Replicas:
-        num_replicas_in_sync = 4
-
-    config = tiny_pretraining_config(train_batch_size=8, eval_batch_size=8)
-    require_whole_shares(config, Replicas())
-    parts = dataclasses.replace(config, gradient_accumulation_steps=4)
-    with pytest.raises(ValueError) as error:
-        require_whole_shares(parts, Replicas())
-    sentence = "train_batch_size=8 is not divisible by the 4 replicas x gradient_accumulation_steps=4; choose"
-    assert sentence in str(error.value)
-    with pytest.raises(ValueError, match="eval_batch_size=6 is not divisible by the 4 replicas; choose a mu"):
-        require_whole_shares(dataclasses.replace(config, eval_batch_size=6), Replicas())

@@ -12,15 +12,11 @@ from kbert.training.measuring.peak_flops import find_peak_flops, known_gpu_tflop
     [
         ("NVIDIA H100 80GB HBM3", 989.4, 494.7),
         ("NVIDIA H100 PCIe", 756.0, 378.0),
-        ("NVIDIA H200", 989.4, 494.7),
         ("NVIDIA A100-SXM4-40GB", 312.0, 156.0),
-        ("NVIDIA A100 80GB PCIe", 312.0, 156.0),
         ("Tesla V100-PCIE-16GB", 112.0, 14.0),
-        ("Tesla V100-SXM2-16GB", 125.0, 15.7),
         ("Tesla T4", 65.0, 8.1),
         ("NVIDIA L4", 121.0, 60.0),
         ("NVIDIA L40", None, None),
-        ("NVIDIA A1000", None, None),
     ],
 )
 def test_a_gpu_is_known_by_its_own_name_alone(name, half, single):
@@ -38,12 +34,3 @@ def test_a_measured_peak_is_fast_products_and_comes_once(monkeypatch):
     assert measured_flops("CPU:0", "bfloat16") >= measured  # the better of both types
     assert find_peak_flops(tf.distribute.get_strategy(), "float32").flops_per_second == measured
     peak_flops._best_product.cache_clear()
-
-
-@pytest.mark.parametrize(
-    ("accelerator", "tflops"),
-    [("v2-8", 8 * 22.5), ("v3-8", 8 * 61.5), ("v5litepod-8", 8 * 197.0), ("v9-8", None)],
-)
-def test_a_tpu_is_known_by_its_type(accelerator, tflops):
-    peak = peak_flops._known_tpu(accelerator, 8)
-    assert (peak and peak.flops_per_second) == (tflops and tflops * 1e12)

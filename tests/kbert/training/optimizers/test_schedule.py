@@ -86,19 +86,3 @@ def test_a_budget_follows_the_clock_and_ends_with_it():
     # Source: schedules.py of academic-budget-bert: p / w, then (total - now) / (total - warm-up).
     np.testing.assert_allclose(rates, [0, 1.0, 2.0, 1.0, 2.0 / 90, 0, 0], atol=1e-6)
     assert left == [100, 95, 90, 45, 1, 0, 0]
-
-
-def test_a_resumed_budget_goes_on_from_the_seconds_used():
-    first, clock = budget()
-    first.start({})
-    clock.now += 40
-    first.tick()
-    assert first.state() == {"seconds_used": 40.0}
-
-    second, clock = budget()
-    clock.now = 99_000.0  # another process, another day
-    second.start(first.state())
-    assert second.state() == first.state() and learning_rate(second) == learning_rate(first)
-    clock.now += 59
-    second.tick()
-    assert second.seconds_left() == 1 and learning_rate(second) == pytest.approx(2.0 / 90, rel=1e-4)

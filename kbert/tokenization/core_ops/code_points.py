@@ -1,4 +1,4 @@
-"""Reads the tables of unicode_tables.json; tables/compact.py says how they are written."""
+"""Reads the tables of unicode_tables.json; export/tokenizers/tables/compact.py says how they are written."""
 
 import json
 from bisect import bisect_right
@@ -7,8 +7,12 @@ from pathlib import Path
 
 # What the tokenizer in the graph does with each character: name -> table; see `GraphFacts`.
 TABLES: dict[str, str] = json.loads(
-    (Path(__file__).parents[1] / "unicode_tables.json").read_text(encoding="utf-8")
+    (Path(__file__).with_name("unicode_tables.json")).read_text(encoding="utf-8")
 )
+# Hangul syllables are arithmetic: The Unicode Standard, 3.12, "Conjoining Jamo Behavior".
+_FIRST_SYLLABLE, _LAST_SYLLABLE = 0xAC00, 0xD7A3
+_LEADING, _VOWEL, _TRAILING = 0x1100, 0x1161, 0x11A7
+_VOWELS, _TRAILINGS = 21, 28
 
 
 def ranges(table: str) -> list[tuple[int, int]]:
@@ -35,6 +39,22 @@ def numbers(table: str) -> Iterator[tuple[int, tuple[int, ...]]]:
         end = start + (length - 1) * step + 1
 
 
+def folded_characters() -> dict[int, tuple[int, ...]]:
+    """What a character becomes by lower-casing, decomposing and dropping accents, where that is another text.
+
+    Accents themselves, which become nothing, are not in it.
+    """
+    folded = {code: tuple(code + shift for shift in shifts) for code, shifts in numbers(TABLES["folded"])}
+    return folded | {code: _jamo(code) for code in range(_FIRST_SYLLABLE, _LAST_SYLLABLE + 1)}
+
+
+def _jamo(code) -> tuple[int, ...]:
+    """The two or three letters of a Hangul syllable."""
+    rest, trailing = divmod(code - _FIRST_SYLLABLE, _TRAILINGS)
+    leading, vowel = divmod(rest, _VOWELS)
+    return (_LEADING + leading, _VOWEL + vowel) + ((_TRAILING + trailing,) if trailing else ())
+
+
 class CodePointSet:
     """A set of characters as ranges.
 
@@ -42,7 +62,7 @@ class CodePointSet:
       table: one of TABLES.
 
     Example:
-      >>> from export.tokenizers.python.code_points import CodePointSet
+      >>> from kbert.tokenization.core_ops.code_points import CodePointSet
       >>> "b" in CodePointSet("2p.3"), "d" in CodePointSet("2p.3")  # U+0061 to U+0063
       (True, False)
     """

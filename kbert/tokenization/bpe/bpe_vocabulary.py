@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from kbert.files.json_file import read_json_object
+from kbert.files.json_values import is_unicode
 from kbert.tokenization.base_vocabulary import ROBERTA_TOKENS, BaseVocabulary, SpecialTokens
 
 VOCABULARY_FILE, MERGES_FILE = "vocab.json", "merges.txt"
@@ -100,10 +101,12 @@ class BytePairVocabulary(BaseVocabulary):
 
 
 def in_id_order(ids: dict, source) -> list[str]:
-    """The tokens of a dict from token to id. Raises ValueError unless ids are 0, 1, 2 ... without gaps."""
+    """The tokens of a dict from token to id. Raises ValueError for ids with gaps and what is no Unicode."""
     are_numbers = all(type(index) is int for index in ids.values())
     if not are_numbers or sorted(ids.values()) != list(range(len(ids))):
         raise ValueError(f"{source}: expected its tokens to be numbered 0, 1, 2 ... without gaps.")
+    if not all(map(is_unicode, ids)):
+        raise ValueError(f"{source}: a token holds half of a surrogate pair; expected Unicode.")
     return sorted(ids, key=ids.__getitem__)
 
 

@@ -1,0 +1,1 @@
+"""Byte-level BPE, as GPT-2 and RoBERTa have it."""

@@ -1,0 +1,1 @@
+"""Models of SentencePiece, as XLM-R has them."""

@@ -1,0 +1,90 @@
+"""Every task is evaluated on a file and on records as its training evaluated it, and exported."""
+
+import contextlib
+import io
+import json
+
+import numpy as np
+import pytest
+
+from export.export_savedmodel import export_savedmodel
+from kbert.config import to_dict
+from kbert.experiments.evaluation import evaluate
+from kbert.runs.run_directory import RunDirectory
+from kbert.tasks import TASKS
+from tests.html_checks import read_page
+from tests.kbert.experiments.every_training import (
+    NOT_TRAINED,
+    NUM_DEV_EXAMPLES,
+    TRAININGS,
+    make_training,
+)
+from tests.kbert.inference.answering import answers
+from tfrecords_tools.create_finetuning_data import create_finetuning_data
+from tfrecords_tools.show_records import show_records
+
+pytestmark = pytest.mark.slow
+
+# One number, several rows of an example, a label of each word, and texts by themselves.
+FIRST = ("regression", "questions", "words", "cosines")
+PARAMETERS = [pytest.param(name, marks=() if name in FIRST else pytest.mark.long) for name in TRAININGS]
+
+
+@pytest.fixture(scope="module", params=PARAMETERS)
+def trained(request, pretraining_run, tmp_path_factory):
+    """(its `Training`, `RunDirectory`, the metrics of its last evaluation); nobody may change the folder."""
+    folder = tmp_path_factory.mktemp("trained")
+    training = make_training(request.param, folder / "data", pretraining_run.path)
+    metrics = training.train(folder / "run")
+    return training, RunDirectory(folder / "run"), metrics
+
+
+def assert_near(metrics, expected):
+    """Equal but for rounding. Ranks are left out: rounding breaks their ties."""
+    for name in (metrics.keys() & expected.keys()) - {"spearman"}:
+        np.testing.assert_allclose(metrics[name], expected[name], rtol=1e-4, atol=1e-5, err_msg=name)
+
+
+@pytest.mark.long
+def test_all_tasks_are_trained_here(tmp_path):
+    tasks = {make_training(name, tmp_path / name, "none").config.task for name in TRAININGS}
+    assert tasks == set(TASKS) - NOT_TRAINED
+
+
+def test_an_evaluation_gives_the_numbers_of_the_training(trained, tmp_path):
+    training, run, metrics = trained
+    data = training.evaluated | {"keep_chosen": False}
+    size = training.config.eval_batch_size  # on which the loss of in-batch negatives depends
+    task, judged = evaluate(run, **data, batch_size=size, html_file=tmp_path / "page.html", html_examples=3)
+    assert task.get_config() == run.task().get_config() and task.best_metric in metrics
+    assert judged.keys() >= metrics.keys()
+    assert_near(judged, metrics)
+    page = read_page(tmp_path / "page.html")
+    assert "<h2>" in page and page.count("<article") <= 3
+
+
+def test_records_are_judged_as_the_file_and_the_export_answers(trained, tmp_path):
+    training, run, metrics = trained
+    if training.name == "pretraining":
+        pytest.skip("Its data are records.")
+    if training.config.task == "multiple_negatives_ranking":
+        pytest.skip("A pair without a score has a target that the reader of records refuses.")
+    dev, records, config = training.data["dev_file"], tmp_path / "records", tmp_path / "config.json"
+    config.write_text(json.dumps(to_dict(run.config)), encoding="utf-8")
+    create_finetuning_data(config, dev, records, init_checkpoint=run.path)
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        show_records(records)
+    assert "[CLS]" in printed.getvalue() and "WRONG" not in printed.getvalue()
+    _, judged = evaluate(run, input_dir=records, batch_size=5)
+    assert judged["num_examples"] == NUM_DEV_EXAMPLES and "loss" in judged
+    assert_near(judged, metrics)
+
+    assert export_savedmodel(run, tmp_path / "served")["max_difference"] <= 1e-5
+    (answer,) = answers(run, [example_of(run)])
+    assert set(run.task().serving.answers) <= set(answer) and json.dumps(answer, allow_nan=False)
+
+
+def example_of(run):
+    """An example with every input that the task takes."""
+    texts = {"text": "the jump a", "text_pair": "walk", "question": "jump", "context": "the jump a"}
+    return {name: texts.get(name, ["look", "jump and ask", "open"]) for name in run.task().serving.inputs}

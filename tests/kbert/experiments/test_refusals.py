@@ -1,0 +1,110 @@
+"""Trainings that cannot be: refused in a sentence before a weight is read, and no folder is left."""
+
+import dataclasses
+import shutil
+from types import SimpleNamespace
+
+import pytest
+
+from kbert.config import DatasetConfig, DistillationConfig, LoraConfig, PhaseConfig
+from kbert.experiments.finetuning import finetune
+from kbert.experiments.pretraining import pretrain
+from kbert.manifest import read_manifest
+from kbert.tokenization.vocabulary import Vocabulary
+from kbert.training.devices import distribution
+from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
+from tests.kbert.tasks.question_answering.small_squad import write_squad
+from tests.tfrecords_tools import small_corpus
+
+VOCABULARY = small_corpus.vocabulary()
+OTHER = Vocabulary([*VOCABULARY.tokens, "new"], do_lower_case=True)
+START = {"train_file": "train.tsv", "init_checkpoint": "start"}
+NOTHING = {"init_checkpoint": None}
+# Whoever read it before the refusal would say that it is not there.
+UNREAD = {"init_checkpoint": "none"}
+RECORDS = {"train_file": None, "train_dir": "train"}
+TAUGHT = {"distillation": DistillationConfig("teacher", init_layers=(0,))}
+QUESTIONS = {"train_file": "squad.json"}
+TEXTS = ["a fine day", "so-so, näh", "rain"]
+
+
+def question_answering(**settings):
+    return {
+        "task": "question_answering",
+        "task_settings": {"unanswerable": True, "max_query_length": 4} | settings,
+    }
+
+
+# What cannot be -> changes of the config, changes of the arguments, what is said.
+FINETUNING = {
+    "fewer rows than a batch": ({"train_batch_size": 4096}, UNREAD, "40 rows, fewer than one batch of 4096"),
+    "no whole shares": ({"train_batch_size": 3}, UNREAD, "=3 is not divisible by the 2 replicas"),
+    "evaluated in no whole shares": ({"eval_batch_size": 3}, UNREAD, "eval_batch_size=3 is not"),
+    "no whole parts": ({"gradient_accumulation_steps": 8}, UNREAD, "replicas x gradient_accumulation"),
+    "a split and a file": ({"dev_split": 0.1}, {"dev_file": "dev.tsv"}, "is given for that as well; leave"),
+    "a split of records": ({"dev_split": 0.1}, RECORDS, "holds records; give the file"),
+    "some of the records": ({"max_train_examples": 9}, RECORDS, "=9 chooses among the examples of"),
+    "records once": ({"freeze_encoder": True}, RECORDS, "freeze_encoder .* holds records; give train_file"),
+    "new weights of nothing": ({"reinit_pooler": True}, NOTHING, "starts from random ones; leave them out"),
+    "adapters of nothing": ({"lora": LoraConfig(2)}, NOTHING, "lora adapts the weights of an init"),
+    "weights from two": (TAUGHT, {}, "leave out init_checkpoint, or init_layers"),
+    "another vocabulary": (TAUGHT, NOTHING | {"vocabulary": OTHER}, "vocabulary .* is not that of the"),
+    "another casing": (
+        {"encoder": tiny_encoder_config()},
+        NOTHING | {"vocabulary": VOCABULARY, "do_lower_case": False},
+        "do_lower_case=False, but the vocabulary of the training has do_lower_case=True",
+    ),
+    "one text": ({}, {"train_file": {"text": "a fine day", "label": ["b"]}}, "column 'text' is 'a fine day'"),
+    "unlike columns": ({}, {"train_file": {"text": TEXTS, "label": ["b"]}}, "columns of 3 text, 1 label;"),
+    "a number": ({}, {"train_file": {"text": ["a", 3], "label": ["b", "c"]}}, "line 2"),
+    "no answer": (question_answering(unanswerable=False), QUESTIONS, "'q2' has no answer, but task_set"),
+    "long questions": (question_answering(max_query_length=21), QUESTIONS, "=24 leaves no room for a"),
+}  # fmt: skip
+PHASES = {"phases": (PhaseConfig(num_train_steps=2), PhaseConfig(num_train_steps=2))}
+SHORT, SMALL = tiny_encoder_config(max_position_embeddings=20), tiny_encoder_config(vocab_size=9)
+PRETRAINING = {
+    "fewer examples than a batch": ({"train_batch_size": 5000}, UNREAD, "fewer than one batch of 5000; make"),
+    "no whole shares": ({"train_batch_size": 3}, UNREAD, "=3 is not divisible by the 2 replicas"),
+    "no encoder": ({"encoder": None}, {}, "the config names no encoder; add"),
+    "a small table": ({"encoder": SMALL}, {}, "vocabulary has 22 pieces, but the encoder's vocab_size is 9"),
+    "few positions": ({"encoder": SHORT}, {}, "has only max_position_embeddings=20; make shorter records"),
+    "a swapped vocabulary": ({}, {"input_dir": "other"}, "is not the vocabulary that was written"),
+    "another vocabulary": ({}, {"eval_input_dir": "other"}, "was not made with the vocabulary of"),
+    "another casing": ({}, {"do_lower_case": False}, "^do_lower_case=False, but the vocabulary of train"),
+    "records of one phase": (PHASES, {}, r"given 1 time\(s\), but the config has 2 phase\(s\)"),
+    "no records": (PHASES, {"input_dir": []}, "input_dir is empty"),
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def folder(pretraining_run, finetuned_run, labelled_files, records_dir, tmp_path, monkeypatch):
+    """The current folder, with all that is named above; and two replicas."""
+    monkeypatch.chdir(tmp_path)
+    linked = {"start": pretraining_run.path, "teacher": finetuned_run.path, "train": records_dir / "train"}
+    for name, path in (linked | {path.name: path for path in labelled_files}).items():
+        (tmp_path / name).symlink_to(path)
+    write_squad(tmp_path / "squad.json", 12, impossible=True)
+    other = shutil.copytree(records_dir / "heldout", tmp_path / "other")
+    manifest = read_manifest(other)
+    dataclasses.replace(manifest, vocabulary=manifest.vocabulary | {"fingerprint": "0"}).write(other)
+    monkeypatch.setattr(distribution, "make_strategy", lambda **_: SimpleNamespace(num_replicas_in_sync=2))
+    return tmp_path
+
+
+@pytest.mark.parametrize("case", FINETUNING)
+def test_finetuning_that_cannot_be(folder, case):
+    changes, arguments, sentence = FINETUNING[case]
+    dataset = {} if isinstance(arguments.get("train_file", ""), str) else {"dataset": DatasetConfig()}
+    config = tiny_finetuning_config(**dataset | {"eval_batch_size": 8} | changes)
+    with pytest.raises(ValueError, match=sentence):
+        finetune(config, folder / "run", **START | arguments)
+    assert not (folder / "run").exists()
+
+
+@pytest.mark.parametrize("case", PRETRAINING)
+def test_pretraining_that_cannot_be(folder, case):
+    changes, arguments, sentence = PRETRAINING[case]
+    config = tiny_pretraining_config(**changes)
+    with pytest.raises(ValueError, match=sentence):
+        pretrain(config, folder / "run", **{"input_dir": "train"} | arguments)
+    assert not (folder / "run").exists()

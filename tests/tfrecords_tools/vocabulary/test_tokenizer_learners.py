@@ -1,0 +1,106 @@
+"""Byte-level BPE and unigram models learned from text: complete, the same every time, and useful."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import tensorflow as tf
+from tokenizers import Tokenizer
+
+from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
+from kbert.tokenization.bpe.bpe_vocabulary import BYTE_CHARACTERS
+from kbert.tokenization.tokenizer import build_tokenizer
+from tfrecords_tools.corpus.documents import TextFormat
+from tfrecords_tools.vocabulary.tokenizer_learners import learn_bpe, learn_tokenizer, learn_unigram
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+# Many words occur equally often: that is where order could be left to chance.
+WORDS = [f"{a}{b}{c}" for a in "abcdefg" for b in "aeiou" for c in "lmnrst"]
+LINES = [" ".join(WORDS[i : i + 9]) + ", Straße und 漢字." for i in range(0, len(WORDS), 3)] * 2
+LEARN = {"bpe": learn_bpe, "unigram": learn_unigram}
+SIZES = {"bpe": 330, "unigram": 80}
+
+
+@pytest.mark.parametrize("kind", LEARN)
+def test_special_tokens_are_robertas_and_the_size_is_the_wanted(kind):
+    vocabulary = LEARN[kind](LINES, SIZES[kind])
+    assert len(vocabulary) == SIZES[kind] == len(set(vocabulary.tokens))
+    assert vocabulary.tokens[:4] == ("<s>", "<pad>", "</s>", "<unk>")
+    assert vocabulary.mask_id == SIZES[kind] - 1
+    if kind == "bpe":
+        assert vocabulary.tokens[4:260] == BYTE_CHARACTERS
+
+
+def test_rare_pairs_are_not_merged():
+    few, many = (len(learn_bpe(LINES, 1000, min_frequency).merges) for min_frequency in (2, 60))
+    assert many < few
+
+
+@pytest.mark.parametrize("kind", LEARN)
+def test_the_learned_tokenizer_gives_the_ids_of_the_package_tokenizers(kind, tmp_path):
+    vocabulary = LEARN[kind](LINES, SIZES[kind])
+    write_tokenizer(tmp_path, vocabulary)
+    theirs = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    texts = [*LINES[:20], "", "  two  spaces ", "unknown wörds don't!"]
+    expected = [theirs.encode(text, add_special_tokens=False).ids for text in texts]
+    assert build_tokenizer(vocabulary)(tf.constant(texts)).to_list() == expected
+    # Fewer pieces than characters: something was learned.
+    assert sum(map(len, expected[:20])) < sum(map(len, LINES[:20])) * 0.8
+
+
+PROGRAM = """
+import sys
+from tests.tfrecords_tools.vocabulary.test_tokenizer_learners import LEARN, LINES, SIZES, digest
+print(digest(LEARN[sys.argv[1]](LINES, SIZES[sys.argv[1]])))
+"""
+
+
+def digest(vocabulary):
+    return hashlib.sha256(b"\0".join(vocabulary.files().values())).hexdigest()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", LEARN)
+def test_every_process_learns_the_same_bytes(kind):
+    expected = digest(LEARN[kind](LINES, SIZES[kind]))
+    for seed in ("1", "2"):
+        environment = os.environ | {"PYTHONHASHSEED": seed, "RAYON_NUM_THREADS": seed}
+        command = [sys.executable, "-c", PROGRAM, kind]
+        result = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True)
+        assert result.stdout.split() == [expected], result.stderr
+
+
+def test_sizes_without_room_are_refused():
+    with pytest.raises(ValueError, match="=260 is too small for byte-level BPE, .* give at least 261"):
+        learn_bpe(LINES, 260)
+    assert len(learn_bpe(LINES, 261)) == 261
+    with pytest.raises(
+        ValueError, match=r"vocab_size=20 is too small .*: its characters need \d+\.$"
+    ) as error:
+        learn_unigram(LINES, 20)
+    needed = int(str(error.value).rstrip(".").split()[-1])
+    assert len(learn_unigram(LINES, needed)) == needed
+    with pytest.raises(ValueError, match=f"characters need {needed}"):
+        learn_unigram(LINES, needed - 1)
+
+
+def test_long_lines_are_learned_from_too():
+    """sentencepiece by itself leaves out lines of more than 4,192 bytes."""
+    line = " ".join(LINES * 4)
+    assert len(line) > 5000
+    assert len(learn_unigram([line], 80)) == 80
+
+
+def test_lines_of_files_are_read_as_everywhere(tmp_path):
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_bytes(b"\n".join([*(line.encode() for line in LINES), b"\xff", b""]))
+    expected = learn_bpe(LINES, 300)
+    text_format = TextFormat(errors="skip")
+    vocabulary, problems = learn_tokenizer("bpe", [corpus], text_format, 300, 2)
+    assert vocabulary.fingerprint == expected.fingerprint and problems.count == 1
+    corpus.write_text("\n \n")
+    with pytest.raises(ValueError, match="hold no words"):
+        learn_tokenizer("bpe", [corpus], text_format, 300, 2)

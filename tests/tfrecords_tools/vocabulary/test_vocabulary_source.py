@@ -1,0 +1,71 @@
+"""The tokenizer of any folder: of tokenizer files, a run, records, an export."""
+
+import json
+
+import pytest
+
+from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
+from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
+from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary, sentencepiece_model
+from tests.tfrecords_tools import small_corpus
+from tfrecords_tools.vocabulary.vocabulary_source import read_source
+
+MERGES = [("Ġ", "t"), ("h", "e"), ("Ġt", "he")]
+
+
+def describe(folder, file, vocabulary):
+    (folder / file).parent.mkdir(parents=True, exist_ok=True)
+    vocabulary.write_files((folder / file).parent)
+    (folder / file).write_text(json.dumps({"vocabulary": vocabulary.describe()}))
+    return folder
+
+
+@pytest.mark.parametrize("file", ["run.json", "manifest.json", "kbert.json", "assets.extra/kbert.json"])
+def test_a_folder_that_describes_its_vocabulary_is_read_by_that(tmp_path, file):
+    vocabulary = bpe_vocabulary(MERGES)
+    folder = describe(tmp_path / "folder", file, vocabulary)
+    assert read_source(None, folder).fingerprint == vocabulary.fingerprint
+    for path in folder.rglob("merges.txt"):
+        path.write_text("h e\n")
+    with pytest.raises(ValueError, match="is not the vocabulary that was written there"):
+        read_source(None, folder)
+
+
+def test_of_several_versions_of_an_export_the_newest_counts(tmp_path):
+    vocabularies = {"9": bpe_vocabulary(MERGES[:1]), "10": bpe_vocabulary(MERGES)}
+    for version, vocabulary in vocabularies.items():
+        describe(tmp_path, f"{version}/assets.extra/kbert.json", vocabulary)
+    assert read_source(None, tmp_path).fingerprint == vocabularies["10"].fingerprint
+
+
+@pytest.mark.parametrize(
+    "vocabulary",
+    [
+        small_corpus.vocabulary(do_lower_case=False),
+        bpe_vocabulary(MERGES),
+        SentencePieceVocabulary(sentencepiece_model()),
+    ],
+    ids=lambda vocabulary: vocabulary.kind,
+)
+def test_tokenizer_files_alone_are_enough(tmp_path, vocabulary):
+    write_tokenizer(tmp_path, vocabulary)
+    read = read_source(None, tmp_path, allow_unmatched=["do_lower_case"])
+    assert (read.fingerprint, read.do_lower_case) == (vocabulary.fingerprint, vocabulary.do_lower_case)
+
+
+def test_what_is_wrong_is_one_sentence(tmp_path):
+    small_corpus.vocabulary().write(tmp_path / "vocab.txt")
+    both = (tmp_path / "vocab.txt", tmp_path)
+    for vocab_file, tokenizer in (both, (None, None)):
+        with pytest.raises(ValueError, match="^give either vocab_file or tokenizer.$"):
+            read_source(vocab_file, tokenizer)
+    with pytest.raises(ValueError, match="do_lower_case has no effect on a tokenizer"):
+        read_source(None, tmp_path, do_lower_case=False)
+    with pytest.raises(ValueError, match="nowhere is no folder; give the one that holds"):
+        read_source(None, tmp_path / "nowhere")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ValueError, match="empty holds neither vocab.txt nor tokenizer.json"):
+        read_source(None, tmp_path / "empty")
+    # Its pieces say the casing.
+    assert read_source(None, tmp_path).do_lower_case is True
+    assert read_source(tmp_path / "vocab.txt", None, do_lower_case=False).do_lower_case is False

@@ -1,0 +1,131 @@
+"""Lines of text -> a vocabulary of byte-level BPE or of SentencePiece's unigram model.
+
+The packages `tokenizers` and `sentencepiece` learn; the second holds the whole text in memory. The same lines
+give the same bytes.
+"""
+
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from kbert.cli.progress import Progress, activity
+from kbert.tokenization.base_vocabulary import ROBERTA_TOKENS, BaseVocabulary
+from kbert.tokenization.bpe.bpe_vocabulary import BYTE_CHARACTERS, BytePairVocabulary
+from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
+from tfrecords_tools.corpus.corpus_files import text_bytes
+from tfrecords_tools.corpus.documents import TextFormat, plan_units, read_unit_lines
+from tfrecords_tools.corpus.problems import Problems
+
+_FIRST = ("<s>", "<pad>", "</s>", "<unk>")  # of RoBERTa's and XLM-R's ids; <mask> is the last
+_LONGEST_LINE = 1 << 30  # bytes; by default sentencepiece leaves longer lines than 4,192 out
+_SMALLEST_BPE = len(_FIRST) + len(BYTE_CHARACTERS) + 1
+
+
+def learn_bpe(lines: Iterable[str], vocab_size: int, min_frequency: int = 2) -> BytePairVocabulary:
+    """Learns merges of bytes, in words as GPT-2 splits them.
+
+    Args:
+      lines: the text.
+      vocab_size: how many tokens, special ones included. Fewer are learned from a small text.
+      min_frequency: merge only pairs at least this frequent.
+
+    Raises:
+      ValueError: for a `vocab_size` without room for the bytes and the special tokens.
+    """
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+    if vocab_size < _SMALLEST_BPE:
+        raise ValueError(
+            f"vocab_size={vocab_size} is too small for byte-level BPE, which has 256 bytes and "
+            f"{len(ROBERTA_TOKENS)} special tokens; give at least {_SMALLEST_BPE}."
+        )
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab_size - 1,
+        min_frequency=min_frequency,
+        special_tokens=list(_FIRST),
+        initial_alphabet=list(BYTE_CHARACTERS),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(lines, trainer)
+    merges = [tuple(pair) for pair in json.loads(tokenizer.to_str())["model"]["merges"]]
+    # Several merges may make the same token.
+    made = dict.fromkeys(left + right for left, right in merges)
+    return BytePairVocabulary([*_FIRST, *BYTE_CHARACTERS, *made, ROBERTA_TOKENS.mask], merges)
+
+
+def learn_unigram(lines: Iterable[str], vocab_size: int) -> SentencePieceVocabulary:
+    """Learns a unigram model with XLM-R's normalization (nmt_nfkc) and numbering.
+
+    Args:
+      lines: the text.
+      vocab_size: how many tokens, special ones included. Fewer are learned from a small text.
+
+    Raises:
+      ValueError: for a `vocab_size` without room for the characters of the text.
+    """
+    from sentencepiece import SentencePieceTrainer
+
+    model = io.BytesIO()
+    try:
+        SentencePieceTrainer.train(
+            sentence_iterator=iter(lines),
+            model_writer=model,
+            model_type="unigram",
+            normalization_rule_name="nmt_nfkc",
+            vocab_size=vocab_size - 2,  # XLM-R's <pad> and <mask> are no pieces
+            hard_vocab_limit=False,
+            max_sentence_length=_LONGEST_LINE,
+            num_threads=1,  # sums of several depend on their number
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        characters = re.search(r"required_chars\. \d+ vs (\d+)", str(error))
+        reason = f"its characters need {int(characters[1]) + 2}" if characters else str(error)
+        raise ValueError(
+            f"vocab_size={vocab_size} is too small for a unigram model of this text: {reason}."
+        ) from None
+    return SentencePieceVocabulary(model.getvalue())
+
+
+def learn_tokenizer(
+    kind: str, files: list[Path], text_format: TextFormat, vocab_size: int, min_frequency: int
+) -> tuple[BaseVocabulary, Problems]:
+    """Learns from the lines of a corpus.
+
+    Args:
+      kind: "bpe" or "unigram".
+      files: those that `input_files` returns.
+      text_format: how to read them.
+      vocab_size, min_frequency: as for the functions above.
+
+    Returns:
+      The vocabulary, and the lines that could not be read, with `errors="skip"`.
+
+    Raises:
+      ValueError: for files without text, what cannot be read, and as the functions above.
+    """
+    problems = Problems()
+    lines = _read_lines(files, text_format, problems)
+    first = next(lines, None)
+    if first is None:
+        raise ValueError("the input files hold no words; expected a corpus with some text.")
+    lines = (line for part in ([first], lines) for line in part)
+    with activity(f"learning {vocab_size:,} tokens"):
+        if kind == "bpe":
+            return learn_bpe(lines, vocab_size, min_frequency), problems
+        return learn_unigram(lines, vocab_size), problems
+
+
+def _read_lines(files, text_format, problems) -> Iterator[str]:
+    progress = Progress("Read", "bytes", sum(map(text_bytes, files)))
+    done = 0
+    for unit in plan_units(files, 1 << 62):
+        for line in read_unit_lines(unit, text_format, problems):
+            done += len(line) + 1
+            progress.report(done)
+            yield line.decode("utf-8")
+    progress.report_end()

@@ -1,0 +1,79 @@
+"""Which vocabulary a command cuts texts with: a vocab.txt, or the tokenizer of a folder."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from absl import flags, logging
+
+from kbert.files.json_file import read_json_object
+from kbert.tokenization.base_vocabulary import BaseVocabulary
+from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.vocabulary_files import read_vocabulary
+
+# Where a run, records, a LiteRT export and a SavedModel describe the vocabulary that lies beside.
+_DESCRIPTIONS = ("run.json", "manifest.json", "kbert.json", "assets.extra/kbert.json")
+
+
+def define_vocabulary_flags():
+    """--vocab_file, --tokenizer, --allow_unmatched."""
+    flags.DEFINE_string("vocab_file", None, "The vocab.txt of a WordPiece vocabulary.")
+    flags.DEFINE_string(
+        "tokenizer",
+        None,
+        "Instead of --vocab_file: a folder with tokenizer files (WordPiece, byte-level BPE, SentencePiece),"
+        " as Hugging Face and kbert vocab write them; or a run, an export, a folder of records.",
+    )
+    flags.DEFINE_list("allow_unmatched", [], "Settings that may differ in --tokenizer, as in kbert finetune.")
+
+
+def read_source(
+    vocab_file: str | Path | None,
+    tokenizer: str | Path | None,
+    do_lower_case: bool | None = None,
+    allow_unmatched: Iterable[str] = (),
+) -> BaseVocabulary:
+    """The vocabulary; warns where its pieces speak against its casing.
+
+    Args:
+      vocab_file: a vocab.txt; give either this or `tokenizer`.
+      tokenizer: a folder with tokenizer files, a run, an export or records.
+      do_lower_case: the casing of `vocab_file`; None means lower-cased.
+      allow_unmatched: settings of tokenizer files that may differ, see `Report`.
+
+    Raises:
+      ValueError: for both or neither, a casing beside `tokenizer`, and whatever makes no vocabulary.
+    """
+    if bool(vocab_file) == bool(tokenizer):
+        raise ValueError("give either vocab_file or tokenizer.")
+    if vocab_file:
+        vocabulary = Vocabulary.from_file(vocab_file, do_lower_case is not False)
+    elif do_lower_case is not None:
+        raise ValueError("do_lower_case has no effect on a tokenizer, whose files say it; leave it out.")
+    else:
+        vocabulary = read_folder(Path(str(tokenizer)), allow_unmatched)
+    if warning := vocabulary.casing_warning():
+        logging.warning("%s", warning)
+    return vocabulary
+
+
+def read_folder(folder: Path, allow_unmatched: Iterable[str] = ()) -> BaseVocabulary:
+    """The vocabulary in a folder. Of several versions of an export, the newest counts.
+
+    Raises:
+      ValueError: for a folder without one, or with files that are broken or contradict each other.
+    """
+    if not folder.is_dir():
+        raise ValueError(f"tokenizer={folder} is no folder; give the one that holds the tokenizer's files.")
+    versions = [path for path in folder.iterdir() if path.name.isdecimal()]
+    for parent in (folder, *sorted(versions, key=lambda path: int(path.name))[-1:]):
+        for file in (parent / name for name in _DESCRIPTIONS):
+            description = read_json_object(file).get("vocabulary") if file.is_file() else None
+            if isinstance(description, dict) and {"fingerprint", "do_lower_case"} <= description.keys():
+                return read_vocabulary(file.parent, description)
+    # Late: they bring NumPy along, which a wrong flag does not need.
+    from kbert.checkpoints import HUGGING_FACE
+    from kbert.checkpoints.hugging_face.tokenizer import read_tokenizer
+    from kbert.checkpoints.report import Report
+
+    report = Report(HUGGING_FACE, str(folder), allow_unmatched=tuple(allow_unmatched))
+    return read_tokenizer(folder, None, report)[0]
