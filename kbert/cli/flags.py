@@ -20,7 +20,7 @@ GROUPS = {
     "data": (
         "train_file dev_file other_dev_file train_dir dev_dir eval_file split glue_dir tasks input_files "
         "text text_pair choice candidate question context input_file input_dir eval_input_dir "
-        "labelled_files heldout_files vocab_file record num_records shard recount text_field "
+        "labelled_files heldout_files vocab_file tokenizer record num_records shard recount text_field "
         "split_sentences deduplicate shuffle errors do_lower_case"
     ),
     "model": (
@@ -48,7 +48,7 @@ GROUPS = {
     "answers": "top_k whole_words keep_chosen batch_size",
     "output": (
         "output_dir output_file to directory predictions_dir submission_dir html_file html_examples title "
-        "format compression num_shards quantization min_agreement mediapipe tokenizer_inside "
+        "format compression num_shards quantization min_agreement mediapipe tokenizer_inside text_ops "
         "attention measure overwrite json"
     ),
     "devices": "strategy num_devices precision jit cluster tpu runner beam_options num_workers",

@@ -1,6 +1,7 @@
 """Every task is evaluated on a file and on records as its training evaluated it, and exported."""
 
 import contextlib
+import dataclasses
 import io
 import json
 
@@ -8,35 +9,65 @@ import numpy as np
 import pytest
 
 from export.export_savedmodel import export_savedmodel
+from kbert.checkpoints.formats import write_checkpoint
 from kbert.config import to_dict
 from kbert.experiments.evaluation import evaluate
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
+from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
 from tests.html_checks import read_page
+from tests.kbert.checkpoints.random_checkpoint import ROBERTA, random_checkpoint
 from tests.kbert.experiments.every_training import (
     NOT_TRAINED,
     NUM_DEV_EXAMPLES,
+    PAIRINGS,
     TRAININGS,
     make_training,
 )
 from tests.kbert.inference.answering import answers
+from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary, sentencepiece_model
 from tfrecords_tools.create_finetuning_data import create_finetuning_data
 from tfrecords_tools.show_records import show_records
 
 pytestmark = pytest.mark.slow
 
 # One number, several rows of an example, a label of each word, and texts by themselves.
-FIRST = ("regression", "questions", "words", "cosines")
-PARAMETERS = [pytest.param(name, marks=() if name in FIRST else pytest.mark.long) for name in TRAININGS]
+FIRST = (
+    ("regression", "wordpiece"),
+    ("questions", "wordpiece"),
+    ("questions", "bpe"),
+    ("words", "wordpiece"),
+    ("words", "sentencepiece"),
+    ("cosines", "wordpiece"),
+)
+PARAMETERS = [
+    pytest.param(case, marks=() if case in FIRST else pytest.mark.long, id="-".join(case))
+    for case in [(name, kind) for name in TRAININGS for kind in ("wordpiece", "bpe", "sentencepiece")]
+    if case[1] == "wordpiece" or case[0].replace(" ", "_") not in PAIRINGS
+]
 
 
 @pytest.fixture(scope="module", params=PARAMETERS)
 def trained(request, pretraining_run, tmp_path_factory):
     """(its `Training`, `RunDirectory`, the metrics of its last evaluation); nobody may change the folder."""
     folder = tmp_path_factory.mktemp("trained")
-    training = make_training(request.param, folder / "data", pretraining_run.path)
+    name, kind = request.param
+    start = pretraining_run.path if kind == "wordpiece" else write_encoder(kind, folder / "start")
+    training = make_training(name, folder / "data", start)
     metrics = training.train(folder / "run")
     return training, RunDirectory(folder / "run"), metrics
+
+
+def write_encoder(kind, folder):
+    """A folder of transformers' RobertaModel or XLMRobertaModel."""
+    if kind == "bpe":
+        vocabulary = bpe_vocabulary([("Ġ", "t"), ("h", "e"), ("Ġt", "he"), ("u", "m"), ("um", "p")])
+    else:
+        vocabulary = SentencePieceVocabulary(sentencepiece_model())
+    settings = ROBERTA | {"max_position_embeddings": 512}
+    model = random_checkpoint("encoder", vocabulary=vocabulary, **settings)
+    write_checkpoint(dataclasses.replace(model, max_seq_length=32), folder, "hugging_face")
+    return folder
 
 
 def assert_near(metrics, expected):
@@ -74,7 +105,7 @@ def test_records_are_judged_as_the_file_and_the_export_answers(trained, tmp_path
     create_finetuning_data(config, dev, records, init_checkpoint=run.path)
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         show_records(records)
-    assert "[CLS]" in printed.getvalue() and "WRONG" not in printed.getvalue()
+    assert run.vocabulary().special_tokens.cls in printed.getvalue() and "WRONG" not in printed.getvalue()
     _, judged = evaluate(run, input_dir=records, batch_size=5)
     assert judged["num_examples"] == NUM_DEV_EXAMPLES and "loss" in judged
     assert_near(judged, metrics)
