@@ -73,7 +73,7 @@ def write_encoder(kind, folder):
 def assert_near(metrics, expected):
     """Equal but for rounding. Ranks are left out: rounding breaks their ties."""
     for name in (metrics.keys() & expected.keys()) - {"spearman"}:
-        np.testing.assert_allclose(metrics[name], expected[name], rtol=1e-4, atol=1e-5, err_msg=name)
+        np.testing.assert_allclose(metrics[name], expected[name], rtol=1e-3, atol=1e-5, err_msg=name)
 
 
 @pytest.mark.long
