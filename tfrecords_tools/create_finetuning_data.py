@@ -276,6 +276,12 @@ def encode_rows(job: Job, rows: list) -> "tuple[list[bytes], RecordStatistics]":
     # Training on records cannot check the examples any more: it does not see them.
     task.check_examples(rows, job.max_seq_length)
     columns = task.examples_to_features(rows, text_inputs).features
+    for name, values in columns.items():
+        if not np.isfinite(values).all():
+            raise ValueError(
+                f"some examples of {task.name} have no number for {name}, which records must hold; train and "
+                "evaluate it from labelled files."
+            )
     counted = RecordStatistics(features, vocabulary)
     counted.update(columns)
     counted.add({_SOURCE_EXAMPLES: np.array([len(rows)])})

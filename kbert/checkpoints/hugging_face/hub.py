@@ -64,18 +64,21 @@ _SHORT_NAMES = {
     "distilbert": (
         "distilbert-base-uncased distilbert-base-cased distilbert-base-multilingual-cased "
         "distilbert-base-uncased-finetuned-sst-2-english distilbert-base-cased-distilled-squad "
-        "distilbert-base-uncased-distilled-squad"
+        "distilbert-base-uncased-distilled-squad distilroberta-base"
     ),
+    "FacebookAI": "roberta-base roberta-large xlm-roberta-base xlm-roberta-large",
     "sentence-transformers": (
         "all-MiniLM-L6-v2 all-MiniLM-L12-v2 all-MiniLM-L12-v1 all-MiniLM-L6-v1 paraphrase-MiniLM-L3-v2 "
         "paraphrase-MiniLM-L6-v2 multi-qa-MiniLM-L6-cos-v1 msmarco-MiniLM-L6-cos-v5 "
-        "bert-base-nli-mean-tokens"
+        "bert-base-nli-mean-tokens all-mpnet-base-v1 all-mpnet-base-v2 multi-qa-mpnet-base-dot-v1 "
+        "all-distilroberta-v1 paraphrase-multilingual-MiniLM-L12-v2 paraphrase-multilingual-mpnet-base-v2"
     ),
 }
 _FULL_NAMES = {name: f"{owner}/{name}" for owner, names in _SHORT_NAMES.items() for name in names.split()}
 # Full names that begin so are downloaded without the `hf://` in front. Any other org/name may be a misspelt
 # path: it is looked for in the cache, but no server is told about it.
-_KNOWN = (*(f"{owner}/" for owner in _SHORT_NAMES), "google/bert_uncased_", "google/electra-")
+_OTHERS = "google/bert_uncased_ google/electra- microsoft/mpnet-base BAAI/bge- intfloat/ thenlper/gte-"
+_KNOWN = (*(f"{owner}/" for owner in _SHORT_NAMES), *_OTHERS.split())
 _FORM = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 
 
