@@ -142,7 +142,7 @@ def test_the_tokenizer_of_a_folder_may_be_taken(make, labelled_files, tmp_path):
 @pytest.mark.slow
 @pytest.mark.long
 def test_the_number_of_workers_changes_nothing(make, tmp_path, monkeypatch):
-    monkeypatch.setattr(script, "_ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(script, "_CHARACTERS_AT_ONCE", 100)
     path = write_labelled_file(tmp_path / "train.tsv", 100)
     directories = [make(path, f"by_{n}", num_shards=2, num_workers=n) for n in (1, 2)]
     assert read_manifest(directories[0]).num_examples == 100
