@@ -69,6 +69,7 @@ def start_script(*arguments):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_script_takes_the_tokenizer_of_a_folder(tmp_path):
     vocabulary = bpe_vocabulary([("Ġ", "a"), ("u", "e")])
     write_tokenizer(tmp_path, vocabulary)

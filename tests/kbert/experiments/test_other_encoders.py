@@ -53,7 +53,7 @@ def electra(tmp_path_factory):
     return start(tmp_path_factory.mktemp("electra") / "start", ELECTRA)
 
 
-@pytest.fixture(scope="module", params=FAMILIES)
+@pytest.fixture(scope="module", params=[pytest.param("electra", marks=pytest.mark.long), "mpnet"])
 def family(request):
     return request.param
 
@@ -138,7 +138,8 @@ def test_a_masked_lm_is_refused(electra, records_dir, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("frozen", [True, pytest.param(False, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("frozen", [True, False])
 def test_a_trained_distilbert_is_one_while_its_segments_are_zero(labelled_files, tmp_path, frozen):
     model = random_checkpoint(
         "sequence_classification", ("quiet", "loud"), **dataclasses.asdict(tiny_encoder_config()) | DISTILBERT

@@ -66,7 +66,9 @@ def check_offsets(tokenizer, texts):
     assert [list(zip(*row, strict=True)) for row in spans] == [encoding.offsets for encoding in encodings]
 
 
-@pytest.mark.parametrize("name", ["byte_level_bpe", "byte_level_bpe_small"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("byte_level_bpe", marks=pytest.mark.long), "byte_level_bpe_small"]
+)
 @pytest.mark.slow
 def test_golden_ids_and_offsets(name):
     folder = GOLDEN / name

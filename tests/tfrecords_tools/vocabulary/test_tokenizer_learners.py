@@ -63,7 +63,7 @@ def digest(vocabulary):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", LEARN)
+@pytest.mark.parametrize("kind", ["bpe", pytest.param("unigram", marks=pytest.mark.long)])
 def test_every_process_learns_the_same_bytes(kind):
     expected = digest(LEARN[kind](LINES, SIZES[kind]))
     for seed in ("1", "2"):
