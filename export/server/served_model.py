@@ -16,7 +16,7 @@ from kbert.config.pooling_config import PoolingConfig
 from kbert.features import ENCODER_INPUTS
 from kbert.inference.loaded_model import PAIR_NUMBERS, load
 from kbert.tokenization.text_inputs import TextInputs
-from kbert.tokenization.vocabulary_files import read_vocabulary
+from kbert.tokenization.vocabulary_files import VOCABULARY_FILES, read_vocabulary
 
 from ..export_savedmodel import write_beside
 from ..folder_names import ABOUT_FILE, EXTRA_FOLDER
@@ -127,9 +127,11 @@ class ServedModel:
         return {name: values.numpy() for name, values in rows.features.items()}, rows.truncated.numpy()
 
     def _read_text_inputs(self, folder) -> TextInputs | None:
-        if not {"vocabulary", "max_seq_length"} <= self.about.keys():
+        extra, description = folder / EXTRA_FOLDER, self.about.get("vocabulary", {})
+        has_files = any((extra / name).is_file() for name in VOCABULARY_FILES)
+        if not has_files or "do_lower_case" not in description or "max_seq_length" not in self.about:
             return None
-        vocabulary = read_vocabulary(folder / EXTRA_FOLDER, self.about["vocabulary"])
+        vocabulary = read_vocabulary(extra, description)
         return TextInputs(vocabulary, self.about["max_seq_length"])
 
 

@@ -37,13 +37,20 @@ def read_vocabulary(folder: str | Path, description: dict) -> BaseVocabulary:
       description: its `describe()`, as manifests and run.json record it.
 
     Raises:
-      ValueError: for a kind that kbert does not have, and for files that are not those that were written.
+      ValueError: for a kind that kbert does not have, a description that is damaged, and for files that are
+        not those that were written.
     """
-    kind = description.get("kind", "wordpiece")
-    if kind not in _READERS:
+    kind, special = description.get("kind", "wordpiece"), description.get("special_tokens", list(BERT_TOKENS))
+    if not isinstance(kind, str) or kind not in _READERS:
         raise ValueError(f"{folder}: its tokenizer is {kind!r}; expected one of {', '.join(_READERS)}.")
-    special = SpecialTokens(*description.get("special_tokens", BERT_TOKENS))
-    read = _READERS[kind](Path(folder), description, special)
+    are_texts = isinstance(special, list) and all(isinstance(token, str) for token in special)
+    missing = {"do_lower_case", "fingerprint"} - description.keys()
+    if missing or not are_texts or len(special) != len(BERT_TOKENS):
+        raise ValueError(
+            f"{folder}: the description of its vocabulary should have do_lower_case, fingerprint and "
+            f"{len(BERT_TOKENS)} special_tokens, received {str(description)[:200]}; restore the original."
+        )
+    read = _READERS[kind](Path(folder), description, SpecialTokens(*special))
     if read.fingerprint != description["fingerprint"]:
         raise ValueError(
             f"{folder}: {' and '.join(read.files())} (fingerprint {read.fingerprint}) is not the vocabulary "

@@ -238,8 +238,8 @@ class LabelledRecords(RecordFolder):
         if dataset.labels and dataset.labels != theirs.labels:
             raise ValueError(
                 f"{self.directory} was made with the labels {list(theirs.labels)}, but this run has "
-                f"{list(dataset.labels)}: make the records again with 'dataset.labels="
-                f"{json.dumps(dataset.labels, ensure_ascii=False)}', or let the config list "
+                f"{list(dataset.labels)}: make the records again with dataset.labels="
+                f"{json.dumps(dataset.labels, ensure_ascii=False)}, or let the config list "
                 "those of the records."
             )
         if bool(dataset.text_pair) != bool(theirs.text_pair):

@@ -39,6 +39,24 @@ def test_what_was_written_is_read_again_and_anything_else_is_refused(kind, tmp_p
 def test_a_kind_that_kbert_does_not_have_is_refused(tmp_path):
     with pytest.raises(ValueError, match="'character'; expected one of wordpiece, bpe, sentencepiece"):
         read_vocabulary(tmp_path, make("bpe").describe() | {"kind": "character"})
+    with pytest.raises(ValueError, match="tokenizer is \\[\\]; expected one of"):
+        read_vocabulary(tmp_path, make("bpe").describe() | {"kind": []})
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [{"special_tokens": ["[PAD]"]}, {"special_tokens": 5}, {"special_tokens": [1, 2, 3, 4, 5]}],
+)
+def test_a_damaged_description_is_refused(tmp_path, damage):
+    vocabulary = make("bpe")
+    vocabulary.write_files(tmp_path)
+    with pytest.raises(ValueError, match="the description of its vocabulary should have .*5 special_tokens"):
+        read_vocabulary(tmp_path, vocabulary.describe() | damage)
+    whole = vocabulary.describe()
+    for name in ("do_lower_case", "fingerprint"):
+        without = {key: value for key, value in whole.items() if key != name}
+        with pytest.raises(ValueError, match=f"the description .* should have .*{name}"):
+            read_vocabulary(tmp_path, without)
 
 
 def test_xlmr_numbers_pieces_one_higher_and_puts_the_mask_last():
