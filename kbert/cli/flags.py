@@ -20,7 +20,7 @@ GROUPS = {
     "data": (
         "train_file dev_file other_dev_file train_dir dev_dir eval_file split glue_dir tasks input_files "
         "text text_pair choice candidate question context input_file input_dir eval_input_dir "
-        "labelled_files heldout_files vocab_file tokenizer record num_records shard recount text_field "
+        "labelled_files heldout_files vocab_file tokenizer record num_records shard check text_field "
         "split_sentences deduplicate shuffle errors do_lower_case"
     ),
     "model": (
