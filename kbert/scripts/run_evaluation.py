@@ -22,11 +22,12 @@ from pathlib import Path
 from absl import flags
 
 from kbert.cli import script
-from kbert.cli.closing_output import define_json_flag, plain_metrics, print_result
+from kbert.cli.closing_output import chosen_settings, define_json_flag, plain_metrics, print_result
 from kbert.config import FinetuningConfig, load_config
 from kbert.experiments.evaluation import MOST_EXAMPLES, evaluate
 from kbert.files.output_path import check_output_file, require_parent_folder
 from kbert.files.whole_file import write_json
+from kbert.reports.text_table import text_table
 from kbert.runs.metrics_file import json_ready
 from kbert.scripts.training_flags import define_checkpoint_flag
 
@@ -99,7 +100,8 @@ def main():
     task, metrics = evaluate(**{name: FLAGS[name].value for name in names}, config=config)
     if FLAGS.output_file:
         write_json(json_ready(metrics), FLAGS.output_file)
-    print_result(metrics, plain_metrics(metrics) | _written_files(), task.report(metrics))
+    shown = plain_metrics(metrics) | chosen_settings(metrics, FLAGS.keep_chosen) | _written_files()
+    print_result(metrics, shown, text_table(task.report(metrics)))
 
 
 def _written_files():

@@ -25,13 +25,14 @@ from typing import Any
 from absl import flags
 
 from kbert.cli import script
-from kbert.cli.closing_output import define_json_flag, plain_metrics, print_result
+from kbert.cli.closing_output import chosen_settings, define_json_flag, plain_metrics, print_result
 from kbert.config import FinetuningConfig, load_config
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.seeds import run_seeds
 from kbert.manifest import read_manifest
 from kbert.reports.seed_summary import FILE_NAME as SUMMARY
 from kbert.reports.seed_summary import seed_table
+from kbert.reports.text_table import text_table
 from kbert.scripts.training_flags import (
     config_overrides,
     define_init_checkpoint_flags,
@@ -101,8 +102,8 @@ def main():
     task, metrics = finetune(config, FLAGS.run_dir, **arguments)
     from kbert.reports.run_page import result_paths  # loads NumPy
 
-    report = task.report(metrics) if metrics else ""
-    print_result(metrics, plain_metrics(metrics) | result_paths(FLAGS.run_dir), report)
+    shown = plain_metrics(metrics) | chosen_settings(metrics) | result_paths(FLAGS.run_dir)
+    print_result(metrics, shown, text_table(task.report(metrics)) if metrics else "")
 
 
 def _named_files(values: list[str]) -> dict[str, str]:

@@ -45,7 +45,9 @@ def test_better_than_constant_is_asked_of_every_metric_with_a_baseline():
     assert no_better_than_constant(good, higher) == []
     assert len(no_better_than_constant(good | {"accuracy": 0.5}, higher)) == 1
     (sentence,) = no_better_than_constant(good | {"loss": 0.2}, higher)
-    assert "loss 0.2, the best constant answer 0.2" in sentence
+    assert "loss 0.2, the best constant answer 0.2" in sentence and "class_weights" not in sentence
+    (sentence,) = no_better_than_constant(good | {"loss": 0.2}, higher, class_weights=True)
+    assert sentence.endswith("more epochs, or for rare labels task_settings.class_weights=balanced.")
     # A run that always gives the most frequent label: 140 of 204 right, as evaluation has it in float32.
     always = {"accuracy": float(np.float32(140) / np.float32(204)), "baseline_accuracy": 140 / 204}
     assert always["accuracy"] > always["baseline_accuracy"]
