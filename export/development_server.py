@@ -33,7 +33,7 @@ _SIZES = {
     "max_text_bytes": "Length of one text, in bytes of UTF-8.",
     "max_texts": "Texts of one request.",
     "max_elements": "Numbers of one tensor.",
-    "max_answer_bytes": "Size of the tensors of one answer.",
+    "max_answer_bytes": "Size of the tensors of one response.",
     "max_connections": "Open connections of REST.",
     "max_pending": "Requests that run or wait; more are answered UNAVAILABLE or 503 at once.",
     "max_pending_bytes": "Size of all REST requests together.",

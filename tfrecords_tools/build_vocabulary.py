@@ -90,7 +90,7 @@ def define_flags():
 
 def _define_vocabulary_flags():
     """What the vocabulary holds."""
-    flags.DEFINE_integer("vocab_size", 30522, "Pieces to learn, special tokens included.", lower_bound=1)
+    flags.DEFINE_integer("vocab_size", 30522, "Tokens to learn, special tokens included.", lower_bound=1)
     flags.DEFINE_bool(
         "do_lower_case",
         True,

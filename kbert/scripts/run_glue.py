@@ -7,8 +7,8 @@ Trains each task once for every learning rate and seed, in --run_dir/TASK/lr-RAT
 with the best mean on dev is reported. Started again, it goes on where it was. Prints a table;
 --run_dir has the same as summary.json and report.html.
 
-Each task is trained by configs/finetuning/TASK.toml. AX is answered by the model of MNLI. With
---submission_dir the best run of each task answers its test file (docs/glue.md).
+Each task is trained by configs/finetuning/TASK.toml. AX gets the predictions of MNLI's model. With
+--submission_dir the best run of each task predicts its test file (docs/glue.md).
 """
 
 import math
