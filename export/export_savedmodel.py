@@ -58,8 +58,7 @@ def define_flags():
     flags.DEFINE_bool(
         "attention",
         False,
-        "Add a signature that tells what each token of a text attends to; the development server's page "
-        "draws it.",
+        "Add a signature with the attention of each token of a text; the development server's page draws it.",
     )
     flags.DEFINE_bool("measure", True, "Measure milliseconds and memory for the card, in another process.")
     define_json_flag()
@@ -208,7 +207,7 @@ def _closing_values(report) -> dict[str, object]:
         "size": f"{report['bytes'] / 1e6:.2f} MB",
         "parameters": report["parameters"],
         # None where the answers are no labels: the largest difference tells.
-        "same answers as Keras": agreement and f"{agreement:.2%} of {report['answers_compared']:,}",
+        "same predictions as Keras": agreement and f"{agreement:.2%} of {report['answers_compared']:,}",
         "largest difference": f"{report['max_difference']:.2g}",
         "compared on": report["compared_on"],
         "oldest server": report["oldest_server"],

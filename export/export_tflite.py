@@ -182,8 +182,8 @@ def _require_free(output_dir, overwrite):
 def _warn_of_long_texts(source, length):
     if not source.task.serving.cuts_long_texts:
         logging.warning(
-            "%s reads long texts as its task_settings.long_texts says, but the files answer one row of at "
-            "most %d pieces: give them short texts, or rows that your program makes alike.",
+            "%s reads long texts as its task_settings.long_texts says, but the files take one row of at "
+            "most %d pieces: give them short texts, or rows that your program cuts in the same way.",
             source.path, length,
         )  # fmt: skip
 
@@ -221,7 +221,7 @@ def _table(reports) -> str:
     """A row for each file: size, agreement with Keras, and milliseconds at its longest length."""
     from kbert.reports.text_table import text_table
 
-    rows = [["file", "size", "same answers as Keras", "longest row, 1 thread"]]
+    rows = [["file", "size", "same predictions as Keras", "longest row, 1 thread"]]
     for name, report in reports.items():
         length, by_threads = list(report["latency_ms"].items())[-1]
         milliseconds = f"{by_threads['1']:.2f} ms ({length} tokens)"

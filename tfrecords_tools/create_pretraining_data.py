@@ -90,12 +90,12 @@ def _define_example_flags(defaults):
         "short_seq_prob", defaults.short_seq_prob, "Probability that a document makes shorter sequences."
     )
     flags.DEFINE_bool(
-        "do_whole_word_mask", defaults.do_whole_word_mask, "Mask all pieces of a word or none of them."
+        "do_whole_word_mask", defaults.do_whole_word_mask, "Mask all tokens of a word or none of them."
     )
     flags.DEFINE_integer(
         "max_ngram_size",
         defaults.max_ngram_size,
-        "Mask runs of up to this many words (of pieces, without --do_whole_word_mask).",
+        "Mask runs of up to this many words (of tokens, without --do_whole_word_mask).",
     )
     flags.DEFINE_enum(
         "pairing",

@@ -128,13 +128,13 @@ def _require_examples(run, eval_file, predictions_dir, keep_chosen):
     task = run.task()
     if predictions_dir and not (eval_file and task.write_predictions):
         raise ValueError(
-            f"predictions_dir is for a run whose task writes its answers, on eval_file; "
+            f"predictions_dir is for a task that writes its predictions, with eval_file; "
             f"{run.path} is a run of {task.name}."
         )
     if keep_chosen and not (eval_file and task.chooses):
         raise ValueError(
-            f"keep_chosen is for a run whose evaluations choose something, on eval_file; "
-            f"{run.path} is a run of {task.name} whose settings leave nothing to choose."
+            f"keep_chosen is for a task with a temperature or thresholds, with eval_file; "
+            f"{run.path} is a run of {task.name}, which has none with its settings, or eval_file is missing."
         )
 
 

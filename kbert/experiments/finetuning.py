@@ -218,7 +218,7 @@ def _complete_config(config, initial):
         )
     if len(initial.vocabulary) > encoder.vocab_size:
         raise ValueError(
-            f"the vocabulary has {len(initial.vocabulary)} pieces, but the encoder's vocab_size is "
+            f"the vocabulary has {len(initial.vocabulary)} tokens, but the encoder's vocab_size is "
             f"{encoder.vocab_size}; use the vocabulary of the checkpoint, or a larger vocab_size."
         )
     return dataclasses.replace(config, encoder=encoder)

@@ -44,12 +44,14 @@ class LabelledPaths:
         if self.dev_file and self.dev_dir:
             raise ValueError("give either dev_file or dev_dir, not both.")
         if self.other_dev_files and not self.has_dev:
-            raise ValueError("other_dev_files go with dev_file or dev_dir, which choose the best.")
+            raise ValueError(
+                "other_dev_files need dev_file or dev_dir, which chooses the best checkpoint; give one."
+            )
         for name in self.other_dev_files:
             if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name.startswith("baseline"):
                 raise ValueError(
-                    f"the development file {name[:100]!r}: its name stands before those of metrics, as in "
-                    "mismatched_accuracy; choose small letters, digits and _, and not baseline."
+                    f"the development file {name[:100]!r}: the name becomes a prefix of metrics, as in "
+                    "mismatched_accuracy; expected small letters, digits and _, and not baseline."
                 )
         for path in self.files:
             source_files(path)  # raises where there is nothing to read

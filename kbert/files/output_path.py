@@ -82,7 +82,7 @@ def _refuse_inputs(what, path, inputs):
         if identity in above:
             raise ValueError(
                 f"{what} {path} lies in the input folder {source}, so the next run would read it as input; "
-                "choose a place outside it."
+                "choose a folder outside it."
             )
 
 

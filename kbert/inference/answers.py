@@ -73,7 +73,9 @@ def require_answers(source):
     """Raises ValueError when the task of a `RunDirectory` or a `LoadedModel` does not answer texts."""
     task = source_task(source)
     if task.serving is None:
-        raise ValueError(f"{_source_name(source)} is a run of {task.name}, which does not answer texts.")
+        raise ValueError(
+            f"{_source_name(source)} is a run of {task.name}, which has no predictions for texts."
+        )
 
 
 def require_inputs(source, example: dict, where: str):

@@ -88,8 +88,8 @@ def whole_rows(path: str | Path, dataset: DatasetConfig | None = None) -> Iterat
     if len(set(header)) < len(header):
         twice = sorted({name for name in header if header.count(name) > 1})
         raise ValueError(
-            f"{path} has several columns {', '.join(map(repr, twice))[:200]}, and a table of answers keeps "
-            "one of them; give each a name of its own, or name the output_file .jsonl."
+            f"{path} has several columns {', '.join(map(repr, twice))[:200]}, and a table of predictions "
+            "keeps one of them; give each a name of its own, or name the output_file .jsonl."
         )
     yield from _read_records(path, dataset)
 

@@ -142,8 +142,8 @@ def _output_format(output_file):
     if not (FLAGS.format or named) or named not in (None, FLAGS.format or named):
         beside = f" and --format={FLAGS.format}" if FLAGS.format else ""
         raise ValueError(
-            f"--output_file={output_file}{beside}: the ending says the format; end it in .jsonl, .npz or "
-            ".tfrecord, as --format does where it is given."
+            f"--output_file={output_file}{beside}: expected a name that ends in .jsonl, .npz or "
+            ".tfrecord, and no other --format than this ending."
         )
     return FLAGS.format or named
 

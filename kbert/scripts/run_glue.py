@@ -72,7 +72,9 @@ def _learning_rate(value):
     except ValueError:
         learning_rate = math.nan
     if not 0 < learning_rate < math.inf:
-        raise ValueError(f"--learning_rates: {value!r} is no rate; expected numbers such as 5e-5,3e-5.")
+        raise ValueError(
+            f"--learning_rates: {value!r} is no number; expected learning rates such as 5e-5,3e-5."
+        )
     return learning_rate
 
 

@@ -30,7 +30,7 @@ def check(teacher, task=CLASSIFIER, config=SOFT, student=None, vocabulary=None, 
 
 OTHER = Vocabulary([*small_corpus.TOKENS, "new"], do_lower_case=True)
 REFUSED = {
-    "vocabulary": ({"vocabulary": OTHER}, "the student's vocabulary (23 pieces, "),
+    "vocabulary": ({"vocabulary": OTHER}, "the student's vocabulary (23 tokens, "),
     "length": ({"max_length": 33}, "max_seq_length=33 is more than the max_position_embeddings=32 of the"),
     "labels": (
         {"task": type(CLASSIFIER)(("a", "b", "d"))},

@@ -77,7 +77,7 @@ def test_a_file_whose_metrics_would_replace_others_is_refused_before_training(
 @pytest.mark.parametrize(
     ("files", "sentence"),
     [
-        ({"Mis-matched": "{0}"}, "its name stands before those of metrics"),
+        ({"Mis-matched": "{0}"}, "the name becomes a prefix of metrics"),
         ({"baseline": "{0}"}, "and not baseline"),
         ({"a": "none.tsv"}, "labelled file none.tsv does not exist"),
     ],

@@ -76,7 +76,9 @@ def test_a_chosen_threshold_is_kept_with_the_run(case, caplog):
 
 def test_files_of_answers_need_a_task_that_has_them_and_the_questions(case, finetuned_run, tmp_path):
     run, dev, _ = case
-    with pytest.raises(ValueError, match="predictions_dir is for a run whose task writes its answers"):
+    with pytest.raises(ValueError, match="predictions_dir is for a task that writes its predictions"):
         evaluate(finetuned_run, dev, predictions_dir=tmp_path)
-    with pytest.raises(ValueError, match="predictions_dir is for a run whose task writes its answers, on ev"):
+    with pytest.raises(
+        ValueError, match="predictions_dir is for a task that writes its predictions, with ev"
+    ):
         evaluate(run, input_dir=tmp_path, predictions_dir=tmp_path)

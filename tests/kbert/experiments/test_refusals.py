@@ -66,7 +66,7 @@ PRETRAINING = {
     "fewer examples than a batch": ({"train_batch_size": 5000}, UNREAD, "fewer than one batch of 5000; make"),
     "no whole shares": ({"train_batch_size": 3}, UNREAD, "=3 is not divisible by the 2 replicas"),
     "no encoder": ({"encoder": None}, {}, "the config names no encoder; add"),
-    "a small table": ({"encoder": SMALL}, {}, "vocabulary has 22 pieces, but the encoder's vocab_size is 9"),
+    "a small table": ({"encoder": SMALL}, {}, "vocabulary has 22 tokens, but the encoder's vocab_size is 9"),
     "few positions": ({"encoder": SHORT}, {}, "has only max_position_embeddings=20; make shorter records"),
     "a swapped vocabulary": ({}, {"input_dir": "other"}, "is not the vocabulary that was written"),
     "another vocabulary": ({}, {"eval_input_dir": "other"}, "was not made with the vocabulary of"),

@@ -157,7 +157,9 @@ def test_a_run_that_is_loaded_with_another_casing_is_refused(finetuned_run):
     assert load(finetuned_run.path, do_lower_case=True).vocabulary.do_lower_case
     with pytest.raises(ValueError, match="do_lower_case=False, but the run .* was made with True; leave it"):
         load(finetuned_run.path, do_lower_case=False)
-    with pytest.raises(ValueError, match=r"allow_unmatched=\['pooler.\*'\] is for checkpoints of others"):
+    with pytest.raises(
+        ValueError, match=r"allow_unmatched=\['pooler.\*'\] is for checkpoints of other libraries"
+    ):
         load(finetuned_run.path, allow_unmatched=["pooler.*"])
 
 
