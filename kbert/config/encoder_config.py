@@ -31,7 +31,7 @@ class EncoderConfig:
     Raises:
       ValueError: for values from which no encoder can be built.
 
-    Example:
+    Examples:
       >>> from kbert import EncoderConfig
       >>> tiny = EncoderConfig(hidden_size=128, num_hidden_layers=2, num_attention_heads=2)
       >>> tiny.vocab_size, tiny.max_position_embeddings
