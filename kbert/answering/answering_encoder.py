@@ -162,7 +162,7 @@ class _Attention:
     def attend(self, query, key, value, rows, seed=None, with_probabilities=False):
         """What each token gathers, and the probabilities: (R, N, its columns, columns of all)."""
         factor = tf.constant(1.0 / math.sqrt(key.shape[-1]), key.dtype)
-        probabilities = tf.nn.softmax(tf.matmul(query, key, transpose_b=True) * factor + rows.mask)
+        probabilities = tf.nn.softmax(tf.matmul(query * factor, key, transpose_b=True) + rows.mask)
         return rows.query_rows.merge_heads(tf.matmul(probabilities, value), self._num_heads), probabilities
 
 
@@ -208,13 +208,15 @@ class _Dense:
 
     def __init__(self, layer, precision):
         weights = layer.kernel.value, layer.bias.value
+        self._transposed = precision != "float32"
         if precision != "float32":
+            weights = (tf.transpose(weights[0]), weights[1])
             weights = (tf.Variable(tf.cast(weight, precision), trainable=False) for weight in weights)
         self._kernel, self._bias = weights
         self._activation = layer.hidden_act
 
     def __call__(self, inputs):
-        outputs = tf.nn.bias_add(tf.matmul(inputs, self._kernel), self._bias)
+        outputs = tf.nn.bias_add(tf.matmul(inputs, self._kernel, transpose_b=self._transposed), self._bias)
         return _activated(outputs, self._activation) if self._activation else outputs
 
 
