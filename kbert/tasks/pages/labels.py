@@ -198,8 +198,10 @@ def worst_note(is_right, shown: int) -> str:
     """How many answers are wrong, and how many of them are shown."""
     wrong = int((~np.asarray(is_right, bool)).sum())
     if not wrong:
-        return f"None of {len(is_right):,} answers is wrong."
-    return f"{wrong:,} of {len(is_right):,} answers are wrong; here are {shown:,}, the most confident first."
+        return f"None of {len(is_right):,} predictions is wrong."
+    return (
+        f"{wrong:,} of {len(is_right):,} predictions are wrong; here are {shown:,}, the most confident first."
+    )
 
 
 def marked_texts(example) -> tuple[MarkedText, ...]:
