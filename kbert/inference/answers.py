@@ -4,6 +4,10 @@ import contextlib
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kbert.inference.unknown_tokens import UnknownTokens
 
 # Examples that are read before the first is answered, for each example of a batch: the more there are, the
 # more alike are the lengths in a batch.
@@ -18,11 +22,11 @@ def answered(
     batch_size: int = 32,
     read_ahead: int | None = None,
     report: Callable[[int], None] | None = None,
+    unknown: "UnknownTokens | None" = None,
 ) -> Iterator[tuple[dict, dict]]:
     """Yields (example, answer) for each example, in their order and ready for JSON.
 
-    The answer is the result of `Serving.answer`. Examples are answered in batches of like lengths. A warning
-    counts those whose tokens are mostly unknown.
+    The answer is the result of `Serving.answer`. Examples are answered in batches of like lengths.
 
     Args:
       loaded: the `LoadedModel`.
@@ -33,13 +37,12 @@ def answered(
       read_ahead: how many examples are read before the first is answered; by default 64 batches. 1 answers
         each example before the next is read.
       report: called after each batch with the number of examples that are answered so far.
+      unknown: the `UnknownTokens` that count the examples and warn at the end.
 
     Raises:
       ValueError: when an example has other keys or no answer; the message names the example.
     """
-    from kbert.inference.unknown_tokens import UnknownTokens  # late: it brings TensorFlow along
-
-    predictor, unknown = functools.cache(loaded.predictor), UnknownTokens(loaded.text_inputs)
+    predictor = functools.cache(loaded.predictor)
     numbered, num_answered = enumerate(examples, start=1), 0
     while window := list(itertools.islice(numbered, read_ahead or _READ_AHEAD * batch_size)):
         signatures = [_signature(loaded, example, f"example {number}") for number, example in window]
@@ -50,7 +53,8 @@ def answered(
             columns = {name: [example[name] for example in batch] for name in predict.inputs}
             columns |= {name: settings[name] for name in predict.settings}
             numbers = [window[position][0] for position in positions]
-            unknown.count(batch, numbers)
+            if unknown:
+                unknown.count(batch, numbers)
             batch_answers = predict.answers(columns, numbers, "example {}")
             for position, answer in zip(positions, batch_answers, strict=True):
                 answers[position] = answer
@@ -59,7 +63,8 @@ def answered(
                 report(num_answered)
         for (_, example), answer in zip(window, answers, strict=True):
             yield example, answer
-    unknown.warn()
+    if unknown:
+        unknown.warn()
 
 
 def source_task(source):

@@ -235,13 +235,17 @@ def main():
     examples, total, read_ahead = _examples(source, task, num_lines)
     progress = Progress("Answered", "texts", total)
     is_told = FLAGS.output_file or FLAGS.input_file  # others see how the answers come
+    from kbert.inference.unknown_tokens import UnknownTokens  # late: it brings TensorFlow along
+
+    loaded = _loaded(source)
     answers = answered(
-        _loaded(source),
+        loaded,
         examples,
         {"top_k": FLAGS.top_k, "whole_words": FLAGS.whole_words},
         FLAGS.batch_size,
         read_ahead,
         progress.report if is_told else None,
+        UnknownTokens(loaded.text_inputs),
     )
     if FLAGS.output_file:
         _write(source, answers)

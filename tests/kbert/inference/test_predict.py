@@ -5,6 +5,7 @@ import pytest
 
 import kbert
 from kbert.inference.answers import to_examples
+from kbert.inference.unknown_tokens import UnknownTokens
 from kbert.tasks import TASKS
 from tests.kbert.inference.answering import answers
 from tests.kbert.inference.random_model import random_task_model
@@ -95,7 +96,11 @@ def test_bfloat16_at_load_answers_nearly_alike(finetuned_run):
 
 
 def test_examples_of_unknown_words_are_counted_in_a_warning(classifier, caplog):
-    classifier.predict(["jump the a", "", "jump zebra"])
+    def predict(*texts):
+        unknown = UnknownTokens(classifier.text_inputs)
+        list(answers(classifier, [{"id": "zebra", "text": text} for text in texts], unknown=unknown))
+
+    predict("jump the a", "", "jump zebra")
     assert "are [UNK]" not in caplog.text  # half of the tokens, and none at all
-    classifier.predict(["jump the a", "zebra zebra jump", "jump", "zebra"])
+    predict("jump the a", "zebra zebra jump", "jump", "zebra")
     assert "most tokens of 2 of 4 examples are [UNK], first in example 2: " in caplog.text
