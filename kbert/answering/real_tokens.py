@@ -100,12 +100,26 @@ class SharedRows:
       query_rows: `AttentionRows` of those that the block computes anew.
       queries: function from hidden states of all tokens to those of the ones that it computes anew.
       mask: `query_rows.mask(key_rows)`.
+      positions: int32 (T,): the position of each token in its example.
     """
 
     key_rows: AttentionRows
     query_rows: AttentionRows
     queries: Callable
     mask: tf.Tensor
+    positions: tf.Tensor
+
+    @property
+    def distances(self):
+        """int32 (R, from, to): how many positions later the second token stands."""
+        to_positions = self.key_rows.in_rows(self.positions)
+        from_positions = self.query_rows.in_rows(self.queries(self.positions))
+        return to_positions[:, None, :] - from_positions[:, :, None]
+
+    def local_mask(self, window: int):
+        """The mask, for a token that attends to `window` tokens on each side."""
+        is_near = tf.abs(self.distances)[:, None] <= window
+        return tf.where(is_near, self.mask, tf.constant(_MASKED, self.mask.dtype))
 
 
 class RealTokens:
@@ -150,7 +164,8 @@ class RealTokens:
         """
         query_rows = self._first_rows if first_alone else self._rows
         queries = self.take_first if first_alone else lambda hidden: hidden
-        return SharedRows(self._rows, query_rows, queries, query_rows.mask(self._rows, dtype))
+        mask = query_rows.mask(self._rows, dtype)
+        return SharedRows(self._rows, query_rows, queries, mask, self.positions)
 
     def take(self, values):
         """(B, S) -> (T,)"""

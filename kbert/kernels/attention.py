@@ -70,13 +70,14 @@ def merge_heads(context, heads: int):
 PADDING_ADDER = -10000.0
 
 
-def mask_adder(input_mask, packed: bool):
+def mask_adder(input_mask, packed: bool, window: int | None = None):
     """The mask to add to scores (B, N, from, to): 0 where attention is allowed, -10000 elsewhere, float32.
 
     Args:
       input_mask: int tensor `(B, S)`: 0 at padding and 1 at tokens. With `packed` it is the number of the
         text that a token belongs to, counted from 1, and attention stays within a text.
       packed: whether rows hold several texts.
+      window: how many tokens on each side a token attends to; None for all.
     """
     to = input_mask[:, None, None, :]
     allowed = ops.not_equal(to, 0)
@@ -84,12 +85,15 @@ def mask_adder(input_mask, packed: bool):
         own = input_mask[:, None, :, None]
         # Padding attends to all tokens, as it does in rows of a single text.
         allowed = ops.logical_and(allowed, ops.logical_or(ops.equal(own, to), ops.equal(own, 0)))
+    if window is not None:
+        columns = ops.arange(ops.shape(input_mask)[1], dtype="int32")
+        allowed = ops.logical_and(allowed, ops.abs(columns[:, None] - columns) <= window)
     return (1.0 - ops.cast(allowed, "float32")) * PADDING_ADDER
 
 
 @compiled
-def _masked(scores, input_mask, *, scale, packed):
-    return ops.cast(scores, "float32") * scale + mask_adder(input_mask, packed)
+def _masked(scores, input_mask, *, scale, packed, window):
+    return ops.cast(scores, "float32") * scale + mask_adder(input_mask, packed, window)
 
 
 @compiled
@@ -97,9 +101,10 @@ def _dropped(exact, seed, *, rate, dtype):
     return rounded(dropped(exact, rate, seed), dtype)
 
 
-def _softmax(scores, input_mask, seed, *, scale, rate, packed):
+def _softmax(scores, input_mask, seed, *, scale, rate, packed, window):
     # TensorFlow's softmax reads and writes memory once. XLA takes six loops for it on a CPU.
-    exact = ops.softmax(_masked(scores, input_mask, scale=scale, packed=packed), axis=-1)
+    masked = _masked(scores, input_mask, scale=scale, packed=packed, window=window)
+    exact = ops.softmax(masked, axis=-1)
     probabilities = ops.cast(exact, scores.dtype)
     if not rate:
         return probabilities, (probabilities,)
@@ -107,7 +112,7 @@ def _softmax(scores, input_mask, seed, *, scale, rate, packed):
 
 
 @compiled
-def _softmax_gradient(kept, upstream, *, scale, rate, packed):
+def _softmax_gradient(kept, upstream, *, scale, rate, packed, window):
     seed, probabilities = kept
     dtype = probabilities.dtype
     probabilities = ops.cast(probabilities, "float32")
@@ -119,12 +124,14 @@ def _softmax_gradient(kept, upstream, *, scale, rate, packed):
 _softmax_kernel = Kernel(_softmax, _softmax_gradient, keeps=("seed",), calls_compiled=True)
 
 
-def attention_softmax(scores, input_mask, seed, scale: float, rate: float, packed: bool):
+def attention_softmax(
+    scores, input_mask, seed, scale: float, rate: float, packed: bool, window: int | None = None
+):
     """Attention probabilities after dropout.
 
     Args:
       scores: tensor `(B, N, S, S)`, queries times keys.
-      input_mask, packed: see `mask_adder`.
+      input_mask, packed, window: see `mask_adder`.
       seed: uint32 tensor `(2,)`, see `dropout_mask`.
       scale: factor of the scores, in float32.
       rate: share of the probabilities dropped.
@@ -132,4 +139,5 @@ def attention_softmax(scores, input_mask, seed, scale: float, rate: float, packe
     Returns:
       Tensor like `scores`; computed in float32.
     """
-    return _softmax_kernel(scores, input_mask, seed, scale=scale, rate=rate, packed=packed)
+    settings = {"scale": scale, "rate": rate, "packed": packed, "window": window}
+    return _softmax_kernel(scores, input_mask, seed, **settings)
