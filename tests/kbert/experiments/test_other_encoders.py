@@ -23,6 +23,7 @@ from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pre
 from tests.kbert.checkpoints.random_checkpoint import (
     DISTILBERT,
     ELECTRA,
+    MODERNBERT,
     MPNET,
     SEGMENTS,
     numbers,
@@ -36,6 +37,11 @@ TEXTS = ["jump the a", "walks and jumped.", "an unknown word", "play " * 40]
 FAMILIES = {
     "electra": (ELECTRA, "ElectraForSequenceClassification", "embeddings/projection/kernel"),
     "mpnet": (MPNET, "MPNetForSequenceClassification", "embeddings/position_bias/relative_attention_bias"),
+    "modernbert": (
+        MODERNBERT | {"classifier_pooling": "mean"},
+        "ModernBertForSequenceClassification",
+        "layer_1/final_layer_norm/gamma",
+    ),
 }
 
 
@@ -53,7 +59,7 @@ def electra(tmp_path_factory):
     return start(tmp_path_factory.mktemp("electra") / "start", ELECTRA)
 
 
-@pytest.fixture(scope="module", params=[pytest.param("electra", marks=pytest.mark.long), "mpnet"])
+@pytest.fixture(scope="module", params=[pytest.param("electra", marks=pytest.mark.long), "mpnet", "modernbert"])
 def family(request):
     return request.param
 
