@@ -273,7 +273,8 @@ def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, report: Report)
     report.left_over.extend((name, f"{architecture} has no such variable") for name in sorted(left_over))
     write_safetensors(folder / "model.safetensors", join_projections(tensors), {"format": "pt"})
     write_json(values, folder / CONFIG_FILE)
-    write_tokenizer(folder, checkpoint.vocabulary, checkpoint.max_seq_length)
+    has_segments = checkpoint.encoder.type_vocab_size > 0
+    write_tokenizer(folder, checkpoint.vocabulary, checkpoint.max_seq_length, has_segments)
     hidden_act = values.get("hidden_act", values.get("activation"))
     report.note(f"architecture {architecture}; hidden_act {hidden_act!r}")
     if checkpoint.pooling is not None:

@@ -59,7 +59,9 @@ def electra(tmp_path_factory):
     return start(tmp_path_factory.mktemp("electra") / "start", ELECTRA)
 
 
-@pytest.fixture(scope="module", params=[pytest.param("electra", marks=pytest.mark.long), "mpnet", "modernbert"])
+@pytest.fixture(
+    scope="module", params=[pytest.param("electra", marks=pytest.mark.long), "mpnet", "modernbert"]
+)
 def family(request):
     return request.param
 
