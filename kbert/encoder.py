@@ -245,6 +245,7 @@ def _layers(config, policy, packed, recompute, lora):
             packed=packed,
             recompute=recompute,
             lora=lora,
+            output_initializer_range=config.output_initializer_range,
             attention_bias=config.attention_bias,
             mlp_bias=config.mlp_bias,
             norm_bias=config.norm_bias,

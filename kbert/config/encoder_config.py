@@ -156,6 +156,16 @@ class EncoderConfig:
         widths = self.intermediate_size * (3 if self.is_gated_act else 2)
         return self.hidden_size * (4 * self.hidden_size + widths)
 
+    @property
+    def output_initializer_range(self) -> float:
+        """The initializer range of the layers whose outputs are added up, one after the other.
+
+        With `normalize_first` nothing brings the sum back to its size, so it is smaller: Megatron's
+        initialization (arXiv 1909.08053, section 5.1), which ModernBERT has.
+        """
+        sums = 2 * self.num_hidden_layers if self.normalize_first else 1
+        return self.initializer_range / sums**0.5
+
     def window(self, layer: int) -> int | None:
         """How many tokens on each side a token of a layer attends to; None for all."""
         every = self.global_attn_every_n_layers

@@ -50,6 +50,7 @@ class SelfAttention(keras.layers.Layer):
       use_bias: whether the dense layers have biases.
       rope_theta: the base of rotary positions, see `angles`; None for none.
       window: how many tokens on each side a token attends to; None for all.
+      output_initializer_range: that of the last dense layer; None for that of the others.
 
     Reference: google-research/bert, modeling.py, `attention_layer`.
     """
@@ -64,6 +65,7 @@ class SelfAttention(keras.layers.Layer):
         use_bias=True,
         rope_theta=None,
         window=None,
+        output_initializer_range=None,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -81,14 +83,15 @@ class SelfAttention(keras.layers.Layer):
         self.use_bias = use_bias
         self.rope_theta = rope_theta
         self.window = window
+        self.output_initializer_range = output_initializer_range or initializer_range
 
     def build(self, hidden_states_shape):
-        def dense(name, target=None):
+        def dense(name, initializer_range=self.initializer_range, target=None):
             layer = projection(
                 target or name,
                 self.lora,
                 self.hidden_size,
-                initializer_range=self.initializer_range,
+                initializer_range=initializer_range,
                 use_bias=self.use_bias,
                 dtype=self.dtype_policy,
                 name=name,
@@ -97,7 +100,7 @@ class SelfAttention(keras.layers.Layer):
             return layer
 
         self.query, self.key, self.value = dense("query"), dense("key"), dense("value")
-        self.output_dense = dense("output", "attention_output")
+        self.output_dense = dense("output", self.output_initializer_range, "attention_output")
         self.dropout_layer = Dropout(self.dropout, dtype=self.dtype_policy, name="dropout")
         self.built = True
 
@@ -197,6 +200,6 @@ class SelfAttention(keras.layers.Layer):
 
     def get_config(self):
         names = ("hidden_size", "num_attention_heads", "dropout", "initializer_range")
-        names += ("use_bias", "rope_theta", "window")
+        names += ("use_bias", "rope_theta", "window", "output_initializer_range")
         config = {name: getattr(self, name) for name in names}
         return super().get_config() | config | {"lora": lora_dict(self.lora)}

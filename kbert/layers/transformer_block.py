@@ -52,6 +52,7 @@ class FeedForward(keras.layers.Layer):
       initializer_range: standard deviation of the truncated normal initializer.
       lora: a `LoraConfig`, see `LowRankDense`; None for no adapters.
       use_bias, is_gated_act: see `FlatDense`; the second is of the first layer alone.
+      output_initializer_range: that of the second layer; None for that of the first.
 
     Call arguments:
       hidden: tensor of shape `(tokens, hidden_size)`.
@@ -72,6 +73,7 @@ class FeedForward(keras.layers.Layer):
         lora=None,
         use_bias=True,
         is_gated_act=False,
+        output_initializer_range=None,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -82,24 +84,31 @@ class FeedForward(keras.layers.Layer):
         self.lora = lora_config(lora)
         self.use_bias = use_bias
         self.is_gated_act = is_gated_act
+        self.output_initializer_range = output_initializer_range or initializer_range
 
     def build(self, input_shape):
-        def dense(name, units, act=None, is_gated_act=False):
+        def dense(name, units, initializer_range, act=None, is_gated_act=False):
             return projection(
                 f"feed_forward_{name}",
                 self.lora,
                 units,
                 act,
-                initializer_range=self.initializer_range,
+                initializer_range=initializer_range,
                 use_bias=self.use_bias,
                 is_gated_act=is_gated_act,
                 dtype=self.dtype_policy,
                 name=name,
             )
 
-        self.intermediate = dense("intermediate", self.intermediate_size, self.hidden_act, self.is_gated_act)
+        self.intermediate = dense(
+            "intermediate",
+            self.intermediate_size,
+            self.initializer_range,
+            self.hidden_act,
+            self.is_gated_act,
+        )
         self.intermediate.build(input_shape)
-        self.output_dense = dense("output", self.hidden_size)
+        self.output_dense = dense("output", self.hidden_size, self.output_initializer_range)
         self.output_dense.build((*input_shape[:-1], self.intermediate_size))
         self.built = True
 
@@ -108,7 +117,7 @@ class FeedForward(keras.layers.Layer):
 
     def get_config(self):
         names = ("hidden_size", "intermediate_size", "hidden_act", "initializer_range")
-        names += ("use_bias", "is_gated_act")
+        names += ("use_bias", "is_gated_act", "output_initializer_range")
         config = {name: getattr(self, name) for name in names}
         return super().get_config() | config | {"lora": lora_dict(self.lora)}
 
@@ -132,6 +141,8 @@ class TransformerBlock(keras.layers.Layer):
       lora: a `LoraConfig`, see `LowRankDense`; None for no adapters.
       recompute: keep only the block's input in training and run the block again in the backward pass: a third
         more work for a tenth of the memory (arXiv 1604.06174).
+      output_initializer_range: that of the last dense layers of attention and feed-forward; None for that of
+        the others.
       attention_bias, mlp_bias, norm_bias: whether attention, feed-forward and norms have biases.
       is_gated_act: see `FlatDense`.
       rope_theta, window: see `SelfAttention`.
@@ -165,6 +176,7 @@ class TransformerBlock(keras.layers.Layer):
         packed=False,
         recompute=False,
         lora=None,
+        output_initializer_range=None,
         attention_bias=True,
         mlp_bias=True,
         norm_bias=True,
@@ -188,6 +200,7 @@ class TransformerBlock(keras.layers.Layer):
         self.packed = packed
         self.recompute = recompute
         self.lora = lora_config(lora)
+        self.output_initializer_range = output_initializer_range
         self.attention_bias = attention_bias
         self.mlp_bias = mlp_bias
         self.norm_bias = norm_bias
@@ -208,6 +221,7 @@ class TransformerBlock(keras.layers.Layer):
             use_bias=self.attention_bias,
             rope_theta=self.rope_theta,
             window=self.window,
+            output_initializer_range=self.output_initializer_range,
             dtype=self.dtype_policy,
             name="attention",
         )
@@ -224,6 +238,7 @@ class TransformerBlock(keras.layers.Layer):
             lora=self.lora,
             use_bias=self.mlp_bias,
             is_gated_act=self.is_gated_act,
+            output_initializer_range=self.output_initializer_range,
             dtype=self.dtype_policy,
             name="feed_forward",
         )
@@ -288,6 +303,7 @@ class TransformerBlock(keras.layers.Layer):
             "initializer_range",
             "packed",
             "recompute",
+            "output_initializer_range",
             "attention_bias",
             "mlp_bias",
             "norm_bias",

@@ -155,8 +155,8 @@ def _origins(source, texts, find_source):
     _, starts = tf.strings.unicode_decode_with_offsets(texts, "UTF-8")
     # The op takes no row without an offset, so each gets one more.
     one_more = tf.zeros([tf.size(texts), 1], tf.int64)
-    found = find_source(tf.concat([starts, one_more], axis=1))[:, :-1]
+    origins = find_source(tf.concat([starts, one_more], axis=1))[:, :-1]
     bytes_before = tf.cumsum(tf.cast(tf.strings.length(source), tf.int64), exclusive=True)
-    joined = found.flat_values + tf.gather(bytes_before, value_row_ids(found.row_splits))
+    joined = origins.flat_values + tf.gather(bytes_before, value_row_ids(origins.row_splits))
     characters = characters_before_bytes(source)
     return tf.concat([tf.gather(characters, joined), characters[-1:]], axis=0)
