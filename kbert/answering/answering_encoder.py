@@ -10,6 +10,7 @@ from kbert.answering.real_tokens import RealTokens
 from kbert.encoder import BertEncoder
 from kbert.kernels.rotary import angles, turned
 from kbert.layers.layer_norm import PreLayerNorm, Residual
+from kbert.layers.local_blocks import LocalBlocks
 from kbert.layers.transformer_block import transformer_block
 
 OUTPUTS = ("sequence_output", "pooled_output", "hidden_states")
@@ -83,7 +84,7 @@ class AnsweringEncoder(keras.layers.Layer):
         tokens = RealTokens(inputs["input_mask"])
         state, rows, layers = self._embedded(inputs, tokens), self._rows(tokens), []
         for block in self._blocks:
-            state, probabilities = transformer_block(block, state, rows)
+            state, probabilities = transformer_block(block, state, rows, with_probabilities=True)
             layers.append(tokens.pad_pairs(probabilities))
         return tf.cast(tf.stack(layers, axis=1), "float32")
 
@@ -179,11 +180,22 @@ class _Attention:
         return tf.cast(tf.reshape(turned(heads, tf.cos(at), tf.sin(at)), [-1, x.shape[-1]]), x.dtype)
 
     def attend(self, query, key, value, rows, seed=None, with_probabilities=False):
-        """What each token gathers, and the probabilities: (R, N, its columns, columns of all)."""
+        """What each token gathers, and the probabilities: (R, N, its columns, columns of all).
+
+        With local attention it is computed block by block, then without probabilities, if all tokens attend.
+        """
         factor = tf.constant(1.0 / math.sqrt(key.shape[-1]), key.dtype)
-        mask = rows.mask if self._window is None else rows.local_mask(self._window)
+        blocks, mask = None, rows.mask
+        if self._window is not None and not with_probabilities and rows.query_rows is rows.key_rows:
+            blocks = LocalBlocks(tf.shape(query)[2], self._window)
+            query, key, value = blocks.split(query), blocks.beside(key), blocks.beside(value)
+            mask = rows.mask_of_blocks(blocks, self._window)
+        elif self._window is not None:
+            mask = rows.local_mask(self._window)
         probabilities = tf.nn.softmax(tf.matmul(query, key, transpose_b=True) * factor + mask)
-        return rows.query_rows.merge_heads(tf.matmul(probabilities, value), self._num_heads), probabilities
+        context = tf.matmul(probabilities, value)
+        context = context if blocks is None else blocks.join(context)
+        return rows.query_rows.merge_heads(context, self._num_heads), probabilities
 
 
 class _FeedForward:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import tensorflow as tf
 
+from kbert.layers.local_blocks import LocalBlocks
+
 # Added to the scores of what a token does not attend to; the softmax is then 0 there in float32 and bfloat16.
 _MASKED = -1e9
 # A row in the smallest parts that examples take of it; how many of a kind fit; how wide these are.
@@ -120,6 +122,18 @@ class SharedRows:
         """The mask, for a token that attends to `window` tokens on each side."""
         is_near = tf.abs(self.distances)[:, None] <= window
         return tf.where(is_near, self.mask, tf.constant(_MASKED, self.mask.dtype))
+
+    def mask_of_blocks(self, blocks: LocalBlocks, window: int):
+        """The same for each block and what it looks at: (R, 1, blocks, from, to)."""
+        of_rows = self.key_rows.examples, self.key_rows.in_rows(self.positions)
+        examples, positions = (
+            (blocks.split(values[..., None]), tf.linalg.matrix_transpose(blocks.beside(values[..., None])))
+            for values in of_rows
+        )
+        is_near = tf.abs(positions[0] - positions[1]) <= window
+        allowed = tf.logical_and(tf.equal(*examples), is_near)[:, None]
+        dtype = self.mask.dtype
+        return tf.where(allowed, tf.constant(0.0, dtype), tf.constant(_MASKED, dtype))
 
 
 class RealTokens:

@@ -124,10 +124,14 @@ class EncoderConfig:
             f"local_rope_theta={self.local_rope_theta} needs global_rope_theta; set it too.",
         )
         require(
-            not rotary or (head_size % 2 == 0 and self.relative_attention_num_buckets is None),
-            f"global_rope_theta={self.global_rope_theta} turns pairs of numbers and takes the place of all "
-            f"other positions; received heads of {head_size} numbers and relative_attention_num_buckets="
-            f"{self.relative_attention_num_buckets}. Choose an even size, and no buckets.",
+            not rotary or head_size % 2 == 0,
+            f"global_rope_theta={self.global_rope_theta} turns pairs of numbers, but heads have {head_size}; "
+            "choose hidden_size and num_attention_heads for an even number.",
+        )
+        require(
+            self.relative_attention_num_buckets is None or not (rotary or self.local_attention),
+            f"relative_attention_num_buckets={self.relative_attention_num_buckets} goes with neither "
+            "global_rope_theta nor local_attention; leave it out.",
         )
 
     def _check_size(self):

@@ -10,6 +10,7 @@ from kbert.kernels.dropout import dropout
 from kbert.kernels.rotary import rotary
 from kbert.layers.dropout import Dropout
 from kbert.layers.flat_dense import flat_matmul
+from kbert.layers.local_blocks import LocalBlocks
 from kbert.layers.low_rank_dense import lora_config, lora_dict, projection
 
 
@@ -149,12 +150,13 @@ class SelfAttention(keras.layers.Layer):
           (tensor `(T, H)`, outside of training `(R, C, H)`; the probabilities before dropout, float32
           `(R, N, C, C)`, or None). No token attends to padding; a row of nothing else gives finite numbers.
         """
+        if seed is not None and not with_probabilities and self.window is not None:
+            return self._attend_locally(query, key, value, rows, seed), None
         if seed is not None and not with_probabilities:
             scores = ops.einsum("bnfd,bntd->bnft", query, key)
             if rows.position_bias is not None:  # before the kernel, which multiplies by the scale
                 scores += ops.cast(rows.position_bias / self.scale, scores.dtype)
-            mask = rows.input_mask
-            kept = attention_softmax(scores, mask, seed, self.scale, self.dropout, rows.packed, self.window)
+            kept = attention_softmax(scores, rows.input_mask, seed, self.scale, self.dropout, rows.packed)
             context = merge_heads(ops.matmul(kept, value), self.num_attention_heads)
             return ops.reshape(context, (-1, self.hidden_size)), None
 
@@ -171,6 +173,25 @@ class SelfAttention(keras.layers.Layer):
         context = ops.transpose(context, (0, 2, 1, 3))  # (R, C, N, D)
         tokens = (-1, ops.shape(rows.input_mask)[1]) if seed is None else (-1,)
         return ops.reshape(context, (*tokens, self.hidden_size)), probabilities
+
+    def _attend_locally(self, query, key, value, rows, seed):
+        """As `attend` in training, block by block."""
+        blocks = LocalBlocks(ops.shape(query)[2], self.window)
+        scores = ops.einsum("bnkfd,bnktd->bnkft", blocks.split(query), blocks.beside(key))
+        mask = rows.input_mask[..., None]
+        kept = attention_softmax(
+            scores,
+            blocks.beside(mask)[..., 0],
+            seed,
+            self.scale,
+            self.dropout,
+            rows.packed,
+            self.window,
+            own_mask=blocks.split(mask)[..., 0],
+            offset=blocks.offset,
+        )
+        context = blocks.join(ops.matmul(kept, blocks.beside(value)))
+        return ops.reshape(merge_heads(context, self.num_attention_heads), (-1, self.hidden_size))
 
     def scores(self, hidden_states, position_bias=None):
         """The scores before mask and softmax: queries times keys, divided by the root of the head size, and

@@ -94,7 +94,8 @@ def test_layers_and_masks_of_any_kind(hidden_act, layer_norm_eps):
     randomize(encoder)
     # Small embeddings: a norm with another epsilon would show.
     encoder.embeddings.word_embeddings.assign(encoder.embeddings.word_embeddings * 0.02)
-    inputs = with_odd_masks(random_inputs(config, 5, 8))
+    # Long enough for local attention to be computed in blocks.
+    inputs = with_odd_masks(random_inputs(config, 5, 15))
     expected = encoder(inputs, training=False)
     found = answers(AnsweringEncoder(encoder, outputs=tuple(encoder.output)), inputs)
     real = inputs["input_mask"] > 0
@@ -107,6 +108,16 @@ def test_layers_and_masks_of_any_kind(hidden_act, layer_norm_eps):
     np.testing.assert_allclose(
         found["pooled_output"].numpy()[begins], expected["pooled_output"].numpy()[begins], atol=1e-5
     )
+
+
+@pytest.mark.parametrize("pooling", ["cls", "mean"])
+def test_a_modernbert_that_reads_one_vector(pooling):
+    """With "cls" its last layer computes first tokens only; here it is one with local attention."""
+    model = random_classifier(**MODERN | {"classifier_pooling": pooling, "num_hidden_layers": 2})
+    inputs = with_odd_masks(random_inputs(model.encoder.config, 5, 15))
+    expected, found = (answers(m, inputs)["logits"].numpy() for m in (model, answering_model(model)))
+    begins = inputs["input_mask"][:, 0] > 0
+    np.testing.assert_allclose(found[begins], expected[begins], atol=1e-5)
 
 
 @pytest.mark.parametrize("embedding_size", [None, 6])
