@@ -125,10 +125,10 @@ class SharedRows:
 
     def mask_of_blocks(self, blocks: LocalBlocks, window: int):
         """The same for each block and what it looks at: (R, 1, blocks, from, to)."""
-        of_rows = self.key_rows.examples, self.key_rows.in_rows(self.positions)
+        by_column = self.key_rows.examples, self.key_rows.in_rows(self.positions)
         examples, positions = (
             (blocks.split(values[..., None]), tf.linalg.matrix_transpose(blocks.beside(values[..., None])))
-            for values in of_rows
+            for values in by_column
         )
         is_near = tf.abs(positions[0] - positions[1]) <= window
         allowed = tf.logical_and(tf.equal(*examples), is_near)[:, None]

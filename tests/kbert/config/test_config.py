@@ -166,6 +166,31 @@ REFUSED = {
         {"encoder": {"hidden_act": "swish"}},
         "hidden_act='swish' is not known; choose one of gelu, gelu_erf, relu, tanh, linear.",
     ),
+    "unknown pooling": (
+        PretrainingConfig,
+        {"encoder": {"classifier_pooling": "max"}},
+        "classifier_pooling='max' is not known; choose cls or mean.",
+    ),
+    "a window without its layers": (
+        PretrainingConfig,
+        {"encoder": {"local_attention": 8}},
+        "local_attention=8 and global_attn_every_n_layers=None belong together; set both or neither.",
+    ),
+    "a base for local layers alone": (
+        PretrainingConfig,
+        {"encoder": {"local_rope_theta": 8}},
+        "local_rope_theta=8.0 needs global_rope_theta; set it too.",
+    ),
+    "heads of an odd size": (
+        PretrainingConfig,
+        {"encoder": {"global_rope_theta": 8, "hidden_size": 12, "num_attention_heads": 4}},
+        "global_rope_theta=8.0 turns pairs of numbers, but heads have 3; choose hidden_size and num_atte",
+    ),
+    "two kinds of positions": (
+        PretrainingConfig,
+        {"encoder": {"global_rope_theta": 8, "relative_attention_num_buckets": 8}},
+        "relative_attention_num_buckets=8 goes with neither global_rope_theta nor local_attention; leave",
+    ),
     "unknown precision": (
         PretrainingConfig,
         {"precision": "float64"},
