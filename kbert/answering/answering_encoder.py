@@ -25,7 +25,7 @@ class AnsweringEncoder(keras.layers.Layer):
     - Dense layers work on real tokens, and in the attention short texts share rows as wide as the longest.
       So one long text does not make 31 short ones as expensive as itself.
     - The ops stand as TensorFlow's grappler fuses them: product, bias and GELU; product, bias and residual;
-      scores, scale and mask are one op each.
+      scores and mask are one op each.
     - With "pooled_output" alone, the last layer computes first tokens only.
 
     In float32 the weights are the encoder's own. In bfloat16 those of the dense layers are copies, which
@@ -192,7 +192,7 @@ class _Attention:
             mask = rows.mask_of_blocks(blocks, self._window)
         elif self._window is not None:
             mask = rows.local_mask(self._window)
-        probabilities = tf.nn.softmax(tf.matmul(query, key, transpose_b=True) * factor + mask)
+        probabilities = tf.nn.softmax(tf.matmul(query * factor, key, transpose_b=True) + mask)
         context = tf.matmul(probabilities, value)
         context = context if blocks is None else blocks.join(context)
         return rows.query_rows.merge_heads(context, self._num_heads), probabilities
@@ -263,7 +263,9 @@ def _twin(layer):
 
 
 class _Dense:
-    """A `FlatDense`: in float32 with its own variables, else with copies.
+    """A `FlatDense`: in float32 with its own variables, else with transposed copies.
+
+    oneDNN arranges a kernel in bfloat16 at each call, and a transposed one in two thirds of the time.
 
     Variables and no constants: a server would hold constants some eight times (docs/notes/speed.md). Where
     its environment says TF_ONEDNN_ASSUME_FROZEN_WEIGHTS=1, oneDNN arranges variables once, as it does
@@ -271,14 +273,16 @@ class _Dense:
     """
 
     def __init__(self, layer, precision):
-        weights = [weight.value for weight in (layer.kernel, layer.bias) if weight is not None]
-        if precision != "float32":
-            weights = [tf.Variable(tf.cast(weight, precision), trainable=False) for weight in weights]
+        weights = [layer.kernel.value] if layer.bias is None else [layer.kernel.value, layer.bias.value]
+        self._transposed = precision != "float32"
+        if self._transposed:
+            copies = [tf.cast(weight, precision) for weight in (tf.transpose(weights[0]), *weights[1:])]
+            weights = [tf.Variable(copy, trainable=False) for copy in copies]
         self._kernel, *self._bias = weights
         self._activation, self._is_gated = layer.hidden_act, layer.is_gated_act
 
     def __call__(self, inputs):
-        outputs = tf.matmul(inputs, self._kernel)
+        outputs = tf.matmul(inputs, self._kernel, transpose_b=self._transposed)
         if self._bias:
             outputs = tf.nn.bias_add(outputs, self._bias[0])
         if self._is_gated:
