@@ -119,7 +119,7 @@ class MeasuredExport:
 
 
 def most_different(num_answers: int, min_agreement: float) -> int:
-    """How many answers may differ: rounded up, so that of 60 one may, though that is more than .01 of them."""
+    """How many answers may differ, rounded up: of 60 one may, though that is more than .01 of them."""
     return math.ceil(round((1 - min_agreement) * num_answers, 6))  # 1 - .99 is a little more than .01
 
 
