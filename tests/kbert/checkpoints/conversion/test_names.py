@@ -1,8 +1,5 @@
 """The tables are whole: every variable of every model has its name, its shape, and one row in each house."""
 
-import collections
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -12,6 +9,7 @@ from kbert.encoder import BertEncoder
 from kbert.runs.run_directory import trained_weights
 from kbert.tasks import TASKS
 from tests.conftest import tiny_encoder_config
+from tests.docs import checkpoint_names
 from tests.kbert.test_encoder import MPNET
 
 
@@ -53,16 +51,11 @@ def test_each_variable_has_one_row_and_each_outside_name_one_meaning(table):
         assert all(row.kbert.endswith("kernel") for row in rows if row.transposed)
 
 
-def test_the_documentation_has_every_name():
-    text = (Path(__file__).resolve().parents[4] / "docs" / "checkpoints.md").read_text(encoding="utf-8")
-    lines = collections.defaultdict(str)  # two tables: ELECTRA has its own
-    for line in text.split("\n"):
-        if line.startswith("| `"):
-            lines[line.split("`")[1]] += line
-    for table in TABLES.values():
-        for row in (row for part in table.values() for row in part):
-            cell = f"`{row.outside}`" + (" ᵀ" if row.transposed else "") + " |"
-            assert cell in lines[row.kbert], row
+def test_the_page_of_names_is_the_tables():
+    """After a change of a table: `python -m tests.docs.checkpoint_names`."""
+    assert checkpoint_names.PAGE.read_text(encoding="utf-8") == checkpoint_names.page()
+    tables = [*checkpoint_names.FORMATS.values(), *checkpoint_names.FAMILIES.values()]
+    assert all(any(table is shown for shown in tables) for table in TABLES.values())
 
 
 def test_fresh_numbers_are_those_of_a_fresh_model_and_the_same_each_time():
