@@ -1,5 +1,7 @@
 """docs/checkpoint_names.md, from the name tables: `python -m tests.docs.checkpoint_names` writes it."""
 
+import re
+
 from kbert.checkpoints.conversion import names
 from tests.docs.markdown import REPOSITORY
 
@@ -43,15 +45,22 @@ def page() -> str:
 
 
 def _cells(table):
-    """kbert's name -> the cell of a table."""
-    rows = (row for part in table.values() for row in part)
-    return {row.kbert: f"`{row.outside}`" + (" ᵀ" if row.transposed else "") for row in rows}
+    """kbert's name -> the cell of a table. A bias stands beside its kernel, a beta beside its gamma."""
+    cells = {}
+    for row in (row for part in table.values() for row in part):
+        name, cell = f"`{row.kbert}`", f"`{row.outside}`" + (" ᵀ" if row.transposed else "")
+        last = row.kbert.rpartition("/")[2]
+        if last in ("bias", "beta"):
+            first, first_cell = cells.popitem()
+            name, cell = f"{first}, `{last}`", f"{first_cell}, `{re.split('[/.]', row.outside)[-1]}`"
+        cells[name] = cell
+    return cells
 
 
 def _table(columns):
     lines = [["kbert", *columns], ["---"] * (1 + len(columns))]
     for name in dict.fromkeys(name for cells in columns.values() for name in cells):
-        lines.append([f"`{name}`", *(cells.get(name, "") for cells in columns.values())])
+        lines.append([name, *(cells.get(name, "") for cells in columns.values())])
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
