@@ -1,4 +1,4 @@
-"""About how much memory a training step needs on one device; docs/runs.md has the formula."""
+"""About how much memory a training step needs on one device; docs/runs.md has what was measured."""
 
 from absl import logging
 
