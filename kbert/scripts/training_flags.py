@@ -22,12 +22,10 @@ def define_run_flags():
     flags.DEFINE_multi_string(
         "override",
         [],
-        "One changed setting, for example num_train_steps=500; as often as you like.",
+        "A changed setting of the config, for example num_train_steps=500.",
     )
     flags.DEFINE_enum("jit", None, ["auto", "on", "off"], "Use XLA; replaces jit_compile of the config.")
-    flags.DEFINE_string(
-        "precision", None, f"{', '.join(PRECISIONS)}: of the arithmetic; replaces that of the config."
-    )
+    flags.DEFINE_string("precision", None, f"{', '.join(PRECISIONS)}; replaces precision of the config.")
     flags.DEFINE_string("strategy", "auto", "auto, one_device, mirrored, multi_worker or tpu.")
     flags.DEFINE_integer("num_devices", None, "Devices of the mirrored strategy; by default all GPUs.")
     flags.DEFINE_enum("cluster", "tf_config", ["tf_config", "slurm"], "How multi_worker finds its workers.")

@@ -47,9 +47,9 @@ def test_a_pair_run_takes_pairs_and_only_those(classify, pair_run):
     pairs = TextClassifier(pair_run)
     answer, swapped = pairs(["jump", "walk the"], ["walk the", "jump"])
     assert answer["probabilities"] != swapped["probabilities"]
-    with pytest.raises(ValueError, match="this run was trained on pairs of texts, and answers only those"):
+    with pytest.raises(ValueError, match="this run was trained on pairs of texts, and takes no other"):
         pairs(["jump"])
-    with pytest.raises(ValueError, match="this run was trained on single texts, and answers only those"):
+    with pytest.raises(ValueError, match="this run was trained on single texts, and takes no other"):
         classify(["jump"], ["walk"])
 
 
@@ -125,7 +125,7 @@ def test_examples_of_every_kind_keep_their_order(pretraining_run):
         (["a [MASK]", "walk"], None, r"no \[MASK\] or <mask> in 'walk'"),
         (["a [MASK]"], ["walk", "\N{SNOWMAN}"], "is empty, or has a character that the vocabulary lacks"),
         (["a [MASK]"], ["walk", " "], "is empty, or has a character that the vocabulary lacks"),
-        (["a [MASK] [MASK]"], ["walk"], r"2 masks in .*; candidates are for one"),
+        (["a [MASK] [MASK]"], ["walk"], r"2 masks in .*; candidates fill a single mask"),
         (["walk " * 30 + "[MASK]"], None, "lies beyond the longest sequence of this model"),
         (["walk " * 30 + "[MASK]"], ["walk"], "lies beyond the longest sequence of this model"),
     ],
