@@ -61,8 +61,9 @@ def define_init_checkpoint_flags():
     flags.DEFINE_string(
         "init_checkpoint",
         None,
-        "The weights to start from: a run of kbert, a Hugging Face folder, a KerasHub preset, Google's TF1 "
-        "checkpoint, or a name: hf://org/name@revision, keras_hub://preset, bert-base-uncased.",
+        "A trained checkpoint: a run of kbert, a Hugging Face folder, a KerasHub preset, "
+        "Google's TF1 checkpoint, or a name: hf://org/name@revision, keras_hub://preset, "
+        "bert-base-uncased.",
     )
     flags.DEFINE_list(
         "allow_unmatched",
