@@ -103,7 +103,8 @@ def check_mediapipe(source, lengths):
         raise ValueError(
             f"--mediapipe: {source.path} is a run of {task.name}, which does not map a single text "
             "to labels or to a vector, and MediaPipe's TextClassifier and TextEmbedder do nothing "
-            "else. Use the file whose inputs are token ids."
+            "else (no pairs, numbers, words, spans or choices). Use the file whose inputs are "
+            "token ids."
         )
     if len(lengths) > 1:
         raise ValueError(

@@ -119,5 +119,5 @@ def test_a_student_takes_layers_and_all_that_is_around_them(teacher):
 
 @pytest.mark.parametrize("layers", [(), (0, 3), (-1,)])
 def test_layers_that_are_not_there_are_refused(teacher, layers):
-    with pytest.raises(ValueError, match="it has the layers 0 to 2; name one or more of them"):
+    with pytest.raises(ValueError, match="has the layers 0 to 2; choose one or more of these"):
         with_layers(teacher.checkpoint, layers)
