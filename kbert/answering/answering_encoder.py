@@ -22,7 +22,7 @@ class AnsweringEncoder(keras.layers.Layer):
     - Dense layers work on real tokens, and in the attention short texts share rows as wide as the longest.
       So one long text does not make 31 short ones as expensive as itself.
     - The ops stand as TensorFlow's grappler fuses them: product, bias and GELU; product, bias and residual;
-      scores, scale and mask are one op each.
+      scores and mask are one op each.
     - With "pooled_output" alone, the last layer computes first tokens only.
 
     In float32 the weights are the encoder's own. In bfloat16 those of the dense layers are copies, which
@@ -162,7 +162,8 @@ class _Attention:
     def attend(self, query, key, value, rows, seed=None, with_probabilities=False):
         """What each token gathers, and the probabilities: (R, N, its columns, columns of all)."""
         factor = tf.constant(1.0 / math.sqrt(key.shape[-1]), key.dtype)
-        probabilities = tf.nn.softmax(tf.matmul(query, key, transpose_b=True) * factor + rows.mask)
+        scores = tf.matmul(query * factor, key, transpose_b=True) + rows.mask
+        probabilities = tf.nn.softmax(scores)
         return rows.query_rows.merge_heads(tf.matmul(probabilities, value), self._num_heads), probabilities
 
 
@@ -199,7 +200,9 @@ class _LayerNorm:
 
 
 class _Dense:
-    """A `FlatDense`: in float32 with its own variables, else with copies.
+    """A `FlatDense`: in float32 with its own variables, else with transposed copies.
+
+    oneDNN arranges a kernel in bfloat16 at each call, and a transposed one in two thirds of the time.
 
     Variables and no constants: a server would hold constants some eight times (docs/notes/speed.md). Where
     its environment says TF_ONEDNN_ASSUME_FROZEN_WEIGHTS=1, oneDNN arranges variables once, as it does
@@ -207,14 +210,17 @@ class _Dense:
     """
 
     def __init__(self, layer, precision):
-        weights = layer.kernel.value, layer.bias.value
-        if precision != "float32":
-            weights = (tf.Variable(tf.cast(weight, precision), trainable=False) for weight in weights)
-        self._kernel, self._bias = weights
+        kernel, bias = layer.kernel.value, layer.bias.value
+        self._transposed = precision != "float32"
+        if self._transposed:
+            copies = [tf.cast(weight, precision) for weight in (tf.transpose(kernel), bias)]
+            kernel, bias = (tf.Variable(copy, trainable=False) for copy in copies)
+        self._kernel, self._bias = kernel, bias
         self._activation = layer.hidden_act
 
     def __call__(self, inputs):
-        outputs = tf.nn.bias_add(tf.matmul(inputs, self._kernel), self._bias)
+        products = tf.matmul(inputs, self._kernel, transpose_b=self._transposed)
+        outputs = tf.nn.bias_add(products, self._bias)
         return _activated(outputs, self._activation) if self._activation else outputs
 
 

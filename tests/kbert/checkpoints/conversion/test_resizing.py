@@ -17,7 +17,7 @@ from kbert.checkpoints.conversion.resizing import (
 )
 from kbert.checkpoints.formats import read_checkpoint
 from kbert.encoder import BertEncoder
-from kbert.inference.loaded_model import load
+from kbert.inference.loading import load
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from kbert.tasks.pretraining import Pretraining
 from kbert.tokenization.vocabulary import Vocabulary
