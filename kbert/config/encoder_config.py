@@ -13,6 +13,13 @@ _MOST_NUMBERS = 20 * 10**9  # parameters of an encoder
 class EncoderConfig:
     """The shape of a BERT encoder, under the keys of BERT's own `bert_config.json`.
 
+    `vocab_size` tokens have vectors of `hidden_size`, in sequences of at most `max_position_embeddings`.
+    There are `num_hidden_layers` blocks. Each has `num_attention_heads` heads, and a feed-forward layer of
+    width `intermediate_size`. Dropout is `hidden_dropout_prob`, and `attention_probs_dropout_prob` for
+    attention probabilities. `initializer_range` is the standard deviation of new weights; `layer_norm_eps` is
+    added to the variance in layer normalization. `hidden_act` is the activation between the feed-forward
+    layers.
+
     `hidden_act="gelu"` is the tanh approximation, as in the original code (modeling.py, `gelu`);
     `"gelu_erf"` is the exact form that PyTorch checkpoints use. The initializer range, the activation and the
     epsilon are defined only here; layers and heads receive them as arguments. The masked-LM head uses the
@@ -31,7 +38,7 @@ class EncoderConfig:
     Raises:
       ValueError: for values from which no encoder can be built.
 
-    Example:
+    Examples:
       >>> from kbert import EncoderConfig
       >>> tiny = EncoderConfig(hidden_size=128, num_hidden_layers=2, num_attention_heads=2)
       >>> tiny.vocab_size, tiny.max_position_embeddings

@@ -85,6 +85,9 @@ class DatasetConfig:
 class FinetuningConfig(TrainingConfig):
     """A task on labelled text. Steps = int(examples / batch x epochs), as in the original scripts.
 
+    `task` names the task, and `dataset` says how its files are read, see DatasetConfig. `num_train_epochs`
+    may be a fraction. The learning rate rises over `warmup_proportion` of the steps.
+
     `dropout_prob` replaces the encoder's dropout rates, for an encoder that was pretrained without dropout.
     `pad_to_longest` pads each training batch to its longest text (rounded up to a multiple of 16)
     instead of `max_seq_length`: less work on a CPU, but shapes vary, so it cannot be combined with

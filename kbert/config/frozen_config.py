@@ -19,7 +19,7 @@ class FrozenConfig:
     embeddings and N layers frozen, the backward pass ends at layer N. Layers frozen above embeddings that are
     trained save less: gradients pass through them.
 
-    Example:
+    Examples:
       >>> from kbert.config import FrozenConfig
       >>> frozen = FrozenConfig(embeddings=True, layers=2)
       >>> [frozen.holds(name) for name in ("embeddings/word_embeddings", "layer_1/attention/query/kernel",

@@ -15,6 +15,9 @@ DECAYS = ("linear", "linear_after_warmup", "polynomial", "cosine", "constant", "
 class OptimizerConfig:
     """How weights are updated, and the learning rate by step or time; formulas in docs/optimizers.md.
 
+    `name` is one of OPTIMIZERS. `beta_1`, `beta_2` and `epsilon` are those of the moments; `weight_decay` is
+    multiplied by the learning rate and the variable.
+
     `adam_weight_decay` is the original's Adam (optimization.py), without bias correction. `adamw` is Adam
     with bias correction. `lamb`, also with it, is for batches of thousands of examples. `bias_correction`
     switches the correction on or off for each of them. A variable has no weight decay if one of the regular

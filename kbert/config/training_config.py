@@ -20,13 +20,20 @@ PADDINGS = ("auto", "keep", "pack")
 class TrainingConfig:
     """The settings that every kind of training has: batches, optimizer, precision, when to log and save.
 
+    `description` is one line for readers; `kbert configs` shows it. `optimizer` says how weights are updated,
+    see OptimizerConfig. `seed` is that of new weights, of the order of examples, of masks and of dropout.
+    `precision` is "float32", "bfloat16" or "float16".
+
     `encoder` may be a preset's name ("bert_mini"), an object of EncoderConfig's keys, or an object with
     `preset` and the keys that differ. If it is left out, the encoder of the `init_checkpoint` is used.
 
     Steps are optimizer steps; `steps_per_call` of them run in one call of the graph, or fewer where an
-    interval ends. `train_batch_size` is the global batch, over all replicas. `gradient_accumulation_steps`
-    splits it into that many parts and computes them one after the other: memory for one part only, the same
-    result.
+    interval ends. `train_batch_size` is the global batch, over all replicas, and `eval_batch_size` that of
+    evaluations. A line of metrics comes every `log_every_steps` steps, a checkpoint every
+    `save_checkpoints_steps`; the newest `keep_checkpoints` of them are kept. `gradient_accumulation_steps`
+    splits a batch into that many micro-batches and computes them one after the other: memory for one of them
+    only, the same result.
+
     `jit_compile` is XLA: true, false or "auto", see kbert/training/devices/jit.py. The checkpoint with the
     best `best_metric` on the evaluation data is kept in addition to the newest; null takes the task's own
     metric. `deterministic_ops` makes TensorFlow add numbers in the same order in every run. Some of its GPU

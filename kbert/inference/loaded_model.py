@@ -91,7 +91,7 @@ class LoadedModel(TextAnswers):
         `SequencePooling`) and `normalize`, with which `embed` works; `precision`, in which the encoder
         answers.
 
-    Example:
+    Examples:
       >>> import kbert
       >>> loaded = kbert.load(run_dir)
       >>> embeddings = loaded.embed(["jump the a", "walk a"])

@@ -37,7 +37,7 @@ def load(
     Raises:
       ValueError: when something is missing, broken, contradictory or unknown.
 
-    Example:
+    Examples:
       >>> import kbert
       >>> loaded = kbert.load(run_dir)  # for example "runs/classifier"
       >>> loaded.task.name, loaded.config.hidden_size

@@ -1,34 +1,49 @@
-"""The page of settings has every key of a config, with its default."""
+"""The reference that `make docs` writes: every key, command and public name; and every key is explained."""
 
 import dataclasses
-import json
+import importlib.util
+import inspect
 import re
 
-from kbert.config import DatasetConfig, FinetuningConfig, PretrainingConfig
-from kbert.config.pretraining_config import PhaseConfig
-from kbert.config.training_config import TrainingConfig
-from tests.docs.markdown import read
+import pytest
 
-_ROW = re.compile(r"^\| `(\w+)` \| (\S.*?) \| .*\S.* \|$", re.MULTILINE)
+import kbert
+from kbert.cli.commands import modules
+from kbert.tasks import TASKS
+from tests.docs.markdown import REPOSITORY, anchors
 
+_SPEC = importlib.util.spec_from_file_location("reference", REPOSITORY / "docs_site" / "write_reference.py")
+reference = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(reference)
 
-def written(field) -> str:
-    """A default as the page has it: a table, or as in JSON."""
-    if dataclasses.is_dataclass(field.type) or field.default_factory not in (dataclasses.MISSING, dict):
-        return "table"
-    default = {} if field.default_factory is dict else field.default
-    return f"`{json.dumps(default)}`"
+CLASSES = dict.fromkeys([*reference.config_classes(), *(TASKS[name].settings_class for name in TASKS)])
 
 
-CLASSES = (TrainingConfig, PretrainingConfig, PhaseConfig, FinetuningConfig, DatasetConfig)
+@pytest.mark.parametrize("config_class", CLASSES, ids=lambda config_class: config_class.__name__)
+def test_docstrings_explain_every_key(config_class):
+    parents = [parent for parent in config_class.__mro__ if dataclasses.is_dataclass(parent)]
+    text = "\n".join(inspect.getdoc(parent) for parent in parents)
+    keys = [field.name for field in dataclasses.fields(config_class)]
+    assert [key for key in keys if not re.search(rf"`{key}\b", text)] == []
 
 
-def test_the_tables_have_every_key_and_its_default():
-    inherited = {field.name for field in dataclasses.fields(TrainingConfig)}
-    own = [
-        (field.name, written(field))
-        for config in CLASSES
-        for field in dataclasses.fields(config)
-        if config is TrainingConfig or not issubclass(config, TrainingConfig) or field.name not in inherited
-    ]
-    assert sorted(_ROW.findall(read("docs/settings.md"))) == sorted(own)
+def test_the_page_of_settings_has_every_key_and_its_default():
+    page = reference.settings_page()
+    for config_class in CLASSES:
+        for field in dataclasses.fields(config_class):
+            assert re.search(rf"^\| `{field.name}` \| `[^|]+` \| \S.* \|$", page, re.MULTILINE), field.name
+    assert "| `train_batch_size` | `int` | `32` |" in page
+    assert "| `optimizer` | `OptimizerConfig` | table |" in page
+    assert "| `text_pair` | `str or None` | `null` |" in page
+
+
+def test_the_page_of_python_has_every_public_name():
+    names = re.findall(r"^::: kbert[\w.]*\.(\w+)$", reference.python_page(), re.MULTILINE)
+    assert sorted([*names, "__version__"]) == sorted(kbert.__all__)
+
+
+@pytest.mark.slow
+def test_the_page_of_commands_has_every_command_and_its_help():
+    page = reference.commands_page()
+    assert {f"kbert-{command}" for command in modules()} <= set(anchors(page))
+    assert page.count("--helpfull also shows") == len(modules())

@@ -54,7 +54,7 @@ class CosineSimilarity(EmbeddingTask):
     Args:
       settings: those of `CosineSettings`, by name.
 
-    Example:
+    Examples:
       >>> import numpy as np
       >>> from kbert import CosineSimilarity
       >>> task = CosineSimilarity(lowest_score=0.0, highest_score=5.0)

@@ -47,9 +47,13 @@ def test_a_pair_run_takes_pairs_and_only_those(classify, pair_run):
     pairs = TextClassifier(pair_run)
     answer, swapped = pairs(["jump", "walk the"], ["walk the", "jump"])
     assert answer["probabilities"] != swapped["probabilities"]
-    with pytest.raises(ValueError, match="this run was trained on pairs of texts, and takes no other"):
+    with pytest.raises(
+        ValueError, match="this run was trained on pairs of texts, and predicts for nothing else"
+    ):
         pairs(["jump"])
-    with pytest.raises(ValueError, match="this run was trained on single texts, and takes no other"):
+    with pytest.raises(
+        ValueError, match="this run was trained on single texts, and predicts for nothing else"
+    ):
         classify(["jump"], ["walk"])
 
 
