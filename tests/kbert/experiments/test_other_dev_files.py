@@ -86,7 +86,7 @@ def test_names_and_files_are_checked(labelled_files, files, sentence):
     train, dev = labelled_files
     with pytest.raises(ValueError, match=sentence):
         LabelledPaths(train, dev, other_dev_files={name: path.format(dev) for name, path in files.items()})
-    with pytest.raises(ValueError, match="other_dev_files needs dev_file or dev_dir"):
+    with pytest.raises(ValueError, match="other_dev_files need dev_file or dev_dir"):
         LabelledPaths(train, other_dev_files={"a": dev})
 
 

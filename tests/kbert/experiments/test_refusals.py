@@ -45,7 +45,7 @@ FINETUNING = {
     "a split of records": ({"dev_split": 0.1}, RECORDS, "holds records; give the file"),
     "some of the records": ({"max_train_examples": 9}, RECORDS, "=9 chooses among the examples of"),
     "records once": ({"freeze_encoder": True}, RECORDS, "freeze_encoder .* holds records; give train_file"),
-    "new weights of nothing": ({"reinit_pooler": True}, NOTHING, "starts from random weights; leave them"),
+    "new weights of nothing": ({"reinit_pooler": True}, NOTHING, "starts from random ones; leave them"),
     "adapters of nothing": ({"lora": LoraConfig(2)}, NOTHING, "lora adapts the weights of an init"),
     "weights from two": (TAUGHT, {}, "leave out init_checkpoint, or init_layers"),
     "another vocabulary": (TAUGHT, NOTHING | {"vocabulary": OTHER}, "vocabulary .* is not that of the"),

@@ -77,7 +77,7 @@ def test_pairs_where_none_are_expected_are_refused_before_any_weight_is_read(fin
             ["--eval_file={0}/old.html", "--html_file={0}/old.html", "--overwrite"],
             "is the input",
         ),
-        ("run_prediction", ["--text=a", "--output_file={0}/a.txt"], "a.txt: expected a name that ends in"),
+        ("run_prediction", ["--text=a", "--output_file={0}/a.txt"], "a.txt: the ending says the format"),
         (
             "run_evaluation",
             ["--eval_file=b.tsv", "--html_file={0}/a.html", "--output_file={0}/a.html"],

@@ -364,7 +364,7 @@ def one_nan(_, group, name, outside):
         (fewer_pieces, ["has 11 tokens, but the config's vocab_size is 21"]),
         (deep, ["task.json is nested too deeply to be read"]),
         (in_weights(one_array_more), ["model.weights.h5", "40 arrays", "makes 39"]),
-        (in_weights(link_elsewhere), ["model.weights.h5", "a link instead of an array"]),
+        (in_weights(link_elsewhere), ["model.weights.h5", "a link to elsewhere"]),
         (in_weights(one_nan), [" is nan at (3,)", "every weight must be a finite float32 number"]),
     ],
 )
