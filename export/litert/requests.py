@@ -101,28 +101,24 @@ def check_mediapipe(source, lengths):
     task, serving = source.task, source.task.serving
     if serving.one_text_output is None:
         raise ValueError(
-            f"--mediapipe: {source.path} is a run of {task.name}, which does not map a single text "
-            "to labels or to a vector, and MediaPipe's TextClassifier and TextEmbedder do nothing "
-            "else (no pairs, numbers, words, spans or choices). Use the file whose inputs are "
-            "token ids."
+            f"--mediapipe: {source.path} is a run of {task.name} without labels or an embedding for a "
+            "single text; MediaPipe's TextClassifier and TextEmbedder do nothing else (no pairs, numbers, "
+            "words, spans or choices). Use the file whose inputs are token ids."
         )
     if len(lengths) > 1:
         raise ValueError(
-            f"--mediapipe: MediaPipe uses one graph, received max_seq_length={list(lengths)}; give "
-            "one length."
+            f"--mediapipe: MediaPipe runs a single graph, received max_seq_length={list(lengths)}; give one."
         )
     if not serving.cuts_long_texts:
         raise ValueError(
-            f"--mediapipe: {source.path} splits long texts as its task_settings.long_texts says, "
-            "and MediaPipe cuts them; use the file whose inputs are token ids, and make the rows "
-            "in your program."
+            f"--mediapipe: {source.path} reads long texts as its task_settings.long_texts says, and "
+            "MediaPipe cuts them; use the file whose inputs are token ids, and make the rows yourself."
         )
     if not require_wordpiece(source.vocabulary, "--mediapipe").do_lower_case:
         raise ValueError(
-            f"--mediapipe: {source.path} has a cased vocabulary (do_lower_case=false), and "
-            "MediaPipe makes every text lower-case before it looks for pieces: words with capitals "
-            "would become other words or [UNK]. Train an uncased encoder, or use the file whose "
-            "inputs are token ids."
+            f"--mediapipe: {source.path} has a cased vocabulary (do_lower_case=false), and MediaPipe makes "
+            "every text lower-case before it looks for pieces: words with capitals would become other words "
+            "or [UNK]. Train an uncased encoder, or use the file whose inputs are token ids."
         )
 
 
@@ -132,8 +128,8 @@ def check_tokenizer_inside(source, lengths):
     task = source.task
     if not task.serving.row_texts:
         raise ValueError(
-            f"--tokenizer_inside: {source.path} is a run of {task.name}, which needs more than one "
-            "row of a text (words, spans, choices, windows of long texts); use the file whose "
+            f"--tokenizer_inside: {source.path} is a run of {task.name} whose predictions need more "
+            "than one row of its texts (words, spans, choices, windows of long texts); use the file whose "
             "inputs are token ids."
         )
     if len(lengths) > 1:

@@ -151,8 +151,8 @@ def _require_finite_losses(run, metrics):
 def not_held_out(model) -> str:
     """The sentence for `split="dev"` where nothing was held out; `model` has a `path`."""
     return (
-        "split=dev is for a run that was trained with dev_split, on its training file as eval_file; "
-        f"{model.path} was not trained so, or eval_file is missing."
+        "split=dev needs a run that was trained with dev_split, and its training file as eval_file; "
+        f"{model.path} was trained without it, or eval_file is missing."
     )
 
 

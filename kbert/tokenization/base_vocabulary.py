@@ -55,8 +55,8 @@ class BaseVocabulary:
         if len(self.ids) < len(self.tokens):
             index = next(i for i, token in enumerate(self.tokens) if self.ids[token] != i)
             raise ValueError(
-                f"{source}: token {self.tokens[index]!r} is on line {index + 1} and again on line "
-                f"{self.ids[self.tokens[index]] + 1}; every token may appear once."
+                f"{source}: token {self.tokens[index]!r} stands on line {index + 1} and again on line "
+                f"{self.ids[self.tokens[index]] + 1}; each token must be unique."
             )
         missing = [token for token in self.special_tokens if token not in self.ids]
         if missing:

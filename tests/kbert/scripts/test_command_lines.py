@@ -108,7 +108,7 @@ def test_a_page_of_an_evaluation_and_of_attention_from_the_command_line(
     assert (rows["page"], rows["metrics"]) == (str(page), str(kept))
     html = read_page(page)
     assert f"<b>accuracy {accuracy:.4f}</b> on 13 examples" in html
-    for title in ("Confusion", "Label by label", "Calibration", "By length", "Losses of the training"):
+    for title in ("Confusion", "Label by label", "Calibration", "By length", "Losses of the run"):
         assert f"<h2>{title}</h2>" in html
     assert html.count("<article") == min(2, round(13 * (1 - accuracy))), "wrong answers"
 
