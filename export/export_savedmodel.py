@@ -1,12 +1,12 @@
-r"""Script: a run or any checkpoint -> a SavedModel that stock TensorFlow Serving loads, text in, answer out.
+r"""Script: a run or any checkpoint -> a SavedModel for stock TensorFlow Serving, text in, predictions out.
 
   kbert export --run_dir=runs/sst2 --model_base_path=serving/sst2
   kbert export --init_checkpoint=hf://org/name --model_base_path=serving/name
 
 Writes model_base_path/<version>/. The folder gets this name only after its checks: the op gate (all ops are
-known to the TensorFlow Servings in use), the session loader, which must give the Keras model's answers for
-every signature, and the size (each weight is stored once). A card, requests to warm up with and settings of
-the server lie beside the model; see docs/serving.md.
+known to the TensorFlow Servings in use), the session loader, whose predictions must be the Keras
+model's for every signature, and the size (each weight is stored once). A model card and warm-up requests lie
+beside the model; see docs/serving.md.
 """
 
 from pathlib import Path
@@ -40,8 +40,8 @@ def define_flags():
         "precision",
         "float32",
         list(TOLERANCES),
-        "Of the encoder's products. bfloat16 is faster on CPUs that have AVX512-BF16 or AMX; the report's "
-        "max_difference says what it costs.",
+        "Of the encoder's matrix products. bfloat16 is faster on CPUs that have AVX512-BF16 or AMX; "
+        "max_difference in the report says what it costs.",
     )
     flags.DEFINE_string(
         "min_server_version",
@@ -58,8 +58,7 @@ def define_flags():
     flags.DEFINE_bool(
         "attention",
         False,
-        "Add a signature that tells what each token of a text attends to; the development server's page "
-        "draws it.",
+        "Add a signature with the attention of each token of a text; the development server's page draws it.",
     )
     flags.DEFINE_bool("measure", True, "Measure milliseconds and memory for the card, in another process.")
     define_json_flag()
@@ -208,7 +207,7 @@ def _closing_values(report) -> dict[str, object]:
         "size": f"{report['bytes'] / 1e6:.2f} MB",
         "parameters": report["parameters"],
         # None where the answers are no labels: the largest difference tells.
-        "same answers as Keras": agreement and f"{agreement:.2%} of {report['answers_compared']:,}",
+        "same predictions as Keras": agreement and f"{agreement:.2%} of {report['answers_compared']:,}",
         "largest difference": f"{report['max_difference']:.2g}",
         "compared on": report["compared_on"],
         "oldest server": report["oldest_server"],

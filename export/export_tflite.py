@@ -1,4 +1,4 @@
-r"""Script: a run or any checkpoint -> LiteRT (.tflite) files that answer on phones, with quality measured.
+r"""Script: a run or any checkpoint -> LiteRT (.tflite) files for phones, with quality measured.
 
   kbert export-litert --run_dir=runs/sst2 --output_dir=litert/sst2 \
       --quantization=float32,float16,dynamic_int8 --max_seq_length=16,32,64,128 --eval_file=sst2/dev.tsv
@@ -10,7 +10,7 @@ r"""Script: a run or any checkpoint -> LiteRT (.tflite) files that answer on pho
 Writes model_<quantization>.tflite, whose inputs are token ids, with model_<quantization>.json beside it
 (size, ops, speed, scores, agreement with Keras), report.html, vocab.txt, labels.txt and kbert.json (task,
 casing, lengths). Every file is compared with the Keras model before output_dir appears; below --min_agreement
-nothing is left behind. --mediapipe and --tokenizer_inside add files that take texts. docs/mobile.md has the
+nothing is written. --mediapipe and --tokenizer_inside add files that take texts. docs/mobile.md has the
 rest.
 """
 
@@ -62,7 +62,7 @@ def define_flags():
         "dev: of the training file as --eval_file only the examples that dev_split held out.",
     )
     flags.DEFINE_float(
-        "min_agreement", MIN_AGREEMENT, "Least share of a file's answers that are those of Keras."
+        "min_agreement", MIN_AGREEMENT, "Least share of predictions that are the same as Keras's."
     )
     flags.DEFINE_bool(
         "mediapipe", False, "Also files that MediaPipe's TextClassifier and TextEmbedder take as they are."
@@ -182,8 +182,8 @@ def _require_free(output_dir, overwrite):
 def _warn_of_long_texts(source, length):
     if not source.task.serving.cuts_long_texts:
         logging.warning(
-            "%s reads long texts as its task_settings.long_texts says, but the files answer one row of at "
-            "most %d pieces: give them short texts, or rows that your program makes alike.",
+            "%s reads long texts as its task_settings.long_texts says, but the files take one row of at "
+            "most %d pieces: give them short texts, or rows that your program cuts in the same way.",
             source.path, length,
         )  # fmt: skip
 
@@ -221,7 +221,7 @@ def _table(reports) -> str:
     """A row for each file: size, agreement with Keras, and milliseconds at its longest length."""
     from kbert.reports.text_table import text_table
 
-    rows = [["file", "size", "same answers as Keras", "longest row, 1 thread"]]
+    rows = [["file", "size", "same predictions as Keras", "longest row, 1 thread"]]
     for name, report in reports.items():
         length, by_threads = list(report["latency_ms"].items())[-1]
         milliseconds = f"{by_threads['1']:.2f} ms ({length} tokens)"

@@ -24,8 +24,8 @@ def source_from_flags():
     if (FLAGS.run_dir is None) == (FLAGS.init_checkpoint is None):
         which = "neither" if FLAGS.run_dir is None else "both"
         raise ValueError(
-            f"received {which} of --run_dir and --init_checkpoint; give exactly one: the run of a training, "
-            "or a checkpoint of any format with its head."
+            f"received {which} of --run_dir and --init_checkpoint; give exactly one: a run, or a "
+            "checkpoint of any format with its head."
         )
     from kbert.checkpoints.formats import local_path
     from kbert.runs.run_directory import RunDirectory, holds_run

@@ -90,7 +90,7 @@ def define_flags():
 
 def _define_vocabulary_flags():
     """What the vocabulary holds."""
-    flags.DEFINE_integer("vocab_size", 30522, "Pieces to learn, special tokens included.", lower_bound=1)
+    flags.DEFINE_integer("vocab_size", 30522, "Tokens to learn, special tokens included.", lower_bound=1)
     flags.DEFINE_bool(
         "do_lower_case",
         True,
@@ -100,7 +100,7 @@ def _define_vocabulary_flags():
     flags.DEFINE_integer(
         "num_unused_tokens",
         wordpiece_learner.NUM_UNUSED_TOKENS,
-        "How many [unused0] ... tokens to reserve for pieces that you add later. With 99, [UNK] [CLS] [SEP] "
+        "How many [unused0] ... tokens to reserve for tokens that you add later. With 99, [UNK] [CLS] [SEP] "
         "[MASK] get the ids 100 to 103, as in the published vocabularies. A small vocabulary needs fewer.",
         lower_bound=0,
     )
@@ -126,7 +126,7 @@ def _define_vocabulary_flags():
         "merge_slots",
         "unused",
         ["unused", "append"],
-        "Where --merge_into puts new pieces. unused: they replace [unused] tokens, and the model keeps its "
+        "Where --merge_into puts new tokens. unused: they replace [unused] tokens, and the model keeps its "
         "size. append: they follow at the end, up to --vocab_size, and the embedding table has to grow.",
     )
 
@@ -317,11 +317,11 @@ def summary(vocabulary: Vocabulary, words: WordCounts) -> list[str]:
     pieces_per_word, unknown = _fit(vocabulary, words)
     lines = [
         _words_line(words),
-        f"pieces per word: {pieces_per_word:.3f}",
-        f"unknown pieces: {unknown:.4f} %",
+        f"tokens per word: {pieces_per_word:.3f}",
+        f"unknown tokens: {unknown:.4f}%",
     ]
     if unknown > 1:
-        lines.append("That is many unknown pieces: raise --alphabet_limit and --vocab_size.")
+        lines.append("That is many unknown tokens: raise --alphabet_limit and --vocab_size.")
     return lines
 
 
@@ -334,19 +334,19 @@ def merge_summary(base: Vocabulary, vocabulary: Vocabulary, words: WordCounts, s
     num_new = len(set(vocabulary.tokens) - set(base.tokens))
     lines = [
         _words_line(words),
-        f"pieces per word: {pieces_before:.3f} before, {pieces_after:.3f} now",
-        f"unknown pieces: {unknown_before:.4f} % before, {unknown_after:.4f} % now",
+        f"tokens per word: {pieces_before:.3f} before, {pieces_after:.3f} now",
+        f"unknown tokens: {unknown_before:.4f}% before, {unknown_after:.4f}% now",
     ]
     if slots == "unused":
         lines.append(
-            f"{num_new} new pieces replace [unused] tokens; {len(unused_slots(vocabulary.tokens))} [unused] "
-            "tokens are left. All ids and the model's size stay the same; the embeddings of the new pieces "
+            f"{num_new} new tokens replace [unused] tokens; {len(unused_slots(vocabulary.tokens))} [unused] "
+            "tokens are left. All ids and the model's size stay the same; the embeddings of the new tokens "
             "are untrained (kbert convert --vocab_file adapts a model to this vocabulary)."
         )
     else:
         lines.append(
-            f"{num_new} new pieces follow at the end. All ids stay the same, but a model of {len(base)} "
-            f"pieces has to be resized: its word embedding table and masked LM bias to {len(vocabulary)} "
+            f"{num_new} new tokens follow at the end. All ids stay the same, but a model of {len(base)} "
+            f"tokens has to be resized: its word embedding table and masked LM bias to {len(vocabulary)} "
             "rows, the new ones untrained (kbert convert --vocab_file does this)."
         )
     return lines

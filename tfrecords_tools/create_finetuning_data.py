@@ -47,7 +47,7 @@ def define_flags():
     flags.DEFINE_multi_string(
         "override",
         [],
-        "One changed setting, for example dataset.label=judgment; as often as you like.",
+        "A changed setting of the config, for example dataset.label=judgment.",
     )
     flags.DEFINE_string(
         "input_file",
@@ -342,7 +342,7 @@ def summary(output_dir: str | Path, manifest: Manifest) -> str:
     lines = [
         f"records: {numbers['examples']:,} {unit} of {numbers['tokens'] / sequences:.1f} tokens on "
         "average, "
-        f"{100 * numbers['at_full_length'] / sequences:.1f} % at the full length of "
+        f"{100 * numbers['at_full_length'] / sequences:.1f}% at the full length of "
         f"{manifest.settings['max_seq_length']}, {100 * numbers['unknown_share']:.2f} % unknown",
     ]
     if "labels" in numbers:

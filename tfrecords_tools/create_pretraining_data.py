@@ -90,12 +90,12 @@ def _define_example_flags(defaults):
         "short_seq_prob", defaults.short_seq_prob, "Probability that a document makes shorter sequences."
     )
     flags.DEFINE_bool(
-        "do_whole_word_mask", defaults.do_whole_word_mask, "Mask all pieces of a word or none of them."
+        "do_whole_word_mask", defaults.do_whole_word_mask, "Mask all tokens of a word or none of them."
     )
     flags.DEFINE_integer(
         "max_ngram_size",
         defaults.max_ngram_size,
-        "Mask runs of up to this many words (of pieces, without --do_whole_word_mask).",
+        "Mask runs of up to this many words (of tokens, without --do_whole_word_mask).",
     )
     flags.DEFINE_enum(
         "pairing",
@@ -272,7 +272,7 @@ def summary(output_dir: str | Path, manifest: Manifest) -> str:
     numbers, settings = manifest.statistics, manifest.settings
     lines = [
         f"corpus: {numbers['documents']:,} documents, {numbers['sentences']:,} sentences, "
-        f"{numbers['tokens']:,} tokens ({100 * numbers['unknown_share']:.2f} % unknown)"
+        f"{numbers['tokens']:,} tokens ({100 * numbers['unknown_share']:.2f}% unknown)"
     ]
     if settings["deduplicate"] != "none":
         lines.append(f"dropped as duplicates: {numbers['documents_dropped_as_duplicates']:,} documents")
@@ -283,18 +283,16 @@ def summary(output_dir: str | Path, manifest: Manifest) -> str:
     )
     if settings["pairing"] == "sentence_pairs":
         lines.append(
-            f"random next: {100 * numbers['random_next_share']:.1f} % (more than half, as in the original)"
+            f"random next: {100 * numbers['random_next_share']:.1f}% (more than half, as in the original)"
         )
     elif settings["pairing"] == "sentence_order":
-        lines.append(
-            f"swapped (or, for single sentences, random): {100 * numbers['random_next_share']:.1f} %"
-        )
+        lines.append(f"swapped (or, for single sentences, random): {100 * numbers['random_next_share']:.1f}%")
     if settings["masking"] == "static":
         lines.append(
-            f"masked: {100 * numbers['masked_share']:.1f} % of the tokens, special ones included; of these "
-            f"{100 * numbers['masked_as_mask_share']:.1f} % [MASK], "
-            f"{100 * numbers['masked_unchanged_share']:.1f} % unchanged, "
-            f"{100 * numbers['masked_random_share']:.1f} % random"
+            f"masked: {100 * numbers['masked_share']:.1f}% of the tokens, special ones included; of these "
+            f"{100 * numbers['masked_as_mask_share']:.1f}% [MASK], "
+            f"{100 * numbers['masked_unchanged_share']:.1f}% unchanged, "
+            f"{100 * numbers['masked_random_share']:.1f}% random"
         )
     else:
         lines.append("masked: not yet; training draws new masks in every epoch")

@@ -1,11 +1,16 @@
-"""Script: prints a few records as text, with masked positions marked and answers beside them.
+"""Script: prints a few records as text, with masked positions marked and labels beside them.
 
     kbert show-records --input_dir=records --num_records=3
     kbert show-records --input_dir=records --record=1234
     kbert show-records --input_dir=records --shard=2
+    kbert show-records --input_dir=records --check
 
-What is to predict is written [shown->answer]: [MASK->word] is masked, [other->word] is replaced by a random
+What is to predict is written [shown->label]: [MASK->word] is masked, [other->word] is replaced by a random
 piece, [word->word] is unchanged. The second text of a pair begins a new line with "+".
+
+--check prints none: it compares size and SHA-256 of each file with the manifest, and vocab.txt with its
+fingerprint. In a file that is not what was written, it looks for the first record that cannot be read. Exit
+code 1 when anything is wrong.
 """
 
 import itertools
@@ -17,9 +22,10 @@ from kbert.cli import script
 from kbert.features import PRETRAINING_RECORDS
 from kbert.manifest import read_manifest
 from kbert.tokenization.vocabulary_files import read_vocabulary
+from tfrecords_tools.records.check_records import check_records
 
 _MASKS_LEGEND = (
-    "Places to predict: [shown->answer]. [MASK->word] is masked, [other->word] replaced, [word->word] kept."
+    "Positions to predict: [shown->label]. [MASK->word] is masked, [other->word] replaced, [word->word] kept."
 )
 _NO_MASKS_LEGEND = "Nothing is masked in these records: masks are drawn anew whenever they are read."
 
@@ -92,12 +98,16 @@ def define_flags():
     )
     flags.DEFINE_integer("record", None, "The number of the first one to print, from 0.", lower_bound=0)
     flags.DEFINE_integer("shard", None, "The number of the shard to begin with, from 0.", lower_bound=0)
+    flags.DEFINE_bool("check", False, "Read every record and list what is damaged, instead of printing some.")
     flags.mark_flag_as_required("input_dir")
 
 
 def main():
     args = flags.FLAGS
+    if args.check:
+        return 1 if check_records(args.input_dir) else 0
     show_records(args.input_dir, args.num_records, args.record, args.shard)
+    return 0
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-r"""Script: checkpoint + texts -> the same model with only the word pieces that such texts need.
+r"""Script: checkpoint + texts -> the same model with only the tokens that such texts need.
 
   kbert trim --from=runs/sst2 --to=runs/sst2_trimmed \
       --config=configs/finetuning/sst2.toml --labelled_files=sst2/train.tsv --heldout_files=sst2/dev.tsv
   kbert trim --from=bert-base-uncased --to=reviews_bert \
       --input_files='reviews/*.txt' --vocab_size=8000
 
-Answers on the texts stay the same, unless --min_count or --vocab_size drops some of their pieces. For other
-texts --heldout_files says how many are cut into other pieces (docs/distillation.md).
+Predictions on the texts stay the same, unless --min_count or --vocab_size drops some of their tokens. For
+other texts --heldout_files says how many get other tokens (docs/distillation.md).
 """
 
 import contextlib
@@ -40,7 +40,7 @@ _REPORT_FILE = "trimming.json"  # in the new folder
 
 
 def define_flags():
-    flags.DEFINE_string("from", None, "The checkpoint to read, as for convert_checkpoint.")
+    flags.DEFINE_string("from", None, "The checkpoint to read, as for kbert convert.")
     flags.DEFINE_string("to", None, "The folder to make.")
     flags.DEFINE_enum("format", "kbert", FORMATS, "The format to write.")
     flags.DEFINE_string(
@@ -52,14 +52,14 @@ def define_flags():
         "Instead: labelled TSV, CSV, JSONL or .parquet files, or folders of `datasets`; needs --config.",
     )
     flags.DEFINE_list(
-        "heldout_files", [], "Files of the same kind: how many of their texts are cut into other pieces."
+        "heldout_files", [], "Files of the same kind: how many of their texts get other tokens."
     )
     flags.DEFINE_string("config", None, "A config of fine-tuning, whose [dataset] names the columns.")
     flags.DEFINE_string("text_field", "text", "The key of the text in JSONL files of --input_files.")
-    flags.DEFINE_integer("min_count", 1, "Drop pieces that occur less often.", lower_bound=1)
-    flags.DEFINE_integer("vocab_size", None, "The most pieces to keep, special tokens included.")
+    flags.DEFINE_integer("min_count", 1, "Drop tokens that occur less often.", lower_bound=1)
+    flags.DEFINE_integer("vocab_size", None, "The most tokens to keep, special tokens included.")
     flags.DEFINE_bool("do_lower_case", None, "The casing, if the checkpoint does not record it.")
-    flags.DEFINE_list("allow_unmatched", [], "As for convert_checkpoint.")
+    flags.DEFINE_list("allow_unmatched", [], "As for kbert convert.")
     flags.DEFINE_bool("overwrite", False, "Replace an earlier conversion in --to.")
     define_json_flag()
     flags.mark_flags_as_required(["from", "to"])

@@ -92,9 +92,7 @@ def _shapes(outputs) -> str:
 def _compare(where, served, expected, tolerance, source) -> np.ndarray:
     """The differences of an output, flat; none for strings and whole numbers, which numbers decide about."""
     if expected.dtype == bool and (served != expected).any():
-        raise ValueError(
-            f"the exported model answers differently from the Keras model: {where}. Nothing was exported."
-        )
+        raise ValueError(f"the exported model and the Keras model differ: {where}. Nothing was exported.")
     if expected.dtype.kind != "f" or not expected.size:
         return np.zeros(0)
     require_finite_answers(expected, source)
@@ -104,7 +102,7 @@ def _compare(where, served, expected, tolerance, source) -> np.ndarray:
     allowed = tolerance * max(1.0, float(np.abs(expected[is_number]).max(initial=0.0)))
     if not largest <= allowed:  # a difference that is no number is refused too
         raise ValueError(
-            f"the exported model answers differently from the Keras model: numbers of {where} differ by up "
-            f"to {largest:.2g}, more than {allowed:.2g}. Nothing was exported."
+            f"the exported model and the Keras model differ: numbers of {where} differ by up to "
+            f"{largest:.2g}, more than {allowed:.2g}. Nothing was exported."
         )
     return differences.ravel()

@@ -50,7 +50,7 @@ def read_run_texts(source, task) -> RunTexts:
     except (ValueError, OSError, tf.errors.OpError) as error:
         return RunTexts([], f"fixed texts alone: the run's training data cannot be read ({error})")
     if not examples:
-        return RunTexts([], f"fixed texts alone: {recorded} holds no inputs of this task's answers")
+        return RunTexts([], f"fixed texts alone: {recorded} holds no inputs of this task")
     origin = (
         "texts put together from the run's training records"
         if has_records

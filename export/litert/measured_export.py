@@ -111,7 +111,7 @@ class MeasuredExport:
         wrong = round((1 - agreement) * comparison["num_answers"])
         if wrong > most_different(comparison["num_answers"], self._min_agreement):
             raise ValueError(
-                f"{name} gives another answer than Keras to {wrong} of {comparison['num_answers']} "
+                f"{name} does not predict as Keras does for {wrong} of {comparison['num_answers']} "
                 f"({self._data.name}): agreement {agreement:.4f}, --min_agreement="
                 f"{self._min_agreement:g}; nothing was exported. Leave its --quantization out, or lower the "
                 "share if you can live with that."

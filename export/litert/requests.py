@@ -86,9 +86,8 @@ def check_task(source):
     if task.files is None and (serving is None or serving.one_text_output is None):
         raise ValueError(
             f"{source.path} is a model of {task.name}; LiteRT files are for models that were "
-            "fine-tuned on labelled files (labels of texts, pairs and words, numbers, spans, choices, "
-            "vectors), and for encoders that say how a text becomes one vector, as sentence-transformers "
-            "folders do."
+            "fine-tuned on labelled files, and for encoders with a pooling, as in "
+            "sentence-transformers folders."
         )
     if serving is None or serving.same_answers is None:
         raise ValueError(
@@ -102,24 +101,24 @@ def check_mediapipe(source, lengths):
     task, serving = source.task, source.task.serving
     if serving.one_text_output is None:
         raise ValueError(
-            f"--mediapipe: {source.path} is a run of {task.name} that does not answer a single text "
-            "with labels or a vector; MediaPipe's TextClassifier and TextEmbedder do nothing else (no pairs, "
-            "numbers, words, spans or choices). Take the file that is asked with ids."
+            f"--mediapipe: {source.path} is a run of {task.name} without labels or an embedding for a "
+            "single text; MediaPipe's TextClassifier and TextEmbedder do nothing else (no pairs, numbers, "
+            "words, spans or choices). Use the file whose inputs are token ids."
         )
     if len(lengths) > 1:
         raise ValueError(
-            f"--mediapipe: MediaPipe asks one graph, received max_seq_length={list(lengths)}; give one."
+            f"--mediapipe: MediaPipe runs a single graph, received max_seq_length={list(lengths)}; give one."
         )
     if not serving.cuts_long_texts:
         raise ValueError(
             f"--mediapipe: {source.path} reads long texts as its task_settings.long_texts says, and "
-            "MediaPipe cuts them; take the file that is asked with ids, and make the rows in your program."
+            "MediaPipe cuts them; use the file whose inputs are token ids, and make the rows yourself."
         )
     if not require_wordpiece(source.vocabulary, "--mediapipe").do_lower_case:
         raise ValueError(
             f"--mediapipe: {source.path} has a cased vocabulary (do_lower_case=false), and MediaPipe makes "
             "every text lower-case before it looks for pieces: words with capitals would become other words "
-            "or [UNK]. Train an uncased encoder, or take the file that is asked with ids."
+            "or [UNK]. Train an uncased encoder, or use the file whose inputs are token ids."
         )
 
 
@@ -129,12 +128,12 @@ def check_tokenizer_inside(source, lengths):
     task = source.task
     if not task.serving.row_texts:
         raise ValueError(
-            f"--tokenizer_inside: {source.path} is a run of {task.name} whose answers need more "
-            "than one row of its texts (words, spans, choices, windows of long texts); take the file that is "
-            "asked with ids."
+            f"--tokenizer_inside: {source.path} is a run of {task.name} whose predictions need more "
+            "than one row of its texts (words, spans, choices, windows of long texts); use the file whose "
+            "inputs are token ids."
         )
     if len(lengths) > 1:
         raise ValueError(
-            "--tokenizer_inside: how long a text is shows only inside the file, received "
-            f"max_seq_length={list(lengths)}; give one."
+            "--tokenizer_inside: the length of a text is known only inside the file, so it has one "
+            f"graph, received max_seq_length={list(lengths)}; give one length."
         )

@@ -92,7 +92,7 @@ class BatchQueue:
             if size > max_answer_bytes:
                 raise RequestError(
                     "RESOURCE_EXHAUSTED",
-                    f"The answer has more than {max_answer_bytes} bytes (--max_answer_bytes). Send fewer "
+                    f"The response has more than {max_answer_bytes} bytes (--max_answer_bytes). Send fewer "
                     "texts at a time, or name the outputs that you need.",
                 )
             answers.append(answer)

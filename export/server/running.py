@@ -75,7 +75,7 @@ class DevelopmentServer:
             self.service = Service(self.model, limits)
             metrics = Metrics()
             metrics.watch_queue(lambda: self.service.queue.length)
-            with activity("the first answer"):
+            with activity("the first prediction"):
                 self._warm_up()
             self._grpc, self.port = start_grpc_server(self.service, metrics, host, port, api_key, log)
         except BaseException:

@@ -293,7 +293,7 @@ class _Dense:
 
 def _check(encoder, precision, outputs):
     if precision not in PRECISIONS:
-        raise ValueError(f"precision={precision!r}: answers are computed in {' or '.join(PRECISIONS)}.")
+        raise ValueError(f"precision={precision!r}: predictions are computed in {' or '.join(PRECISIONS)}.")
     unknown = [output for output in outputs if output not in OUTPUTS]
     if unknown or not outputs:
         raise ValueError(f"outputs={list(outputs)} must be one or more of {', '.join(OUTPUTS)}.")

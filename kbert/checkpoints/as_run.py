@@ -40,12 +40,14 @@ def open_as_run(
     if (folder / RUN_FILE).is_file():
         settings = {"config": config, "do_lower_case": do_lower_case}
         for flag in (flag for flag, value in settings.items() if value is not None):
-            raise ValueError(f"{flag} is for checkpoints of others; the run {path} records it. Leave it out.")
+            raise ValueError(
+                f"{flag} is for checkpoints of other libraries; the run {path} records it. Leave it out."
+            )
         yield RunDirectory(folder)
         return
     if run_only:
         raise ValueError(
-            f"{run_only} is for runs of kbert, but {path} is none; make one of it first: kbert "
+            f"{run_only} is for runs of kbert, but {path} is not a run; convert it first: kbert "
             f"convert --from={path} --to=runs/{Path(path).name}"
         )
     checkpoint = read_checkpoint(path, do_lower_case)

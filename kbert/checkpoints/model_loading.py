@@ -82,7 +82,7 @@ def initialize(
     )  # fmt: skip
     layers = sorted({name.split("/")[0] for name in reinitialized if not is_adapter(name)})
     if layers:
-        logging.info("%s begin anew, as the config asks", ", ".join(layers))
+        logging.info("%s are initialised again, as the config says", ", ".join(layers))
     for part, reason in misfits.items():
         logging.warning("%s is freshly initialised: %s", part, reason)
     for part in sorted(

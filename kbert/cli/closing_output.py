@@ -1,6 +1,7 @@
 """What a script prints last: a small table for people, or with --json one line for programs."""
 
 import json
+import re
 import textwrap
 from collections.abc import Mapping
 from numbers import Integral, Real
@@ -8,7 +9,7 @@ from numbers import Integral, Real
 from absl import flags
 
 from kbert.cli.flags import WIDTH
-from kbert.runs.metrics_file import json_ready
+from kbert.runs.metrics_file import is_calibration, json_ready
 
 _GAP = 2
 _SMALL = 1e-3  # below, four digits after the point would show nothing
@@ -56,8 +57,27 @@ def closing_table(values: Mapping[str, object]) -> str:
 
 
 def plain_metrics(metrics: Mapping[str, object] | None) -> dict[str, object]:
-    """The metrics that are single numbers, texts or nothing, without lists and tables."""
-    return {k: v for k, v in (metrics or {}).items() if v is None or isinstance(v, Real | str)}
+    """The metrics that are single numbers, texts or nothing: no lists, tables, temperature and thresholds."""
+    plain = {name: value for name, value in (metrics or {}).items() if not is_calibration(name)}
+    return {name: value for name, value in plain.items() if value is None or isinstance(value, Real | str)}
+
+
+def chosen_settings(metrics: Mapping[str, object] | None, is_kept: bool = False) -> dict[str, str]:
+    """A line about the temperature and thresholds that are best for the evaluated data; {} without any.
+
+    Args:
+      metrics: of an evaluation.
+      is_kept: whether they were kept with the run.
+    """
+    chosen = {name: v for name, v in (metrics or {}).items() if re.fullmatch("chosen_(temp|thresh).*", name)}
+    if not chosen:
+        return {}
+    words = [
+        f"{name.removeprefix('chosen_')} {'by label' if isinstance(value, list) else shown_value(value)}"
+        for name, value in chosen.items()
+    ]
+    state = "kept with the run" if is_kept else "not applied (kbert evaluate --keep_chosen applies it)"
+    return {"chosen": f"{', '.join(words)}: {state}"}
 
 
 def shown_value(value) -> str:

@@ -13,40 +13,38 @@ _EXPORTERS = "{export}."  # a checkout and an installed package have different n
 
 # Heading -> command -> the module that it runs, and what it does in one line.
 COMMANDS = {
+    "fine-tuning and serving": {
+        "finetune": ("kbert.scripts.run_finetuning", "fine-tune on labelled text or records"),
+        "evaluate": ("kbert.scripts.run_evaluation", "measure a run on held-out data"),
+        "predict": ("kbert.scripts.run_prediction", "use a trained model on texts"),
+        "convert": ("kbert.scripts.convert_checkpoint", "read and write checkpoints of other formats"),
+        "export": (_EXPORTERS + "export_savedmodel", "write a SavedModel for TensorFlow Serving"),
+        "serve": (
+            _EXPORTERS + "development_server",
+            "serve a run, a checkpoint or an export: REST, gRPC, a page",
+        ),
+    },
     "getting started": {
         "quickstart": ("kbert.scripts.quickstart", "from raw text to answered requests, in a few minutes"),
         "configs": ("kbert.scripts.copy_configs", "list the configs that come with kbert, or copy them"),
     },
     "text and records": {
         "vocab": ("tfrecords_tools.build_vocabulary", "learn a vocabulary from a corpus"),
-        "tokenize": ("tfrecords_tools.tokenize_text", "show the word pieces of lines of text"),
+        "tokenize": ("tfrecords_tools.tokenize_text", "show the tokens of lines of text"),
         "pretraining-data": ("tfrecords_tools.create_pretraining_data", "corpus -> masked records"),
         "finetuning-data": ("tfrecords_tools.create_finetuning_data", "labelled text -> records"),
-        "show-records": ("tfrecords_tools.show_records", "print a few records as text"),
-        "check-records": ("tfrecords_tools.check_records", "read every record and list what is damaged"),
-        "draw-records": ("tfrecords_tools.draw_statistics", "draw a page with statistics of records"),
+        "show-records": ("tfrecords_tools.show_records", "print records as text, or check all of them"),
     },
-    "training": {
+    "more training": {
         "pretrain": ("kbert.scripts.run_pretraining", "pretrain on records"),
-        "finetune": ("kbert.scripts.run_finetuning", "fine-tune on labelled text or records"),
         "glue": ("kbert.scripts.run_glue", "fine-tune on the tasks of GLUE, with a table and a submission"),
         "curves": ("kbert.scripts.draw_curves", "draw the curves of a run, or of several"),
     },
-    "a trained model": {
-        "evaluate": ("kbert.scripts.run_evaluation", "measure a run on held-out data"),
-        "predict": ("kbert.scripts.run_prediction", "use a trained model on texts"),
-        "attention": ("kbert.scripts.draw_attention", "draw what the heads of a model attend to in a text"),
+    "more from a trained model": {
         "features": ("kbert.scripts.extract_features", "turn texts into vectors"),
-        "convert": ("kbert.scripts.convert_checkpoint", "read and write checkpoints of other formats"),
-        "trim": ("tfrecords_tools.trim_vocabulary", "cut a checkpoint to the pieces that a corpus needs"),
-    },
-    "serving": {
-        "export": (_EXPORTERS + "export_savedmodel", "write a SavedModel for TensorFlow Serving"),
+        "attention": ("kbert.scripts.draw_attention", "draw what the heads of a model attend to in a text"),
+        "trim": ("tfrecords_tools.trim_vocabulary", "cut a checkpoint to the tokens that a corpus needs"),
         "export-litert": (_EXPORTERS + "export_tflite", "write LiteRT files for phones"),
-        "serve": (
-            _EXPORTERS + "development_server",
-            "serve a run, a checkpoint or an export: REST, gRPC, a page",
-        ),
     },
 }
 _HELP = ("--help", "-help", "-h", "help")

@@ -20,7 +20,7 @@ GROUPS = {
     "data": (
         "train_file dev_file other_dev_file train_dir dev_dir eval_file split glue_dir tasks input_files "
         "text text_pair choice candidate question context input_file input_dir eval_input_dir "
-        "labelled_files heldout_files vocab_file tokenizer record num_records shard recount text_field "
+        "labelled_files heldout_files vocab_file tokenizer record num_records shard check text_field "
         "split_sentences deduplicate shuffle errors do_lower_case"
     ),
     "model": (
@@ -45,7 +45,7 @@ GROUPS = {
         "max_batch_tokens rest_api_timeout_in_ms max_message_bytes max_text_bytes "
         "max_texts max_elements max_answer_bytes max_connections max_pending max_pending_bytes"
     ),
-    "answers": "top_k whole_words keep_chosen batch_size",
+    "predictions": "top_k whole_words keep_chosen batch_size",
     "output": (
         "output_dir output_file to directory predictions_dir submission_dir html_file html_examples title "
         "format compression num_shards quantization min_agreement mediapipe tokenizer_inside text_ops "
@@ -53,8 +53,6 @@ GROUPS = {
     ),
     "devices": "strategy num_devices precision jit cluster tpu runner beam_options num_workers",
 }
-# Flags by the name that they had, for the scripts that have the new one.
-RENAMED = {"strategy": "pairing", "max_batch_size": "max_batch_tokens"}
 
 
 def parse_flags(argv: list[str], config_classes=()) -> list[str]:
@@ -90,8 +88,6 @@ def _unknown(name, argument, config_classes):
         override = shlex.quote(f"--override={setting}={argument.partition('=')[2] or 'VALUE'}")
         return f"--{name} is a setting of the config, not a flag; write {override}."
     known = own_flags()
-    if RENAMED.get(name) in known:
-        return f"--{name} is now --{RENAMED[name]}; `{program()} --help` says more."
     near = closest(name, [*known, *(f"no{own}" for own, flag in known.items() if flag.boolean)])
     hint = f"did you mean --{near}? " if near else ""
     return f"unknown flag --{name[:100]}; {hint}`{program()} --help` lists the flags."

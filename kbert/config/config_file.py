@@ -88,7 +88,7 @@ def _config(config_class, values, where, vocab_size):
         require(
             isinstance(encoder["vocab_size"], int) and encoder["vocab_size"] >= vocab_size,
             f"{where}: encoder.vocab_size={shown(encoder['vocab_size'])} is smaller than the vocabulary, "
-            f"which has {vocab_size} pieces; leave it out to take the vocabulary's size.",
+            f"which has {vocab_size} tokens; leave it out to take the vocabulary's size.",
         )
     return from_dict(config_class, values, where=where)
 

@@ -60,7 +60,7 @@ class PretrainingConfig(TrainingConfig):
         )
         require(
             not (self.optimizer.decay == "budget" and self.phases),
-            'optimizer.decay="budget" ends the training after a time, so it cannot be combined with phases: '
+            'optimizer.decay="budget" ends the run after a time, so it cannot be combined with phases: '
             "leave one of them out.",
         )
         for number, phase in enumerate(self.phases):

@@ -79,8 +79,8 @@ class Teacher:
         source, own = self.checkpoint.source, self.checkpoint.vocabulary
         if vocabulary.fingerprint != own.fingerprint:
             raise ValueError(
-                f"the student's vocabulary ({len(vocabulary)} pieces, {vocabulary.fingerprint}) is not that "
-                f"of the teacher {source} ({len(own)} pieces, {own.fingerprint}); give both the same: "
+                f"the student's vocabulary ({len(vocabulary)} tokens, {vocabulary.fingerprint}) is not that "
+                f"of the teacher {source} ({len(own)} tokens, {own.fingerprint}); give both the same: "
                 "kbert convert --vocab_file trims a teacher (docs/distillation.md)."
             )
 

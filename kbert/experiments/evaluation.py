@@ -128,13 +128,13 @@ def _require_examples(run, eval_file, predictions_dir, keep_chosen):
     task = run.task()
     if predictions_dir and not (eval_file and task.write_predictions):
         raise ValueError(
-            f"predictions_dir is for a run whose task writes its answers, on eval_file; "
+            f"predictions_dir is for a task that writes its predictions, with eval_file; "
             f"{run.path} is a run of {task.name}."
         )
     if keep_chosen and not (eval_file and task.chooses):
         raise ValueError(
-            f"keep_chosen is for a run whose evaluations choose something, on eval_file; "
-            f"{run.path} is a run of {task.name} whose settings leave nothing to choose."
+            f"keep_chosen is for a task with a temperature or thresholds, with eval_file; "
+            f"{run.path} is a run of {task.name}, which has none with its settings, or eval_file is missing."
         )
 
 
@@ -151,8 +151,8 @@ def _require_finite_losses(run, metrics):
 def not_held_out(model) -> str:
     """The sentence for `split="dev"` where nothing was held out; `model` has a `path`."""
     return (
-        "split=dev is for a run that was trained with dev_split, on its training file as eval_file; "
-        f"{model.path} was not trained so, or eval_file is missing."
+        "split=dev needs a run that was trained with dev_split, and its training file as eval_file; "
+        f"{model.path} was trained without it, or eval_file is missing."
     )
 
 
@@ -255,7 +255,7 @@ def add_baselines(task, metrics: dict, data: dict, config, vocabulary) -> dict:
     return with_baselines
 
 
-def no_better_than_constant(metrics: dict, higher_is_better) -> list[str]:
+def no_better_than_constant(metrics: dict, higher_is_better, class_weights=False) -> list[str]:
     """A sentence for each metric that is no better than that of the best constant answer.
 
     A classifier that ends at the most frequent label has learnt nothing; with few examples that happens to
@@ -264,7 +264,9 @@ def no_better_than_constant(metrics: dict, higher_is_better) -> list[str]:
     Args:
       metrics: as of `add_baselines`.
       higher_is_better: function from a metric's name to whether more of it is better.
+      class_weights: whether the sentence names `class_weights`, for a task that has them.
     """
+    balanced = ", or for rare labels task_settings.class_weights=balanced" if class_weights else ""
     sentences = []
     for name, constant in metrics.items():
         metric = name.replace("baseline_", "", 1)
@@ -275,6 +277,6 @@ def no_better_than_constant(metrics: dict, higher_is_better) -> list[str]:
         if not ahead > _ROUNDING * max(1.0, abs(constant)):  # also for not-a-number
             sentences.append(
                 f"This run does no better than a constant answer: {metric} {value:.4g}, the best constant "
-                f"answer {constant:.4g}. Try another seed, a smaller learning rate or more epochs."
+                f"answer {constant:.4g}. Try another seed, a smaller learning rate, more epochs{balanced}."
             )
     return sentences

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import math
 from typing import Any, NamedTuple
 
 from absl import logging
@@ -128,7 +129,8 @@ def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Ini
     # Report.
     if distribution.is_chief(strategy):
         try_write_run_page(run.path)
-    for sentence in no_better_than_constant(metrics or {}, task.higher_is_better):
+    unweighted = task.get_config().get("class_weights", "") is None
+    for sentence in no_better_than_constant(metrics or {}, task.higher_is_better, unweighted):
         logging.warning("%s", sentence)
     logging.info("the run is in %s", run.path)
     return task, metrics
@@ -216,7 +218,7 @@ def _complete_config(config, initial):
         )
     if len(initial.vocabulary) > encoder.vocab_size:
         raise ValueError(
-            f"the vocabulary has {len(initial.vocabulary)} pieces, but the encoder's vocab_size is "
+            f"the vocabulary has {len(initial.vocabulary)} tokens, but the encoder's vocab_size is "
             f"{encoder.vocab_size}; use the vocabulary of the checkpoint, or a larger vocab_size."
         )
     return dataclasses.replace(config, encoder=encoder)
@@ -289,6 +291,8 @@ def _plan(config, strategy, data, num_train_steps, set_weights):
 
 
 def _eval_every_steps(config, num_train_examples):
+    """Rounded up: the evaluation of the last epoch is then the one at the end, not another just before it."""
     if config.eval_every_epochs is None:
         return config.eval_every_steps
-    return max(1, round(config.eval_every_epochs * num_train_examples / config.train_batch_size))
+    steps = config.eval_every_epochs * num_train_examples / config.train_batch_size
+    return math.ceil(round(steps, 6))  # 0.1 * 30 is a little more than 3

@@ -35,7 +35,7 @@ def require_trainable(config: FinetuningConfig, paths: LabelledPaths):
         )
     if records := config.freeze_encoder and (paths.train_dir or paths.dev_dir):
         raise ValueError(
-            f"freeze_encoder keeps what the encoder gives for rows of labelled files, but {records} holds "
+            f"freeze_encoder stores the encoder's outputs for labelled files, but {records} holds "
             "records; give train_file and dev_file, or freeze layers with [frozen]."
         )
     if config.max_train_examples and not paths.train_file:
@@ -55,13 +55,13 @@ def require_weights(config: FinetuningConfig, init: Init):
     """Raises ValueError where the config changes or adapts weights, and there are none to start from."""
     if config.lora and not init.has_weights:
         raise ValueError(
-            "lora adapts the weights of an init_checkpoint, but this training starts from random ones; "
+            "lora adapts the weights of an init_checkpoint, but this run starts from random ones; "
             "leave lora out."
         )
     if (config.reinit_layers or config.reinit_pooler) and not init.has_weights:
         raise ValueError(
             f"reinit_layers={config.reinit_layers} and reinit_pooler={config.reinit_pooler} replace a part "
-            "of the weights of an init_checkpoint, but this training starts from random ones; leave them "
+            "of the weights of an init_checkpoint, but this run starts from random ones; leave them "
             "out."
         )
 

@@ -44,12 +44,14 @@ class LabelledPaths:
         if self.dev_file and self.dev_dir:
             raise ValueError("give either dev_file or dev_dir, not both.")
         if self.other_dev_files and not self.has_dev:
-            raise ValueError("other_dev_files go with dev_file or dev_dir, which choose the best.")
+            raise ValueError(
+                "other_dev_files need dev_file or dev_dir, which chooses the best checkpoint; give one."
+            )
         for name in self.other_dev_files:
             if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name.startswith("baseline"):
                 raise ValueError(
-                    f"the development file {name[:100]!r}: its name stands before those of metrics, as in "
-                    "mismatched_accuracy; choose small letters, digits and _, and not baseline."
+                    f"the development file {name[:100]!r}: the name becomes a prefix of metrics, as in "
+                    "mismatched_accuracy; expected small letters, digits and _, and not baseline."
                 )
         for path in self.files:
             source_files(path)  # raises where there is nothing to read
@@ -92,7 +94,9 @@ def _json_lines(columns):
     lengths = {name: len(columns[name]) for name in columns.keys()}
     if len(set(lengths.values())) > 1:
         sizes = ", ".join(f"{length} {name}" for name, length in lengths.items())
-        raise ValueError(f"columns of {sizes}; give one entry of each for each example.")
+        raise ValueError(
+            f"the columns have different lengths ({sizes}); give each of them one entry per example."
+        )
     for row in zip(*(columns[name] for name in lengths), strict=True):
         values = [value.tolist() if hasattr(value, "tolist") else value for value in row]  # NumPy's numbers
         yield json.dumps(dict(zip(lengths, values, strict=True)), ensure_ascii=False) + "\n"

@@ -37,8 +37,8 @@ class FrozenEncoder:
         self.model = None
         if {part.reads for part in task.parts} not in ({"sequence_output"}, {"hidden_states"}):
             raise ValueError(
-                f"freeze_encoder is for heads on vectors of tokens, but a model for {task.name} pools them; "
-                "leave it out, and freeze layers with frozen.embeddings and frozen.layers."
+                f"freeze_encoder is for heads on token vectors, but the model for {task.name} pools "
+                "them; leave it out, and freeze layers with frozen.embeddings and frozen.layers."
             )
 
     def __getattr__(self, name):
@@ -164,10 +164,12 @@ class EncodedRows:
         tokens, width = shape
         total, folder = tokens * width * size, self._frozen.folder
         need = f"{tokens:,} tokens x {width:,} numbers x {size} bytes = {total / 2**20:,.0f} MiB"
-        logging.info("what the frozen encoder gives for %s is kept in %s: %s", self._data.path, folder, need)
+        logging.info(
+            "the outputs of the frozen encoder for %s are kept in %s: %s", self._data.path, folder, need
+        )
         if (free := shutil.disk_usage(folder).free) < total:
             raise ValueError(
-                f"what the frozen encoder gives for {self._data.path} takes {need}, but the disk of {folder} "
-                f"has {free / 2**20:,.0f} MiB left; choose fewer layers, a shorter max_seq_length, "
+                f"the outputs of the frozen encoder for {self._data.path} take {need}, but the disk of "
+                f"{folder} has {free / 2**20:,.0f} MiB left; choose fewer layers, a shorter max_seq_length, "
                 'precision="bfloat16", or another run_dir.'
             )

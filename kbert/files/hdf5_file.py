@@ -40,7 +40,7 @@ def _arrays(file):
     file.visititems_links(lambda name, link: links.append((name, link)))
     for name in (name for name, link in links if not isinstance(link, h5py.HardLink)):
         raise ValueError(
-            f"{file.filename} holds a link to another place, {shown_name(name)}; save all in one file."
+            f"{file.filename} holds a link to elsewhere, {shown_name(name)}; save all in one file."
         )
     file.visititems(lambda name, node: nodes.append(node))
     for array in (node for node in nodes if isinstance(node, h5py.Dataset)):

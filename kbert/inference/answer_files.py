@@ -24,7 +24,7 @@ def find_ending(path: str | Path) -> str:
     ending = Path(name_when_unpacked(path)).suffix
     if ending not in (JSON_LINES, *TABLES):
         raise ValueError(
-            f"output_file={path}: the ending says the form of the answers; end it in .jsonl (JSON lines), "
+            f"output_file={path}: the ending says the format; end it in .jsonl (JSON lines), "
             ".csv or .tsv (columns), alone or with .gz, .bz2, .xz or .zst behind it."
         )
     return ending

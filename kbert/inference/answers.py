@@ -21,7 +21,8 @@ def answered(
 ) -> Iterator[tuple[dict, dict]]:
     """Yields (example, answer) for each example, in their order and ready for JSON.
 
-    The answer is the result of `Serving.answer`. Examples are answered in batches of like lengths.
+    The answer is the result of `Serving.answer`. Examples are answered in batches of like lengths. A warning
+    counts those whose tokens are mostly unknown.
 
     Args:
       loaded: the `LoadedModel`.
@@ -36,7 +37,9 @@ def answered(
     Raises:
       ValueError: when an example has other keys or no answer; the message names the example.
     """
-    predictor = functools.cache(loaded.predictor)
+    from kbert.inference.unknown_tokens import UnknownTokens  # late: it brings TensorFlow along
+
+    predictor, unknown = functools.cache(loaded.predictor), UnknownTokens(loaded.text_inputs)
     numbered, num_answered = enumerate(examples, start=1), 0
     while window := list(itertools.islice(numbered, read_ahead or _READ_AHEAD * batch_size)):
         signatures = [_signature(loaded, example, f"example {number}") for number, example in window]
@@ -47,6 +50,7 @@ def answered(
             columns = {name: [example[name] for example in batch] for name in predict.inputs}
             columns |= {name: settings[name] for name in predict.settings}
             numbers = [window[position][0] for position in positions]
+            unknown.count(batch, numbers)
             batch_answers = predict.answers(columns, numbers, "example {}")
             for position, answer in zip(positions, batch_answers, strict=True):
                 answers[position] = answer
@@ -55,6 +59,7 @@ def answered(
                 report(num_answered)
         for (_, example), answer in zip(window, answers, strict=True):
             yield example, answer
+    unknown.warn()
 
 
 def source_task(source):
@@ -73,7 +78,9 @@ def require_answers(source):
     """Raises ValueError when the task of a `RunDirectory` or a `LoadedModel` does not answer texts."""
     task = source_task(source)
     if task.serving is None:
-        raise ValueError(f"{_source_name(source)} is a run of {task.name}, which does not answer texts.")
+        raise ValueError(
+            f"{_source_name(source)} is a run of {task.name}, which has no predictions for texts."
+        )
 
 
 def require_inputs(source, example: dict, where: str):

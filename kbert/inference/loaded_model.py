@@ -60,8 +60,8 @@ def _run(folder, do_lower_case, allow_unmatched) -> RunDirectory:
     run.require_casing(do_lower_case)
     if allow_unmatched:
         raise ValueError(
-            f"allow_unmatched={list(allow_unmatched)} is for checkpoints of others, but {folder} is a run of "
-            "kbert; leave it out."
+            f"allow_unmatched={list(allow_unmatched)} is for checkpoints of other libraries, but {folder} "
+            "is a run of kbert; leave it out."
         )
     return run
 
@@ -69,7 +69,7 @@ def _run(folder, do_lower_case, allow_unmatched) -> RunDirectory:
 def _require_precision(precision):
     if precision not in PRECISIONS:
         choices = " or ".join(map(repr, PRECISIONS))
-        raise ValueError(f"precision={precision!r} is not known for answers; choose {choices}.")
+        raise ValueError(f"precision={precision!r} is not known for predictions; choose {choices}.")
 
 
 class LoadedModel(TextAnswers):
@@ -98,7 +98,7 @@ class LoadedModel(TextAnswers):
       >>> embeddings.shape, embeddings.dtype
       ((2, 16), dtype('float32'))
       >>> loaded.with_max_seq_length(20)  # doctest: +ELLIPSIS
-      <LoadedModel ...: sequence_classification (quiet, loud), 1 layers of 16, 22 pieces, up to 20 tokens>
+      <LoadedModel ...: sequence_classification (quiet, loud), 1 layers of 16, 22 tokens, up to 20 tokens>
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class LoadedModel(TextAnswers):
 
     def __repr__(self):
         shape = f"{self.config.num_hidden_layers} layers of {self.config.hidden_size}"
-        words = f"{len(self.vocabulary)} pieces, up to {self.max_seq_length} tokens"
+        words = f"{len(self.vocabulary)} tokens, up to {self.max_seq_length} tokens"
         labels = getattr(self.task, "labels", ())
         shown = ", ".join(labels[:5]) + (", ..." if len(labels) > 5 else "")
         return f"<LoadedModel {self.source}: {self.task.name}{shown and f' ({shown})'}, {shape}, {words}>"

@@ -162,7 +162,7 @@ class TextClassifier:
         batch = text_batch(texts, text_pairs)
         if self.takes_pairs is not None and (batch.pairs is not None) != self.takes_pairs:
             expected = "pairs of texts" if self.takes_pairs else "single texts"
-            raise ValueError(f"this run was trained on {expected}, and answers only those.")
+            raise ValueError(f"this run was trained on {expected}, and predicts for nothing else.")
         return batch, Predictor(self._loaded, self.task.serving.signature_for(batch.columns))
 
 

@@ -320,8 +320,8 @@ def listed_label(label, dataset: DatasetConfig, where: str):
     """The label, a string. Raises ValueError where the dataset lists labels without it."""
     if dataset.labels and label not in dataset.labels:
         raise ValueError(
-            f"{where}: label {_cut(repr(label))} is not in the label list {list(dataset.labels)}, which is "
-            "dataset.labels or else that of the training file; mend the row, leave it out, or train with the "
+            f"{where}: label {_cut(repr(label))} is not among the labels {list(dataset.labels)}, those of "
+            "dataset.labels or else of the training file; mend the row, leave it out, or train with the "
             "label."
         )
     return label

@@ -38,7 +38,7 @@ class MaskedPieces(NamedTuple):
 
 
 class PieceMasker:
-    """Chooses positions and masks them: 80 % [MASK], 10 % unchanged, 10 % a random piece of the vocabulary.
+    """Chooses positions and masks them: 80% [MASK], 10% unchanged, 10% a random piece of the vocabulary.
 
     Every piece except [CLS] and [SEP] may be chosen. One of the three is drawn for each piece separately,
     also within whole words and spans. Random pieces come from the whole vocabulary, including special tokens

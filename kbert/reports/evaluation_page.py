@@ -51,9 +51,9 @@ def write_evaluation_page(
 
 
 def _curves(folder):
-    """The losses and scores of the training; nothing for a run without metrics, such as a converted one."""
+    """The losses and scores of the run; nothing for a run without metrics, such as a converted one."""
     try:
         runs = RunMetrics.read_all({"": folder})
     except ValueError:
         return []
-    return [(f"{heading} of the training", charts) for heading, charts in quality_charts(runs)]
+    return [(f"{heading} of the run", charts) for heading, charts in quality_charts(runs)]

@@ -48,7 +48,7 @@ def _value(value):
     return value if isinstance(value, str) else f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
 
 
-def _size(number):
+def size_text(number: int) -> str:
     """Bytes for people: 1.4 MB."""
     unit, scale = next(((u, s) for u, s in (("GB", 1e9), ("MB", 1e6)) if number >= s), ("kB", 1e3))
     return f"{number / scale:.1f} {unit}"
@@ -79,7 +79,7 @@ def _environment():
         "setting": setting_text,
         "seconds": tqdm.format_interval,
         "short": shortened,
-        "size": _size,
+        "size": size_text,
         "value": _value,
         "words": words,
     }

@@ -122,7 +122,7 @@ def reliability(content) -> str:
     confidences, accuracies, counts = map(np.array, (content.confidences, content.accuracies, content.counts))
     edges, shares = np.linspace(0, 1, len(counts) + 1), counts / max(1, counts.sum())
     titles = [
-        f"confidence {100 * sure:.1f}%, right {100 * right:.1f}%: {count:,} answers ({100 * share:.1f}%)"
+        f"confidence {100 * sure:.1f}%, right {100 * right:.1f}%: {count:,} predictions ({100 * share:.1f}%)"
         for sure, right, count, share in zip(confidences, accuracies, counts, shares, strict=True)
     ]
     bar = {"x": edges[:-1], "width": 0.97 / len(counts), "align": "edge", "color": COLOURS[0]}

@@ -37,7 +37,7 @@ class RunMetrics:
         """
         metrics_file, config_file, details_file = (Path(folder) / name for name in READ_FILES)
         if not metrics_file.is_file():
-            raise ValueError(f"{folder} holds no metrics.jsonl; give the run_dir of a training.")
+            raise ValueError(f"{folder} holds no metrics.jsonl; give the folder of a run.")
         lines = read_metrics(metrics_file)
         if not lines:
             raise ValueError(f"{metrics_file} holds no metrics yet; wait for the end of a log interval.")

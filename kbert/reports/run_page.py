@@ -10,7 +10,7 @@ from pathlib import Path
 from absl import logging
 from tqdm import tqdm
 
-from kbert.reports.page import percent, setting_text, write_page
+from kbert.reports.page import percent, setting_text, size_text, write_page
 from kbert.reports.pictures import COLOURS
 from kbert.reports.run_charts import course_charts, quality_charts
 from kbert.reports.run_metrics import RunMetrics, is_loss, is_score, words
@@ -62,11 +62,12 @@ def try_write_run_page(folder: str | Path):
         logging.warning("curves.html was not written: %s", error)
 
 
-def result_paths(folder: str | Path) -> dict[str, Path]:
-    """What a person opens of a run that has ended: name -> its folder, metrics and page, where they are."""
+def result_paths(folder: str | Path) -> dict[str, object]:
+    """What a person opens of a run that has ended: its folder and the size of that, metrics and page."""
     folder = Path(folder)
     files = {"metrics": folder / "metrics.jsonl", "page": folder / PAGE_FILE}
-    return {"run": folder} | {name: path for name, path in files.items() if path.is_file()}
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    return {"run": folder, "size": size_text(size)} | {n: path for n, path in files.items() if path.is_file()}
 
 
 def _run_values(run):

@@ -6,6 +6,7 @@ from pathlib import Path
 from kbert.cli.flags import WIDTH
 from kbert.files.whole_file import write_json
 from kbert.reports.text_table import text_table
+from kbert.runs.metrics_file import is_calibration
 
 FILE_NAME = "summary.json"
 
@@ -44,7 +45,8 @@ def seed_table(summary: dict) -> str:
 
 
 def _seed_rows(summary):
-    columns = summary["metrics"].values()
+    metrics = {k: column for k, column in summary["metrics"].items() if not is_calibration(k)}
+    columns = metrics.values()
     rows = dict(
         zip(summary["seeds"], zip(*(column["values"] for column in columns), strict=True), strict=True)
     )
@@ -52,7 +54,7 @@ def _seed_rows(summary):
     if len(summary["seeds"]) > 1:
         rows["deviation"] = [column["deviation"] for column in columns]
     shown = [[str(name), *map("{:.4f}".format, values)] for name, values in rows.items()]
-    return [["seed", *summary["metrics"]], *shown]
+    return [["seed", *metrics], *shown]
 
 
 def _width(table):

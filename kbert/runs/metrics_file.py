@@ -7,12 +7,21 @@ Damaged lines are left out, with a warning.
 import json
 import math
 import os
+import re
 from pathlib import Path
 
 from absl import logging
 
 from kbert.files.json_file import parse_json
 from kbert.files.whole_file import write_text
+
+# What an evaluation says of its probabilities, and the settings that would be better.
+_CALIBRATION = re.compile(r"(.*_)?(temperature|calibration_error|(chosen|best)_.*)")
+
+
+def is_calibration(name: str) -> bool:
+    """Whether a metric is about temperature, thresholds or calibration: the terminal shows none of these."""
+    return bool(_CALIBRATION.fullmatch(name))
 
 
 class MetricsFile:

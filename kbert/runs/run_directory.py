@@ -64,7 +64,7 @@ class RunDirectory:
         self.path = Path(path)
         self._which = which
         if not holds_run(self.path):
-            raise ValueError(f"{path} holds no kbert run (no run.json); give the run_dir of a training.")
+            raise ValueError(f"{path} holds no kbert run (no run.json); give the folder of a run.")
         try:
             self.details = read_json_object(self.path / "run.json")
             values = read_json_object(self.path / "config.json")

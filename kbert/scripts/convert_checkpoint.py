@@ -7,7 +7,7 @@ r"""Script: converts a BERT checkpoint to another format, and reports what becam
   kbert convert --from=runs/sst2 --to=sst2_preset --format=keras_hub
 
 --from is a run directory of kbert, a Hugging Face folder, a KerasHub preset or a TF1 checkpoint (its folder,
-or .../bert_model.ckpt); the script recognises the format by the content. It can also be a name:
+or .../bert_model.ckpt); kbert recognises the format by the content. It can also be a name:
 hf://org/name@revision or keras_hub://preset. The report is printed and also written to the new folder.
 """
 

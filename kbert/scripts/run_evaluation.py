@@ -1,4 +1,4 @@
-r"""Script: a model + held-out data -> metrics, with those of the best constant answer.
+r"""Script: a model + held-out data -> metrics, beside those of the best constant prediction.
 
   kbert evaluate --run_dir=runs/sst2 --eval_file=sst2/dev.tsv
   kbert evaluate --run_dir=runs/sst2 --input_dir=records/sst2_dev
@@ -13,8 +13,8 @@ r"""Script: a model + held-out data -> metrics, with those of the best constant 
       --config=configs/finetuning/sst2.toml
 
 Prints a table, or with --json one line of JSON, which --output_file keeps. `baseline_accuracy` is the
-accuracy of always answering the most frequent label (or masked token) of the same data: no constant answer
-can do better.
+accuracy of always answering the most frequent label (or masked token) of the same data: no constant
+prediction can do better.
 """
 
 from pathlib import Path
@@ -22,11 +22,12 @@ from pathlib import Path
 from absl import flags
 
 from kbert.cli import script
-from kbert.cli.closing_output import define_json_flag, plain_metrics, print_result
+from kbert.cli.closing_output import chosen_settings, define_json_flag, plain_metrics, print_result
 from kbert.config import FinetuningConfig, load_config
 from kbert.experiments.evaluation import MOST_EXAMPLES, evaluate
 from kbert.files.output_path import check_output_file, require_parent_folder
 from kbert.files.whole_file import write_json
+from kbert.reports.text_table import text_table
 from kbert.runs.metrics_file import json_ready
 from kbert.scripts.training_flags import define_checkpoint_flag
 
@@ -38,25 +39,26 @@ def define_flags():
     flags.DEFINE_string(
         "config",
         None,
-        "For a checkpoint of others: a fine-tuning config of its task. Its [dataset] names the columns of "
-        "--eval_file, and its task_settings and max_seq_length are taken; without it the columns are called "
-        "text, text_pair and label, the settings are the defaults, and the length is the checkpoint's.",
+        "For a checkpoint of another library: a fine-tuning config of its task. Its [dataset] names the "
+        "columns of --eval_file, and its task_settings and max_seq_length are taken; without it the columns "
+        "are called text, text_pair and label, the settings are the defaults, and the length is the "
+        "checkpoint's.",
     )
-    flags.DEFINE_bool("do_lower_case", None, "The casing, if a checkpoint of others does not record it.")
+    flags.DEFINE_bool("do_lower_case", None, "The casing, if the checkpoint does not record it.")
     flags.DEFINE_string("eval_file", None, "Labelled file, for a fine-tuned run.")
     flags.DEFINE_string("input_dir", None, "Folder of records, for a pretraining or a fine-tuned run.")
     define_checkpoint_flag()
     flags.DEFINE_string(
         "predictions_dir",
         None,
-        "Where the answers to --eval_file are written, for a task that has files for them, as questions on "
-        "texts have predictions.json, nbest_predictions.json and null_odds.json.",
+        "Folder for the predictions on --eval_file, in the files of the task. Question answering writes "
+        "predictions.json, nbest_predictions.json and null_odds.json.",
     )
     flags.DEFINE_bool(
         "keep_chosen",
         False,
-        "Keep with the run what the evaluation on --eval_file chooses for its answers: thresholds of labels, "
-        "the temperature of probabilities, the threshold beyond which a question has no answer.",
+        "Apply the temperature and the thresholds that are best for --eval_file: they are kept with the run, "
+        "for all its predictions.",
     )
     flags.DEFINE_enum(
         "split",
@@ -71,7 +73,10 @@ def define_flags():
         "confident errors with their texts, learning curves.",
     )
     flags.DEFINE_integer(
-        "html_examples", MOST_EXAMPLES, "The most examples on the page of --html_file.", lower_bound=0
+        "html_examples",
+        MOST_EXAMPLES,
+        "The largest number of examples on the page of --html_file.",
+        lower_bound=0,
     )
     flags.DEFINE_string("output_file", None, "A .json file for the metrics.")
     flags.DEFINE_bool("overwrite", False, "Replace an html_file or output_file that exists.")
@@ -99,12 +104,13 @@ def main():
     task, metrics = evaluate(**{name: FLAGS[name].value for name in names}, config=config)
     if FLAGS.output_file:
         write_json(json_ready(metrics), FLAGS.output_file)
-    print_result(metrics, plain_metrics(metrics) | _written_files(), task.report(metrics))
+    shown = plain_metrics(metrics) | chosen_settings(metrics, FLAGS.keep_chosen) | _written_files()
+    print_result(metrics, shown, text_table(task.report(metrics)))
 
 
 def _written_files():
     """Where the evaluation was written, under the names of the closing table."""
-    files = {"page": FLAGS.html_file, "answers": FLAGS.predictions_dir, "metrics": FLAGS.output_file}
+    files = {"page": FLAGS.html_file, "predictions": FLAGS.predictions_dir, "metrics": FLAGS.output_file}
     return {"run": FLAGS.run_dir} | {name: path for name, path in files.items() if path}
 
 

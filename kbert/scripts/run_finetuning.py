@@ -6,13 +6,13 @@ r"""Script: a labelled file + a pretrained checkpoint -> the run directory of a 
 
 --other_dev_file=mismatched=MNLI/dev_mismatched.tsv evaluates on a second file as well.
 
---seeds=1,2,3 trains once for each seed and reports mean and deviation of every metric.
+--seeds=1,2,3 trains once for each seed and reports mean and standard deviation of every metric.
 
---init_checkpoint is a run of kbert, a Hugging Face folder or Google's TF1 checkpoint; the script recognises
-the format by the content. The head of the checkpoint is used too if it matches the task. Without
+--init_checkpoint is a run of kbert, a Hugging Face folder or Google's TF1 checkpoint; kbert recognises the
+format by the content. The head of the checkpoint is used too if it matches the task. Without
 --init_checkpoint the encoder starts from random weights: give --vocab_file, and an `encoder` in the config.
 
---teacher_checkpoint=runs/teacher trains a student: it learns from the answers of a larger model, by the
+--teacher_checkpoint=runs/teacher trains a student: it learns from the predictions of a larger model, by the
 settings in [distillation] of the config (docs/distillation.md).
 
 Instead of files you can give records of kbert finetuning-data: --train_dir and --dev_dir.
@@ -25,13 +25,14 @@ from typing import Any
 from absl import flags
 
 from kbert.cli import script
-from kbert.cli.closing_output import define_json_flag, plain_metrics, print_result
+from kbert.cli.closing_output import chosen_settings, define_json_flag, plain_metrics, print_result
 from kbert.config import FinetuningConfig, load_config
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.seeds import run_seeds
 from kbert.manifest import read_manifest
 from kbert.reports.seed_summary import FILE_NAME as SUMMARY
 from kbert.reports.seed_summary import seed_table
+from kbert.reports.text_table import text_table
 from kbert.scripts.training_flags import (
     config_overrides,
     define_init_checkpoint_flags,
@@ -75,8 +76,8 @@ def define_flags():
     flags.DEFINE_list(
         "seeds",
         [],
-        "Train once for each of these seeds, for example 1,2,3, in --run_dir/seed-N. Mean and deviation of "
-        "every metric are printed and written to --run_dir/summary.json.",
+        "Train once for each of these seeds, for example 1,2,3, in --run_dir/seed-N. Mean and standard "
+        "deviation of every metric are printed and written to --run_dir/summary.json.",
     )
     define_json_flag()
 
@@ -101,8 +102,8 @@ def main():
     task, metrics = finetune(config, FLAGS.run_dir, **arguments)
     from kbert.reports.run_page import result_paths  # loads NumPy
 
-    report = task.report(metrics) if metrics else ""
-    print_result(metrics, plain_metrics(metrics) | result_paths(FLAGS.run_dir), report)
+    shown = plain_metrics(metrics) | chosen_settings(metrics) | result_paths(FLAGS.run_dir)
+    print_result(metrics, shown, text_table(task.report(metrics)) if metrics else "")
 
 
 def _named_files(values: list[str]) -> dict[str, str]:

@@ -4,11 +4,11 @@ r"""Script: GLUE's files + a pretrained checkpoint -> all its tasks, a table, an
       --tasks=cola,mrpc,rte --seeds=1,2,3 --learning_rates=5e-5,3e-5 --submission_dir=submission
 
 Trains each task once for every learning rate and seed, in --run_dir/TASK/lr-RATE/seed-N; the learning rate
-with the best mean on dev is reported. Started again, it goes on where it was. Prints a table;
+with the best mean on dev is reported. The same command again resumes. Prints a table;
 --run_dir has the same as summary.json and report.html.
 
-Each task is trained by configs/finetuning/TASK.toml. AX is answered by the model of MNLI. With
---submission_dir the best run of each task answers its test file (docs/glue.md).
+Each task is trained by configs/finetuning/TASK.toml. AX gets the predictions of MNLI's model. With
+--submission_dir the best run of each task predicts its test file (docs/glue.md).
 """
 
 import math
@@ -72,7 +72,9 @@ def _learning_rate(value):
     except ValueError:
         learning_rate = math.nan
     if not 0 < learning_rate < math.inf:
-        raise ValueError(f"--learning_rates: {value!r} is no rate; expected numbers such as 5e-5,3e-5.")
+        raise ValueError(
+            f"--learning_rates: {value!r} is no number; expected learning rates such as 5e-5,3e-5."
+        )
     return learning_rate
 
 

@@ -1,4 +1,4 @@
-r"""Script: a trained model + texts -> answers: one JSON line for each text, or a table.
+r"""Script: a trained model + texts -> predictions: one JSON line for each text, or a table.
 
   kbert predict --run_dir=runs/sst2 --text='a gorgeous, witty film'
   kbert predict --run_dir=runs/sst2 --input_file=films.txt \
@@ -18,15 +18,15 @@ r"""Script: a trained model + texts -> answers: one JSON line for each text, or 
 
 Without --text, --question and --input_file, texts are read from standard input. There and in a file a line
 is a text; two texts with a tab between them for a run on pairs; or a JSON object if an example has other
-parts, for example {"text": "...", "choices": ["...", "..."]} for multiple choice, or {"question": "...",
+fields, for example {"text": "...", "choices": ["...", "..."]} for multiple choice, or {"question": "...",
 "context": "..."} for a question about a text. In a file whose name ends in .jsonl every line is a JSON
 object; an "id" is kept. A .csv, .tsv or .parquet file, a pattern of the last in quotes, or a folder of
 `datasets` has columns: those that the run was trained on, or columns with these names.
 
-A classification run answers with label and probabilities, a regression run with a number, a question
-answering run with the answer and where it stands in the context, a token classification run with a label for
-each word, and the entities. A pretraining run answers with the top tokens for each [MASK], with the
-probabilities of --candidate, or with the probability that --text_pair follows --text.
+A classification run gives label and probabilities, a regression run a number, a question answering run the
+answer and its position in the context, a token classification run a label for each word, and the entities. A
+pretraining run gives the top tokens for each [MASK], the probabilities of --candidate, or the probability
+that --text_pair follows --text.
 """
 
 import sys
@@ -63,15 +63,11 @@ FLAGS = flags.FLAGS
 def define_flags():
     flags.DEFINE_string("run_dir", None, "The model: a run directory, or any checkpoint that kbert reads.")
     define_checkpoint_flag()
-    flags.DEFINE_multi_string("text", [], "A text; may be given several times.")
+    flags.DEFINE_multi_string("text", [], "A text.")
     flags.DEFINE_multi_string("text_pair", [], "The second text of each --text, for pairs of texts.")
-    flags.DEFINE_multi_string(
-        "choice", [], "For multiple choice: repeat it for each choice of a single --text."
-    )
-    flags.DEFINE_multi_string(
-        "candidate", [], "For one [MASK]: repeat it for each word that may stand there, in all --text."
-    )
-    flags.DEFINE_multi_string("question", [], "A question about a text; may be given several times.")
+    flags.DEFINE_multi_string("choice", [], "For multiple choice: a choice of a single --text.")
+    flags.DEFINE_multi_string("candidate", [], "A word that may fill the only [MASK] of each --text.")
+    flags.DEFINE_multi_string("question", [], "A question about a text.")
     flags.DEFINE_multi_string("context", [], "The text of the --question: one for all, or one for each.")
     flags.DEFINE_string(
         "input_file",
@@ -82,14 +78,17 @@ def define_flags():
     flags.DEFINE_string(
         "output_file",
         None,
-        "Where to write the answers: JSON lines (.jsonl), or columns (.csv, .tsv); maybe compressed. By "
+        "Where to write the predictions: JSON lines (.jsonl), or columns (.csv, .tsv); maybe compressed. By "
         "default JSON lines on standard output.",
     )
     flags.DEFINE_bool("overwrite", False, "Replace an output_file that exists.")
     flags.DEFINE_integer("top_k", 5, "Tokens to show for each [MASK].", lower_bound=1)
     flags.DEFINE_bool("whole_words", False, "For [MASK]: leave out pieces of words (##ing).")
     flags.DEFINE_integer(
-        "batch_size", 32, "Texts at a time. With 1 each is answered before the next is read.", lower_bound=1
+        "batch_size",
+        32,
+        "Texts at a time. With 1, each has its prediction before the next is read.",
+        lower_bound=1,
     )
     flags.DEFINE_bool("do_lower_case", None, "The casing, if a checkpoint does not record it.")
     flags.mark_flags_as_required(["run_dir"])

@@ -340,6 +340,6 @@ class Task:
         """The scores of the best constant answer on these batches (dicts of arrays): name -> float or str."""
         return {}
 
-    def report(self, metrics: dict) -> str:
-        """A text to print after an evaluation, for example a confusion table; may be empty."""
-        return ""
+    def report(self, metrics: dict) -> list[list[str]]:
+        """A table for the terminal after an evaluation, such as scores by label; the row of heads first."""
+        return []

@@ -121,9 +121,8 @@ class LabelThresholds:
         return probabilities >= self._values
 
     def metrics(self, probabilities, held) -> dict:
-        """`chosen_thresholds`, with the best F1 of each label; `best_macro_f1`, the macro F1 with them; and
-        `label_counts`, how often each label is true: one that never is keeps its threshold of 0.5. Both
-        arrays are (examples, labels)."""
+        """`chosen_thresholds`, with the best F1 of each label, and `best_macro_f1`, the macro F1 with them. A
+        label that is never true keeps its threshold of 0.5. Both arrays are (examples, labels)."""
         best = [best_threshold(*column) for column in zip(probabilities.T, held.T, strict=True)]
         predicted = probabilities >= np.array([chosen.threshold for chosen in best], np.float32)
         present = (predicted | (held > 0)).any(axis=0)
@@ -131,24 +130,14 @@ class LabelThresholds:
         return {
             "best_macro_f1": float(scores.mean()) if present.any() else 0.0,
             "chosen_thresholds": [chosen.threshold for chosen in best],
-            "label_counts": held.sum(axis=0).tolist(),
         }
 
     def chosen(self, metrics: Mapping) -> dict:
         """The setting that these metrics choose; warns of labels that the data say nothing of."""
-        absent = [label for label, n in zip(self._labels, metrics["label_counts"], strict=True) if not n]
+        counts = zip(self._labels, metrics["label_counts"], strict=True)
+        absent = [label for label, (_, _, true) in counts if not true]
         if absent:
             logging.warning(
                 "no example has the label %s: the threshold stays 0.5 there.", ", ".join(map(str, absent))
             )
         return {self.name: dict(zip(self._labels, metrics["chosen_thresholds"], strict=True))}
-
-    def table(self, metrics: Mapping) -> str:
-        """For people: how often each label is true, and the threshold that these data would choose."""
-        left = max(len("label"), *map(len, map(str, self._labels)))
-        lines = [f"{'label'.ljust(left)}   true  best threshold"]
-        columns = zip(self._labels, metrics["label_counts"], metrics["chosen_thresholds"], strict=True)
-        for label, count, best in columns:
-            note = "" if count else "  (never true here, so it stays)"
-            lines.append(f"{str(label).ljust(left)}  {count:5,}  {best:14.4f}{note}")
-        return "\n".join(lines)

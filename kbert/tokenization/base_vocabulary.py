@@ -56,7 +56,7 @@ class BaseVocabulary:
             index = next(i for i, token in enumerate(self.tokens) if self.ids[token] != i)
             raise ValueError(
                 f"{source}: token {self.tokens[index]!r} stands on line {index + 1} and again on line "
-                f"{self.ids[self.tokens[index]] + 1}; every token may stand once."
+                f"{self.ids[self.tokens[index]] + 1}; each token must be unique."
             )
         missing = [token for token in self.special_tokens if token not in self.ids]
         if missing:

@@ -22,7 +22,7 @@ def require_windows(max_seq_length: int, doc_stride: int | None):
     room = max_seq_length - 2
     if doc_stride is not None and doc_stride > room:
         raise ValueError(
-            f"doc_stride={doc_stride} is more than the {room} pieces that a window of "
+            f"doc_stride={doc_stride} is more than the {room} tokens that a window of "
             f"max_seq_length={max_seq_length} holds; make it smaller, or leave it out for half of them."
         )
 

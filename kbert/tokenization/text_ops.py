@@ -60,8 +60,8 @@ def sentencepiece_ops() -> ModuleType:
     """
     if uses_core_ops():
         raise ValueError(
-            "a SentencePiece model is read by ops of TF-Text; expected a TF-Text that can be imported, and "
-            "not --text_ops=core. Install tensorflow-text of TensorFlow's version, or leave the flag out."
+            "a SentencePiece model needs the ops of TF-Text: install the tensorflow-text of "
+            "TensorFlow's version, and leave --text_ops=core out."
         )
     from tensorflow_text.python.ops.sentencepiece_tokenizer import gen_sentencepiece_tokenizer
 

@@ -91,7 +91,7 @@ class WindowPacker:
 
     def __call__(self, contexts, questions=None, pad_to_longest: bool = False) -> Windows:
         if (questions is None) != (self.max_query_length is None):
-            raise ValueError("a window packer takes questions just when it has a max_query_length.")
+            raise ValueError("a window packer takes questions if max_query_length is set, and only then.")
         totals = tf.cast(contexts.row_lengths(), tf.int32)
         before, query, query_lengths = self._queries(totals, questions)
         rooms = self.max_seq_length - before - 1

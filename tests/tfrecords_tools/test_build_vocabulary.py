@@ -69,7 +69,7 @@ def test_a_vocabulary_is_written_and_summed_up(corpus, tmp_path, run_main, capsy
     printed = capsys.readouterr().out
     num_words = len(reference_tokenizer.split_words(TEXT, True))
     assert f"words: {num_words}, different: " in printed
-    assert "unknown pieces: 0.0000 %" in printed
+    assert "unknown tokens: 0.0000%" in printed
 
 
 def test_every_ascii_character_has_a_piece(corpus, tmp_path, run_main):
@@ -201,16 +201,16 @@ def test_unused_tokens_make_room_and_no_id_moves(run_main, old_file, capsys):
     assert changed == set(range(1, 11))
     assert {"playground", "of"} <= {new[index] for index in changed}
     printed = capsys.readouterr().out
-    assert "10 new pieces replace [unused] tokens; 0 [unused] tokens are left." in printed
-    assert "before" in printed and "unknown pieces: 0.0000 % before, 0.0000 % now" in printed
+    assert "10 new tokens replace [unused] tokens; 0 [unused] tokens are left." in printed
+    assert "before" in printed and "unknown tokens: 0.0000% before, 0.0000% now" in printed
 
 
 def test_appended_pieces_stand_at_the_end_and_the_table_has_to_grow(run_main, old_file, capsys):
     old, new = merge(run_main, old_file, "--merge_slots=append", "--vocab_size=80")
     assert new[: len(old)] == old and len(new) == 80
     printed = capsys.readouterr().out
-    assert f"{80 - len(old)} new pieces follow at the end." in printed
-    assert f"a model of {len(old)} pieces has to be resized" in printed
+    assert f"{80 - len(old)} new tokens follow at the end." in printed
+    assert f"a model of {len(old)} tokens has to be resized" in printed
 
 
 @pytest.mark.parametrize(

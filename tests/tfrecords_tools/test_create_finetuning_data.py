@@ -26,7 +26,7 @@ from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary
 from tests.tfrecords_tools import small_corpus
 from tfrecords_tools import create_finetuning_data as script
 from tfrecords_tools.create_finetuning_data import create_finetuning_data, summary
-from tfrecords_tools.records.stored_records import read_batches
+from tfrecords_tools.records.stored_records import read_records
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SHARED_DATA = REPOSITORY.parent / "shared" / "data"
@@ -49,8 +49,8 @@ def make(tmp_path):
 
 
 def all_features(directory):
-    batches = list(read_batches(directory, read_manifest(directory), 64))
-    return {name: np.concatenate([batch[name] for batch in batches]) for name in batches[0]}
+    records = list(read_records(directory, read_manifest(directory)))
+    return {name: np.stack([record[name] for record in records]) for name in records[0]}
 
 
 def shard_bytes(directory):
@@ -186,7 +186,7 @@ def test_refusals_leave_nothing_behind(make, labelled_files, tmp_path):
     refused("give either vocab_file, init_checkpoint or tokenizer", train, vocab_file=None)
     refused("give either vocab_file, init_checkpoint or tokenizer", train, tokenizer="x")
     refused("tokenizer=x is no folder", train, vocab_file=None, tokenizer="x")
-    refused("line 2: label 'quiet' is not in the label list", train, overrides=['dataset.labels=["a", "b"]'])
+    refused("line 2: label 'quiet' is not among the labels", train, overrides=['dataset.labels=["a", "b"]'])
     broken = tmp_path / "broken.tsv"
     broken.write_text(train.read_text() + "one column alone\n")
     refused("broken.tsv line 42: 1 columns where 3 were expected", broken)

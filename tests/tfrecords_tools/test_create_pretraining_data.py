@@ -23,11 +23,11 @@ from tests import warm_processes
 from tests.tfrecords_tools import small_corpus
 from tests.tfrecords_tools.pretraining import reference_sampling
 from tfrecords_tools import create_pretraining_data as script
-from tfrecords_tools.check_records import check_records
 from tfrecords_tools.corpus.documents import TextFormat, plan_units, read_documents
 from tfrecords_tools.corpus.problems import Problems
 from tfrecords_tools.create_pretraining_data import create_pretraining_data
 from tfrecords_tools.pretraining import sampling_stage, tokenization_stage, writing_stage
+from tfrecords_tools.records.check_records import check_records
 from tfrecords_tools.records.record_text import inconsistencies
 from tfrecords_tools.records.stored_records import read_records
 from tfrecords_tools.show_records import show_records

@@ -10,7 +10,7 @@ from tests.tfrecords_tools import small_corpus
 from tests.tfrecords_tools.written_records import write_records
 from tfrecords_tools.create_pretraining_data import create_pretraining_data
 from tfrecords_tools.records.record_text import describe_record, inconsistencies, shown_tokens
-from tfrecords_tools.records.stored_records import read_batches, read_records
+from tfrecords_tools.records.stored_records import read_records
 from tfrecords_tools.show_records import show_records
 
 VOCABULARY = small_corpus.vocabulary()
@@ -149,10 +149,9 @@ def test_records_that_are_not_there_are_named(records, asked, sentence):
         show_records(records, **asked)
 
 
-@pytest.mark.parametrize("read", [read_records, lambda *where: read_batches(*where, 8)])
-def test_a_damaged_shard_is_named_with_the_place(records, read):
+def test_a_damaged_shard_is_named_with_the_position(records):
     shard = records / read_manifest(records).shards[0].file
     os.truncate(shard, shard.stat().st_size - 5)
     last = read_manifest(records).shards[0].num_examples - 1
     with pytest.raises(ValueError, match=rf"{shard.name}: record {last} is damaged; make the records again"):
-        list(read(records, read_manifest(records)))
+        list(read_records(records, read_manifest(records)))

@@ -201,7 +201,7 @@ def warn_of_unknown_pieces(share: float):
     """Logs a warning when a large share of all pieces is [UNK]."""
     if share > _HIGH_UNKNOWN_SHARE:
         logging.warning(
-            "%.1f %% of all pieces are [UNK]: is vocab_file made for this language and casing?", 100 * share
+            "%.1f%% of all tokens are [UNK]: is vocab_file made for this language and casing?", 100 * share
         )
 
 

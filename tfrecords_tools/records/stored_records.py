@@ -1,4 +1,4 @@
-"""Reads records as they are stored: one by one to show them, or in batches to count them.
+"""Reads records one by one, as they are stored, to show them.
 
 Training reads with kbert/input_pipelines/records/record_reader.py, which also shuffles and draws dynamic
 masks.
@@ -46,38 +46,6 @@ def read_records(
                 yield {
                     name: _values(example, name, feature, path) for name, feature in manifest.features.items()
                 }
-
-
-def read_batches(
-    input_dir: str | Path, manifest: Manifest, batch_size: int
-) -> Iterator[dict[str, np.ndarray]]:
-    """Yields all examples of a folder of records in batches; no batch spans two shards.
-
-    Returns:
-      dicts of arrays of shape [at most batch_size, *shape of the feature].
-
-    Raises:
-      ValueError: for a shard that is damaged or does not hold what the manifest says, or for ids, labels or
-        positions that are out of range.
-    """
-    import tensorflow as tf
-
-    from kbert.input_pipelines.records import record_ranges
-
-    for shard in manifest.shards:
-        path = Path(input_dir) / shard.file
-        batches = open_shard(path).batch(batch_size)
-        batches = batches.map(lambda serialized: record_ranges.parse(serialized, manifest))
-        with _damage_named(path):
-            try:
-                for batch in batches.prefetch(1).as_numpy_iterator():
-                    if wrong := record_ranges.wrong_numbers(batch, manifest):
-                        raise ValueError(f"{path}: {wrong}; make the records again.")
-                    yield batch
-            except tf.errors.InvalidArgumentError:  # a wrong shape, which `read_records` names more clearly
-                for _ in read_records(input_dir, manifest):
-                    pass
-                raise
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ class Vocabulary(val tokens: List<String>, val doLowerCase: Boolean) {
             val before = found.put(token, id)
             require(before == null) {
                 "vocab.txt: token \"$token\" stands on line ${before!! + 1} and again on line ${id + 1}; " +
-                    "every token may stand once."
+                    "each token must be unique."
             }
         }
         val missing = SPECIAL_TOKENS.filter { it !in found }

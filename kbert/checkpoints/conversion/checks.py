@@ -82,7 +82,7 @@ def check_sizes(
         return
     if pieces > rows:
         raise ValueError(
-            f"{source} has {pieces} pieces, but the config's vocab_size is {rows}: ids would fall outside "
+            f"{source} has {pieces} tokens, but the config's vocab_size is {rows}: ids would fall outside "
             "the token table; take the vocabulary that this checkpoint was trained with."
         )
     padded = {_PUBLISHED_ROWS.get(pieces), *(-(-pieces // step) * step for step in _PADDED_TO)}
@@ -93,7 +93,7 @@ def check_sizes(
         return
     report.conflict(
         "vocab_size",
-        f"{source} has {pieces} pieces, but the config's vocab_size is {rows}: not the vocabulary that this "
+        f"{source} has {pieces} tokens, but the config's vocab_size is {rows}: not the vocabulary that this "
         "checkpoint was trained with",
     )
 

@@ -102,8 +102,8 @@ def with_layers(checkpoint: BertCheckpoint, layers: Sequence[int]) -> BertCheckp
     wrong = [layer for layer in layers if not 0 <= layer < number]
     if wrong or not layers:
         raise ValueError(
-            f"layers {list(layers)} of {checkpoint.source}: it has the layers 0 to {number - 1}; name one or "
-            "more of them."
+            f"layers={list(layers)}: {checkpoint.source} has the layers 0 to {number - 1}; choose "
+            "one or more of these."
         )
     tensors = {name: t for name, t in checkpoint.tensors.items() if not name.startswith("layer_")}
     for new, old in enumerate(layers):

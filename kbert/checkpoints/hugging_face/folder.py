@@ -289,5 +289,5 @@ def _require_no_segments(checkpoint, report):
         report.conflict(
             _SEGMENTS,
             f"{_SEGMENTS} is not zero, because it was trained, but DistilBERT has no segments and would give "
-            "other numbers; a training with frozen.embeddings=true, or with adapters, leaves it at zero",
+            "other numbers; a run with frozen.embeddings=true, or with adapters, leaves it at zero",
         )

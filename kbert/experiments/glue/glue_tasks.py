@@ -116,6 +116,6 @@ def glue_tasks(names) -> list[GlueTask]:
     for task in chosen:
         if task.model_of and task.model_of not in trained:
             raise ValueError(
-                f"tasks: {task.name} is answered by the model of {task.model_of}; name {task.model_of} too."
+                f"tasks: {task.name} is predicted by the model of {task.model_of}; name {task.model_of} too."
             )
     return chosen

@@ -36,7 +36,7 @@ def write_submission(task: GlueTask, run, source: Path, index: str | None, outpu
     _require_labels(task, run)
     rows = list(_rows(source, index, run.config.dataset))
     _require_all_rows(source, [row for row, _ in rows])
-    logging.info("%s: answering the %d texts of %s with %s", task.name, len(rows), source, run.path)
+    logging.info("%s: predicting the %d texts of %s with %s", task.name, len(rows), source, run.path)
     examples = [example for _, example in rows]
     predictions = [format_prediction(task, answer) for answer in LoadedModel.from_run(run).predict(examples)]
     lines = [f"{row}\t{prediction}" for (row, _), prediction in zip(rows, predictions, strict=True)]
@@ -54,7 +54,7 @@ def _require_labels(task, run):
     labels = tuple(getattr(run.task(), "labels", ()))
     if sorted(labels) != sorted(task.labels):
         raise ValueError(
-            f"{run.path} answers {', '.join(labels) or 'numbers'}, but GLUE expects "
+            f"{run.path} predicts {', '.join(labels) or 'numbers'}, but GLUE expects "
             f"{', '.join(task.labels) or 'numbers'} of {task.name}; let its config list these labels."
         )
 

@@ -80,8 +80,8 @@ def require_vocabulary(directory: str | Path, manifest: Manifest, owner, vocabul
     casing = {True: "lower-casing", False: "cased", None: "not WordPiece"}
     raise ValueError(
         f"{directory} was not made with the vocabulary of {owner}: its fingerprint is "
-        f"{manifest.vocabulary['fingerprint']} ({manifest.vocabulary['size']} pieces, "
+        f"{manifest.vocabulary['fingerprint']} ({manifest.vocabulary['size']} tokens, "
         f"{casing[manifest.vocabulary['do_lower_case']]}), expected {vocabulary['fingerprint']} "
-        f"({vocabulary['size']} pieces, {casing[vocabulary['do_lower_case']]}); make the records again with "
+        f"({vocabulary['size']} tokens, {casing[vocabulary['do_lower_case']]}); make the records again with "
         "its vocabulary and casing."
     )

@@ -162,7 +162,7 @@ class PretrainingRecords(RecordFolder):
         size = self.manifest.vocabulary["size"]
         if size > encoder.vocab_size:
             raise ValueError(
-                f"the records' vocabulary has {size} pieces, but the encoder's vocab_size is "
+                f"the records' vocabulary has {size} tokens, but the encoder's vocab_size is "
                 f"{encoder.vocab_size}; set vocab_size to at least {size}."
             )
 

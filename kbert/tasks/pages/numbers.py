@@ -32,21 +32,21 @@ def number_sections(examples, predicted, true, num_tokens, most_examples: int) -
             marked_texts(examples[index]),
             (
                 Fact("right", f"{true[index]:.4g}", True),
-                Fact("given", f"{predicted[index]:.4g}", False),
+                Fact("predicted", f"{predicted[index]:.4g}", False),
                 Fact("apart", f"{errors[index]:.4g}"),
             ),
         )
         for index in indices.tolist()
     ]
-    note = f"Of {len(errors):,} answers the {len(cards):,} that are farthest from the right number."
+    note = f"Of {len(errors):,} predictions the {len(cards):,} that are farthest from the right number."
     return [*sections, Section("The largest errors", note, Cards(cards))]
 
 
 def _scatter(predicted, true):
-    note = "A point for each example; on the dashed line the answer is the right number."
+    note = "A point for each example; on the dashed line the prediction is the right number."
     kept = np.arange(len(predicted))
     if len(kept) > MOST_POINTS:
         kept = np.linspace(0, len(predicted) - 1, MOST_POINTS).astype(int)
         note += f" {MOST_POINTS:,} of {len(predicted):,} examples, evenly over the file."
     points = list(zip(true[kept].tolist(), predicted[kept].tolist(), strict=True))
-    return Section("Right and given", note, Scatter(points, "right", "given"))
+    return Section("Right and predicted", note, Scatter(points, "right", "predicted"))

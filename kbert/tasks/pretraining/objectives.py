@@ -68,7 +68,8 @@ class MaskedLMServing(Serving):
             )
         if "candidates" in inputs and count > 1:
             raise ValueError(
-                f"{count} masks in {inputs['text'][:60]!r}; candidates are for one: give one text for each."
+                f"{count} masks in {inputs['text'][:60]!r}; candidates fill a single mask: give one "
+                "text for each."
             )
 
     def answer(self, outputs, inputs):

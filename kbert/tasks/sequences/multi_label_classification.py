@@ -6,6 +6,7 @@ from keras import ops
 from kbert.features import LABEL_FEATURE, Feature
 from kbert.tasks.files import SEVERAL_LABELS_FILES
 from kbert.tasks.label_losses import SeveralLabelsLoss
+from kbert.tasks.label_scores import label_rows
 from kbert.tasks.losses import example_mean, example_weights
 from kbert.tasks.pages.labels import several_labels_sections
 from kbert.tasks.pages.page import Page
@@ -135,11 +136,12 @@ class MultiLabelClassification(SequenceTask):
         return means | {
             "micro_f1": float(2 * right.sum() / total) if total else 0.0,
             "macro_f1": float(by_label.mean()) if present.any() else 0.0,
+            "label_counts": np.rint([right, predicted, held]).T.astype(int).tolist(),
         }
 
     def report(self, metrics):
-        """A table of the labels and their best thresholds."""
-        return self.thresholds.table(metrics) if "chosen_thresholds" in metrics else ""
+        """Scores of each label."""
+        return label_rows("label", self.labels, metrics["label_counts"])
 
     def baseline(self, batches, vocabulary):
         """`baseline_accuracy`: the accuracy of always predicting the most frequent set of labels."""

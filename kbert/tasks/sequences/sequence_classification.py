@@ -6,6 +6,7 @@ from keras import ops
 from kbert.features import LABEL_FEATURE, Feature
 from kbert.tasks.files import ONE_LABEL_FILES
 from kbert.tasks.label_losses import OneLabelLoss
+from kbert.tasks.label_scores import label_rows
 from kbert.tasks.losses import correct, example_mean, example_weights
 from kbert.tasks.pages.labels import confusion_section, one_label_sections, scores_by_label
 from kbert.tasks.pages.page import Page
@@ -14,6 +15,8 @@ from kbert.tasks.sequences.settings import OneLabelSettings
 from kbert.tasks.task import CheckpointKind, SoftTarget
 from kbert.tasks.temperature import SOFTMAX
 from kbert.tasks.thresholds import PositiveThreshold
+
+_MOST_COLUMNS = 8  # labels of a confusion table in a terminal
 
 
 class _Page(Page):
@@ -162,14 +165,15 @@ class SequenceClassification(SequenceTask):
         return {"baseline_accuracy": float(counts.max() / counts.sum())}
 
     def report(self, metrics):
-        """The confusion counts as a text table: a row for each true label."""
-        names = [str(label) for label in self.labels]
-        left = max(len("true \\ predicted"), *map(len, names))
-        widths = [max(len(name), 5) for name in names]
-        lines = ["  ".join(["true \\ predicted".ljust(left), *map(str.rjust, names, widths)])]
-        for name, row in zip(names, metrics["confusion"], strict=True):
-            lines.append("  ".join([name.ljust(left), *map(str.rjust, map(str, row), widths)]))
-        return "\n".join(lines)
+        """Scores of each label; of few labels also how often each was predicted where it was true."""
+        confusion = np.asarray(metrics["confusion"])
+        counts = zip(confusion.diagonal(), confusion.sum(axis=0), confusion.sum(axis=1), strict=True)
+        rows = label_rows("label", self.labels, counts)
+        if len(self.labels) > _MOST_COLUMNS:
+            return rows
+        columns = [self.labels, *confusion]
+        rows[0][0] = "true \\ predicted"
+        return [[row[0], *map(str, c), *row[1:]] for c, row in zip(columns, rows, strict=True)]
 
 
 def f1_score(confusion, index) -> float:

@@ -1,4 +1,4 @@
-"""Rows of an evaluation -> sentences -> entities: precision, recall and F1 over them, and a table of them."""
+"""Rows of an evaluation -> sentences -> entities: precision, recall and F1 over them."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kbert.tasks.label_scores import Scores, precision_recall_f1
 from kbert.tasks.token_classification.tag_schemes import split_tag
 
 
@@ -15,14 +16,6 @@ class Entity(NamedTuple):
     type: str
     start: int
     end: int
-
-
-class Scores(NamedTuple):
-    """Precision, recall and F1, each from 0 to 1, and 0 where there is nothing to divide by."""
-
-    precision: float
-    recall: float
-    f1: float
 
 
 def find_entities(tags: Sequence[str], strict: bool = False) -> list[Entity]:
@@ -84,15 +77,6 @@ class EntityCounts:
         return precision_recall_f1(*self.totals({*self.predicted, *self.true}))
 
 
-def precision_recall_f1(right: int, predicted: int, true: int) -> Scores:
-    """Precision, recall and F1 of counts."""
-    return Scores(
-        right / predicted if predicted else 0.0,
-        right / true if true else 0.0,
-        2 * right / (predicted + true) if predicted + true else 0.0,
-    )
-
-
 def sentences_from_rows(label_ids, word_ids, predicted_ids) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yields (true label ids, predicted label ids) of the words of each sentence.
 
@@ -132,19 +116,3 @@ def entity_metrics(
     metrics = dict(usual.overall()._asdict())
     metrics |= {f"strict_{name}": value for name, value in strict.overall()._asdict().items()}
     return metrics | {"entity_counts": [list(usual.totals([kind])) for kind in types]}
-
-
-def format_type_table(types: Sequence[str], counts: Sequence[Sequence[int]]) -> str:
-    """Scores of each type and of all, a line for each.
-
-    Args:
-      types: the types of entities.
-      counts: right, predicted and true entities of each.
-    """
-    width = max(map(len, (*types, "entities")))
-    lines = [f"{'entities':{width}}  precision  recall     f1  true"]
-    total = [sum(column) for column in zip(*counts, strict=True)]
-    for kind, (right, predicted, true) in zip((*types, "all"), (*counts, total), strict=True):
-        precision, recall, f1 = precision_recall_f1(right, predicted, true)
-        lines.append(f"{kind:{width}}  {precision:9.3f}  {recall:6.3f}  {f1:.3f}  {true:4d}")
-    return "\n".join(lines)

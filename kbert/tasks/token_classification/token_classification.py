@@ -9,6 +9,7 @@ from kbert.heads.bilstm_head import BiLstmHead, ScalarMix
 from kbert.heads.classification_head import TokenClassificationHead
 from kbert.heads.parts import token_head
 from kbert.tasks.label_losses import BALANCED, OneLabelLoss
+from kbert.tasks.label_scores import label_rows
 from kbert.tasks.losses import correct, example_weights
 from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import Signature, ids_signature, texts_signature
@@ -16,7 +17,6 @@ from kbert.tasks.task import CheckpointKind, ExampleFeatures, SoftTarget, Task
 from kbert.tasks.task_model import TaskModel
 from kbert.tasks.token_classification.entity_scores import (
     entity_metrics,
-    format_type_table,
     sentences_from_rows,
 )
 from kbert.tasks.token_classification.sentence_rows import SentenceRows
@@ -256,10 +256,12 @@ class TokenClassification(Task):
         return baseline
 
     def report(self, metrics):
-        """A table of the types of entities."""
+        """Scores of each type of entities, and of all."""
         if "entity_counts" not in metrics:
-            return ""
-        return format_type_table(self.types, metrics["entity_counts"])
+            return []
+        counts = metrics["entity_counts"]
+        total = [sum(column) for column in zip(*counts, strict=True)]
+        return label_rows("entities", (*self.types, "all"), (*counts, total))
 
 
 def _tags_in_iob2(labels) -> dict[str, str] | None:

@@ -44,7 +44,7 @@ class WordWindows:
         self.room = max_seq_length - 2
         if doc_stride is not None and doc_stride > self.room:
             raise ValueError(
-                f"doc_stride={doc_stride} is more than the {self.room} pieces that a window of "
+                f"doc_stride={doc_stride} is more than the {self.room} tokens that a window of "
                 f"max_seq_length={max_seq_length} holds; make it smaller, or leave it out for half of them."
             )
         self._tokenizer = text_inputs.tokenizer

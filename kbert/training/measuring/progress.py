@@ -8,7 +8,7 @@ from absl import logging
 from tqdm import tqdm
 
 from kbert.cli.progress import PROGRESS
-from kbert.runs.metrics_file import MetricsFile, read_metrics
+from kbert.runs.metrics_file import MetricsFile, is_calibration, read_metrics
 from kbert.training.measuring.event_files import EventFiles, tensorboard_is_installed
 from kbert.training.measuring.peak_flops import find_peak_flops
 from kbert.training.measuring.step_work import StepWork, training_flops
@@ -97,6 +97,16 @@ class TrainingProgress:
 
     def steps_done(self, step: int):
         """Notes that a call of the step ended: the time left is estimated from these."""
+        self._note_steps(step)
+        first = self._time_left.first_estimate() if self._of_all else None
+        if first:
+            seconds, rate = first
+            logging.info(
+                "about %s for the other %s steps at %.3g steps/s, without evaluations and checkpoints",
+                tqdm.format_interval(seconds), f"{self._num_steps - step:,}", rate,
+            )  # fmt: skip
+
+    def _note_steps(self, step):
         now = self._clock()
         self._time_left.steps_done(step, now - self._call_began)
         self._call_began = now
@@ -126,7 +136,7 @@ class TrainingProgress:
         now = self._clock()
         rates = self._rates(work, (step - last_step) / max(step - self._interval_begin, 1), now - last_time)
         self._last, self._interval_begin = (step, now), step
-        self.steps_done(step)
+        self._note_steps(step)
         self._time_left.interval_done()
         self._append(step, "train", metrics | {"learning_rate": learning_rate} | rates)
         logging.info(
@@ -139,7 +149,8 @@ class TrainingProgress:
         """Records an evaluation; values may be nested lists (a confusion matrix)."""
         self._append(step, split, metrics)
         self._evaluated_step = step
-        shown = _readable_metrics({k: v for k, v in metrics.items() if isinstance(v, float)})
+        scores = {k: v for k, v in metrics.items() if isinstance(v, float) and not is_calibration(k)}
+        shown = _readable_metrics(scores)
         logging.info("step %d%s  %s: %s", step, self._of_all, _SPLIT_WORDS.get(split, split), shown)
 
     def state(self, step: int) -> dict:

@@ -1,5 +1,7 @@
 """Estimates how long a run still takes; None before there is a basis."""
 
+_FIRST_SECONDS = 5.0  # of timed steps before the first estimate
+
 
 class TimeLeft:
     """The seconds that steps, evaluations and checkpoints still take.
@@ -23,6 +25,7 @@ class TimeLeft:
         self._is_first = True
         self._steps, self._seconds = 0, 0.0  # of the calls of this interval
         self._seconds_per_step: float | None = None
+        self._is_told = False
         self._pauses: dict[str, tuple[int, float]] = {}  # what -> (steps between two, seconds of one)
 
     def steps_done(self, step: int, seconds: float):
@@ -34,8 +37,16 @@ class TimeLeft:
         self._steps += steps
         self._seconds += seconds
 
+    def first_estimate(self) -> tuple[float, float] | None:
+        """(seconds that the other steps take, steps a second), once, before the first interval ends."""
+        if self._is_told or self._seconds < _FIRST_SECONDS:
+            return None
+        self._is_told = True
+        return (self._num_steps - self._step) * self._seconds / self._steps, self._steps / self._seconds
+
     def interval_done(self):
         """Ends an interval: the next estimate counts its calls."""
+        self._is_told = True
         if not self._steps:
             return
         per_step, before = self._seconds / self._steps, self._seconds_per_step

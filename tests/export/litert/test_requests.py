@@ -20,10 +20,10 @@ NO_TASKS = {  # the kinds of files -> tasks that cannot have them, with their le
         (TASKS["question_answering"](), (16,), ["question_answering", "spans"]),
         (TASKS["multiple_choice"](3), (16,), ["multiple_choice", "choices"]),
         (CLASSIFICATION(LABELS), (8, 16), ["[8, 16]", "give one"]),
-        (CLASSIFICATION(LABELS, long_texts="windows", doc_stride=4), (16,), ["long_texts", "with ids"]),
+        (CLASSIFICATION(LABELS, long_texts="windows", doc_stride=4), (16,), ["long_texts", "token ids"]),
     ],
     requests.check_tokenizer_inside: [
-        (TASKS["token_classification"](("O", "B-X")), (16,), ["token_classification", "with ids"]),
+        (TASKS["token_classification"](("O", "B-X")), (16,), ["token_classification", "token ids"]),
         (CLASSIFICATION(LABELS, long_texts="windows", doc_stride=4), (16,), ["windows of long texts"]),
         (CLASSIFICATION(LABELS), (8, 16), ["[8, 16]", "give one"]),
     ],

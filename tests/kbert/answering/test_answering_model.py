@@ -189,7 +189,7 @@ def test_encoders_for_training_are_refused(arguments):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"precision": "float16"}, "answers are computed in float32 or bfloat16"),
+        ({"precision": "float16"}, "predictions are computed in float32 or bfloat16"),
         ({"outputs": ("logits",)}, "must be one or more of sequence_output"),
     ],
 )

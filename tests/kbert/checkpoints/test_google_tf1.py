@@ -135,7 +135,7 @@ WRONG = {
     ),
     "vocabulary size": (
         lambda folder: edit_config(folder, vocab_size=19),
-        "has 21 pieces, but the config's vocab_size is 19: ids would fall outside the token table",
+        "has 21 tokens, but the config's vocab_size is 19: ids would fall outside the token table",
     ),
     "one layer too many": (
         lambda folder: edit_config(folder, num_hidden_layers=1),

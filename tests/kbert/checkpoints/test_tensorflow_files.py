@@ -311,7 +311,7 @@ KERAS_CHECKPOINT = {
 WRONG = {
     "no HDF5": (h5(lambda path: path.write_bytes(b"no")), "is not a whole HDF5 file"),
     "cut short": (h5(lambda path: path.write_bytes(path.read_bytes()[:3000])), "is not a whole HDF5 file"),
-    "linked": (edited(linked), "holds a link to another place"),
+    "linked": (edited(linked), "holds a link to elsewhere"),
     "an array in another file": (edited(in_another_file), "is stored in another file"),
     "compressed": (edited(compressed), "is compressed or was never written"),
     "never written": (edited(never_written), "is compressed or was never written"),

@@ -240,7 +240,7 @@ REFUSED = {
     "a budget for phases": (
         PretrainingConfig,
         {"optimizer": {"decay": "budget", "train_minutes": 5}, "phases": [{}, {}]},
-        'optimizer.decay="budget" ends the training after a time, so it cannot be combined with phases',
+        'optimizer.decay="budget" ends the run after a time, so it cannot be combined with phases',
     ),
     "layers that learn faster below": (
         FinetuningConfig,

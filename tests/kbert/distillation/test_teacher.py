@@ -30,7 +30,7 @@ def check(teacher, task=CLASSIFIER, config=SOFT, student=None, vocabulary=None, 
 
 OTHER = Vocabulary([*small_corpus.TOKENS, "new"], do_lower_case=True)
 REFUSED = {
-    "vocabulary": ({"vocabulary": OTHER}, "the student's vocabulary (23 pieces, "),
+    "vocabulary": ({"vocabulary": OTHER}, "the student's vocabulary (23 tokens, "),
     "length": ({"max_length": 33}, "max_seq_length=33 is more than the max_position_embeddings=32 of the"),
     "labels": (
         {"task": type(CLASSIFIER)(("a", "b", "d"))},
@@ -126,5 +126,5 @@ def test_a_student_takes_layers_and_all_that_is_around_them(teacher):
 
 @pytest.mark.parametrize("layers", [(), (0, 3), (-1,)])
 def test_layers_that_are_not_there_are_refused(teacher, layers):
-    with pytest.raises(ValueError, match="it has the layers 0 to 2; name one or more of them"):
+    with pytest.raises(ValueError, match="has the layers 0 to 2; choose one or more of these"):
         with_layers(teacher.checkpoint, layers)

@@ -45,7 +45,9 @@ def test_better_than_constant_is_asked_of_every_metric_with_a_baseline():
     assert no_better_than_constant(good, higher) == []
     assert len(no_better_than_constant(good | {"accuracy": 0.5}, higher)) == 1
     (sentence,) = no_better_than_constant(good | {"loss": 0.2}, higher)
-    assert "loss 0.2, the best constant answer 0.2" in sentence
+    assert "loss 0.2, the best constant answer 0.2" in sentence and "class_weights" not in sentence
+    (sentence,) = no_better_than_constant(good | {"loss": 0.2}, higher, class_weights=True)
+    assert sentence.endswith("more epochs, or for rare labels task_settings.class_weights=balanced.")
     # A run that always gives the most frequent label: 140 of 204 right, as evaluation has it in float32.
     always = {"accuracy": float(np.float32(140) / np.float32(204)), "baseline_accuracy": 140 / 204}
     assert always["accuracy"] > always["baseline_accuracy"]
@@ -75,7 +77,7 @@ def test_a_file_whose_metrics_would_replace_others_is_refused_before_training(
 @pytest.mark.parametrize(
     ("files", "sentence"),
     [
-        ({"Mis-matched": "{0}"}, "its name stands before those of metrics"),
+        ({"Mis-matched": "{0}"}, "the name becomes a prefix of metrics"),
         ({"baseline": "{0}"}, "and not baseline"),
         ({"a": "none.tsv"}, "labelled file none.tsv does not exist"),
     ],
@@ -84,7 +86,7 @@ def test_names_and_files_are_checked(labelled_files, files, sentence):
     train, dev = labelled_files
     with pytest.raises(ValueError, match=sentence):
         LabelledPaths(train, dev, other_dev_files={name: path.format(dev) for name, path in files.items()})
-    with pytest.raises(ValueError, match="other_dev_files go with dev_file or dev_dir"):
+    with pytest.raises(ValueError, match="other_dev_files need dev_file or dev_dir"):
         LabelledPaths(train, other_dev_files={"a": dev})
 
 

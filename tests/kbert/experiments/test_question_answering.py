@@ -65,10 +65,10 @@ def test_a_chosen_threshold_is_kept_with_the_run(case, caplog):
     (run.path / "chosen.json").write_text(json.dumps(chosen), encoding="utf-8")
     examples = as_inputs(dev)
     assert {one["answer"] for one in answers(run, examples)} == {""}
-    assert "was chosen for" not in caplog.text
+    assert "belongs to the checkpoint" not in caplog.text
     steps = [int(path.name.removeprefix("step-")) for path in run.checkpoints.glob("step-*")]
     other = answers(run, examples, checkpoint=min(steps))
-    assert {one["answer"] for one in other} != {""} and "was chosen for the checkpoint of step" in caplog.text
+    assert {one["answer"] for one in other} != {""} and "belongs to the checkpoint of step" in caplog.text
     (run.path / "chosen.json").write_text("{}", encoding="utf-8")
     with pytest.raises(ValueError, match=r"chosen.json is broken \('step'\); delete it, or evaluate again"):
         evaluate(run, dev)
@@ -76,7 +76,9 @@ def test_a_chosen_threshold_is_kept_with_the_run(case, caplog):
 
 def test_files_of_answers_need_a_task_that_has_them_and_the_questions(case, finetuned_run, tmp_path):
     run, dev, _ = case
-    with pytest.raises(ValueError, match="predictions_dir is for a run whose task writes its answers"):
+    with pytest.raises(ValueError, match="predictions_dir is for a task that writes its predictions"):
         evaluate(finetuned_run, dev, predictions_dir=tmp_path)
-    with pytest.raises(ValueError, match="predictions_dir is for a run whose task writes its answers, on ev"):
+    with pytest.raises(
+        ValueError, match="predictions_dir is for a task that writes its predictions, with ev"
+    ):
         evaluate(run, input_dir=tmp_path, predictions_dir=tmp_path)

@@ -68,7 +68,7 @@ def test_what_a_table_cannot_hold_is_refused_by_its_place(tmp_path):
             write_answers(tmp_path / name, [({"text": "a"}, {"answer": text})], ";")
     (tmp_path / "twice.csv").write_text("text,n,n\na,1,2\n")
     with pytest.raises(
-        ValueError, match="twice.csv has several columns 'n', and a table of answers keeps one"
+        ValueError, match="twice.csv has several columns 'n', and a table of predictions keeps one"
     ):
         list(whole_rows(tmp_path / "twice.csv"))
     assert [one.name for one in tmp_path.iterdir()] == ["twice.csv"]

@@ -47,9 +47,13 @@ def test_a_pair_run_takes_pairs_and_only_those(classify, pair_run):
     pairs = TextClassifier(pair_run)
     answer, swapped = pairs(["jump", "walk the"], ["walk the", "jump"])
     assert answer["probabilities"] != swapped["probabilities"]
-    with pytest.raises(ValueError, match="this run was trained on pairs of texts, and answers only those"):
+    with pytest.raises(
+        ValueError, match="this run was trained on pairs of texts, and predicts for nothing else"
+    ):
         pairs(["jump"])
-    with pytest.raises(ValueError, match="this run was trained on single texts, and answers only those"):
+    with pytest.raises(
+        ValueError, match="this run was trained on single texts, and predicts for nothing else"
+    ):
         classify(["jump"], ["walk"])
 
 
@@ -125,7 +129,7 @@ def test_examples_of_every_kind_keep_their_order(pretraining_run):
         (["a [MASK]", "walk"], None, r"no \[MASK\] or <mask> in 'walk'"),
         (["a [MASK]"], ["walk", "\N{SNOWMAN}"], "is empty, or has a character that the vocabulary lacks"),
         (["a [MASK]"], ["walk", " "], "is empty, or has a character that the vocabulary lacks"),
-        (["a [MASK] [MASK]"], ["walk"], r"2 masks in .*; candidates are for one"),
+        (["a [MASK] [MASK]"], ["walk"], r"2 masks in .*; candidates fill a single mask"),
         (["walk " * 30 + "[MASK]"], None, "lies beyond the longest sequence of this model"),
         (["walk " * 30 + "[MASK]"], ["walk"], "lies beyond the longest sequence of this model"),
     ],
@@ -157,7 +161,9 @@ def test_a_run_that_is_loaded_with_another_casing_is_refused(finetuned_run):
     assert load(finetuned_run.path, do_lower_case=True).vocabulary.do_lower_case
     with pytest.raises(ValueError, match="do_lower_case=False, but the run .* was made with True; leave it"):
         load(finetuned_run.path, do_lower_case=False)
-    with pytest.raises(ValueError, match=r"allow_unmatched=\['pooler.\*'\] is for checkpoints of others"):
+    with pytest.raises(
+        ValueError, match=r"allow_unmatched=\['pooler.\*'\] is for checkpoints of other libraries"
+    ):
         load(finetuned_run.path, allow_unmatched=["pooler.*"])
 
 

@@ -88,5 +88,14 @@ def test_bfloat16_at_load_answers_nearly_alike(finetuned_run):
     for one, other in zip(exact.predict(texts), rounded.predict(texts), strict=True):
         assert one["probabilities"] == pytest.approx(other["probabilities"], abs=0.05)
         assert one["probabilities"] != other["probabilities"]
-    with pytest.raises(ValueError, match="precision='float16' is not known for answers; choose 'float32' or"):
+    with pytest.raises(
+        ValueError, match="precision='float16' is not known for predictions; choose 'float32' or"
+    ):
         kbert.load(finetuned_run.path, precision="float16")
+
+
+def test_examples_of_unknown_words_are_counted_in_a_warning(classifier, caplog):
+    classifier.predict(["jump the a", "", "jump zebra"])
+    assert "are [UNK]" not in caplog.text  # half of the tokens, and none at all
+    classifier.predict(["jump the a", "zebra zebra jump", "jump", "zebra"])
+    assert "most tokens of 2 of 4 examples are [UNK], first in example 2: " in caplog.text

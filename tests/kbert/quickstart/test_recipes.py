@@ -54,7 +54,7 @@ def short_recipe(tmp_path, monkeypatch):
     """A recipe of two commands, of which the second fails where $file is missing."""
     monkeypatch.setattr(recipe, "FOLDER", tmp_path)
     (tmp_path / "short.sh").write_text(
-        "run=a\n\n# What it has\nkbert configs\n\n# An aside.\n# Look\nkbert check-records \\\n"
+        "run=a\n\n# What it has\nkbert configs\n\n# An aside.\n# Look\nkbert show-records \\\n"
         "    --input_dir=$run\n"
     )
     return tmp_path / "run"
@@ -62,15 +62,15 @@ def short_recipe(tmp_path, monkeypatch):
 
 def test_a_step_is_shown_and_logged_and_a_failed_one_names_its_log(short_recipe, capsys):
     with pytest.raises(
-        ValueError, match=r"step 2 \(Look\) failed with exit code 1; see .*02_check-records.log"
+        ValueError, match=r"step 2 \(Look\) failed with exit code 1; see .*02_show-records.log"
     ):
         run_recipe("short.sh", short_recipe)
     shown = capsys.readouterr().out
     log = (short_recipe / "logs" / "01_configs.log").read_text()
     assert "[ 1] What it has\n     $ kbert configs\n     configs/encoders/" in shown
     assert log.splitlines() == [line.strip() for line in shown.splitlines() if "  configs/" in line]
-    assert f"[ 2] Look\n     $ kbert check-records \\\n         --input_dir={short_recipe}\n" in shown
-    assert "holds no" in (short_recipe / "logs" / "02_check-records.log").read_text()
+    assert f"[ 2] Look\n     $ kbert show-records \\\n         --input_dir={short_recipe}\n" in shown
+    assert "holds no" in (short_recipe / "logs" / "02_show-records.log").read_text()
 
 
 def test_other_files_are_left_alone_and_an_earlier_quickstart_is_removed(short_recipe, monkeypatch):

@@ -165,7 +165,7 @@ def test_the_script_writes_over_nothing_but_its_own_page(run_folder, tmp_path):
 @pytest.mark.parametrize(
     ("runs", "sentence"),
     [
-        ({"": "nowhere"}, r"nowhere holds no metrics\.jsonl; give the run_dir"),
+        ({"": "nowhere"}, r"nowhere holds no metrics\.jsonl; give the folder"),
         ({}, "no run to draw"),
         (
             {str(number): "run" for number in range(9)},

@@ -191,4 +191,4 @@ assert not {{"keras", "tensorflow"}} & set(sys.modules), "heavy imports"
     command = [sys.executable, "-c", code]
     result = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60)
     assert result.returncode == 0, result.stderr
-    assert result.stdout.startswith(f"{tmp_path} holds no kbert run (no run.json); give the run_dir")
+    assert result.stdout.startswith(f"{tmp_path} holds no kbert run (no run.json); give the folder of a run")

@@ -77,7 +77,7 @@ def test_pairs_where_none_are_expected_are_refused_before_any_weight_is_read(fin
             ["--eval_file={0}/old.html", "--html_file={0}/old.html", "--overwrite"],
             "is the input",
         ),
-        ("run_prediction", ["--text=a", "--output_file={0}/a.txt"], "a.txt: the ending says the form of the"),
+        ("run_prediction", ["--text=a", "--output_file={0}/a.txt"], "a.txt: the ending says the format"),
         (
             "run_evaluation",
             ["--eval_file=b.tsv", "--html_file={0}/a.html", "--output_file={0}/a.html"],
@@ -108,7 +108,7 @@ def test_a_page_of_an_evaluation_and_of_attention_from_the_command_line(
     assert (rows["page"], rows["metrics"]) == (str(page), str(kept))
     html = read_page(page)
     assert f"<b>accuracy {accuracy:.4f}</b> on 13 examples" in html
-    for title in ("Confusion", "Label by label", "Calibration", "By length", "Losses of the training"):
+    for title in ("Confusion", "Label by label", "Calibration", "By length", "Losses of the run"):
         assert f"<h2>{title}</h2>" in html
     assert html.count("<article") == min(2, round(13 * (1 - accuracy))), "wrong answers"
 

@@ -124,7 +124,8 @@ def test_scores_are_of_texts_and_need_no_owners(pooling):
     said = np.stack([pooled_by_hand(part, pooling, SIGMOID) for part in parts]) >= 0
     assert metrics["accuracy"] == pytest.approx(accuracy_score(held, said))
     assert metrics["macro_f1"] == pytest.approx(f1_score(held, said, average="macro"))
-    assert metrics["label_counts"] == held.sum(axis=0).tolist()
+    counts = np.stack([(said & (held > 0)).sum(axis=0), said.sum(axis=0), held.sum(axis=0)], axis=1)
+    assert metrics["label_counts"] == counts.tolist()
 
 
 def test_numbers_are_pooled_and_correlated_by_text(caplog):

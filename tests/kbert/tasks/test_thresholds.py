@@ -59,13 +59,16 @@ def test_a_label_that_never_occurs_keeps_its_threshold_and_is_named(caplog):
     task = MultiLabelClassification(["seen", "never"])
     held = np.array([[1, 0], [0, 0], [1, 0]])
     logits = np.array([[-1.0, 3.0], [-2.0, 1.0], [-1.5, -4.0]], np.float32)
-    metrics = task.score(None, Predictions({"logits": logits, LABEL_FEATURE: held}, np.arange(3)))
-    assert metrics["chosen_thresholds"][1] == 0.5 and metrics["label_counts"] == [2, 0]
+    metrics = scored(task, logits, held)
+    metrics |= task.score(None, Predictions({"logits": logits, LABEL_FEATURE: held}, np.arange(3)))
+    assert metrics["chosen_thresholds"][1] == 0.5 and metrics["label_counts"] == [[0, 0, 2], [0, 2, 0]]
     assert metrics["best_macro_f1"] == 0.5  # "never" is given, wrongly: F1 1 and 0
     chosen = task.chosen(metrics)
     assert tuple(chosen) == task.chooses and chosen["thresholds"].keys() == {"seen", "never"}
     assert "no example has the label never: the threshold stays 0.5" in caplog.text
-    assert "never true here" in task.report(metrics).splitlines()[2]
+    assert task.report(metrics)[1:] == [
+        [name, *["0.000"] * 3, true] for name, true in (("seen", "2"), ("never", "0"))
+    ]
 
 
 def scored(task, logits, labels):

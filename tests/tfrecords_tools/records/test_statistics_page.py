@@ -12,7 +12,6 @@ from tests.html_checks import read_page
 from tests.tfrecords_tools import small_corpus
 from tests.tfrecords_tools.records.test_record_statistics import LENGTH, PREDICTIONS, random_batch
 from tests.tfrecords_tools.written_records import write_records
-from tfrecords_tools.draw_statistics import draw_statistics
 from tfrecords_tools.records.record_statistics import RecordStatistics
 
 VOCABULARY = small_corpus.vocabulary()
@@ -20,18 +19,17 @@ VOCABULARY = small_corpus.vocabulary()
 
 @pytest.fixture
 def write(tmp_path):
-    """Writes records of a batch, with statistics or without, and returns their folder."""
+    """Writes records of a batch, with statistics, and returns their folder."""
 
-    def write(batch, features, kind="pretraining", settings=None, counted=True, vocabulary=VOCABULARY):
+    def write(batch, features, kind="pretraining", settings=None, vocabulary=VOCABULARY):
         statistics = RecordStatistics(features, vocabulary)
         batch = {name: batch[name] for name in features}
         statistics.update(batch)
         folder, batches = tmp_path / "records", [batch] if len(batch["input_ids"]) else []
-        counted = statistics if counted else None
         write_records(
             *(folder, batches, kind, features, vocabulary, 2),
             settings=settings,
-            counted=counted,
+            counted=statistics,
             overwrite=True,
         )
         return folder
@@ -39,8 +37,8 @@ def write(tmp_path):
     return write
 
 
-def pretraining(write, *, with_masks=True, **arguments):
-    features = pretraining_features(LENGTH, PREDICTIONS, with_masks=with_masks)
+def pretraining(write, **arguments):
+    features = pretraining_features(LENGTH, PREDICTIONS)
     return write(random_batch(60), features, **arguments)
 
 
@@ -121,32 +119,3 @@ def test_all_text_is_escaped(write):
     )
     html = page_of(labelled(write, labels=(hostile, "b", "c"), vocabulary=vocabulary))
     assert "'boo'" not in html and html.count("&lt;script&gt;") > 4
-
-
-@pytest.mark.parametrize("with_masks", [True, False])
-def test_records_without_statistics_are_counted(write, with_masks):
-    directory = pretraining(write, with_masks=with_masks)
-    expected = {name: (directory / name).read_text() for name in ("statistics.json", "statistics.html")}
-    directory = pretraining(write, with_masks=with_masks, counted=False)
-    assert not (directory / "statistics.json").exists()
-    assert draw_statistics(directory) == directory / "statistics.html"
-    assert (directory / "statistics.json").read_text() == expected["statistics.json"]
-    words = words_of(page_of(directory))
-    assert words.partition("Lengths")[2] == words_of(expected["statistics.html"]).partition("Lengths")[2]
-
-
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [
-        ("{", "statistics.json is broken .*; count again with --recount"),
-        ('{"records": 3}', "statistics.json is broken .*; count again with --recount"),
-        ('{"records": 4}', "counts 4 records, but the manifest names 3; count again with --recount"),
-    ],
-)
-def test_statistics_that_do_not_fit_are_refused(write, content, sentence):
-    directory = labelled(write)
-    (directory / "statistics.json").write_text(content)
-    page = page_of(directory)
-    with pytest.raises(ValueError, match=sentence):
-        draw_statistics(directory)
-    assert page_of(directory) == page

@@ -280,7 +280,7 @@ def test_trained_segments_are_no_distilbert(tmp_path):
     model = random_checkpoint("sequence_classification", ("a", "b"), **DISTILBERT)
     trained = stored_array(np.ones_like(model.tensors[SEGMENTS].read()))
     model = dataclasses.replace(model, tensors=model.tensors | {SEGMENTS: trained})
-    with pytest.raises(ValueError, match="no segments .*; a training with frozen.embeddings=true, or"):
+    with pytest.raises(ValueError, match="no segments .*; a run with frozen.embeddings=true, or"):
         write_checkpoint(model, tmp_path / "m", "hugging_face")
     report = write_checkpoint(model, tmp_path / "m", "hugging_face", [SEGMENTS])
     assert (SEGMENTS, "DistilBertForSequenceClassification has no such variable") in report.left_over

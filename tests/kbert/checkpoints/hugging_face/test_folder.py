@@ -304,11 +304,11 @@ WRONG = {
     ),
     "wrong vocabulary size": (
         lambda folder: edit_config(folder, vocab_size=20),
-        "has 21 pieces, but the config's vocab_size is 20: ids would fall outside the token table",
+        "has 21 tokens, but the config's vocab_size is 20: ids would fall outside the token table",
     ),
     "a short vocabulary": (
         lambda folder: edit_config(folder, vocab_size=50),
-        "has 21 pieces, but the config's vocab_size is 50: not the vocabulary .*; to go on anyway, pass "
+        "has 21 tokens, but the config's vocab_size is 50: not the vocabulary .*; to go on anyway, pass "
         "allow_unmatched=vocab_size.",
     ),
     "a stranger": (

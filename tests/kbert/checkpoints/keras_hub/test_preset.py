@@ -361,10 +361,10 @@ def one_nan(_, group, name, outside):
         (sized(14), ["model.weights.h5", "39 arrays of 1464 numbers", "39 of 1532"]),
         (sized(262144), ["model.weights.h5", "39 arrays of 1464 numbers"]),
         (without("tokenizer.json"), ["has no tokenizer (tokenizer.json and", "save it beside the model"]),
-        (fewer_pieces, ["has 11 pieces, but the config's vocab_size is 21"]),
+        (fewer_pieces, ["has 11 tokens, but the config's vocab_size is 21"]),
         (deep, ["task.json is nested too deeply to be read"]),
         (in_weights(one_array_more), ["model.weights.h5", "40 arrays", "makes 39"]),
-        (in_weights(link_elsewhere), ["model.weights.h5", "a link to another place"]),
+        (in_weights(link_elsewhere), ["model.weights.h5", "a link to elsewhere"]),
         (in_weights(one_nan), [" is nan at (3,)", "every weight must be a finite float32 number"]),
     ],
 )

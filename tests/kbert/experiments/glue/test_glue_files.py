@@ -76,7 +76,7 @@ def test_names_of_tasks_are_checked():
     assert [task.name for task in glue_tasks([])] == list(GLUE_TASKS)
     with pytest.raises(ValueError, match="'mnil' is no task of GLUE. Did you mean 'mnli'?"):
         glue_tasks(["mnil"])
-    with pytest.raises(ValueError, match="ax is answered by the model of mnli; name mnli too"):
+    with pytest.raises(ValueError, match="ax is predicted by the model of mnli; name mnli too"):
         glue_tasks(["ax", "cola"])
 
 

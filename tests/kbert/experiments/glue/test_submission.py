@@ -124,11 +124,11 @@ def test_rows_of_qqps_test_file_are_never_skipped(write):
 def test_labels_that_glue_does_not_know_are_refused(write):
     run = AnsweringRun("rte", labels=("yes", "no"))
     with pytest.raises(
-        ValueError, match="run answers yes, no, but GLUE expects entailment, not_entailment of rte"
+        ValueError, match="run predicts yes, no, but GLUE expects entailment, not_entailment of rte"
     ):
         write("rte", "RTE/test.tsv", run=run)
     with pytest.raises(
-        ValueError, match="run answers entailment, not_entailment, but GLUE expects numbers of stsb"
+        ValueError, match="run predicts entailment, not_entailment, but GLUE expects numbers of stsb"
     ):
         write("stsb", "STS-B/test.tsv", run=AnsweringRun("rte"))
     lines, _ = write("rte", "RTE/test.tsv", run=AnsweringRun("rte", labels=("not_entailment", "entailment")))

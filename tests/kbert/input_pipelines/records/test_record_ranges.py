@@ -10,7 +10,6 @@ from kbert.input_pipelines.records import record_reader
 from kbert.input_pipelines.records.record_ranges import ranges, wrong_numbers
 from kbert.manifest import Manifest, describe_shards
 from tests.kbert.input_pipelines.records import small_records
-from tfrecords_tools.draw_statistics import draw_statistics
 from tfrecords_tools.records.tfrecord_files import encode_examples, open_tfrecord
 
 SIZE, LENGTH = len(small_records.VOCABULARY), small_records.LENGTH
@@ -75,8 +74,6 @@ def test_a_number_out_of_its_range_stops_the_reading(write, wrong):
         assert str(error.value).startswith(sentence) and str(error.value).endswith(
             "; make the records again."
         )
-    with pytest.raises(ValueError, match=f"{manifest.shards[1].file}: {name} holds"):
-        draw_statistics(directory, recount=True)
 
 
 def test_records_that_are_masked_while_they_are_read_are_checked_before(write):

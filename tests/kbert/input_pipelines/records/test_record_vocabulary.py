@@ -29,7 +29,7 @@ def test_records_of_another_vocabulary_are_refused_with_both_fingerprints():
         require_vocabulary("records", manifest_of(cased), "runs/a", vocabulary.describe())
     facts = (
         "runs/a",
-        f"{cased.fingerprint} (22 pieces, cased)",
-        f"{vocabulary.fingerprint} (22 pieces, lower",
+        f"{cased.fingerprint} (22 tokens, cased)",
+        f"{vocabulary.fingerprint} (22 tokens, lower",
     )
     assert all(fact in str(error.value) for fact in facts)

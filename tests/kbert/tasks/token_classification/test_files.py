@@ -140,7 +140,7 @@ def test_what_is_wrong_with_columns(tmp_path, content, message):
     ("dataset", "message"),
     [
         ({"tag_scheme": "iob2"}, "line 3: 'I-ORG' goes on with an entity that has not begun"),
-        ({"labels": ("O", "B-ORG")}, "line 5: label 'B-MISC' is not in the label list ['O', 'B-ORG']"),
+        ({"labels": ("O", "B-ORG")}, "line 5: label 'B-MISC' is not among the labels ['O', 'B-ORG']"),
         ({"file_format": "csv"}, "reads CoNLL columns, JSON lines or tables, no CSV"),
     ],
 )

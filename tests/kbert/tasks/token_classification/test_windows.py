@@ -129,7 +129,7 @@ def test_no_word_of_conll_2003_is_lost(length, document_context):
 
 
 def test_settings_that_lose_pieces_are_refused():
-    with pytest.raises(ValueError, match="doc_stride=11 is more than the 10 pieces that a window of"):
+    with pytest.raises(ValueError, match="doc_stride=11 is more than the 10 tokens that a window of"):
         WordWindows(TextInputs(VOCABULARY, 12), 11)
     WordWindows(TextInputs(VOCABULARY, 12), 10)
     with pytest.raises(ValueError, match="doc_stride=0 must be positive"):

@@ -46,3 +46,21 @@ def test_the_reading_of_the_sums_counts_for_on_a_gpu_it_waits_for_the_steps():
     left.steps_done(50, 7.96)  # the sums are read: the device ends its work
     left.interval_done()
     assert left.seconds(50) == pytest.approx(950 * 8.0 / 40)
+
+
+def test_the_first_estimate_comes_once_after_five_seconds_of_steps_and_not_after_an_interval():
+    left = TimeLeft(100, 0)
+    left.steps_done(2, 60.0)  # the first call compiles
+    assert left.first_estimate() is None
+    left.steps_done(4, 4.0)
+    assert left.first_estimate() is None
+    left.steps_done(6, 4.0)
+    assert left.first_estimate() == (94 * 2.0, 0.5)
+    assert left.first_estimate() is None
+
+    left = TimeLeft(100, 0)
+    left.steps_done(2, 60.0)
+    left.steps_done(4, 1.0)
+    left.interval_done()
+    left.steps_done(50, 30.0)
+    assert left.first_estimate() is None

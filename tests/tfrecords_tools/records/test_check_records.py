@@ -6,7 +6,7 @@ import tensorflow as tf
 from kbert.input_pipelines.records import record_files
 from kbert.input_pipelines.records.record_folders import RecordFolder
 from tests.kbert.input_pipelines.records import small_records
-from tfrecords_tools.check_records import check_records
+from tfrecords_tools.records.check_records import check_records
 
 
 @pytest.fixture

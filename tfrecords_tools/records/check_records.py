@@ -1,28 +1,14 @@
-"""Script: checks every byte of a set of records, and lists what is damaged.
+"""Checks every byte of a set of records, and lists what is damaged.
 
-    kbert check-records --input_dir=records
-
-Checks size and SHA-256 of each file against the manifest, and vocab.txt against the fingerprint. In a file
-that is not what was written, it looks for the first record that cannot be read. Exit code 1 when anything is
-wrong. Whole records are checked without TensorFlow, about as fast as the disk delivers.
+Whole records are checked without TensorFlow, about as fast as the disk delivers.
 """
 
 import time
 from pathlib import Path
 
-from absl import flags
-
-from kbert.cli import script
 from kbert.input_pipelines.records.record_files import wrong_shards
 from kbert.manifest import read_manifest
 from kbert.tokenization.vocabulary_files import read_vocabulary
-
-FLAGS = flags.FLAGS
-
-
-def define_flags():
-    flags.DEFINE_string("input_dir", None, "A folder of records: pretraining or fine-tuning.")
-    flags.mark_flags_as_required(["input_dir"])
 
 
 def check_records(input_dir: str | Path) -> int:
@@ -51,12 +37,3 @@ def _vocabulary_problems(input_dir, manifest):
         read_vocabulary(input_dir, manifest.vocabulary)
     except ValueError as error:
         yield str(error)
-
-
-def main():
-    return 1 if check_records(FLAGS.input_dir) else 0
-
-
-if __name__ == "__main__":
-    define_flags()
-    script.run(main)
