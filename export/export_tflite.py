@@ -1,7 +1,7 @@
 r"""Script: a run or any checkpoint -> LiteRT (.tflite) files that answer on phones, with quality measured.
 
   kbert export-litert --run_dir=runs/sst2 --output_dir=litert/sst2 \
-      --quantization=float32,float16,dynamic_int8 --max_seq_length=16,32,64,128 --eval_file=sst2/dev.tsv
+      --quantization=float32,float16,dynamic_int8 --max_seq_length=16,24,64 --eval_file=sst2/dev.tsv
   kbert export-litert --init_checkpoint=hf://org/name --output_dir=litert/name \
       --config=configs/finetuning/sst2.toml --eval_file=sst2/dev.tsv
   kbert export-litert --init_checkpoint=all-MiniLM-L6-v2 --output_dir=litert/minilm \
