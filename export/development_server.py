@@ -28,14 +28,14 @@ _LAST_PORT = 65535
 _KEY_VARIABLE = "KBERT_API_KEY"
 # Fields of `Limits` -> what --help says of the flags with their names.
 _SIZES = {
-    "max_batch_tokens": "Tokens of requests that run together; a larger request runs in slices.",
+    "max_batch_tokens": "Tokens of requests that run together; a larger request is split.",
     "max_message_bytes": "Size of one request.",
     "max_text_bytes": "Length of one text, in bytes of UTF-8.",
     "max_texts": "Texts of one request.",
     "max_elements": "Numbers of one tensor.",
     "max_answer_bytes": "Size of the tensors of one response.",
     "max_connections": "Open connections of REST.",
-    "max_pending": "Requests that run or wait; more are answered UNAVAILABLE or 503 at once.",
+    "max_pending": "Requests that run or wait; further ones get UNAVAILABLE or 503 at once.",
     "max_pending_bytes": "Size of all REST requests together.",
 }
 
@@ -74,15 +74,17 @@ def define_flags() -> None:
     # both.
     flags.DEFINE_string("model_base_path", None, "What to serve; the same as the argument without a name.")
     flags.DEFINE_string("model_name", None, "Its name in requests; by default that of its folder.")
-    flags.DEFINE_string("host", "127.0.0.1", "Address to listen on; 0.0.0.0 lets other machines ask.")
+    flags.DEFINE_string("host", "127.0.0.1", "Address to listen on; 0.0.0.0 for requests of other machines.")
     flags.DEFINE_list(
-        "allowed_hosts", [], "More names that REST may be asked by while --host is this machine alone."
+        "allowed_hosts",
+        [],
+        "Further host names in the URLs of REST requests, while --host is this machine alone.",
     )
     for name, port, api in (("port", 8500, "gRPC"), ("rest_api_port", 8501, "REST")):
         text = f"{api} port; 0 picks a free one."
         flags.DEFINE_integer(name, port, text, lower_bound=0, upper_bound=_LAST_PORT)
-    flags.DEFINE_string("api_key", None, f"Refuse whoever does not bring it; by default ${_KEY_VARIABLE}.")
-    flags.DEFINE_bool("log_requests", True, "A line for each request: its texts, tokens and times.")
+    flags.DEFINE_string("api_key", None, f"Refuse requests without this key; by default ${_KEY_VARIABLE}.")
+    flags.DEFINE_bool("log_requests", True, "Log a line for each request: its texts, tokens and times.")
     flags.DEFINE_integer("rest_api_timeout_in_ms", 30000, "How long a request may take.", lower_bound=1)
     flags.DEFINE_float(
         "grace_seconds", 30.0, "How long running requests may go on at the end.", lower_bound=0

@@ -1,7 +1,7 @@
 r"""Script: a run or any checkpoint -> LiteRT (.tflite) files for phones, with quality measured.
 
   kbert export-litert --run_dir=runs/sst2 --output_dir=litert/sst2 \
-      --quantization=float32,float16,dynamic_int8 --max_seq_length=16,32,64,128 --eval_file=sst2/dev.tsv
+      --quantization=float32,float16,dynamic_int8 --max_seq_length=16,24,64 --eval_file=sst2/dev.tsv
   kbert export-litert --init_checkpoint=hf://org/name --output_dir=litert/name \
       --config=configs/finetuning/sst2.toml --eval_file=sst2/dev.tsv
   kbert export-litert --init_checkpoint=all-MiniLM-L6-v2 --output_dir=litert/minilm \
@@ -47,7 +47,10 @@ def define_flags():
     flags.DEFINE_string("output_dir", None, "Folder for the .tflite files.")
     flags.DEFINE_list("quantization", ["float32", "dynamic_int8"], f"Of {', '.join(requests.QUANTIZATIONS)}.")
     flags.DEFINE_list(
-        "max_seq_length", None, "Lengths, a signature each on shared weights; by default the run's alone."
+        "max_seq_length",
+        None,
+        "Lengths, a signature each on shared weights; by default the run's own and 16, 32, 64, ..., 512 "
+        "below it. --mediapipe and --tokenizer_inside take a single length, by default the run's own.",
     )
     flags.DEFINE_string(
         "eval_file",
@@ -95,7 +98,7 @@ def export_tflite(
         the `LoadedModel` of an encoder that says how a text becomes one vector.
       output_dir: must not exist, unless `overwrite` is given and it holds an earlier export.
       quantizations: one or more of "float32", "float16", "dynamic_int8".
-      max_seq_lengths: the lengths of the signatures, by default the model's.
+      max_seq_lengths: the lengths of the signatures; see `requests.checked_lengths`.
       eval_file: labelled file in the form of the run, or of `config`; of an encoder without `config` a file
         with a text in each line; None compares on a few fixed texts.
       min_agreement: the least share of answers, by `Serving.same_answers`, that are those of Keras.
@@ -127,7 +130,7 @@ def export_tflite(
     source = to_litert_source(model, config)
     _check_output_dir(output_dir, source, overwrite)
     requests.check_task(source)
-    lengths = requests.checked_lengths(max_seq_lengths, source)
+    lengths = requests.checked_lengths(max_seq_lengths, source, several=not (mediapipe or tokenizer_inside))
     _warn_of_long_texts(source, lengths[-1])
     if mediapipe:
         requests.check_mediapipe(source, lengths)

@@ -47,7 +47,7 @@ def define_flags():
     flags.DEFINE_multi_string(
         "override",
         [],
-        "One changed setting, for example dataset.label=judgment; as often as you like.",
+        "A changed setting of the config, for example dataset.label=judgment.",
     )
     flags.DEFINE_string(
         "input_file",

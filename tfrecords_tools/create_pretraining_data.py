@@ -272,7 +272,7 @@ def summary(output_dir: str | Path, manifest: Manifest) -> str:
     numbers, settings = manifest.statistics, manifest.settings
     lines = [
         f"corpus: {numbers['documents']:,} documents, {numbers['sentences']:,} sentences, "
-        f"{numbers['tokens']:,} tokens ({100 * numbers['unknown_share']:.2f} % unknown)"
+        f"{numbers['tokens']:,} tokens ({100 * numbers['unknown_share']:.2f}% unknown)"
     ]
     if settings["deduplicate"] != "none":
         lines.append(f"dropped as duplicates: {numbers['documents_dropped_as_duplicates']:,} documents")

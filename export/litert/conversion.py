@@ -41,8 +41,8 @@ def convert_to_litert(signature: Signature, lengths: Sequence[int], quantization
     """
     if tuple(signature.inputs) != ENCODER_INPUTS:
         raise ValueError(
-            f"a LiteRT file takes {', '.join(ENCODER_INPUTS)} alone, but this model is asked with "
-            f"{', '.join(signature.inputs)}."
+            f"a LiteRT file takes {', '.join(ENCODER_INPUTS)} alone, but the inputs of this model "
+            f"are {', '.join(signature.inputs)}."
         )
     names = [ONE_LENGTH] if len(lengths) == 1 else [f"length_{length}" for length in lengths]
     numbers = float_outputs(signature)

@@ -5,6 +5,8 @@ from kbert.tokenization.vocabulary import require_wordpiece
 QUANTIZATIONS = ("float32", "float16", "dynamic_int8")
 MOST_LENGTHS = 8  # in one file; each is a graph of its own
 LEAST_LENGTH = 4
+# Without --max_seq_length those below the model's own: a short text does not pay for a long row.
+_SHORTER_LENGTHS = (16, 32, 64, 128, 256, 512)
 
 # Figures: docs/notes/litert.md.
 _NOT_OFFERED = {
@@ -47,14 +49,22 @@ def parse_lengths(texts) -> tuple[int, ...]:
     return tuple(map(int, texts))
 
 
-def checked_lengths(lengths, source) -> tuple[int, ...]:
-    """The lengths in ascending order; by default (None) that of the `LiteRTSource`.
+def checked_lengths(lengths, source, several: bool = True) -> tuple[int, ...]:
+    """The lengths in ascending order.
+
+    Args:
+      lengths: those of the user; None takes the model's own and 16, 32, 64, ..., 512 below it.
+      source: the `LiteRTSource`.
+      several: False for kinds of files that have a single length; None then takes the model's own alone.
 
     Raises:
       ValueError: for no or too many lengths, one that comes twice, one below LEAST_LENGTH, or one beyond the
         encoder's positions.
     """
-    lengths = tuple(sorted((source.max_seq_length,) if lengths is None else lengths))
+    if lengths is None:
+        shorter = [length for length in _SHORTER_LENGTHS if several and length < source.max_seq_length]
+        lengths = (*shorter, source.max_seq_length)
+    lengths = tuple(sorted(lengths))
     if not 1 <= len(lengths) <= MOST_LENGTHS or len(set(lengths)) < len(lengths):
         raise ValueError(
             f"max_seq_length={list(lengths)} must be 1 to {MOST_LENGTHS} different lengths; each is a graph "
@@ -86,9 +96,8 @@ def check_task(source):
     if task.files is None and (serving is None or serving.one_text_output is None):
         raise ValueError(
             f"{source.path} is a model of {task.name}; LiteRT files are for models that were "
-            "fine-tuned on labelled files (labels of texts, pairs and words, numbers, spans, choices, "
-            "vectors), and for encoders that say how a text becomes one vector, as sentence-transformers "
-            "folders do."
+            "fine-tuned on labelled files, and for encoders with a pooling, as in "
+            "sentence-transformers folders."
         )
     if serving is None or serving.same_answers is None:
         raise ValueError(
@@ -135,6 +144,6 @@ def check_tokenizer_inside(source, lengths):
         )
     if len(lengths) > 1:
         raise ValueError(
-            "--tokenizer_inside: how long a text is shows only inside the file, received "
-            f"max_seq_length={list(lengths)}; give one."
+            "--tokenizer_inside: the length of a text is known only inside the file, so it has one "
+            f"graph, received max_seq_length={list(lengths)}; give one length."
         )

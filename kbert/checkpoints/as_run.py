@@ -47,7 +47,7 @@ def open_as_run(
         return
     if run_only:
         raise ValueError(
-            f"{run_only} is for runs of kbert, but {path} is none; make one of it first: kbert "
+            f"{run_only} is for runs of kbert, but {path} is not a run; convert it first: kbert "
             f"convert --from={path} --to=runs/{Path(path).name}"
         )
     checkpoint = read_checkpoint(path, do_lower_case)

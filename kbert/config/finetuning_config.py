@@ -162,8 +162,9 @@ class FinetuningConfig(TrainingConfig):
         layers = self.encoder.num_hidden_layers
         require(
             self.reinit_layers + self.frozen.layers <= layers,
-            f"reinit_layers={shown(self.reinit_layers)} and frozen.layers={self.frozen.layers} are more than "
-            f"the encoder's num_hidden_layers={layers}: a layer cannot begin anew and be frozen.",
+            f"reinit_layers={shown(self.reinit_layers)} and frozen.layers={self.frozen.layers} are "
+            f"together more than the encoder's num_hidden_layers={layers}: a layer cannot be "
+            "initialised again and be frozen.",
         )
 
     def _check_lora(self):

@@ -94,7 +94,9 @@ def _json_lines(columns):
     lengths = {name: len(columns[name]) for name in columns.keys()}
     if len(set(lengths.values())) > 1:
         sizes = ", ".join(f"{length} {name}" for name, length in lengths.items())
-        raise ValueError(f"columns of {sizes}; give one entry of each for each example.")
+        raise ValueError(
+            f"the columns have different lengths ({sizes}); give each of them one entry per example."
+        )
     for row in zip(*(columns[name] for name in lengths), strict=True):
         values = [value.tolist() if hasattr(value, "tolist") else value for value in row]  # NumPy's numbers
         yield json.dumps(dict(zip(lengths, values, strict=True)), ensure_ascii=False) + "\n"

@@ -106,7 +106,7 @@ def finished_metrics(run_dir, description: dict) -> dict | None:
             name: recorded[name] == description[name] for name in ("config", "start", "data", "vocabulary")
         }
     except (ValueError, KeyError, TypeError) as error:
-        logging.warning("%s; the run is taken up again, and writes it anew.", error)
+        logging.warning("%s; the run is resumed and writes the file again.", error)
         return None
     if same["config"] and same["start"]:
         _require_same_start(run_dir, recorded, description)
@@ -120,8 +120,9 @@ def _require_same_start(run_dir, recorded, description):
     before = recorded["allow_unmatched"]
     if before != description["allow_unmatched"]:
         raise ValueError(
-            f"{run_dir} is finished, but it began with allow_unmatched={before}, now "
-            f"{description['allow_unmatched']}; repeat its settings, or delete the folder to train it again."
+            f"{run_dir} is finished, but it was started with allow_unmatched={before}, now "
+            f"{description['allow_unmatched']}; repeat its settings, or delete the folder to train "
+            "it again."
         )
     distillation = description["config"].get("distillation") or {}
     paths = {_INIT: description["start"][_INIT], _TEACHER: distillation.get(_TEACHER)}

@@ -37,8 +37,8 @@ class FrozenEncoder:
         self.model = None
         if {part.reads for part in task.parts} not in ({"sequence_output"}, {"hidden_states"}):
             raise ValueError(
-                f"freeze_encoder is for heads on vectors of tokens, but a model for {task.name} pools them; "
-                "leave it out, and freeze layers with frozen.embeddings and frozen.layers."
+                f"freeze_encoder is for heads on token vectors, but the model for {task.name} pools "
+                "them; leave it out, and freeze layers with frozen.embeddings and frozen.layers."
             )
 
     def __getattr__(self, name):

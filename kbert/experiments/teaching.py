@@ -58,7 +58,7 @@ class Teaching:
         known = RunDirectory(run_dir).details.get("teacher_digest") if holds_run(run_dir) else None
         if known not in (None, digest):
             raise ValueError(
-                f"run_dir={run_dir} learns from another teacher: the content of "
+                f"run_dir={run_dir} was started with another teacher: the content of "
                 f"{self._config.teacher} has changed since (digest {digest}, was {known}). Restore it "
                 "to resume the run, or choose a new folder."
             )

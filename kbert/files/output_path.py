@@ -28,7 +28,9 @@ def check_output_file(path: str | Path, inputs: Iterable[str | Path] = (), overw
         raise ValueError(f"output file {path} is a directory; name a file in it.")
     _refuse_inputs("output file", path, inputs)
     if os.path.lexists(path) and not overwrite:
-        raise FileExistsError(f"output file {path} exists; set overwrite to replace it, or another name.")
+        raise FileExistsError(
+            f"output file {path} exists; set overwrite to replace it, or choose another name."
+        )
 
 
 def require_parent_folder(output_file: str | Path, made: Iterable[str | Path] = ()):

@@ -23,7 +23,7 @@ def load(
       path: a run directory of kbert, a sentence-transformers folder, or any checkpoint that
         `kbert.checkpoints.formats.read_checkpoint` reads: Google's TF1, Hugging Face, KerasHub; or a name,
         `hf://org/name@revision`, `keras_hub://preset` or `bert-base-uncased`. Or a file of
-        `kbert export-litert`, litert/NAME/model_<quantization>.tflite, which takes no other argument.
+        `kbert export-litert` such as litert/sst2/model_float32.tflite, which takes no other argument.
       do_lower_case: the casing, if the checkpoint does not record it.
       allow_unmatched: names and globs of a checkpoint's tensors and settings that may stay unmatched; a run
         of kbert has none.

@@ -53,10 +53,10 @@ class DistinctBatches:
                 return np.asarray(batches, np.int64)[shuffled].ravel()
         text, count = self._most_frequent
         raise ValueError(
-            f"no order of the {len(self._texts)} training examples was found in which no text stands twice "
-            f"in a batch of {self._batch_size}: an epoch has {self.num_batches} batches, and the most "
-            f"frequent text ({text[:80]!r}) stands in {count} examples. Lower train_batch_size, or leave "
-            "examples out."
+            f"found no order that keeps equal texts out of the same batch of {self._batch_size}: an "
+            f"epoch has {self.num_batches} batches, and the most frequent text ({text[:80]!r}) is "
+            f"in {count} of the {len(self._texts)} training examples. Lower train_batch_size, or "
+            "leave examples out."
         )
 
     def _arrange(self, shuffled):

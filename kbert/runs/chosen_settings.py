@@ -54,7 +54,7 @@ def read_chosen(run_path, step: int) -> Chosen | None:
         ) from None
     if values["step"] != step:
         logging.warning(
-            "%s was chosen for the checkpoint of step %d, so it is left aside for that of step %d; evaluate "
+            "%s belongs to the checkpoint of step %d and is not used for that of step %d; evaluate "
             "that one with keep_chosen.", path, values["step"], step,
         )  # fmt: skip
         return None

@@ -34,8 +34,12 @@ _PAIR = re.compile(r"^(.*) \|\|\| (.*)$")  # extract_features.py, `read_examples
 def define_flags():
     flags.DEFINE_string("run_dir", None, "The model: a run directory, or any checkpoint that kbert reads.")
     define_checkpoint_flag()
-    flags.DEFINE_string("input_file", None, "One text per line; ' ||| ' separates the two texts of a pair. "
-                        "The file may be compressed: .gz, .bz2, .xz, .zst.")  # fmt: skip
+    flags.DEFINE_string(
+        "input_file",
+        None,
+        "One text per line; ' ||| ' separates the two texts of a pair; maybe compressed: .gz, .bz2, .xz, "
+        ".zst. Or a .csv, .tsv or .parquet file with the column text, and text_pair for pairs.",
+    )
     flags.DEFINE_string("output_file", None, "The file to write.")
     flags.DEFINE_bool("overwrite", False, "Replace an output_file that exists.")
     flags.DEFINE_list(

@@ -73,7 +73,10 @@ def define_flags():
         "confident errors with their texts, learning curves.",
     )
     flags.DEFINE_integer(
-        "html_examples", MOST_EXAMPLES, "The most examples on the page of --html_file.", lower_bound=0
+        "html_examples",
+        MOST_EXAMPLES,
+        "The largest number of examples on the page of --html_file.",
+        lower_bound=0,
     )
     flags.DEFINE_string("output_file", None, "A .json file for the metrics.")
     flags.DEFINE_bool("overwrite", False, "Replace an html_file or output_file that exists.")

@@ -4,7 +4,7 @@ r"""Script: GLUE's files + a pretrained checkpoint -> all its tasks, a table, an
       --tasks=cola,mrpc,rte --seeds=1,2,3 --learning_rates=5e-5,3e-5 --submission_dir=submission
 
 Trains each task once for every learning rate and seed, in --run_dir/TASK/lr-RATE/seed-N; the learning rate
-with the best mean on dev is reported. Started again, it goes on where it was. Prints a table;
+with the best mean on dev is reported. The same command again resumes. Prints a table;
 --run_dir has the same as summary.json and report.html.
 
 Each task is trained by configs/finetuning/TASK.toml. AX gets the predictions of MNLI's model. With

@@ -18,7 +18,7 @@ r"""Script: a trained model + texts -> predictions: one JSON line for each text,
 
 Without --text, --question and --input_file, texts are read from standard input. There and in a file a line
 is a text; two texts with a tab between them for a run on pairs; or a JSON object if an example has other
-parts, for example {"text": "...", "choices": ["...", "..."]} for multiple choice, or {"question": "...",
+fields, for example {"text": "...", "choices": ["...", "..."]} for multiple choice, or {"question": "...",
 "context": "..."} for a question about a text. In a file whose name ends in .jsonl every line is a JSON
 object; an "id" is kept. A .csv, .tsv or .parquet file, a pattern of the last in quotes, or a folder of
 `datasets` has columns: those that the run was trained on, or columns with these names.
@@ -63,15 +63,11 @@ FLAGS = flags.FLAGS
 def define_flags():
     flags.DEFINE_string("run_dir", None, "The model: a run directory, or any checkpoint that kbert reads.")
     define_checkpoint_flag()
-    flags.DEFINE_multi_string("text", [], "A text; may be given several times.")
+    flags.DEFINE_multi_string("text", [], "A text.")
     flags.DEFINE_multi_string("text_pair", [], "The second text of each --text, for pairs of texts.")
-    flags.DEFINE_multi_string(
-        "choice", [], "For multiple choice: repeat it for each choice of a single --text."
-    )
-    flags.DEFINE_multi_string(
-        "candidate", [], "For one [MASK]: repeat it for each word that may stand there, in all --text."
-    )
-    flags.DEFINE_multi_string("question", [], "A question about a text; may be given several times.")
+    flags.DEFINE_multi_string("choice", [], "For multiple choice: a choice of a single --text.")
+    flags.DEFINE_multi_string("candidate", [], "A word that may fill the only [MASK] of each --text.")
+    flags.DEFINE_multi_string("question", [], "A question about a text.")
     flags.DEFINE_multi_string("context", [], "The text of the --question: one for all, or one for each.")
     flags.DEFINE_string(
         "input_file",

@@ -22,12 +22,10 @@ def define_run_flags():
     flags.DEFINE_multi_string(
         "override",
         [],
-        "One changed setting, for example num_train_steps=500; as often as you like.",
+        "A changed setting of the config, for example num_train_steps=500.",
     )
     flags.DEFINE_enum("jit", None, ["auto", "on", "off"], "Use XLA; replaces jit_compile of the config.")
-    flags.DEFINE_string(
-        "precision", None, f"{', '.join(PRECISIONS)}: of the arithmetic; replaces that of the config."
-    )
+    flags.DEFINE_string("precision", None, f"{', '.join(PRECISIONS)}; replaces precision of the config.")
     flags.DEFINE_string("strategy", "auto", "auto, one_device, mirrored, multi_worker or tpu.")
     flags.DEFINE_integer("num_devices", None, "Devices of the mirrored strategy; by default all GPUs.")
     flags.DEFINE_enum("cluster", "tf_config", ["tf_config", "slurm"], "How multi_worker finds its workers.")
@@ -63,8 +61,9 @@ def define_init_checkpoint_flags():
     flags.DEFINE_string(
         "init_checkpoint",
         None,
-        "The weights to start from: a run of kbert, a Hugging Face folder, a KerasHub preset, Google's TF1 "
-        "checkpoint, or a name: hf://org/name@revision, keras_hub://preset, bert-base-uncased.",
+        "A trained checkpoint: a run of kbert, a Hugging Face folder, a KerasHub preset, "
+        "Google's TF1 checkpoint, or a name: hf://org/name@revision, keras_hub://preset, "
+        "bert-base-uncased.",
     )
     flags.DEFINE_list(
         "allow_unmatched",

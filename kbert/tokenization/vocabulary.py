@@ -68,7 +68,7 @@ class Vocabulary(BaseVocabulary):
             # TF-Text's trie of pieces ends a piece at a NUL; no text has one after its control characters.
             if "\n" in token or "\0" in token or not is_unicode(token):
                 raise ValueError(
-                    f"{source}: the piece on line {index + 1}, {ascii(token[:20])}, cannot stand in a "
+                    f"{source}: the piece on line {index + 1}, {ascii(token[:20])}, cannot be in a "
                     "vocab.txt; expected Unicode without line ends, NUL, and half a surrogate pair."
                 )
             num_bytes = len(token.removeprefix("##").encode("utf-8"))

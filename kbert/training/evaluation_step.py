@@ -219,7 +219,8 @@ def with_prefixed(metrics: dict, prefix: str, further: dict) -> dict:
     if taken:
         name = prefix.removesuffix("_")
         raise ValueError(
-            f"other_dev_files: the {taken[0].removeprefix(prefix)} of {name!r} would be called {taken[0]}, "
-            f"as another metric is; give the file another name than {name}."
+            f"other_dev_files: the {taken[0].removeprefix(prefix)} of {name!r} would be called "
+            f"{taken[0]}, which is the name of another metric; call the file something else than "
+            f"{name}."
         )
     return metrics | prefixed

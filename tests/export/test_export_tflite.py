@@ -147,6 +147,14 @@ def test_files_that_take_texts_and_what_they_read_otherwise(finetuned_run, tmp_p
 
 
 @pytest.mark.parametrize(
+    ("num_answers", "min_agreement", "expected"),
+    [(60, 0.99, 1), (100, 0.99, 1), (101, 0.99, 2), (60, 1.0, 0), (13, 0.8, 3)],
+)
+def test_how_many_answers_may_differ(num_answers, min_agreement, expected):
+    assert measured_export.most_different(num_answers, min_agreement) == expected
+
+
+@pytest.mark.parametrize(
     ("kind", "sentence"),
     [
         ("float32", "the float32 file differs from Keras by .*; nothing was exported."),

@@ -112,7 +112,7 @@ NUMBERS = {
     "answers of a .tflite": (
         "litert.npz",
         "export-litert --run_dir={out}/tuned --output_dir={out}/litert --eval_file={in}/dev.tsv "
-        "--quantization=float32 --min_agreement=0",
+        "--quantization=float32 --min_agreement=0 --max_seq_length=32",
         "ask_tflite {out}/litert.npz {out}/litert",
     ),
 }

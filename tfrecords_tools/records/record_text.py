@@ -104,7 +104,7 @@ def describe_labels(example: Mapping[str, np.ndarray], settings: Mapping) -> lis
         names, label_ids = label_names(settings), example[LABEL_FEATURE].tolist()
         labelled = np.flatnonzero(example[WORD_FEATURE] >= 0).tolist()
         labels = [f"{position}={_label_name(label_ids[position], names)}" for position in labelled]
-        lines.append(f"labels of tokens ({len(labels)}): {' '.join(labels)}")
+        lines.append(f"token labels ({len(labels)}): {' '.join(labels)}")
     return lines
 
 

@@ -88,7 +88,7 @@ def read_otherwise(
     counted = collections.Counter(reason for entry in listed for reason in entry["reasons"]).most_common()
     if listed:
         logging.warning(
-            "%s reads %d of %d texts otherwise than the model was trained with (%s); the report lists them.",
+            "%s tokenizes %d of %d texts differently from training (%s); the report lists them.",
             reader, len(listed), len(texts), "; ".join(f"{number}: {reason}" for reason, number in counted),
         )  # fmt: skip
     report = {

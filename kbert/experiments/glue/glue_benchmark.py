@@ -56,7 +56,9 @@ def run_glue(
     """
     for name, values in (("learning_rates", learning_rates), ("seeds", seeds)):
         if len(set(values)) < len(values):
-            raise ValueError(f"--{name}={','.join(map(str, values))} names a value twice; each gives runs.")
+            raise ValueError(
+                f"--{name}={','.join(map(str, values))} names a value twice; name each value once."
+            )
     run_dir, chosen = Path(run_dir), glue_tasks(tasks)
     configs = {
         task.name: _configs(Path(config_dir) / f"{task.name}.toml", overrides, learning_rates)

@@ -24,8 +24,8 @@ def summarize_task(task: GlueTask, summaries: dict[float, dict]) -> dict:
     for summary in summaries.values():
         if lacking := [name for name in task.metrics if name not in summary["metrics"]]:
             raise ValueError(
-                f"{task.name}: its runs give no {', '.join(lacking)}, which GLUE reports; let its config "
-                "train the kind of task that GLUE's is."
+                f"{task.name}: its runs have no {', '.join(lacking)}, which GLUE reports; use a config "
+                "of the task that GLUE expects."
             )
     first = task.metrics[0]
     by_lr = {

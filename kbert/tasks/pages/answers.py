@@ -54,7 +54,7 @@ def answer_sections(
         calibration_section(
             [answer.confidence for answer in answers],
             exact,
-            "the given answer among the best ones that were found",
+            "the predicted answer among the best ones that were found",
         ),
         by_length(words, [answer.f1 for answer in answers], "word", "F1", subject="the paragraph"),
         Section("The most confident errors", note, Cards(cards)),
@@ -65,7 +65,7 @@ def _card(question, predicted):
     right = ", ".join(dict.fromkeys(answer.text for answer in question.answers)) or _NO_ANSWER
     facts = (
         Fact("right", right, True),
-        Fact("given", f"{predicted.text or _NO_ANSWER}, {predicted.confidence:.1%}", False),
+        Fact("predicted", f"{predicted.text or _NO_ANSWER}, {predicted.confidence:.1%}", False),
         Fact("F1", f"{predicted.f1:.1%}"),
     )
     texts = (
@@ -82,7 +82,7 @@ def _marks(question, predicted):
     if predicted.text and predicted.start is not None:
         start, end = predicted.start, predicted.start + len(predicted.text)
         for piece_start, piece_end in _without(start, end, right):
-            marks.append(Mark(piece_start, piece_end, "wrong", "given"))
+            marks.append(Mark(piece_start, piece_end, "wrong", "predicted"))
     return tuple(sorted(mark for mark in marks if mark.start < mark.end))
 
 

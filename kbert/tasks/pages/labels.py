@@ -22,16 +22,16 @@ MOST_ROWS = 200  # of a table of labels
 
 
 def confusion_section(names: Sequence[str], counts, unit: str) -> Section:
-    """A confusion matrix; of very many labels those that are most often true or given.
+    """A confusion matrix; of very many labels those that are most often true or predicted.
 
     Args:
       names: the names of the labels.
-      counts: array of shape (labels, labels): rows true, columns given.
+      counts: array of shape (labels, labels): rows true, columns predicted.
       unit: what is counted, for example "examples".
     """
     counts, note = (
         np.asarray(counts),
-        f"How many {unit}: a row for each right label, a column for each given.",
+        f"How many {unit}: a row for each true label, a column for each predicted one.",
     )
     if len(names) > MOST_NAMES:
         totals = counts.sum(axis=0) + counts.sum(axis=1)
@@ -64,10 +64,13 @@ def scores_by_label(names: Sequence[str], right, predicted, true) -> Section:
         )
         for index in kept
     ]
-    note = "Precision: the share of the given that is right; recall: the share of the true that was given."
+    note = (
+        "Precision: the share of a label's predictions that are right; recall: the share of its true cases "
+        "that are predicted."
+    )
     if len(kept) < len(names):
         note += f" The {len(kept)} most frequent of {len(names)} labels."
-    heads = ("label", "precision", "recall", "F1", "given", "true")
+    heads = ("label", "precision", "recall", "F1", "predicted", "true")
     return Section("Label by label", note, Numbers(heads, rows))
 
 
@@ -92,7 +95,7 @@ def one_label_sections(labels, examples, predictions, most_examples: int, predic
         label, chosen = true[index], predicted[index]
         return (
             Fact("right", str(labels[label]), True),
-            Fact("given", f"{labels[chosen]}, {sure[index]:.1%}", False),
+            Fact("predicted", f"{labels[chosen]}, {sure[index]:.1%}", False),
             Fact("probability of the right one", f"{probabilities[index, label]:.1%}"),
         )
 
@@ -115,7 +118,7 @@ def accuracy_sections(predictions, subject: str, is_predicted_right=None) -> lis
 
     Args:
       predictions: as for `most_probable`, and with `num_tokens` (rows,).
-      subject: what has the probability, for example "the given choice".
+      subject: what has the probability, for example "the predicted choice".
       is_predicted_right: bool array of shape (rows,); None where the most probable answers are given.
     """
     _, sure, is_right = most_probable(predictions)
@@ -161,10 +164,10 @@ def several_labels_sections(labels, predicted, examples, predictions, most_examp
 
     def facts(index):
         worst = int(np.argmax(np.where(wrong[index], sure[index], -1.0)))
-        decision = "given" if predicted[index, worst] else "not given"
+        decision = "predicted" if predicted[index, worst] else "not predicted"
         return (
             Fact("right", named(true[index]), True),
-            Fact("given", named(predicted[index]), False),
+            Fact("predicted", named(predicted[index]), False),
             Fact("worst", f"{labels[worst]}, {decision} with {sure[index, worst]:.1%}"),
         )
 

@@ -32,7 +32,7 @@ def number_sections(examples, predicted, true, num_tokens, most_examples: int) -
             marked_texts(examples[index]),
             (
                 Fact("right", f"{true[index]:.4g}", True),
-                Fact("given", f"{predicted[index]:.4g}", False),
+                Fact("predicted", f"{predicted[index]:.4g}", False),
                 Fact("apart", f"{errors[index]:.4g}"),
             ),
         )
@@ -49,4 +49,4 @@ def _scatter(predicted, true):
         kept = np.linspace(0, len(predicted) - 1, MOST_POINTS).astype(int)
         note += f" {MOST_POINTS:,} of {len(predicted):,} examples, evenly over the file."
     points = list(zip(true[kept].tolist(), predicted[kept].tolist(), strict=True))
-    return Section("Right and given", note, Scatter(points, "right", "given"))
+    return Section("Right and predicted", note, Scatter(points, "right", "predicted"))

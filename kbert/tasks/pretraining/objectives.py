@@ -68,7 +68,8 @@ class MaskedLMServing(Serving):
             )
         if "candidates" in inputs and count > 1:
             raise ValueError(
-                f"{count} masks in {inputs['text'][:60]!r}; candidates are for one: give one text for each."
+                f"{count} masks in {inputs['text'][:60]!r}; candidates fill a single mask: give one "
+                "text for each."
             )
 
     def answer(self, outputs, inputs):
@@ -172,6 +173,8 @@ class MaskedLM(Task):
             hidden_act,
             layer_norm_eps=layer_norm_eps,
             initializer_range=config.initializer_range,
+            use_bias=config.classifier_bias,
+            norm_bias=config.norm_bias,
             dtype=encoder.policy,
             name="masked_lm",
         )

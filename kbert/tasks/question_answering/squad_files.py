@@ -82,7 +82,7 @@ def read_questions(path: str | Path, with_answers: bool = True) -> Iterator[Ques
             for question in _questions(paragraph, where, path, with_answers):
                 if question.id in ids:
                     raise ValueError(
-                        f"{path}: question {question.id!r} stands there twice; give each its own id."
+                        f"{path}: the question id {question.id!r} appears twice; give each its own id."
                     )
                 ids.add(question.id)
                 if with_answers:

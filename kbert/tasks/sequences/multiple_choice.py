@@ -63,7 +63,7 @@ class _Page(Page):
         """Calibration, accuracy by length, and the most confident errors with all their choices."""
         probabilities = predictions.values["probabilities"]
         predicted, sure, is_right = most_probable(predictions)
-        sections = accuracy_sections(predictions, "the given choice")
+        sections = accuracy_sections(predictions, "the predicted choice")
         if examples is None:
             return sections
         indices = worst_indices(sure, is_right, most_examples)
@@ -275,6 +275,6 @@ def _card(example, predicted, probabilities):
         texts.append(MarkedText(f"{index}, {probabilities[index]:.1%}", text, marks))
     facts = (
         Fact("right", str(example.label), True),
-        Fact("given", f"{predicted}, {np.max(probabilities):.1%}", False),
+        Fact("predicted", f"{predicted}, {np.max(probabilities):.1%}", False),
     )
     return Card(tuple(texts), facts)

@@ -73,8 +73,8 @@ class PositiveFiles(ScoredPairFiles):
             if example.score is not None:
                 raise ValueError(
                     f"training example {number} has a score (the column {dataset.label!r}), but "
-                    "multiple_negatives_ranking takes the second text of every training row as right; train "
-                    "on rows without scores, or use a task that learns scores."
+                    "multiple_negatives_ranking takes the second text of every row as a positive; train on "
+                    "rows without scores, or use a task that learns scores."
                 )
 
 
@@ -95,8 +95,8 @@ def _score(record, dataset, where):
         return labelled_files.number_label(record, dataset, where)
     except ValueError as error:
         raise ValueError(
-            f"{error} The column dataset.label={dataset.label!r} holds how alike the first two texts are; if "
-            "this one holds something else, set dataset.label to the name of no column."
+            f"{error} The column dataset.label={dataset.label!r} should hold the similarity of the "
+            "two texts; if it holds something else, set dataset.label to a name that no column has."
         ) from None
 
 

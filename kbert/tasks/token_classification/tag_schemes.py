@@ -114,7 +114,8 @@ def find_scheme(sentences: Iterable[tuple[Sequence[str], Sequence[str]]], path) 
         )
     if able[0] == "iob1" and needless:
         logging.warning(
-            "%s is in iob1, but %s%s with a B that iob1 would not write; read as what it says.",
+            "%s is in iob1, but %s%s with a B- tag where iob1 has I-; the tags are read as they "
+            "are written.",
             path, needless[0], f" and {len(needless) - 1} more begin" if needless[1:] else " begins",
         )  # fmt: skip
     return able[0]

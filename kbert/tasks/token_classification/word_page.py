@@ -45,7 +45,7 @@ class WordPage(Page):
         sections = [
             self._confusion(sentences),
             calibration_section(
-                np.concatenate(sure), np.concatenate(words_right), "the given label of a word"
+                np.concatenate(sure), np.concatenate(words_right), "the predicted label of a word"
             ),
             by_length(
                 [len(right) for right in words_right],
@@ -75,7 +75,7 @@ class WordPage(Page):
     def _card(self, example, true, predicted, sure):
         texts = tuple(
             excerpt(MarkedText(name, " ".join(example.words), self._marks(example.words, name, ids, other)))
-            for name, ids, other in (("right", true, predicted), ("given", predicted, true))
+            for name, ids, other in (("right", true, predicted), ("predicted", predicted, true))
         )
         return Card(texts, (Fact("most confident wrong word", f"{sure:.1%}"),))
 

@@ -1,5 +1,7 @@
 """What an export to LiteRT refuses before any work: what was received, and what would do."""
 
+import dataclasses
+
 import pytest
 
 from export.export_tflite import export_tflite
@@ -20,10 +22,10 @@ NO_TASKS = {  # the kinds of files -> tasks that cannot have them, with their le
         (TASKS["question_answering"](), (16,), ["question_answering", "spans"]),
         (TASKS["multiple_choice"](3), (16,), ["multiple_choice", "choices"]),
         (CLASSIFICATION(LABELS), (8, 16), ["[8, 16]", "give one"]),
-        (CLASSIFICATION(LABELS, long_texts="windows", doc_stride=4), (16,), ["long_texts", "with ids"]),
+        (CLASSIFICATION(LABELS, long_texts="windows", doc_stride=4), (16,), ["long_texts", "token ids"]),
     ],
     requests.check_tokenizer_inside: [
-        (TASKS["token_classification"](("O", "B-X")), (16,), ["token_classification", "with ids"]),
+        (TASKS["token_classification"](("O", "B-X")), (16,), ["token_classification", "token ids"]),
         (CLASSIFICATION(LABELS, long_texts="windows", doc_stride=4), (16,), ["windows of long texts"]),
         (CLASSIFICATION(LABELS), (8, 16), ["[8, 16]", "give one"]),
     ],
@@ -65,6 +67,24 @@ def test_a_cased_vocabulary_is_refused_before_anything_is_made(finetuned_run, tm
     with pytest.raises(ValueError, match="cased vocabulary .* MediaPipe makes every text lower-case"):
         export_tflite(run, tmp_path / "model", ["float32"], mediapipe=True)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("max_seq_length", "several", "expected"),
+    [
+        (128, True, (16, 32, 64, 128)),
+        (100, True, (16, 32, 64, 100)),
+        (12, True, (12,)),
+        (16, True, (16,)),
+        (1024, True, (16, 32, 64, 128, 256, 512, 1024)),
+        (128, False, (128,)),
+    ],
+)
+def test_default_lengths(finetuned_run, max_seq_length, several, expected):
+    source = to_litert_source(finetuned_run)
+    encoder = dataclasses.replace(source.encoder, max_position_embeddings=1024)
+    source = source._replace(max_seq_length=max_seq_length, encoder=encoder)
+    assert requests.checked_lengths(None, source, several) == expected
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def test_every_flag_of_every_script_has_its_group(pages):
         ("finetune --learning_rate=3e-5", ["--learning_rate", "--override=optimizer.learning_rate=3e-5"]),
         ("pretrain --num_train_epochs=1", ["unknown flag --num_train_epochs", "`kbert pretrain --help`"]),
         ("finetune --train_fil=x", ["--train_fil;", "--train_file?", "`kbert finetune --help`"]),
-        ("pretraining-data --strategy=full_sentences", ["--strategy", "--pairing"]),
+        ("pretraining-data --strategy=full_sentences", ["unknown flag --strategy", "lists the flags"]),
         ("finetune --jit=maybe", ["--jit=maybe", "<auto|on|off>"]),
         ("pretrain --run_dir=a", ["missing: --config, --input_dir;", "`kbert pretrain --help`"]),
     ],

@@ -53,6 +53,13 @@ REFUSED = {
         {"config": dataclasses.replace(SOFT, layer_map=(1,))},
         "distillation.layer_map=[1] has 1 layers, but the student has 2",
     ),
+    "local attention": (
+        {
+            "config": dataclasses.replace(SOFT, attention_weight=1.0),
+            "student": calm(local_attention=4, global_attn_every_n_layers=2),
+        },
+        "compares the scores of all pairs of tokens, but local attention looks at near ones",
+    ),
     "heads": (
         {
             "config": dataclasses.replace(SOFT, attention_weight=1.0),
@@ -119,5 +126,5 @@ def test_a_student_takes_layers_and_all_that_is_around_them(teacher):
 
 @pytest.mark.parametrize("layers", [(), (0, 3), (-1,)])
 def test_layers_that_are_not_there_are_refused(teacher, layers):
-    with pytest.raises(ValueError, match="it has the layers 0 to 2; name one or more of them"):
+    with pytest.raises(ValueError, match="has the layers 0 to 2; choose one or more of these"):
         with_layers(teacher.checkpoint, layers)

@@ -98,7 +98,9 @@ def test_a_checkpoint_that_was_trained_on_is_refused(finished, start, is_teacher
 
 def test_other_allowances_are_refused(finished):
     run, ask = finished
-    with pytest.raises(ValueError, match=r"began with allow_unmatched=\[\], now \['pooler/\*'\]; repeat"):
+    with pytest.raises(
+        ValueError, match=r"was started with allow_unmatched=\[\], now \['pooler/\*'\]; repeat"
+    ):
         finished_metrics(run, ask(allow_unmatched=("pooler/*",)))
 
 

@@ -103,5 +103,5 @@ def test_what_has_no_room_is_told_before_the_encoder_works(train, monkeypatch):
 @pytest.mark.parametrize("name", ["sequence_classification", "cosine_similarity"])
 def test_a_task_that_makes_one_vector_of_a_text_is_refused(name, tmp_path):
     task = TASKS[name].from_labels(("a", "b"))
-    with pytest.raises(ValueError, match=f"heads on vectors of tokens, but a model for {name} pools them"):
+    with pytest.raises(ValueError, match=f"heads on token vectors, but the model for {name} pools them"):
         frozen_encoder.FrozenEncoder(task, tmp_path)

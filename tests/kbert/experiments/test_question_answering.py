@@ -65,10 +65,10 @@ def test_a_chosen_threshold_is_kept_with_the_run(case, caplog):
     (run.path / "chosen.json").write_text(json.dumps(chosen), encoding="utf-8")
     examples = as_inputs(dev)
     assert {one["answer"] for one in answers(run, examples)} == {""}
-    assert "was chosen for" not in caplog.text
+    assert "belongs to the checkpoint" not in caplog.text
     steps = [int(path.name.removeprefix("step-")) for path in run.checkpoints.glob("step-*")]
     other = answers(run, examples, checkpoint=min(steps))
-    assert {one["answer"] for one in other} != {""} and "was chosen for the checkpoint of step" in caplog.text
+    assert {one["answer"] for one in other} != {""} and "belongs to the checkpoint of step" in caplog.text
     (run.path / "chosen.json").write_text("{}", encoding="utf-8")
     with pytest.raises(ValueError, match=r"chosen.json is broken \('step'\); delete it, or evaluate again"):
         evaluate(run, dev)

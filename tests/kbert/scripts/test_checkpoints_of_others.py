@@ -70,8 +70,8 @@ def test_what_needs_a_run_names_the_conversion(folder):
     result = run_script("run_evaluation", f"--run_dir={folder}", "--eval_file=none.tsv", "--split=dev")
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr == (
-        f"error: split is for runs of kbert, but {folder} is none; "
-        f"make one of it first: kbert convert --from={folder} --to=runs/classifier\n"
+        f"error: split is for runs of kbert, but {folder} is not a run; "
+        f"convert it first: kbert convert --from={folder} --to=runs/classifier\n"
     )
 
 

@@ -107,5 +107,8 @@ def test_no_words_and_words_that_are_all_pieces():
 
 
 def test_a_sentencepiece_model_is_refused_without_tf_text():
-    with core_ops(), pytest.raises(ValueError, match="is read by ops of TF-Text; .* leave the flag out"):
+    with (
+        core_ops(),
+        pytest.raises(ValueError, match="needs the ops of TF-Text: .* leave --text_ops=core out"),
+    ):
         sentencepiece_ops()

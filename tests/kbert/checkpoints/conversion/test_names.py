@@ -14,14 +14,17 @@ from kbert.encoder import BertEncoder
 from kbert.runs.run_directory import trained_weights
 from kbert.tasks import TASKS
 from tests.conftest import tiny_encoder_config
-from tests.kbert.test_encoder import MPNET
+from tests.kbert.test_encoder import MODERN, MPNET, NO_BIASES
+
+NARROW = {"type_vocab_size": 3, "embedding_size": 6}
 
 
+@pytest.mark.parametrize("settings", [{}, MODERN], ids=["BERT", "ModernBERT"])
 @pytest.mark.parametrize("task", TASKS)
-def test_the_shapes_are_those_of_the_real_model(task):
+def test_the_shapes_are_those_of_the_real_model(task, settings):
     labels = ("a", "b", "c", "d")
     masked_lm = "masked_lm" in task_parts(task, labels)  # its head shares the table of words
-    config = tiny_encoder_config(**MPNET if masked_lm else {"type_vocab_size": 3, "embedding_size": 6})
+    config = tiny_encoder_config(**settings or (MPNET if masked_lm else NARROW))
     model = TASKS[task].from_labels(labels).build_model(BertEncoder(config))
     real = {name: tuple(variable.shape) for name, variable in trained_weights(model).items()}
     assert model_shapes(config, task_parts(task, labels).values()) == real
@@ -34,6 +37,7 @@ TABLES = {
     "electra": names.ELECTRA,
     "roberta": names.ROBERTA,
     "mpnet": names.MPNET,
+    "modernbert": names.MODERNBERT,
     "keras_hub": names.KERAS_HUB,
 }
 
@@ -41,6 +45,8 @@ TABLES = {
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 def test_each_variable_has_one_row_and_each_outside_name_one_meaning(table):
     settings = {"num_hidden_layers": 3, "embedding_size": 6 if table is names.ELECTRA else None}
+    if table is names.MODERNBERT:  # the table has biases too, for those that have them
+        settings |= MODERN | dict.fromkeys(NO_BIASES, True)
     config = tiny_encoder_config(**settings | (MPNET if table is names.MPNET else {}))
     known = {name: part for task in TASKS for name, part in task_parts(task, ("a", "b", "c")).items()}
     for part in table:
@@ -49,6 +55,8 @@ def test_each_variable_has_one_row_and_each_outside_name_one_meaning(table):
         expected = set(shapes)
         if table is names.DISTILBERT:
             expected.discard("embeddings/token_type_embeddings")
+        if table is names.MODERNBERT:  # the first layer's input is normed already
+            rows = [row for row in rows if not row.kbert.startswith("layer_0/attention_layer_norm")]
         assert {row.kbert for row in rows} == expected
         assert len({row.outside for row in rows}) == len(rows) == len(expected)
         # Only matrices of dense layers lie transposed, never a table.
@@ -88,7 +96,10 @@ def documented_table(tables, usual=None):
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("arguments", [(BESIDE_BERT,), (UNLIKE_BERT, names.HUGGING_FACE)])
+OWN_NAMES = {"ModernBERT": names.MODERNBERT}
+
+
+@pytest.mark.parametrize("arguments", [(BESIDE_BERT,), (UNLIKE_BERT, names.HUGGING_FACE), (OWN_NAMES,)])
 def test_the_documentation_has_every_name(arguments):
     """The page holds the tables that the code makes: after a change, copy them from this failure."""
     assert documented_table(*arguments) in PAGE.read_text(encoding="utf-8")

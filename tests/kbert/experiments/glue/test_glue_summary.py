@@ -70,5 +70,5 @@ def test_the_average_is_over_tasks_and_leaves_wnli_out(mrpc, tmp_path):
 
 
 def test_runs_of_another_kind_are_refused():
-    with pytest.raises(ValueError, match="stsb: its runs give no pearson, spearman, which GLUE reports"):
+    with pytest.raises(ValueError, match="stsb: its runs have no pearson, spearman, which GLUE reports"):
         summarize_task(GLUE_TASKS["stsb"], {5e-5: of_seeds(accuracy=[0.5])})

@@ -58,7 +58,7 @@ def test_the_most_confident_wrong_label_comes_first():
     sections = one_label_sections(("x", "y"), examples, given, 5)
     cards = worst(sections)
     assert [card.texts[0].text for card in cards] == ["b", "a"]
-    assert facts(cards[0]) == {"right": "y", "given": "x, 90.0%", "probability of the right one": "10.0%"}
+    assert facts(cards[0]) == {"right": "y", "predicted": "x, 90.0%", "probability of the right one": "10.0%"}
     assert len(worst(one_label_sections(("x", "y"), examples, given, 1))) == 1
     assert len(one_label_sections(("x", "y"), None, given, 5)) == 2  # records hold no texts
     assert section(sections, "Calibration").content.counts[-2] == 1  # 0.9 is in (13 / 15, 14 / 15]
@@ -74,7 +74,7 @@ def test_labels_decided_one_by_one_are_scored_label_by_label():
         ("far", "0.0%", "–", "0.0%", "1", "0"),
     ]
     (card,) = worst(sections)
-    assert facts(card) == {"right": "up", "given": "up, far", "worst": "far, given with 70.0%"}
+    assert facts(card) == {"right": "up", "predicted": "up, far", "worst": "far, predicted with 70.0%"}
     assert [text.name for text in card.texts] == ["first", "second"]
     assert sum(section(sections, "Calibration").content.counts) == 4
 

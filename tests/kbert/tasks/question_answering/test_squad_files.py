@@ -54,7 +54,7 @@ def test_questions_come_in_order_with_all_their_answers(tmp_path):
     ("changes", "message"),
     [
         ({"id": "left out"}, "paragraph 1 of article 1: question 1 of the paragraph has no field 'id', only"),
-        ({"id": "c"}, "question 'c' stands there twice; give each its own id"),
+        ({"id": "c"}, "the question id 'c' appears twice; give each its own id"),
         ({"answers": "left out"}, "question 'a' has no list 'answers'; it has 'id', 'question'"),
         ({"answers": []}, "question 'a' has is_impossible=false and 0 answers"),
         ({"is_impossible": "no"}, "question 'a' has a JSON string as 'is_impossible', not true or false"),

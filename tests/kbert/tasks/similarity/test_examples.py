@@ -53,7 +53,7 @@ def test_pairs_with_scores_and_triplets_are_read(tmp_path):
             MultipleNegativesRanking,
             TRIPLETS,
             {"a": "x", "b": "y", "score": "entailment"},
-            "set dataset.label to the name of no column",
+            "set dataset.label to a name that no column has",
         ),
     ],
 )
@@ -97,11 +97,11 @@ def few(number, score=None):
     [
         ({"gradient_accumulation_steps": 2}, few(8), "gradient_accumulation_steps=2: the negatives of"),
         ({}, None, "records hold no texts; train from train_file"),
-        ({}, few(8, 0.5), "training example 1 has a score .*takes the second text of every training row as"),
+        ({}, few(8, 0.5), "training example 1 has a score .*takes the second text of every row as a"),
         (
             {},
             few(6) + few(1) * 2,
-            "no order of the 8 training examples .* batch of 4: an epoch has 2",
+            "batch of 4: an epoch has 2 .* in 3 of the 8 training examples",
         ),
     ],
 )

@@ -64,7 +64,7 @@ def test_iob1_may_have_one_needless_b_in_a_hundred(caplog):
     rows = [(["O", "I-PER"], ["line 1", "line 2"])] * 99 + [(["B-ORG"], ["line 500"])]
     with caplog.at_level(logging.WARNING):
         assert find_scheme(rows, "file") == "iob1"
-    assert "file is in iob1, but line 500 begins with a B that iob1 would not write" in caplog.text
+    assert "file is in iob1, but line 500 begins with a B- tag where iob1 has I-" in caplog.text
     with pytest.raises(ValueError, match="line 500: 1 entities begin with a needless B"):
         find_scheme(rows[1:], "file")
     assert to_iob2(["B-ORG", "I-ORG", "I-PER"], "iob1") == ("B-ORG", "I-ORG", "B-PER")
