@@ -105,6 +105,8 @@ lock-mediapipe: $(VENV)/.ready  ## tests/export/mediapipe/requirements.in -> .lo
 	  tests/export/mediapipe/requirements.in -o tests/export/mediapipe/requirements.lock
 
 docs: $(DOCS)/.ready  ## docs/ as a site with search -> site/index.html; a link that leads nowhere is an error
+	@rm -rf build/docs && mkdir -p build && cp -r docs build/docs
+	@$(BIN)/python -m docs_site.reference build/docs/reference
 	@$(DOCS)/bin/zensical build --clean --strict
 
 lock-docs: $(VENV)/.ready  ## docs_site/requirements.in -> .lock, with hashes, for every platform
@@ -164,7 +166,7 @@ $(NEXT)/.ready: tests/next/overrides.txt requirements.txt $(VENV)/.ready
 	@$(BIN)/uv pip install -q --python $(@D)/bin/python --overrides $< -r requirements.txt
 	@touch $@
 
-# The generator of the site: nothing of kbert is imported there.
+# The generator of the site. It reads the source of kbert and imports nothing of it.
 $(DOCS)/.ready: docs_site/requirements.lock $(VENV)/.ready
 	@rm -rf $(@D) && $(BIN)/uv venv -q --python 3.11 $(@D)
 	@$(BIN)/uv pip install -q --python $(@D)/bin/python --require-hashes --no-deps -r $<

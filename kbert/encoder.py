@@ -49,7 +49,7 @@ class BertEncoder(keras.Model):
     Raises:
       ValueError: for an unknown output, and for attention probabilities with `packed`.
 
-    Example:
+    Examples:
       >>> import keras
       >>> from kbert import BertEncoder, EncoderConfig
       >>> config = EncoderConfig(

@@ -36,7 +36,7 @@ class SavedModelSession:
     Args:
       saved_model_dir: folder that holds `saved_model.pb`.
 
-    Example:
+    Examples:
       model = SavedModelSession("served/sst2/1")
       answer = model.run("serving_default", {"text": np.array(["fine"], object)})
     """

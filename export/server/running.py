@@ -50,7 +50,7 @@ class DevelopmentServer:
     Raises:
       ValueError: nothing there can be served, or a port cannot be opened.
 
-    Example:
+    Examples:
       with DevelopmentServer("serving/sst2", "sst2", port=0, rest_api_port=0) as server:
           requests.get(f"http://localhost:{server.rest_api_port}/v1/models")
     """

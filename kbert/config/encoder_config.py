@@ -13,25 +13,38 @@ _MOST_NUMBERS = 20 * 10**9  # parameters of an encoder
 class EncoderConfig:
     """The shape of a BERT encoder, under the keys of BERT's own `bert_config.json`.
 
-    `hidden_act="gelu"` is the tanh approximation, as in the original code (modeling.py, `gelu`);
-    `"gelu_erf"` is the exact form that PyTorch checkpoints use. The initializer range, the activation and the
-    epsilon are defined only here; layers and heads receive them as arguments. The masked-LM head uses the
-    encoder's activation and epsilon, unless `masked_lm_hidden_act` and `masked_lm_layer_norm_eps` give it
-    others, as in KerasHub's models.
+    The initializer range, the activation and the epsilon are defined only here; layers and heads receive them
+    as arguments. `embedding_size`, `pooler_hidden_act` and `relative_attention_num_buckets` are not BERT's
+    own.
 
-    Three settings are not BERT's own. `embedding_size` is the width of the tables, as in ELECTRA: a dense
-    layer brings their sum to `hidden_size`. None, or the same width, is BERT: no such layer.
-    `pooler_hidden_act` is the activation of the pooler: "tanh" in BERT, "relu" in DistilBERT's classifiers,
-    "gelu_erf" in ELECTRA's. `relative_attention_num_buckets` are the rows of a table that the distance of two
-    tokens is looked up in, and added to their attention scores, as in MPNet; None is BERT: no such table.
-
-    A model with a `type_vocab_size` of 1, as RoBERTa, adds its one vector to every token whatever
-    `segment_ids` say; one with 0, as MPNet, has no segments at all.
+    Args:
+      vocab_size: rows of the table of tokens.
+      hidden_size: width of every layer's output.
+      num_hidden_layers: transformer layers.
+      num_attention_heads: heads of a layer; they share the `hidden_size`.
+      intermediate_size: width of the feed-forward layer.
+      hidden_act: "gelu" is the tanh approximation, as in the original code (modeling.py, `gelu`); "gelu_erf"
+        is the exact form that PyTorch checkpoints use.
+      hidden_dropout_prob: dropout behind embeddings, attention and feed-forward layers.
+      attention_probs_dropout_prob: dropout of the attention probabilities.
+      max_position_embeddings: rows of the table of positions, the longest sequence.
+      type_vocab_size: rows of the table of segments. With 1, as in RoBERTa, the vector is added to every
+        token whatever `segment_ids` say; with 0, as in MPNet, there are no segments at all.
+      initializer_range: standard deviation of new weights.
+      layer_norm_eps: the epsilon of every layer normalization.
+      masked_lm_hidden_act: the activation of the masked-LM head; None takes the encoder's.
+      masked_lm_layer_norm_eps: its epsilon; None takes the encoder's. KerasHub's models have others.
+      embedding_size: the width of the tables, as in ELECTRA: a dense layer brings their sum to `hidden_size`.
+        None, or the same width, is BERT: no such layer.
+      pooler_hidden_act: the activation of the pooler: "tanh" in BERT, "relu" in DistilBERT's classifiers,
+        "gelu_erf" in ELECTRA's.
+      relative_attention_num_buckets: rows of a table that the distance of two tokens is looked up in, and
+        added to their attention scores, as in MPNet; None is BERT: no such table.
 
     Raises:
       ValueError: for values from which no encoder can be built.
 
-    Example:
+    Examples:
       >>> from kbert import EncoderConfig
       >>> tiny = EncoderConfig(hidden_size=128, num_hidden_layers=2, num_attention_heads=2)
       >>> tiny.vocab_size, tiny.max_position_embeddings

@@ -14,12 +14,14 @@ _LAYER = re.compile(r"layer_(\d+)/")
 class FrozenConfig:
     """Which part of the encoder keeps its numbers: no gradient, no update, no decay, no moments.
 
-    `embeddings` are the three tables, their norm and, with an `embedding_size`, the projection behind it.
-    `layers` is a number: so many of the lowest transformer layers. Dropout goes on in frozen layers. With the
-    embeddings and N layers frozen, the backward pass ends at layer N. Layers frozen above embeddings that are
-    trained save less: gradients pass through them.
+    Dropout goes on in frozen layers. With the embeddings and N layers frozen, the backward pass ends at layer
+    N. Layers frozen above embeddings that are trained save less: gradients pass through them.
 
-    Example:
+    Args:
+      embeddings: the three tables, their norm and, with an `embedding_size`, the projection behind it.
+      layers: so many of the lowest transformer layers.
+
+    Examples:
       >>> from kbert.config import FrozenConfig
       >>> frozen = FrozenConfig(embeddings=True, layers=2)
       >>> [frozen.holds(name) for name in ("embeddings/word_embeddings", "layer_1/attention/query/kernel",

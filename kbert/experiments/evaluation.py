@@ -48,7 +48,7 @@ def evaluate(
     Raises:
       ValueError: when the data do not match the run, or when a loss is not finite.
 
-    Example:
+    Examples:
       >>> import kbert
       >>> task, metrics = kbert.evaluate(run_dir, eval_file)
       >>> metrics["num_examples"], round(metrics["baseline_accuracy"], 3)

@@ -74,7 +74,7 @@ def finetune(
       ValueError: before any heavy work, when files, labels, lengths and the encoder do not match, or a
         setting is unknown.
 
-    Example:
+    Examples:
       >>> import kbert, os, tempfile
       >>> columns = {"text": ["jump the a", "walk a"] * 8, "label": ["loud", "quiet"] * 8}
       >>> folder = os.path.join(tempfile.mkdtemp(), "run")

@@ -53,7 +53,7 @@ def pretrain(
       ValueError: before any heavy work, when the records do not match each other or the config, or a setting
         is unknown; later, at a damaged record.
 
-    Example:
+    Examples:
       >>> import kbert
       >>> task, metrics = kbert.pretrain(
       ...     "configs/pretraining/smoke.toml", "runs/smoke", "records/train", "records/heldout",

@@ -92,7 +92,7 @@ class ScalarMix(keras.layers.Layer):
     Returns:
       A tensor of shape `(batch, seq_length, hidden_size)`.
 
-    Example:
+    Examples:
       >>> import numpy as np
       >>> from kbert.heads.bilstm_head import ScalarMix
       >>> ScalarMix(num_layers=2)(np.array([[[2.0, 2.0, 4.0, 4.0]]])).numpy().tolist()

@@ -58,7 +58,7 @@ class FeatureExtractor:
       ValueError: for a layer that the encoder does not have, an unknown pooling or combination, an input
         that is not a text, or features that are not finite.
 
-    Example:
+    Examples:
       >>> import kbert
       >>> loaded = kbert.load(run_dir)
       >>> extract = kbert.FeatureExtractor(loaded, layers=[-1, 0], pooling="mean", combine="concat")

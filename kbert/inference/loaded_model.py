@@ -59,7 +59,7 @@ def load(
     Raises:
       ValueError: when something is missing, broken, contradictory or unknown.
 
-    Example:
+    Examples:
       >>> import kbert
       >>> loaded = kbert.load(run_dir)  # for example "runs/classifier"
       >>> loaded.task.name, loaded.config.hidden_size
@@ -121,7 +121,7 @@ class LoadedModel:
         `SequencePooling`) and `normalize`, with which `embed` works; `precision`, in which the encoder
         answers.
 
-    Example:
+    Examples:
       >>> import kbert
       >>> loaded = kbert.load(run_dir)
       >>> embeddings = loaded.embed(["jump the a", "walk a"])

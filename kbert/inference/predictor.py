@@ -31,7 +31,7 @@ class Predictor:
       ValueError: when the task does not answer texts, an input is missing or unexpected, or the answer is
         not finite.
 
-    Example:
+    Examples:
       >>> import kbert
       >>> predict = kbert.Predictor(kbert.load(run_dir))
       >>> (answer,) = predict(text=["jump the a"])
@@ -128,7 +128,7 @@ class TextClassifier:
       ValueError: when the run has another task, pairs are missing or unexpected, an input is not a text, or
         the answer is not finite.
 
-    Example:
+    Examples:
       >>> import kbert
       >>> classify = kbert.TextClassifier(kbert.load(run_dir))
       >>> (answer,) = classify(["jump the a"])
@@ -192,7 +192,7 @@ class MaskFiller:
         beyond the maximum length, a candidate that the vocabulary cannot spell, or an answer that is not
         finite.
 
-    Example:
+    Examples:
       >>> import kbert
       >>> fill = kbert.MaskFiller(kbert.load(pretraining_run_dir))
       >>> ((candidates,),) = fill(["the [MASK] a"], top_k=2)

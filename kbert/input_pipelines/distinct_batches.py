@@ -20,7 +20,7 @@ class DistinctBatches:
     Attributes:
       num_batches: the number of batches in an epoch.
 
-    Example:
+    Examples:
       >>> texts = [("a", "b"), ("a", "c"), ("d", "e"), ("f", "b")]
       >>> order = DistinctBatches(texts, batch_size=2).order(seed=7)
       >>> [sorted(texts[row][0] for row in batch) for batch in order.reshape(2, 2)]

@@ -74,7 +74,7 @@ class SequencePooling(keras.layers.Layer):
     Raises:
       ValueError: for another mode.
 
-    Example:
+    Examples:
       >>> import numpy as np
       >>> from kbert import SequencePooling
       >>> hidden = np.array([[[1.0, 2.0], [3.0, 6.0], [9.0, 9.0]]])

@@ -53,7 +53,7 @@ class RunDirectory:
     Raises:
       ValueError: when `path` holds no run, or a broken one.
 
-    Example:
+    Examples:
       >>> from kbert import RunDirectory
       >>> run = RunDirectory(run_dir)  # for example "runs/classifier"
       >>> run.details["task"], run.checkpoint().name[:5]

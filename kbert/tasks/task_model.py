@@ -28,7 +28,7 @@ class TaskModel(keras.Model):
     Attributes:
       task, encoder, read: as given.
 
-    Example:
+    Examples:
       >>> import keras
       >>> from kbert import BertEncoder, EncoderConfig, SequenceClassification
       >>> config = EncoderConfig(

@@ -43,7 +43,7 @@ class TextInputs:
     Returns:
       dict of int32 tensors of shape [batch, length]: input_ids, input_mask, segment_ids.
 
-    Example:
+    Examples:
       >>> import tensorflow as tf
       >>> from kbert import TextInputs, Vocabulary
       >>> vocabulary = Vocabulary(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "play", "##ing"], True)

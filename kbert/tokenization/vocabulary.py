@@ -35,7 +35,7 @@ class Vocabulary(BaseVocabulary):
       ValueError: for a path (see `from_file`), without a casing, for an empty vocabulary, a repeated token, a
         missing special token, or a piece that has a line end, a NUL, or more than 256 bytes.
 
-    Example:
+    Examples:
       >>> from kbert import Vocabulary
       >>> vocabulary = Vocabulary(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "play", "##ing"], True)
       >>> vocabulary.cls_id, vocabulary.ids["##ing"], len(vocabulary)

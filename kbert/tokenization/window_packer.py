@@ -65,7 +65,7 @@ class WindowPacker:
       ValueError: for lengths that leave no room for the context, a step below 1, and questions without a
         `max_query_length`.
 
-    Example:
+    Examples:
       >>> import tensorflow as tf
       >>> from kbert.tokenization.vocabulary import Vocabulary
       >>> from kbert.tokenization.window_packer import WindowPacker

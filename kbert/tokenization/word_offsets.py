@@ -47,7 +47,7 @@ def split_words_with_offsets(texts: tf.Tensor, do_lower_case: bool) -> OffsetWor
     Returns:
       `OffsetWords`.
 
-    Example:
+    Examples:
       >>> import tensorflow as tf
       >>> from kbert.tokenization.word_offsets import split_words_with_offsets
       >>> words, starts, ends = split_words_with_offsets(tf.constant(["Cafés, no"]), do_lower_case=True)

@@ -24,7 +24,7 @@ class WordPieceTokenizer(BaseTokenizer):
     Returns:
       int32 RaggedTensor of shape [batch, (pieces)], without [CLS] and [SEP].
 
-    Example:
+    Examples:
       >>> import tensorflow as tf
       >>> from kbert import Vocabulary, WordPieceTokenizer
       >>> vocabulary = Vocabulary(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "play", "##ing"], True)
@@ -58,7 +58,7 @@ class WordPieceTokenizer(BaseTokenizer):
         Returns:
           `OffsetPieces`.
 
-        Example:
+        Examples:
           >>> import tensorflow as tf
           >>> from kbert import Vocabulary, WordPieceTokenizer
           >>> vocabulary = Vocabulary(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "play", "##ing"], True)

@@ -27,8 +27,8 @@ def test_links_lead_somewhere(page):
 
 
 def test_the_site_lists_every_page_once():
-    """But for the notes, which pages link."""
-    listed = re.findall(r": ([\w/]+\.md)$", read("mkdocs.yml"), re.MULTILINE)
+    """But for the notes, which pages link; those of reference/ are written when the site is built."""
+    listed = re.findall(r": ((?!reference/)[\w/]+\.md)$", read("mkdocs.yml"), re.MULTILINE)
     there = [page.removeprefix("docs/") for page in pages() if page.startswith("docs/")]
     there = [page for page in there if not page.startswith("notes/")]
     assert sorted(listed) == sorted(there)

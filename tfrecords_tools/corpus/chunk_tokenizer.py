@@ -36,7 +36,7 @@ class ChunkTokenizer:
       vocabularies of more than 65,536 pieces), without [CLS] and [SEP]; and how many belong to each line,
       int64 of shape [lines].
 
-    Example:
+    Examples:
       >>> vocabulary = Vocabulary(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "play", "##ing"], True)
       >>> ChunkTokenizer(vocabulary)([b"Playing chess", b"", b"play"])
       (array([5, 6, 1, 5], dtype=uint16), array([3, 0, 1]))

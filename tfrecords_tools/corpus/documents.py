@@ -248,7 +248,7 @@ class SentenceSplitter:
     Raises:
       ValueError: when the language is not known, or sentencex is not installed.
 
-    Example:
+    Examples:
       SentenceSplitter("en")(b"Dr. Smith came. He sat down.")  # [b"Dr. Smith came.", b"He sat down."]
 
     Reference:

@@ -32,7 +32,7 @@ class Problems:
       counts: how many there were of each kind.
       named: the first `NUM_NAMED`, as (`LineOfFile`, what is wrong there).
 
-    Example:
+    Examples:
       problems = Problems()
       for document in read_documents(unit, TextFormat(errors="skip"), problems):
           ...

@@ -31,7 +31,7 @@ class RecordStatistics:
         `add` to resume an interrupted run.
       examples: the first few examples seen, dicts of arrays by feature name.
 
-    Example:
+    Examples:
       statistics = RecordStatistics(manifest.features, vocabulary)
       for batch in batches:
           statistics.update(batch)

@@ -62,7 +62,7 @@ class ShardWriter:
     Attributes:
       num_examples: name of a shard -> how many examples it holds.
 
-    Example:
+    Examples:
       with ShardWriter(folder, "pretraining", num_shards=8) as shards:
           for batch in batches:
               shards.write(encode_examples(batch, features))

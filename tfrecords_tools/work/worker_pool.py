@@ -35,7 +35,7 @@ class WorkerPool:
     Args:
       num_workers: how many processes; 0 means one for each core that this process may use.
 
-    Example:
+    Examples:
       with WorkerPool(num_workers=4) as pool:
           for count in pool.map(count_words_of_file, files):
               total += count

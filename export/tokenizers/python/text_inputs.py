@@ -24,7 +24,7 @@ class TextInputs:
     Raises:
       ValueError: for a length under 4.
 
-    Example:
+    Examples:
       >>> from kbert import Vocabulary
       >>> from export.tokenizers.python.text_inputs import TextInputs
       >>> vocabulary = Vocabulary(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "play", "##ing"], True)

@@ -20,7 +20,7 @@ class WordPieceTokenizer:
     Returns:
       list of ids, without [CLS] and [SEP].
 
-    Example:
+    Examples:
       >>> from kbert import Vocabulary
       >>> from export.tokenizers.python.wordpiece_tokenizer import WordPieceTokenizer
       >>> vocabulary = Vocabulary(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "play", "##ing"], True)

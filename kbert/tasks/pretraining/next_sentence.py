@@ -31,7 +31,7 @@ class NextSentence(Task):
 
     The feature `next_sentence_labels` is int32 of shape (batch, 1), as in pretraining.
 
-    Example:
+    Examples:
       >>> import keras
       >>> from kbert import BertEncoder, EncoderConfig, NextSentence
       >>> config = EncoderConfig(

@@ -118,7 +118,7 @@ class MaskedLM(Task):
     There is no pooler, because this loss would not train it. Records come from create_pretraining_data;
     labels of sentence pairs in them are ignored.
 
-    Example:
+    Examples:
       >>> import keras
       >>> from kbert import BertEncoder, EncoderConfig, MaskedLM
       >>> config = EncoderConfig(
@@ -212,7 +212,7 @@ class Pretraining(MaskedLM):
 
     The training loss is the sum of both means, as in google-research/bert, run_pretraining.py.
 
-    Example:
+    Examples:
       >>> import keras
       >>> from kbert import BertEncoder, EncoderConfig, Pretraining
       >>> config = EncoderConfig(

@@ -56,7 +56,7 @@ class QuestionAnswering(Task):
     Args:
       settings: those of `QuestionAnsweringSettings`, by name.
 
-    Example:
+    Examples:
       >>> import keras
       >>> from kbert import BertEncoder, EncoderConfig, QuestionAnswering
       >>> config = EncoderConfig(

@@ -65,7 +65,7 @@ class MultiLabelClassification(SequenceTask):
       takes_pairs: see `SequenceTask`.
       settings: those of `SeveralLabelsSettings`, by name.
 
-    Example:
+    Examples:
       >>> import keras
       >>> from kbert import BertEncoder, EncoderConfig, MultiLabelClassification
       >>> config = EncoderConfig(

@@ -135,7 +135,7 @@ class MultipleChoice(Task):
       num_choices: the number of choices; None allows any number, but then features cannot be made.
       settings: those of `CalibrationSettings`, by name.
 
-    Example:
+    Examples:
       >>> import keras
       >>> from kbert import BertEncoder, EncoderConfig, MultipleChoice
       >>> config = EncoderConfig(

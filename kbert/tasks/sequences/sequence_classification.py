@@ -65,7 +65,7 @@ class SequenceClassification(SequenceTask):
       takes_pairs: see `SequenceTask`.
       settings: those of `OneLabelSettings`, by name.
 
-    Example:
+    Examples:
       >>> import keras
       >>> from kbert import BertEncoder, EncoderConfig, SequenceClassification
       >>> config = EncoderConfig(

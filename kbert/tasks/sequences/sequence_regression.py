@@ -64,7 +64,7 @@ class SequenceRegression(SequenceTask):
       takes_pairs: see `SequenceTask`.
       settings: those of `LongTextSettings`, by name; numbers have no vote.
 
-    Example:
+    Examples:
       >>> import keras
       >>> from kbert import BertEncoder, EncoderConfig, SequenceRegression
       >>> config = EncoderConfig(

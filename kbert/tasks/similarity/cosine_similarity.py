@@ -20,10 +20,11 @@ from kbert.tasks.similarity.vectors import cosine
 
 @dataclass(frozen=True)
 class CosineSettings(EmbeddingSettings):
-    """The settings of `CosineSimilarity`.
+    """The settings of `CosineSimilarity`. The ends of the scores become the cosines 0 and 1.
 
-    `lowest_score` and `highest_score` are the ends of the scores in the files, 0 and 5 in STS-B. They become
-    the cosines 0 and 1.
+    Args:
+      lowest_score: the lowest score in the files, 0 in STS-B.
+      highest_score: the highest, 5 in STS-B.
     """
 
     lowest_score: float = 0.0
@@ -54,7 +55,7 @@ class CosineSimilarity(EmbeddingTask):
     Args:
       settings: those of `CosineSettings`, by name.
 
-    Example:
+    Examples:
       >>> import numpy as np
       >>> from kbert import CosineSimilarity
       >>> task = CosineSimilarity(lowest_score=0.0, highest_score=5.0)

@@ -25,7 +25,7 @@ class MultipleNegativesRanking(EmbeddingTask):
       num_negatives: hard negatives of each example.
       settings: those of `RankingSettings`, by name.
 
-    Example:
+    Examples:
       >>> from kbert import MultipleNegativesRanking
       >>> MultipleNegativesRanking(num_negatives=1).features(8)["input_ids"].shape
       (3, 8)

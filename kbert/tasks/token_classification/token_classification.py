@@ -84,7 +84,7 @@ class TokenClassification(Task):
     Attributes:
       tag_by_label: label -> its tag in IOB2; None where labels are no tags of entities.
 
-    Example:
+    Examples:
       >>> import keras
       >>> from kbert import BertEncoder, EncoderConfig, TokenClassification
       >>> config = EncoderConfig(

@@ -27,7 +27,7 @@ class BytePairTokenizer(BaseTokenizer):
 
     Call arguments, returns: as for `BaseTokenizer`.
 
-    Example:
+    Examples:
       >>> import tensorflow as tf
       >>> from kbert.tokenization.bpe.bpe_tokenizer import BytePairTokenizer
       >>> from kbert.tokenization.bpe.bpe_vocabulary import BYTE_CHARACTERS, BytePairVocabulary

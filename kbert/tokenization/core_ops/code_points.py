@@ -61,7 +61,7 @@ class CodePointSet:
     Args:
       table: one of TABLES.
 
-    Example:
+    Examples:
       >>> from kbert.tokenization.core_ops.code_points import CodePointSet
       >>> "b" in CodePointSet("2p.3"), "d" in CodePointSet("2p.3")  # U+0061 to U+0063
       (True, False)

@@ -67,7 +67,7 @@ def training_flops(config: EncoderConfig, work: StepWork) -> float:
     pair of tokens of a sequence: scores, and their sum of values. Padding, activations computed again, pooler
     and labels are not counted.
 
-    Example:
+    Examples:
       >>> work = StepWork.for_batch(batch_size=256, seq_length=128, predictions=20)
       >>> f"{training_flops(EncoderConfig(), work) / 1e12:.1f} TFLOP a step of BERT-base"
       '17.9 TFLOP a step of BERT-base'
