@@ -85,9 +85,9 @@ bench: $(VENV)/.ready bench-peers  ## every benchmark that needs nothing of your
 
 bench-peers: $(BENCH_PEERS)  ## the peers of the training benchmarks (UV_TORCH_BACKEND=cpu spares CUDA)
 
-dist: $(VENV)/.ready  ## dist/: the wheel and the source archive, with the pinned tools, without network
+dist: $(VENV)/.ready  ## dist/: the wheel and the source archive, built without network, checked by twine
 	@rm -rf dist && $(BIN)/uv build --quiet --no-build-isolation --python $(BIN)/python --out-dir dist
-	@ls dist
+	@$(BIN)/uv tool run twine@7.0.0 check --strict dist/*
 
 lock: $(VENV)/.ready  ## requirements.txt -> requirements.lock, newest versions, with hashes, for every platform
 	@$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import kbert
 from kbert import config
+from kbert.cli import quiet_tensorflow  # noqa: F401  the tasks import TensorFlow
 from kbert.cli.commands import COMMANDS
 from kbert.tasks import TASKS
 
