@@ -85,9 +85,9 @@ bench: $(VENV)/.ready bench-peers  ## every benchmark that needs nothing of your
 
 bench-peers: $(BENCH_PEERS)  ## the peers of the training benchmarks (UV_TORCH_BACKEND=cpu spares CUDA)
 
-dist: $(VENV)/.ready  ## dist/: the wheel and the source archive, built without network, checked by twine
+dist: $(VENV)/.ready  ## dist/: the wheel and the source archive, by the pinned tools; twine, from the network, checks them
 	@rm -rf dist && $(BIN)/uv build --quiet --no-build-isolation --python $(BIN)/python --out-dir dist
-	@$(BIN)/uv tool run twine@7.0.0 check --strict dist/*
+	@$(BIN)/uv tool run --quiet twine==7.0.0 check --strict dist/*
 
 lock: $(VENV)/.ready  ## requirements.txt -> requirements.lock, newest versions, with hashes, for every platform
 	@$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
@@ -104,9 +104,8 @@ lock-mediapipe: $(VENV)/.ready  ## tests/export/mediapipe/requirements.in -> .lo
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock-mediapipe" \
 	  tests/export/mediapipe/requirements.in -o tests/export/mediapipe/requirements.lock
 
-docs: $(DOCS)/.ready  ## docs/ as a site with search -> site/index.html; a link that leads nowhere is an error
-	@rm -rf build/docs && mkdir -p build && cp -r docs build/docs
-	@$(BIN)/python -m docs_site.reference build/docs/reference
+docs: $(DOCS)/.ready $(VENV)/.ready  ## docs/ as a site with search -> site/index.html; a link that leads nowhere is an error
+	@TF_CPP_MIN_LOG_LEVEL=3 $(BIN)/python docs_site/write_reference.py
 	@$(DOCS)/bin/zensical build --clean --strict
 
 lock-docs: $(VENV)/.ready  ## docs_site/requirements.in -> .lock, with hashes, for every platform
@@ -166,7 +165,7 @@ $(NEXT)/.ready: tests/next/overrides.txt requirements.txt $(VENV)/.ready
 	@$(BIN)/uv pip install -q --python $(@D)/bin/python --overrides $< -r requirements.txt
 	@touch $@
 
-# The generator of the site. It reads the source of kbert and imports nothing of it.
+# The generator of the site: nothing of kbert is imported there. docs_site/write_reference.py runs in $(VENV).
 $(DOCS)/.ready: docs_site/requirements.lock $(VENV)/.ready
 	@rm -rf $(@D) && $(BIN)/uv venv -q --python 3.11 $(@D)
 	@$(BIN)/uv pip install -q --python $(@D)/bin/python --require-hashes --no-deps -r $<

@@ -26,7 +26,7 @@ from absl import flags
 from benchmarks.answers import differences, median_milliseconds
 from benchmarks.report import close, machine, markdown
 from benchmarks.workers.contestants import alternate, started
-from benchmarks.workers.environments import chosen_contestants, define_contestant_flags, parts_of
+from benchmarks.workers.environments import chosen_contestants, define_contestant_flags
 from kbert.cli import script
 from kbert.config import FinetuningConfig, load_config
 from kbert.features import ENCODER_INPUTS, LABEL_FEATURE
@@ -84,23 +84,18 @@ def prepare(folder: Path, config, names):
     Raises:
       ValueError: when the checkpoint is no classifier, or does not match the file.
     """
-    from benchmarks.workers.starting_point import write_classifier
+    from benchmarks.workers.starting_point import write_classifier, write_litert
     from export.litert.comparison import keras_answers
     from export.litert.comparison_data import comparison_data
-    from export.litert.conversion import convert_to_litert
     from export.litert.litert_source import to_litert_source
-    from kbert.inference.loaded_model import load
+    from kbert.inference.loaded_model import load_model
 
     settings = write_classifier(folder, FLAGS.init_checkpoint, None, LENGTHS[-1])
-    loaded = load(settings["run_dir"])
+    loaded = load_model(settings["run_dir"])
     data = comparison_data(to_litert_source(loaded, config), FLAGS.eval_file, LENGTHS[-1])
     rows, labels = {name: data.rows[name] for name in ENCODER_INPUTS}, data.rows[LABEL_FEATURE]
     answer = keras_answers(loaded.task, loaded.model, loaded.text_inputs, FLAGS.init_checkpoint)
-    signature = loaded.task.serving.signatures(loaded.model, loaded.text_inputs)["ids"]
-    for quantization in (parts_of(name)[1] for name in names if name.startswith("litert")):
-        path = folder / f"model_{quantization}.tflite"
-        path.write_bytes(convert_to_litert(signature, LENGTHS, quantization))
-        settings[f"litert_{quantization}"] = str(path)
+    settings |= write_litert(folder, loaded, LENGTHS, names)
     batches = {length: full_rows(rows, length, FLAGS.num_rows) for length in LENGTHS}
     return settings | {"batches": batches | {EVAL: real_rows(rows)}}, answer(rows)["probabilities"], labels
 

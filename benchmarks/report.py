@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -19,13 +20,24 @@ _NOT_SHOWN = ("--data_dir=",)
 
 
 def machine(cpuinfo: str | Path = "/proc/cpuinfo") -> str:
-    """For example "AMD EPYC, 2 cores, AVX512-BF16": the cores that this process may use. Linux only."""
+    """For example "AMD EPYC, 2 cores, AVX512-BF16": the cores that this process may use, and GPUs.
+
+    Linux only.
+    """
     text = Path(cpuinfo).read_text(encoding="utf-8")
     name = re.search(r"^model name\s*: *(.*)$", text, re.MULTILINE)
     found = [shown for flag, shown in _BFLOAT16.items() if flag in text.split()]
     instructions = " and ".join(found) or "no bfloat16 instructions"
     cores = len(os.sched_getaffinity(0))
-    return f"{name[1] if name else 'unknown processor'}, {cores} cores, {instructions}"
+    return ", ".join([name[1] if name else "unknown processor", f"{cores} cores", instructions, *_gpus()])
+
+
+def _gpus() -> list[str]:
+    """The names of NVIDIA's GPUs."""
+    if shutil.which("nvidia-smi") is None:
+        return []
+    command = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
+    return subprocess.run(command, capture_output=True, text=True).stdout.splitlines()
 
 
 def fit_for_machine(names: Iterable[str], of_machine: str | None = None) -> list[str]:
@@ -38,7 +50,7 @@ def fit_for_machine(names: Iterable[str], of_machine: str | None = None) -> list
       names: precisions, or contestants with their precision.
       of_machine: what `machine` gives; by default of this machine.
     """
-    is_slow = (of_machine or machine()).endswith("no bfloat16 instructions")
+    is_slow = "no bfloat16 instructions" in (of_machine or machine())
     return [name for name in names if not (is_slow and "bfloat16" in name)]
 
 

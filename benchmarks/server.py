@@ -65,7 +65,7 @@ def define_flags():
 
 def main():
     from benchmarks.workers.environments import find_minilm
-    from kbert.inference.loaded_model import load
+    from kbert.inference.loading import load
 
     path = FLAGS.init_checkpoint or find_minilm()
     texts = mixed_texts(256)

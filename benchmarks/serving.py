@@ -8,10 +8,11 @@ r"""Benchmark: text in, probabilities out: kbert's SavedModel beside Hugging Fac
 One classifier answers the same batches of texts of mixed lengths, tokenization included: MiniLM (6 layers,
 384 wide) with a head of random weights; or that of --init_checkpoint; or with --encoder any shape with random
 weights. Each contestant is a process of its own with as many threads, and answers its batches of one size
-while the others wait.
+while the others wait. +one_thread takes one thread instead of --threads.
 
   kbert/float32, kbert/bfloat16     what export_savedmodel writes, by the session loader, as TensorFlow
                                     Serving loads it. +frozen sets TF_ONEDNN_ASSUME_FROZEN_WEIGHTS=1.
+  litert/float32, /dynamic_int8     what export_tflite writes, one file with the lengths 16 to 128.
   hugging_face/float32, /bfloat16   PyTorch, fast tokenizer, padding to the longest. +compile compiles it.
   onnx_runtime/float32              the graph after ONNX Runtime's own optimizer for BERT.
   onnx_runtime/int8                 the graph quantized by its `quantize_dynamic`.
@@ -50,10 +51,16 @@ CONTESTANTS = (
     *_DEFAULT,
     "kbert/float32+frozen",
     "kbert/bfloat16+frozen",
+    "kbert/bfloat16+one_thread",
+    "kbert/bfloat16+frozen+one_thread",
+    "litert/float32",
+    "litert/dynamic_int8",
+    "litert/dynamic_int8+one_thread",
     "hugging_face/float32+compile",
     "hugging_face/bfloat16+compile",
 )
 BATCH_SIZES, MAX_SEQ_LENGTH = (1, 8, 32), 128
+LITERT_LENGTHS = (16, 24, 32, 48, 64, 96, 128)
 
 
 def define_flags():
@@ -88,8 +95,9 @@ def batches(size: int, number: int) -> list[list[str]]:
 
 def write_models(folder: Path, names) -> dict:
     """Writes the classifier for every contestant; returns their settings."""
-    from benchmarks.workers.starting_point import write_classifier
+    from benchmarks.workers.starting_point import write_classifier, write_litert
     from export.export_savedmodel import export_savedmodel
+    from kbert.inference.loaded_model import load_model
     from kbert.runs.run_directory import RunDirectory
 
     source = FLAGS.init_checkpoint or find_minilm()
@@ -99,7 +107,7 @@ def write_models(folder: Path, names) -> dict:
     for precision in {parts_of(name)[1] for name in names if name.startswith("kbert")}:
         exported = export_savedmodel(run, folder / "savedmodel" / precision, precision=precision)
         written[f"savedmodel_{precision}"] = exported["path"]
-    return written
+    return written | write_litert(folder, load_model(written["run_dir"]), LITERT_LENGTHS, names)
 
 
 def figures(records: dict, rounds: int) -> dict:

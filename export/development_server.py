@@ -65,7 +65,6 @@ def main() -> None:
         allowed_hosts=tuple(values.allowed_hosts),
         api_key=values.api_key or os.environ.get(_KEY_VARIABLE),
         limits=limits,
-        num_parallel=values.num_parallel_runs,
         log=values.log_requests,
     )
 
@@ -84,7 +83,6 @@ def define_flags() -> None:
         flags.DEFINE_integer(name, port, text, lower_bound=0, upper_bound=_LAST_PORT)
     flags.DEFINE_string("api_key", None, f"Refuse whoever does not bring it; by default ${_KEY_VARIABLE}.")
     flags.DEFINE_bool("log_requests", True, "A line for each request: its texts, tokens and times.")
-    flags.DEFINE_integer("num_parallel_runs", 1, "Runs at a time; each can use all cores.", lower_bound=1)
     flags.DEFINE_integer("rest_api_timeout_in_ms", 30000, "How long a request may take.", lower_bound=1)
     flags.DEFINE_float(
         "grace_seconds", 30.0, "How long running requests may go on at the end.", lower_bound=0

@@ -32,9 +32,9 @@ def source_from_flags():
 
     path = FLAGS.init_checkpoint or FLAGS.run_dir
     if FLAGS.init_checkpoint is not None or not holds_run(local_path(path)):
-        from kbert.inference.loaded_model import load
+        from kbert.inference.loaded_model import load_model
 
-        return load(path, FLAGS.do_lower_case, FLAGS.allow_unmatched, FLAGS.checkpoint)
+        return load_model(path, FLAGS.do_lower_case, FLAGS.allow_unmatched, FLAGS.checkpoint)
     if FLAGS.do_lower_case is not None or FLAGS.allow_unmatched:
         raise ValueError(
             "--do_lower_case and --allow_unmatched are for --init_checkpoint; a run records what they say. "

@@ -11,7 +11,7 @@ __version__ = "0.1.0"
 # The public names and where they live. Everything else may move between versions.
 _PUBLIC = {
     # A trained model, and answers from it
-    "load": "kbert.inference.loaded_model",
+    "load": "kbert.inference.loading",
     "LoadedModel": "kbert.inference.loaded_model",
     "TextClassifier": "kbert.inference.predictor",
     "Predictor": "kbert.inference.predictor",

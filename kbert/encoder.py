@@ -114,7 +114,7 @@ class BertEncoder(keras.Model):
             hidden_states[-1] = padded(hidden_states[-1])
         tensors = {
             "sequence_output": hidden_states[-1],
-            "pooled_output": pooler and pooler(hidden_states[-1]),
+            "pooled_output": pooler and pooler(hidden_states[-1], inputs["input_mask"]),
             "hidden_states": tuple(hidden_states),
             "attention_probabilities": tuple(probabilities),
         }
@@ -220,7 +220,7 @@ def _layers(config, policy, packed, recompute, lora):
     embeddings = BertEmbeddings(
         config.vocab_size,
         config.hidden_size,
-        config.max_position_embeddings,
+        config.num_position_rows,
         config.type_vocab_size,
         dropout=config.hidden_dropout_prob,
         layer_norm_eps=config.layer_norm_eps,
@@ -228,6 +228,7 @@ def _layers(config, policy, packed, recompute, lora):
         embedding_size=config.embedding_size,
         relative_attention_num_buckets=config.relative_attention_num_buckets,
         num_attention_heads=config.num_attention_heads,
+        norm_bias=config.norm_bias,
         dtype=policy,
         name="embeddings",
     )
@@ -244,6 +245,16 @@ def _layers(config, policy, packed, recompute, lora):
             packed=packed,
             recompute=recompute,
             lora=lora,
+            output_initializer_range=config.output_initializer_range,
+            attention_bias=config.attention_bias,
+            mlp_bias=config.mlp_bias,
+            norm_bias=config.norm_bias,
+            is_gated_act=config.is_gated_act,
+            rope_theta=config.rope_theta(index),
+            window=config.window(index),
+            normalize_first=config.normalize_first,
+            is_first=index == 0,
+            is_last=index == config.num_hidden_layers - 1,
             dtype=policy,
             name=f"layer_{index}",
         )
@@ -252,6 +263,14 @@ def _layers(config, policy, packed, recompute, lora):
     for block in blocks:  # built here, so that the weights' names do not depend on the outputs
         block.build((None, None, config.hidden_size), (None, None))
     pooler = Pooler(
-        config.hidden_size, config.initializer_range, config.pooler_hidden_act, dtype=policy, name="pooler"
+        config.hidden_size,
+        config.initializer_range,
+        config.pooler_hidden_act,
+        mode=config.classifier_pooling,
+        use_bias=config.classifier_bias,
+        layer_norm_eps=config.layer_norm_eps if config.normalize_first else None,
+        norm_bias=config.norm_bias,
+        dtype=policy,
+        name="pooler",
     )
     return embeddings, blocks, pooler

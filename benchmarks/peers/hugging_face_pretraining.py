@@ -18,8 +18,9 @@ turns = Turns()
 settings = turns.settings
 torch.set_num_threads(settings["threads"])
 torch.manual_seed(settings["seed"])
+device = "cuda" if torch.cuda.is_available() else "cpu"
 
-model = transformers.BertForPreTraining.from_pretrained(settings["hugging_face_folder"])
+model = transformers.BertForPreTraining.from_pretrained(settings["hugging_face_folder"]).to(device)
 model.train()
 compute = torch.compile(model) if "compile" in settings["options"] else model
 adam = settings["optimizer"]
@@ -39,7 +40,7 @@ def as_tensors(batch):
         "labels": labels,
         "next_sentence_label": batch["next_sentence_labels"][:, 0],
     }
-    return {name: torch.tensor(array, dtype=torch.int64) for name, array in arrays.items()}
+    return {name: torch.tensor(array, dtype=torch.int64, device=device) for name, array in arrays.items()}
 
 
 def masked_lm_loss(outputs, batch):
@@ -56,7 +57,7 @@ def train_step():
         group["lr"] = adam["learning_rate"] * min(1.0, step / warmup if warmup else 1.0)
         # TensorFlow's Adam adds epsilon before the bias correction of the second moment, PyTorch's after.
         group["eps"] = adam["epsilon"] / math.sqrt(1 - adam["beta_2"] ** (step + 1))
-    with torch.autocast("cpu", torch.bfloat16, enabled=settings["precision"] == "bfloat16"):
+    with torch.autocast(device, torch.bfloat16, enabled=settings["precision"] == "bfloat16"):
         outputs = compute(**batch)
     outputs.loss.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), adam["global_clipnorm"])

@@ -106,7 +106,7 @@ class Contestant:
 
 @contextlib.contextmanager
 def started(names: Iterable[str], kind: str, settings: dict) -> Iterator[list[Contestant]]:
-    """Workers that are ready, each with --threads; they end with the block.
+    """Workers that are ready, each with --threads or its option "one_thread"; they end with the block.
 
     Args:
       names: as "hugging_face/bfloat16+compile", see benchmarks/workers/environments.py.
@@ -118,7 +118,8 @@ def started(names: Iterable[str], kind: str, settings: dict) -> Iterator[list[Co
         for name in names:
             system, precision, options = environments.parts_of(name)
             wanted = settings | {"precision": precision, "options": options}
-            worker = Contestant(name, environments.command_of(system, kind), wanted, flags.FLAGS.threads)
+            threads = 1 if "one_thread" in options else flags.FLAGS.threads
+            worker = Contestant(name, environments.command_of(system, kind), wanted, threads)
             stack.callback(worker.close)
             print(f"  {name}: {worker.record.facts}", flush=True)
             workers.append(worker)

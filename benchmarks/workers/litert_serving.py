@@ -1,4 +1,4 @@
-"""A LiteRT file of kbert as a worker of litert.py: rows of token ids in, probabilities out."""
+"""A LiteRT file of kbert as a worker: probabilities of rows of ids (litert.py) or of texts (serving.py)."""
 
 from importlib.metadata import version
 from pathlib import Path
@@ -18,8 +18,10 @@ def run_worker():
     path = settings[f"litert_{settings['precision']}"]
     model = LiteRTModel(path, RunDirectory(settings["run_dir"]).vocabulary(), settings["threads"])
 
-    def answer(row):
-        return model.answer_ids({name: np.array([ids], np.int32) for name, ids in row.items()})[
+    def answer(batch):
+        if isinstance(batch, list):
+            return model(batch)["probabilities"]
+        return model.answer_ids({name: np.array([ids], np.int32) for name, ids in batch.items()})[
             "probabilities"
         ]
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.workers.environments import parts_of
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.checkpoints.report import Report
@@ -80,6 +81,30 @@ def write_classifier(folder: Path, source, encoder: EncoderConfig | None, max_se
     write_checkpoint(checkpoint, places["run_dir"], "kbert")
     write_checkpoint(checkpoint, places["hugging_face_folder"], "hugging_face")
     return {name: str(path) for name, path in places.items()}
+
+
+def write_litert(folder: Path, loaded, lengths, contestants) -> dict:
+    """Writes the LiteRT files that contestants such as "litert/float32" read.
+
+    Args:
+      folder: an existing folder.
+      loaded: the `LoadedModel`.
+      lengths: of the rows that the files take, ascending.
+      contestants: the names of all.
+
+    Returns:
+      Settings for the workers: the path of each, `litert_float32` and so on.
+    """
+    from export.litert.conversion import convert_to_litert
+
+    signature = loaded.task.serving.signatures(loaded.model, loaded.text_inputs)["ids"]
+    parts = (parts_of(name) for name in contestants)
+    paths = {}
+    for quantization in {quantization for system, quantization, _ in parts if system == "litert"}:
+        path = folder / f"model_{quantization}.tflite"
+        path.write_bytes(convert_to_litert(signature, lengths, quantization))
+        paths[f"litert_{quantization}"] = str(path)
+    return paths
 
 
 def made_up_vocabulary(size: int) -> Vocabulary:

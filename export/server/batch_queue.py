@@ -47,17 +47,15 @@ class BatchQueue:
     Args:
       session: the `SavedModelSession`.
       max_batch_tokens: of a run.
-      num_parallel: runs at a time. Each can use all cores by itself.
     """
 
-    def __init__(self, session, max_batch_tokens: int, num_parallel: int = 1):
+    def __init__(self, session, max_batch_tokens: int):
         self._session, self._max_batch_tokens = session, max_batch_tokens
         self._waiting: collections.deque[_Slice] = collections.deque()
         self._changed = threading.Condition()
         self._stopping = False
-        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(num_parallel)]
-        for thread in self._threads:
-            thread.start()
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread.start()
 
     def run(
         self,
@@ -110,9 +108,8 @@ class BatchQueue:
         with self._changed:
             self._stopping = True
             self._changed.notify_all()
-        for thread in self._threads:
-            thread.join(seconds)
-        return not any(thread.is_alive() for thread in self._threads)
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
 
     def _wait(self, request, signature, inputs, tokens, outputs, definition) -> Arrays:
         key = (signature, outputs, _kinds(inputs)) if is_batchable(definition, inputs) else None

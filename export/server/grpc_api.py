@@ -1,6 +1,7 @@
 """TensorFlow Serving's gRPC: Predict and GetModelMetadata."""
 
 import contextlib
+import logging as std_logging
 from concurrent import futures
 
 import grpc
@@ -25,6 +26,8 @@ def start_grpc_server(service, metrics, host: str, port: int, api_key: str | Non
     Raises:
       ValueError: the port cannot be opened.
     """
+    # Otherwise bytes of a client that are no message leave a traceback in the log.
+    std_logging.getLogger("grpc._common").setLevel(std_logging.CRITICAL)
     server = grpc.server(
         futures.ThreadPoolExecutor(_NUM_THREADS, thread_name_prefix="grpc"),
         options=[

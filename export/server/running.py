@@ -41,7 +41,6 @@ class DevelopmentServer:
       host: the address to listen on.
       allowed_hosts, api_key, log: see `Gate`.
       limits: what is accepted.
-      num_parallel: runs at a time.
 
     Attributes:
       model: the `ServedModel`.
@@ -65,7 +64,6 @@ class DevelopmentServer:
         allowed_hosts: tuple[str, ...] = (),
         api_key: str | None = None,
         limits: Limits = _LIMITS,
-        num_parallel: int = 1,
         log: bool = False,
     ):
         name = model_name or model_name_from(str(model_base_path))
@@ -74,7 +72,7 @@ class DevelopmentServer:
         listener = _listen(host, rest_api_port)  # before a model is loaded
         try:
             self.model = ServedModel(str(model_base_path), name)
-            self.service = Service(self.model, limits, num_parallel)
+            self.service = Service(self.model, limits)
             metrics = Metrics()
             metrics.watch_queue(lambda: self.service.queue.length)
             with activity("the first answer"):

@@ -14,7 +14,8 @@ import tensorflow as tf
 from kbert.cli.progress import activity
 from kbert.config.pooling_config import PoolingConfig
 from kbert.features import ENCODER_INPUTS
-from kbert.inference.loaded_model import PAIR_NUMBERS, load
+from kbert.inference.loaded_model import load_model
+from kbert.inference.text_answers import PAIR_NUMBERS
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary_files import VOCABULARY_FILES, read_vocabulary
 
@@ -145,7 +146,7 @@ def _version_folder(path: pathlib.Path) -> pathlib.Path | None:
 
 def _exported(path: str, folder: pathlib.Path) -> pathlib.Path:
     """Writes a run or a checkpoint as `kbert export` does, without its checks."""
-    loaded = load(path)
+    loaded = load_model(path)
     # An encoder that does not say how to pool takes the default, as `LoadedModel.embed`.
     if loaded.task.serving is None:
         loaded.task = loaded.task.with_pooling(PoolingConfig(loaded.pooling, loaded.normalize))

@@ -24,12 +24,11 @@ class Service:
     Args:
       model: the `ServedModel`.
       limits: what is accepted.
-      num_parallel: runs at a time.
     """
 
-    def __init__(self, model: ServedModel, limits: Limits, num_parallel: int = 1):
+    def __init__(self, model: ServedModel, limits: Limits):
         self.model, self.limits = model, limits
-        self.queue = BatchQueue(model.session, limits.max_batch_tokens, num_parallel)
+        self.queue = BatchQueue(model.session, limits.max_batch_tokens)
         self.is_stopping = False
 
     def predict(self, request: Request, name: str, inputs: dict, outputs: tuple[str, ...] = ()) -> dict:

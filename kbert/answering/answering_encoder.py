@@ -8,6 +8,9 @@ import tensorflow as tf
 
 from kbert.answering.real_tokens import RealTokens
 from kbert.encoder import BertEncoder
+from kbert.kernels.rotary import angles, turned
+from kbert.layers.layer_norm import PreLayerNorm, Residual
+from kbert.layers.local_blocks import LocalBlocks
 from kbert.layers.transformer_block import transformer_block
 
 OUTPUTS = ("sequence_output", "pooled_output", "hidden_states")
@@ -22,7 +25,7 @@ class AnsweringEncoder(keras.layers.Layer):
     - Dense layers work on real tokens, and in the attention short texts share rows as wide as the longest.
       So one long text does not make 31 short ones as expensive as itself.
     - The ops stand as TensorFlow's grappler fuses them: product, bias and GELU; product, bias and residual;
-      scores, scale and mask are one op each.
+      scores and mask are one op each.
     - With "pooled_output" alone, the last layer computes first tokens only.
 
     In float32 the weights are the encoder's own. In bfloat16 those of the dense layers are copies, which
@@ -63,13 +66,14 @@ class AnsweringEncoder(keras.layers.Layer):
         if training:
             raise ValueError("an AnsweringEncoder is not trained; train the model that it was made of.")
         tokens = RealTokens(inputs["input_mask"])
-        first_alone = self.outputs == ("pooled_output",)
+        first_alone = self.outputs == ("pooled_output",) and self.config.classifier_pooling == "cls"
         states, rows = [self._embedded(inputs, tokens)], self._rows(tokens)
         for block in self._blocks[:-1]:
             states.append(transformer_block(block, states[-1], rows)[0])
         rows = self._rows(tokens, first_alone=True) if first_alone else rows
         states.append(transformer_block(self._blocks[-1], states[-1], rows)[0])
-        return self._named_outputs([tf.cast(state, "float32") for state in states], tokens, first_alone)
+        states = [tf.cast(state, "float32") for state in states]
+        return self._named_outputs(states, tokens, inputs["input_mask"], first_alone)
 
     def attention_probabilities(self, inputs):
         """What each token attends to: float32 (batch, layers, heads, seq_length, seq_length).
@@ -80,7 +84,7 @@ class AnsweringEncoder(keras.layers.Layer):
         tokens = RealTokens(inputs["input_mask"])
         state, rows, layers = self._embedded(inputs, tokens), self._rows(tokens), []
         for block in self._blocks:
-            state, probabilities = transformer_block(block, state, rows)
+            state, probabilities = transformer_block(block, state, rows, with_probabilities=True)
             layers.append(tokens.pad_pairs(probabilities))
         return tf.cast(tf.stack(layers, axis=1), "float32")
 
@@ -88,7 +92,8 @@ class AnsweringEncoder(keras.layers.Layer):
         """(T, H): the embeddings of the real tokens."""
         tables = self._embeddings
         embedded = tf.gather(tables.word_embeddings.value, tokens.take(inputs["input_ids"]))
-        embedded += tf.gather(tables.position_embeddings.value, tokens.positions)
+        if self.config.num_position_rows:
+            embedded += tf.gather(tables.position_embeddings.value, tokens.positions)
         if self.config.type_vocab_size > 1:
             embedded += tf.gather(tables.token_type_embeddings.value, tokens.take(inputs["segment_ids"]))
         elif self.config.type_vocab_size:
@@ -99,20 +104,21 @@ class AnsweringEncoder(keras.layers.Layer):
     def _rows(self, tokens, first_alone=False):
         """The rows of all tokens, whose mask has what positions add to the scores."""
         rows, bias = tokens.rows(self.precision, first_alone), self._embeddings.position_bias
-        if bias is None:
-            return rows
-        to_positions = rows.key_rows.in_rows(tokens.positions)
-        from_positions = rows.query_rows.in_rows(rows.queries(tokens.positions))
-        added = bias.between(to_positions[:, None, :] - from_positions[:, :, None])  # (R, N, from, to)
-        return dataclasses.replace(rows, mask=rows.mask + tf.cast(added, self.precision))
+        if bias is not None:
+            added = bias.between(rows.distances)  # (R, N, from, to)
+            rows = dataclasses.replace(rows, mask=rows.mask + tf.cast(added, self.precision))
+        return rows
 
-    def _named_outputs(self, states, tokens, first_alone):
+    def _named_outputs(self, states, tokens, input_mask, first_alone):
         outputs = {}
         if "sequence_output" in self.outputs:
             outputs["sequence_output"] = tokens.pad(states[-1])
         if self._pooler is not None and "pooled_output" in self.outputs:
             first = states[-1] if first_alone else tokens.take_first(states[-1])
-            outputs["pooled_output"] = self._pooler(first[:, None])
+            is_mean = self.config.classifier_pooling == "mean"
+            outputs["pooled_output"] = self._pooler(
+                tokens.pad(states[-1]) if is_mean else first[:, None], input_mask
+            )
         if "hidden_states" in self.outputs:
             outputs["hidden_states"] = tuple(tokens.pad(state) for state in states)
         return outputs
@@ -138,9 +144,10 @@ class _Block:
 
     def __init__(self, block, precision):
         self.attention = _Attention(block.attention, precision)
-        self.attention_layer_norm = _LayerNorm(block.attention_layer_norm)
+        self.attention_layer_norm = _twin(block.attention_layer_norm)
         self.feed_forward = _FeedForward(block.feed_forward, precision)
-        self.feed_forward_layer_norm = _LayerNorm(block.feed_forward_layer_norm)
+        self.feed_forward_layer_norm = _twin(block.feed_forward_layer_norm)
+        self.final_layer_norm = block.final_layer_norm and _twin(block.final_layer_norm)
 
 
 class _Attention:
@@ -152,18 +159,43 @@ class _Attention:
             _Dense(layer, precision) for layer in layers
         )
         self._num_heads = attention.num_attention_heads
+        self._rope_theta, self._window = attention.rope_theta, attention.window
 
     def heads(self, hidden, rows, seed=None):
         """Hidden states of all tokens -> (R, N, C, D) each: query, key and value."""
-        query = rows.query_rows.split_heads(self._query(rows.queries(hidden)), self._num_heads)
-        key = rows.key_rows.split_heads(self._key(hidden), self._num_heads)
-        return query, key, rows.key_rows.split_heads(self._value(hidden), self._num_heads)
+        query = self._turned(self._query(rows.queries(hidden)), rows.queries(rows.positions))
+        key = self._turned(self._key(hidden), rows.positions)
+        return (
+            rows.query_rows.split_heads(query, self._num_heads),
+            rows.key_rows.split_heads(key, self._num_heads),
+            rows.key_rows.split_heads(self._value(hidden), self._num_heads),
+        )
+
+    def _turned(self, x, positions):
+        """(T, N D) with rotary positions, int32 (T,)."""
+        if self._rope_theta is None:
+            return x
+        heads = tf.reshape(tf.cast(x, "float32"), [-1, self._num_heads, x.shape[-1] // self._num_heads])
+        at = angles(positions, heads.shape[-1], self._rope_theta)[:, None]
+        return tf.cast(tf.reshape(turned(heads, tf.cos(at), tf.sin(at)), [-1, x.shape[-1]]), x.dtype)
 
     def attend(self, query, key, value, rows, seed=None, with_probabilities=False):
-        """What each token gathers, and the probabilities: (R, N, its columns, columns of all)."""
+        """What each token gathers, and the probabilities: (R, N, its columns, columns of all).
+
+        With local attention it is computed block by block, then without probabilities, if all tokens attend.
+        """
         factor = tf.constant(1.0 / math.sqrt(key.shape[-1]), key.dtype)
-        probabilities = tf.nn.softmax(tf.matmul(query, key, transpose_b=True) * factor + rows.mask)
-        return rows.query_rows.merge_heads(tf.matmul(probabilities, value), self._num_heads), probabilities
+        blocks, mask = None, rows.mask
+        if self._window is not None and not with_probabilities and rows.query_rows is rows.key_rows:
+            blocks = LocalBlocks(tf.shape(query)[2], self._window)
+            query, key, value = blocks.split(query), blocks.beside(key), blocks.beside(value)
+            mask = rows.mask_of_blocks(blocks, self._window)
+        elif self._window is not None:
+            mask = rows.local_mask(self._window)
+        probabilities = tf.nn.softmax(tf.matmul(query * factor, key, transpose_b=True) + mask)
+        context = tf.matmul(probabilities, value)
+        context = context if blocks is None else blocks.join(context)
+        return rows.query_rows.merge_heads(context, self._num_heads), probabilities
 
 
 class _FeedForward:
@@ -186,20 +218,54 @@ class _LayerNorm:
 
     def __init__(self, layer_norm):
         self._epsilon = layer_norm.epsilon
-        self._gamma, self._beta = layer_norm.gamma.value, layer_norm.beta.value
+        self._gamma = layer_norm.gamma.value
+        self._beta = None if layer_norm.beta is None else layer_norm.beta.value
 
     def __call__(self, x):
         x = tf.cast(x, "float32")
         centered = x - tf.reduce_mean(x, -1, keepdims=True)
         variance = tf.reduce_mean(tf.square(centered), -1, keepdims=True)
-        return centered * tf.math.rsqrt(variance + self._epsilon) * self._gamma + self._beta
+        normed = centered * tf.math.rsqrt(variance + self._epsilon) * self._gamma
+        return normed if self._beta is None else normed + self._beta
 
-    def add_and_norm(self, residual, dense, inputs, seed=None):
+    def before(self, hidden, seed=None):
+        return hidden
+
+    def after(self, residual, dense, inputs, seed=None):
         return tf.cast(self(dense(inputs) + residual), inputs.dtype)
 
 
+class _Residual:
+    """A `Residual`."""
+
+    def before(self, hidden, seed=None):
+        return hidden
+
+    def after(self, residual, dense, inputs, seed=None):
+        return dense(inputs) + residual
+
+
+class _PreLayerNorm(_Residual):
+    """A `PreLayerNorm`."""
+
+    def __init__(self, layer_norm):
+        self._norm = _LayerNorm(layer_norm)
+
+    def before(self, hidden, seed=None):
+        return tf.cast(self._norm(hidden), hidden.dtype)
+
+
+def _twin(layer):
+    """What computes a block's norm."""
+    if isinstance(layer, Residual):
+        return _Residual()
+    return _PreLayerNorm(layer) if isinstance(layer, PreLayerNorm) else _LayerNorm(layer)
+
+
 class _Dense:
-    """A `FlatDense`: in float32 with its own variables, else with copies.
+    """A `FlatDense`: in float32 with its own variables, else with transposed copies.
+
+    oneDNN arranges a kernel in bfloat16 at each call, and a transposed one in two thirds of the time.
 
     Variables and no constants: a server would hold constants some eight times (docs/notes/speed.md). Where
     its environment says TF_ONEDNN_ASSUME_FROZEN_WEIGHTS=1, oneDNN arranges variables once, as it does
@@ -207,14 +273,21 @@ class _Dense:
     """
 
     def __init__(self, layer, precision):
-        weights = layer.kernel.value, layer.bias.value
-        if precision != "float32":
-            weights = (tf.Variable(tf.cast(weight, precision), trainable=False) for weight in weights)
-        self._kernel, self._bias = weights
-        self._activation = layer.hidden_act
+        weights = [layer.kernel.value] if layer.bias is None else [layer.kernel.value, layer.bias.value]
+        self._transposed = precision != "float32"
+        if self._transposed:
+            copies = [tf.cast(weight, precision) for weight in (tf.transpose(weights[0]), *weights[1:])]
+            weights = [tf.Variable(copy, trainable=False) for copy in copies]
+        self._kernel, *self._bias = weights
+        self._activation, self._is_gated = layer.hidden_act, layer.is_gated_act
 
     def __call__(self, inputs):
-        outputs = tf.nn.bias_add(tf.matmul(inputs, self._kernel), self._bias)
+        outputs = tf.matmul(inputs, self._kernel, transpose_b=self._transposed)
+        if self._bias:
+            outputs = tf.nn.bias_add(outputs, self._bias[0])
+        if self._is_gated:
+            outputs, gate = tf.split(outputs, 2, axis=-1)
+            return _activated(outputs, self._activation) * gate
         return _activated(outputs, self._activation) if self._activation else outputs
 
 

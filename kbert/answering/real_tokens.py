@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import tensorflow as tf
 
+from kbert.layers.local_blocks import LocalBlocks
+
 # Added to the scores of what a token does not attend to; the softmax is then 0 there in float32 and bfloat16.
 _MASKED = -1e9
 # A row in the smallest parts that examples take of it; how many of a kind fit; how wide these are.
@@ -100,12 +102,38 @@ class SharedRows:
       query_rows: `AttentionRows` of those that the block computes anew.
       queries: function from hidden states of all tokens to those of the ones that it computes anew.
       mask: `query_rows.mask(key_rows)`.
+      positions: int32 (T,): the position of each token in its example.
     """
 
     key_rows: AttentionRows
     query_rows: AttentionRows
     queries: Callable
     mask: tf.Tensor
+    positions: tf.Tensor
+
+    @property
+    def distances(self):
+        """int32 (R, from, to): how many positions later the second token stands."""
+        to_positions = self.key_rows.in_rows(self.positions)
+        from_positions = self.query_rows.in_rows(self.queries(self.positions))
+        return to_positions[:, None, :] - from_positions[:, :, None]
+
+    def local_mask(self, window: int):
+        """The mask, for a token that attends to `window` tokens on each side."""
+        is_near = tf.abs(self.distances)[:, None] <= window
+        return tf.where(is_near, self.mask, tf.constant(_MASKED, self.mask.dtype))
+
+    def mask_of_blocks(self, blocks: LocalBlocks, window: int):
+        """The same for each block and what it looks at: (R, 1, blocks, from, to)."""
+        by_column = self.key_rows.examples, self.key_rows.in_rows(self.positions)
+        examples, positions = (
+            (blocks.split(values[..., None]), tf.linalg.matrix_transpose(blocks.beside(values[..., None])))
+            for values in by_column
+        )
+        is_near = tf.abs(positions[0] - positions[1]) <= window
+        allowed = tf.logical_and(tf.equal(*examples), is_near)[:, None]
+        dtype = self.mask.dtype
+        return tf.where(allowed, tf.constant(0.0, dtype), tf.constant(_MASKED, dtype))
 
 
 class RealTokens:
@@ -150,7 +178,8 @@ class RealTokens:
         """
         query_rows = self._first_rows if first_alone else self._rows
         queries = self.take_first if first_alone else lambda hidden: hidden
-        return SharedRows(self._rows, query_rows, queries, query_rows.mask(self._rows, dtype))
+        mask = query_rows.mask(self._rows, dtype)
+        return SharedRows(self._rows, query_rows, queries, mask, self.positions)
 
     def take(self, values):
         """(B, S) -> (T,)"""

@@ -60,7 +60,7 @@ def initialize(
       ValueError: when the body does not fit; nothing is assigned then.
     """
     variables = {variable.path: variable for variable in model.trainable_variables}
-    positions = variables[POSITION_TABLE].shape[0]
+    positions = variables[POSITION_TABLE].shape[0] if POSITION_TABLE in variables else 0
     if positions > checkpoint.encoder.max_position_embeddings:
         checkpoint = with_positions(checkpoint, positions)
         logging.info("%s", checkpoint.report.notes[-1])

@@ -29,28 +29,40 @@ def part_name(name: str) -> str:
 
 def body_shapes(config: EncoderConfig) -> dict[str, tuple[int, ...]]:
     """Embeddings and layers: name -> shape."""
-    hidden, inner, width = config.hidden_size, config.intermediate_size, config.embedding_width
+    width = config.embedding_width
     shapes = {
         "embeddings/word_embeddings": (config.vocab_size, width),
-        "embeddings/position_embeddings": (config.max_position_embeddings, width),
-        **layer_norm_shapes("embeddings/layer_norm", width),
+        **layer_norm_shapes("embeddings/layer_norm", width, config.norm_bias),
     }
+    if config.num_position_rows:
+        shapes["embeddings/position_embeddings"] = (config.num_position_rows, width)
     if config.type_vocab_size:
         shapes["embeddings/token_type_embeddings"] = (config.type_vocab_size, width)
     if config.relative_attention_num_buckets:
         table = (config.relative_attention_num_buckets, config.num_attention_heads)
         shapes["embeddings/position_bias/relative_attention_bias"] = table
     if config.embedding_size is not None:
-        shapes |= dense_shapes("embeddings/projection", width, hidden)
+        shapes |= dense_shapes("embeddings/projection", width, config.hidden_size)
     for index in range(config.num_hidden_layers):
-        layer = f"layer_{index}"
-        for projection in ("query", "key", "value", "output"):
-            shapes |= dense_shapes(f"{layer}/attention/{projection}", hidden, hidden)
-        shapes |= layer_norm_shapes(f"{layer}/attention_layer_norm", hidden)
-        shapes |= dense_shapes(f"{layer}/feed_forward/intermediate", hidden, inner)
-        shapes |= dense_shapes(f"{layer}/feed_forward/output", inner, hidden)
-        shapes |= layer_norm_shapes(f"{layer}/feed_forward_layer_norm", hidden)
+        shapes |= _block_shapes(config, index)
     return shapes
+
+
+def _block_shapes(config, index):
+    hidden, inner, layer = config.hidden_size, config.intermediate_size, f"layer_{index}"
+    norms = ["attention_layer_norm", "feed_forward_layer_norm"]
+    if config.normalize_first:
+        norms = norms[0 if index else 1 :]
+        norms += ["final_layer_norm"] if index == config.num_hidden_layers - 1 else []
+    shapes: dict[str, tuple[int, ...]] = {}
+    for projection in ("query", "key", "value", "output"):
+        name = f"{layer}/attention/{projection}"
+        shapes |= dense_shapes(name, hidden, hidden, config.attention_bias)
+    for name in norms:
+        shapes |= layer_norm_shapes(f"{layer}/{name}", hidden, config.norm_bias)
+    widened = inner * (2 if config.is_gated_act else 1)
+    shapes |= dense_shapes(f"{layer}/feed_forward/intermediate", hidden, widened, config.mlp_bias)
+    return shapes | dense_shapes(f"{layer}/feed_forward/output", inner, hidden, config.mlp_bias)
 
 
 def model_shapes(config: EncoderConfig, parts: Iterable[Part]) -> dict[str, tuple[int, ...]]:

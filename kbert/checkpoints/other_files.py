@@ -38,10 +38,9 @@ _LACKING = {
     "camembert": "its numbering of SentencePiece's pieces",
     "deberta": "attention that reads distances apart from content",
     "deberta-v2": "attention that reads distances apart from content",
-    "gte": "rotary positions and gated layers",
+    "gte": "its mix of rotary positions and post-norm layers",
     "mobilebert": "its bottleneck layers",
-    "modernbert": "rotary positions and gated layers",
-    "nomic_bert": "rotary positions and gated layers",
+    "nomic_bert": "its mix of rotary positions and post-norm layers",
     "xlnet": "attention in two streams",
 }
 

@@ -42,7 +42,7 @@ GROUPS = {
         "grace_seconds log_requests"
     ),
     "requests": (
-        "max_batch_tokens num_parallel_runs rest_api_timeout_in_ms max_message_bytes max_text_bytes "
+        "max_batch_tokens rest_api_timeout_in_ms max_message_bytes max_text_bytes "
         "max_texts max_elements max_answer_bytes max_connections max_pending max_pending_bytes"
     ),
     "answers": "top_k whole_words keep_chosen batch_size",

@@ -20,6 +20,10 @@ _LARGEST = {
     "max_position_embeddings": _LARGEST_LENGTH,
     "type_vocab_size": 65_536,
     "relative_attention_num_buckets": 256,  # a quarter for one distance each, all below 128
+    "global_rope_theta": 1e12,
+    "local_rope_theta": 1e12,
+    "local_attention": _LARGEST_LENGTH,
+    "global_attn_every_n_layers": _MOST_LAYERS,
     "learning_rate": 3e38,  # the limit of float32
     "weight_decay": 1000,
     "epsilon": 1,

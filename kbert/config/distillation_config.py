@@ -12,23 +12,21 @@ _WEIGHTS = ("label_weight", "soft_label_weight", "hidden_weight", "attention_wei
 class DistillationConfig:
     """A frozen teacher, and the weight of each loss in the sum that training minimises.
 
+    `teacher` is a checkpoint, as `--init_checkpoint` takes it; the flag `--teacher_checkpoint` sets it too.
     Formulas and sources are in docs/distillation.md.
 
-    Args:
-      teacher: a checkpoint, as `--init_checkpoint` takes it; the flag `--teacher_checkpoint` sets it too.
-      temperature: divides the logits of teacher and student before the soft labels are compared.
-      label_weight: of the task's own losses, on the labels.
-      soft_label_weight: of the teacher's probabilities at `temperature`, times its square; for tasks that
-        predict a number, of the squared difference of the two numbers.
-      hidden_weight: of the hidden states.
-      attention_weight: of the attention scores before softmax.
-      cosine_weight: of the direction of the last hidden state.
-      layer_map: which layer of the teacher each layer of the student imitates, for hidden states and
-        attention: [1, 3, 5] are the second, fourth and sixth. Empty spreads them evenly, with the last on the
-        last. Layers are counted from 0, as in the names of variables.
-      init_layers: the layers of the teacher that the student starts from, with its embeddings, pooler and
-        head: [0, 2, 5] makes a student of three layers. Empty leaves the start to `--init_checkpoint`, or to
-        random weights.
+    `label_weight` is for the task's own losses, on the labels. `soft_label_weight` is for the teacher's
+    probabilities at `temperature`, times its square; for tasks that predict a number, the squared difference
+    of the two numbers. `hidden_weight` is for the hidden states, `attention_weight` for the attention scores
+    before softmax, `cosine_weight` for the direction of the last hidden state.
+
+    `layer_map` says which layer of the teacher each layer of the student imitates, for hidden states and
+    attention: [1, 3, 5] are the second, fourth and sixth. Empty spreads them evenly, with the last on the
+    last. Layers are counted from 0, as in the names of variables.
+
+    `init_layers` are the layers of the teacher that the student starts from, with its embeddings, pooler and
+    head: [0, 2, 5] makes a student of three layers. Empty leaves the start to `--init_checkpoint`, or to
+    random weights.
     """
 
     teacher: str | None = None

@@ -13,33 +13,40 @@ _MOST_NUMBERS = 20 * 10**9  # parameters of an encoder
 class EncoderConfig:
     """The shape of a BERT encoder, under the keys of BERT's own `bert_config.json`.
 
-    The initializer range, the activation and the epsilon are defined only here; layers and heads receive them
-    as arguments. `embedding_size`, `pooler_hidden_act` and `relative_attention_num_buckets` are not BERT's
-    own.
+    `vocab_size` tokens have vectors of `hidden_size`, in sequences of at most `max_position_embeddings`.
+    There are `num_hidden_layers` blocks. Each has `num_attention_heads` heads, and a feed-forward layer of
+    width `intermediate_size`. Dropout is `hidden_dropout_prob`, and `attention_probs_dropout_prob` for
+    attention probabilities. `initializer_range` is the standard deviation of new weights; `layer_norm_eps` is
+    added to the variance in layer normalization. `hidden_act` is the activation between the feed-forward
+    layers.
 
-    Args:
-      vocab_size: rows of the table of tokens.
-      hidden_size: width of every layer's output.
-      num_hidden_layers: transformer layers.
-      num_attention_heads: heads of a layer; they share the `hidden_size`.
-      intermediate_size: width of the feed-forward layer.
-      hidden_act: "gelu" is the tanh approximation, as in the original code (modeling.py, `gelu`); "gelu_erf"
-        is the exact form that PyTorch checkpoints use.
-      hidden_dropout_prob: dropout behind embeddings, attention and feed-forward layers.
-      attention_probs_dropout_prob: dropout of the attention probabilities.
-      max_position_embeddings: rows of the table of positions, the longest sequence.
-      type_vocab_size: rows of the table of segments. With 1, as in RoBERTa, the vector is added to every
-        token whatever `segment_ids` say; with 0, as in MPNet, there are no segments at all.
-      initializer_range: standard deviation of new weights.
-      layer_norm_eps: the epsilon of every layer normalization.
-      masked_lm_hidden_act: the activation of the masked-LM head; None takes the encoder's.
-      masked_lm_layer_norm_eps: its epsilon; None takes the encoder's. KerasHub's models have others.
-      embedding_size: the width of the tables, as in ELECTRA: a dense layer brings their sum to `hidden_size`.
-        None, or the same width, is BERT: no such layer.
-      pooler_hidden_act: the activation of the pooler: "tanh" in BERT, "relu" in DistilBERT's classifiers,
-        "gelu_erf" in ELECTRA's.
-      relative_attention_num_buckets: rows of a table that the distance of two tokens is looked up in, and
-        added to their attention scores, as in MPNet; None is BERT: no such table.
+    `hidden_act="gelu"` is the tanh approximation, as in the original code (modeling.py, `gelu`);
+    `"gelu_erf"` is the exact form that PyTorch checkpoints use. The initializer range, the activation and the
+    epsilon are defined only here; layers and heads receive them as arguments. The masked-LM head uses the
+    encoder's activation and epsilon, unless `masked_lm_hidden_act` and `masked_lm_layer_norm_eps` give it
+    others, as in KerasHub's models.
+
+    Three settings are not BERT's own. `embedding_size` is the width of the tables, as in ELECTRA: a dense
+    layer brings their sum to `hidden_size`. None, or the same width, is BERT: no such layer.
+    `pooler_hidden_act` is the activation of the pooler: "tanh" in BERT, "relu" in DistilBERT's classifiers,
+    "gelu_erf" in ELECTRA's. `relative_attention_num_buckets` are the rows of a table that the distance of two
+    tokens is looked up in, and added to their attention scores, as in MPNet; None is BERT: no such table.
+
+    A model with a `type_vocab_size` of 1, as RoBERTa, adds its one vector to every token whatever
+    `segment_ids` say; one with 0, as MPNet, has no segments at all.
+
+    The rest is ModernBERT's (arXiv 2412.13663), under the names of Hugging Face's config where it has them:
+
+    - `normalize_first`: a norm stands before attention and before feed-forward, not after them. The first
+      attention has none, the last block ends with one. So does the pooler, after its activation.
+    - `is_gated_act`: the feed-forward multiplies what the activation gives by as many further products (GLU).
+    - `attention_bias`, `mlp_bias`, `norm_bias`, `classifier_bias`: whether the dense layers of attention and
+      feed-forward, all norms, and the dense layers of pooler and masked-LM head have biases.
+    - `classifier_pooling`: whether the pooler reads the first token ("cls") or the mean of all ("mean").
+    - `global_rope_theta`: queries and keys are turned by their position, with this base; then there is no
+      table of positions. `local_rope_theta` is the base of layers with local attention, if it is another.
+    - `local_attention`: the window, in tokens, of all layers but each `global_attn_every_n_layers`-th, the
+      first among them; a token attends to `local_attention // 2` tokens on each side.
 
     Raises:
       ValueError: for values from which no encoder can be built.
@@ -68,6 +75,17 @@ class EncoderConfig:
     embedding_size: int | None = None
     pooler_hidden_act: str = "tanh"
     relative_attention_num_buckets: int | None = None
+    normalize_first: bool = False
+    is_gated_act: bool = False
+    attention_bias: bool = True
+    mlp_bias: bool = True
+    norm_bias: bool = True
+    classifier_bias: bool = True
+    classifier_pooling: str = "cls"
+    global_rope_theta: float | None = None
+    local_rope_theta: float | None = None
+    local_attention: int | None = None
+    global_attn_every_n_layers: int | None = None
 
     def __post_init__(self):
         check_limits(self)
@@ -92,14 +110,41 @@ class EncoderConfig:
             value = getattr(self, name)
             absent = value is None and name != "layer_norm_eps"
             require(absent or 0 < value <= 1, f"{name}={value} must be above 0 and at most 1.")
+        self._check_attention()
         self._check_size()
         if self.embedding_size == hidden:  # said in one way, so that equal encoders are equal
             object.__setattr__(self, "embedding_size", None)
 
+    def _check_attention(self):
+        require(
+            self.classifier_pooling in ("cls", "mean"),
+            f"classifier_pooling={shown(self.classifier_pooling)} is not known; choose cls or mean.",
+        )
+        require(
+            (self.local_attention is None) == (self.global_attn_every_n_layers is None),
+            f"local_attention={self.local_attention} and global_attn_every_n_layers="
+            f"{self.global_attn_every_n_layers} belong together; set both or neither.",
+        )
+        rotary, head_size = self.global_rope_theta is not None, self.hidden_size // self.num_attention_heads
+        require(
+            rotary or self.local_rope_theta is None,
+            f"local_rope_theta={self.local_rope_theta} needs global_rope_theta; set it too.",
+        )
+        require(
+            not rotary or head_size % 2 == 0,
+            f"global_rope_theta={self.global_rope_theta} turns pairs of numbers, but heads have {head_size}; "
+            "choose hidden_size and num_attention_heads for an even number.",
+        )
+        require(
+            self.relative_attention_num_buckets is None or not (rotary or self.local_attention),
+            f"relative_attention_num_buckets={self.relative_attention_num_buckets} goes with neither "
+            "global_rope_theta nor local_attention; leave it out.",
+        )
+
     def _check_size(self):
         hidden, layers = self.hidden_size, self.num_hidden_layers
-        rows = self.vocab_size + self.max_position_embeddings + self.type_vocab_size
-        numbers = self.embedding_width * rows + hidden * layers * (4 * hidden + 2 * self.intermediate_size)
+        rows = self.vocab_size + self.num_position_rows + self.type_vocab_size
+        numbers = self.embedding_width * rows + layers * self.block_weights
         require(
             numbers <= _MOST_NUMBERS,
             f"vocab_size={self.vocab_size}, hidden_size={hidden}, num_hidden_layers={layers} make an encoder "
@@ -110,6 +155,39 @@ class EncoderConfig:
     def embedding_width(self) -> int:
         """The width of the tables of words, positions and segments."""
         return self.hidden_size if self.embedding_size is None else self.embedding_size
+
+    @property
+    def num_position_rows(self) -> int:
+        """Rows of the table of positions; 0 for an encoder without one."""
+        return self.max_position_embeddings if self.global_rope_theta is None else 0
+
+    @property
+    def block_weights(self) -> int:
+        """The numbers in the matrices of a block."""
+        widths = self.intermediate_size * (3 if self.is_gated_act else 2)
+        return self.hidden_size * (4 * self.hidden_size + widths)
+
+    @property
+    def output_initializer_range(self) -> float:
+        """The initializer range of the layers whose outputs are added up, one after the other.
+
+        With `normalize_first` nothing brings the sum back to its size, so it is smaller: Megatron's
+        initialization (arXiv 1909.08053, section 5.1), which ModernBERT has.
+        """
+        sums = 2 * self.num_hidden_layers if self.normalize_first else 1
+        return self.initializer_range / sums**0.5
+
+    def window(self, layer: int) -> int | None:
+        """How many tokens on each side a token of a layer attends to; None for all."""
+        every = self.global_attn_every_n_layers
+        if every is None or self.local_attention is None or layer % every == 0:
+            return None
+        return self.local_attention // 2
+
+    def rope_theta(self, layer: int) -> float | None:
+        """The base of a layer's rotary positions; None for an encoder without them."""
+        local = None if self.window(layer) is None else self.local_rope_theta
+        return local or self.global_rope_theta
 
     def require_masked_lm(self):
         """Raises ValueError where the masked-LM head cannot share the token table, which is narrower."""

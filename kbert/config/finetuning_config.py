@@ -13,31 +13,27 @@ _ENCODER = FrozenConfig(embeddings=True, layers=1000)  # without pooler and head
 
 @dataclass(frozen=True)
 class DatasetConfig:
-    """How a labelled file is read, with named columns: TSV, CSV, JSONL, parquet or Arrow.
+    """How a labelled file is read, with named columns: TSV, CSV, JSONL, parquet or Arrow, by its ending or
+    `file_format`.
 
-    TSV files are read without quoting, as GLUE's are written; CSV files with the usual double quotes.
+    `text`, `text_pair` and `label` are names of columns. `column_names` names the columns of a file that has
+    no header line. TSV files are read without quoting, as GLUE's are written; CSV files with the usual double
+    quotes. If `labels` is empty, the sorted labels of the training file are used; the run records them. With
+    two labels, F1 is that of `positive_label` (default: the last); with more labels F1 is the macro average.
 
-    Args:
-      text: the column of the text.
-      text_pair: the column of the second text.
-      label: the column of the label.
-      choices: the columns of the possible answers, for multiple choice.
-      negatives: the columns of texts that are wrong for `text`, where `text_pair` is the right one, for
-        `multiple_negatives_ranking`.
-      column_names: the columns of a file that has no header line.
-      labels: all labels in the order of their ids; empty takes those of the training file, sorted. The run
-        records them.
-      positive_label: of two labels that which F1 is of; null takes the last. With more labels F1 is the macro
-        average.
-      label_separator: the text between the labels of one cell, for example ";", for multi-label
-        classification; JSONL and tables may hold lists instead.
-      file_format: "tsv", "csv", "jsonl", "parquet" or "arrow"; null takes the ending of the file's name.
-      tag_scheme: the scheme of a file's tags, for token classification: "iob1", "iob2" or "bioes"; "auto"
-        finds it, "none" is for labels that are no entities.
-      document: the JSONL column that tells which document a line is from, for token classification.
-      skip_short_rows: skips rows of a labelled TSV or CSV file that have too few columns, as some rows of
-        GLUE's QQP have, and counts them in a warning. Without it, and in files without labels, such a row is
-        an error.
+    `choices` are the columns of the possible answers, for multiple choice. `label_separator` is the text
+    between the labels of one cell, for example ";", for multi-label classification; JSONL and tables may hold
+    lists instead.
+
+    `negatives` are the columns of texts that are wrong for `text`, where `text_pair` is the right one, for
+    `multiple_negatives_ranking`.
+
+    `tag_scheme` and `document` are for token classification: the scheme of a file's tags ("auto" finds it,
+    "none" for labels that are no entities), and the JSONL column that tells which document a line is from.
+
+    `skip_short_rows` skips rows of a labelled TSV or CSV file that have too few columns, as some rows of
+    GLUE's QQP have, and counts them in a warning. Without it, and in files without labels, such a row is an
+    error.
     """
 
     text: str = "text"
@@ -89,33 +85,25 @@ class DatasetConfig:
 class FinetuningConfig(TrainingConfig):
     """A task on labelled text. Steps = int(examples / batch x epochs), as in the original scripts.
 
-    The model is evaluated at the end, and during training where one of the two intervals says so.
+    `task` names the task, and `dataset` says how its files are read, see DatasetConfig. `num_train_epochs`
+    may be a fraction. The learning rate rises over `warmup_proportion` of the steps.
 
-    Args:
-      task: the name of the task.
-      dataset: how labelled files are read, see DatasetConfig.
-      task_settings: settings of this task alone, such as the step between windows; see `Task.settings_class`.
-      max_seq_length: longest sequence in tokens; longer texts are cut.
-      num_train_epochs: how often each example is seen; parts of an epoch count too.
-      warmup_proportion: share of the steps in which the learning rate rises.
-      dropout_prob: instead of the encoder's dropout rates, for one that was pretrained without dropout.
-      reinit_layers: so many of the topmost layers begin with new random numbers instead of those of the
-        checkpoint (arXiv 2006.05987, section 5).
-      reinit_pooler: the same for the pooler.
-      lora: trains small adapters in the place of the encoder, see LoraConfig.
-      freeze_encoder: trains the head alone, on outputs of the encoder that are computed once, without
-        dropout; labelled files only.
-      pad_to_longest: pads each training batch to its longest text (rounded up to a multiple of 16) instead of
-        `max_seq_length`: less work on a CPU, but shapes vary, so it cannot be combined with
-        `jit_compile=true`.
-      eval_every_steps: steps between two evaluations during training.
-      eval_every_epochs: the same in epochs: 0.5 is twice an epoch.
-      early_stopping_patience: ends the training after so many evaluations in a row without an improvement;
-        the best checkpoint is then the run's default checkpoint.
-      dev_split: share of the training file that is held out, by label, where there is no development file.
-      dev_split_seed: chooses which examples are held out, whatever the `seed` of the training.
-      max_train_examples: trains on at most so many examples of a file, for a quick try: drawn like those of
-        `dev_split`, by label and by `dev_split_seed`, from what that leaves.
+    `dropout_prob` replaces the encoder's dropout rates, for an encoder that was pretrained without dropout.
+    `pad_to_longest` pads each training batch to its longest text (rounded up to a multiple of 16)
+    instead of `max_seq_length`: less work on a CPU, but shapes vary, so it cannot be combined with
+    `jit_compile=true`. `task_settings` are settings of this task alone, such as the step between windows; see
+    `Task.settings_class`. The model is evaluated at the end, and during training every `eval_every_steps`
+    steps or `eval_every_epochs` epochs (0.5: twice per epoch). `dev_split` holds out this share of the
+    training file for that, by label, where there is no development file; `dev_split_seed` chooses which
+    examples, whatever the `seed` of the training. `reinit_layers` of the topmost layers, and with
+    `reinit_pooler` the pooler, begin with new random numbers instead of those of the checkpoint (arXiv
+    2006.05987, section 5). `max_train_examples` trains on at most so many examples of a file, for a quick
+    try: drawn like those of `dev_split`, by label and by `dev_split_seed`, from what that leaves. `lora`
+    trains small adapters in the place of the encoder, see LoraConfig. `freeze_encoder` trains the head alone,
+    on outputs of the encoder that are computed once, without dropout; labelled files only.
+    Training stops early after
+    `early_stopping_patience` evaluations in a row without an improvement; the best checkpoint is then the
+    run's default checkpoint.
     """
 
     task: str = "sequence_classification"

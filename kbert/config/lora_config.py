@@ -16,16 +16,11 @@ LORA_TARGETS = (
 class LoraConfig:
     """Adapters beside projections: `x W + (alpha / rank) x A B`, with W frozen and B zero at the start.
 
-    A has shape (inputs, rank) and B (rank, outputs). The whole encoder is frozen; adapters, pooler and heads
-    are trained.
+    `rank` and `alpha` are those of the formula. A has shape (inputs, rank) and B (rank, outputs). The whole
+    encoder is frozen; adapters, pooler and heads are trained. `dropout` drops elements of x before A.
+    `targets` are some of LORA_TARGETS.
 
     Source: arXiv 2106.09685, section 4.1; query and value alone: section 4.2.
-
-    Args:
-      rank: columns of A and rows of B.
-      alpha: the adapter's output is multiplied by `alpha / rank`.
-      dropout: the share of the elements of x that are dropped before A.
-      targets: some of LORA_TARGETS.
     """
 
     rank: int = 8

@@ -15,30 +15,23 @@ DECAYS = ("linear", "linear_after_warmup", "polynomial", "cosine", "constant", "
 class OptimizerConfig:
     """How weights are updated, and the learning rate by step or time; formulas in docs/optimizers.md.
 
-    The rate rises linearly from 0 to `learning_rate` over the warm-up steps, then follows `decay` to
-    `end_learning_rate`.
+    `name` is one of OPTIMIZERS. `beta_1`, `beta_2` and `epsilon` are those of the moments; `weight_decay` is
+    multiplied by the learning rate and the variable.
 
-    Args:
-      name: "adam_weight_decay", the original's Adam (optimization.py), without bias correction; "adamw", Adam
-        with it; "lamb", also with it, for batches of thousands of examples.
-      learning_rate: the peak learning rate.
-      weight_decay: the share of a weight that is taken off it in a step, times the learning rate.
-      beta_1: decay of the first moment.
-      beta_2: decay of the second moment.
-      epsilon: added to the root of the second moment.
-      global_clipnorm: the largest norm of all gradients together; longer gradients are scaled down to it.
-        null or Infinity (`inf` in TOML, which has no null) switches clipping off, and is recorded as null.
-      bias_correction: switches the correction on or off, whatever the name; null leaves it to the name.
-      exclude_from_weight_decay: regular expressions; a variable has no weight decay if one of them is found
-        in its name.
-      layer_decay: below 1 the learning rate of each layer is that of the layer above it times this.
-      decay: "linear" (counted from step 0, as the original does), "linear_after_warmup" (as transformers
-        does), "polynomial" (with `decay_power`), "cosine", "constant"; or "budget": linear in wall-clock time
-        over `train_minutes`, and then training ends.
-      decay_power: the exponent of "polynomial".
-      end_learning_rate: the learning rate at the end.
-      train_minutes: the wall-clock time of "budget".
-      budget_warmup_proportion: the share of that time in which the learning rate rises.
+    `adam_weight_decay` is the original's Adam (optimization.py), without bias correction. `adamw` is Adam
+    with bias correction. `lamb`, also with it, is for batches of thousands of examples. `bias_correction`
+    switches the correction on or off for each of them. A variable has no weight decay if one of the regular
+    expressions in `exclude_from_weight_decay` is found in its name. With `layer_decay` below 1 the learning
+    rate of each layer is that of the layer above it times `layer_decay`.
+
+    The rate rises linearly from 0 to `learning_rate` over the warm-up steps, then follows `decay` to
+    `end_learning_rate`: "linear" (counted from step 0, as the original does), "linear_after_warmup" (as
+    transformers does), "polynomial" (with `decay_power`), "cosine", "constant", or "budget".
+    With "budget" it is linear in wall-clock time over `train_minutes`, and then training ends; warm-up takes
+    the share `budget_warmup_proportion` of that time.
+
+    `global_clipnorm` is the largest norm of all gradients together; longer gradients are scaled down to it.
+    null or Infinity (`inf` in TOML, which has no null) switches clipping off, and is recorded as null.
     """
 
     name: str = "adam_weight_decay"

@@ -12,11 +12,8 @@ POOLINGS = ("cls", "mean", "max", "mean_sqrt_len")
 class PoolingConfig:
     """How one vector is made of the vectors of a text's tokens, see `kbert.SequencePooling`.
 
-    Special tokens count as sentence-transformers counts them.
-
-    Args:
-      mode: "cls", "mean", "max" or "mean_sqrt_len".
-      normalize: whether the vector is brought to length 1.
+    `mode` is "cls", "mean", "max" or "mean_sqrt_len"; special tokens count as sentence-transformers counts
+    them. `normalize` says whether the vector is brought to length 1.
     """
 
     mode: str = "mean"

@@ -12,16 +12,11 @@ from kbert.files.json_values import shown
 class PhaseConfig:
     """The settings that one phase of a pretraining changes; null keeps the run's own setting.
 
-    Each phase has its own records, and its own warm-up and decay over its own `num_train_steps`.
-
-    Args:
-      num_train_steps: steps of this phase.
-      num_warmup_steps: of this phase, from its own beginning.
-      train_batch_size: examples of a step, over all replicas.
-      gradient_accumulation_steps: micro-batches of a batch.
-      learning_rate: the peak learning rate of this phase.
-      fresh_optimizer: sets the moments and the count of updates back to 0, as in the original recipe, which
-        started a second run from the weights of the first. Without it the optimizer continues.
+    Each phase has its own records, and its own warm-up (`num_warmup_steps`) and decay over its own
+    `num_train_steps`. `learning_rate` is its peak. `train_batch_size` and `gradient_accumulation_steps` are
+    those of the run, for this phase.
+    `fresh_optimizer` sets the moments and the count of updates back to 0, as in the original recipe, which
+    started a second run from the weights of the first. Without it the optimizer continues.
     """
 
     num_train_steps: int | None = None
@@ -36,15 +31,15 @@ class PhaseConfig:
 class PretrainingConfig(TrainingConfig):
     """Masked LM + next sentence; lengths come from the records, vocabulary and casing from their manifest.
 
-    Args:
-      task: the name of a pretraining task; null takes the task that the records were made for.
-      num_train_steps: steps of the whole run; with `decay = "budget"` the most that there may be.
-      num_warmup_steps: steps in which the learning rate rises.
-      eval_every_steps: steps between two evaluations.
-      max_eval_steps: batches of an evaluation during training; `kbert evaluate --input_dir` reads all
-        records.
-      phases: objects with PhaseConfig's keys: several phases one after the other, for example with 128 and
-        then with 512 tokens. The step count continues from phase to phase.
+    `phases`, a list of objects with PhaseConfig's keys, trains several phases one after the other, for
+    example with 128 and then with 512 tokens. The step count continues from phase to phase. A phase without
+    `num_train_steps` takes the run's.
+
+    The learning rate rises over `num_warmup_steps`. Every `eval_every_steps` steps the run is evaluated, on
+    at most `max_eval_steps` batches. With `optimizer.decay = "budget"`, `num_train_steps` is the most steps
+    that there may be.
+
+    `task` is the name of a pretraining task; null takes the task that the records were made for.
     """
 
     task: str | None = None

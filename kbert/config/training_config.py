@@ -20,38 +20,34 @@ PADDINGS = ("auto", "keep", "pack")
 class TrainingConfig:
     """The settings that every kind of training has: batches, optimizer, precision, when to log and save.
 
-    Steps are optimizer steps.
+    `description` is one line for readers; `kbert configs` shows it. `optimizer` says how weights are updated,
+    see OptimizerConfig. `seed` is that of new weights, of the order of examples, of masks and of dropout.
+    `precision` is "float32", "bfloat16" or "float16".
 
-    Args:
-      description: one line for readers; `kbert configs` shows it.
-      encoder: a preset's name ("bert_mini"), an object of EncoderConfig's keys, or an object with `preset`
-        and the keys that differ; null takes the encoder of the `init_checkpoint`.
-      optimizer: how weights are updated, see OptimizerConfig.
-      train_batch_size: examples of a step, over all replicas.
-      eval_batch_size: examples of a batch in evaluations.
-      steps_per_call: steps in one call of the graph (Keras's `steps_per_execution`); fewer where an interval
-        ends.
-      log_every_steps: steps between two lines of metrics.
-      save_checkpoints_steps: steps between two checkpoints.
-      keep_checkpoints: how many of the newest are kept; the best is kept as well.
-      best_metric: which metric on the evaluation data chooses the best checkpoint; null takes the task's own.
-      precision: "float32", "bfloat16" or "float16"; variables are float32 in each.
-      jit_compile: XLA: true, false or "auto", see kbert/training/devices/jit.py.
-      gradient_accumulation_steps: a batch in so many micro-batches, one after the other: memory for one
-        alone, the same result.
-      padding: how the encoder treats padding; the result is the same. "keep" computes it too, "pack" puts
-        several texts into a row, "auto" packs where shapes vary anyway.
-      packed_rows: with "pack" always so many rows, for the fixed shapes that XLA needs; null takes as many as
-        each batch needs.
-      recompute_activations: runs each block again in the backward pass instead of keeping its activations:
-        less memory, more work, the same result.
-      peak_flops: the peak FLOP/s of one device, with which the speed is compared; null looks it up by the
-        device's name, or measures it.
-      deterministic_ops: adds numbers in the same order in every run. Some of TensorFlow's GPU kernels
-        otherwise do not; those for CPUs always do (docs/runs.md).
-      frozen: which part of the encoder is not trained, see FrozenConfig.
-      seed: of new weights, order, masks and dropout.
-      distillation: a teacher, see DistillationConfig; null for none.
+    `encoder` may be a preset's name ("bert_mini"), an object of EncoderConfig's keys, or an object with
+    `preset` and the keys that differ. If it is left out, the encoder of the `init_checkpoint` is used.
+
+    Steps are optimizer steps; `steps_per_call` of them run in one call of the graph, or fewer where an
+    interval ends. `train_batch_size` is the global batch, over all replicas, and `eval_batch_size` that of
+    evaluations. A line of metrics comes every `log_every_steps` steps, a checkpoint every
+    `save_checkpoints_steps`; the newest `keep_checkpoints` of them are kept. `gradient_accumulation_steps`
+    splits a batch into that many micro-batches and computes them one after the other: memory for one of them
+    only, the same result.
+
+    `jit_compile` is XLA: true, false or "auto", see kbert/training/devices/jit.py. The checkpoint with the
+    best `best_metric` on the evaluation data is kept in addition to the newest; null takes the task's own
+    metric. `deterministic_ops` makes TensorFlow add numbers in the same order in every run. Some of its GPU
+    kernels otherwise do not; those for CPUs always do (docs/runs.md). `peak_flops` is the peak FLOP/s of one
+    device, with which the speed is compared. If it is left out, it is looked up by the device's name, or
+    measured.
+
+    `padding` says how the encoder treats padding; the result is the same. "keep" computes padding too. "pack"
+    puts several texts into a row: as many rows as each batch needs, or `packed_rows` rows, for the fixed
+    shapes that XLA needs. "auto" packs where shapes vary anyway. `recompute_activations` runs each block
+    again in the backward pass instead of keeping its activations: less memory, more work, the same result.
+
+    `frozen` says which part of the encoder is not trained, see FrozenConfig. `distillation` adds a
+    teacher, see `DistillationConfig`.
     """
 
     description: str = ""

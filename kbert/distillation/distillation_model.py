@@ -135,7 +135,10 @@ def _observed(build, encoder, with_states):
 def _scores(encoder, layers, states):
     bias = encoder.embeddings.position_bias
     added = None if bias is None else bias(states[0])
-    return tuple(encoder.blocks[layer].attention.scores(states[layer], added) for layer in layers)
+    blocks = [(encoder.blocks[layer], states[layer]) for layer in layers]
+    return tuple(
+        block.attention.scores(block.attention_layer_norm.before(state), added) for block, state in blocks
+    )
 
 
 def _require_same_shapes(student, teacher):

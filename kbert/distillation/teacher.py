@@ -60,6 +60,12 @@ class Teacher:
             )
         layer_map(config.layer_map, student.num_hidden_layers, self.encoder.num_hidden_layers)
         heads = student.num_attention_heads, self.encoder.num_attention_heads
+        if config.attention_weight and (student.local_attention or self.encoder.local_attention):
+            raise ValueError(
+                "distillation.attention_weight compares the scores of all pairs of tokens, but local "
+                f"attention looks at near ones (local_attention={student.local_attention} in the student, "
+                f"{self.encoder.local_attention} in the teacher {source}); set it to 0."
+            )
         if config.attention_weight and heads[0] != heads[1]:
             raise ValueError(
                 f"distillation.attention_weight compares heads one by one, but the student has {heads[0]} "

@@ -91,6 +91,13 @@ def _require_finite(array, numbers, what):
     )
 
 
+def stacked(tensors: list[StoredTensor]) -> StoredTensor:
+    """The rows of tensors of one dtype, one below the other."""
+    first = tensors[0]
+    shape = (sum(tensor.shape[0] for tensor in tensors), *first.shape[1:])
+    return StoredTensor(shape, first.dtype, lambda: np.concatenate([tensor.read() for tensor in tensors]))
+
+
 def stored_array(array: np.ndarray) -> StoredTensor:
     """An array in memory as a `StoredTensor`."""
     return StoredTensor(tuple(array.shape), array.dtype.name, lambda: array)

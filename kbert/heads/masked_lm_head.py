@@ -15,6 +15,7 @@ class MaskedLMHead(keras.layers.Layer):
       hidden_act: name of the activation of the transform, see kbert.config.ACTIVATIONS.
       layer_norm_eps: epsilon of the layer norm.
       initializer_range: standard deviation of the truncated normal initializer.
+      use_bias, norm_bias: whether the transform has a bias, and the layer norm a beta.
 
     Call arguments:
       sequence_output: tensor of shape `(batch, seq_length, hidden_size)`.
@@ -26,12 +27,23 @@ class MaskedLMHead(keras.layers.Layer):
     Reference: google-research/bert, run_pretraining.py, `get_masked_lm_output`.
     """
 
-    def __init__(self, embeddings, hidden_act, layer_norm_eps, initializer_range, **kwargs):
+    def __init__(
+        self,
+        embeddings,
+        hidden_act,
+        layer_norm_eps,
+        initializer_range,
+        use_bias=True,
+        norm_bias=True,
+        **kwargs,
+    ):
         super().__init__(**kwargs)
         self.embeddings = embeddings
         self.hidden_act = hidden_act
         self.layer_norm_eps = layer_norm_eps
         self.initializer_range = initializer_range
+        self.use_bias = use_bias
+        self.norm_bias = norm_bias
 
     def build(self, sequence_output_shape, masked_lm_positions_shape):
         hidden_size = sequence_output_shape[-1]
@@ -39,11 +51,14 @@ class MaskedLMHead(keras.layers.Layer):
             hidden_size,
             self.hidden_act,
             self.initializer_range,
+            use_bias=self.use_bias,
             dtype=self.dtype_policy,
             name="transform",
         )
         self.transform.build(sequence_output_shape)
-        self.layer_norm = LayerNorm(self.layer_norm_eps, dtype=self.dtype_policy, name="layer_norm")
+        self.layer_norm = LayerNorm(
+            self.layer_norm_eps, center=self.norm_bias, dtype=self.dtype_policy, name="layer_norm"
+        )
         self.layer_norm.build(sequence_output_shape)
         self.output_bias = self.add_weight(
             name="output_bias", shape=(self.embeddings.vocab_size,), initializer="zeros", autocast=False
@@ -70,11 +85,10 @@ class MaskedLMHead(keras.layers.Layer):
         return keras.KerasTensor(shape, dtype="float32")
 
     def get_config(self):
+        names = ("hidden_act", "layer_norm_eps", "initializer_range", "use_bias", "norm_bias")
         return super().get_config() | {
             "embeddings": keras.saving.serialize_keras_object(self.embeddings),
-            "hidden_act": self.hidden_act,
-            "layer_norm_eps": self.layer_norm_eps,
-            "initializer_range": self.initializer_range,
+            **{name: getattr(self, name) for name in names},
         }
 
     @classmethod

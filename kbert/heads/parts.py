@@ -30,16 +30,18 @@ class Part:
 
     def shapes(self, config: EncoderConfig) -> dict[str, tuple[int, ...]]:
         """The shape of every variable by name."""
-        hidden = config.hidden_size
+        hidden, bias = config.hidden_size, config.classifier_bias
         if self.name == _MASKED_LM:
             return {
-                **dense_shapes("masked_lm/transform", hidden, hidden),
-                **layer_norm_shapes("masked_lm/layer_norm", hidden),
+                **dense_shapes("masked_lm/transform", hidden, hidden, bias),
+                **layer_norm_shapes("masked_lm/layer_norm", hidden, config.norm_bias),
                 "masked_lm/output_bias": (config.vocab_size,),
             }
-        return dense_shapes(
-            f"{self.name}/dense", hidden, hidden if self.name == _POOLER else self.num_outputs
-        )
+        if self.name == _POOLER:
+            norm = layer_norm_shapes("pooler/layer_norm", hidden, config.norm_bias)
+            dense = dense_shapes("pooler/dense", hidden, hidden, bias)
+            return dense | norm if config.normalize_first else dense
+        return dense_shapes(f"{self.name}/dense", hidden, self.num_outputs)
 
 
 @dataclass(frozen=True)
@@ -96,11 +98,11 @@ def token_head(name: str, num_outputs: int, has_labels: bool = False) -> tuple[P
     return (Part(name, "sequence_output", num_outputs, has_labels),)
 
 
-def dense_shapes(name: str, inputs: int, outputs: int) -> dict[str, tuple[int, ...]]:
+def dense_shapes(name: str, inputs: int, outputs: int, bias: bool = True) -> dict[str, tuple[int, ...]]:
     """Name -> shape of a dense layer's variables."""
-    return {f"{name}/kernel": (inputs, outputs), f"{name}/bias": (outputs,)}
+    return {f"{name}/kernel": (inputs, outputs)} | ({f"{name}/bias": (outputs,)} if bias else {})
 
 
-def layer_norm_shapes(name: str, width: int) -> dict[str, tuple[int, ...]]:
+def layer_norm_shapes(name: str, width: int, center: bool = True) -> dict[str, tuple[int, ...]]:
     """Name -> shape of a layer norm's variables."""
-    return {f"{name}/gamma": (width,), f"{name}/beta": (width,)}
+    return {f"{name}/{end}": (width,) for end in ("gamma", *(["beta"] if center else []))}

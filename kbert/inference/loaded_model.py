@@ -1,4 +1,4 @@
-"""`load(path)`: a run directory or any checkpoint -> a Keras model with its tokenizer and config."""
+"""A run directory or any checkpoint -> a Keras model with its tokenizer and config."""
 
 import functools
 import importlib
@@ -18,9 +18,9 @@ from kbert.cli.commands import export_package
 from kbert.cli.progress import activity
 from kbert.config.pooling_config import PoolingConfig
 from kbert.features import ENCODER_INPUTS
-from kbert.inference.answers import answered, require_answers, to_examples
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.predictor import Predictor
+from kbert.inference.text_answers import TextAnswers
 from kbert.inference.texts import text_batch
 from kbert.layers.sequence_pooling import SequencePooling
 from kbert.runs.checkpoint import parse_step
@@ -28,46 +28,16 @@ from kbert.runs.run_directory import RunDirectory, holds_run
 from kbert.tasks.signatures.signature import Signature
 from kbert.tokenization.text_inputs import TextInputs
 
-# Answers that are one number for a pair of texts.
-PAIR_NUMBERS = ("prediction", "cosine")
-
 
 @activity("reading the model")
-def load(
+def load_model(
     path,
     do_lower_case: bool | None = None,
     allow_unmatched=(),
     checkpoint: str | int | None = None,
     precision: str = "float32",
 ) -> "LoadedModel":
-    """Loads a model with its tokenizer and config.
-
-    Args:
-      path: a run directory of kbert, a sentence-transformers folder, or any checkpoint that
-        `kbert.checkpoints.formats.read_checkpoint` reads: Google's TF1, Hugging Face, KerasHub; or a name,
-        `hf://org/name@revision`, `keras_hub://preset` or `bert-base-uncased`.
-      do_lower_case: the casing, if the checkpoint does not record it.
-      allow_unmatched: names and globs of a checkpoint's tensors and settings that may stay unmatched; a run
-        of kbert has none.
-      checkpoint: which of a run's checkpoints: "last", "best" or a step; see `RunDirectory.checkpoint`.
-      precision: "float32"; or "bfloat16", in which the encoder then answers (see `AnsweringEncoder`), for
-        machines with instructions for it. The weights of `LoadedModel.model` are float32 in both cases.
-
-    Returns:
-      A `LoadedModel`.
-
-    Raises:
-      ValueError: when something is missing, broken, contradictory or unknown.
-
-    Examples:
-      >>> import kbert
-      >>> loaded = kbert.load(run_dir)  # for example "runs/classifier"
-      >>> loaded.task.name, loaded.config.hidden_size
-      ('sequence_classification', 16)
-      >>> outputs = loaded.model(loaded.inputs(["jump the a", "walk a"]))
-      >>> tuple(outputs["probabilities"].shape)
-      (2, 2)
-    """
+    """A run or a checkpoint as a Keras model with its tokenizer: `kbert.load` without .tflite files."""
     _require_precision(precision)
     folder = local_path(path)
     if (folder / "run.json").is_file():
@@ -102,7 +72,7 @@ def _require_precision(precision):
         raise ValueError(f"precision={precision!r} is not known for answers; choose {choices}.")
 
 
-class LoadedModel:
+class LoadedModel(TextAnswers):
     """A trained model with its task, vocabulary and settings.
 
     Args:
@@ -246,28 +216,6 @@ class LoadedModel:
         """What asks a signature of the model."""
         return Predictor(self, signature)
 
-    def predict(self, examples, top_k: int = 5, whole_words: bool = False):
-        """Answers in words, as `run_prediction` gives them: a label, a number, entities, filled masks.
-
-        Args:
-          examples: a text; a tuple of the task's inputs, such as the two texts of a pair, or a question and
-            its context; a dict of them; or a list of such examples.
-          top_k: how many answers to give if the task gives several, for example tokens for each [MASK].
-          whole_words: for [MASK]: leave out pieces of words.
-
-        Returns:
-          The answer, a dict as `Serving.answer` makes it; a list of answers for a list.
-
-        Raises:
-          ValueError: when the task does not answer texts, for anything that is no example (the message names
-            its place), or when an answer is not finite.
-        """
-        require_answers(self)
-        listed, is_alone = to_examples(examples, self.task.serving.inputs)
-        settings = {"top_k": top_k, "whole_words": whole_words}
-        answers = [answer for _, answer in answered(self, listed, settings)]
-        return answers[0] if is_alone else answers
-
     def evaluate(self, eval_file=None, **arguments) -> dict:
         """The metrics of the model, as it was saved, on held-out data.
 
@@ -324,31 +272,6 @@ class LoadedModel:
             embeddings[positions] = values
         return batch.answer(embeddings)
 
-    def rank(self, query: str, texts, top_k: int | None = None) -> list[dict]:
-        """Orders texts by how well they fit a query, the best first.
-
-        It takes a model that gives a pair of texts one number: a cross-encoder, which is a run or checkpoint
-        of `sequence_regression` on pairs, or a model of similar sentences.
-
-        Args:
-          query: what the texts are to fit.
-          texts: a list of them.
-          top_k: how many to give; by default all.
-
-        Returns:
-          dicts with `index` (the position in `texts`), `score` and `text`.
-
-        Raises:
-          ValueError: when the model gives pairs no number, or for anything that is no text.
-        """
-        need = f"rank takes a model that gives a pair of texts one number, {' or '.join(PAIR_NUMBERS)}"
-        load_answering(self, PAIR_NUMBERS, need)
-        texts = text_batch(texts).texts
-        answers = self.predict([(query, text) for text in texts])
-        scores = [answer[name] for answer in answers for name in PAIR_NUMBERS if name in answer]
-        order = sorted(range(len(scores)), key=lambda index: -scores[index])
-        return [{"index": i, "score": scores[i], "text": texts[i]} for i in order[:top_k]]
-
     def _pooling(self, pooling, normalize):
         """The model's own pooling and scaling in the place of None."""
         return pooling or self.pooling, self.normalize if normalize is None else normalize
@@ -379,10 +302,10 @@ class LoadedModel:
 
 
 def as_loaded_model(source) -> LoadedModel:
-    """A `LoadedModel` as it is; that of a `RunDirectory`, or of a path or name as for `load`."""
+    """A `LoadedModel` as it is; that of a `RunDirectory`, or of a path or name as for `kbert.load`."""
     if isinstance(source, LoadedModel):
         return source
-    return LoadedModel.from_run(source) if isinstance(source, RunDirectory) else load(source)
+    return LoadedModel.from_run(source) if isinstance(source, RunDirectory) else load_model(source)
 
 
 def load_answering(run, answers: tuple[str, ...], need: str) -> LoadedModel:
@@ -397,7 +320,7 @@ def load_answering(run, answers: tuple[str, ...], need: str) -> LoadedModel:
       ValueError: when the task gives none of the answers, before any weight is read.
     """
     if isinstance(run, str | Path):
-        run = RunDirectory(run) if holds_run(run) else load(run)
+        run = RunDirectory(run) if holds_run(run) else load_model(run)
     source, task = (run.path, run.task()) if isinstance(run, RunDirectory) else (run.source, run.task)
     if task.serving is None or not set(answers) & set(task.serving.answers):
         raise ValueError(f"{source} is a run of {task.name}; {need}.")

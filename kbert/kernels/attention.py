@@ -70,26 +70,35 @@ def merge_heads(context, heads: int):
 PADDING_ADDER = -10000.0
 
 
-def mask_adder(input_mask, packed: bool):
+def mask_adder(input_mask, packed: bool, window: int | None = None, own_mask=None, offset=0):
     """The mask to add to scores (B, N, from, to): 0 where attention is allowed, -10000 elsewhere, float32.
 
     Args:
-      input_mask: int tensor `(B, S)`: 0 at padding and 1 at tokens. With `packed` it is the number of the
-        text that a token belongs to, counted from 1, and attention stays within a text.
+      input_mask: int tensor `(B, S)`, or `(B, blocks, to)` as `LocalBlocks` gives: 0 at padding and 1 at
+        tokens. With `packed` it is the number of the text that a token belongs to, counted from 1, and
+        attention stays within a text.
       packed: whether rows hold several texts.
+      window: how many tokens on each side a token attends to; None for all.
+      own_mask: the mask of the tokens that attend; None for `input_mask`.
+      offset: which column of `input_mask` the first of `own_mask` is.
     """
-    to = input_mask[:, None, None, :]
+    own_mask = input_mask if own_mask is None else own_mask
+    to, own = input_mask[:, None, ..., None, :], own_mask[:, None, ..., :, None]
     allowed = ops.not_equal(to, 0)
     if packed:
-        own = input_mask[:, None, :, None]
         # Padding attends to all tokens, as it does in rows of a single text.
         allowed = ops.logical_and(allowed, ops.logical_or(ops.equal(own, to), ops.equal(own, 0)))
+    if window is not None:
+        columns = ops.arange(ops.shape(own_mask)[-1], dtype="int32") + offset
+        to_columns = ops.arange(ops.shape(input_mask)[-1], dtype="int32")
+        allowed = ops.logical_and(allowed, ops.abs(columns[:, None] - to_columns) <= window)
     return (1.0 - ops.cast(allowed, "float32")) * PADDING_ADDER
 
 
 @compiled
-def _masked(scores, input_mask, *, scale, packed):
-    return ops.cast(scores, "float32") * scale + mask_adder(input_mask, packed)
+def _masked(scores, input_mask, own_mask, offset, *, scale, packed, window):
+    adder = mask_adder(input_mask, packed, window, own_mask, offset)
+    return ops.cast(scores, "float32") * scale + adder
 
 
 @compiled
@@ -97,9 +106,10 @@ def _dropped(exact, seed, *, rate, dtype):
     return rounded(dropped(exact, rate, seed), dtype)
 
 
-def _softmax(scores, input_mask, seed, *, scale, rate, packed):
+def _softmax(scores, input_mask, own_mask, offset, seed, *, scale, rate, packed, window):
     # TensorFlow's softmax reads and writes memory once. XLA takes six loops for it on a CPU.
-    exact = ops.softmax(_masked(scores, input_mask, scale=scale, packed=packed), axis=-1)
+    masked = _masked(scores, input_mask, own_mask, offset, scale=scale, packed=packed, window=window)
+    exact = ops.softmax(masked, axis=-1)
     probabilities = ops.cast(exact, scores.dtype)
     if not rate:
         return probabilities, (probabilities,)
@@ -107,24 +117,34 @@ def _softmax(scores, input_mask, seed, *, scale, rate, packed):
 
 
 @compiled
-def _softmax_gradient(kept, upstream, *, scale, rate, packed):
+def _softmax_gradient(kept, upstream, *, scale, rate, packed, window):
     seed, probabilities = kept
     dtype = probabilities.dtype
     probabilities = ops.cast(probabilities, "float32")
     gradient = dropped(ops.cast(upstream, "float32"), rate, seed)
     inner = row_sums(gradient * probabilities)
-    return rounded(probabilities * (gradient - inner) * scale, dtype), None, None
+    return rounded(probabilities * (gradient - inner) * scale, dtype), None, None, None, None
 
 
 _softmax_kernel = Kernel(_softmax, _softmax_gradient, keeps=("seed",), calls_compiled=True)
 
 
-def attention_softmax(scores, input_mask, seed, scale: float, rate: float, packed: bool):
+def attention_softmax(
+    scores,
+    input_mask,
+    seed,
+    scale: float,
+    rate: float,
+    packed: bool,
+    window: int | None = None,
+    own_mask=None,
+    offset=0,
+):
     """Attention probabilities after dropout.
 
     Args:
-      scores: tensor `(B, N, S, S)`, queries times keys.
-      input_mask, packed: see `mask_adder`.
+      scores: tensor `(B, N, S, S)` or `(B, N, blocks, from, to)`, queries times keys.
+      input_mask, packed, window, own_mask, offset: see `mask_adder`.
       seed: uint32 tensor `(2,)`, see `dropout_mask`.
       scale: factor of the scores, in float32.
       rate: share of the probabilities dropped.
@@ -132,4 +152,6 @@ def attention_softmax(scores, input_mask, seed, scale: float, rate: float, packe
     Returns:
       Tensor like `scores`; computed in float32.
     """
-    return _softmax_kernel(scores, input_mask, seed, scale=scale, rate=rate, packed=packed)
+    settings = {"scale": scale, "rate": rate, "packed": packed, "window": window}
+    own_mask, offset = input_mask if own_mask is None else own_mask, ops.convert_to_tensor(offset, "int32")
+    return _softmax_kernel(scores, input_mask, own_mask, offset, seed, **settings)

@@ -1,4 +1,7 @@
-"""A dense layer's bias and activation in one pass. The backward pass needs only the product and the bias."""
+"""A dense layer's bias and activation in one pass. The backward pass needs only the product and the bias.
+
+A gated activation multiplies the activation of one half of the columns by the other half.
+"""
 
 import math
 
@@ -45,32 +48,41 @@ _FUNCTIONS = {
 }
 
 
-def _forward(product, bias, *, activation):
+def _forward(product, bias, *, activation, gated):
     function, _ = _FUNCTIONS[activation]
     x = ops.cast(product, "float32") + bias
+    if gated:
+        x, gate = ops.split(x, 2, axis=-1)
+        return rounded(function(x) * gate, product.dtype), ()
     return rounded(function(x), product.dtype), ()
 
 
-def _backward(kept, upstream, *, activation):
+def _backward(kept, upstream, *, activation, gated):
     product, bias = kept
-    _, slope = _FUNCTIONS[activation]
+    function, slope = _FUNCTIONS[activation]
     x = ops.cast(product, "float32") + bias
-    gradient = ops.cast(upstream, "float32") * slope(x)
+    gradient = ops.cast(upstream, "float32")
+    if gated:
+        x, gate = ops.split(x, 2, axis=-1)
+        gradient = ops.concatenate([gradient * gate * slope(x), gradient * function(x)], axis=-1)
+    else:
+        gradient = gradient * slope(x)
     return rounded(gradient, product.dtype), ops.sum(gradient, axis=0)
 
 
 _kernel = Kernel(_forward, _backward, keeps=("product", "bias"))
 
 
-def bias_activation(product, bias, activation: str):
-    """`activation(product + bias)`.
+def bias_activation(product, bias, activation: str, gated: bool = False):
+    """`activation(product + bias)`; gated, of the first half of the columns, times the second half.
 
     Args:
       product: tensor of shape `(tokens, width)`.
       bias: float32 tensor of shape `(width,)`.
       activation: a name of kbert.config.ACTIVATIONS.
+      gated: see above.
 
     Returns:
-      Tensor like `product`; computed in float32.
+      Tensor like `product`, gated of half its width; computed in float32.
     """
-    return _kernel(product, bias, activation=activation)
+    return _kernel(product, bias, activation=activation, gated=gated)

@@ -14,7 +14,7 @@ class BertEmbeddings(keras.layers.Layer):
     Args:
       vocab_size: rows of the token table.
       hidden_size: width of the output.
-      max_position_embeddings: rows of the position table, the longest sequence.
+      max_position_embeddings: rows of the position table, the longest sequence; with 0 there is no table.
       type_vocab_size: rows of the segment table; with 1 every token gets this row, with 0 there is no table.
       dropout: share of the output dropped in training.
       layer_norm_eps: epsilon of the layer norm.
@@ -24,6 +24,7 @@ class BertEmbeddings(keras.layers.Layer):
       relative_attention_num_buckets: rows of the table of `position_bias`, a `PositionBias`, which the blocks
         take; None for none.
       num_attention_heads: its columns.
+      norm_bias: whether the layer norm has a beta.
 
     Call arguments:
       input_ids: int tensor of shape `(batch, seq_length)`.
@@ -49,6 +50,7 @@ class BertEmbeddings(keras.layers.Layer):
         embedding_size=None,
         relative_attention_num_buckets=None,
         num_attention_heads=None,
+        norm_bias=True,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -62,6 +64,7 @@ class BertEmbeddings(keras.layers.Layer):
         self.embedding_size = hidden_size if embedding_size is None else embedding_size
         self.relative_attention_num_buckets = relative_attention_num_buckets
         self.num_attention_heads = num_attention_heads
+        self.norm_bias = norm_bias
 
     def build(self, input_ids_shape, segment_ids_shape):
         def table(name, rows):
@@ -75,12 +78,18 @@ class BertEmbeddings(keras.layers.Layer):
             )
 
         self.word_embeddings = table("word_embeddings", self.vocab_size)
-        self.position_embeddings = table("position_embeddings", self.max_position_embeddings)
+        self.position_embeddings = None
+        if self.max_position_embeddings:
+            self.position_embeddings = table("position_embeddings", self.max_position_embeddings)
         self.token_type_embeddings = None
         if self.type_vocab_size:
             self.token_type_embeddings = table("token_type_embeddings", self.type_vocab_size)
         self.layer_norm = LayerNorm(
-            self.layer_norm_eps, self.dropout, dtype=self.dtype_policy, name="layer_norm"
+            self.layer_norm_eps,
+            self.dropout,
+            center=self.norm_bias,
+            dtype=self.dtype_policy,
+            name="layer_norm",
         )
         self.layer_norm.build((*input_ids_shape, self.embedding_size))
         self.projection = None
@@ -114,7 +123,9 @@ class BertEmbeddings(keras.layers.Layer):
             embeddings += flat_matmul(segments, self.token_type_embeddings)
         elif self.type_vocab_size:
             embeddings += self.token_type_embeddings
-        if position_ids is None:
+        if self.position_embeddings is None:
+            pass  # the blocks see positions by themselves
+        elif position_ids is None:
             embeddings += ops.expand_dims(self.position_embeddings[: ops.shape(input_ids)[1]], 0)
         else:
             embeddings += ops.take(self.position_embeddings, position_ids, axis=0)
@@ -141,5 +152,6 @@ class BertEmbeddings(keras.layers.Layer):
             "embedding_size",
             "relative_attention_num_buckets",
             "num_attention_heads",
+            "norm_bias",
         )
         return super().get_config() | {name: getattr(self, name) for name in names}

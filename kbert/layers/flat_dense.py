@@ -49,6 +49,9 @@ class FlatDense(keras.layers.Layer):
       units: width of the output.
       hidden_act: name of an activation, see kbert.config.ACTIVATIONS, or None.
       initializer_range: standard deviation of the truncated normal initializer.
+      use_bias: whether there is a bias.
+      is_gated_act: whether the activation's outputs are multiplied by as many more products: a gated linear
+        unit (arXiv 2002.05202). Their columns stand behind the activation's.
 
     Call arguments:
       inputs: tensor of shape `(..., m)`.
@@ -57,24 +60,42 @@ class FlatDense(keras.layers.Layer):
       Tensor of shape `(..., units)`.
     """
 
-    def __init__(self, units, hidden_act=None, initializer_range=0.02, **kwargs):
+    def __init__(
+        self,
+        units,
+        hidden_act=None,
+        initializer_range=0.02,
+        use_bias=True,
+        is_gated_act=False,
+        **kwargs,
+    ):
         super().__init__(**kwargs)
         self.units = units
         self.hidden_act = hidden_act
         self.initializer_range = initializer_range
+        self.use_bias = use_bias
+        self.is_gated_act = is_gated_act
 
     def build(self, input_shape):
+        width = self.units * (2 if self.is_gated_act else 1)
         self.kernel = self.add_weight(
             name="kernel",
-            shape=(input_shape[-1], self.units),
+            shape=(input_shape[-1], width),
             initializer=keras.initializers.TruncatedNormal(stddev=self.initializer_range),
         )
         # Not cast automatically: in training the bias is added in float32.
-        self.bias = self.add_weight(name="bias", shape=(self.units,), initializer="zeros", autocast=False)
+        self.bias = None
+        if self.use_bias:
+            self.bias = self.add_weight(name="bias", shape=(width,), initializer="zeros", autocast=False)
         self.built = True
 
+    @property
+    def bias_or_zeros(self):
+        """The bias, for a kernel that adds one in any case; float32."""
+        return ops.zeros(self.kernel.shape[-1:], "float32") if self.bias is None else self.bias
+
     def product(self, inputs, seed=None):
-        """`inputs @ kernel` without bias and activation, `(..., units)`; `seed` as for `adaptation`."""
+        """`inputs @ kernel` without bias and activation; `seed` as for `adaptation`."""
         outputs = flat_matmul(inputs, ops.cast(self.kernel, self.compute_dtype))
         adaptation = self.adaptation(inputs, seed)
         return outputs if adaptation is None else outputs + adaptation
@@ -86,15 +107,20 @@ class FlatDense(keras.layers.Layer):
     def call(self, inputs, training=False, seed=None):
         outputs = self.product(inputs, seed)
         if training and self.hidden_act:
-            shape = ops.shape(outputs)
-            flat = ops.reshape(outputs, (-1, self.units))
-            return ops.reshape(bias_activation(flat, self.bias, self.hidden_act), shape)
-        outputs = outputs + ops.cast(self.bias, outputs.dtype)
+            *leading, width = ops.shape(outputs)
+            flat = ops.reshape(outputs, (-1, width))
+            activated = bias_activation(flat, self.bias_or_zeros, self.hidden_act, self.is_gated_act)
+            return ops.reshape(activated, (*leading, self.units))
+        if self.bias is not None:
+            outputs = outputs + ops.cast(self.bias, outputs.dtype)
+        if self.is_gated_act:
+            outputs, gate = ops.split(outputs, 2, axis=-1)
+            return activation(self.hidden_act)(outputs) * gate
         return activation(self.hidden_act)(outputs) if self.hidden_act else outputs
 
     def compute_output_shape(self, input_shape):
         return (*input_shape[:-1], self.units)
 
     def get_config(self):
-        names = ("units", "hidden_act", "initializer_range")
+        names = ("units", "hidden_act", "initializer_range", "use_bias", "is_gated_act")
         return super().get_config() | {name: getattr(self, name) for name in names}

@@ -1,6 +1,7 @@
 import keras
 from keras import ops
 
+from kbert.kernels.dropout import dropout
 from kbert.kernels.layer_norm import norm_dropout, residual_norm
 
 
@@ -9,7 +10,8 @@ class LayerNorm(keras.layers.LayerNormalization):
 
     Args:
       epsilon: of the norm.
-      dropout: share dropped in training: of the output of a call, or of what `add_and_norm` adds.
+      dropout: share dropped in training: of the output of a call, or of what `after` adds.
+      center: whether there is a beta.
 
     Call arguments:
       inputs: tensor of shape `(..., width)`.
@@ -25,10 +27,18 @@ class LayerNorm(keras.layers.LayerNormalization):
             return super().call(inputs)
         seed = ops.zeros((2,), "uint32") if seed is None else seed
         flat = ops.cast(ops.reshape(inputs, (-1, inputs.shape[-1])), self.compute_dtype)
-        normed = norm_dropout(flat, self.gamma, self.beta, seed, self.dropout, self.epsilon)
+        normed = norm_dropout(flat, self.gamma, self._beta_or_zeros, seed, self.dropout, self.epsilon)
         return ops.reshape(normed, ops.shape(inputs))
 
-    def add_and_norm(self, residual, dense, inputs, seed=None):
+    @property
+    def _beta_or_zeros(self):
+        return ops.zeros_like(self.gamma) if self.beta is None else self.beta
+
+    def before(self, hidden, seed=None):
+        """What attention or feed-forward read: the hidden states themselves, whose norm stands after them."""
+        return hidden
+
+    def after(self, residual, dense, inputs, seed=None):
         """`layer_norm(residual + dropout(dense(inputs)))`.
 
         Args:
@@ -43,10 +53,59 @@ class LayerNorm(keras.layers.LayerNormalization):
         if seed is None:
             return self(residual + dense(inputs))
         product = dense.product(inputs, seed)
-        gamma, beta = self.gamma, self.beta
+        bias, gamma, beta = dense.bias_or_zeros, self.gamma, self._beta_or_zeros
         return residual_norm(
-            product, dense.bias, residual, gamma, beta, seed, rate=self.dropout, epsilon=self.epsilon
+            product, bias, residual, gamma, beta, seed, rate=self.dropout, epsilon=self.epsilon
         )
 
     def get_config(self):
         return super().get_config() | {"dropout": self.dropout}
+
+
+@keras.saving.register_keras_serializable(package="kbert")
+class Residual(keras.layers.Layer):
+    """No norm: what stands around the attention of a first block, whose input is normed already.
+
+    Args:
+      dropout: share dropped in training of what `after` adds.
+    """
+
+    def __init__(self, dropout=0.0, **kwargs):
+        super().__init__(**kwargs)
+        self.dropout = dropout
+
+    def before(self, hidden, seed=None):
+        """See `LayerNorm.before`."""
+        return hidden
+
+    def after(self, residual, dense, inputs, seed=None):
+        """`residual + dropout(dense(inputs))`; arguments as for `LayerNorm.after`."""
+        return _residual_sum(residual, dense, inputs, seed, self.dropout)
+
+    def get_config(self):
+        return super().get_config() | {"dropout": self.dropout}
+
+
+@keras.saving.register_keras_serializable(package="kbert")
+class PreLayerNorm(LayerNorm):
+    """A norm before attention or feed-forward (arXiv 2002.04745); see `LayerNorm` for the arguments."""
+
+    def __init__(self, epsilon, dropout=0.0, **kwargs):
+        super().__init__(epsilon, **kwargs)
+        self.residual_dropout = dropout
+
+    def before(self, hidden, seed=None):
+        """The norm of the hidden states."""
+        return self(hidden, training=seed is not None)
+
+    def after(self, residual, dense, inputs, seed=None):
+        """`residual + dropout(dense(inputs))`; arguments as for `LayerNorm.after`."""
+        return _residual_sum(residual, dense, inputs, seed, self.residual_dropout)
+
+    def get_config(self):
+        return super().get_config() | {"dropout": self.residual_dropout}
+
+
+def _residual_sum(residual, dense, inputs, seed, rate):
+    added = dense(inputs, seed=seed)
+    return residual + (dropout(added, seed, rate) if seed is not None and rate else added)

@@ -16,7 +16,7 @@ class LowRankDense(FlatDense):
     `bias` are ordinary weights: which of them learn is the training's decision.
 
     Args:
-      units, hidden_act, initializer_range: see `FlatDense`.
+      units, hidden_act, and further ones: see `FlatDense`.
       target: which projection it is, one of LORA_TARGETS; different ones draw different dropout.
       lora: a `LoraConfig`, or a dict of its fields.
 
@@ -27,8 +27,8 @@ class LowRankDense(FlatDense):
     Reference: arXiv 2106.09685, section 4.1.
     """
 
-    def __init__(self, units, hidden_act=None, initializer_range=0.02, *, target, lora, **kwargs):
-        super().__init__(units, hidden_act, initializer_range, **kwargs)
+    def __init__(self, units, hidden_act=None, *, target, lora, **kwargs):
+        super().__init__(units, hidden_act, **kwargs)
         self.target = target
         self.lora = lora_config(lora)
 
@@ -41,7 +41,8 @@ class LowRankDense(FlatDense):
             # Gaussian, as in the paper, which does not say how wide: so x A is about as large as x.
             initializer=keras.initializers.RandomNormal(stddev=inputs**-0.5),
         )
-        self.lora_b = self.add_weight(name="lora_b", shape=(self.lora.rank, self.units), initializer="zeros")
+        shape = (self.lora.rank, self.kernel.shape[1])
+        self.lora_b = self.add_weight(name="lora_b", shape=shape, initializer="zeros")
 
     def adaptation(self, inputs, seed=None):
         if seed is not None and self.lora.dropout:

@@ -7,8 +7,10 @@ from keras import ops
 
 from kbert.kernels.attention import attention_softmax, mask_adder, merge_heads, split_heads
 from kbert.kernels.dropout import dropout
+from kbert.kernels.rotary import rotary
 from kbert.layers.dropout import Dropout
 from kbert.layers.flat_dense import flat_matmul
+from kbert.layers.local_blocks import LocalBlocks
 from kbert.layers.low_rank_dense import lora_config, lora_dict, projection
 
 
@@ -46,11 +48,27 @@ class SelfAttention(keras.layers.Layer):
       dropout: share of the attention probabilities dropped in training.
       initializer_range: standard deviation of the truncated normal initializer.
       lora: a `LoraConfig`, see `LowRankDense`; None for no adapters.
+      use_bias: whether the dense layers have biases.
+      rope_theta: the base of rotary positions, see `angles`; None for none.
+      window: how many tokens on each side a token attends to; None for all.
+      output_initializer_range: that of the last dense layer; None for that of the others.
 
     Reference: google-research/bert, modeling.py, `attention_layer`.
     """
 
-    def __init__(self, hidden_size, num_attention_heads, dropout, initializer_range, lora=None, **kwargs):
+    def __init__(
+        self,
+        hidden_size,
+        num_attention_heads,
+        dropout,
+        initializer_range,
+        lora=None,
+        use_bias=True,
+        rope_theta=None,
+        window=None,
+        output_initializer_range=None,
+        **kwargs,
+    ):
         super().__init__(**kwargs)
         if hidden_size % num_attention_heads:
             raise ValueError(
@@ -63,14 +81,19 @@ class SelfAttention(keras.layers.Layer):
         self.dropout = dropout
         self.initializer_range = initializer_range
         self.lora = lora_config(lora)
+        self.use_bias = use_bias
+        self.rope_theta = rope_theta
+        self.window = window
+        self.output_initializer_range = output_initializer_range or initializer_range
 
     def build(self, hidden_states_shape):
-        def dense(name, target=None):
+        def dense(name, initializer_range=self.initializer_range, target=None):
             layer = projection(
                 target or name,
                 self.lora,
                 self.hidden_size,
-                initializer_range=self.initializer_range,
+                initializer_range=initializer_range,
+                use_bias=self.use_bias,
                 dtype=self.dtype_policy,
                 name=name,
             )
@@ -78,7 +101,7 @@ class SelfAttention(keras.layers.Layer):
             return layer
 
         self.query, self.key, self.value = dense("query"), dense("key"), dense("value")
-        self.output_dense = dense("output", "attention_output")
+        self.output_dense = dense("output", self.output_initializer_range, "attention_output")
         self.dropout_layer = Dropout(self.dropout, dtype=self.dtype_policy, name="dropout")
         self.built = True
 
@@ -92,15 +115,22 @@ class SelfAttention(keras.layers.Layer):
         """
         projections = (self.query, self.key, self.value)
         kernel = ops.concatenate([ops.cast(p.kernel, self.compute_dtype) for p in projections], axis=1)
-        bias = ops.concatenate([ops.convert_to_tensor(p.bias) for p in projections], axis=0)  # float32
+        biases = [ops.convert_to_tensor(p.bias_or_zeros) for p in projections]  # float32
         product = flat_matmul(hidden, kernel)  # (T, 3H)
         added = [p.adaptation(hidden, seed) for p in projections]
         if any(adaptation is not None for adaptation in added):
             zeros = ops.zeros_like(hidden)
             product += ops.concatenate([zeros if a is None else a for a in added], axis=-1)
 
+        product = self._split(product, ops.concatenate(biases, axis=0), rows, seed is not None)
+        if self.rope_theta is None:
+            return product
+        query, key, value = product
+        return *(rotary(turning, self.rope_theta, seed is not None) for turning in (query, key)), value
+
+    def _split(self, product, bias, rows, training):
         _, columns = ops.shape(rows.input_mask)
-        if seed is not None:
+        if training:
             product = ops.reshape(product, (-1, columns, 3 * self.hidden_size))
             return split_heads(product, bias, self.num_attention_heads)
         joined = product + ops.cast(bias, self.compute_dtype)
@@ -120,6 +150,8 @@ class SelfAttention(keras.layers.Layer):
           (tensor `(T, H)`, outside of training `(R, C, H)`; the probabilities before dropout, float32
           `(R, N, C, C)`, or None). No token attends to padding; a row of nothing else gives finite numbers.
         """
+        if seed is not None and not with_probabilities and self.window is not None:
+            return self._attend_locally(query, key, value, rows, seed), None
         if seed is not None and not with_probabilities:
             scores = ops.einsum("bnfd,bntd->bnft", query, key)
             if rows.position_bias is not None:  # before the kernel, which multiplies by the scale
@@ -132,7 +164,8 @@ class SelfAttention(keras.layers.Layer):
         scores = ops.cast(ops.einsum("bnfd,bntd->bnft", query * self.scale, key), "float32")
         if rows.position_bias is not None:
             scores += rows.position_bias
-        probabilities = ops.softmax(scores + mask_adder(rows.input_mask, rows.packed), axis=-1)
+        adder = mask_adder(rows.input_mask, rows.packed, self.window)
+        probabilities = ops.softmax(scores + adder, axis=-1)
         kept = ops.cast(probabilities, self.compute_dtype)
         if seed is not None and self.dropout:
             kept = dropout(kept, seed, self.dropout)
@@ -140,6 +173,25 @@ class SelfAttention(keras.layers.Layer):
         context = ops.transpose(context, (0, 2, 1, 3))  # (R, C, N, D)
         tokens = (-1, ops.shape(rows.input_mask)[1]) if seed is None else (-1,)
         return ops.reshape(context, (*tokens, self.hidden_size)), probabilities
+
+    def _attend_locally(self, query, key, value, rows, seed):
+        """As `attend` in training, block by block."""
+        blocks = LocalBlocks(ops.shape(query)[2], self.window)
+        scores = ops.einsum("bnkfd,bnktd->bnkft", blocks.split(query), blocks.beside(key))
+        mask = rows.input_mask[..., None]
+        kept = attention_softmax(
+            scores,
+            blocks.beside(mask)[..., 0],
+            seed,
+            self.scale,
+            self.dropout,
+            rows.packed,
+            self.window,
+            own_mask=blocks.split(mask)[..., 0],
+            offset=blocks.offset,
+        )
+        context = blocks.join(ops.matmul(kept, blocks.beside(value)))
+        return ops.reshape(merge_heads(context, self.num_attention_heads), (-1, self.hidden_size))
 
     def scores(self, hidden_states, position_bias=None):
         """The scores before mask and softmax: queries times keys, divided by the root of the head size, and
@@ -149,7 +201,7 @@ class SelfAttention(keras.layers.Layer):
         its kernels.
 
         Args:
-          hidden_states: tensor of shape `(batch, seq_length, hidden_size)`.
+          hidden_states: what the layer reads, `(batch, seq_length, hidden_size)`.
           position_bias: see `Rows`.
 
         Returns:
@@ -158,9 +210,10 @@ class SelfAttention(keras.layers.Layer):
         _, seq_length, _ = ops.shape(hidden_states)
 
         def heads(layer):
-            projected = layer.product(hidden_states) + ops.cast(layer.bias, self.compute_dtype)
+            projected = layer.product(hidden_states) + ops.cast(layer.bias_or_zeros, self.compute_dtype)
             projected = ops.reshape(projected, (-1, seq_length, self.num_attention_heads, self.head_size))
-            return ops.transpose(projected, (0, 2, 1, 3))  # (B, N, S, D)
+            projected = ops.transpose(projected, (0, 2, 1, 3))  # (B, N, S, D)
+            return rotary(projected, self.rope_theta, False) if self.rope_theta else projected
 
         scores = ops.einsum("bnfd,bntd->bnft", heads(self.query) * self.scale, heads(self.key))
         scores = ops.cast(scores, "float32")
@@ -168,5 +221,6 @@ class SelfAttention(keras.layers.Layer):
 
     def get_config(self):
         names = ("hidden_size", "num_attention_heads", "dropout", "initializer_range")
+        names += ("use_bias", "rope_theta", "window", "output_initializer_range")
         config = {name: getattr(self, name) for name in names}
         return super().get_config() | config | {"lora": lora_dict(self.lora)}

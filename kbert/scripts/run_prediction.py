@@ -182,22 +182,24 @@ def _examples(source, task, num_lines):
 
 
 def _model():
-    """The `RunDirectory` of --run_dir, or the `LoadedModel` of a checkpoint of others."""
+    """The `RunDirectory` of --run_dir, or what `kbert.load` makes of it."""
     from kbert.runs.run_directory import RunDirectory, holds_run
 
     if holds_run(FLAGS.run_dir) or FLAGS.checkpoint:
         run = RunDirectory(FLAGS.run_dir)
         run.require_casing(FLAGS.do_lower_case)
         return run
-    from kbert.inference.loaded_model import load
+    from kbert.inference.loading import load
 
     return load(FLAGS.run_dir, FLAGS.do_lower_case)
 
 
 def _loaded(source):
     from kbert.inference.loaded_model import LoadedModel
+    from kbert.runs.run_directory import RunDirectory
 
-    return source if isinstance(source, LoadedModel) else LoadedModel.from_run(source, FLAGS.checkpoint)
+    is_run = isinstance(source, RunDirectory)
+    return LoadedModel.from_run(source, FLAGS.checkpoint) if is_run else source
 
 
 def _writes_table():

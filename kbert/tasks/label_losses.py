@@ -21,12 +21,11 @@ BALANCED = "balanced"
 class LabelLossSettings:
     """`task_settings` of tasks on labels. Both are for the loss of training alone.
 
-    Args:
-      class_weights: how much an example, or a labelled token, of each label counts: a table label -> weight
-        that names every label, or "balanced", which reckons the weights from the labels of the training data
-        (`OneLabelLoss.balanced_weights`). Of several labels for a text it is the weight of having the label,
-        against 1 for not having it (`SeveralLabelsLoss`).
-      label_smoothing: takes this share from the right answer and spreads it evenly over all.
+    `class_weights` says how much an example, or a labelled token, of each label counts: a table label ->
+    weight that names every label, or "balanced", which reckons the weights from the labels of the training
+    data (`OneLabelLoss.balanced_weights`). Of several labels for a text it is the weight of having the label,
+    against 1 for not having it (`SeveralLabelsLoss`). `label_smoothing` takes this share from the right
+    answer and spreads it evenly over all.
     """
 
     class_weights: str | dict | None = None

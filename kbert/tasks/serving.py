@@ -55,6 +55,14 @@ class Serving:
         """
         raise NotImplementedError
 
+    def served(self, outputs: dict) -> dict:
+        """What the signatures give: labels, for example, beside the numbers of the model.
+
+        Args:
+          outputs: the outputs of the model for a batch.
+        """
+        return dict(outputs)
+
     def signature_for(self, inputs: Iterable[str]) -> str:
         """The name of the signature that answers examples with these inputs.
 

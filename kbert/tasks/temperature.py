@@ -24,11 +24,7 @@ SOFTMAX, SIGMOID = "softmax", "sigmoid"  # one of several labels; each label for
 
 @dataclass(frozen=True)
 class CalibrationSettings:
-    """`task_settings` of tasks with probabilities.
-
-    Args:
-      temperature: divides the logits that the probabilities come from.
-    """
+    """`task_settings` of tasks with probabilities: `temperature` divides the logits that they come from."""
 
     temperature: float = 1.0
 

@@ -1,11 +1,12 @@
-"""The two steps of BERT's tokenizer that TensorFlow's core has no op for, by TF-Text or by several core ops.
+"""The steps of tokenizers that TensorFlow's core has no op for, by TF-Text or by several core ops.
 
 TF-Text is faster. It is imported here alone, when the first text is tokenized. Where it cannot be imported,
-or is not wanted in an export, ops of the core give the same ids.
+or is not wanted in an export, ops of the core give the same ids of BERT's tokenizer.
 """
 
 import contextlib
 import functools
+from collections.abc import Callable
 from contextvars import ContextVar
 from types import ModuleType
 
@@ -74,6 +75,30 @@ def decompose_characters(texts: tf.Tensor) -> tf.Tensor:
       texts: string tensor of shape [batch], UTF-8.
     """
     return decompose(texts) if uses_core_ops() else import_tf_text().normalize_utf8(texts, "NFD")
+
+
+def compose_characters(texts: tf.Tensor) -> tuple[tf.Tensor, Callable[[tf.Tensor], tf.Tensor]]:
+    """NFC of texts, and where it came from.
+
+    Args:
+      texts: string tensor of shape [batch], UTF-8.
+
+    Returns:
+      (texts, function): from int64 byte offsets, a RaggedTensor of shape [batch, (offsets)], to those of the
+      texts before.
+
+    Raises:
+      ValueError: where TF-Text cannot be imported, or its ops are not wanted.
+    """
+    if uses_core_ops():
+        raise ValueError(
+            "texts of ModernBERT's tokenizer are normalized (NFC) by ops of TF-Text; expected a TF-Text that "
+            "can be imported, and not --text_ops=core. Install tensorflow-text of TensorFlow's version, or "
+            "leave the flag out."
+        )
+    tf_text = import_tf_text()
+    composed, offsets_map = tf_text.normalize_utf8_with_offsets_map(texts, "NFC")
+    return composed, lambda offsets: tf_text.find_source_offsets(offsets_map, offsets)
 
 
 class LongestMatch:

@@ -13,12 +13,15 @@ def _fault(name, target, patch, *tests, within=""):
 _KERNELS = (
     _fault(
         "the gradient of softmax is too large", "attention_softmax",
-        "lambda original: lambda scores, *a: original(1.1 * scores - 0.1 * tf.stop_gradient(scores), *a)",
+        "lambda original: lambda scores, *a, **k: "
+        "original(1.1 * scores - 0.1 * tf.stop_gradient(scores), *a, **k)",
         "kbert/kernels/test_kernels.py",
     ),
     _fault(
         "packed texts look into each other", "mask_adder",
-        "lambda original: lambda mask, packed: original(ops.cast(mask > 0, 'int32'), packed)",
+        "lambda original: lambda mask, packed, window=None, own=None, offset=0: original("
+        "ops.cast(mask > 0, 'int32'), packed, window, None if own is None else ops.cast(own > 0, 'int32'), "
+        "offset)",
         "kbert/kernels/test_kernels.py", "kbert/test_training_path.py",
     ),
     _fault(
@@ -61,6 +64,21 @@ _MODEL = (
         "relative positions look the other way", "PositionBias.between",
         "lambda original: lambda self, distances: original(self, -distances)",
         "kbert/layers/test_layers.py", "kbert/test_encoder.py",
+    ),
+    _fault(
+        "rotary positions turn the other way", "angles", "lambda original: lambda *a: -original(*a)",
+        "kbert/test_encoder.py",
+    ),
+    _fault(
+        "local attention sees a token too few", "EncoderConfig.window",
+        "lambda original: lambda self, layer: (lambda w: w and w - 1)(original(self, layer))",
+        "kbert/test_encoder.py",
+    ),
+    _fault(
+        "blocks of local attention forget who is beside them", "LocalBlocks.beside",
+        "lambda original: lambda self, values: original(self, self.join(self.split(values)) * "
+        "ops.cast(ops.arange(ops.shape(values)[-2]) != 0, values.dtype)[:, None])",
+        "kbert/layers/test_local_blocks.py",
     ),
     _fault(
         "a mean over padding", "SequencePooling._pool",

@@ -27,9 +27,10 @@ class Code(NamedTuple):
 
 
 def pages() -> list[str]:
-    """The pages for readers, as paths from the top of the repository."""
+    """The pages for readers, as paths from the top of the repository, without what `make docs` writes."""
     top = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
-    return top + sorted(path.relative_to(REPOSITORY).as_posix() for path in REPOSITORY.glob("docs/**/*.md"))
+    there = sorted(path.relative_to(REPOSITORY).as_posix() for path in REPOSITORY.glob("docs/**/*.md"))
+    return top + [page for page in there if not page.startswith("docs/reference/")]
 
 
 def read(page: str) -> str:

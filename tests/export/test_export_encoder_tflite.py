@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+import kbert
 from export.export_tflite import export_tflite
-from export.litert.litert_model import LiteRTModel
 from kbert.config import DatasetConfig
 from kbert.config.pooling_config import PoolingConfig
 from kbert.tasks.encoding import Encoding
@@ -34,8 +34,9 @@ def test_a_file_embeds_as_the_loaded_model(tmp_path, text_file):
     loaded, folder = encoder_of_vectors("cls", False), tmp_path / "litert"
     options = {"eval_file": text_file, "mediapipe": True}
     report = export_tflite(loaded, folder, ["float32"], (24,), **options)["float32"]
-    answered = LiteRTModel(folder / "model_float32.tflite", loaded.vocabulary)(TEXTS)["embedding"]
-    np.testing.assert_allclose(answered, loaded.embed(TEXTS), atol=1e-5)
+    file = kbert.load(folder / "model_float32.tflite")
+    np.testing.assert_allclose(file.embed(TEXTS), loaded.embed(TEXTS), atol=1e-5)
+    assert file.embed(TEXTS[0]).shape == (16,)
     assert (report["compared_on"], report["num_answers"]) == (f"6 texts of {text_file}", 6)
     assert report["agreement"] == 1.0 and report["metrics"] == {}
     assert 1 - 1e-6 < report["cosine"]["min"] <= report["cosine"]["median"] <= 1 + 1e-6

@@ -45,6 +45,32 @@ def test_answers_are_those_of_keras(exported, kind):
     np.testing.assert_allclose(answered, expected, atol=TOLERANCES[kind])
 
 
+@pytest.mark.parametrize("kind", TOLERANCES)
+def test_a_loaded_file_predicts_as_its_run(exported, kind):
+    run, output_dir, _ = exported
+    loaded = kbert.load(output_dir / f"model_{kind}.tflite")
+    predictions, expected = loaded.predict(TEXTS), kbert.load(run.path).predict(TEXTS)
+    for prediction, wanted in zip(predictions, expected, strict=True):
+        assert prediction["probabilities"] == pytest.approx(wanted["probabilities"], abs=TOLERANCES[kind])
+        assert kind != "float32" or prediction["label"] == wanted["label"]
+    assert loaded.predict(TEXTS[0]) == predictions[0]
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda file: kbert.load(file.with_name("model_float16.tflite")), "does not exist"),
+        (lambda file: kbert.load(file, precision="bfloat16"), "leave the rest out"),
+        (lambda file: kbert.load(file).embed("a"), "no vectors"),
+        (lambda file: kbert.load(file).rank("a", ["b"]), "a number"),
+        (lambda file: kbert.load(file).predict([1]), "expected a text"),
+    ],
+)
+def test_what_a_loaded_file_refuses(exported, ask, message):
+    with pytest.raises(ValueError, match=message):
+        ask(exported[1] / "model_float32.tflite")
+
+
 def test_the_reports_of_the_files(exported, labelled_files):
     run, output_dir, reports = exported
     _, metrics = evaluate(run, labelled_files[1])

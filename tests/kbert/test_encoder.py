@@ -12,12 +12,27 @@ from kbert.config import EncoderConfig
 from kbert.encoder import ENCODER_OUTPUTS, BertEncoder
 from kbert.features import ENCODER_INPUTS
 from kbert.heads.parts import POOLER
+from kbert.kernels.attention import mask_adder
 from kbert.tasks.pretraining import Pretraining
 from tests.conftest import tiny_encoder_config
 from tests.kbert import reference_bert
 
 ROBERTA = {"type_vocab_size": 1}
 MPNET = {"type_vocab_size": 0, "relative_attention_num_buckets": 8}
+# ModernBERT's options, first without and last with all.
+ROTARY = {"global_rope_theta": 50.0, "local_rope_theta": 20.0}
+LOCAL = {"local_attention": 4, "global_attn_every_n_layers": 2}
+NO_BIASES = dict.fromkeys(("attention_bias", "mlp_bias", "norm_bias", "classifier_bias"), False)
+MODERN = {
+    "type_vocab_size": 0,
+    "normalize_first": True,
+    "is_gated_act": True,
+    "hidden_act": "gelu_erf",
+    "pooler_hidden_act": "gelu_erf",
+    **NO_BIASES,
+    **ROTARY,
+    **LOCAL,
+}
 
 
 def random_inputs(config, batch=4, length=12, seed=0):
@@ -58,6 +73,13 @@ def encoder():
         {"hidden_act": "relu", "pooler_hidden_act": "relu", "embedding_size": 20},
         ROBERTA,
         MPNET,
+        {"normalize_first": True, "classifier_pooling": "mean"},
+        {"is_gated_act": True, "mlp_bias": False},
+        NO_BIASES | {"num_hidden_layers": 1},
+        ROTARY | LOCAL | {"num_hidden_layers": 3},
+        LOCAL,
+        {"global_rope_theta": 10.0},
+        MODERN | {"num_hidden_layers": 4, "classifier_pooling": "mean"},
     ],
     ids=str,
 )
@@ -68,7 +90,11 @@ def test_encoder_equals_the_numpy_reference(settings):
     inputs = random_inputs(config)
     outputs = encoder(inputs, training=False)
     sequence_output, pooled_output = reference_bert.encode(weights, inputs, config)
-    np.testing.assert_allclose(outputs["sequence_output"], sequence_output, atol=1e-5)
+    # With local attention padding may see nothing but padding.
+    compared = inputs["input_mask"] > 0 if config.local_attention else ...
+    np.testing.assert_allclose(
+        outputs["sequence_output"].numpy()[compared], sequence_output[compared], atol=1e-5
+    )
     np.testing.assert_allclose(outputs["pooled_output"], pooled_output, atol=1e-5)
 
 
@@ -101,6 +127,21 @@ def test_hidden_states_and_attention_equal_the_numpy_reference():
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
         assert np.all(ours.numpy()[padding] == 0.0)
     np.testing.assert_array_equal(outputs["sequence_output"], outputs["hidden_states"][-1])
+
+
+@pytest.mark.parametrize("settings", [{}, MODERN], ids=["BERT", "ModernBERT"])
+def test_scores_are_what_the_softmax_of_attention_takes(settings):
+    config = tiny_encoder_config(**settings)
+    encoder = BertEncoder(config, outputs=("hidden_states", "attention_probabilities"))
+    randomize(encoder)
+    inputs = random_inputs(config)
+    outputs = encoder(inputs, training=False)
+    for block, state, expected in zip(
+        encoder.blocks, outputs["hidden_states"], outputs["attention_probabilities"], strict=False
+    ):
+        scores = block.attention.scores(block.attention_layer_norm.before(state))
+        masked = scores + mask_adder(inputs["input_mask"], False, block.window)
+        np.testing.assert_allclose(tf.nn.softmax(masked), expected, atol=1e-6)
 
 
 def test_an_encoder_with_other_outputs_shares_the_weights(encoder):

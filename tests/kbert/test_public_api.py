@@ -35,12 +35,8 @@ def test_the_example_of_every_public_name_runs(name, finetuned_run, pretraining_
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_the_guide_shows_every_public_name_and_its_examples_run(
-    finetuned_run, pretraining_run, tmp_path, monkeypatch
-):
+def test_the_examples_of_the_guide_run(finetuned_run, pretraining_run, tmp_path, monkeypatch):
     guide = (REPOSITORY / "docs" / "api.md").read_text(encoding="utf-8")
-    missing = [name for name in NAMES if f"`{name}`" not in guide and f"kbert.{name}" not in guide]
-    assert not missing
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs" / "classifier").symlink_to(finetuned_run.path)

@@ -12,6 +12,7 @@ from kbert.encoder import BertEncoder
 from kbert.kernels.kernel import Kernel
 from kbert.tasks.pretraining import Pretraining
 from tests.conftest import tiny_encoder_config
+from tests.kbert.test_encoder import MODERN, MPNET
 
 LENGTHS = (9, 4, 1, 6, 2)
 BATCH, SEQ_LENGTH = len(LENGTHS), 9
@@ -38,18 +39,12 @@ PACKED_POSITIONS = np.array(
 
 
 NARROW = {"embedding_size": 6, "pooler_hidden_act": "gelu_erf"}
-MPNET = {"type_vocab_size": 0, "relative_attention_num_buckets": 8}
 
 
 def encoder(dropout=0.0, dtype="float32", shape=None, **settings):
     keras.utils.set_random_seed(3)
-    config = tiny_encoder_config(
-        num_hidden_layers=1,
-        hidden_dropout_prob=dropout,
-        attention_probs_dropout_prob=dropout,
-        hidden_act="gelu",
-        **shape or {},
-    )
+    shape = {"num_hidden_layers": 1, "hidden_act": "gelu"} | (shape or {})
+    config = tiny_encoder_config(hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout, **shape)
     return BertEncoder(config, dtype=dtype, **settings)
 
 
@@ -63,7 +58,7 @@ def answer_and_gradients(model, training):
     rng = np.random.default_rng(1)
     weights = [rng.normal(size=(BATCH, SEQ_LENGTH, 16)) * features["input_mask"][:, :, None]]
     weights.append(rng.normal(size=(BATCH, 16)))
-    variables = {v.path.split("/", 1)[1]: v.value for v in model.trainable_variables}
+    variables = {v.path: v.value for v in model.trainable_variables}
 
     @tf.function
     def run(features):
@@ -95,8 +90,13 @@ def compare(found, expected):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("shape", "variable"),
-    [(NARROW, "projection/bias"), (MPNET, "position_bias/relative_attention_bias")],
-    ids=["narrow tables", "position bias"],
+    [
+        (NARROW, "embeddings/projection/bias"),
+        (MPNET, "embeddings/position_bias/relative_attention_bias"),
+        (MODERN | {"num_hidden_layers": 2, "classifier_pooling": "mean"}, "layer_1/attention/query/kernel"),
+        (MODERN | {"num_hidden_layers": 2, "mlp_bias": True}, "layer_1/feed_forward/intermediate/bias"),
+    ],
+    ids=["narrow tables", "position bias", "ModernBERT", "gated with bias"],
 )
 def test_other_encoders_are_trained_as_they_answer(shape, variable):
     expected = answer_and_gradients(encoder(shape=shape), training=False)
@@ -136,9 +136,19 @@ def test_recomputation_draws_the_same_dropout():
 @pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "packed"), [("mixed_bfloat16", False), ("mixed_float16", True)])
 def test_half_precision_is_near(plain, dtype, packed):
-    outputs, gradients = answer_and_gradients(encoder(dtype=dtype, packed=packed), training=True)
-    assert np.abs(outputs[0] - plain[0][0]).max() < 0.15
-    for name, want in plain[1].items():
+    compare_roughly(answer_and_gradients(encoder(dtype=dtype, packed=packed), training=True), plain)
+
+
+@pytest.mark.slow
+def test_half_precision_of_modernbert_is_near():
+    expected = answer_and_gradients(encoder(shape=MODERN), training=False)
+    compare_roughly(answer_and_gradients(encoder(shape=MODERN, dtype="mixed_bfloat16"), True), expected)
+
+
+def compare_roughly(found, expected):
+    outputs, gradients = found
+    assert np.abs(outputs[0] - expected[0][0]).max() < 0.15
+    for name, want in expected[1].items():
         assert gradients[name].dtype == np.float32
         assert np.linalg.norm(gradients[name] - want) < 0.1 * np.linalg.norm(want) + 1e-2, name
 

@@ -65,7 +65,7 @@ def answers(model, inputs):
     """Every tensor output of the model but the hidden states, as float32 arrays."""
     tensors = {theirs: torch.tensor(inputs[ours], dtype=torch.long) for ours, theirs in INPUTS.items()}
     name = type(model).__name__
-    if name.startswith(("DistilBert", "MPNet")) or model.config.type_vocab_size < 2:
+    if name.startswith(("DistilBert", "MPNet", "ModernBert")) or model.config.type_vocab_size < 2:
         del tensors["token_type_ids"]
     if name.endswith("MultipleChoice"):
         tensors = {key: value.reshape(-1, 2, value.shape[-1]) for key, value in tensors.items()}

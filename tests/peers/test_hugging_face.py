@@ -14,6 +14,8 @@ from kbert.checkpoints.hugging_face.tokenizer import read_tokenizer, write_token
 from kbert.checkpoints.hugging_face.tokenizer_wordpiece import MPNET_TOKENS
 from kbert.checkpoints.report import Report
 from kbert.features import ENCODER_INPUTS
+from kbert.tokenization.base_vocabulary import BERT_TOKENS
+from kbert.tokenization.bpe.bpe_vocabulary import BYTE_CHARACTERS, BytePairVocabulary
 from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
@@ -69,6 +71,7 @@ DISTIL_HEADS = (
     "DistilBertForSequenceClassification",
     "DistilBertForMultipleChoice",
 )
+MODERN_HEADS = ("Model", "ForMaskedLM", "ForSequenceClassification", "ForMultipleChoice")
 # Those after RoBERTa have the same heads, each on the encoder's own settings.
 ROBERTA_HEADS = (
     "Model",
@@ -79,10 +82,28 @@ ROBERTA_HEADS = (
     "ForMultipleChoice",
 )
 PAIRS_OF_BYTES = [("a", "b"), ("c", "d")]
+MODERN_TOKENS = [*BERT_TOKENS, *BYTE_CHARACTERS, "ab", "cd", "  ", "   "]
 OTHER_VOCABULARIES = {
     "Roberta": bpe_vocabulary(PAIRS_OF_BYTES),
     "XLMRoberta": SentencePieceVocabulary(sentencepiece_model()),
     "MPNet": Vocabulary(["<s>", "<pad>", "</s>", "<unk>", *TOKENS, "<mask>"], True, "MPNet", MPNET_TOKENS),
+    "ModernBert": BytePairVocabulary(MODERN_TOKENS, PAIRS_OF_BYTES, BERT_TOKENS),
+}
+MODERN = SMALL | {
+    "vocab_size": len(MODERN_TOKENS),
+    "local_attention": 6,
+    "cls_token_id": 2,
+    "pad_token_id": 0,
+}
+OTHER_MODERN = {
+    "classifier_pooling": "mean",
+    "global_attn_every_n_layers": 2,
+    "rope_parameters": {
+        "full_attention": {"rope_theta": 500.0, "rope_type": "default"},
+        "sliding_attention": {"rope_theta": 100.0, "rope_type": "default"},
+    },
+    **dict.fromkeys(("attention_bias", "mlp_bias", "norm_bias", "classifier_bias"), True),
+    **dict.fromkeys(("hidden_activation", "classifier_activation"), "gelu_new"),
 }
 ELECTRA_HEADS = (
     "ElectraModel",
@@ -115,7 +136,12 @@ def _cases():
     for width in (16, 24):
         for head in ELECTRA_HEADS:
             cases[f"{head} {width}"] = case(head, SMALL | {"embedding_size": width})
+    for head in MODERN_HEADS:
+        cases[f"ModernBert{head}"] = case(f"ModernBert{head}", MODERN)
+        cases[f"ModernBert{head} other settings"] = case(f"ModernBert{head}", MODERN | OTHER_MODERN)
     for family, vocabulary in OTHER_VOCABULARIES.items():
+        if family == "ModernBert":
+            continue
         config = SMALL | {"vocab_size": len(vocabulary), "max_position_embeddings": 42}
         config |= {"layer_norm_eps": 1e-5, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
         if family != "MPNet":

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from kbert.config import DatasetConfig
-from kbert.inference.loaded_model import load
+from kbert.inference.loading import load
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests import warm_processes
 from tfrecords_tools.trim_vocabulary import trim_vocabulary

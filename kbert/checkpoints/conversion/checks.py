@@ -135,8 +135,35 @@ def require_same_masked_lm(
         )
 
 
+# The settings of `EncoderConfig` that only ModernBERT changes.
+_MODERN = (
+    "normalize_first",
+    "is_gated_act",
+    "attention_bias",
+    "mlp_bias",
+    "norm_bias",
+    "classifier_bias",
+    "classifier_pooling",
+    "global_rope_theta",
+    "local_attention",
+)
+
+
+def require_berts_blocks(encoder: EncoderConfig, where):
+    """Raises ValueError for an encoder with a setting of ModernBERT's, which no other family has."""
+    for name in _MODERN:
+        value = getattr(encoder, name)
+        if value != getattr(EncoderConfig, name):
+            raise ValueError(
+                f"{where}: {name}={value!r}, but the blocks of BERT and those after it have "
+                f"{getattr(EncoderConfig, name)!r} there; ModernBERT in Hugging Face's format has all of its "
+                "settings, and a run (--format=kbert) has any of them."
+            )
+
+
 def require_bert(encoder: EncoderConfig, where):
     """Raises ValueError for an encoder that no BERT of Google's or KerasHub's code can be."""
+    require_berts_blocks(encoder, where)
     if encoder.embedding_size is not None:
         raise ValueError(
             f"{where}: embedding_size={encoder.embedding_size} should equal hidden_size="

@@ -5,9 +5,9 @@ TF1's classifier matrices, `output_weights`, are the exception: they are stored 
 stands for the layer's number.
 
 Sources: google-research/bert, modeling.py, run_pretraining.py, run_classifier.py, run_squad.py; the
-parameters of transformers' BertModel, DistilBertModel, ElectraModel, RobertaModel, MPNetModel and their
-heads; the variables of keras_hub's BertBackbone, BertTextClassifier and BertMaskedLM; those of Model Garden's
-official/nlp/modeling.
+parameters of transformers' BertModel, DistilBertModel, ElectraModel, RobertaModel, MPNetModel,
+ModernBertModel and their heads; the variables of keras_hub's BertBackbone, BertTextClassifier and
+BertMaskedLM; those of Model Garden's official/nlp/modeling.
 """
 
 from typing import NamedTuple
@@ -178,6 +178,31 @@ MPNET = ROBERTA | {
     ),
 }
 
+_MODERN_LAYER = "layers.{layer}"
+# Without the prefix "model.". Query, key and value are one tensor there, see `split_projections`.
+MODERNBERT = {
+    "body": (
+        NameRow("embeddings/word_embeddings", "embeddings.tok_embeddings.weight"),
+        *_layer_norm("embeddings/layer_norm", "embeddings.norm"),
+        *_dense("layer_{layer}/attention/query", f"{_MODERN_LAYER}.attn.Wqkv.query"),
+        *_dense("layer_{layer}/attention/key", f"{_MODERN_LAYER}.attn.Wqkv.key"),
+        *_dense("layer_{layer}/attention/value", f"{_MODERN_LAYER}.attn.Wqkv.value"),
+        *_dense("layer_{layer}/attention/output", f"{_MODERN_LAYER}.attn.Wo"),
+        *_layer_norm("layer_{layer}/attention_layer_norm", f"{_MODERN_LAYER}.attn_norm"),
+        *_dense("layer_{layer}/feed_forward/intermediate", f"{_MODERN_LAYER}.mlp.Wi"),
+        *_dense("layer_{layer}/feed_forward/output", f"{_MODERN_LAYER}.mlp.Wo"),
+        *_layer_norm("layer_{layer}/feed_forward_layer_norm", f"{_MODERN_LAYER}.mlp_norm"),
+        *_layer_norm("layer_{last}/final_layer_norm", "final_norm"),
+    ),
+    "pooler": (*_dense("pooler/dense", "head.dense"), *_layer_norm("pooler/layer_norm", "head.norm")),
+    "masked_lm": (
+        *_dense("masked_lm/transform", "head.dense"),
+        *_layer_norm("masked_lm/layer_norm", "head.norm"),
+        NameRow("masked_lm/output_bias", "decoder.bias"),
+    ),
+    **{head: HUGGING_FACE[head] for head in ("classification", "multiple_choice")},
+}
+
 # ------------------------------------------------------------------------------------ KerasHub
 
 _KH_LAYER = "transformer_layer_{layer}"
@@ -246,11 +271,16 @@ MODEL_GARDEN = {
 def rows(table: dict[str, tuple[NameRow, ...]], parts, num_layers: int) -> list[NameRow]:
     """The rows of "body" and of `parts`, with a row for each layer in place of `{layer}`.
 
-    A part that is not in the table has no rows: the other format has no such variables.
+    `{last}` stands for the last layer. A part that is not in the table has no rows: the other format has no
+    such variables.
     """
     table_rows = [row for part in ("body", *parts) for row in table.get(part, ())]
     return [
-        NameRow(row.kbert.format(layer=index), row.outside.format(layer=index), row.transposed)
+        NameRow(
+            row.kbert.format(layer=index, last=num_layers - 1),
+            row.outside.format(layer=index),
+            row.transposed,
+        )
         for row in table_rows
         for index in range(num_layers if "{layer}" in row.kbert else 1)
     ]

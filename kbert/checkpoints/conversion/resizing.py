@@ -23,7 +23,8 @@ def with_positions(checkpoint: BertCheckpoint, max_position_embeddings: int) -> 
 
     Args:
       checkpoint: any checkpoint.
-      max_position_embeddings: rows of the new position table; added rows repeat the trained ones.
+      max_position_embeddings: rows of the new position table; added rows repeat the trained ones. A model
+        with rotary positions has no table, and keeps its weights.
 
     Raises:
       ValueError: for a length below 1, or above the limit of `EncoderConfig`.
@@ -31,13 +32,16 @@ def with_positions(checkpoint: BertCheckpoint, max_position_embeddings: int) -> 
     old_size = checkpoint.encoder.max_position_embeddings
     # The config comes first, because it checks the number of positions before the table is made.
     encoder = dataclasses.replace(checkpoint.encoder, max_position_embeddings=max_position_embeddings)
-    arrays = resize_positions(_read(checkpoint, POSITION_TABLE), max_position_embeddings)
+    arrays = _read(checkpoint, POSITION_TABLE) if encoder.num_position_rows else {}
+    arrays = arrays and resize_positions(arrays, max_position_embeddings)
     longest = checkpoint.max_seq_length
     longest = max_position_embeddings if longest == old_size else min(longest, max_position_embeddings)
     return _with_tables(
         checkpoint,
         arrays,
-        f"position table resized from {old_size} to {max_position_embeddings} rows",
+        f"position table resized from {old_size} to {max_position_embeddings} rows"
+        if arrays
+        else f"longest sequence changed from {old_size} to {max_position_embeddings} tokens",
         encoder=encoder,
         max_seq_length=longest,
     )
@@ -87,9 +91,14 @@ def with_layers(checkpoint: BertCheckpoint, layers: Sequence[int]) -> BertCheckp
       layers: numbers of its layers, counted from 0.
 
     Raises:
-      ValueError: for no layer, or one that the model lacks.
+      ValueError: for no layer, or one that the model lacks; for a model whose layers differ, as ModernBERT's.
     """
-    number = checkpoint.encoder.num_hidden_layers
+    number, encoder = checkpoint.encoder.num_hidden_layers, checkpoint.encoder
+    if encoder.normalize_first or encoder.local_attention:
+        raise ValueError(
+            f"{checkpoint.source}: its layers differ (normalize_first={encoder.normalize_first}, "
+            f"local_attention={encoder.local_attention}), so that some of them are no model; take all."
+        )
     wrong = [layer for layer in layers if not 0 <= layer < number]
     if wrong or not layers:
         raise ValueError(
@@ -106,7 +115,7 @@ def with_layers(checkpoint: BertCheckpoint, layers: Sequence[int]) -> BertCheckp
         }
     note = f"layers {', '.join(map(str, layers))} of {number}"
     report = dataclasses.replace(checkpoint.report, notes=[*checkpoint.report.notes, note])
-    encoder = dataclasses.replace(checkpoint.encoder, num_hidden_layers=len(layers))
+    encoder = dataclasses.replace(encoder, num_hidden_layers=len(layers))
     recorded = checkpoint.recorded
     if recorded:  # a threshold or a temperature that was chosen for all layers means nothing for some of them
         recorded = dataclasses.replace(recorded, chosen=None)

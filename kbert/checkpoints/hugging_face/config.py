@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.conversion.checks import MASKED_LM_KEYS, require_bert
+from kbert.checkpoints.conversion.checks import MASKED_LM_KEYS, require_bert, require_berts_blocks
 from kbert.checkpoints.conversion.own_keys import OwnKeys, own_keys, take_own_keys
+from kbert.checkpoints.hugging_face import modernbert
 from kbert.checkpoints.hugging_face.families import (
     FAMILIES,
     MPNET_BUCKETS,
@@ -43,8 +44,8 @@ _ACTIVATIONS_BACK = {"gelu_erf": "gelu", "gelu": "gelu_new"} | {
 }
 
 _PROBLEM_TYPES = ("single_label_classification", "multi_label_classification", "regression")
-# Where a head's own dropout stands, and the encoder's beside it.
-_HEAD_DROPOUTS = {"classifier_dropout": "hidden_dropout_prob", "seq_classif_dropout": "dropout"}
+# Where a head's own dropout stands.
+_HEAD_DROPOUTS = ("classifier_dropout", "seq_classif_dropout")
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def parse_config(values: dict, path, report: Report) -> HuggingFaceConfig:
     if architecture and find_model_type(architecture) != model_type:
         raise ValueError(f"{path} names model_type {model_type!r} but architecture {architecture!r}.")
     _refuse_variants(values, path)
-    _note_head_dropout(values, path, report)
+    _note_head_dropout(values, FAMILIES[model_type], path, report)
     pad_id = json_count(values, "pad_token_id", path, least=0)
     skipped = FAMILIES[model_type].skipped_positions(1 if pad_id is None else pad_id)
     return HuggingFaceConfig(
@@ -135,10 +136,12 @@ def _refuse_variants(values, path):
         raise ValueError(f"{path}: the weights are quantized (quantization_config); take float weights.")
 
 
-def _note_head_dropout(values, path, report):
-    for key, encoders in _HEAD_DROPOUTS.items():
+def _note_head_dropout(values, family, path, report):
+    absent = family.defaults.get("hidden_dropout_prob", EncoderConfig.hidden_dropout_prob)
+    encoders = values.get(family.keys["hidden_dropout_prob"], absent)
+    for key in _HEAD_DROPOUTS:
         head_dropout = json_value(values, key, float, path)
-        if head_dropout not in (None, values.get(encoders, 0.1)):
+        if head_dropout not in (None, encoders):
             report.note(f"{key}={head_dropout} is not kept: heads take hidden_dropout_prob in training")
 
 
@@ -153,6 +156,10 @@ def _encoder_config(values, model_type, skipped_positions, path, report):
         )
     settings["hidden_act"] = _ACTIVATIONS[theirs]
     report.note(f"hidden_act {theirs!r} there is {settings['hidden_act']!r} in kbert")
+    if model_type == "modernbert":
+        layers = json_count(settings, "num_hidden_layers", path)
+        settings |= modernbert.layer_settings(values, layers, path)
+        settings["pooler_hidden_act"] = settings["hidden_act"]
     if skipped_positions:
         settings |= _after_padding(values, family, skipped_positions, path, report)
     encoder = from_dict(EncoderConfig, settings, where=str(path))
@@ -240,7 +247,7 @@ def build_config(checkpoint: BertCheckpoint) -> dict:
     for name in MASKED_LM_KEYS:  # read back by kbert alone
         if getattr(encoder, name) is not None:
             values[name] = getattr(encoder, name)
-    if encoder.pooler_hidden_act != FAMILIES[model_type].pooler_hidden_act:
+    if encoder.pooler_hidden_act != FAMILIES[model_type].pooler_hidden_act and model_type != "modernbert":
         values["pooler_hidden_act"] = encoder.pooler_hidden_act
     if model_type == "electra":
         values["embedding_size"] = encoder.embedding_width
@@ -253,6 +260,13 @@ def build_config(checkpoint: BertCheckpoint) -> dict:
     if model_type == "distilbert":
         values |= {theirs: values.pop(ours) for ours, theirs in FAMILIES[model_type].keys.items()}
         del values["type_vocab_size"], values["layer_norm_eps"]
+    if model_type == "modernbert":
+        modernbert.require_modernbert(encoder, checkpoint.source)
+        values = modernbert.config_values(
+            values, encoder, {"cls": vocabulary.cls_id, "sep": vocabulary.sep_id}
+        )
+    else:
+        require_berts_blocks(encoder, checkpoint.source)
     # Without a name for its one output, transformers would give a regression two.
     labels = checkpoint.labels or (("LABEL_0",) if checkpoint.problem_type == "regression" else ())
     if labels:

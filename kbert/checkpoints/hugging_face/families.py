@@ -12,10 +12,12 @@ from kbert.checkpoints.conversion.names import (
     DISTILBERT,
     ELECTRA,
     HUGGING_FACE,
+    MODERNBERT,
     MPNET,
     ROBERTA,
     NameRow,
 )
+from kbert.checkpoints.hugging_face import modernbert
 from kbert.checkpoints.model_variables import task_parts
 from kbert.config import EncoderConfig
 from kbert.files.json_values import shown_name
@@ -76,8 +78,9 @@ def _same(*names):
 
 _MOST = ("Model", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering")
 _ALL = (*_MOST, "ForMaskedLM", "ForMultipleChoice")
-_BERT_KEYS = _same(*EncoderConfig.__dataclass_fields__)
-del _BERT_KEYS["relative_attention_num_buckets"]
+# ModernBERT's settings stand behind the buckets.
+_FIELDS = list(EncoderConfig.__dataclass_fields__)
+_BERT_KEYS = _same(*_FIELDS[: _FIELDS.index("relative_attention_num_buckets")])
 _ROBERTA_KEYS = {ours: theirs for ours, theirs in _BERT_KEYS.items() if ours != "embedding_size"}
 _MPNET_KEYS = _ROBERTA_KEYS | _same("relative_attention_num_buckets")
 del _MPNET_KEYS["type_vocab_size"]  # no segments
@@ -138,6 +141,15 @@ FAMILIES = {
     "roberta": _after_roberta("Roberta"),
     "xlm-roberta": _after_roberta("XLMRoberta"),
     "mpnet": _after_roberta("MPNet", MPNET, _MPNET_KEYS, _MPNET_DEFAULTS, "mpnet."),
+    "modernbert": Family(
+        "ModernBert",
+        _same("Model", "ForSequenceClassification", "ForMaskedLM", "ForMultipleChoice"),
+        MODERNBERT,
+        "gelu_erf",
+        modernbert.KEYS,
+        modernbert.DEFAULTS,
+        "model.",
+    ),
 }
 
 
@@ -196,6 +208,8 @@ def written_model_type(checkpoint: BertCheckpoint) -> str:
     from BERT, and from each other, in nothing but their vocabulary and in having one kind of segment.
     """
     encoder, kind = checkpoint.encoder, checkpoint.vocabulary.kind
+    if encoder.global_rope_theta is not None:
+        return "modernbert"
     if encoder.relative_attention_num_buckets:
         return "mpnet"
     if encoder.type_vocab_size == 1 and kind in _AFTER_ROBERTA:

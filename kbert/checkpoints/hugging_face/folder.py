@@ -22,6 +22,7 @@ from kbert.checkpoints.hugging_face.families import (
     require_readable,
     stored_parts,
 )
+from kbert.checkpoints.hugging_face.modernbert import join_projections, split_projections
 from kbert.checkpoints.hugging_face.sentence_transformers import (
     MODULES_FILE,
     is_sentence_transformers,
@@ -47,7 +48,7 @@ _SEGMENTS = "embeddings/token_type_embeddings"
 _POSITION_ROWS, _SEGMENT_ROWS = (
     f"embeddings.{name}_embeddings.weight" for name in ("position", "token_type")
 )
-_OUTPUT_BIASES = {"cls.predictions.bias", "lm_head.bias", "vocab_projector.bias"}
+_OUTPUT_BIASES = {"cls.predictions.bias", "lm_head.bias", "vocab_projector.bias", "decoder.bias"}
 _BESIDE_CLASSIFIER = "the encoder's pooler, which this class does not use"
 _FRESH = "not in this architecture; initialised if a kbert model has it"
 # Tensors that a class of any family has -> the end of its name; the first that fits is taken.
@@ -59,6 +60,8 @@ _HEADS = (
     ("lm_head.bias", "ForMaskedLM"),
     ("cls.seq_relationship.weight", "ForNextSentencePrediction"),
     ("qa_outputs.weight", "ForQuestionAnswering"),
+    ("decoder.bias head.dense.weight", "ForMaskedLM"),
+    ("classifier.weight head.dense.weight", "ForSequenceClassification"),
     ("classifier.weight pooler.dense.weight", "ForSequenceClassification"),
     ("classifier.weight pre_classifier.weight", "ForSequenceClassification"),
     ("classifier.out_proj.weight", "ForSequenceClassification"),
@@ -126,6 +129,7 @@ def _read_model(folder, do_lower_case, report, needs_pooler=True):
 
     stored = read_weights(folder, family.prefix, report)
     _cut_tables(stored, config)
+    split_projections(stored)
     name = config.architecture or _guess_architecture(stored, family, report)
     if not needs_pooler and name.endswith("ForMaskedLM") and _OUTPUT_BIASES.isdisjoint(stored.tensors):
         report.note(f"config.json says {name}, but there is no such head: the encoder alone is read")
@@ -239,7 +243,7 @@ def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, report: Report)
     values = build_config(checkpoint)
     architecture, model_type = values["architectures"][0], values["model_type"]
     family = FAMILIES[model_type]
-    if has_own_pooler(architecture):
+    if has_own_pooler(architecture) and model_type != "modernbert":
         require_same(checkpoint, "pooler_hidden_act", family.pooler_hidden_act, architecture, report)
     if model_type == "distilbert":
         require_same(checkpoint, "layer_norm_eps", EncoderConfig.layer_norm_eps, "DistilBERT", report)
@@ -267,9 +271,10 @@ def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, report: Report)
         report.taken.append((outside, row.kbert, "transposed" if row.transposed else "as it is"))
     left_over = checkpoint.tensors.keys() - {kbert for _, kbert, _ in report.taken}
     report.left_over.extend((name, f"{architecture} has no such variable") for name in sorted(left_over))
-    write_safetensors(folder / "model.safetensors", tensors, {"format": "pt"})
+    write_safetensors(folder / "model.safetensors", join_projections(tensors), {"format": "pt"})
     write_json(values, folder / CONFIG_FILE)
-    write_tokenizer(folder, checkpoint.vocabulary, checkpoint.max_seq_length)
+    has_segments = checkpoint.encoder.type_vocab_size > 0
+    write_tokenizer(folder, checkpoint.vocabulary, checkpoint.max_seq_length, has_segments)
     hidden_act = values.get("hidden_act", values.get("activation"))
     report.note(f"architecture {architecture}; hidden_act {hidden_act!r}")
     if checkpoint.pooling is not None:

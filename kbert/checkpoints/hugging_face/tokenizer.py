@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from kbert.checkpoints.hugging_face.tokenizer_bpe import bpe_rules, read_bpe
+from kbert.checkpoints.hugging_face.tokenizer_bpe import bpe_rules, bpe_settings, read_bpe
 from kbert.checkpoints.hugging_face.tokenizer_json import Rules, TokenizerFiles, build_tokenizer_json
 from kbert.checkpoints.hugging_face.tokenizer_unigram import MODEL_FILES, read_unigram, unigram_rules
 from kbert.checkpoints.hugging_face.tokenizer_wordpiece import (
@@ -62,7 +62,7 @@ _KINDS = {
         False,
         read_bpe,
         bpe_rules,
-        lambda _: {"tokenizer_class": "RobertaTokenizer", "add_prefix_space": False},
+        bpe_settings,
     ),
     "sentencepiece": _Kind(
         "Unigram",
@@ -102,7 +102,7 @@ def read_tokenizer(
     vocabulary = kind.read(files, do_lower_case)
     for name in (path.name, "special_tokens_map.json"):
         _refuse_other_roles(folder / name, files.read(name) or {}, vocabulary, report)
-    if vocabulary.kind != "wordpiece":
+    if vocabulary.kind == "sentencepiece":
         files.added_tokens(vocabulary.special_tokens)
     files.refuse_other_ids(vocabulary)
     files.refuse_other_processor(vocabulary)
@@ -193,19 +193,22 @@ def holds_tokenizer_alone(folder: Path) -> bool:
     return folder.is_dir() and {path.name for path in folder.iterdir()} <= _WRITTEN_FILES
 
 
-def write_tokenizer(folder: Path, vocabulary: BaseVocabulary, max_seq_length: int | None = None):
+def write_tokenizer(
+    folder: Path, vocabulary: BaseVocabulary, max_seq_length: int | None = None, has_segments: bool = True
+):
     """The files that transformers and `tokenizers` read: the vocabulary's own, tokenizer.json, settings.
 
     Args:
       folder: where to write.
       vocabulary: of any kind.
       max_seq_length: the longest input; None where no model says it.
+      has_segments: whether the model, if it packs texts as BERT, takes their segments.
 
     Raises:
       ValueError: for a SentencePiece model that XLM-R's tokenizer cannot be.
     """
     kind, roles = _KINDS[vocabulary.kind], dict(zip(_ROLES, vocabulary.special_tokens, strict=True))
-    has_segments = vocabulary.pair_separators == 1
+    has_segments = has_segments and vocabulary.pair_separators == 1
     content = build_tokenizer_json(vocabulary, kind.rules(vocabulary))
     settings = {
         **kind.settings(vocabulary),

@@ -1,14 +1,20 @@
-"""Byte-level BPE in a Hugging Face folder: RoBERTa's tokenizer."""
+"""Byte-level BPE in a Hugging Face folder: RoBERTa's tokenizer, or ModernBERT's."""
+
+import re
 
 from kbert.checkpoints.hugging_face.tokenizer_json import Rules, TokenizerFiles
 from kbert.files.json_values import json_value, shown
+from kbert.tokenization.base_vocabulary import BERT_TOKENS, ROBERTA_TOKENS
 from kbert.tokenization.bpe.bpe_vocabulary import (
     MERGES_FILE,
     VOCABULARY_FILE,
     BytePairVocabulary,
     in_id_order,
+    read_files,
 )
 
+# Added tokens that nobody writes: [unused0], |||EMAIL_ADDRESS|||, <|padding|>.
+_MARKS = re.compile(r"\[unused\d+\]|\|\|\|\w+\|\|\||<\|\w+\|>")
 # Key of the model in tokenizer.json -> RoBERTa's value, and what a missing key means.
 _MODEL = {
     "dropout": (0.0, 0.0),
@@ -26,21 +32,40 @@ def read_bpe(files: TokenizerFiles, do_lower_case: bool | None) -> BytePairVocab
       files: `vocab.json` and `merges.txt`, or `tokenizer.json`, or all three.
       do_lower_case: the user's flag, or None. Settings that may differ, if allowed: `do_lower_case`,
         `normalizer`, `pre_tokenizer`, `add_prefix_space`, `added_tokens`, and those of the model, such as
-        `dropout`.
+        `dropout`. Special tokens that are BERT's make it ModernBERT's, see `BytePairVocabulary`.
 
     Raises:
       ValueError: for files that contradict each other, and for a setting that kbert cannot follow.
     """
     slow, contents = files.folder / VOCABULARY_FILE, {}
     if slow.is_file():
-        vocabulary = BytePairVocabulary.from_files(slow, files.folder / MERGES_FILE)
-        contents[slow] = (list(vocabulary.tokens), list(vocabulary.merges))
+        contents[slow] = read_files(slow, files.folder / MERGES_FILE)
+        _vocabulary(contents[slow], slow)
     if files.rules is not None:
         vocab = json_value(files.model, "vocab", dict, f"{files.path}: model", {})
+        added = files.all_added_tokens()
+        vocab = added | vocab if BERT_TOKENS.cls in added else vocab  # ModernBERT's stand there alone
         contents[files.path] = (in_id_order(vocab, files.path), _read_merges(files))
-        _refuse_other_rules(files)
-    source, (tokens, merges) = files.same_content(contents)
-    return BytePairVocabulary(tokens, merges, source=str(source))
+    source, content = files.same_content(contents)
+    vocabulary = _vocabulary(content, source)
+    if files.rules is not None:
+        _refuse_other_rules(files, vocabulary)
+    _refuse_added_tokens(files, vocabulary)
+    return vocabulary
+
+
+def _vocabulary(content, source):
+    tokens, merges = content
+    special_tokens = BERT_TOKENS if BERT_TOKENS.cls in tokens else ROBERTA_TOKENS
+    return BytePairVocabulary(tokens, merges, special_tokens, str(source))
+
+
+def _refuse_added_tokens(files, vocabulary):
+    runs = {vocabulary.tokens[index] for index in vocabulary.space_runs.values()}
+    marks = {token for token in vocabulary.tokens if vocabulary.is_modernbert and _MARKS.fullmatch(token)}
+    files.added_tokens({*vocabulary.special_tokens, *runs, *marks})
+    if marks:
+        files.report.note(f"{len(marks)} added tokens, such as {min(marks)}, are ordinary text in kbert")
 
 
 def _read_merges(files):
@@ -53,10 +78,11 @@ def _read_merges(files):
     return [(left, right) for left, right in pairs]
 
 
-def _refuse_other_rules(files):
+def _refuse_other_rules(files, vocabulary):
     files.refuse_other_model(_MODEL)
-    if normalizers := files.steps("normalizer", "normalizers"):
-        files.refuse_other_steps("normalizer", normalizers, "null")
+    normalizers, expected = files.steps("normalizer", "normalizers"), _normalizer(vocabulary)
+    if normalizers != ([expected] if expected else []):
+        files.refuse_other_steps("normalizer", normalizers, "'NFC'" if expected else "null")
     steps = files.steps("pre_tokenizer", "pretokenizers")
     if [step.get("type") for step in steps] != ["ByteLevel"] or steps[0].get("use_regex") is False:
         files.refuse_other_steps("pre_tokenizer", steps, "GPT-2's 'ByteLevel'")
@@ -69,12 +95,22 @@ def _refuse_other_rules(files):
 # --------------------------------------------------------------------------------------- writing
 
 
+def _normalizer(vocabulary):
+    return {"type": "NFC"} if vocabulary.is_modernbert else None
+
+
+def bpe_settings(vocabulary: BytePairVocabulary) -> dict:
+    """What is its own in tokenizer_config.json."""
+    name = "PreTrainedTokenizerFast" if vocabulary.is_modernbert else "RobertaTokenizer"
+    return {"tokenizer_class": name, "add_prefix_space": False}
+
+
 def bpe_rules(vocabulary: BytePairVocabulary) -> Rules:
     """What the tokenizer.json of a vocabulary says."""
     byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
     model = {key: ours for key, (ours, _) in _MODEL.items()}
     return Rules(
-        normalizer=None,
+        normalizer=_normalizer(vocabulary),
         pre_tokenizer=byte_level,
         decoder=byte_level,
         model={

@@ -63,7 +63,9 @@ class TokenizerFiles:
         Raises:
           ValueError: if there are any, unless `added_tokens` is allowed.
         """
-        added = {token: index for token, index in self._added().items() if token not in special_tokens}
+        added = {
+            token: index for token, index in self.all_added_tokens().items() if token not in special_tokens
+        }
         if added:
             names = ", ".join(shown_name(token) for token in sorted(added)[:4])
             self.report.conflict(
@@ -73,8 +75,8 @@ class TokenizerFiles:
             )
         return added
 
-    def _added(self):
-        """From the three files that may name them."""
+    def all_added_tokens(self) -> dict[str, int]:
+        """Token -> id, from the three files that may name them."""
         added = dict(self.read("added_tokens.json") or {})
         try:
             entries = json_value(self.rules or {}, "added_tokens", list, self.path, [])
@@ -89,7 +91,7 @@ class TokenizerFiles:
 
     def refuse_other_ids(self, vocabulary: BaseVocabulary):
         """Raises ValueError where a file numbers a special token otherwise than the vocabulary."""
-        added = self._added()
+        added = self.all_added_tokens()
         for token in vocabulary.special_tokens:
             if added.get(token, vocabulary.ids[token]) != vocabulary.ids[token]:
                 raise ValueError(
@@ -139,8 +141,8 @@ def _packs_as_ours(processor, vocabulary):
     own = _roberta_processor(vocabulary) if vocabulary.pair_separators == 2 else _bert_processor(vocabulary)
     if processor.get("type") == own["type"]:
         return all(processor.get(key) == own[key] for key in ("cls", "sep"))
-    # The segments of RoBERTa's family have no meaning, so its files number them one way or the other.
-    segments = (0, 1) if vocabulary.pair_separators == 2 else (1,)
+    # The segments of RoBERTa's family and ModernBERT have no meaning: files number them one way or the other.
+    segments = (1,) if vocabulary.kind == "wordpiece" else (0, 1)
     expected = [_template(vocabulary, segment) for segment in segments]
     tokens = processor.get("special_tokens")
     return (
@@ -164,7 +166,8 @@ class Rules(NamedTuple):
 
 def build_tokenizer_json(vocabulary: BaseVocabulary, rules: Rules) -> dict:
     """The content of a tokenizer.json that gives kbert's ids."""
-    is_roberta = vocabulary.pair_separators == 2
+    is_roberta, special = vocabulary.pair_separators == 2, vocabulary.special_tokens
+    runs = [token for token in vocabulary.tokens if not token.strip(" ")]
     return {
         "version": "1.0",
         "truncation": None,
@@ -174,13 +177,13 @@ def build_tokenizer_json(vocabulary: BaseVocabulary, rules: Rules) -> dict:
                 "id": vocabulary.ids[token],
                 "content": token,
                 "single_word": False,
-                # In RoBERTa's family the mask takes the space before it.
-                "lstrip": is_roberta and token == vocabulary.special_tokens.mask,
+                # In RoBERTa's family and ModernBERT the mask takes the space before it.
+                "lstrip": (is_roberta or vocabulary.kind == "bpe") and token == special.mask,
                 "rstrip": False,
-                "normalized": False,
-                "special": True,
+                "normalized": token in runs,
+                "special": token not in runs,
             }
-            for token in sorted(vocabulary.special_tokens, key=vocabulary.ids.__getitem__)
+            for token in sorted((*special, *runs), key=vocabulary.ids.__getitem__)
         ],
         "normalizer": rules.normalizer,
         "pre_tokenizer": rules.pre_tokenizer,

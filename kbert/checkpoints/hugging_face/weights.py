@@ -41,6 +41,7 @@ _TIED = {
     "vocab_projector.weight": "embeddings.word_embeddings.weight",
     "lm_head.decoder.weight": "embeddings.word_embeddings.weight",
     "lm_head.decoder.bias": "lm_head.bias",
+    "decoder.weight": "embeddings.tok_embeddings.weight",
 }
 _DETECTOR = "discriminator_predictions."
 _NO_DETECTOR = "part of ELECTRA's head that tells replaced tokens; kbert has no such task"

@@ -172,6 +172,8 @@ class MaskedLM(Task):
             hidden_act,
             layer_norm_eps=layer_norm_eps,
             initializer_range=config.initializer_range,
+            use_bias=config.classifier_bias,
+            norm_bias=config.norm_bias,
             dtype=encoder.policy,
             name="masked_lm",
         )

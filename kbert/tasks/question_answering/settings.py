@@ -8,19 +8,15 @@ from dataclasses import dataclass
 class QuestionAnsweringSettings:
     """How texts are cut into windows, and how answers are chosen.
 
-    Defaults: google-research/bert, run_squad.py.
+    `unanswerable` is SQuAD v2.0: a question may have no answer, and the answer is "" where the score of no
+    answer exceeds the best answer's by more than `null_score_diff_threshold`. `doc_stride` is how many pieces
+    further each window begins (a step, not an overlap), `max_query_length` the pieces after which a question
+    is cut, `max_answer_length` the most pieces of an answer, and `n_best_size` how many answers
+    nbest_predictions.json lists. `reproduce_run_squad` makes evaluations choose and write answers as the
+    original script does, with its realignment, but never counts padding among the best starts and ends;
+    served answers are always the characters of the text.
 
-    Args:
-      unanswerable: SQuAD v2.0: a question may have no answer; the answer is then "".
-      doc_stride: how many pieces further each window begins (a step, not an overlap).
-      max_query_length: the pieces after which a question is cut.
-      max_answer_length: the most pieces of an answer.
-      n_best_size: how many answers nbest_predictions.json lists.
-      null_score_diff_threshold: the answer is "" where the score of no answer exceeds the best answer's by
-        more than this.
-      reproduce_run_squad: evaluations choose and write answers as the original script does, with its
-        realignment, but never count padding among the best starts and ends; served answers are always the
-        characters of the text.
+    Defaults: google-research/bert, run_squad.py.
     """
 
     unanswerable: bool = False

@@ -188,7 +188,7 @@ class SequenceTask(Task):
 
 
 class SequenceServing(Serving):
-    """Answers to texts, or to pairs of texts. `served` and `example_signature` are what a task adds."""
+    """Answers to texts, or to pairs of texts. `example_signature` is what a task adds."""
 
     def __init__(self, task: SequenceTask):
         super().__init__(task)
@@ -197,10 +197,6 @@ class SequenceServing(Serving):
         self.cuts_long_texts = task.long_texts.are_cut
         self.row_texts = self.inputs if self.cuts_long_texts else ()
         self.one_text_output = "probabilities" if task.kind and not task.takes_pairs else None
-
-    def served(self, outputs: dict) -> dict:
-        """The outputs of a signature, computed from those of the model."""
-        return dict(outputs)
 
     def example_signature(self, texts: Signature) -> tuple[str, Signature]:
         """`classify`: all labels, in id order, and the probability of each."""

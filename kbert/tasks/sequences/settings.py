@@ -16,11 +16,9 @@ MEAN, MAX, VOTE = WINDOW_POOLINGS = ("mean", "max", "vote")
 class LongTextSettings:
     """What becomes of a text that is too long for `max_seq_length`.
 
-    Args:
-      long_texts: "cut" at the end; "head_tail", the beginning and the end are kept; "windows", it becomes
-        several rows, and their answers are pooled.
-      doc_stride: how many pieces further each window begins; null is half of what a window holds.
-      window_pooling: "mean", "max" or "vote", see `pool_windows`.
+    `long_texts`: "cut" at the end; "head_tail", the beginning and the end are kept; "windows", it becomes
+    several rows, and their answers are pooled by `window_pooling`, see `pool_windows`. `doc_stride` is how
+    many pieces further each window begins; by default half of what a window holds.
     """
 
     long_texts: str = CUT
@@ -61,11 +59,9 @@ class OneLabelSettings(LabelSettings):
     """Of a task that gives one label, with those of `LabelLossSettings`, `CalibrationSettings` and
     `LongTextSettings`.
 
-    Args:
-      threshold: for two labels: the positive one is given where its probability is at least this; null gives
-        the more probable label.
-      threshold_metric: the score by which an evaluation chooses a threshold: "f1" of the positive label, or
-        "accuracy".
+    `threshold` is for two labels: the positive one is given where its probability is at least this. Without
+    it the more probable label is given. `threshold_metric` is the score by which an evaluation chooses a
+    threshold: "f1" of the positive label, or "accuracy".
     """
 
     threshold: float | None = None
@@ -91,12 +87,11 @@ class OneLabelSettings(LabelSettings):
 
 @dataclass(frozen=True)
 class SeveralLabelsSettings(LabelSettings):
-    """Of a task that gives any number of labels, with those of `LabelLossSettings`, `CalibrationSettings` and
-    `LongTextSettings`.
+    """Of a task that gives any number of labels, with those of `LabelLossSettings`, `CalibrationSettings`
+    and `LongTextSettings`.
 
-    Args:
-      thresholds: a table label -> the probability from which the label is given; 0.5 for a label that is left
-        out.
+    `thresholds` is a table label -> the probability from which the label is given; 0.5 for a label that is
+    left out.
     """
 
     thresholds: dict | None = None

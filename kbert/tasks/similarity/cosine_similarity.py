@@ -20,11 +20,10 @@ from kbert.tasks.similarity.vectors import cosine
 
 @dataclass(frozen=True)
 class CosineSettings(EmbeddingSettings):
-    """The settings of `CosineSimilarity`. The ends of the scores become the cosines 0 and 1.
+    """The settings of `CosineSimilarity`.
 
-    Args:
-      lowest_score: the lowest score in the files, 0 in STS-B.
-      highest_score: the highest, 5 in STS-B.
+    `lowest_score` and `highest_score` are the ends of the scores in the files, 0 and 5 in STS-B. They become
+    the cosines 0 and 1.
     """
 
     lowest_score: float = 0.0

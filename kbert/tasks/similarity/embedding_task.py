@@ -21,12 +21,9 @@ from kbert.tasks.task_model import TaskModel
 class EmbeddingSettings:
     """How one vector is made of a text.
 
-    What is null is taken from the checkpoint, where that is a sentence-transformers folder or a run that says
-    it; otherwise it is "mean" and true.
-
-    Args:
-      pooling: "mean", "cls", "max" or "mean_sqrt_len".
-      normalize: whether the vectors are brought to length 1.
+    `pooling` is "mean", "cls", "max" or "mean_sqrt_len", `normalize` brings the vectors to length 1. What is
+    left out is taken from the checkpoint, where that is a sentence-transformers folder or a run that says it;
+    otherwise it is "mean" and true.
     """
 
     pooling: str | None = None

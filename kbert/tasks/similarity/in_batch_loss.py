@@ -21,9 +21,8 @@ _NO_CANDIDATE = -1e9  # the logit of a row that only fills the batch: its probab
 class RankingSettings(EmbeddingSettings):
     """The settings of `MultipleNegativesRanking`.
 
-    Args:
-      scale: multiplies the cosines before the softmax; 20 is sentence-transformers' default.
-      symmetric: adds the other direction: which query belongs to each positive.
+    `scale` multiplies the cosines before the softmax; 20 is sentence-transformers' default. `symmetric` adds
+    the other direction: which query belongs to each positive.
     """
 
     scale: float = 20.0

@@ -27,16 +27,15 @@ LAYERS: dict[str, tuple[int, ...]] = {
 class TokenClassificationSettings(LabelLossSettings):
     """`task_settings` of token classification, with those of `LabelLossSettings`.
 
-    Reference: arXiv 1810.04805, section 5.3 and table 7.
+    `document_context` fills each window with the sentences around its own, of the same document.
+    `doc_stride` is how many pieces further each window of a long text begins; by default half of what a
+    window holds.
 
-    Args:
-      document_context: fills each window with the sentences around its own, of the same document.
-      doc_stride: how many pieces further each window of a long text begins; null is half of what a window
-        holds.
-      head: "linear", or "bilstm": two BiLSTMs over the tokens of a window, and a dense layer.
-      layers: what a BiLSTM reads: one of LAYERS. "last4" are side by side; "weighted_last4" and
-        "weighted_all" (without the embeddings) are added up with learned weights.
-      lstm_size: the width of a BiLSTM, both directions together.
+    `head` is "linear", or "bilstm": two BiLSTMs of `lstm_size`, both directions together, over the tokens of
+    a window, and a dense layer. `layers` is what a BiLSTM reads: one of LAYERS. "last4" are side by side;
+    "weighted_last4" and "weighted_all" (without the embeddings) are added up with learned weights.
+
+    Reference: arXiv 1810.04805, section 5.3 and table 7.
     """
 
     document_context: bool = False

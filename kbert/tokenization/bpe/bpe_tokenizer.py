@@ -2,6 +2,9 @@
 
 Rules: GPT-2's encoder.py, as Hugging Face's package tokenizers has them (`ByteLevel`, `BPE`). A text is one
 array of bytes; two bytes that are in no UTF-8 stand behind words and behind texts.
+
+ModernBERT's differs twice: texts are normalized (by an op of TF-Text), and a run of spaces is one token. Its
+spaces become symbols of their own, and merges of these make the token.
 """
 
 import numpy as np
@@ -10,6 +13,7 @@ import tensorflow as tf
 from kbert.tokenization.base_tokenizer import WHITE_SPACE, BaseTokenizer, OffsetPieces
 from kbert.tokenization.bpe.bpe_merges import PairMerger
 from kbert.tokenization.bpe.bpe_vocabulary import BYTE_CHARACTERS, SPACE_CHARACTER, BytePairVocabulary
+from kbert.tokenization.text_ops import compose_characters
 from kbert.tokenization.word_offsets import characters_before_bytes, joined_bytes, valid_utf8, value_row_ids
 
 _WORD_END, _TEXT_END = b"\xff", b"\xfe"
@@ -42,24 +46,27 @@ class BytePairTokenizer(BaseTokenizer):
     def __init__(self, vocabulary: BytePairVocabulary):
         super().__init__(vocabulary)
         ids = vocabulary.ids
-        self._word_end, self._text_end = len(vocabulary), len(vocabulary) + 1
+        runs = vocabulary.space_runs
+        self._space, self._space_of_run = ids[SPACE_CHARACTER], len(vocabulary)
+        self._longest_run = max(runs, default=0)
+        self._word_end, self._text_end = len(vocabulary) + 1, len(vocabulary) + 2
         self._byte_symbols = np.array([ids[character] for character in BYTE_CHARACTERS], np.int32)
         self._byte_symbols[ord(_WORD_END)] = self._word_end
         self._byte_symbols[ord(_TEXT_END)] = self._text_end
-        self._merge = PairMerger(
-            ((ids[left], ids[right], ids[left + right]) for left, right in vocabulary.merges), self._word_end
-        )
+        merges = ((ids[left], ids[right], ids[left + right]) for left, right in vocabulary.merges)
+        self._merge = PairMerger([*_run_merges({1: self._space_of_run} | runs), *merges], self._word_end)
         tokens = vocabulary.tokens  # each character of a token is a byte
+        spaces = f"{SPACE_CHARACTER} "
         self._lengths = np.array([len(token) for token in tokens], np.int32)
-        self._left_stripped = np.array([len(token.lstrip(SPACE_CHARACTER)) for token in tokens], np.int32)
-        self._right_stripped = np.array([len(token.rstrip(SPACE_CHARACTER)) for token in tokens], np.int32)
+        self._left_stripped = np.array([len(token.lstrip(spaces)) for token in tokens], np.int32)
+        self._right_stripped = np.array([len(token.rstrip(spaces)) for token in tokens], np.int32)
 
     def __call__(self, texts):
-        return self._ids(self._symbols(valid_utf8(texts)))
+        return self._ids(self._symbols(self._normalized(valid_utf8(texts))[0]))
 
     def tokenize_words(self, words):
         """As a call, for words that somebody else cut; each gets the space that stood before it in a text."""
-        return self._ids(self._symbols(tf.strings.regex_replace(valid_utf8(words), "^[^ ]", r" \0")))
+        return self(tf.strings.regex_replace(valid_utf8(words), "^[^ ]", r" \0"))
 
     def with_offsets(self, texts):
         """As a call, and where each piece stands in its text, in code points.
@@ -68,21 +75,37 @@ class BytePairTokenizer(BaseTokenizer):
         decoded with `errors="ignore"`. Pieces that are parts of one character each have all of its span. The
         span of a piece of spaces alone is empty and stands behind them. Words are what GPT-2's pattern cuts.
         """
-        texts = valid_utf8(texts)
+        source = valid_utf8(texts)
+        texts, find_source = self._normalized(source)
         symbols = self._symbols(texts)
         ids = self._ids(symbols)
         rows = value_row_ids(ids.row_splits)
-        before = tf.cumsum(tf.strings.length(texts, unit="UTF8_CHAR"), exclusive=True)
-        starts, ends = (spans - tf.gather(before, rows) for spans in self._spans(ids.flat_values, texts))
+        before = tf.cumsum(tf.strings.length(source, unit="UTF8_CHAR"), exclusive=True)
+        spans = self._spans(ids.flat_values, texts)
+        if find_source is not None:
+            origins = _origins(source, texts, find_source)
+            spans = [tf.gather(origins, edges) for edges in spans]
+        starts, ends = (edges - tf.gather(before, rows) for edges in spans)
         words = self._words(symbols)
         words -= tf.gather(words, tf.gather(ids.row_splits, rows))
         return OffsetPieces(ids, *(ids.with_flat_values(values) for values in (starts, ends, words)))
 
+    def _normalized(self, texts):
+        """(texts, function that `compose_characters` gives, or None for texts as they are)"""
+        return compose_characters(texts) if self.vocabulary.is_modernbert else (texts, None)
+
     def _symbols(self, texts):
         """The symbols of all texts when nothing is left to merge: int32 [symbols]."""
+        if self._longest_run:
+            run = f" {{2,{self._longest_run}}}"
+            texts = tf.strings.regex_replace(texts, run, _WORD_END + rb"\0" + _WORD_END)
         texts = tf.strings.regex_replace(texts, _SPACES_BEFORE_SPACE, rb"\1" + _WORD_END + rb"\2")
         texts = tf.strings.regex_replace(texts, _WORD, rb"\0" + _WORD_END)
         symbols = tf.gather(self._byte_symbols, joined_bytes(texts + _TEXT_END))
+        if self._longest_run:  # after the cut above, spaces stand side by side in runs alone
+            is_space = tf.pad(tf.equal(symbols, self._space), [[1, 1]])
+            in_run = tf.logical_and(is_space[1:-1], tf.logical_or(is_space[:-2], is_space[2:]))
+            symbols = tf.where(in_run, self._space_of_run, symbols)
         # Two more, so that there are neighbours.
         return self._merge(tf.pad(symbols, [[2, 0]], constant_values=self._word_end))
 
@@ -110,3 +133,30 @@ class BytePairTokenizer(BaseTokenizer):
         ends = tf.gather(characters, last)
         starts = tf.gather(characters, tf.minimum(first + 1, tf.size(characters) - 1)) - 1
         return tf.minimum(starts, ends), ends
+
+
+def _run_merges(symbols):
+    """Merges that make one symbol of a run of spaces, in whatever order they come.
+
+    Args:
+      symbols: number of spaces -> the symbol of so many.
+    """
+    sizes = [(first + second, first, second) for first in symbols for second in symbols]
+    # The shortest first: then no merge is late.
+    return [
+        (symbols[first], symbols[second], symbols[size])
+        for size, first, second in sorted(sizes)
+        if size in symbols
+    ]
+
+
+def _origins(source, texts, find_source):
+    """Where each code point begins in the texts before: int32 [code points + 1], both counted through all."""
+    _, starts = tf.strings.unicode_decode_with_offsets(texts, "UTF-8")
+    # The op takes no row without an offset, so each gets one more.
+    one_more = tf.zeros([tf.size(texts), 1], tf.int64)
+    origins = find_source(tf.concat([starts, one_more], axis=1))[:, :-1]
+    bytes_before = tf.cumsum(tf.cast(tf.strings.length(source), tf.int64), exclusive=True)
+    joined = origins.flat_values + tf.gather(bytes_before, value_row_ids(origins.row_splits))
+    characters = characters_before_bytes(source)
+    return tf.concat([tf.gather(characters, joined), characters[-1:]], axis=0)

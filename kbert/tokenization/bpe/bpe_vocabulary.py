@@ -10,7 +10,12 @@ from pathlib import Path
 
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import is_unicode
-from kbert.tokenization.base_vocabulary import ROBERTA_TOKENS, BaseVocabulary, SpecialTokens
+from kbert.tokenization.base_vocabulary import (
+    BERT_TOKENS,
+    ROBERTA_TOKENS,
+    BaseVocabulary,
+    SpecialTokens,
+)
 
 VOCABULARY_FILE, MERGES_FILE = "vocab.json", "merges.txt"
 # Printable characters stand for themselves, the other bytes for characters from U+0100 on.
@@ -25,6 +30,9 @@ SPACE_CHARACTER = BYTE_CHARACTERS[0x20]
 
 class BytePairVocabulary(BaseVocabulary):
     """The tokens of byte-level BPE and its merges.
+
+    With BERT's special tokens it is ModernBERT's: texts are normalized, and tokens of plain spaces stand for
+    runs of so many, which are never part of a word.
 
     Args:
       tokens: the tokens in id order, with `BYTE_CHARACTERS` for bytes.
@@ -65,6 +73,13 @@ class BytePairVocabulary(BaseVocabulary):
                     f"not among its {len(self)} tokens; copy both files of one model."
                 )
 
+        runs = self.space_runs
+        if sorted(runs) != list(range(2, len(runs) + 2)):
+            raise ValueError(
+                f"{source} has tokens for runs of {sorted(runs)} spaces; expected none, or one for 2, 3, 4 "
+                "and so on, without gaps."
+            )
+
     @classmethod
     def from_files(
         cls, vocab_file: str | Path, merges_file: str | Path, special_tokens: SpecialTokens = ROBERTA_TOKENS
@@ -74,20 +89,30 @@ class BytePairVocabulary(BaseVocabulary):
         Raises:
           ValueError: for a missing or broken file, ids with gaps, and as the class does.
         """
-        ids = read_json_object(Path(vocab_file))
-        return cls(
-            in_id_order(ids, vocab_file), _read_merges(Path(merges_file)), special_tokens, str(vocab_file)
-        )
+        return cls(*read_files(vocab_file, merges_file), special_tokens, str(vocab_file))
+
+    @property
+    def is_modernbert(self) -> bool:
+        """Whether texts are normalized (NFC), as with ModernBERT's tokenizer.
+
+        Its special tokens, which are BERT's, tell it from GPT-2's and RoBERTa's.
+        """
+        return self.special_tokens == BERT_TOKENS
+
+    @property
+    def space_runs(self) -> dict[int, int]:
+        """Number of spaces -> id of the token that stands for a run of so many; empty in GPT-2's."""
+        return {len(token): index for token, index in self.ids.items() if not token.strip(" ")}
 
     def chunks(self, line):
         """Runs without spaces, each with the spaces before it: no word of GPT-2's pattern crosses there."""
         return _CHUNK.findall(line)
 
     def continues_word(self, token):
-        return not token.startswith(SPACE_CHARACTER)
+        return not token.startswith((SPACE_CHARACTER, " "))
 
     def as_text(self, token):
-        if token in self.special_tokens:
+        if token in self.special_tokens or not token.strip(" "):
             return token
         content = bytes(_BYTES.get(character, 0x3F) for character in token)
         return content.decode("utf-8", errors="replace").strip()
@@ -98,6 +123,12 @@ class BytePairVocabulary(BaseVocabulary):
             VOCABULARY_FILE: json.dumps(self.ids, ensure_ascii=False).encode("utf-8"),
             MERGES_FILE: f"#version: 0.2\n{merges}".encode(),
         }
+
+
+def read_files(vocab_file: str | Path, merges_file: str | Path) -> tuple[list[str], list[tuple[str, str]]]:
+    """(tokens, merges) of `vocab.json` and `merges.txt`. Raises ValueError for missing and broken files."""
+    ids = read_json_object(Path(vocab_file))
+    return in_id_order(ids, vocab_file), _read_merges(Path(merges_file))
 
 
 def in_id_order(ids: dict, source) -> list[str]:

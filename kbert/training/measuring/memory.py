@@ -41,11 +41,10 @@ def memory_sentence(config, batch_size: int, seq_length: int, predictions: int =
     """
     encoder, width = config.encoder, 4 if config.precision == "float32" else 2
     hidden, inner, layers = encoder.hidden_size, encoder.intermediate_size, encoder.num_hidden_layers
-    rows = encoder.vocab_size + encoder.max_position_embeddings
+    rows = encoder.vocab_size + encoder.num_position_rows
     tables = rows * encoder.embedding_width + (encoder.embedding_size or 0) * hidden
-    block = 4 * hidden**2 + 2 * hidden * inner
     # Weights; for what is trained two moments, and two copies of each gradient during the update.
-    all_weights = tables + layers * block
+    all_weights = tables + layers * encoder.block_weights
     trained = all_weights if config.trains_whole_encoder else 0
     copies = 4 if config.gradient_accumulation_steps > 1 else 0
     held = (

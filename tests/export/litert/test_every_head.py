@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
+import kbert
 from export.litert.comparison import keras_answers
 from export.litert.conversion import convert_to_litert
 from export.litert.flatbuffer import checked_ops
 from export.litert.litert_model import LiteRTModel
+from kbert.files.whole_file import write_json
 from kbert.tasks import TASKS
 from tests.export.litert.litert_rows import rows_for
 from tests.kbert.inference.random_model import random_task_model
@@ -77,3 +79,30 @@ def test_the_file_gives_what_keras_gives(name, tmp_path):
     same = task.serving.same_answers(found, expected, batch)
     assert same.dtype == bool and same.ndim == 1 and same.all()
     assert not task.serving.same_answers({n: -v for n, v in found.items()}, expected, batch).all()
+    check_loaded_file(path, loaded)
+
+
+def check_loaded_file(path, loaded):
+    """`kbert.load` of the file predicts as the model, or says why it does not."""
+    task, vocabulary = loaded.task, loaded.vocabulary
+    vocabulary.write_files(path.parent)
+    write_json(TASKS.to_record(task) | {"vocabulary": vocabulary.describe()}, path.parent / "kbert.json")
+    if not task.serving.row_texts:
+        with pytest.raises(ValueError, match="several rows"):
+            kbert.load(path)
+        return
+    file, model = kbert.load(path), loaded.with_max_seq_length(12)
+    if task.serving.inputs == task.serving.row_texts:
+        examples = [("jump the a",) * len(task.serving.inputs), ("walks",) * len(task.serving.inputs)]
+        if task.serving.inputs == ("text",):
+            examples = [text for (text,) in examples]
+        for prediction, expected in zip(file.predict(examples), model.predict(examples), strict=True):
+            assert prediction.keys() == expected.keys()
+            for name, value in expected.items():
+                exact = isinstance(value, str | list)
+                assert prediction[name] == (value if exact else pytest.approx(value, abs=1e-5)), name
+    else:
+        expected = model.embed("jump the a", task.pooling.mode, task.pooling.normalize)
+        np.testing.assert_allclose(file.embed("jump the a"), expected, atol=1e-5)
+        with pytest.raises(ValueError, match="embed"):
+            file.predict([("jump", "walk")])

@@ -15,7 +15,7 @@ from kbert.encoder import BertEncoder
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from tests.conftest import tiny_encoder_config
 from tests.kbert.tasks.test_task_model import NAMES, features, make_batch, make_task
-from tests.kbert.test_encoder import MPNET, ROBERTA, random_inputs, randomize
+from tests.kbert.test_encoder import MODERN, MPNET, ROBERTA, random_inputs, randomize
 
 CPUINFO = Path("/proc/cpuinfo")
 NEEDS_AVX512 = pytest.mark.skipif(
@@ -63,7 +63,7 @@ def test_a_task_answers_as_it_was_trained(name):
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 
-@pytest.mark.parametrize("settings", [{}, MPNET], ids=["BERT", "MPNet"])
+@pytest.mark.parametrize("settings", [{}, MPNET, MODERN], ids=["BERT", "MPNet", "ModernBERT"])
 def test_attention_probabilities_of_any_mask(settings):
     config = tiny_encoder_config(num_hidden_layers=2, **settings)
     encoder = BertEncoder(config)
@@ -82,18 +82,20 @@ def test_attention_probabilities_of_any_mask(settings):
     list(zip(ACTIVATIONS, [1e-12, 1e-3, 1e-12, 1e-3, 1e-12], strict=True)),
 )
 def test_layers_and_masks_of_any_kind(hidden_act, layer_norm_eps):
-    config = tiny_encoder_config(
-        hidden_act=hidden_act,
-        layer_norm_eps=layer_norm_eps,
-        pooler_hidden_act=hidden_act,
-        embedding_size=6 if layer_norm_eps == 1e-3 else None,
-        **{"relu": MPNET, "tanh": ROBERTA}.get(hidden_act, {}),
-    )
+    settings = {
+        "hidden_act": hidden_act,
+        "layer_norm_eps": layer_norm_eps,
+        "pooler_hidden_act": hidden_act,
+        "embedding_size": 6 if layer_norm_eps == 1e-3 else None,
+    }
+    others = {"relu": MPNET, "tanh": ROBERTA, "gelu_erf": MODERN | {"num_hidden_layers": 4}}
+    config = tiny_encoder_config(**settings | others.get(hidden_act, {}))
     encoder = BertEncoder(config, outputs=("sequence_output", "hidden_states", "pooled_output"))
     randomize(encoder)
     # Small embeddings: a norm with another epsilon would show.
     encoder.embeddings.word_embeddings.assign(encoder.embeddings.word_embeddings * 0.02)
-    inputs = with_odd_masks(random_inputs(config, 5, 8))
+    # Long enough for local attention to be computed in blocks.
+    inputs = with_odd_masks(random_inputs(config, 5, 15))
     expected = encoder(inputs, training=False)
     found = answers(AnsweringEncoder(encoder, outputs=tuple(encoder.output)), inputs)
     real = inputs["input_mask"] > 0
@@ -106,6 +108,16 @@ def test_layers_and_masks_of_any_kind(hidden_act, layer_norm_eps):
     np.testing.assert_allclose(
         found["pooled_output"].numpy()[begins], expected["pooled_output"].numpy()[begins], atol=1e-5
     )
+
+
+@pytest.mark.parametrize("pooling", ["cls", "mean"])
+def test_a_modernbert_that_reads_one_vector(pooling):
+    """With "cls" its last layer computes first tokens only; here it is one with local attention."""
+    model = random_classifier(**MODERN | {"classifier_pooling": pooling, "num_hidden_layers": 2})
+    inputs = with_odd_masks(random_inputs(model.encoder.config, 5, 15))
+    expected, found = (answers(m, inputs)["logits"].numpy() for m in (model, answering_model(model)))
+    begins = inputs["input_mask"][:, 0] > 0
+    np.testing.assert_allclose(found[begins], expected[begins], atol=1e-5)
 
 
 @pytest.mark.parametrize("embedding_size", [None, 6])

@@ -12,6 +12,21 @@ SEGMENTS = "embeddings/token_type_embeddings"
 ELECTRA = {"embedding_size": 4, "pooler_hidden_act": "gelu_erf", "hidden_act": "gelu_erf"}
 MPNET = {"type_vocab_size": 0, "relative_attention_num_buckets": 32, "hidden_act": "gelu_erf"}
 ROBERTA = {"type_vocab_size": 1, "layer_norm_eps": 1e-5, "hidden_act": "gelu_erf"}
+MODERNBERT = {
+    "type_vocab_size": 0,
+    "hidden_act": "gelu_erf",
+    "pooler_hidden_act": "gelu_erf",
+    "normalize_first": True,
+    "is_gated_act": True,
+    "attention_bias": False,
+    "mlp_bias": False,
+    "norm_bias": False,
+    "classifier_bias": False,
+    "global_rope_theta": 160_000.0,
+    "local_rope_theta": 10_000.0,
+    "local_attention": 8,
+    "global_attn_every_n_layers": 3,
+}
 DISTILBERT = {"pooler_hidden_act": "relu", "hidden_act": "gelu_erf"}
 
 

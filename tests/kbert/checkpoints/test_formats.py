@@ -11,7 +11,7 @@ from safetensors.numpy import load_file
 from kbert.checkpoints.formats import detect_format, read_checkpoint, write_checkpoint
 from kbert.checkpoints.model_loading import initialize
 from kbert.encoder import BertEncoder
-from kbert.inference.loaded_model import load
+from kbert.inference.loading import load
 from kbert.inference.predictor import Predictor
 from kbert.runs import checkpoint as training_checkpoint
 from kbert.runs.run_directory import RunDirectory, trained_weights

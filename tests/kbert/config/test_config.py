@@ -85,8 +85,11 @@ def test_presets_are_the_published_shapes():
         "bert_mini": (4, 256, 4),
         "bert_small": (4, 512, 8),
         "bert_tiny": (2, 128, 2),
+        "modernbert_base": (22, 768, 12),
     }
     for name in encoder_presets():
+        if name == "modernbert_base":
+            continue
         config = from_dict(EncoderConfig, name)
         assert config.intermediate_size == 4 * config.hidden_size
         assert (config.vocab_size, config.type_vocab_size, config.max_position_embeddings) == (30522, 2, 512)
@@ -162,6 +165,31 @@ REFUSED = {
         PretrainingConfig,
         {"encoder": {"hidden_act": "swish"}},
         "hidden_act='swish' is not known; choose one of gelu, gelu_erf, relu, tanh, linear.",
+    ),
+    "unknown pooling": (
+        PretrainingConfig,
+        {"encoder": {"classifier_pooling": "max"}},
+        "classifier_pooling='max' is not known; choose cls or mean.",
+    ),
+    "a window without its layers": (
+        PretrainingConfig,
+        {"encoder": {"local_attention": 8}},
+        "local_attention=8 and global_attn_every_n_layers=None belong together; set both or neither.",
+    ),
+    "a base for local layers alone": (
+        PretrainingConfig,
+        {"encoder": {"local_rope_theta": 8}},
+        "local_rope_theta=8.0 needs global_rope_theta; set it too.",
+    ),
+    "heads of an odd size": (
+        PretrainingConfig,
+        {"encoder": {"global_rope_theta": 8, "hidden_size": 12, "num_attention_heads": 4}},
+        "global_rope_theta=8.0 turns pairs of numbers, but heads have 3; choose hidden_size and num_atte",
+    ),
+    "two kinds of positions": (
+        PretrainingConfig,
+        {"encoder": {"global_rope_theta": 8, "relative_attention_num_buckets": 8}},
+        "relative_attention_num_buckets=8 goes with neither global_rope_theta nor local_attention; leave",
     ),
     "unknown precision": (
         PretrainingConfig,

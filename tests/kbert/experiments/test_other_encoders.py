@@ -19,10 +19,13 @@ from kbert.experiments.finetuning import finetune
 from kbert.experiments.pretraining import pretrain
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
+from kbert.tokenization.base_vocabulary import BERT_TOKENS
+from kbert.tokenization.bpe.bpe_vocabulary import BYTE_CHARACTERS, BytePairVocabulary
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
 from tests.kbert.checkpoints.random_checkpoint import (
     DISTILBERT,
     ELECTRA,
+    MODERNBERT,
     MPNET,
     SEGMENTS,
     numbers,
@@ -31,19 +34,30 @@ from tests.kbert.checkpoints.random_checkpoint import (
 from tests.kbert.training.run_contents import assert_same_runs, signal_after_call
 from tests.tfrecords_tools import small_corpus
 
-TEXTS = ["jump the a", "walks and jumped.", "an unknown word", "play " * 40]
+TEXTS = ["jump the a", "walks   and jumped.", "an unknown cafe\u0301", "play " * 40]
+MERGES = [("Ġ", "t"), ("h", "e"), ("Ġt", "he")]
+WORDS = [left + right for left, right in MERGES]
 # Settings of a family, its class, and a variable that BERT does not have.
 FAMILIES = {
     "electra": (ELECTRA, "ElectraForSequenceClassification", "embeddings/projection/kernel"),
     "mpnet": (MPNET, "MPNetForSequenceClassification", "embeddings/position_bias/relative_attention_bias"),
+    "modernbert": (
+        MODERNBERT | {"classifier_pooling": "mean"},
+        "ModernBertForSequenceClassification",
+        "layer_1/final_layer_norm/gamma",
+    ),
 }
 
 
 def start(folder, settings):
-    """A folder of transformers with an encoder of the corpus's vocabulary."""
-    shape = dataclasses.asdict(tiny_encoder_config()) | settings
-    model = random_checkpoint("encoder", **shape)
-    model = dataclasses.replace(model, vocabulary=small_corpus.vocabulary(), max_seq_length=32)
+    """A folder of transformers with an encoder of the corpus's vocabulary, or with ModernBERT's tokenizer."""
+    vocabulary = small_corpus.vocabulary()
+    if settings.get("normalize_first"):
+        tokens = [*BERT_TOKENS, *BYTE_CHARACTERS, *WORDS, "  ", "   "]
+        vocabulary = BytePairVocabulary(tokens, MERGES, BERT_TOKENS)
+    shape = dataclasses.asdict(tiny_encoder_config()) | {"vocab_size": len(vocabulary)} | settings
+    model = random_checkpoint("encoder", vocabulary=vocabulary, **shape)
+    model = dataclasses.replace(model, max_seq_length=32)
     write_checkpoint(model, folder, "hugging_face")
     return folder
 
@@ -53,7 +67,9 @@ def electra(tmp_path_factory):
     return start(tmp_path_factory.mktemp("electra") / "start", ELECTRA)
 
 
-@pytest.fixture(scope="module", params=[pytest.param("electra", marks=pytest.mark.long), "mpnet"])
+@pytest.fixture(
+    scope="module", params=[pytest.param("electra", marks=pytest.mark.long), "mpnet", "modernbert"]
+)
 def family(request):
     return request.param
 

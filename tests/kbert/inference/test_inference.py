@@ -6,7 +6,7 @@ from scipy.special import softmax
 from scipy.stats import gmean
 
 from kbert.experiments.evaluation import evaluate
-from kbert.inference.loaded_model import load
+from kbert.inference.loading import load
 from kbert.inference.predictor import MaskFiller, Predictor, TextClassifier
 from kbert.kernels.kernel import Kernel
 from kbert.tokenization.text_inputs import TextInputs

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
-from kbert.inference.loaded_model import LoadedModel, load
+from kbert.inference.loaded_model import LoadedModel
+from kbert.inference.loading import load
 from kbert.tasks.task_model import TaskModel
 from tests.kbert.inference.random_model import TEXTS, random_model, reference_states
 

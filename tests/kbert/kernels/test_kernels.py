@@ -13,6 +13,7 @@ from kbert.kernels.dropout import dropout, dropout_mask
 from kbert.kernels.kernel import Kernel
 from kbert.kernels.layer_norm import norm_dropout, residual_norm
 from kbert.kernels.logits import cross_entropy
+from kbert.kernels.rotary import rotary
 from kbert.layers.packed_rows import exchange_rows
 
 SEED = tf.constant([3, 4], tf.uint32)
@@ -61,6 +62,14 @@ def merge_plain(context):
     return tf.reshape(tf.transpose(context, (0, 2, 1, 3)), (2, 5, 8))
 
 
+def turned_plain(x, theta):
+    """Pairs of numbers as complex ones, turned by position / theta^(2 i / size)."""
+    half = x.shape[-1] // 2
+    angles = np.arange(x.shape[2])[:, None] / theta ** (np.arange(half) / half)
+    turned = tf.complex(x[..., :half], x[..., half:]) * np.exp(1j * angles)
+    return tf.concat([tf.math.real(turned), tf.math.imag(turned)], axis=-1)
+
+
 # name -> (kernel on float tensors, plain formula on float64 tensors, the tensors)
 CASES = {
     **{
@@ -71,6 +80,16 @@ CASES = {
         )
         for name, function in ACTIVATIONS.items()
     },
+    "bias_activation gated": (
+        lambda x, b: bias_activation(x, b, "gelu_erf", gated=True),
+        lambda x, b: ACTIVATIONS["gelu_erf"]((x + b)[:, :3]) * (x + b)[:, 3:],
+        (numbers(7, 6, scale=2), numbers(6, seed=1)),
+    ),
+    "rotary": (
+        lambda x: rotary(x, 7.0, training=True),
+        lambda x: turned_plain(x, 7.0),
+        (numbers(2, 3, 5, 4),),
+    ),
     "norm_dropout": (
         lambda x, g, b: norm_dropout(x, g, b, SEED, RATE, 1e-12),
         lambda x, g, b: layer_norm(x, g, b) * share(7, 6),

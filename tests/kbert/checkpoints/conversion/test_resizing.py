@@ -12,15 +12,17 @@ from kbert.checkpoints.conversion.resizing import (
     POSITION_TABLE,
     WORD_TABLE,
     resize_vocabulary,
+    with_layers,
     with_positions,
     with_vocabulary,
 )
 from kbert.checkpoints.formats import read_checkpoint
 from kbert.encoder import BertEncoder
-from kbert.inference.loaded_model import load
+from kbert.inference.loading import load
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from kbert.tasks.pretraining import Pretraining
 from kbert.tokenization.vocabulary import Vocabulary
+from tests.kbert.checkpoints.random_checkpoint import MODERNBERT, numbers, random_checkpoint
 
 RNG = np.random.default_rng(13)
 TEXTS = ["jump the a", "walked and [MASK]"]
@@ -64,6 +66,17 @@ def test_max_seq_length_follows_the_positions_only_where_it_was_all_of_them(pret
     assert with_positions(checkpoint, 70).max_seq_length == 24
     assert with_positions(checkpoint, 20).max_seq_length == 20
     assert with_positions(with_positions(checkpoint, 24), 64).max_seq_length == 64
+
+
+def test_a_model_with_rotary_positions_gets_longer_without_a_table():
+    checkpoint = random_checkpoint("encoder", **MODERNBERT)
+    longer = with_positions(checkpoint, 64)
+    assert longer.encoder.max_position_embeddings == 64 and numbers(longer) == numbers(checkpoint)
+    assert longer.report.notes[-1] == "longest sequence changed from 16 to 64 tokens"
+    with pytest.raises(ValueError, match="its layers differ .normalize_first=True, local_attention=8."):
+        with_layers(checkpoint, [0])
+    encoder = BertEncoder(longer.encoder)
+    assert model_loading.initialize(encoder, longer)["fresh"] == []
 
 
 def test_vocabularies_that_are_not_an_extension_are_refused(pretraining_run, tmp_path):

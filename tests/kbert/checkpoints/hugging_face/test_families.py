@@ -19,6 +19,7 @@ from tests.kbert.checkpoints.answers import answers, largest_difference
 from tests.kbert.checkpoints.random_checkpoint import (
     DISTILBERT,
     ELECTRA,
+    MODERNBERT,
     MPNET,
     ROBERTA,
     SEGMENTS,
@@ -40,6 +41,9 @@ CLASSES = (
     "ElectraForTokenClassification",
     "ElectraModel",
     "MPNetModel",
+    "ModernBertForMaskedLM",
+    "ModernBertForSequenceClassification",
+    "ModernBertModel",
     "RobertaForMaskedLM",
     "RobertaForMultipleChoice",
     "RobertaForQuestionAnswering",
@@ -76,7 +80,8 @@ def test_a_class_gives_the_numbers_of_transformers(name, answering):
     else:
         assert not checkpoint.report.left_over
     assert largest_difference(ours, expected) < 2e-5
-    assert (checkpoint.missing != ()) == (checkpoint.task == "encoder" and "Electra" in name)  # no pooler
+    without_pooler = name == "ModernBertModel" or (checkpoint.task == "encoder" and "Electra" in name)
+    assert (checkpoint.missing != ()) == without_pooler
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -115,6 +120,7 @@ FOR_TASKS = {
     "token_classification": "TokenClassification",
 }
 BPE, SENTENCEPIECE = bpe_vocabulary([("a", "b")]), SentencePieceVocabulary(sentencepiece_model())
+ALL_GLOBAL = dict.fromkeys(("local_rope_theta", "local_attention", "global_attn_every_n_layers"))
 WRITTEN = (
     ("sequence_classification", ELECTRA, "ElectraForSequenceClassification"),
     ("sequence_classification", ELECTRA | {"embedding_size": None}, "ElectraForSequenceClassification"),
@@ -127,6 +133,18 @@ WRITTEN = (
     ("token_classification", DISTILBERT, "BertForTokenClassification"),  # a BERT but for the pooler
     *((task, MPNET, f"MPNetFor{name}") for task, name in FOR_TASKS.items()),
     *((task, ROBERTA | {"vocabulary": BPE}, f"RobertaFor{name}") for task, name in FOR_TASKS.items()),
+    ("sequence_classification", MODERNBERT, "ModernBertForSequenceClassification"),
+    (
+        "sequence_regression",
+        MODERNBERT | {"classifier_pooling": "mean", "local_rope_theta": None, "mlp_bias": True},
+        "ModernBertForSequenceClassification",
+    ),
+    (
+        "masked_lm",
+        MODERNBERT | ALL_GLOBAL | {"norm_bias": True, "classifier_bias": True},
+        "ModernBertForMaskedLM",
+    ),
+    ("multiple_choice", MODERNBERT | {"attention_bias": True}, "ModernBertForMultipleChoice"),
     ("sequence_regression", ROBERTA | {"vocabulary": SENTENCEPIECE}, "XLMRobertaForSequenceClassification"),
     ("token_classification", ROBERTA, "BertForTokenClassification"),  # a BERT but for the tokenizer
 )
@@ -208,6 +226,34 @@ REFUSED = {
         "",
         "has an encoder as Roberta's, and kbert has no class of it for the task 'pretraining'",
     ),
+    "a mix of ModernBERT and BERT": (
+        "encoder",
+        MODERNBERT | {"is_gated_act": False},
+        "hugging_face",
+        "",
+        "has rotary positions, but also is_gated_act=False: transformers has no class with both",
+    ),
+    "norms of nobody": (
+        "encoder",
+        {"normalize_first": True},
+        "hugging_face",
+        "",
+        "normalize_first=True, but the blocks of BERT and those after it have False",
+    ),
+    "TF1, rotary positions": (
+        "question_answering",
+        {"global_rope_theta": 10.0},
+        "google",
+        "",
+        "global_rope_theta=10.0, but the blocks of BERT and those after it have None",
+    ),
+    "no tokens": (
+        "question_answering",
+        MODERNBERT,
+        "hugging_face",
+        "",
+        "kbert has no class of it for the task 'question_answering'",
+    ),
     "KerasHub, pooler": (
         "encoder",
         {"pooler_hidden_act": "gelu_erf"},
@@ -286,6 +332,68 @@ def test_settings_of_roberta_that_do_not_fit_are_one_sentence(roberta, values, s
     edited(roberta, **values)
     with pytest.raises(ValueError, match=sentence):
         read_checkpoint(roberta)
+
+
+@pytest.fixture
+def modernbert(tmp_path):
+    model = random_checkpoint("sequence_classification", ("a", "b"), **MODERNBERT | {"num_hidden_layers": 5})
+    write_checkpoint(model, tmp_path / "modernbert", "hugging_face")
+    return tmp_path / "modernbert"
+
+
+FULL, SLIDING = "full_attention", "sliding_attention"
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"layer_types": [FULL, SLIDING, FULL, SLIDING, FULL]}, "layer_types=.* each 3th after it"),
+        ({"layer_types": [SLIDING] * 5}, "should be full_attention for the first layer"),
+        ({"layer_types": 3}, "layer_types"),
+        ({"classifier_activation": "silu"}, "classifier_activation='silu' is not hidden_activation='gelu'"),
+        ({"hidden_activation": "silu", "classifier_activation": "silu"}, "hidden_act='silu' is not known"),
+        ({"decoder_bias": False}, "decoder_bias=false, but kbert's masked-LM head has a bias"),
+        ({"classifier_pooling": "max"}, "classifier_pooling='max' is not known; choose cls or mean"),
+        ({"rope_scaling": {"type": "yarn"}}, "its rotary positions are scaled"),
+        (
+            {"rope_parameters": {FULL: {"rope_type": "linear", "factor": 2.0}}},
+            "its rotary positions are scaled .rope_type='linear'",
+        ),
+        ({"architectures": ["ModernBertForTokenClassification"]}, "which kbert has no model for"),
+        ({"mlp_bias": True}, "has no tensors for 10 variables of .*: layers.0.mlp.Wi.bias"),
+        ({"global_attn_every_n_layers": 0}, "global_attn_every_n_layers"),
+    ],
+    ids=str,
+)
+def test_settings_of_modernbert_that_do_not_fit_are_one_sentence(modernbert, values, sentence):
+    edited(modernbert, **values)
+    with pytest.raises(ValueError, match=sentence):
+        read_checkpoint(modernbert)
+
+
+def test_both_ways_of_saying_which_layers_are_local_are_one(modernbert):
+    encoder = read_checkpoint(modernbert).encoder
+    config = json.loads((modernbert / "config.json").read_text())
+    for gone in (("layer_types", "rope_parameters"), ("global_attn_every_n_layers", "global_rope_theta")):
+        (modernbert / "config.json").write_text(
+            json.dumps({name: value for name, value in config.items() if name not in gone})
+        )
+        assert read_checkpoint(modernbert).encoder == encoder
+    types = [FULL, SLIDING, FULL, SLIDING, FULL]
+    del config["global_attn_every_n_layers"]
+    (modernbert / "config.json").write_text(json.dumps(config | {"layer_types": types}))
+    assert read_checkpoint(modernbert).encoder.global_attn_every_n_layers == 2
+
+
+def test_query_key_and_value_of_modernbert_are_one_tensor(modernbert):
+    tensors = load_file(modernbert / "model.safetensors")
+    own = read_checkpoint(modernbert)
+    parts = [own.tensors[f"layer_4/attention/{name}/kernel"].read().T for name in ("query", "key", "value")]
+    np.testing.assert_array_equal(tensors["model.layers.4.attn.Wqkv.weight"], np.concatenate(parts))
+    tensors["model.layers.4.attn.Wqkv.weight"] = np.concatenate(parts)[:-1]
+    foreign_files.write_safetensors(modernbert / "model.safetensors", tensors)
+    with pytest.raises(ValueError, match="has no tensors for 3 variables .*layers.4.attn.Wqkv.query.weight"):
+        read_checkpoint(modernbert)
 
 
 def test_a_classifier_may_have_the_encoders_pooler_beside_it_and_several_segments(roberta):

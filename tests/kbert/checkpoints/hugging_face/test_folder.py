@@ -262,12 +262,12 @@ WRONG = {
         r"holds no weights \(model.safetensors or .*\)\.",
     ),
     "another class": (
-        lambda folder: edit_config(folder, architectures=["ModernBertModel"]),
-        "config.json is of class ModernBertModel, which kbert has no model for; it reads BertModel, BertFor",
+        lambda folder: edit_config(folder, architectures=["NomicBertModel"]),
+        "config.json is of class NomicBertModel, which kbert has no model for; it reads BertModel, BertFor",
     ),
     "another model type": (
-        lambda folder: edit_config(folder, architectures=None, model_type="modernbert"),
-        "is of model_type 'modernbert'; kbert lacks rotary positions and gated layers; kbert reads",
+        lambda folder: edit_config(folder, architectures=None, model_type="nomic_bert"),
+        "is of model_type 'nomic_bert'; kbert lacks its mix of rotary positions and post-norm layers",
     ),
     "contradicting types": (
         lambda folder: edit_config(folder, model_type="distilbert"),

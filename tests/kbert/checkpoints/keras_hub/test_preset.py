@@ -13,7 +13,7 @@ import pytest
 
 from kbert.checkpoints.formats import detect_format, local_path, read_checkpoint, write_checkpoint
 from kbert.checkpoints.model_loading import build_model
-from kbert.inference.loaded_model import load
+from kbert.inference.loading import load
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from tests.kbert.checkpoints.foreign_files import SHAPE, TOKENS
 from tests.kbert.checkpoints.random_checkpoint import numbers

@@ -1,0 +1,107 @@
+"""`kbert.load` of a .tflite file: its predictions in the form that every other model gives them."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from kbert.files.json_file import read_json_object
+from kbert.inference.text_answers import TextAnswers
+from kbert.inference.texts import text_batch
+from kbert.tasks import TASKS
+from kbert.tasks.serving import Serving
+from kbert.tokenization.vocabulary_files import read_vocabulary
+
+from ..folder_names import ABOUT_FILE
+from .litert_model import LiteRTModel
+
+
+class LoadedFile(TextAnswers):
+    """A file of `kbert export-litert` with its task and vocabulary, which lie beside it.
+
+    One short text takes a fraction of the time that TensorFlow needs (docs/serving_speed.md); many texts are
+    answered one by one.
+
+    Args:
+      path: model_<quantization>.tflite in the folder that `kbert export-litert` wrote.
+      num_threads: threads of LiteRT.
+
+    Attributes:
+      source: the path.
+      task: the `Task`.
+      vocabulary: its `Vocabulary`.
+      max_seq_length: tokens of a text; longer ones are cut.
+
+    Raises:
+      ValueError: for a file without its folder's `kbert.json` and vocabulary, and a task that does not answer
+        a text by one row of tokens.
+    """
+
+    def __init__(self, path, num_threads: int = 1):
+        path = Path(path)
+        about = _read_about(path)
+        self.source, self.task = str(path), TASKS.recorded(about)
+        self.vocabulary = read_vocabulary(path.parent, about["vocabulary"])
+        if not self.task.serving.row_texts:
+            raise ValueError(
+                f"{path} is a file of {self.task.name}, where a text may take several rows; load the run "
+                "or the checkpoint that it was made of."
+            )
+        self._model = LiteRTModel(path, self.vocabulary, num_threads)
+        self.max_seq_length = self._model.lengths[-1]
+
+    def __repr__(self):
+        return f"<LoadedFile {self.source}: {self.task.name}, up to {self.max_seq_length} tokens>"
+
+    def predictor(self, signature: str) -> "_Predictor":
+        """What answers the texts of a signature; see `LoadedModel.predictor`."""
+        serving = self.task.serving
+        inputs = ({"serving_default": serving.inputs} | serving.other_inputs)[signature]
+        if len(inputs) > len(serving.row_texts) and signature == "serving_default":
+            raise ValueError(f"{self.source} turns single texts into vectors; ask it by embed(texts).")
+        return _Predictor(self._model, serving, inputs)
+
+    def embed(self, texts) -> np.ndarray:
+        """One vector for each text, as the file was exported: float32 (texts, width); (width,) for one text.
+
+        Raises:
+          ValueError: when the file gives no vectors of texts, or for an input that is not a text.
+        """
+        output = self.task.serving.one_text_output
+        if output != "embedding":
+            raise ValueError(f"{self.source} is a model of {self.task.name} and gives no vectors of texts.")
+        batch = text_batch(texts)
+        return batch.answer(self._model(batch.texts)[output])
+
+
+class _Predictor(NamedTuple):
+    """Answers texts by a file; it has what `answered` asks of a `Predictor`."""
+
+    model: LiteRTModel
+    serving: Serving
+    inputs: tuple[str, ...]
+    settings: tuple[str, ...] = ()
+
+    def answers(self, inputs: dict, positions=None, name="texts[{}]") -> list[dict]:
+        served = self.serving.served(self.model(*inputs.values()))
+        outputs = {key: np.asarray(values) for key, values in served.items()}
+        return [
+            self.serving.answer({key: values[row] for key, values in outputs.items()}, example)
+            for row, example in enumerate(
+                dict(zip(inputs, texts, strict=True)) for texts in zip(*inputs.values(), strict=True)
+            )
+        ]
+
+
+def _read_about(path: Path) -> dict:
+    about = path.parent / ABOUT_FILE
+    if not (path.is_file() and about.is_file()):
+        raise ValueError(
+            f"{path} with {ABOUT_FILE} beside it does not exist; expected model_<quantization>.tflite in a "
+            "folder that kbert export-litert wrote."
+        )
+    content = read_json_object(about)
+    missing = {"task", "task_config", "vocabulary"} - content.keys()
+    if missing:
+        raise ValueError(f"{about} has no {', '.join(sorted(missing))}; export the file again.")
+    return content

@@ -1,0 +1,49 @@
+"""The reference that `make docs` writes: every key, command and public name; and every key is explained."""
+
+import dataclasses
+import importlib.util
+import inspect
+import re
+
+import pytest
+
+import kbert
+from kbert.cli.commands import modules
+from kbert.tasks import TASKS
+from tests.docs.markdown import REPOSITORY, anchors
+
+_SPEC = importlib.util.spec_from_file_location("reference", REPOSITORY / "docs_site" / "write_reference.py")
+reference = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(reference)
+
+CLASSES = dict.fromkeys([*reference.config_classes(), *(TASKS[name].settings_class for name in TASKS)])
+
+
+@pytest.mark.parametrize("config_class", CLASSES, ids=lambda config_class: config_class.__name__)
+def test_docstrings_explain_every_key(config_class):
+    parents = [parent for parent in config_class.__mro__ if dataclasses.is_dataclass(parent)]
+    text = "\n".join(inspect.getdoc(parent) for parent in parents)
+    keys = [field.name for field in dataclasses.fields(config_class)]
+    assert [key for key in keys if not re.search(rf"`{key}\b", text)] == []
+
+
+def test_the_page_of_settings_has_every_key_and_its_default():
+    page = reference.settings_page()
+    for config_class in CLASSES:
+        for field in dataclasses.fields(config_class):
+            assert re.search(rf"^\| `{field.name}` \| `[^|]+` \| \S.* \|$", page, re.MULTILINE), field.name
+    assert "| `train_batch_size` | `int` | `32` |" in page
+    assert "| `optimizer` | `OptimizerConfig` | table |" in page
+    assert "| `text_pair` | `str or None` | `null` |" in page
+
+
+def test_the_page_of_python_has_every_public_name():
+    names = re.findall(r"^::: kbert[\w.]*\.(\w+)$", reference.python_page(), re.MULTILINE)
+    assert sorted([*names, "__version__"]) == sorted(kbert.__all__)
+
+
+@pytest.mark.slow
+def test_the_page_of_commands_has_every_command_and_its_help():
+    page = reference.commands_page()
+    assert {f"kbert-{command}" for command in modules()} <= set(anchors(page))
+    assert page.count("--helpfull also shows") == len(modules())
