@@ -1,5 +1,6 @@
 """The command `kbert`: one name for every script. Standard library only: `kbert --help` answers at once."""
 
+import contextlib
 import difflib
 import importlib.util
 import sys
@@ -63,7 +64,8 @@ def main(argv: list[str] | None = None) -> int:
     argv = sys.argv if argv is None else argv
     command = argv[1] if len(argv) > 1 else None
     if command is None or command in _HELP:
-        print(command_list())
+        with contextlib.suppress(BrokenPipeError):  # `kbert --help | head`
+            print(command_list(), flush=True)
         return 0 if command else 1
     if command in _VERSION:
         print(f"kbert {__version__}")
