@@ -8,7 +8,7 @@ import pytest
 from kbert.config import DatasetConfig
 from kbert.encoder import BertEncoder
 from kbert.experiments.evaluation import evaluate
-from kbert.experiments.finetuning import finetune
+from kbert.experiments.finetuning import _eval_every_steps, finetune
 from kbert.experiments.finetuning_data import LabelledPaths, open_data
 from kbert.experiments.init import Init, initial_model
 from kbert.experiments.labelled_file import LabelledFile
@@ -136,3 +136,17 @@ def test_a_casing_that_contradicts_the_run_is_refused(pretraining_run):
     task = SequenceClassification(LABELS)
     with pytest.raises(ValueError, match=r"do_lower_case=False, but the run .* was made with True; leave it"):
         initial_model(Init(do_lower_case=False), pretraining_run.path, None, task)
+
+
+@pytest.mark.parametrize(
+    ("num_examples", "batch_size"), [(566, 16), (100, 1), (560, 16), (1000, 32), (30, 1)]
+)
+def test_there_are_no_more_evaluations_than_epochs_ask_for_with_the_last_at_the_end(num_examples, batch_size):
+    for every in (0.1, 0.5, 1.0):
+        config = tiny_finetuning_config(
+            eval_every_epochs=every, train_batch_size=batch_size, num_train_epochs=2.0
+        )
+        steps = int(num_examples / batch_size * config.num_train_epochs)
+        interval = _eval_every_steps(config, num_examples)
+        evaluated = {*range(interval, steps + 1, interval), steps}
+        assert len(evaluated) <= round(config.num_train_epochs / every)
