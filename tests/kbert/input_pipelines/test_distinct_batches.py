@@ -45,7 +45,7 @@ def test_texts_as_frequent_as_there_are_batches_find_places():
 def test_more_rows_of_a_text_than_batches():
     rows = [("same", f"answer {place}") for place in range(4)] + [("x", "y"), ("z", "w")]
     with pytest.raises(
-        ValueError, match="has 3 batches, and the most frequent text .'same'. stands in 4 exa"
+        ValueError, match="has 3 batches, and the most frequent text .'same'. is in 4 of the 6"
     ):
         DistinctBatches(rows, 2).order(0)
     # Seven rows make three batches too, and one of the four may be left out.

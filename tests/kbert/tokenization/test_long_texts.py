@@ -139,7 +139,7 @@ def test_rows_after_a_gap_are_a_text_of_their_own():
 
 @pytest.mark.parametrize(
     ("length", "stride", "message"),
-    [(4, None, "max_seq_length=4 must be at least 5"), (16, 15, "doc_stride=15 is more than the 14 pieces")],
+    [(4, None, "max_seq_length=4 must be at least 5"), (16, 15, "doc_stride=15 is more than the 14 tokens")],
 )
 def test_lengths_without_room_are_refused(length, stride, message):
     with pytest.raises(ValueError, match=message):

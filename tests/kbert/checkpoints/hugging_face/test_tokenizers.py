@@ -343,7 +343,7 @@ def test_the_table_has_a_row_for_each_id(tmp_path, kind):
     checkpoint = read_checkpoint(beside_weights(tmp_path / "fits", kind, size))
     assert checkpoint.vocabulary.fingerprint == make(kind).fingerprint
     with pytest.raises(
-        ValueError, match=f"has {size} pieces, but .* vocab_size is {size - 1}: ids would fall"
+        ValueError, match=f"has {size} tokens, but .* vocab_size is {size - 1}: ids would fall"
     ):
         read_checkpoint(beside_weights(tmp_path / "small", kind, size - 1))
     with pytest.raises(
