@@ -68,7 +68,8 @@ def electra(tmp_path_factory):
 
 
 @pytest.fixture(
-    scope="module", params=[pytest.param("electra", marks=pytest.mark.long), "mpnet", "modernbert"]
+    scope="module",
+    params=[*(pytest.param(name, marks=pytest.mark.long) for name in ("electra", "mpnet")), "modernbert"],
 )
 def family(request):
     return request.param
