@@ -10,6 +10,7 @@ from kbert.inference.text_answers import TextAnswers
 from kbert.inference.texts import text_batch
 from kbert.tasks import TASKS
 from kbert.tasks.serving import Serving
+from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary_files import read_vocabulary
 
 from ..folder_names import ABOUT_FILE
@@ -31,6 +32,7 @@ class LoadedFile(TextAnswers):
       task: the `Task`.
       vocabulary: its `Vocabulary`.
       max_seq_length: tokens of a text; longer ones are cut.
+      text_inputs: the `TextInputs` of these two; the file's own texts are tokenized without TensorFlow.
 
     Raises:
       ValueError: for a file without its folder's `kbert.json` and vocabulary, and a task that does not answer
@@ -49,6 +51,7 @@ class LoadedFile(TextAnswers):
             )
         self._model = LiteRTModel(path, self.vocabulary, num_threads)
         self.max_seq_length = self._model.lengths[-1]
+        self.text_inputs = TextInputs(self.vocabulary, self.max_seq_length)
 
     def __repr__(self):
         return f"<LoadedFile {self.source}: {self.task.name}, up to {self.max_seq_length} tokens>"
@@ -102,6 +105,7 @@ def _read_about(path: Path) -> dict:
         )
     content = read_json_object(about)
     missing = {"task", "task_config", "vocabulary"} - content.keys()
-    if missing:
-        raise ValueError(f"{about} has no {', '.join(sorted(missing))}; export the file again.")
+    if missing or not isinstance(content["vocabulary"], dict):
+        wrong = ", ".join(sorted(missing)) or "description of a vocabulary"
+        raise ValueError(f"{about} has no {wrong}; export the file again.")
     return content

@@ -18,6 +18,7 @@ from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from tests.conftest import MAX_SEQ_LENGTH
 from tests.html_checks import read_page
+from tests.warm_processes import run_script
 
 pytestmark = pytest.mark.slow  # a conversion for every kind of file
 
@@ -54,6 +55,13 @@ def test_a_loaded_file_predicts_as_its_run(exported, kind):
         assert prediction["probabilities"] == pytest.approx(wanted["probabilities"], abs=TOLERANCES[kind])
         assert kind != "float32" or prediction["label"] == wanted["label"]
     assert loaded.predict(TEXTS[0]) == predictions[0]
+
+
+def test_kbert_predict_takes_a_file(exported):
+    file = exported[1] / "model_float32.tflite"
+    printed = run_script("kbert.scripts.run_prediction", f"--run_dir={file}", f"--text={TEXTS[0]}").stdout
+    answer = json.loads(printed)
+    assert answer["probabilities"] == pytest.approx(kbert.load(file).predict(TEXTS[0])["probabilities"])
 
 
 @pytest.mark.parametrize(
