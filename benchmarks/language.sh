@@ -1,0 +1,59 @@
+#!/bin/sh
+# From raw text in a language to a classifier on two cores, with vocabularies of one's own and a multilingual
+# one; docs/beyond.md has what came out.
+#
+#   sh benchmarks/language.sh 'novels/*.txt' multilingual/vocab.txt tweets/train.tsv tweets/dev.tsv /tmp/german
+#
+# The novels are as benchmarks/novels.py reads them; the TSV files have a header with label and text.
+set -eu
+novels=$1 multilingual=$2 train=$3 dev=$4 out=$5
+cd "$(dirname "$0")/.."
+python=${PYTHON:-.venv/bin/python}
+language=${LANGUAGE:-de}
+kbert="$python -m kbert"
+
+records() { # of texts, of a length, into a folder; then flags
+  texts=$1 length=$2 predictions=$3 folder=$4 && shift 4
+  $kbert pretraining-data --input_files="$texts" --output_dir="$folder" --pairing=full_sentences \
+    --split_sentences="$language" --dupe_factor=1 --max_seq_length="$length" \
+    --max_predictions_per_seq="$predictions" "$@"
+}
+pretrained() { # length, minutes, name; then flags
+  length=$1 minutes=$2 name=$3 && shift 3
+  $kbert pretrain --config="configs/pretraining/one_hour_${length}_tokens.toml" \
+    --override=optimizer.train_minutes="$minutes" --input_dir="$out/records_${name}_$length" \
+    --eval_input_dir="$out/heldout_${name}_$length" --run_dir="$out/${name}_$length" "$@"
+}
+encoder() { # a name; then the flags of its tokenizer
+  name=$1 && shift
+  for shape in "32 5" "128 20"; do
+    records "$out/text/*.txt" ${shape% *} ${shape#* } "$out/records_${name}_${shape% *}" --masking=dynamic "$@"
+    records "$out/heldout/*.txt" ${shape% *} ${shape#* } "$out/heldout_${name}_${shape% *}" "$@"
+  done
+  pretrained 32 "${MINUTES_32:-7}" "$name"
+  pretrained 128 "${MINUTES_128:-2}" "$name" --init_checkpoint="$out/${name}_32"
+}
+finetuned() { # encoder, task, its files, epochs, run; then flags
+  checkpoint=$1 train_file=$2 dev_file=$3 epochs=$4 run=$5 && shift 5
+  $kbert finetune --config=configs/finetuning/quickstart_pretrained.toml --precision=bfloat16 \
+    --override=train_batch_size=32 --override=num_train_epochs="$epochs" --override=optimizer.learning_rate=3e-4 \
+    --train_file="$train_file" --dev_file="$dev_file" --init_checkpoint="$checkpoint" --run_dir="$run" \
+    --seeds=1,2,3,4,5 "$@"
+}
+
+$python -m benchmarks.novels --input_files="$novels" --output_dir="$out" --train_rows=20 --dev_rows=30
+$kbert vocab --input_files="$out/text/*.txt" --output_file="$out/wordpiece.txt" --vocab_size=16000 --nodo_lower_case
+$kbert vocab --input_files="$out/text/*.txt" --output_dir="$out/unigram" --vocab_size=16000 --tokenizer=unigram
+encoder wordpiece --vocab_file="$out/wordpiece.txt" --nodo_lower_case
+encoder unigram --tokenizer="$out/unigram"
+encoder multilingual --vocab_file="$multilingual" --nodo_lower_case
+for name in wordpiece unigram multilingual; do
+  finetuned "$out/${name}_128" "$train" "$dev" 3 "$out/given_$name"
+  finetuned "$out/${name}_128" "$out/train.tsv" "$out/dev.tsv" 10 "$out/novels_$name"
+done
+finetuned "$out/wordpiece_128" "$train" "$dev" 3 "$out/given_scratch" --from_scratch
+finetuned "$out/wordpiece_128" "$out/train.tsv" "$out/dev.tsv" 10 "$out/novels_scratch" --from_scratch
+for task in given novels; do
+  $python -m benchmarks.paired "$out/${task}_wordpiece" "$out/${task}_unigram" "$out/${task}_multilingual" \
+    "$out/${task}_scratch"
+done

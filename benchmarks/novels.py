@@ -1,0 +1,75 @@
+r"""Makes text to pretrain on and a task of it: from which of the novels is a paragraph?
+
+  python -m benchmarks.novels --input_files='novels/*.txt' --output_dir=task
+
+A novel is a file with a paragraph a line and an empty line between chapters. Every fifth chapter is held out:
+its paragraphs are the dev rows, and nobody reads it in pretraining. A novel of fewer chapters is left out.
+"""
+
+import glob
+import random
+from pathlib import Path
+
+from absl import flags
+
+from kbert.cli import script
+
+FLAGS = flags.FLAGS
+_HELD_OUT_EVERY, _FEWEST_CHARACTERS = 5, 200
+
+
+def define_flags():
+    flags.DEFINE_string("input_files", None, "The novels.", required=True)
+    flags.DEFINE_string("output_dir", None, "Gets text/, heldout/, train.tsv and dev.tsv.", required=True)
+    flags.DEFINE_integer("train_rows", 30, "Paragraphs of a novel in train.tsv, at most.", lower_bound=1)
+    flags.DEFINE_integer("dev_rows", 40, "Paragraphs of a novel in dev.tsv, at most.", lower_bound=1)
+
+
+def main():
+    random_generator, folder = random.Random(1), Path(FLAGS.output_dir)
+    rows: dict = {"train": [], "dev": []}
+    for path in map(Path, sorted(glob.glob(FLAGS.input_files))):
+        kept, held_out = split(read_chapters(path))
+        if not held_out:
+            continue
+        write_chapters(folder / "text" / path.name, kept)
+        write_chapters(folder / "heldout" / path.name, held_out)
+        for name, chapters, most in (("train", kept, FLAGS.train_rows), ("dev", held_out, FLAGS.dev_rows)):
+            paragraphs = long_paragraphs(chapters)
+            chosen = random_generator.sample(paragraphs, min(most, len(paragraphs)))
+            rows[name] += [(path.stem, paragraph) for paragraph in chosen]
+    for name, labelled in rows.items():
+        random_generator.shuffle(labelled)
+        lines = ["label\ttext", *(f"{label}\t{text}" for label, text in labelled)]
+        (folder / f"{name}.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        print(f"{name}: {len(labelled):,} rows, {len(set(label for label, _ in labelled))} novels")
+
+
+def read_chapters(path: Path) -> list[list[str]]:
+    """The paragraphs of each chapter."""
+    chapters = path.read_text(encoding="utf-8").split("\n\n")
+    lines = [[line.strip() for line in chapter.splitlines() if line.strip()] for chapter in chapters]
+    return [chapter for chapter in lines if chapter]
+
+
+def split(chapters: list) -> tuple[list, list]:
+    """Those to train on, and every fifth."""
+    kept = [chapter for number, chapter in enumerate(chapters, 1) if number % _HELD_OUT_EVERY]
+    return kept, chapters[_HELD_OUT_EVERY - 1 :: _HELD_OUT_EVERY]
+
+
+def write_chapters(path: Path, chapters):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n\n".join("\n".join(chapter) for chapter in chapters) + "\n", encoding="utf-8")
+
+
+def long_paragraphs(chapters) -> list[str]:
+    """Without tabs and quotation marks, which mean something in TSV files."""
+    paragraphs = [paragraph for chapter in chapters for paragraph in chapter]
+    plain = [paragraph.replace("\t", " ").replace('"', "'") for paragraph in paragraphs]
+    return [paragraph for paragraph in plain if len(paragraph) >= _FEWEST_CHARACTERS]
+
+
+if __name__ == "__main__":
+    define_flags()
+    script.run(main)
