@@ -24,8 +24,10 @@ continued() { # from an encoder, on records, judged on records, into a run
     --init_checkpoint="$1" --input_dir="$2" --eval_input_dir="$3" --run_dir="$4"
 }
 finetuned() { # an encoder, into a run
-  $kbert finetune --config=configs/finetuning/paragraphs.toml --train_file="$out/train.tsv" \
-    --dev_file="$out/dev.tsv" --init_checkpoint="$1" --run_dir="$2" --seeds=1,2,3,4,5
+  $kbert finetune --config=configs/finetuning/quickstart_pretrained.toml --precision=bfloat16 \
+    --override=train_batch_size=32 --override=num_train_epochs=6 --override=optimizer.learning_rate=2e-4 \
+    --train_file="$out/train.tsv" --dev_file="$out/dev.tsv" --init_checkpoint="$1" --run_dir="$2" \
+    --seeds=1,2,3,4,5
 }
 
 $python -m benchmarks.novels --input_files="$novels" --output_dir="$out"
