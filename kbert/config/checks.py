@@ -33,7 +33,7 @@ _LARGEST = {
     "eval_batch_size": _LARGEST_BATCH,
     "gradient_accumulation_steps": _LARGEST_BATCH,
     "packed_rows": _LARGEST_BATCH,
-    "steps_per_call": 10**9,
+    "steps_per_execution": 10**9,
     "log_every_steps": _LARGEST_STEP,
     "save_checkpoints_steps": _LARGEST_STEP,
     "keep_checkpoints": 10**9,

@@ -273,13 +273,13 @@ class Trainer:
             self._stop_if_asked()
 
     def _next_num_steps(self):
-        """The number of steps of the next call: `steps_per_call`, or fewer if an interval ends before."""
+        """Steps of the next call: `steps_per_execution`, or fewer if an interval ends before."""
         step, config = self._state.step, self._config
         intervals = [config.log_every_steps, config.save_checkpoints_steps]
         if self._evaluation_step:
             intervals.append(self._plan.eval_every_steps)
         ends = [step // every * every + every for every in intervals]
-        return min(config.steps_per_call, *(end - step for end in [*ends, self._phase.last_step]))
+        return min(config.steps_per_execution, *(end - step for end in [*ends, self._phase.last_step]))
 
     def _description(self, steps):
         first = self._state.step + 1

@@ -15,7 +15,7 @@ from tests.kbert.training.run_contents import assert_same_runs, numbers, signal_
 
 # Lines, checkpoints and evaluations at steps of their own, so that every stop lies within some interval.
 CONFIG = one_weight.config_of(
-    log_every_steps=4, save_checkpoints_steps=6, eval_every_steps=5, steps_per_call=1, keep_checkpoints=9
+    log_every_steps=4, save_checkpoints_steps=6, eval_every_steps=5, steps_per_execution=1, keep_checkpoints=9
 )
 STEPS = 14
 
