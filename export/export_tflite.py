@@ -186,7 +186,7 @@ def _warn_of_long_texts(source, length):
     if not source.task.serving.cuts_long_texts:
         logging.warning(
             "%s reads long texts as its task_settings.long_texts says, but the files take one row of at "
-            "most %d pieces: give them short texts, or rows that your program cuts in the same way.",
+            "most %d tokens: give them short texts, or rows that your program cuts in the same way.",
             source.path, length,
         )  # fmt: skip
 

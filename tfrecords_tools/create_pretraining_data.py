@@ -7,7 +7,7 @@ r"""Script: corpus + vocabulary -> masked TFRecords for pretraining.
 
 Defaults are those of the original create_pretraining_data.py, as are most names of flags. The work is done in
 three stages of many independent items (pretraining/*_stage.py), on all cores or on an Apache Beam cluster.
-The records depend on the input, the seed and the settings, not on which process made which piece. A killed
+The records depend on the input, the seed and the settings, not on which process did what. A killed
 run leaves OUTPUT_DIR.unfinished, and the same command resumes it; a run that fails because of its input
 leaves nothing.
 """

@@ -127,7 +127,7 @@ def check_mediapipe(source, lengths):
     if not require_wordpiece(source.vocabulary, "--mediapipe").do_lower_case:
         raise ValueError(
             f"--mediapipe: {source.path} has a cased vocabulary (do_lower_case=false), and MediaPipe makes "
-            "every text lower-case before it looks for pieces: words with capitals would become other words "
+            "every text lower-case before it looks for tokens: words with capitals would become other words "
             "or [UNK]. Train an uncased encoder, or use the file whose inputs are token ids."
         )
 

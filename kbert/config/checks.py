@@ -2,7 +2,7 @@
 
 from kbert.files.json_values import shown
 
-SHORTEST_LENGTH = 4  # [CLS] a [SEP] [SEP]: a pair of which one piece is left
+SHORTEST_LENGTH = 4  # [CLS] a [SEP] [SEP]: a pair of which one token is left
 
 # The largest accepted value of each setting: beyond any practical use, and small enough that numbers computed
 # from it do not overflow. A larger value is a mistake, or comes from a file made to overload a machine.

@@ -24,7 +24,7 @@ def load_config(config_class, path: str | Path, overrides=(), vocab_size: int | 
       config_class: PretrainingConfig or FinetuningConfig.
       path: a TOML file, as in configs/, or a JSON file, as runs record their config; the suffix decides.
       overrides: strings such as `optimizer.learning_rate=3e-5`.
-      vocab_size: the number of pieces of the vocabulary that will be used. An encoder without a `vocab_size`
+      vocab_size: the number of tokens of the vocabulary that will be used. An encoder without a `vocab_size`
         of its own gets this one.
 
     Raises:

@@ -176,11 +176,11 @@ class MaskFiller:
     Call arguments:
       texts: a text or a list of texts, each with at least one `[MASK]`.
       top_k: how many tokens to give for each mask, at least one.
-      whole_words: leave out pieces of words (`##ing`), special tokens and unused ones. Probabilities are over
-        the whole vocabulary all the same.
+      whole_words: leave out tokens that continue a word (`##ing`), special tokens and unused ones.
+        Probabilities are over the whole vocabulary all the same.
       candidates: words that may stand in the place of the mask; each text must then have one `[MASK]`. A
-        candidate of several pieces is asked for with as many masks, and its probability is the geometric mean
-        of those of its pieces.
+        candidate of several tokens is asked for with as many masks, and its probability is the geometric mean
+        of those of its tokens.
 
     Returns:
       A list with one entry for each text; for a single text (not in a list) its entry. An entry has, for each

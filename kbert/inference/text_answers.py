@@ -27,7 +27,7 @@ class TextAnswers:
           examples: a text; a tuple of the task's inputs, such as the two texts of a pair, or a question and
             its context; a dict of them; or a list of such examples.
           top_k: how many answers to give if the task gives several, for example tokens for each [MASK].
-          whole_words: for [MASK]: leave out pieces of words.
+          whole_words: for [MASK]: leave out tokens that continue a word.
 
         Returns:
           The answer, a dict as `Serving.answer` makes it; a list of answers for a list.

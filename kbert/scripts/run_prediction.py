@@ -83,7 +83,7 @@ def define_flags():
     )
     flags.DEFINE_bool("overwrite", False, "Replace an output_file that exists.")
     flags.DEFINE_integer("top_k", 5, "Tokens to show for each [MASK].", lower_bound=1)
-    flags.DEFINE_bool("whole_words", False, "For [MASK]: leave out pieces of words (##ing).")
+    flags.DEFINE_bool("whole_words", False, "For [MASK]: leave out tokens that continue a word (##ing).")
     flags.DEFINE_integer(
         "batch_size",
         32,

@@ -155,7 +155,7 @@ def test_user_defined_tokens_are_put_in_and_markers_told(corpus, tmp_path, run_m
         (
             TEXT,
             ["--vocab_size=90"],
-            "--vocab_size=90 has no room for learned pieces beside 5 special, ",
+            "--vocab_size=90 has no room for learned tokens beside 5 special, ",
         ),
         (TEXT, ["--output_file={corpus}", "--overwrite"], "is the input .* itself, which would be lost"),
     ],
