@@ -63,7 +63,9 @@ def define_flags():
         "folder or Google's TF1 checkpoint.",
     )
     flags.DEFINE_bool(
-        "do_lower_case", None, "Casing, for a vocabulary that does not state it; by default lower-cased."
+        "do_lower_case",
+        None,
+        "Lower-case texts and drop accents, if the vocabulary does not record the casing; true by default.",
     )
     flags.DEFINE_string("output_dir", None, "The folder to make, with shards, manifest.json and vocabulary.")
     flags.DEFINE_integer("max_seq_length", None, "Length of the examples; by default that of the config.")

@@ -30,7 +30,7 @@ def define_flags():
     """Defined on demand, so that a test may import several scripts that share the names of flags."""
     define_vocabulary_flags()
     flags.DEFINE_bool(
-        "do_lower_case", None, "The casing of --vocab_file; by default lower-cased, without accents."
+        "do_lower_case", None, "With --vocab_file: lower-case texts and drop accents; true by default."
     )
     flags.DEFINE_enum("format", "text", ["text", "jsonl"], "Lines of text, or JSON objects with a `text`.")
     flags.DEFINE_integer("batch_size", 512, "Lines to tokenize and print at a time.", lower_bound=1)

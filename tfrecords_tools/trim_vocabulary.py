@@ -52,13 +52,19 @@ def define_flags():
         "Instead: labelled TSV, CSV, JSONL or .parquet files, or folders of `datasets`; needs --config.",
     )
     flags.DEFINE_list(
-        "heldout_files", [], "Files of the same kind: how many of their texts get other tokens."
+        "heldout_files",
+        [],
+        "Files of the same kind; the report says how many of their texts get other tokens.",
     )
-    flags.DEFINE_string("config", None, "A config of fine-tuning, whose [dataset] names the columns.")
+    flags.DEFINE_string("config", None, "A fine-tuning config, whose [dataset] names the columns.")
     flags.DEFINE_string("text_field", "text", "The key of the text in JSONL files of --input_files.")
-    flags.DEFINE_integer("min_count", 1, "Drop tokens that occur less often.", lower_bound=1)
+    flags.DEFINE_integer("min_count", 1, "Drop tokens that occur less often than this.", lower_bound=1)
     flags.DEFINE_integer("vocab_size", None, "The most tokens to keep, special tokens included.")
-    flags.DEFINE_bool("do_lower_case", None, "The casing, if the checkpoint does not record it.")
+    flags.DEFINE_bool(
+        "do_lower_case",
+        None,
+        "Lower-case texts and drop accents, if the checkpoint does not record the casing.",
+    )
     flags.DEFINE_list("allow_unmatched", [], "As for kbert convert.")
     flags.DEFINE_bool("overwrite", False, "Replace an earlier conversion in --to.")
     define_json_flag()

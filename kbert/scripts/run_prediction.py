@@ -78,8 +78,8 @@ def define_flags():
     flags.DEFINE_string(
         "output_file",
         None,
-        "Where to write the predictions: JSON lines (.jsonl), or columns (.csv, .tsv); maybe compressed. By "
-        "default JSON lines on standard output.",
+        "Where to write the predictions: JSON lines (.jsonl), or columns (.csv, .tsv); also compressed: .gz, "
+        ".bz2, .xz, .zst. By default JSON lines on standard output.",
     )
     flags.DEFINE_bool("overwrite", False, "Replace an output_file that exists.")
     flags.DEFINE_integer("top_k", 5, "Tokens to show for each [MASK].", lower_bound=1)
@@ -90,7 +90,11 @@ def define_flags():
         "Texts at a time. With 1, each has its prediction before the next is read.",
         lower_bound=1,
     )
-    flags.DEFINE_bool("do_lower_case", None, "The casing, if a checkpoint does not record it.")
+    flags.DEFINE_bool(
+        "do_lower_case",
+        None,
+        "Lower-case texts and drop accents, if the checkpoint does not record the casing.",
+    )
     flags.mark_flags_as_required(["run_dir"])
 
 
