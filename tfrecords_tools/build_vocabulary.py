@@ -144,7 +144,8 @@ def check_flags(tokenizer: str):
     """Raises ValueError for a flag that has no meaning for this tokenizer, and without an output."""
     meaningless = [name for name in _MEANINGLESS_FLAGS[tokenizer] if FLAGS[name].present]
     if meaningless:
-        raise ValueError(f"--{meaningless[0]} has no meaning with --tokenizer={tokenizer}; leave it out.")
+        instead = "give --output_dir instead" if meaningless == ["output_file"] else "leave it out"
+        raise ValueError(f"--{meaningless[0]} has no meaning with --tokenizer={tokenizer}; {instead}.")
     output = "output_file" if tokenizer == "wordpiece" else "output_dir"
     if not FLAGS[output].value:
         raise ValueError(f"--{output} is missing; it says where to write.")

@@ -22,6 +22,7 @@ from kbert.checkpoints import FORMATS
 from kbert.cli import script
 from kbert.cli.closing_output import define_json_flag, print_result
 from kbert.config import FinetuningConfig, load_config
+from kbert.config.checks import require_single
 from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import write_json
 from kbert.input_pipelines.tables.table_paths import names_table, source_files
@@ -171,8 +172,8 @@ def _closing(report) -> dict:
 
 def _files():
     """(the files of the corpus, those held out)."""
-    if bool(FLAGS.input_files) == bool(FLAGS.labelled_files):
-        raise ValueError("give either --input_files (texts) or --labelled_files (with --config).")
+    labelled = "--labelled_files (with --config)"
+    require_single({"--input_files (texts)": FLAGS.input_files, labelled: FLAGS.labelled_files})
     if bool(FLAGS.labelled_files) != bool(FLAGS.config):
         raise ValueError("--labelled_files needs a --config, whose [dataset] names the columns of texts.")
     find = labelled_texts if FLAGS.labelled_files else input_files

@@ -197,13 +197,15 @@ def require_free(path, overwrite: bool = False, inputs=()):
     path = Path(path)
     for source in [Path(name) for name in inputs if not str(name).startswith(tuple(_DOWNLOADS))]:
         if source.resolve().is_relative_to(path.resolve()):
-            raise ValueError(f"{path} would replace {source}, which is to be read; choose another folder.")
+            raise ValueError(
+                f"the new folder {path} would replace {source}, which is read; choose another folder."
+            )
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):
         return
     if not overwrite:
         raise ValueError(
-            f"{path} exists and is not empty; choose a new folder, or set overwrite to replace an earlier "
-            "conversion."
+            f"{path} exists and is not empty; choose a new folder, or replace an earlier conversion with "
+            "overwrite (--overwrite)."
         )
     # A converted run that was trained further is more than a conversion.
     if not (path / JSON_FILE).is_file() or (path / "metrics.jsonl").exists():

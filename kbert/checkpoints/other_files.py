@@ -26,6 +26,11 @@ _OTHERS = (
         "put config.json and vocab.txt of the model beside the file, and call it tf_model.h5",
     ),
     (
+        "[0-9]*/saved_model.pb",
+        "an export for TensorFlow Serving",
+        "ask it by kbert serve {path}, or give the run that it was exported from",
+    ),
+    (
         "model.ckpt.index",
         "a TF1 checkpoint",
         "put its bert_config.json beside it",

@@ -1,5 +1,7 @@
 """Checks that all configs use; each error is one sentence."""
 
+from collections.abc import Mapping
+
 from kbert.files.json_values import shown
 
 SHORTEST_LENGTH = 4  # [CLS] a [SEP] [SEP]: a pair of which one token is left
@@ -75,6 +77,15 @@ _BELOW_ONE = (
 def require(condition: bool, message: str):
     if not condition:
         raise ValueError(message)
+
+
+def require_single(values: Mapping[str, object]):
+    """Raises ValueError unless exactly one of the values, by their names for people, is there."""
+    received = [name for name, value in values.items() if value]
+    require(
+        len(received) == 1,
+        f"expected one of {', '.join(values)}; received {' and '.join(received) or 'none of them'}.",
+    )
 
 
 def check_limits(config, group: str = ""):

@@ -4,6 +4,7 @@ import contextlib
 import math
 
 from kbert.config import FinetuningConfig, PretrainingConfig
+from kbert.config.checks import require_single
 from kbert.experiments import show_lines
 
 MOST_EXAMPLES = 50  # on a page
@@ -55,8 +56,7 @@ def evaluate(
       (13, 0.538)
     """
     show_lines()
-    if bool(eval_file) == bool(input_dir):
-        raise ValueError("give either eval_file (labelled examples) or input_dir (records).")
+    require_single({"eval_file (labelled examples)": eval_file, "input_dir (records)": input_dir})
     for_runs = {"keep_chosen": keep_chosen, "checkpoint": checkpoint, "split": split == "dev"}
     needs_run = next((name for name, value in for_runs.items() if value), "")
     with contextlib.ExitStack() as stack:
@@ -198,7 +198,10 @@ def labelled_data(run, eval_file, input_dir=None, held_out=False):
 
     task, length = run.task(), run.config.max_seq_length
     if task.files is None:
-        raise ValueError(f"{run.path} is a run of {task.name}, which is not evaluated on labelled examples.")
+        raise ValueError(
+            f"{run.path} is a model of {task.name}, which is not evaluated on labelled examples; "
+            f"fine-tune it first: kbert finetune --init_checkpoint={run.path}."
+        )
     if eval_file:
         data = LabelledFile(eval_file, type(task), run.config.dataset)
         if held_out:

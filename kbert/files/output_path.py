@@ -29,7 +29,7 @@ def check_output_file(path: str | Path, inputs: Iterable[str | Path] = (), overw
     _refuse_inputs("output file", path, inputs)
     if os.path.lexists(path) and not overwrite:
         raise FileExistsError(
-            f"output file {path} exists; set overwrite to replace it, or choose another name."
+            f"output file {path} exists; choose another name, or replace it with overwrite (--overwrite)."
         )
 
 

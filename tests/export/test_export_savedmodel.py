@@ -152,7 +152,7 @@ def test_refusals_leave_nothing(finetuned_run, run_with_nan, pretraining_run, tm
             RunDirectory(tmp_path / "encoder"),
             "served",
             {},
-            "run of encoder, which has no predictions for texts",
+            "model of encoder, which has no predictions for texts",
         ),
         (random_task_model(Encoding()), "served", {}, "random .* of encoder, .* pooling"),
     ):

@@ -55,7 +55,7 @@ def test_an_existing_output_needs_overwrite(tmp_path, corpus):
     (tmp_path / "nowhere.txt").symlink_to(tmp_path / "gone.txt")
 
     for name in ("out.txt", "nowhere.txt"):
-        with pytest.raises(FileExistsError, match=f"output file {name} exists; set overwrite to replace"):
+        with pytest.raises(FileExistsError, match=f"output file {name} exists; choose another name"):
             check_output_file(name, [corpus])
         check_output_file(name, [corpus], overwrite=True)
     with pytest.raises(ValueError, match="output file corpus is a directory; name a file in it"):

@@ -76,7 +76,7 @@ def test_a_text_alone_and_in_a_list_get_the_answers_of_the_script(classifier):
 def test_a_pair(of_pairs):
     alone, (listed, _) = of_pairs.predict(PAIR), of_pairs.predict([PAIR, ("a", "b")])
     assert alone == pytest.approx(listed, abs=1e-6) and len(alone) == 1
-    with pytest.raises(ValueError, match="expects text and text_pair, but received text"):
+    with pytest.raises(ValueError, match="expects text and text_pair; received text"):
         of_pairs.predict("jump the a")
 
 
