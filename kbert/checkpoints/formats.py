@@ -20,7 +20,7 @@ from kbert.checkpoints.hugging_face import hub
 from kbert.checkpoints.hugging_face.sentence_transformers import is_sentence_transformers
 from kbert.checkpoints.keras_hub import preset as keras_hub
 from kbert.checkpoints.model_variables import part_name
-from kbert.checkpoints.other_files import other_model
+from kbert.checkpoints.other_files import EXPORT_FILE, other_model
 from kbert.checkpoints.report import JSON_FILE, Report, one_line, write_reports
 from kbert.cli.progress import activity
 from kbert.files import full_disk
@@ -88,7 +88,7 @@ def detect_format(path) -> str:
         return KBERT
     if keras_hub.is_preset(path):
         return KERAS_HUB
-    if (path / model_garden.SAVED_MODEL).is_file():
+    if (path / model_garden.SAVED_MODEL).is_file() and not (path / EXPORT_FILE).is_file():
         return MODEL_GARDEN
     if (path / hugging_face.CONFIG_FILE).is_file() or is_sentence_transformers(path):
         return HUGGING_FACE

@@ -2,6 +2,11 @@
 
 from pathlib import Path
 
+EXPORT_FILE = "assets.extra/kbert.json"  # in a version that `kbert export` wrote
+_EXPORT = (
+    "part of an export of kbert",
+    "ask it by kbert serve {path}, or give the run that it was exported from",
+)
 # Files in a folder -> (what they are, the way on). `{path}` is the folder.
 _OTHERS = (
     (
@@ -25,11 +30,8 @@ _OTHERS = (
         "weights that Keras saved",
         "put config.json and vocab.txt of the model beside the file, and call it tf_model.h5",
     ),
-    (
-        "[0-9]*/saved_model.pb",
-        "an export for TensorFlow Serving",
-        "ask it by kbert serve {path}, or give the run that it was exported from",
-    ),
+    (EXPORT_FILE, *_EXPORT),
+    (f"[0-9]*/{EXPORT_FILE}", *_EXPORT),
     (
         "model.ckpt.index",
         "a TF1 checkpoint",

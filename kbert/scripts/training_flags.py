@@ -6,6 +6,8 @@ from absl import flags
 
 from kbert.config import PRECISIONS
 
+_STRATEGIES = ["auto", "one_device", "mirrored", "multi_worker", "tpu"]
+
 
 def define_training_flags():
     """--config, and what `define_run_flags` defines."""
@@ -27,8 +29,13 @@ def define_run_flags():
     flags.DEFINE_enum(
         "jit", None, ["auto", "on", "off"], "Compile with XLA; replaces `jit_compile` of the config."
     )
-    flags.DEFINE_string("precision", None, f"{', '.join(PRECISIONS)}; replaces `precision` of the config.")
-    flags.DEFINE_string("strategy", "auto", "auto, one_device, mirrored, multi_worker or tpu.")
+    flags.DEFINE_enum("precision", None, list(PRECISIONS), "Replaces `precision` of the config.")
+    flags.DEFINE_enum(
+        "strategy",
+        "auto",
+        _STRATEGIES,
+        "auto: the workers of TF_CONFIG if several, else all GPUs, else one device.",
+    )
     flags.DEFINE_integer("num_devices", None, "Devices of the mirrored strategy; by default all GPUs.")
     flags.DEFINE_enum("cluster", "tf_config", ["tf_config", "slurm"], "How multi_worker finds its workers.")
     flags.DEFINE_string("tpu", None, 'Name or address of the TPU; "local" on a TPU virtual machine.')

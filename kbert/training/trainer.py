@@ -4,6 +4,7 @@ import contextlib
 import functools
 import itertools
 import math
+import shutil
 from typing import Any
 
 import keras
@@ -19,7 +20,7 @@ from kbert.runs import checkpoint
 from kbert.runs.base_weights import base_file, write_base
 from kbert.runs.best_checkpoint import BestCheckpoint
 from kbert.runs.metrics_file import MetricsFile
-from kbert.runs.run_directory import RunDirectory, trained_weights
+from kbert.runs.run_directory import RunDirectory, holds_run, trained_weights
 from kbert.tasks.task import Task
 from kbert.training.devices.distribution import (
     agreed_signal,
@@ -47,6 +48,8 @@ from kbert.training.training_state import TrainingState
 def open_run(strategy, path, config: TrainingConfig, details: dict, vocabulary):
     """Opens a run directory and locks it, so that no other process trains in it meanwhile.
 
+    A new folder is removed again when the block ends with a ValueError before the first line of metrics.
+
     Args:
       strategy: a tf.distribute strategy. With several workers, the chief makes and locks the folder.
       path, config, details, vocabulary: see `RunDirectory.create_or_resume`.
@@ -55,6 +58,8 @@ def open_run(strategy, path, config: TrainingConfig, details: dict, vocabulary):
       ValueError, OSError: as `RunDirectory.create_or_resume` and `RunDirectory.lock` do.
       ConnectionError: within the block, when the connection to another worker is lost.
     """
+
+    is_new = not holds_run(path)
 
     def open_and_lock():
         run = RunDirectory.create_or_resume(path, config, details, vocabulary)
@@ -68,7 +73,12 @@ def open_run(strategy, path, config: TrainingConfig, details: dict, vocabulary):
         return f"Start the same command again on all workers: training continues from {start}."
 
     with lock, naming_lost_workers(strategy, resume_hint):
-        yield run
+        try:
+            yield run
+        except ValueError:
+            if is_new and is_chief(strategy) and not (run.metrics_file.exists() or run.checkpoints.exists()):
+                shutil.rmtree(run.path, ignore_errors=True)
+            raise
 
 
 def train(task: Task, config: TrainingConfig, plan: Plan, run: RunDirectory, strategy) -> dict | None:

@@ -68,7 +68,7 @@ def test_kbert_predict_takes_a_file(exported):
     ("ask", "message"),
     [
         (lambda file: kbert.load(file.with_name("model_float16.tflite")), "does not exist"),
-        (lambda file: kbert.load(file, precision="bfloat16"), "leave the rest out"),
+        (lambda file: kbert.load(file, precision="bfloat16"), "leave all other arguments out"),
         (lambda file: kbert.load(file).embed("a"), "no vectors"),
         (lambda file: kbert.load(file).rank("a", ["b"]), "a number"),
         (lambda file: kbert.load(file).predict([1]), "expected a text"),

@@ -114,9 +114,10 @@ REFUSED = {
     "unknown key": (
         PretrainingConfig,
         {"num_train_step": 5},
-        "unknown key 'num_train_step' for PretrainingConfig. Did you mean 'num_train_steps'? Known keys: ",
+        "unknown key 'num_train_step' for PretrainingConfig. Did you mean 'num_train_steps'?",
     ),
     "a name of other libraries": (FinetuningConfig, {"lr": 1}, "Did you mean 'optimizer.learning_rate'"),
+    "misspelt, of a group": (FinetuningConfig, {"learnig_rate": 1}, "mean 'optimizer.learning_rate'?"),
     "unknown key without a likeness": (FinetuningConfig, {"zzz": 5}, "unknown key 'zzz'"),
     "unknown nested key": (
         FinetuningConfig,

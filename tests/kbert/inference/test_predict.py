@@ -104,3 +104,13 @@ def test_examples_of_unknown_words_are_counted_in_a_warning(classifier, caplog):
     assert "are [UNK]" not in caplog.text  # half of the tokens, and none at all
     predict("jump the a", "zebra zebra jump", "jump", "zebra")
     assert "most tokens of 2 of 4 examples are [UNK], first in example 2: " in caplog.text
+
+
+def test_the_first_text_that_was_cut_is_named_once(classifier, caplog):
+    length = classifier.text_inputs.max_seq_length
+    predict = kbert.Predictor(classifier)
+    predict(text=["a " * (length - 2)])
+    assert "longer than" not in caplog.text  # with [CLS] and [SEP] it just fits
+    for _ in range(2):
+        predict(text=["a", "a " * (length - 1)])
+    assert caplog.text.count(f"texts[1] is longer than the {length} tokens that") == 1

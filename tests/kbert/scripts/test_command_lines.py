@@ -75,11 +75,20 @@ def test_pairs_where_none_are_expected_are_refused_before_any_weight_is_read(fin
         ("run_evaluation", ["--eval_file=b.tsv", "--html_file={0}/a.txt"], "a.txt must end in .html."),
         ("extract_features", ["--input_file=none.txt", "--output_file={0}/a.npz"], "none.txt does not exist"),
         ("extract_features", ["--input_file={0}/old.html", "--output_file={0}/old.html"], "is the input"),
-        ("run_evaluation", ["--eval_file=b.tsv", "--html_file={0}/old.html"], "old.html exists; choose another"),
+        (
+            "run_evaluation",
+            ["--eval_file=b.tsv", "--html_file={0}/old.html"],
+            "old.html exists; choose another",
+        ),
         (
             "run_evaluation",
             ["--eval_file={0}/old.html", "--html_file={0}/old.html", "--overwrite"],
             "is the input",
+        ),
+        (
+            "run_prediction",
+            ["--input_file={0}/empty.txt"],
+            "empty.txt is empty; expected a text on each line",
         ),
         ("run_prediction", ["--text=a", "--output_file={0}/a.txt"], "a.txt: the ending says the format"),
         (
@@ -91,10 +100,12 @@ def test_pairs_where_none_are_expected_are_refused_before_any_weight_is_read(fin
 )
 def test_wrong_input_is_one_sentence_at_once(tmp_path, name, arguments, sentence):
     (tmp_path / "old.html").write_text("old")
+    (tmp_path / "empty.txt").touch()
     result = run_script(name, "--run_dir=none", *(argument.format(tmp_path) for argument in arguments))
     assert (result.returncode, result.stdout, result.stderr.count("\n")) == (1, "", 1)
     assert result.stderr.startswith("error: ") and sentence.format(tmp_path) in result.stderr
-    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("old.html", "old")]
+    left = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert left == {"empty.txt": "", "old.html": "old"}
 
 
 @pytest.mark.slow

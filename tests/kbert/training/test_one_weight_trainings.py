@@ -52,6 +52,7 @@ def test_a_task_that_says_what_is_not_so_is_refused_before_the_first_step(tmp_pa
     config = dataclasses.replace(CONFIG, best_metric=None)
     with pytest.raises(ValueError, match="best_metric='closenes' is not evaluated here; choose"):
         train(tmp_path / "metric", config)
+    assert not (tmp_path / "metric").exists(), "so that the same folder can be tried again"
     monkeypatch.setattr(one_weight.OneWeight, "parts", token_head("scale", 1))
     sentence = (
         r"one_weight: build_model makes scale/weight \(1,\), where parts names scale/dense/bias \(1,\), "
