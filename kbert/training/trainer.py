@@ -317,7 +317,10 @@ class Trainer:
             raise FloatingPointError(f"{error} {self._state.kept_checkpoint()}") from None
 
     def _evaluation_is_due(self):
-        return self._has_ended() or self._state.step % self._plan.eval_every_steps == 0
+        """At the end of the phase, and at each interval of which at least half lies before the end."""
+        step, every = self._state.step, self._plan.eval_every_steps
+        is_between = step % every == 0 and 2 * (self._phase.last_step - step) >= every
+        return is_between or self._has_ended()
 
     def _evaluate(self):
         step, phase = self._state.step, self._phase

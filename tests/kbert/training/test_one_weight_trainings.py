@@ -47,6 +47,12 @@ def test_all_that_is_due_comes_at_its_step(whole):
     assert {6, 12, 14} <= saved
 
 
+@pytest.mark.parametrize(("every", "evaluated"), [(5, [5, 8]), (6, [8])])
+def test_no_evaluation_less_than_half_an_interval_before_the_end(tmp_path, every, evaluated):
+    _, run = train(tmp_path / "run", dataclasses.replace(CONFIG, eval_every_steps=every), num_steps=8)
+    assert [line["step"] for line in numbers(run) if line["split"] == "eval"] == evaluated
+
+
 def test_a_task_that_says_what_is_not_so_is_refused_before_the_first_step(tmp_path, monkeypatch):
     monkeypatch.setattr(one_weight.OneWeight, "best_metric", "closenes")
     config = dataclasses.replace(CONFIG, best_metric=None)
