@@ -178,7 +178,8 @@ def write_checkpoint(
     except OSError as error:
         reason = error.strerror or one_line(error)
         raise OSError(
-            full_disk.full_disk_sentence(error) or f"{path} could not be written: {reason}"
+            full_disk.full_disk_sentence(error)
+            or f"{path} could not be written: {reason}; check its path and its rights."
         ) from None
     return written
 
