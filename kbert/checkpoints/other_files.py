@@ -7,6 +7,7 @@ _EXPORT = (
     "part of an export of kbert",
     "ask it by kbert serve {path}, or give the run that it was exported from",
 )
+_IN_A_RUN = "part of a run of kbert", "give the folder of the run, and choose by --checkpoint=STEP"
 # Files in a folder -> (what they are, the way on). `{path}` is the folder.
 _OTHERS = (
     (
@@ -32,6 +33,8 @@ _OTHERS = (
     ),
     (EXPORT_FILE, *_EXPORT),
     (f"[0-9]*/{EXPORT_FILE}", *_EXPORT),
+    ("optimizer.safetensors", *_IN_A_RUN),
+    ("step-*/optimizer.safetensors", *_IN_A_RUN),
     (
         "model.ckpt.index",
         "a TF1 checkpoint",

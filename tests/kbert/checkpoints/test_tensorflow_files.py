@@ -330,6 +330,10 @@ WRONG = {
     "two assets": (two_assets, "has 2 files; expected the vocabulary"),
     "Flax": (beside("flax_model.msgpack"), "is weights of Flax: .*from_flax=True"),
     "export of kbert": (beside("assets.extra/kbert.json"), "export of kbert: ask it by kbert serve"),
+    "checkpoints of a run": (
+        beside("step-00000004/optimizer.safetensors"),
+        "give the folder of the run, and",
+    ),
     "ONNX": (beside("model.onnx"), "is an ONNX graph, without a model to train"),
     "Keras's weights": (beside("weights.h5"), "is weights that Keras saved: .* call it tf_model.h5"),
     "SavedModel of transformers": (beside("saved_model/1/saved_model.pb"), "is a SavedModel of transformers"),
