@@ -129,12 +129,12 @@ def _require_examples(run, eval_file, predictions_dir, keep_chosen):
     if predictions_dir and not (eval_file and task.write_predictions):
         raise ValueError(
             f"predictions_dir is for a task that writes its predictions, with eval_file; "
-            f"{run.path} is a run of {task.name}."
+            f"{run.path} has the task {task.name}."
         )
     if keep_chosen and not (eval_file and task.chooses):
         raise ValueError(
             f"keep_chosen is for a task with a temperature or thresholds, with eval_file; "
-            f"{run.path} is a run of {task.name}, which has none with its settings, or eval_file is missing."
+            f"{run.path} has the task {task.name}, which has none with its settings, or eval_file is missing."
         )
 
 
@@ -199,8 +199,8 @@ def labelled_data(run, eval_file, input_dir=None, held_out=False):
     task, length = run.task(), run.config.max_seq_length
     if task.files is None:
         raise ValueError(
-            f"{run.path} is a model of {task.name}, which is not evaluated on labelled examples; "
-            f"fine-tune it first: kbert finetune --init_checkpoint={run.path}."
+            f"{run.path} has the task {task.name}, which is not evaluated on labelled examples; fine-tune it "
+            "first (kbert finetune)."
         )
     if eval_file:
         data = LabelledFile(eval_file, type(task), run.config.dataset)
@@ -222,7 +222,7 @@ def _pretraining_records(run, eval_file, input_dir, held_out=False):
 
     if eval_file:
         raise ValueError(
-            f"{run.path} is a run of {run.task().name}, but eval_file is for runs on labelled "
+            f"{run.path} has the task {run.task().name}, but eval_file is for runs on labelled "
             "examples; give input_dir with records of kbert pretraining-data instead."
         )
     records = PretrainingRecords(input_dir)

@@ -61,7 +61,7 @@ class TextAnswers:
         """
         if self.task.serving is None or not set(PAIR_NUMBERS) & set(self.task.serving.answers):
             raise ValueError(
-                f"{self.source} is a model of {self.task.name}; rank takes one that gives a pair of texts a "
+                f"{self.source} has the task {self.task.name}; rank takes one that gives a pair of texts a "
                 f"number, {' or '.join(PAIR_NUMBERS)}."
             )
         texts = text_batch(texts).texts
