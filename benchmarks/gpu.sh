@@ -18,7 +18,7 @@ EOF
 echo "== from raw text to predictions, with XLA on the GPU"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-"$python" -m kbert quickstart --directory="$folder/quickstart"
+"$python" -m kbert quickstart --output_dir="$folder/quickstart"
 
 echo "== pretraining steps: kbert with XLA, Hugging Face with torch.compile, both in bfloat16"
 while read -r encoder batch_size seq_length predictions; do

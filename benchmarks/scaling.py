@@ -1,7 +1,7 @@
 r"""Benchmark: what a second core brings to a pretraining step, as a thread, a replica or a worker.
 
   python -m benchmarks.scaling
-  python -m benchmarks.scaling --encoder=bert_small --precision=mixed_bfloat16
+  python -m benchmarks.scaling --encoder=bert_small --precision=bfloat16
 
 Four contestants take turns: one process on one core; one process with two threads; `mirrored`, two logical
 CPU devices in one process on both cores; `multi_worker`, two processes on a core each that meet by TF_CONFIG.

@@ -1,10 +1,10 @@
-r"""A server for one model: for trying it, for small use, and for clients that speak OpenAI's API.
+r"""Script: serves a run, a checkpoint or an export: REST, gRPC, OpenAI's API, and a page to try it.
 
     kbert serve runs/reviews
     kbert serve serving/reviews --api_key=SECRET
     kbert serve hf://org/name --rest_api_port=8080
 
-It takes a folder of exported versions (the newest answers), one version, a run, or any checkpoint that
+It takes a folder of exported versions (the newest is served), one version, a run, or any checkpoint that
 `kbert.load` takes. REST: TensorFlow Serving's :predict, status and metadata; /v1/embeddings, /v1/models,
 /embed, /rerank, /tokenize, /health, /metrics, /docs; a page to try the model at /. gRPC: TensorFlow Serving's
 Predict and GetModelMetadata. It listens on this machine only unless --host says otherwise; there is no TLS.
@@ -28,15 +28,15 @@ _LAST_PORT = 65535
 _KEY_VARIABLE = "KBERT_API_KEY"
 # Fields of `Limits` -> what --help says of the flags with their names.
 _SIZES = {
-    "max_batch_tokens": "Tokens of requests that run together; a larger request is split.",
-    "max_message_bytes": "Size of one request.",
-    "max_text_bytes": "Length of one text, in bytes of UTF-8.",
-    "max_texts": "Texts of one request.",
-    "max_elements": "Numbers of one tensor.",
-    "max_answer_bytes": "Size of the tensors of one response.",
-    "max_connections": "Open connections of REST.",
-    "max_pending": "Requests that run or wait; further ones get UNAVAILABLE or 503 at once.",
-    "max_pending_bytes": "Size of all REST requests together.",
+    "max_batch_tokens": "Most tokens of requests that run together; a larger request is split.",
+    "max_message_bytes": "Most bytes of one request.",
+    "max_text_bytes": "Most bytes of one text, in UTF-8.",
+    "max_texts": "Most texts of one request.",
+    "max_elements": "Most elements of one tensor of a request.",
+    "max_answer_bytes": "Most bytes of the tensors of one response.",
+    "max_connections": "Most open connections of REST.",
+    "max_pending": "Most requests that run or wait; further ones get UNAVAILABLE or 503 at once.",
+    "max_pending_bytes": "Most bytes of all REST requests together.",
 }
 
 
@@ -72,9 +72,11 @@ def main() -> None:
 def define_flags() -> None:
     # Inside a function because another script has a flag of the same name, and a test may import
     # both.
-    flags.DEFINE_string("model_base_path", None, "What to serve; the same as the argument without a name.")
-    flags.DEFINE_string("model_name", None, "Its name in requests; by default that of its folder.")
-    flags.DEFINE_string("host", "127.0.0.1", "Address to listen on; 0.0.0.0 for requests of other machines.")
+    flags.DEFINE_string("model_base_path", None, "What to serve; may also be given without a flag, as above.")
+    flags.DEFINE_string("model_name", None, "The model's name in requests; by default that of its folder.")
+    flags.DEFINE_string(
+        "host", "127.0.0.1", "Address to listen on; 0.0.0.0 for requests from other machines."
+    )
     flags.DEFINE_list(
         "allowed_hosts",
         [],
@@ -85,9 +87,11 @@ def define_flags() -> None:
         flags.DEFINE_integer(name, port, text, lower_bound=0, upper_bound=_LAST_PORT)
     flags.DEFINE_string("api_key", None, f"Refuse requests without this key; by default ${_KEY_VARIABLE}.")
     flags.DEFINE_bool("log_requests", True, "Log a line for each request: its texts, tokens and times.")
-    flags.DEFINE_integer("rest_api_timeout_in_ms", 30000, "How long a request may take.", lower_bound=1)
+    flags.DEFINE_integer(
+        "rest_api_timeout_in_ms", 30000, "Milliseconds that a request may take.", lower_bound=1
+    )
     flags.DEFINE_float(
-        "grace_seconds", 30.0, "How long running requests may go on at the end.", lower_bound=0
+        "grace_seconds", 30.0, "Seconds that running requests may go on after SIGTERM.", lower_bound=0
     )
     for name, text in _SIZES.items():
         flags.DEFINE_integer(name, getattr(Limits(), name), text, lower_bound=1)

@@ -40,13 +40,13 @@ def define_flags():
         "precision",
         "float32",
         list(TOLERANCES),
-        "Of the encoder's matrix products. bfloat16 is faster on CPUs that have AVX512-BF16 or AMX; "
-        "max_difference in the report says what it costs.",
+        "Precision of the encoder's matrix products. bfloat16 is faster on CPUs that have AVX512-BF16 or "
+        "AMX; max_difference in the report says what it costs.",
     )
     flags.DEFINE_string(
         "min_server_version",
         None,
-        "The oldest TensorFlow Serving in use, for example 2.20: it and all newer ones must know every op; "
+        "The oldest TensorFlow Serving in use, for example 2.20. It and all newer ones must know every op; "
         "by default 2.12.",
     )
     flags.DEFINE_enum(

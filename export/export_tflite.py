@@ -41,31 +41,37 @@ def define_flags():
     flags.DEFINE_string(
         "config",
         None,
-        "For checkpoints: a config of fine-tuning, whose [dataset] says how --eval_file is read. An "
-        "encoder of vectors needs none, or takes one for pairs of texts, such as stsb_embeddings.toml.",
+        "For checkpoints: a fine-tuning config, whose [dataset] says how --eval_file is read. A model of "
+        "embeddings needs none, or takes one for pairs of texts, such as stsb_embeddings.toml.",
     )
     flags.DEFINE_string("output_dir", None, "Folder for the .tflite files.")
-    flags.DEFINE_list("quantization", ["float32", "dynamic_int8"], f"Of {', '.join(requests.QUANTIZATIONS)}.")
+    flags.DEFINE_list(
+        "quantization",
+        ["float32", "dynamic_int8"],
+        f"The files to write, of {', '.join(requests.QUANTIZATIONS)}.",
+    )
     flags.DEFINE_list(
         "max_seq_length",
         None,
-        "Lengths, a signature each on shared weights; by default the run's own and 16, 32, 64, ..., 512 "
-        "below it. --mediapipe and --tokenizer_inside take a single length, by default the run's own.",
+        "Lengths in tokens, a signature for each on shared weights; by default the run's own and 16, 32, 64, "
+        "..., 512 below it. --mediapipe and --tokenizer_inside take one length, by default the run's own.",
     )
     flags.DEFINE_string(
         "eval_file",
         None,
-        "Labelled file to compare on, or, of an encoder of vectors without --config, a text in each line; "
-        "without it, a few fixed texts without labels.",
+        "Labelled file to compare on. For a model of embeddings without --config, a text in each line. "
+        "Without it, a few fixed texts without labels.",
     )
     flags.DEFINE_enum(
         "split",
         "all",
         ["all", "dev"],
-        "dev: of the training file as --eval_file only the examples that dev_split held out.",
+        "dev: --eval_file is the training file; only the examples that dev_split held out are taken.",
     )
     flags.DEFINE_float(
-        "min_agreement", MIN_AGREEMENT, "Least share of predictions that are the same as Keras's."
+        "min_agreement",
+        MIN_AGREEMENT,
+        "Least share, from 0 to 1, of predictions that are the same as Keras's.",
     )
     flags.DEFINE_bool(
         "mediapipe", False, "Also files that MediaPipe's TextClassifier and TextEmbedder take as they are."
@@ -186,7 +192,7 @@ def _warn_of_long_texts(source, length):
     if not source.task.serving.cuts_long_texts:
         logging.warning(
             "%s reads long texts as its task_settings.long_texts says, but the files take one row of at "
-            "most %d pieces: give them short texts, or rows that your program cuts in the same way.",
+            "most %d tokens: give them short texts, or rows that your program cuts in the same way.",
             source.path, length,
         )  # fmt: skip
 

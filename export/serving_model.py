@@ -91,7 +91,7 @@ class ServingModel:
 def _require_answers(source, task):
     if task.serving is None:
         raise ValueError(
-            f"{source} is a run of {task.name}, which has no predictions for texts; export a run of "
+            f"{source} has the task {task.name}, which has no predictions for texts; export a run of "
             "kbert finetune or kbert pretrain, a checkpoint with a head, or an encoder with a pooling for "
             "sentence embeddings."
         )

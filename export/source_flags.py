@@ -2,6 +2,7 @@
 
 from absl import flags
 
+from kbert.config.checks import require_single
 from kbert.scripts.training_flags import define_checkpoint_flag, define_init_checkpoint_flags
 
 FLAGS = flags.FLAGS
@@ -21,12 +22,7 @@ def source_from_flags():
       ValueError: when not exactly one of them is given, when a flag for checkpoints is given with a run or
         --checkpoint without one, or for a path that holds no run or no checkpoint.
     """
-    if (FLAGS.run_dir is None) == (FLAGS.init_checkpoint is None):
-        which = "neither" if FLAGS.run_dir is None else "both"
-        raise ValueError(
-            f"received {which} of --run_dir and --init_checkpoint; give exactly one: a run, or a "
-            "checkpoint of any format with its head."
-        )
+    require_single({"--run_dir": FLAGS.run_dir, "--init_checkpoint": FLAGS.init_checkpoint})
     from kbert.checkpoints.formats import local_path
     from kbert.runs.run_directory import RunDirectory, holds_run
 

@@ -60,7 +60,7 @@ def tiny_pretraining_config(**changes) -> PretrainingConfig:
         "optimizer": OptimizerConfig(learning_rate=2e-3),
         "train_batch_size": 8,
         "eval_batch_size": 8,
-        "steps_per_call": 3,
+        "steps_per_execution": 3,
         "log_every_steps": 2,
         "save_checkpoints_steps": 6,
         "num_train_steps": 12,

@@ -144,7 +144,8 @@ def check_flags(tokenizer: str):
     """Raises ValueError for a flag that has no meaning for this tokenizer, and without an output."""
     meaningless = [name for name in _MEANINGLESS_FLAGS[tokenizer] if FLAGS[name].present]
     if meaningless:
-        raise ValueError(f"--{meaningless[0]} has no meaning with --tokenizer={tokenizer}; leave it out.")
+        instead = "give --output_dir instead" if meaningless == ["output_file"] else "leave it out"
+        raise ValueError(f"--{meaningless[0]} has no meaning with --tokenizer={tokenizer}; {instead}.")
     output = "output_file" if tokenizer == "wordpiece" else "output_dir"
     if not FLAGS[output].value:
         raise ValueError(f"--{output} is missing; it says where to write.")
@@ -213,11 +214,11 @@ def learn_wordpiece(files: list[Path]):
 
 
 def check_vocab_size(vocab_size: int, num_unused_tokens: int, num_user_defined_tokens: int = 0):
-    """Raises ValueError when special, unused and user-defined tokens leave no room for learned pieces."""
+    """Raises ValueError when special, unused and user-defined tokens leave no room for learned tokens."""
     reserved = len(SPECIAL_TOKENS) + num_unused_tokens + num_user_defined_tokens
     if vocab_size <= reserved:
         raise ValueError(
-            f"--vocab_size={vocab_size} has no room for learned pieces beside {len(SPECIAL_TOKENS)} special, "
+            f"--vocab_size={vocab_size} has no room for learned tokens beside {len(SPECIAL_TOKENS)} special, "
             f"{num_unused_tokens} unused and {num_user_defined_tokens} user-defined tokens; raise "
             "--vocab_size, or lower --num_unused_tokens."
         )
@@ -246,7 +247,7 @@ def _base_vocabulary() -> Vocabulary | None:
 
 
 def room_in(base: Vocabulary, slots: str, vocab_size: int, num_own_tokens: int) -> int:
-    """How many new pieces fit into the vocabulary.
+    """How many new tokens fit into the vocabulary.
 
     Raises:
       ValueError: when none fit, or fewer than there are user-defined tokens.
@@ -278,7 +279,7 @@ def room_in(base: Vocabulary, slots: str, vocab_size: int, num_own_tokens: int) 
 
 def learn_new(words: WordCounts, own_tokens: list[str]) -> list[str]:
     """Learns the tokens of a new vocabulary, with the settings of the flags."""
-    logging.info("Learning %d pieces from %d different words.", FLAGS.vocab_size, len(words.counts))
+    logging.info("Learning %d tokens from %d different words.", FLAGS.vocab_size, len(words.counts))
     return wordpiece_learner.learn_wordpieces(
         words.counts,
         FLAGS.vocab_size,
@@ -299,8 +300,8 @@ def ascii_alphabet(do_lower_case: bool) -> str:
 def extend(
     base: Vocabulary, words: WordCounts, own_tokens: list[str], slots: str, room: int, min_frequency: int
 ) -> Vocabulary:
-    """Returns the vocabulary with the user-defined tokens added, and then the most useful new pieces."""
-    logging.info("Learning up to %d pieces from %d different words.", room, len(words.counts))
+    """Returns the vocabulary with the user-defined tokens added, and then the most useful new tokens."""
+    logging.info("Learning up to %d tokens from %d different words.", room, len(words.counts))
     learned = wordpiece_learner.learn_more_wordpieces(
         [*base.tokens, *own_tokens], words.counts, room - len(own_tokens), min_frequency=min_frequency
     )
@@ -353,7 +354,7 @@ def merge_summary(base: Vocabulary, vocabulary: Vocabulary, words: WordCounts, s
 
 
 def _fit(vocabulary, words) -> tuple[float, float]:
-    """How well a vocabulary fits a corpus: pieces per word, and the percentage of unknown pieces."""
+    """How well a vocabulary fits a corpus: tokens per word, and the percentage of unknown tokens."""
     covered = coverage(words.counts, vocabulary.tokens)
     return covered.num_pieces / covered.num_words, 100 * covered.num_unknown / covered.num_pieces
 

@@ -19,6 +19,7 @@ from absl import flags, logging
 from kbert.cli import script
 from kbert.cli.progress import Progress
 from kbert.config import DatasetConfig, FinetuningConfig, load_config, to_dict
+from kbert.config.checks import require_single
 from kbert.input_pipelines.labelled_files import count_rows
 from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.manifest import Manifest, describe_shards
@@ -63,7 +64,9 @@ def define_flags():
         "folder or Google's TF1 checkpoint.",
     )
     flags.DEFINE_bool(
-        "do_lower_case", None, "Casing, for a vocabulary that does not state it; by default lower-cased."
+        "do_lower_case",
+        None,
+        "Lower-case texts and drop accents, if the vocabulary does not record the casing; true by default.",
     )
     flags.DEFINE_string("output_dir", None, "The folder to make, with shards, manifest.json and vocabulary.")
     flags.DEFINE_integer("max_seq_length", None, "Length of the examples; by default that of the config.")
@@ -217,8 +220,7 @@ def _read_config(config, overrides, max_seq_length, input_file) -> FinetuningCon
 
 
 def _read_vocabulary(vocab_file, tokenizer, init_checkpoint, do_lower_case, allow_unmatched):
-    if [bool(vocab_file), bool(tokenizer), bool(init_checkpoint)].count(True) != 1:
-        raise ValueError("give either vocab_file, init_checkpoint or tokenizer; each brings a vocabulary.")
+    require_single({"vocab_file": vocab_file, "tokenizer": tokenizer, "init_checkpoint": init_checkpoint})
     if not init_checkpoint:
         return read_source(vocab_file, tokenizer, do_lower_case, allow_unmatched)
     from kbert.checkpoints.formats import read_checkpoint  # brings TensorFlow along

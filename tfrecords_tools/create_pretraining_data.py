@@ -5,11 +5,10 @@ r"""Script: corpus + vocabulary -> masked TFRecords for pretraining.
   kbert pretraining-data \
       --input_files='corpus/*.txt' --tokenizer=FOLDER --output_dir=records
 
-Defaults are those of the original create_pretraining_data.py, as are most names of flags. The work is done in
-three stages of many independent items (pretraining/*_stage.py), on all cores or on an Apache Beam cluster.
-The records depend on the input, the seed and the settings, not on which process made which piece. A killed
-run leaves OUTPUT_DIR.unfinished, and the same command resumes it; a run that fails because of its input
-leaves nothing.
+Defaults are those of the original create_pretraining_data.py, as are most names of flags. It uses all
+cores, or an Apache Beam cluster. The records depend on the input, the seed and the settings alone. A command
+that is killed leaves OUTPUT_DIR.unfinished, and the same command resumes it. A command that fails because of
+its input leaves nothing.
 """
 
 import dataclasses
@@ -54,8 +53,8 @@ def _define_text_flags(defaults):
     flags.DEFINE_bool(
         "do_lower_case",
         defaults.do_lower_case,
-        "The casing of --vocab_file. By default texts are lower-cased and lose accents, umlauts, vowel signs "
-        "and all other combining marks.",
+        "With --vocab_file: lower-case texts and drop accents, umlauts, vowel signs and all other combining "
+        "marks; true by default.",
     )
     flags.DEFINE_string("text_field", defaults.text_field, "The key of the text in JSONL files.")
     flags.DEFINE_string(

@@ -6,10 +6,10 @@
     kbert show-records --input_dir=records --check
 
 What is to predict is written [shown->label]: [MASK->word] is masked, [other->word] is replaced by a random
-piece, [word->word] is unchanged. The second text of a pair begins a new line with "+".
+token, [word->word] is unchanged. The second text of a pair begins a new line with "+".
 
---check prints none: it compares size and SHA-256 of each file with the manifest, and vocab.txt with its
-fingerprint. In a file that is not what was written, it looks for the first record that cannot be read. Exit
+--check prints no records. It compares size and SHA-256 of each file with the manifest, and vocab.txt with its
+fingerprint. In a file that has changed, it looks for the first record that cannot be read. Exit
 code 1 when anything is wrong.
 """
 

@@ -1,10 +1,10 @@
-r"""Script: lines of text -> their ids and pieces, to look at or to compare with another tokenizer.
+r"""Script: lines of text -> their ids and tokens, to look at or to compare with another tokenizer.
 
   echo 'Hello, world!' | kbert tokenize --vocab_file=vocab.txt
   kbert tokenize --tokenizer=FOLDER --format=jsonl < texts.jsonl
 
 Reads lines from standard input and writes one JSON object per line, in the same order:
-{"text": ..., "ids": [...], "pieces": [...]}, without special tokens.
+{"text": ..., "ids": [...], "tokens": [...]}, without special tokens.
 """
 
 import json
@@ -30,7 +30,7 @@ def define_flags():
     """Defined on demand, so that a test may import several scripts that share the names of flags."""
     define_vocabulary_flags()
     flags.DEFINE_bool(
-        "do_lower_case", None, "The casing of --vocab_file; by default lower-cased, without accents."
+        "do_lower_case", None, "With --vocab_file: lower-case texts and drop accents; true by default."
     )
     flags.DEFINE_enum("format", "text", ["text", "jsonl"], "Lines of text, or JSON objects with a `text`.")
     flags.DEFINE_integer("batch_size", 512, "Lines to tokenize and print at a time.", lower_bound=1)
@@ -99,14 +99,14 @@ def _parse_text(line, number):
 
 
 def tokenized_lines(texts: Iterable[str], tokenizer, batch_size: int) -> Iterator[bytes]:
-    """Yields, for each text, a line of JSON in UTF-8 with the text as read, its ids and its pieces."""
+    """Yields, for each text, a line of JSON in UTF-8 with the text as read, its ids and its tokens."""
     texts = iter(texts)
     while batch := list(islice(texts, batch_size)):
         # JSON can spell half of a surrogate pair, which is no character and has no UTF-8. It is dropped
         # before WordPiece, as the original drops bytes that are not UTF-8.
         encoded = [text.encode("utf-8", errors="ignore") for text in batch]
         for text, ids in zip(batch, tokenizer(encoded).to_list(), strict=True):
-            row = {"text": text, "ids": ids, "pieces": tokenizer.tokens(ids)}
+            row = {"text": text, "ids": ids, "tokens": tokenizer.tokens(ids)}
             yield _json_line(row)
 
 

@@ -22,6 +22,7 @@ from kbert.checkpoints import FORMATS
 from kbert.cli import script
 from kbert.cli.closing_output import define_json_flag, print_result
 from kbert.config import FinetuningConfig, load_config
+from kbert.config.checks import require_single
 from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import write_json
 from kbert.input_pipelines.tables.table_paths import names_table, source_files
@@ -52,13 +53,19 @@ def define_flags():
         "Instead: labelled TSV, CSV, JSONL or .parquet files, or folders of `datasets`; needs --config.",
     )
     flags.DEFINE_list(
-        "heldout_files", [], "Files of the same kind: how many of their texts get other tokens."
+        "heldout_files",
+        [],
+        "Files of the same kind; the report says how many of their texts get other tokens.",
     )
-    flags.DEFINE_string("config", None, "A config of fine-tuning, whose [dataset] names the columns.")
+    flags.DEFINE_string("config", None, "A fine-tuning config, whose [dataset] names the columns.")
     flags.DEFINE_string("text_field", "text", "The key of the text in JSONL files of --input_files.")
-    flags.DEFINE_integer("min_count", 1, "Drop tokens that occur less often.", lower_bound=1)
+    flags.DEFINE_integer("min_count", 1, "Drop tokens that occur less often than this.", lower_bound=1)
     flags.DEFINE_integer("vocab_size", None, "The most tokens to keep, special tokens included.")
-    flags.DEFINE_bool("do_lower_case", None, "The casing, if the checkpoint does not record it.")
+    flags.DEFINE_bool(
+        "do_lower_case",
+        None,
+        "Lower-case texts and drop accents, if the checkpoint does not record the casing.",
+    )
     flags.DEFINE_list("allow_unmatched", [], "As for kbert convert.")
     flags.DEFINE_bool("overwrite", False, "Replace an earlier conversion in --to.")
     define_json_flag()
@@ -79,7 +86,7 @@ def trim_vocabulary(
     allow_unmatched=(),
     overwrite=False,
 ) -> dict:
-    """Writes the checkpoint `source` to `target`, cut to the pieces of some texts.
+    """Writes the checkpoint `source` to `target`, cut to the tokens of some texts.
 
     Args:
       source, target, format, do_lower_case, allow_unmatched, overwrite: as for `convert_checkpoint`.
@@ -148,7 +155,7 @@ def _before_and_after(report) -> str:
     rows = [
         ["", "before", "after"],
         ["tokens", *(f"{report['tokens'][way]:,}" for way in ("before", "after"))],
-        ["pieces per word", *(f"{words[way]['pieces_per_word']:.4f}" for way in ("before", "after"))],
+        ["tokens per word", *(f"{words[way]['tokens_per_word']:.4f}" for way in ("before", "after"))],
         ["unknown words", *(f"{words[way]['unknown']:,}" for way in ("before", "after"))],
     ]
     return text_table(rows)
@@ -165,8 +172,8 @@ def _closing(report) -> dict:
 
 def _files():
     """(the files of the corpus, those held out)."""
-    if bool(FLAGS.input_files) == bool(FLAGS.labelled_files):
-        raise ValueError("give either --input_files (texts) or --labelled_files (with --config).")
+    labelled = "--labelled_files (with --config)"
+    require_single({"--input_files (texts)": FLAGS.input_files, labelled: FLAGS.labelled_files})
     if bool(FLAGS.labelled_files) != bool(FLAGS.config):
         raise ValueError("--labelled_files needs a --config, whose [dataset] names the columns of texts.")
     find = labelled_texts if FLAGS.labelled_files else input_files
@@ -221,12 +228,12 @@ def _words(files, do_lower_case):
 
 
 def _changed_words(words, before: Vocabulary, after: Vocabulary) -> dict:
-    """How the corpus is cut, before and after: running words, pieces a word, unknown words."""
+    """How the corpus is cut, before and after: running words, tokens a word, unknown words."""
     fits = {}
     for name, vocabulary in (("before", before), ("after", after)):
         covered = coverage(words, vocabulary.tokens)
         fits[name] = {
-            "pieces_per_word": round(covered.num_pieces / covered.num_words, 4),
+            "tokens_per_word": round(covered.num_pieces / covered.num_words, 4),
             "unknown": covered.num_unknown,
         }
     return {"running": words.total(), "different": len(words)} | fits
@@ -246,7 +253,7 @@ def changed_texts(texts: Iterable[str], before: Vocabulary, after: Vocabulary) -
       before, after: the vocabularies.
 
     Returns:
-      dict with `texts`; `changed_texts`, a share of them; `pieces`, those of `before`; `changed_pieces`, the
+      dict with `texts`; `changed_texts`, a share of them; `tokens`, those of `before`; `changed_tokens`, the
       share of them in words that are cut differently; and `unknown_words`, before and after.
     """
     import tensorflow as tf
@@ -255,7 +262,7 @@ def changed_texts(texts: Iterable[str], before: Vocabulary, after: Vocabulary) -
     from tfrecords_tools.vocabulary.greedy_match import GreedyMatcher
 
     cut = [functools.cache(GreedyMatcher(vocabulary.tokens)) for vocabulary in (before, after)]
-    num_texts = num_changed = num_pieces = num_pieces_changed = 0
+    num_texts = num_changed = num_tokens = num_tokens_changed = 0
     unknown = [0, 0]
     texts = iter(texts)
     while batch := list(itertools.islice(texts, _TEXTS_AT_ONCE)):
@@ -263,15 +270,15 @@ def changed_texts(texts: Iterable[str], before: Vocabulary, after: Vocabulary) -
             pairs = [[matcher(word.decode("utf-8")) for matcher in cut] for word in words]
             changed = [old for old, new in pairs if old != new]
             num_texts, num_changed = num_texts + 1, num_changed + bool(changed)
-            num_pieces += sum(len(old or "?") for old, _ in pairs)
-            num_pieces_changed += sum(len(old or "?") for old in changed)
+            num_tokens += sum(len(old or "?") for old, _ in pairs)
+            num_tokens_changed += sum(len(old or "?") for old in changed)
             for which in (0, 1):
                 unknown[which] += sum(pair[which] is None for pair in pairs)
     return {
         "texts": num_texts,
         "changed_texts": round(num_changed / max(1, num_texts), 4),
-        "pieces": num_pieces,
-        "changed_pieces": round(num_pieces_changed / max(1, num_pieces), 4),
+        "tokens": num_tokens,
+        "changed_tokens": round(num_tokens_changed / max(1, num_tokens), 4),
         "unknown_words": {"before": unknown[0], "after": unknown[1]},
     }
 

@@ -1,6 +1,6 @@
 """Hugging Face's fine-tuning of a classifier with dynamic padding; see benchmarks/finetuning.py.
 
-One step of a turn is `steps_per_call` optimizer steps. As in its Trainer: DataCollatorWithPadding, fused
+One step of a turn is `steps_per_execution` optimizer steps. As in its Trainer: DataCollatorWithPadding, fused
 AdamW, linear warm-up and decay, clipping, autocast for bfloat16; "grouped" uses its LengthGroupedSampler;
 "compile" uses torch.compile, for shapes that vary.
 """
@@ -92,7 +92,7 @@ model.train()
 stream = itertools.chain.from_iterable(itertools.repeat(loader))
 taken = 0
 while taken < num_steps and turns.next_step():
-    steps = min(config["steps_per_call"], num_steps - taken)
+    steps = min(config["steps_per_execution"], num_steps - taken)
     loss = sum(train_step(next(stream)) for _ in range(steps)) / steps
     turns.end_step(examples=steps * batch_size, loss=loss)
     taken += steps

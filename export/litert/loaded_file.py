@@ -72,7 +72,7 @@ class LoadedFile(TextAnswers):
         """
         output = self.task.serving.one_text_output
         if output != "embedding":
-            raise ValueError(f"{self.source} is a model of {self.task.name} and gives no vectors of texts.")
+            raise ValueError(f"{self.source} has the task {self.task.name} and gives no vectors of texts.")
         batch = text_batch(texts)
         return batch.answer(self._model(batch.texts)[output])
 

@@ -95,13 +95,13 @@ def check_task(source):
     task, serving = source.task, source.task.serving
     if task.files is None and (serving is None or serving.one_text_output is None):
         raise ValueError(
-            f"{source.path} is a model of {task.name}; LiteRT files are for models that were "
+            f"{source.path} has the task {task.name}; LiteRT files are for models that were "
             "fine-tuned on labelled files, and for encoders with a pooling, as in "
             "sentence-transformers folders."
         )
     if serving is None or serving.same_answers is None:
         raise ValueError(
-            f"{source.path} is a model of {task.name}, whose task does not say which answers "
+            f"{source.path} has the task {task.name}, which does not say which answers "
             "are the same; give it a serving with the method `same_answers` (docs/add_a_task.md)."
         )
 
@@ -111,7 +111,7 @@ def check_mediapipe(source, lengths):
     task, serving = source.task, source.task.serving
     if serving.one_text_output is None:
         raise ValueError(
-            f"--mediapipe: {source.path} is a run of {task.name} without labels or an embedding for a "
+            f"--mediapipe: {source.path} has the task {task.name}, without labels or an embedding for a "
             "single text; MediaPipe's TextClassifier and TextEmbedder do nothing else (no pairs, numbers, "
             "words, spans or choices). Use the file whose inputs are token ids."
         )
@@ -127,7 +127,7 @@ def check_mediapipe(source, lengths):
     if not require_wordpiece(source.vocabulary, "--mediapipe").do_lower_case:
         raise ValueError(
             f"--mediapipe: {source.path} has a cased vocabulary (do_lower_case=false), and MediaPipe makes "
-            "every text lower-case before it looks for pieces: words with capitals would become other words "
+            "every text lower-case before it looks for tokens: words with capitals would become other words "
             "or [UNK]. Train an uncased encoder, or use the file whose inputs are token ids."
         )
 
@@ -138,7 +138,7 @@ def check_tokenizer_inside(source, lengths):
     task = source.task
     if not task.serving.row_texts:
         raise ValueError(
-            f"--tokenizer_inside: {source.path} is a run of {task.name} whose predictions need more "
+            f"--tokenizer_inside: {source.path} has the task {task.name}, whose predictions need more "
             "than one row of its texts (words, spans, choices, windows of long texts); use the file whose "
             "inputs are token ids."
         )

@@ -45,7 +45,8 @@ def start_grpc_server(service, metrics, host: str, port: int, api_key: str | Non
         bound = server.add_insecure_port(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
     except RuntimeError:
         raise ValueError(
-            f"port={port} cannot be opened for gRPC on {host}; expected a free one up to {_LAST_PORT}, or 0."
+            f"port={port} cannot be opened for gRPC on {host}; expected a port up to {_LAST_PORT} that is "
+            "not in use, or 0 for any."
         ) from None
     server.start()
     return server, bound

@@ -1,4 +1,4 @@
-"""What both APIs ask: named tensors, vectors of texts, texts ranked by a query, pieces of a text."""
+"""What both APIs ask: named tensors, vectors of texts, texts ranked by a query, tokens of a text."""
 
 import time
 

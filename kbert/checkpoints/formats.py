@@ -20,7 +20,7 @@ from kbert.checkpoints.hugging_face import hub
 from kbert.checkpoints.hugging_face.sentence_transformers import is_sentence_transformers
 from kbert.checkpoints.keras_hub import preset as keras_hub
 from kbert.checkpoints.model_variables import part_name
-from kbert.checkpoints.other_files import other_model
+from kbert.checkpoints.other_files import EXPORT_FILE, other_model
 from kbert.checkpoints.report import JSON_FILE, Report, one_line, write_reports
 from kbert.cli.progress import activity
 from kbert.files import full_disk
@@ -88,7 +88,7 @@ def detect_format(path) -> str:
         return KBERT
     if keras_hub.is_preset(path):
         return KERAS_HUB
-    if (path / model_garden.SAVED_MODEL).is_file():
+    if (path / model_garden.SAVED_MODEL).is_file() and not (path / EXPORT_FILE).is_file():
         return MODEL_GARDEN
     if (path / hugging_face.CONFIG_FILE).is_file() or is_sentence_transformers(path):
         return HUGGING_FACE
@@ -178,7 +178,8 @@ def write_checkpoint(
     except OSError as error:
         reason = error.strerror or one_line(error)
         raise OSError(
-            full_disk.full_disk_sentence(error) or f"{path} could not be written: {reason}"
+            full_disk.full_disk_sentence(error)
+            or f"{path} could not be written: {reason}; check its path and its rights."
         ) from None
     return written
 
@@ -197,13 +198,15 @@ def require_free(path, overwrite: bool = False, inputs=()):
     path = Path(path)
     for source in [Path(name) for name in inputs if not str(name).startswith(tuple(_DOWNLOADS))]:
         if source.resolve().is_relative_to(path.resolve()):
-            raise ValueError(f"{path} would replace {source}, which is to be read; choose another folder.")
+            raise ValueError(
+                f"the new folder {path} would replace {source}, which is read; choose another folder."
+            )
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):
         return
     if not overwrite:
         raise ValueError(
-            f"{path} exists and is not empty; choose a new folder, or set overwrite to replace an earlier "
-            "conversion."
+            f"{path} exists and is not empty; choose a new folder, or replace an earlier conversion with "
+            "overwrite (--overwrite)."
         )
     # A converted run that was trained further is more than a conversion.
     if not (path / JSON_FILE).is_file() or (path / "metrics.jsonl").exists():

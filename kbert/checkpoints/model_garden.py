@@ -226,7 +226,7 @@ def _refuse_others(stored, full_names, report):
     elif any("transformer/self_attention" in name or "albert" in name for name in names):
         what = "of ALBERT, whose layers share their weights; kbert has no such encoder"
     else:
-        what = f"of no BERT encoder of Model Garden or TF Hub (it holds {shown(names[:3])})"
+        what = f"without a BERT encoder of Model Garden or TF Hub (it holds {shown(names[:3])})"
     raise ValueError(f"{report.path} is a checkpoint {what}; give one of a BERT encoder.")
 
 

@@ -2,6 +2,12 @@
 
 from pathlib import Path
 
+EXPORT_FILE = "assets.extra/kbert.json"  # in a version that `kbert export` wrote
+_EXPORT = (
+    "part of an export of kbert",
+    "ask it by kbert serve {path}, or give the run that it was exported from",
+)
+_IN_A_RUN = "part of a run of kbert", "give the folder of the run, and choose by --checkpoint=STEP"
 # Files in a folder -> (what they are, the way on). `{path}` is the folder.
 _OTHERS = (
     (
@@ -25,6 +31,10 @@ _OTHERS = (
         "weights that Keras saved",
         "put config.json and vocab.txt of the model beside the file, and call it tf_model.h5",
     ),
+    (EXPORT_FILE, *_EXPORT),
+    (f"[0-9]*/{EXPORT_FILE}", *_EXPORT),
+    ("optimizer.safetensors", *_IN_A_RUN),
+    ("step-*/optimizer.safetensors", *_IN_A_RUN),
     (
         "model.ckpt.index",
         "a TF1 checkpoint",

@@ -26,7 +26,7 @@ COMMANDS = {
         ),
     },
     "getting started": {
-        "quickstart": ("kbert.scripts.quickstart", "from raw text to answered requests, in a few minutes"),
+        "quickstart": ("kbert.scripts.quickstart", "from raw text to a served model, in a few minutes"),
         "configs": ("kbert.scripts.copy_configs", "list the configs that come with kbert, or copy them"),
     },
     "text and records": {
@@ -39,7 +39,7 @@ COMMANDS = {
     "more training": {
         "pretrain": ("kbert.scripts.run_pretraining", "pretrain on records"),
         "glue": ("kbert.scripts.run_glue", "fine-tune on the tasks of GLUE, with a table and a submission"),
-        "curves": ("kbert.scripts.draw_curves", "draw the curves of a run, or of several"),
+        "curves": ("kbert.scripts.draw_curves", "draw losses and scores of a run, or of several"),
     },
     "more from a trained model": {
         "features": ("kbert.scripts.extract_features", "turn texts into vectors"),

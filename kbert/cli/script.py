@@ -21,6 +21,7 @@ from kbert.cli.flags import parse_flags, program
 from kbert.cli.progress import log_activities
 from kbert.cli.signals import INTERRUPTED, STOPPED_BY_CTRL_C, StoppedBySignal, is_from_interrupt
 from kbert.files import full_disk
+from kbert.files.whole_file import final_name
 
 _MENDABLE = (ValueError, OSError, FloatingPointError)
 _PROJECT = Path(__file__).resolve().parents[2]
@@ -109,12 +110,19 @@ def _exit_code(error):
 def error_sentence(error: BaseException) -> str | None:
     """What a user can mend, in one sentence; None for a bug in kbert."""
     if isinstance(error, _MENDABLE) or full_disk.full_disk_code(error):
-        return full_disk.full_disk_sentence(error) or str(error)
+        return full_disk.full_disk_sentence(error) or _system_sentence(error) or str(error)
     if not type(error).__module__.startswith("tensorflow."):
         return None
     for kind, message in _IN_PIPELINE.findall(str(error))[:1]:
         if issubclass(getattr(builtins, kind, type(None)), _MENDABLE):
             return message
+    return None
+
+
+def _system_sentence(error):
+    """The system's reason of an OSError that names a file; None for others."""
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{final_name(str(error.filename))}: {error.strerror}; check its path and its rights."
     return None
 
 

@@ -1,8 +1,10 @@
 """Checks that all configs use; each error is one sentence."""
 
+from collections.abc import Mapping
+
 from kbert.files.json_values import shown
 
-SHORTEST_LENGTH = 4  # [CLS] a [SEP] [SEP]: a pair of which one piece is left
+SHORTEST_LENGTH = 4  # [CLS] a [SEP] [SEP]: a pair of which one token is left
 
 # The largest accepted value of each setting: beyond any practical use, and small enough that numbers computed
 # from it do not overflow. A larger value is a mistake, or comes from a file made to overload a machine.
@@ -33,7 +35,7 @@ _LARGEST = {
     "eval_batch_size": _LARGEST_BATCH,
     "gradient_accumulation_steps": _LARGEST_BATCH,
     "packed_rows": _LARGEST_BATCH,
-    "steps_per_call": 10**9,
+    "steps_per_execution": 10**9,
     "log_every_steps": _LARGEST_STEP,
     "save_checkpoints_steps": _LARGEST_STEP,
     "keep_checkpoints": 10**9,
@@ -75,6 +77,15 @@ _BELOW_ONE = (
 def require(condition: bool, message: str):
     if not condition:
         raise ValueError(message)
+
+
+def require_single(values: Mapping[str, object]):
+    """Raises ValueError unless exactly one of the values, by their names for people, is there."""
+    received = [name for name, value in values.items() if value]
+    require(
+        len(received) == 1,
+        f"expected one of {', '.join(values)}; received {' and '.join(received) or 'none of them'}.",
+    )
 
 
 def check_limits(config, group: str = ""):

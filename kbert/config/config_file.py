@@ -8,7 +8,7 @@ from typing import Any
 
 from kbert.config.checks import require
 from kbert.config.plain_values import from_dict, to_dict
-from kbert.config.setting_paths import find_setting, suggested_setting
+from kbert.config.setting_paths import closest_setting, find_setting, suggested_setting
 from kbert.files.json_file import NotJson, parse_json, read_json
 from kbert.files.json_values import shown
 from kbert.files.toml_file import read_toml
@@ -24,7 +24,7 @@ def load_config(config_class, path: str | Path, overrides=(), vocab_size: int | 
       config_class: PretrainingConfig or FinetuningConfig.
       path: a TOML file, as in configs/, or a JSON file, as runs record their config; the suffix decides.
       overrides: strings such as `optimizer.learning_rate=3e-5`.
-      vocab_size: the number of pieces of the vocabulary that will be used. An encoder without a `vocab_size`
+      vocab_size: the number of tokens of the vocabulary that will be used. An encoder without a `vocab_size`
         of its own gets this one.
 
     Raises:
@@ -62,7 +62,7 @@ def settled_config(config_class, config, settings: dict, vocab_size: int | None 
         fields = {field.name for field in dataclasses.fields(config_class)}
         path = name if name in fields else find_setting(name, [config_class])
         if path is None:
-            near = suggested_setting(name, [config_class])
+            near = closest_setting(name, [config_class])
             hint = f" Did you mean {near.rpartition('.')[2]}?" if near else ""
             raise ValueError(f"{name}={value!r:.60} is no setting of {config_class.__name__}.{hint}")
         plain = to_dict(value) if dataclasses.is_dataclass(value) else value
@@ -189,6 +189,6 @@ def _require_file(path):
 
 def _shipped_like(path):
     """The config that comes with kbert and has nearly this name; None where none has."""
-    shipped = {file.name: file for file in configs_directory().rglob("*.toml")}
-    near = difflib.get_close_matches(path.name[:100], shipped, n=1)
+    shipped = {file.stem: file for file in configs_directory().rglob("*.toml")}
+    near = difflib.get_close_matches(path.stem[:100], shipped, n=1)
     return FOLDER + "/" + shipped[near[0]].relative_to(configs_directory()).as_posix() if near else None

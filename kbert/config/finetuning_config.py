@@ -89,21 +89,20 @@ class FinetuningConfig(TrainingConfig):
     may be a fraction. The learning rate rises over `warmup_proportion` of the steps.
 
     `dropout_prob` replaces the encoder's dropout rates, for an encoder that was pretrained without dropout.
-    `pad_to_longest` pads each training batch to its longest text (rounded up to a multiple of 16)
-    instead of `max_seq_length`: less work on a CPU, but shapes vary, so it cannot be combined with
-    `jit_compile=true`. `task_settings` are settings of this task alone, such as the step between windows; see
+    `pad_to_longest` pads each training batch to its longest text (rounded up to a multiple of 16) instead of
+    `max_seq_length`: less work on a CPU, but shapes vary, so it cannot be combined with `jit_compile=true`.
+    `task_settings` are settings of this task alone, such as the step between windows; see
     `Task.settings_class`. The model is evaluated at the end, and during training every `eval_every_steps`
-    steps or `eval_every_epochs` epochs (0.5: twice per epoch). `dev_split` holds out this share of the
-    training file for that, by label, where there is no development file; `dev_split_seed` chooses which
-    examples, whatever the `seed` of the training. `reinit_layers` of the topmost layers, and with
-    `reinit_pooler` the pooler, begin with new random numbers instead of those of the checkpoint (arXiv
-    2006.05987, section 5). `max_train_examples` trains on at most so many examples of a file, for a quick
-    try: drawn like those of `dev_split`, by label and by `dev_split_seed`, from what that leaves. `lora`
-    trains small adapters in the place of the encoder, see LoraConfig. `freeze_encoder` trains the head alone,
-    on outputs of the encoder that are computed once, without dropout; labelled files only.
-    Training stops early after
-    `early_stopping_patience` evaluations in a row without an improvement; the best checkpoint is then the
-    run's default checkpoint.
+    steps or `eval_every_epochs` epochs (0.5: twice per epoch), but not less than half of that before the end.
+    `dev_split` holds out this share of the training file for that, by label, where there is no development
+    file; `dev_split_seed` chooses which examples, whatever the `seed` of the training. `reinit_layers` of the
+    topmost layers, and with `reinit_pooler` the pooler, begin with new random numbers instead of those of the
+    checkpoint (arXiv 2006.05987, section 5). `max_train_examples` trains on at most so many examples of a
+    file, for a quick try: drawn like those of `dev_split`, by label and by `dev_split_seed`, from what that
+    leaves. `lora` trains small adapters in the place of the encoder, see LoraConfig. `freeze_encoder` trains
+    the head alone, on outputs of the encoder that are computed once, without dropout; labelled files only.
+    Training stops early after `early_stopping_patience` evaluations in a row without an improvement; the best
+    checkpoint is then the run's default checkpoint.
     """
 
     task: str = "sequence_classification"

@@ -1,7 +1,6 @@
 """Converts a config to plain values, those that JSON and TOML have, and back."""
 
 import dataclasses
-import difflib
 import json
 import math
 import types
@@ -10,8 +9,10 @@ import typing
 from kbert.config.checks import require
 from kbert.config.encoder_config import EncoderConfig
 from kbert.config.presets import expand_encoder
-from kbert.config.setting_paths import suggested_setting
+from kbert.config.setting_paths import closest_setting
 from kbert.files.json_values import is_unicode, shown
+
+_OLD_NAMES = {"steps_per_call": "steps_per_execution"}  # in folders of runs that were written before
 
 
 def to_dict(config) -> dict:
@@ -28,16 +29,13 @@ def from_dict(config_class, values, where: str = "config"):
     if config_class is EncoderConfig:
         values = expand_encoder(values, where)
     require(isinstance(values, dict), f"{where}: expected an object of settings, received {shown(values)}.")
+    values = {_OLD_NAMES.get(key, key): value for key, value in values.items()}
     hints = typing.get_type_hints(config_class)
     for key in values:
         if key not in hints:
-            close = suggested_setting(key, [config_class])
-            close = close or next(iter(difflib.get_close_matches(key[:100], hints, n=1)), None)
-            hint = f" Did you mean {close!r}?" if close else ""
-            raise ValueError(
-                f"{where}: unknown key {shown(key)} for {config_class.__name__}.{hint} "
-                f"Known keys: {', '.join(hints)}."
-            )
+            close = closest_setting(key, [config_class])
+            hint = f"Did you mean {close!r}?" if close else f"Known keys: {', '.join(hints)}."
+            raise ValueError(f"{where}: unknown key {shown(key)} for {config_class.__name__}. {hint}")
     converted = {key: _convert(hints[key], value, f"{where}: {key}") for key, value in values.items()}
     try:
         return config_class(**converted)

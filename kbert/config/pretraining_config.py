@@ -35,9 +35,9 @@ class PretrainingConfig(TrainingConfig):
     example with 128 and then with 512 tokens. The step count continues from phase to phase. A phase without
     `num_train_steps` takes the run's.
 
-    The learning rate rises over `num_warmup_steps`. Every `eval_every_steps` steps the run is evaluated, on
-    at most `max_eval_steps` batches. With `optimizer.decay = "budget"`, `num_train_steps` is the most steps
-    that there may be.
+    The learning rate rises over `num_warmup_steps`. Every `eval_every_steps` steps, and at the end of a
+    phase, the run is evaluated, on at most `max_eval_steps` batches; not less than half an interval before
+    the end. With `optimizer.decay = "budget"`, `num_train_steps` is the most steps that there may be.
 
     `task` is the name of a pretraining task; null takes the task that the records were made for.
     """

@@ -1,6 +1,7 @@
 """The settings of all configs by their full names, such as `optimizer.learning_rate`."""
 
 import dataclasses
+import difflib
 import types
 import typing
 
@@ -51,3 +52,12 @@ def find_setting(name: str, config_classes) -> str | None:
 def suggested_setting(name: str, config_classes) -> str | None:
     """As `find_setting`, for messages: also for the name that other libraries have for a setting."""
     return find_setting(name, config_classes) or find_setting(_OTHER_NAMES.get(name, name), config_classes)
+
+
+def closest_setting(name: str, config_classes) -> str | None:
+    """As `suggested_setting`, also for a misspelt name, in whatever group the setting lies."""
+    paths = (path for config_class in config_classes for path in setting_paths(config_class))
+    near = difflib.get_close_matches(name[:100], {path.rpartition(".")[2] for path in paths}, n=1)
+    return suggested_setting(name, config_classes) or (
+        find_setting(near[0], config_classes) if near else None
+    )

@@ -27,7 +27,7 @@ class TrainingConfig:
     `encoder` may be a preset's name ("bert_mini"), an object of EncoderConfig's keys, or an object with
     `preset` and the keys that differ. If it is left out, the encoder of the `init_checkpoint` is used.
 
-    Steps are optimizer steps; `steps_per_call` of them run in one call of the graph, or fewer where an
+    Steps are optimizer steps; `steps_per_execution` of them run in one call of the graph, or fewer where an
     interval ends. `train_batch_size` is the global batch, over all replicas, and `eval_batch_size` that of
     evaluations. A line of metrics comes every `log_every_steps` steps, a checkpoint every
     `save_checkpoints_steps`; the newest `keep_checkpoints` of them are kept. `gradient_accumulation_steps`
@@ -55,7 +55,7 @@ class TrainingConfig:
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     train_batch_size: int = 32
     eval_batch_size: int = 32
-    steps_per_call: int = 10
+    steps_per_execution: int = 10
     log_every_steps: int = 50
     save_checkpoints_steps: int = 1000
     keep_checkpoints: int = 2

@@ -4,6 +4,7 @@ import contextlib
 import math
 
 from kbert.config import FinetuningConfig, PretrainingConfig
+from kbert.config.checks import require_single
 from kbert.experiments import show_lines
 
 MOST_EXAMPLES = 50  # on a page
@@ -55,8 +56,7 @@ def evaluate(
       (13, 0.538)
     """
     show_lines()
-    if bool(eval_file) == bool(input_dir):
-        raise ValueError("give either eval_file (labelled examples) or input_dir (records).")
+    require_single({"eval_file (labelled examples)": eval_file, "input_dir (records)": input_dir})
     for_runs = {"keep_chosen": keep_chosen, "checkpoint": checkpoint, "split": split == "dev"}
     needs_run = next((name for name, value in for_runs.items() if value), "")
     with contextlib.ExitStack() as stack:
@@ -129,12 +129,12 @@ def _require_examples(run, eval_file, predictions_dir, keep_chosen):
     if predictions_dir and not (eval_file and task.write_predictions):
         raise ValueError(
             f"predictions_dir is for a task that writes its predictions, with eval_file; "
-            f"{run.path} is a run of {task.name}."
+            f"{run.path} has the task {task.name}."
         )
     if keep_chosen and not (eval_file and task.chooses):
         raise ValueError(
             f"keep_chosen is for a task with a temperature or thresholds, with eval_file; "
-            f"{run.path} is a run of {task.name}, which has none with its settings, or eval_file is missing."
+            f"{run.path} has the task {task.name}, which has none with its settings, or eval_file is missing."
         )
 
 
@@ -198,7 +198,10 @@ def labelled_data(run, eval_file, input_dir=None, held_out=False):
 
     task, length = run.task(), run.config.max_seq_length
     if task.files is None:
-        raise ValueError(f"{run.path} is a run of {task.name}, which is not evaluated on labelled examples.")
+        raise ValueError(
+            f"{run.path} has the task {task.name}, which is not evaluated on labelled examples; fine-tune it "
+            "first (kbert finetune)."
+        )
     if eval_file:
         data = LabelledFile(eval_file, type(task), run.config.dataset)
         if held_out:
@@ -219,7 +222,7 @@ def _pretraining_records(run, eval_file, input_dir, held_out=False):
 
     if eval_file:
         raise ValueError(
-            f"{run.path} is a run of {run.task().name}, but eval_file is for runs on labelled "
+            f"{run.path} has the task {run.task().name}, but eval_file is for runs on labelled "
             "examples; give input_dir with records of kbert pretraining-data instead."
         )
     records = PretrainingRecords(input_dir)

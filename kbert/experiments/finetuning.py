@@ -201,8 +201,8 @@ def _complete_config(config, initial):
     """The config with the encoder to train."""
     if initial.vocabulary is None or initial.encoder is None:
         raise ValueError(
-            "no weights or encoder to start from: give init_checkpoint, for example "
-            "bert-base-uncased, or give a vocabulary and an encoder in the config."
+            "no weights or vocabulary to start from: give init_checkpoint, for example bert-base-uncased. "
+            "Or, for random weights, give vocab_file, and an encoder in the config."
         )
     encoder = initial.encoder
     if config.dropout_prob is not None:

@@ -12,6 +12,7 @@ from typing import Any
 from absl import logging
 
 from kbert.config import DatasetConfig, FinetuningConfig
+from kbert.config.checks import require_single
 from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.tasks import TASKS
 
@@ -39,10 +40,10 @@ class LabelledPaths:
     other_dev_files: Mapping[str, str | Path] = field(default_factory=dict)
 
     def __post_init__(self):
-        if bool(self.train_file) == bool(self.train_dir):
-            raise ValueError("give either train_file or train_dir (records of kbert finetuning-data).")
-        if self.dev_file and self.dev_dir:
-            raise ValueError("give either dev_file or dev_dir, not both.")
+        records = "train_dir (records of kbert finetuning-data)"
+        require_single({"train_file": self.train_file, records: self.train_dir})
+        if self.has_dev:
+            require_single({"dev_file": self.dev_file, "dev_dir": self.dev_dir})
         if self.other_dev_files and not self.has_dev:
             raise ValueError(
                 "other_dev_files need dev_file or dev_dir, which chooses the best checkpoint; give one."

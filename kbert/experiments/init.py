@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kbert.config import DistillationConfig, EncoderConfig
+from kbert.config.checks import require
 from kbert.config.pooling_config import PoolingConfig
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 
@@ -22,6 +23,9 @@ class Init:
       from_scratch: use vocabulary and encoder shape of the checkpoint, but not its weights.
       vocabulary: the vocabulary of a run without a checkpoint.
       layers: the layers of the checkpoint to take, counted from 0; empty for all.
+
+    Raises:
+      ValueError: for `from_scratch` without a checkpoint.
     """
 
     checkpoint: str | Path | None = None
@@ -30,6 +34,13 @@ class Init:
     from_scratch: bool = False
     vocabulary: BaseVocabulary | None = None
     layers: tuple[int, ...] = ()
+
+    def __post_init__(self):
+        require(
+            bool(self.checkpoint) or not self.from_scratch,
+            "from_scratch takes vocabulary and encoder shape of init_checkpoint, but there is none; give "
+            "init_checkpoint, or leave from_scratch out: without a checkpoint all weights are random.",
+        )
 
     @property
     def has_weights(self) -> bool:

@@ -22,14 +22,16 @@ def check_output_file(path: str | Path, inputs: Iterable[str | Path] = (), overw
     Raises:
       ValueError: when `path` is a folder, one of the inputs, or lies in one of them.
       FileExistsError: when it exists and `overwrite` was not given.
+      PermissionError: when nothing can be written into its folder.
     """
     path = Path(path)
     if path.is_dir():
         raise ValueError(f"output file {path} is a directory; name a file in it.")
+    _require_writable(path)
     _refuse_inputs("output file", path, inputs)
     if os.path.lexists(path) and not overwrite:
         raise FileExistsError(
-            f"output file {path} exists; set overwrite to replace it, or choose another name."
+            f"output file {path} exists; choose another name, or replace it with overwrite (--overwrite)."
         )
 
 
@@ -56,8 +58,10 @@ def check_output_folder(path: str | Path, inputs: Iterable[str | Path] = ()):
 
     Raises:
       ValueError: when `path` is one of the inputs, lies in one of them or holds one.
+      PermissionError: when it cannot be made.
     """
     path = Path(path)
+    _require_writable(path)
     inputs = list(inputs)
     _refuse_inputs("output folder", path, inputs)
     own = _identity(path)
@@ -69,6 +73,15 @@ def check_output_folder(path: str | Path, inputs: Iterable[str | Path] = ()):
                 f"the input {source} lies in the output folder {path}, which is replaced as a whole; "
                 "choose another folder."
             )
+
+
+def _require_writable(path):
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(
+            f"{path} cannot be written: {folder} takes no new files; choose another folder, or mend its "
+            "rights."
+        )
 
 
 def _refuse_inputs(what, path, inputs):

@@ -103,6 +103,11 @@ def write_json(values, path: str | Path):
     write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n", path)
 
 
+def final_name(path: str) -> str:
+    """The path that a path gets, or that lies in a folder that gets it, once it is complete."""
+    return re.sub(_TEMPORARY, "", path)
+
+
 def is_temporary(name: str) -> bool:
     """Whether a name is one of those that files and folders have while they are written."""
     return re.fullmatch(".+" + _TEMPORARY, name) is not None

@@ -84,7 +84,8 @@ def require_answers(source):
     task = source_task(source)
     if task.serving is None:
         raise ValueError(
-            f"{_source_name(source)} is a run of {task.name}, which has no predictions for texts."
+            f"{_source_name(source)} has the task {task.name}, which has no predictions for texts; "
+            "fine-tune it first (kbert finetune), or take its vectors (kbert features)."
         )
 
 

@@ -323,7 +323,7 @@ def load_answering(run, answers: tuple[str, ...], need: str) -> LoadedModel:
         run = RunDirectory(run) if holds_run(run) else load_model(run)
     source, task = (run.path, run.task()) if isinstance(run, RunDirectory) else (run.source, run.task)
     if task.serving is None or not set(answers) & set(task.serving.answers):
-        raise ValueError(f"{source} is a run of {task.name}; {need}.")
+        raise ValueError(f"{source} has the task {task.name}; {need}.")
     return as_loaded_model(run)
 
 

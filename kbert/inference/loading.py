@@ -50,5 +50,7 @@ def load(
     if Path(path).suffix != _LITERT:
         return load_model(path, *settings)
     if settings != (None, (), None, "float32"):
-        raise ValueError(f"{path} is a LiteRT file, which was exported as it answers; leave the rest out.")
+        raise ValueError(
+            f"{path} is a LiteRT file, with its casing and weights inside; leave all other arguments out."
+        )
     return importlib.import_module(f"{export_package()}.litert.loaded_file").LoadedFile(path)

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import tensorflow as tf
+from absl import logging
 
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.texts import text_batch
+from kbert.tasks.signatures.signature import TRUNCATED
 
 
 class Predictor:
@@ -54,6 +56,7 @@ class Predictor:
         self.inputs = tuple(name for name, shape in shapes.items() if shape)
         self.settings = tuple(name for name, shape in shapes.items() if not shape)
         self._run = self.loaded.graph(signature, self._signature.as_graph)
+        self._has_warned = False
 
     def __call__(self, **inputs) -> list[dict]:
         return self.answers(inputs)
@@ -75,6 +78,16 @@ class Predictor:
         floats = [value for value in outputs.values() if value.dtype.kind == "f"]
         numbers = [np.concatenate([np.ravel(value[row]) for value in floats]) for row in range(len(examples))]
         require_finite_answers(numbers, self.loaded.source, positions, name)
+        cut = np.flatnonzero(outputs.get(TRUNCATED, False))
+        if cut.size and not self._has_warned:
+            self._has_warned = True
+            logging.warning(
+                "%s is longer than the %d tokens that %s reads: its end was left out, as that of all longer "
+                "texts.",
+                name.format(positions[cut[0]] if positions else cut[0]),
+                self.loaded.text_inputs.max_seq_length,
+                self.loaded.source,
+            )
         return [
             serving.answer({name: value[row] for name, value in outputs.items()}, example)
             for row, example in enumerate(examples)
@@ -176,11 +189,11 @@ class MaskFiller:
     Call arguments:
       texts: a text or a list of texts, each with at least one `[MASK]`.
       top_k: how many tokens to give for each mask, at least one.
-      whole_words: leave out pieces of words (`##ing`), special tokens and unused ones. Probabilities are over
-        the whole vocabulary all the same.
+      whole_words: leave out tokens that continue a word (`##ing`), special tokens and unused ones.
+        Probabilities are over the whole vocabulary all the same.
       candidates: words that may stand in the place of the mask; each text must then have one `[MASK]`. A
-        candidate of several pieces is asked for with as many masks, and its probability is the geometric mean
-        of those of its pieces.
+        candidate of several tokens is asked for with as many masks, and its probability is the geometric mean
+        of those of its tokens.
 
     Returns:
       A list with one entry for each text; for a single text (not in a list) its entry. An entry has, for each

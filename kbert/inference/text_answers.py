@@ -27,7 +27,7 @@ class TextAnswers:
           examples: a text; a tuple of the task's inputs, such as the two texts of a pair, or a question and
             its context; a dict of them; or a list of such examples.
           top_k: how many answers to give if the task gives several, for example tokens for each [MASK].
-          whole_words: for [MASK]: leave out pieces of words.
+          whole_words: for [MASK]: leave out tokens that continue a word.
 
         Returns:
           The answer, a dict as `Serving.answer` makes it; a list of answers for a list.
@@ -61,7 +61,7 @@ class TextAnswers:
         """
         if self.task.serving is None or not set(PAIR_NUMBERS) & set(self.task.serving.answers):
             raise ValueError(
-                f"{self.source} is a model of {self.task.name}; rank takes one that gives a pair of texts a "
+                f"{self.source} has the task {self.task.name}; rank takes one that gives a pair of texts a "
                 f"number, {' or '.join(PAIR_NUMBERS)}."
             )
         texts = text_batch(texts).texts

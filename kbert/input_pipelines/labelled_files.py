@@ -421,7 +421,7 @@ def _delimited_records(path, file_format, dataset, columns, skip_short):
         if len(cells) < len(header) or any(cells[len(header) :]):
             raise ValueError(
                 f"{path} line {number}: {len(cells)} columns where {len(header)} were expected "
-                f"({_cut(', '.join(map(_plain, header)))})."
+                f"({_cut(', '.join(map(_plain, header)))}); mend the line."
             )
         yield f"{path} line {number}", dict(zip(header, cells, strict=False))
     if short:

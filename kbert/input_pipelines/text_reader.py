@@ -93,8 +93,8 @@ def require_one_batch(num_examples: int, batch_size: int):
     """Raises ValueError when there are fewer rows than one batch."""
     if num_examples < batch_size:
         raise ValueError(
-            f"the training file has {num_examples} rows, fewer than one batch of {batch_size}; lower "
-            "train_batch_size (train_batch_size=8)."
+            f"the training file has {num_examples} rows, fewer than one batch of {batch_size}; give more, "
+            f"or set train_batch_size={num_examples} or lower."
         )
 
 

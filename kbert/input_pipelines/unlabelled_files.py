@@ -132,7 +132,7 @@ def _match_columns(header, file, inputs, dataset) -> dict[str, str | tuple[str, 
                 break
     if not any(set(names) <= set(columns) for names in inputs):
         raise ValueError(
-            f"{file} has the columns {', '.join(header)[:500]}; expected "
+            f"{file} has the columns {str(header)[:500]}; expected "
             f"{_expected(inputs, named)}.{other_separator(header)} Rename its columns. A file with "
             "a text in each line, and no columns, has another ending, such as .txt."
         )

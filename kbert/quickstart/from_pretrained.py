@@ -21,11 +21,11 @@ _MOST_EPOCHS = 5
 _FEWEST_ROWS = 20
 
 
-def quickstart_pretrained(directory: Path, init_checkpoint: Path, train_file: Path | None = None) -> dict:
+def quickstart_pretrained(output_dir: Path, init_checkpoint: Path, train_file: Path | None = None) -> dict:
     """Fine-tunes a pretrained encoder, evaluates it, exports it, and prints what it measured.
 
     Args:
-      directory: a new or empty folder, or that of an earlier quickstart, which is removed.
+      output_dir: a new or empty folder, or that of an earlier quickstart, which is removed.
       init_checkpoint: the encoder: a folder with a checkpoint that kbert reads.
       train_file: labelled texts, with columns `text` and `label`; a fifth is held out for the evaluation.
         None takes the labels of `make quickstart`, with its test passages.
@@ -43,14 +43,14 @@ def quickstart_pretrained(directory: Path, init_checkpoint: Path, train_file: Pa
             "make quickstart-pretrained sets up."
         )
     own = _data_flags(train_file) if train_file else {}
-    began, served = time.monotonic(), directory / "serving" / "classifier"
-    run_recipe("from_pretrained.sh", directory, encoder=shlex.quote(str(init_checkpoint)), **own)
+    began, served = time.monotonic(), output_dir / "serving" / "classifier"
+    run_recipe("from_pretrained.sh", output_dir, encoder=shlex.quote(str(init_checkpoint)), **own)
     figures = {
         "encoder": init_checkpoint,
         "licence": read_licence(init_checkpoint),
-        "test": read_json(directory / "test.json"),
-        "examples": _shown(directory / "classifier", train_file),
-        "errors": directory / "errors.html",
+        "test": read_json(output_dir / "test.json"),
+        "examples": _shown(output_dir / "classifier", train_file),
+        "errors": output_dir / "errors.html",
         "serve": f"kbert serve --model_base_path={shlex.quote(str(served))} --model_name={served.name}",
         "total_seconds": time.monotonic() - began,
     }

@@ -29,25 +29,25 @@ from kbert.tasks.pages.content import shortened
 _COLUMNS = 99
 
 
-def quickstart(directory: Path):
+def quickstart(output_dir: Path):
     """Runs all steps, and writes results.json, curves.png and index.html.
 
     Args:
-      directory: a new or empty folder, or that of an earlier quickstart, which is removed.
+      output_dir: a new or empty folder, or that of an earlier quickstart, which is removed.
 
     Raises:
       ValueError: when the folder holds something else, or a step fails.
     """
-    began, paths = time.monotonic(), paths_in(directory)
-    steps = run_recipe("from_text.sh", directory)
+    began, paths = time.monotonic(), paths_in(output_dir)
+    steps = run_recipe("from_text.sh", output_dir)
     results = {
         "kbert_version": __version__,
         "python": platform.python_version(),
         "tensorflow": importlib.metadata.version("tensorflow"),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-        "directory": str(directory.resolve()),
+        "output_dir": str(output_dir.resolve()),
         "paths": {name: str(path) for name, path in paths.items()},
-        **_figures(directory, paths),
+        **_figures(output_dir, paths),
         "answers": ask_every_way(paths),
         "steps": steps,
         "total_seconds": round(time.monotonic() - began, 1),
@@ -61,8 +61,8 @@ def quickstart(directory: Path):
         },
         "kbert quickstart",
     )
-    (directory / "curves.png").write_bytes(curves)
-    write_json(results, directory / "results.json")
+    (output_dir / "curves.png").write_bytes(curves)
+    write_json(results, output_dir / "results.json")
     write_page(results, curves, paths["this page"])
     print("\n" + results_table(results))
 
@@ -86,26 +86,26 @@ def results_table(results: dict) -> str:
     return "\n".join([*(shortened(line.rstrip(), _COLUMNS) for line in table.splitlines()), "", *paths])
 
 
-def paths_in(directory: Path) -> dict[str, Path]:
+def paths_in(output_dir: Path) -> dict[str, Path]:
     """Where each part of the quickstart lies, by its name in the report."""
     return {
         "corpus": text_folder(),
-        "vocabulary": directory / "vocab.txt",
-        "records": directory / "records",
-        "pretraining run": directory / "pretraining",
-        "classifiers": directory / "classifiers",
-        "classifiers without pretraining": directory / "classifiers_from_scratch",
+        "vocabulary": output_dir / "vocab.txt",
+        "records": output_dir / "records",
+        "pretraining run": output_dir / "pretraining",
+        "classifiers": output_dir / "classifiers",
+        "classifiers without pretraining": output_dir / "classifiers_from_scratch",
         # The first seed: never the best, which only the test passages could tell.
-        "classifier run": directory / "classifiers" / "seed-1",
-        "SavedModel": directory / "serving" / "library_area",
-        "LiteRT": directory / "litert",
-        "this page": directory / "index.html",
+        "classifier run": output_dir / "classifiers" / "seed-1",
+        "SavedModel": output_dir / "serving" / "library_area",
+        "LiteRT": output_dir / "litert",
+        "this page": output_dir / "index.html",
     }
 
 
-def _figures(directory: Path, paths: dict[str, Path]) -> dict:
+def _figures(output_dir: Path, paths: dict[str, Path]) -> dict:
     """The figures of data, vocabulary, pretraining and classifier, and the classifier's sizes in bytes."""
-    manifest, filled = read_manifest(paths["records"] / "train"), directory / "fill_mask.jsonl"
+    manifest, filled = read_manifest(paths["records"] / "train"), output_dir / "fill_mask.jsonl"
     return {
         "corpus": {name: manifest.statistics[name] for name in ("documents", "sentences", "tokens")}
         | {"examples": manifest.num_examples},
@@ -113,9 +113,9 @@ def _figures(directory: Path, paths: dict[str, Path]) -> dict:
             "size": manifest.vocabulary["size"],
             "unknown_share": manifest.statistics["unknown_share"],
         },
-        "pretraining": read_json(directory / "masked_lm.json") | _training_figures(paths["pretraining run"]),
+        "pretraining": read_json(output_dir / "masked_lm.json") | _training_figures(paths["pretraining run"]),
         "fill_mask": [parse_json(line, str(filled)) for line in read_lines(filled)],
-        "classifier": _classifier_figures(read_json(directory / "classifier.json"), paths),
+        "classifier": _classifier_figures(read_json(output_dir / "classifier.json"), paths),
         "sizes": [{"what": what, "bytes": size} for what, size in _sizes(paths).items()],
     }
 

@@ -19,35 +19,35 @@ _VALUE = re.compile(r"^(\w+)=(.*)", re.MULTILINE)
 _STEP = re.compile(r"^# (.+)\n(kbert (?:.*\\\n)*.*)", re.MULTILINE)
 
 
-def run_recipe(recipe: str, directory: Path, **values: str) -> list[dict]:
+def run_recipe(recipe: str, output_dir: Path, **values: str) -> list[dict]:
     """Runs the steps of a recipe one by one, in an empty folder; an earlier quickstart in it is removed.
 
     Each step is shown with its title and its command; its output goes to the terminal and to `logs`.
 
     Args:
       recipe: see `parse_recipe`.
-      directory: the folder that the steps write to, `$run` in the recipe.
+      output_dir: the folder that the steps write to, `$run` in the recipe.
       values: what other names stand for, as in `parse_recipe`.
 
     Returns:
-      For each step a dict with title, command, seconds and log (from `directory` on), ready for JSON.
+      For each step a dict with title, command, seconds and log (from `output_dir` on), ready for JSON.
 
     Raises:
       ValueError: when the folder holds other files, or a step fails; the message then names its log.
     """
     done: list[dict] = []
     steps = parse_recipe(
-        recipe, run=shlex.quote(str(directory)), text=shlex.quote(str(text_folder())), **values
+        recipe, run=shlex.quote(str(output_dir)), text=shlex.quote(str(text_folder())), **values
     )
-    _prepare_folder(directory)
+    _prepare_folder(output_dir)
     for number, (title, command) in enumerate(steps, start=1):
         print(f"\n[{number:2d}] {title}\n{_INDENT}$ " + command.replace("\n", "\n" + _INDENT), flush=True)
         typed, began = re.sub(r" \\\n *", " ", command), time.monotonic()
-        log = directory / "logs" / f"{number:02d}_{typed.split()[1]}.log"
+        log = output_dir / "logs" / f"{number:02d}_{typed.split()[1]}.log"
         exit_code = _run([sys.executable, "-m", *shlex.split(typed)], log)
         if exit_code:
             raise ValueError(f"step {number} ({title}) failed with exit code {exit_code}; see {log}.")
-        seconds, log_path = round(time.monotonic() - began, 1), log.relative_to(directory).as_posix()
+        seconds, log_path = round(time.monotonic() - began, 1), log.relative_to(output_dir).as_posix()
         done.append({"title": title, "command": typed, "seconds": seconds, "log": log_path})
         print(f"{_INDENT}{seconds} s, {sum(step['seconds'] for step in done):.0f} s so far", flush=True)
     return done
@@ -73,17 +73,17 @@ def text_folder() -> Path:
     return text.relative_to(current) if text.is_relative_to(current) else text
 
 
-def _prepare_folder(directory):
+def _prepare_folder(output_dir):
     """Makes the folder, empty but for its folder `logs`."""
-    if directory.exists() and any(directory.iterdir()):
-        if not (directory / _MARKER).is_file():
+    if output_dir.exists() and any(output_dir.iterdir()):
+        if not (output_dir / _MARKER).is_file():
             raise ValueError(
-                f"--directory={directory} holds other files; choose a new folder for the quickstart."
+                f"--output_dir={output_dir} holds other files; choose a new folder for the quickstart."
             )
-        print(f"removing the earlier quickstart in {directory}")
-        shutil.rmtree(directory)
-    (directory / "logs").mkdir(parents=True, exist_ok=True)
-    (directory / _MARKER).touch()
+        print(f"removing the earlier quickstart in {output_dir}")
+        shutil.rmtree(output_dir)
+    (output_dir / "logs").mkdir(parents=True, exist_ok=True)
+    (output_dir / _MARKER).touch()
 
 
 def _run(command, log):

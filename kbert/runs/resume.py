@@ -11,7 +11,7 @@ from kbert.tasks import TASKS
 # by rounding, and by the random numbers that dropout draws, as another number of devices does.
 _FREE_KEYS = (
     "description",
-    "steps_per_call",
+    "steps_per_execution",
     "log_every_steps",
     "save_checkpoints_steps",
     "keep_checkpoints",

@@ -114,9 +114,7 @@ class RunDirectory:
     @staticmethod
     def _create(path, config, details, vocabulary):
         if path.exists() and not (path.is_dir() and _is_free(path)):
-            raise ValueError(
-                f"run_dir={path} holds other files, not a kbert run; choose a new or empty folder."
-            )
+            raise ValueError(f"run_dir={path} exists and is no kbert run; choose a new or empty folder.")
         path.mkdir(parents=True, exist_ok=True)
         # The lock file comes first: it marks the folder as kbert's own, even if writing the next files fails.
         with lock_folder(path):
@@ -248,10 +246,12 @@ class RunDirectory:
         try:
             checkpoint.verify(path, [checkpoint.WEIGHTS_FILE])
         except checkpoint.DamagedCheckpoint as error:
-            steps = ", ".join(
-                str(checkpoint.parse_step(p)) for p in checkpoint.list_checkpoints(self.checkpoints)
+            others = [p for p in checkpoint.list_checkpoints(self.checkpoints) if p != path]
+            steps = ", ".join(str(checkpoint.parse_step(p)) for p in others)
+            way = (
+                f"Choose another checkpoint, of the steps {steps}" if steps else "Restore it, or train again"
             )
-            raise ValueError(f"{error} Choose another checkpoint, of the steps {steps}.") from None
+            raise ValueError(f"{error} {way}.") from None
         chosen = read_chosen(self.path, checkpoint.parse_step(path))
         task = self.task()
         if chosen:

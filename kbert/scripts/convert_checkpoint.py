@@ -32,7 +32,11 @@ def define_flags():
         "Names or globs of tensors, and names of settings, that may be left over, missing or different; "
         "the error messages name the tensors and settings that do not match.",
     )
-    flags.DEFINE_bool("do_lower_case", None, "The casing, if the checkpoint does not record it.")
+    flags.DEFINE_bool(
+        "do_lower_case",
+        None,
+        "Lower-case texts and drop accents, if the checkpoint does not record the casing.",
+    )
     flags.DEFINE_bool("encoder_only", False, "Leave out all heads.")
     flags.DEFINE_bool(
         "takes_pairs", None, "Whether a classifier takes pairs of texts; only runs of kbert record this."

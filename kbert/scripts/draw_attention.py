@@ -35,7 +35,11 @@ def define_flags():
         "max_seq_length", None, f"Longest sequence in tokens; longer ones are cut. By default {_LONGEST}, or "
         "less if the model has fewer positions.", lower_bound=3,
     )  # fmt: skip
-    flags.DEFINE_bool("do_lower_case", None, "The casing, if the checkpoint does not record it.")
+    flags.DEFINE_bool(
+        "do_lower_case",
+        None,
+        "Lower-case texts and drop accents, if the checkpoint does not record the casing.",
+    )
     flags.DEFINE_bool("overwrite", False, "Replace an output_file that exists.")
     flags.mark_flags_as_required(["run_dir", "text", "output_file"])
 

@@ -37,23 +37,23 @@ def define_flags():
     flags.DEFINE_string(
         "input_file",
         None,
-        "One text per line; ' ||| ' separates the two texts of a pair; maybe compressed: .gz, .bz2, .xz, "
-        ".zst. Or a .csv, .tsv or .parquet file with the column text, and text_pair for pairs.",
+        "One text per line; ' ||| ' separates the two texts of a pair. It may be compressed: .gz, .bz2, "
+        ".xz, .zst. Or a .csv, .tsv or .parquet file with the column text, and text_pair for pairs.",
     )
     flags.DEFINE_string("output_file", None, "The file to write.")
     flags.DEFINE_bool("overwrite", False, "Replace an output_file that exists.")
     flags.DEFINE_list(
         "layers",
         None,
-        "Layers; -1 is the last, 0 the embeddings. By default the last four, or all if "
-        "fewer; of a model made for sentence embeddings, with its own pooling, the last.",
+        "Layers: 0 is the embeddings, 1 the first layer, -1 the last. By default the last four; of a model "
+        "made for sentence embeddings, with its own pooling, the last.",
     )
     flags.DEFINE_enum("pooling", None, ["none", "cls", "mean", "max", "mean_sqrt_len"],
                       "none: a vector for each token; otherwise one vector for each text. By default none; "
                       "of a model made for sentence embeddings its own, with its normalization.")  # fmt: skip
     flags.DEFINE_enum("combine", "none", ["none", "sum", "concat"], "How to combine several layers.")
     flags.DEFINE_enum(
-        "format", None, _FORMATS, "The format of the output file; by default the ending of its name."
+        "format", None, _FORMATS, "The format of the output file; by default what its name ends in."
     )
     flags.DEFINE_integer(
         "max_seq_length",
@@ -62,7 +62,11 @@ def define_flags():
         "has fewer positions.",
     )
     flags.DEFINE_integer("batch_size", 32, "Texts at a time.", lower_bound=1)
-    flags.DEFINE_bool("do_lower_case", None, "The casing, if the checkpoint does not record it.")
+    flags.DEFINE_bool(
+        "do_lower_case",
+        None,
+        "Lower-case texts and drop accents, if the checkpoint does not record the casing.",
+    )
     flags.mark_flags_as_required(["run_dir", "input_file", "output_file"])
 
 

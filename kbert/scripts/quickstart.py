@@ -1,13 +1,13 @@
 r"""Script: runs every stage of kbert once, on text that comes with kbert.
 
-  kbert quickstart --directory=quickstart_run
+  kbert quickstart --output_dir=quickstart_run
 
 Raw text -> vocabulary -> TFRecords -> pretraining -> fine-tuning -> SavedModel -> requests over the TF
 Serving API -> LiteRT. The steps are the commands of configs/quickstart/from_text.sh, printed as you would
 type them; the output of each is in logs/. At the end you have a table, results.json, a picture of the curves,
 and one HTML page.
 
-  kbert quickstart --directory=quickstart_pretrained --init_checkpoint=all-MiniLM-L6-v2 \
+  kbert quickstart --output_dir=quickstart_pretrained --init_checkpoint=all-MiniLM-L6-v2 \
       --train_file=mine.csv
 
 With an --init_checkpoint, nothing is pretrained: this encoder is fine-tuned, on the same labels or on those
@@ -25,7 +25,7 @@ FLAGS = flags.FLAGS
 
 
 def define_flags():
-    flags.DEFINE_string("directory", "quickstart_run", "The folder for all results.")
+    flags.DEFINE_string("output_dir", "quickstart_run", "The folder for all results.")
     flags.DEFINE_string("init_checkpoint", None, "The folder of a pretrained encoder to fine-tune instead.")
     flags.DEFINE_string(
         "train_file",
@@ -38,18 +38,18 @@ def define_flags():
 def main():
     for extra in ("litert", "serve"):
         require(extra, "kbert quickstart")
-    directory, train_file = Path(FLAGS.directory), FLAGS.train_file and Path(FLAGS.train_file)
+    output_dir, train_file = Path(FLAGS.output_dir), FLAGS.train_file and Path(FLAGS.train_file)
     # Late: they bring NumPy along, which --help and a wrong flag do not need.
     if FLAGS.init_checkpoint:
         from kbert.quickstart.from_pretrained import quickstart_pretrained
 
-        quickstart_pretrained(directory, Path(FLAGS.init_checkpoint), train_file)
+        quickstart_pretrained(output_dir, Path(FLAGS.init_checkpoint), train_file)
     elif train_file:
         raise ValueError("--train_file goes with --init_checkpoint, the encoder to fine-tune; give both.")
     else:
         from kbert.quickstart.from_text import quickstart
 
-        quickstart(directory)
+        quickstart(output_dir)
 
 
 if __name__ == "__main__":

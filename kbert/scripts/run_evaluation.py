@@ -40,12 +40,15 @@ def define_flags():
         "config",
         None,
         "For a checkpoint of another library: a fine-tuning config of its task. Its [dataset] names the "
-        "columns of --eval_file, and its task_settings and max_seq_length are taken; without it the columns "
-        "are called text, text_pair and label, the settings are the defaults, and the length is the "
-        "checkpoint's.",
+        "columns of --eval_file, and its task_settings and max_seq_length are used. Without it, the columns "
+        "are text, text_pair and label, the settings are the defaults, and the length is the checkpoint's.",
     )
-    flags.DEFINE_bool("do_lower_case", None, "The casing, if the checkpoint does not record it.")
-    flags.DEFINE_string("eval_file", None, "Labelled file, for a fine-tuned run.")
+    flags.DEFINE_bool(
+        "do_lower_case",
+        None,
+        "Lower-case texts and drop accents, if the checkpoint does not record the casing.",
+    )
+    flags.DEFINE_string("eval_file", None, "Labelled file, for a fine-tuned model.")
     flags.DEFINE_string("input_dir", None, "Folder of records, for a pretraining or a fine-tuned run.")
     define_checkpoint_flag()
     flags.DEFINE_string(
@@ -57,14 +60,14 @@ def define_flags():
     flags.DEFINE_bool(
         "keep_chosen",
         False,
-        "Apply the temperature and the thresholds that are best for --eval_file: they are kept with the run, "
-        "for all its predictions.",
+        "Keep the temperature and the thresholds that are best for --eval_file with the run: all its later "
+        "predictions use them.",
     )
     flags.DEFINE_enum(
         "split",
         "all",
         ["all", "dev"],
-        "dev: of the training file as --eval_file only the examples that dev_split held out.",
+        "dev: --eval_file is the training file; only the examples that dev_split held out are taken.",
     )
     flags.DEFINE_string(
         "html_file",

@@ -35,6 +35,7 @@ from absl import flags
 
 from kbert.cli import script
 from kbert.cli.progress import Progress
+from kbert.config.checks import require
 from kbert.files.text_file import read_lines
 from kbert.inference.answer_files import (
     LABEL_SEPARATOR,
@@ -78,19 +79,23 @@ def define_flags():
     flags.DEFINE_string(
         "output_file",
         None,
-        "Where to write the predictions: JSON lines (.jsonl), or columns (.csv, .tsv); maybe compressed. By "
-        "default JSON lines on standard output.",
+        "Where to write the predictions: JSON lines (.jsonl), or columns (.csv, .tsv); also compressed: .gz, "
+        ".bz2, .xz, .zst. By default JSON lines on standard output.",
     )
     flags.DEFINE_bool("overwrite", False, "Replace an output_file that exists.")
     flags.DEFINE_integer("top_k", 5, "Tokens to show for each [MASK].", lower_bound=1)
-    flags.DEFINE_bool("whole_words", False, "For [MASK]: leave out pieces of words (##ing).")
+    flags.DEFINE_bool("whole_words", False, "For [MASK]: leave out tokens that continue a word (##ing).")
     flags.DEFINE_integer(
         "batch_size",
         32,
         "Texts at a time. With 1, each has its prediction before the next is read.",
         lower_bound=1,
     )
-    flags.DEFINE_bool("do_lower_case", None, "The casing, if a checkpoint does not record it.")
+    flags.DEFINE_bool(
+        "do_lower_case",
+        None,
+        "Lower-case texts and drop accents, if the checkpoint does not record the casing.",
+    )
     flags.mark_flags_as_required(["run_dir"])
 
 
@@ -153,7 +158,9 @@ def _check_files():
     if FLAGS.text or FLAGS.question:
         raise ValueError("--input_file beside --text or --question; give one of them.")
     if not has_columns(FLAGS.input_file):
-        return sum(1 for _ in read_lines(FLAGS.input_file))
+        num_lines = sum(1 for _ in read_lines(FLAGS.input_file))
+        require(num_lines > 0, f"--input_file={FLAGS.input_file} is empty; expected a text on each line.")
+        return num_lines
     from kbert.runs.columns_of_run import require_inputs_of_run  # late: it brings NumPy along
 
     require_inputs_of_run(FLAGS.input_file, FLAGS.run_dir)
@@ -184,13 +191,13 @@ def _model():
     """The `RunDirectory` of --run_dir, or what `kbert.load` makes of it."""
     from kbert.runs.run_directory import RunDirectory, holds_run
 
-    if holds_run(FLAGS.run_dir) or FLAGS.checkpoint:
+    if holds_run(FLAGS.run_dir):
         run = RunDirectory(FLAGS.run_dir)
         run.require_casing(FLAGS.do_lower_case)
         return run
     from kbert.inference.loading import load
 
-    return load(FLAGS.run_dir, FLAGS.do_lower_case)
+    return load(FLAGS.run_dir, FLAGS.do_lower_case, checkpoint=FLAGS.checkpoint)
 
 
 def _loaded(source):

@@ -6,6 +6,8 @@ from absl import flags
 
 from kbert.config import PRECISIONS
 
+_STRATEGIES = ["auto", "one_device", "mirrored", "multi_worker", "tpu"]
+
 
 def define_training_flags():
     """--config, and what `define_run_flags` defines."""
@@ -22,11 +24,18 @@ def define_run_flags():
     flags.DEFINE_multi_string(
         "override",
         [],
-        "A changed setting of the config, for example num_train_steps=500.",
+        "SETTING=VALUE: changes a setting of the config, for example num_train_steps=500.",
     )
-    flags.DEFINE_enum("jit", None, ["auto", "on", "off"], "Use XLA; replaces jit_compile of the config.")
-    flags.DEFINE_string("precision", None, f"{', '.join(PRECISIONS)}; replaces precision of the config.")
-    flags.DEFINE_string("strategy", "auto", "auto, one_device, mirrored, multi_worker or tpu.")
+    flags.DEFINE_enum(
+        "jit", None, ["auto", "on", "off"], "Compile with XLA; replaces `jit_compile` of the config."
+    )
+    flags.DEFINE_enum("precision", None, list(PRECISIONS), "Replaces `precision` of the config.")
+    flags.DEFINE_enum(
+        "strategy",
+        "auto",
+        _STRATEGIES,
+        "auto: the workers of TF_CONFIG if several, else all GPUs, else one device.",
+    )
     flags.DEFINE_integer("num_devices", None, "Devices of the mirrored strategy; by default all GPUs.")
     flags.DEFINE_enum("cluster", "tf_config", ["tf_config", "slurm"], "How multi_worker finds its workers.")
     flags.DEFINE_string("tpu", None, 'Name or address of the TPU; "local" on a TPU virtual machine.')
@@ -71,7 +80,11 @@ def define_init_checkpoint_flags():
         "Names or globs of the checkpoint's tensors and settings that may be left over, missing or "
         "different; the error messages name those that do not match.",
     )
-    flags.DEFINE_bool("do_lower_case", None, "The casing, if a vocabulary or checkpoint does not record it.")
+    flags.DEFINE_bool(
+        "do_lower_case",
+        None,
+        "Lower-case texts and drop accents, if the vocabulary or checkpoint does not record the casing.",
+    )
 
 
 def starting_flags() -> dict:
@@ -93,8 +106,8 @@ def define_teacher_flag():
     flags.DEFINE_string(
         "teacher_checkpoint",
         None,
-        "A checkpoint to learn from, as for --init_checkpoint; replaces distillation.teacher of the config "
-        "(docs/distillation.md).",
+        "A checkpoint to learn from, as for --init_checkpoint; replaces `distillation.teacher` of the "
+        "config (docs/distillation.md).",
     )
 
 

@@ -74,7 +74,7 @@ class Serving:
             if set(expected) == set(inputs):
                 return name
         choices = ", or ".join(" and ".join(expected) for expected in known.values())
-        raise ValueError(f"expects {choices}, but received {' and '.join(inputs) or 'nothing'}.")
+        raise ValueError(f"expects {choices}; received {' and '.join(inputs) or 'nothing'}.")
 
     def check_inputs(self, inputs: dict):
         """Raises ValueError for an example without an answer.

@@ -11,16 +11,16 @@ from kbert.tokenization.base_vocabulary import BaseVocabulary
 WHITE_SPACE = r"\t-\r \x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}"
 
 
-class OffsetPieces(NamedTuple):
-    """Pieces with their positions in the text, as a tokenizer's `with_offsets` gives them.
+class OffsetTokens(NamedTuple):
+    """Tokens with their positions in the text, as a tokenizer's `with_offsets` gives them.
 
     Attributes:
-      ids: int32 RaggedTensor of shape [batch, (pieces)].
-      starts: int32 RaggedTensor of shape [batch, (pieces)]: the first code point of the piece in its text.
-      ends: int32 RaggedTensor of shape [batch, (pieces)]: the code point after its last.
-      words: int32 RaggedTensor of shape [batch, (pieces)]: which word of its text the piece is in, counted
-        from 0 as the tokenizer splits words. The first piece of a word is the one whose word is not that of
-        the piece before.
+      ids: int32 RaggedTensor of shape [batch, (tokens)].
+      starts: int32 RaggedTensor of shape [batch, (tokens)]: the first code point of the token in its text.
+      ends: int32 RaggedTensor of shape [batch, (tokens)]: the code point after its last.
+      words: int32 RaggedTensor of shape [batch, (tokens)]: which word of its text the token is in, counted
+        from 0 as the tokenizer splits words. The first token of a word is the one whose word is not that of
+        the token before.
     """
 
     ids: tf.RaggedTensor
@@ -41,7 +41,7 @@ class BaseTokenizer:
       texts: string tensor of shape [batch]; bytes that are not UTF-8 are ignored.
 
     Returns:
-      int32 RaggedTensor of shape [batch, (pieces)].
+      int32 RaggedTensor of shape [batch, (tokens)].
     """
 
     def __init__(self, vocabulary: BaseVocabulary):
@@ -50,8 +50,8 @@ class BaseTokenizer:
     def __call__(self, texts: tf.Tensor) -> tf.RaggedTensor:
         raise NotImplementedError
 
-    def with_offsets(self, texts: tf.Tensor) -> OffsetPieces:
-        """As a call, and where each piece stands in its text, in code points."""
+    def with_offsets(self, texts: tf.Tensor) -> OffsetTokens:
+        """As a call, and where each token stands in its text, in code points."""
         raise NotImplementedError
 
     def tokenize_words(self, words: tf.Tensor) -> tf.RaggedTensor:
@@ -66,12 +66,12 @@ class BaseTokenizer:
         mask = self.vocabulary.special_tokens.mask
         texts = tf.strings.regex_replace(texts, f"[{WHITE_SPACE}]+({re.escape(mask)})", r"\1")
         parts = tf.strings.split(texts, mask)  # [batch, (parts)]
-        pieces = self(parts.flat_values)  # [all parts, (pieces)]
-        masks = tf.fill([pieces.nrows(), 1], tf.cast(self.vocabulary.mask_id, tf.int32))
-        marked = tf.concat([pieces, tf.RaggedTensor.from_tensor(masks)], axis=1)
+        tokens = self(parts.flat_values)  # [all parts, (tokens)]
+        masks = tf.fill([tokens.nrows(), 1], tf.cast(self.vocabulary.mask_id, tf.int32))
+        marked = tf.concat([tokens, tf.RaggedTensor.from_tensor(masks)], axis=1)
         joined = parts.with_flat_values(marked).merge_dims(1, 2)
         return joined[:, :-1]  # no mask follows the last part
 
     def tokens(self, ids) -> list[str]:
-        """The pieces of a sequence of ids, for people to read."""
+        """The tokens of a sequence of ids, for people to read."""
         return [self.vocabulary.tokens[index] for index in ids]

@@ -92,7 +92,7 @@ class BaseVocabulary:
         raise NotImplementedError
 
     def chunks(self, line: bytes) -> list[bytes]:
-        """Parts of a line that give its pieces when each is tokenized alone: the line itself, if none do."""
+        """Parts of a line that give its tokens when each is tokenized alone: the line itself, if none do."""
         return [line]
 
     def as_text(self, token: str) -> str:

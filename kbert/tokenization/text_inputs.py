@@ -15,7 +15,7 @@ class TextRows(NamedTuple):
     Args:
       features: int32 tensors of shape [rows, length], padded to the longest row: input_ids, input_mask,
         segment_ids; and `window_numbers` where a text may become several rows.
-      truncated: bool tensor of shape [batch]: whether pieces of the text, or of either text of a pair, stand
+      truncated: bool tensor of shape [batch]: whether tokens of the text, or of either text of a pair, stand
         in no row. A text whose windows hold all of it is not truncated.
     """
 
@@ -59,18 +59,18 @@ class TextInputs:
         self._packer = SegmentPacker(vocabulary, max_seq_length)
 
     def __call__(self, text, text_pair=None, pad_to_longest=False, with_masks=False):
-        first, second = self._pieces(text, text_pair, with_masks)
+        first, second = self._tokenize(text, text_pair, with_masks)
         return self._packer(first, second, pad_to_longest=pad_to_longest)
 
     def rows(self, text, text_pair=None, with_masks=False) -> TextRows:
         """As a call with `pad_to_longest`, with what was cut off; a row for each text."""
-        return self._pack(*self._pieces(text, text_pair, with_masks))
+        return self._pack(*self._tokenize(text, text_pair, with_masks))
 
-    def pack_pieces(self, pieces) -> TextRows:
-        """As `rows`, for texts that are tokenized: int32 RaggedTensor of shape [batch, (pieces)]."""
-        return self._pack(pieces, None)
+    def pack_tokens(self, tokens) -> TextRows:
+        """As `rows`, for texts that are tokenized: int32 RaggedTensor of shape [batch, (tokens)]."""
+        return self._pack(tokens, None)
 
-    def _pieces(self, text, text_pair, with_masks):
+    def _tokenize(self, text, text_pair, with_masks):
         tokenize = self.tokenizer.tokenize_with_masks if with_masks else self.tokenizer
         return tokenize(text), None if text_pair is None else tokenize(text_pair)
 

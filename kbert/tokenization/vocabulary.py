@@ -26,14 +26,14 @@ class Vocabulary(BaseVocabulary):
     run directories and exports all record `do_lower_case`.
 
     Args:
-      tokens: the pieces in id order.
+      tokens: strings, in id order.
       do_lower_case: whether texts are lower-cased and stripped of accents before WordPiece.
       source: a name for messages, such as the path of the file.
       special_tokens: the `SpecialTokens`; MPNet's are others than BERT's.
 
     Raises:
       ValueError: for a path (see `from_file`), without a casing, for an empty vocabulary, a repeated token, a
-        missing special token, or a piece that has a line end, a NUL, or more than 256 bytes.
+        missing special token, or a token that has a line end, a NUL, or more than 256 bytes.
 
     Examples:
       >>> from kbert import Vocabulary
@@ -54,27 +54,27 @@ class Vocabulary(BaseVocabulary):
     ):
         if isinstance(tokens, str | PathLike):
             raise ValueError(
-                f"Vocabulary({str(tokens)[:100]!r}) takes the pieces themselves; read a file with "
+                f"Vocabulary({str(tokens)[:100]!r}) takes the tokens themselves; read a file with "
                 "Vocabulary.from_file(path, do_lower_case=True), or False for a cased vocabulary."
             )
         if do_lower_case is None:
             raise ValueError(
-                f"{source} needs its casing, which is no property of the pieces: do_lower_case=True, or "
+                f"{source} needs its casing, which is no property of the tokens: do_lower_case=True, or "
                 "False for a cased vocabulary."
             )
         super().__init__(tokens, special_tokens, source)
         self.do_lower_case = bool(do_lower_case)
         for index, token in enumerate(self.tokens):
-            # TF-Text's trie of pieces ends a piece at a NUL; no text has one after its control characters.
+            # TF-Text's trie of tokens ends a token at a NUL; no text has one after its control characters.
             if "\n" in token or "\0" in token or not is_unicode(token):
                 raise ValueError(
-                    f"{source}: the piece on line {index + 1}, {ascii(token[:20])}, cannot be in a "
+                    f"{source}: the token on line {index + 1}, {ascii(token[:20])}, cannot be in a "
                     "vocab.txt; expected Unicode without line ends, NUL, and half a surrogate pair."
                 )
             num_bytes = len(token.removeprefix("##").encode("utf-8"))
             if num_bytes > MAX_BYTES_PER_PIECE:
                 raise ValueError(
-                    f"{source}: the piece on line {index + 1}, {token[:20]!r}..., has {num_bytes} bytes; "
+                    f"{source}: the token on line {index + 1}, {token[:20]!r}..., has {num_bytes} bytes; "
                     f"expected at most {MAX_BYTES_PER_PIECE}. Put an [unused] token in its place, so that "
                     "the other ids stay."
                 )
@@ -117,22 +117,22 @@ class Vocabulary(BaseVocabulary):
         return hashlib.sha256(content.encode("utf-8")).hexdigest()[:16]
 
     def casing_warning(self) -> str | None:
-        """A sentence when the pieces speak against `do_lower_case`, else None.
+        """A sentence when the tokens speak against `do_lower_case`, else None.
 
         The original guesses from path names (tokenization.py, `validate_case_matches_checkpoint`); the
-        pieces themselves tell more: an uncased vocabulary has no upper-case letter.
+        tokens themselves tell more: an uncased vocabulary has no upper-case letter.
         """
         words = [token for token in self.tokens if not token.startswith("[")]
         cased = sum(token != token.lower() for token in words)
         if self.do_lower_case and cased > 0.05 * len(words):
             return (
-                f"{cased} of {len(words)} pieces hold upper-case letters, which do_lower_case=true never "
+                f"{cased} of {len(words)} tokens hold upper-case letters, which do_lower_case=true never "
                 "produces: this looks like a cased vocabulary; try --nodo_lower_case."
             )
         if not self.do_lower_case and cased == 0 and any(token.isalpha() for token in words):
             return (
-                "no piece holds an upper-case letter, so with do_lower_case=false every capitalised word "
-                "becomes [UNK] or small pieces: this looks like an uncased vocabulary; try --do_lower_case."
+                "no token holds an upper-case letter, so with do_lower_case=false every capitalised word "
+                "becomes [UNK] or many tokens: this looks like an uncased vocabulary; try --do_lower_case."
             )
         return None
 
@@ -142,13 +142,13 @@ def read_pieces(path: str | Path) -> list[str]:
 
     Raises:
       ValueError: for a missing file, one that is not UTF-8, and an empty line (the original counts it as a
-        piece, others do not, so ids after it are in doubt).
+        token, others do not, so ids after it are in doubt).
     """
     path = Path(path)
     if not path.is_file():
         raise ValueError(f"vocabulary file {path} does not exist; expected a vocab.txt.")
     try:
-        # Some editors begin a file with a byte order mark; it is no part of the first piece.
+        # Some editors begin a file with a byte order mark; it is no part of the first token.
         text = path.read_bytes().decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is not UTF-8 (byte {error.start}); expected a vocab.txt.") from None

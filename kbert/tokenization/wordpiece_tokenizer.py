@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from kbert.tokenization.base_tokenizer import BaseTokenizer, OffsetPieces
+from kbert.tokenization.base_tokenizer import BaseTokenizer, OffsetTokens
 from kbert.tokenization.text_ops import LongestMatch
 from kbert.tokenization.vocabulary import MAX_CHARACTERS_PER_WORD, Vocabulary
 from kbert.tokenization.word_offsets import count_characters, spans, value_row_ids
@@ -22,7 +22,7 @@ class WordPieceTokenizer(BaseTokenizer):
       texts: string tensor of shape [batch].
 
     Returns:
-      int32 RaggedTensor of shape [batch, (pieces)], without [CLS] and [SEP].
+      int32 RaggedTensor of shape [batch, (tokens)], without [CLS] and [SEP].
 
     Examples:
       >>> import tensorflow as tf
@@ -44,11 +44,11 @@ class WordPieceTokenizer(BaseTokenizer):
         words = split_words(texts, self._do_lower_case)
         return self._pieces(words, count_characters(words)).merge_dims(1, 2)
 
-    def with_offsets(self, texts: tf.Tensor) -> OffsetPieces:
-        """As a call, and where each piece stands in its text, in code points.
+    def with_offsets(self, texts: tf.Tensor) -> OffsetTokens:
+        """As a call, and where each token stands in its text, in code points.
 
-        `text[start:end]` in Python is the source of a piece, where `text` is decoded with `errors="ignore"`;
-        for [UNK] it is the whole word. The pieces of a word lie side by side and cover its span. Only those
+        `text[start:end]` in Python is the source of a token, where `text` is decoded with `errors="ignore"`;
+        for [UNK] it is the whole word. The tokens of a word lie side by side and cover its span. Only those
         that come from one character (a Hangul syllable is several when decomposed) each have all of its
         span. docs/tokenization.md has all rules.
 
@@ -56,24 +56,24 @@ class WordPieceTokenizer(BaseTokenizer):
           texts: string tensor of shape [batch].
 
         Returns:
-          `OffsetPieces`.
+          `OffsetTokens`.
 
         Examples:
           >>> import tensorflow as tf
           >>> from kbert import Vocabulary, WordPieceTokenizer
           >>> vocabulary = Vocabulary(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "play", "##ing"], True)
-          >>> pieces = WordPieceTokenizer(vocabulary).with_offsets(tf.constant(["Playing chess"]))
-          >>> pieces.ids.to_list(), pieces.words.to_list()
+          >>> tokens = WordPieceTokenizer(vocabulary).with_offsets(tf.constant(["Playing chess"]))
+          >>> tokens.ids.to_list(), tokens.words.to_list()
           ([[5, 6, 1]], [[0, 0, 1]])
-          >>> pieces.starts.to_list(), pieces.ends.to_list()
+          >>> tokens.starts.to_list(), tokens.ends.to_list()
           ([[0, 4, 8]], [[4, 7, 13]])
         """
         words = split_words(texts, self._do_lower_case)
         characters = count_characters(words)
-        pieces = self._pieces(words, characters)  # [batch, (words), (pieces)]
-        ids = pieces.merge_dims(1, 2)
+        tokens = self._pieces(words, characters)  # [batch, (words), (tokens)]
+        ids = tokens.merge_dims(1, 2)
 
-        word_ids = value_row_ids(pieces.values.row_splits)  # counted through the batch
+        word_ids = value_row_ids(tokens.values.row_splits)  # counted through the batch
         piece_characters = tf.where(
             ids.flat_values == self.vocabulary.unk_id,
             tf.gather(characters, word_ids),
@@ -81,7 +81,7 @@ class WordPieceTokenizer(BaseTokenizer):
         )
         starts, ends = spans(texts, self._do_lower_case, characters, ids, piece_characters, word_ids)
         first_words = tf.cast(tf.gather(words.row_splits, value_row_ids(ids.row_splits)), tf.int32)
-        return OffsetPieces(ids, starts, ends, ids.with_flat_values(word_ids - first_words))
+        return OffsetTokens(ids, starts, ends, ids.with_flat_values(word_ids - first_words))
 
     def _pieces(self, words, characters):
         # The unknown token is whole in the vocabulary, and no word can be it: brackets are split off.

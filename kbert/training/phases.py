@@ -66,7 +66,8 @@ class Plan:
 
     Args:
       phases: one or more `Phase`, in order.
-      eval_every_steps: evaluate at multiples of this and at the end of each phase.
+      eval_every_steps: evaluate at multiples of this and at the end of each phase; not at a multiple that
+        is less than half an interval before the end.
       early_stopping_patience: training stops after this many evaluations in a row without an improvement;
         None: it never stops early.
       initialize: called with the new model when training starts from the beginning (not when it resumes),

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import itertools
 import math
+import shutil
 from typing import Any
 
 import keras
@@ -19,7 +20,7 @@ from kbert.runs import checkpoint
 from kbert.runs.base_weights import base_file, write_base
 from kbert.runs.best_checkpoint import BestCheckpoint
 from kbert.runs.metrics_file import MetricsFile
-from kbert.runs.run_directory import RunDirectory, trained_weights
+from kbert.runs.run_directory import RunDirectory, holds_run, trained_weights
 from kbert.tasks.task import Task
 from kbert.training.devices.distribution import (
     agreed_signal,
@@ -47,6 +48,8 @@ from kbert.training.training_state import TrainingState
 def open_run(strategy, path, config: TrainingConfig, details: dict, vocabulary):
     """Opens a run directory and locks it, so that no other process trains in it meanwhile.
 
+    A new folder is removed again when the block ends with a ValueError before the first line of metrics.
+
     Args:
       strategy: a tf.distribute strategy. With several workers, the chief makes and locks the folder.
       path, config, details, vocabulary: see `RunDirectory.create_or_resume`.
@@ -55,6 +58,8 @@ def open_run(strategy, path, config: TrainingConfig, details: dict, vocabulary):
       ValueError, OSError: as `RunDirectory.create_or_resume` and `RunDirectory.lock` do.
       ConnectionError: within the block, when the connection to another worker is lost.
     """
+
+    is_new = not holds_run(path)
 
     def open_and_lock():
         run = RunDirectory.create_or_resume(path, config, details, vocabulary)
@@ -68,7 +73,12 @@ def open_run(strategy, path, config: TrainingConfig, details: dict, vocabulary):
         return f"Start the same command again on all workers: training continues from {start}."
 
     with lock, naming_lost_workers(strategy, resume_hint):
-        yield run
+        try:
+            yield run
+        except ValueError:
+            if is_new and is_chief(strategy) and not (run.metrics_file.exists() or run.checkpoints.exists()):
+                shutil.rmtree(run.path, ignore_errors=True)
+            raise
 
 
 def train(task: Task, config: TrainingConfig, plan: Plan, run: RunDirectory, strategy) -> dict | None:
@@ -273,13 +283,13 @@ class Trainer:
             self._stop_if_asked()
 
     def _next_num_steps(self):
-        """The number of steps of the next call: `steps_per_call`, or fewer if an interval ends before."""
+        """Steps of the next call: `steps_per_execution`, or fewer if an interval ends before."""
         step, config = self._state.step, self._config
         intervals = [config.log_every_steps, config.save_checkpoints_steps]
         if self._evaluation_step:
             intervals.append(self._plan.eval_every_steps)
         ends = [step // every * every + every for every in intervals]
-        return min(config.steps_per_call, *(end - step for end in [*ends, self._phase.last_step]))
+        return min(config.steps_per_execution, *(end - step for end in [*ends, self._phase.last_step]))
 
     def _description(self, steps):
         first = self._state.step + 1
@@ -307,7 +317,10 @@ class Trainer:
             raise FloatingPointError(f"{error} {self._state.kept_checkpoint()}") from None
 
     def _evaluation_is_due(self):
-        return self._has_ended() or self._state.step % self._plan.eval_every_steps == 0
+        """At the end of the phase, and at each interval of which at least half lies before the end."""
+        step, every = self._state.step, self._plan.eval_every_steps
+        is_between = step % every == 0 and 2 * (self._phase.last_step - step) >= every
+        return is_between or self._has_ended()
 
     def _evaluate(self):
         step, phase = self._state.step, self._phase

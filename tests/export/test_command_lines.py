@@ -23,8 +23,12 @@ def run_script(name, *arguments):
         ),
         (SERVE, [], "error: expected what to serve, for example: kbert serve runs/reviews"),
         (SERVE, ["--model_base_path={}", "--port=65536"], "error: --port=65536: "),
-        (EXPORT, [], "error: received neither of --run_dir and --init_checkpoint; give exactly one:"),
-        (EXPORT, ["--run_dir={}", "--init_checkpoint={}"], "error: received both of --run_dir and --init_"),
+        (EXPORT, [], "error: expected one of --run_dir, --init_checkpoint; received none of them."),
+        (
+            EXPORT,
+            ["--run_dir={}", "--init_checkpoint={}"],
+            "error: expected one of --run_dir, --init_checkpoint; received --run_dir and",
+        ),
         (
             EXPORT,
             ["--run_dir={}", "--do_lower_case"],

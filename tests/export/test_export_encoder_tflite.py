@@ -74,7 +74,7 @@ def test_what_is_refused(tmp_path, text_file):
     (tmp_path / "empty.txt").write_text("")
     vectors = encoder_of_vectors("mean", True)
     for loaded, options, sentence in (
-        (random_task_model(Encoding()), {}, "random is a model of encoder; .* encoders with a pooling"),
+        (random_task_model(Encoding()), {}, "random has the task encoder; .* encoders with a pooling"),
         (vectors, {"eval_file": tmp_path / "empty.txt"}, "empty.txt is empty; give a file with a text in"),
         (vectors, {"eval_file": tmp_path / "no.txt"}, "no.txt does not exist"),
         (

@@ -152,9 +152,9 @@ def test_refusals_leave_nothing(finetuned_run, run_with_nan, pretraining_run, tm
             RunDirectory(tmp_path / "encoder"),
             "served",
             {},
-            "run of encoder, which has no predictions for texts",
+            "has the task encoder, which has no predictions for texts",
         ),
-        (random_task_model(Encoding()), "served", {}, "random .* of encoder, .* pooling"),
+        (random_task_model(Encoding()), "served", {}, "random .* task encoder, .* pooling"),
     ):
         with pytest.raises(ValueError, match=facts):
             export_savedmodel(run, tmp_path / name, **options)

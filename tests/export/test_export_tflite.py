@@ -68,7 +68,7 @@ def test_kbert_predict_takes_a_file(exported):
     ("ask", "message"),
     [
         (lambda file: kbert.load(file.with_name("model_float16.tflite")), "does not exist"),
-        (lambda file: kbert.load(file, precision="bfloat16"), "leave the rest out"),
+        (lambda file: kbert.load(file, precision="bfloat16"), "leave all other arguments out"),
         (lambda file: kbert.load(file).embed("a"), "no vectors"),
         (lambda file: kbert.load(file).rank("a", ["b"]), "a number"),
         (lambda file: kbert.load(file).predict([1]), "expected a text"),
@@ -196,7 +196,7 @@ def test_refusals_leave_nothing(finetuned_run, run_with_nan, pretraining_run, tm
         (finetuned_run, {"max_seq_lengths": (99,)}, "=99 .*=32"),
         (finetuned_run, {"min_agreement": 99}, "=99 .* from 0 to 1"),
         (finetuned_run, {"config": finetuned_run.config}, "--config is for checkpoints"),
-        (pretraining_run, {}, "is a model of pretraining"),
+        (pretraining_run, {}, "has the task pretraining"),
         (run_with_nan, {}, "not finite .* another checkpoint"),
         (RunDirectory(tmp_path / "run"), {}, "no checkpoint yet"),
         (finetuned_run, {"eval_file": empty}, "empty.tsv"),

@@ -29,7 +29,7 @@ TINY = {
     "eval_batch_size": 8,
     "num_train_steps": 2,
     "num_warmup_steps": 1,
-    "steps_per_call": 1,
+    "steps_per_execution": 1,
     "log_every_steps": 1,
     "save_checkpoints_steps": 2,
     "eval_every_steps": 2,

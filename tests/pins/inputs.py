@@ -47,7 +47,6 @@ _CONFIGS = {
         "eval_batch_size": 8,
         "num_train_steps": 12,
         "num_warmup_steps": 3,
-        "steps_per_call": 3,
         "log_every_steps": 2,
         "save_checkpoints_steps": 6,
         "eval_every_steps": 12,

@@ -84,7 +84,7 @@ def test_an_existing_file_is_replaced_only_when_asked_for(corpus, tmp_path, run_
     output_file = tmp_path / "vocab.txt"
     output_file.write_text("precious")
     arguments = (f"--input_files={corpus}", f"--output_file={output_file}", "--vocab_size=300")
-    with pytest.raises(FileExistsError, match=r"vocab\.txt exists; set overwrite"):
+    with pytest.raises(FileExistsError, match=r"vocab\.txt exists; choose another"):
         run_main(*arguments)
     assert output_file.read_text() == "precious"
     run_main(*arguments, "--overwrite")
@@ -117,7 +117,10 @@ def test_other_tokenizers_are_a_folder_that_other_commands_read(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--tokenizer=bpe", "--output_file=v.txt"], "--output_file has no meaning with --tokenizer=bpe"),
+        (
+            ["--tokenizer=bpe", "--output_file=v.txt"],
+            "--output_file has no meaning with --tokenizer=bpe; give --output_dir",
+        ),
         (["--tokenizer=bpe", "--output_dir=o", "--nodo_lower_case"], "--do_lower_case has no meaning with"),
         (
             ["--tokenizer=unigram", "--output_dir=o", "--min_frequency=3"],
@@ -155,7 +158,7 @@ def test_user_defined_tokens_are_put_in_and_markers_told(corpus, tmp_path, run_m
         (
             TEXT,
             ["--vocab_size=90"],
-            "--vocab_size=90 has no room for learned pieces beside 5 special, ",
+            "--vocab_size=90 has no room for learned tokens beside 5 special, ",
         ),
         (TEXT, ["--output_file={corpus}", "--overwrite"], "is the input .* itself, which would be lost"),
     ],

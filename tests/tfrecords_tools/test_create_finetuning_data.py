@@ -183,8 +183,8 @@ def test_refusals_leave_nothing_behind(make, labelled_files, tmp_path):
         assert not (tmp_path / "records").exists() and not list(tmp_path.glob("records.*"))
 
     train = labelled_files[0]
-    refused("give either vocab_file, init_checkpoint or tokenizer", train, vocab_file=None)
-    refused("give either vocab_file, init_checkpoint or tokenizer", train, tokenizer="x")
+    refused("expected one of vocab_file, tokenizer, init_checkpoint; received none", train, vocab_file=None)
+    refused("; received vocab_file and tokenizer", train, tokenizer="x")
     refused("tokenizer=x is no folder", train, vocab_file=None, tokenizer="x")
     refused("line 2: label 'quiet' is not among the labels", train, overrides=['dataset.labels=["a", "b"]'])
     broken = tmp_path / "broken.tsv"

@@ -81,7 +81,7 @@ def test_labels_are_told_by_name(label, words):
         ({"input_mask": [1] * 7 + [0, 1, 0]}, "input_mask is not ones followed by zeros."),
         (
             {"masked_lm_ids": [5, 22, 8, 0]},
-            "masked_lm_ids are not all in the vocabulary, which has 22 pieces.",
+            "masked_lm_ids are not all in the vocabulary, which has 22 tokens.",
         ),
         ({"segment_ids": [0] * 4 + [1] * 6}, "segment_ids are not 0 at the padding."),
         (

@@ -52,9 +52,9 @@ def test_each_text_has_its_line_in_order(tokenizer, batch_size):
     lines = list(tokenized_lines(["Playing", "", "é 的"], tokenizer, batch_size))
     assert all(line.endswith(b"\n") and line.count(b"\n") == 1 for line in lines)
     assert [json.loads(line) for line in lines] == [
-        {"text": "Playing", "ids": [5, 6], "pieces": ["play", "##ing"]},
-        {"text": "", "ids": [], "pieces": []},
-        {"text": "é 的", "ids": [8, 9], "pieces": ["e", "的"]},
+        {"text": "Playing", "ids": [5, 6], "tokens": ["play", "##ing"]},
+        {"text": "", "ids": [], "tokens": []},
+        {"text": "é 的", "ids": [8, 9], "tokens": ["e", "的"]},
     ]
     assert "的".encode() in lines[2]  # readable, not escaped
 
@@ -77,8 +77,8 @@ def test_the_script_takes_the_tokenizer_of_a_folder(tmp_path):
         output, errors = process.communicate(b'{"text": "blue a<mask>"}\n', timeout=120)
     assert process.returncode == 0, errors
     row = json.loads(output)
-    assert row["pieces"] == ["b", "l", "ue", "Ġa", *"<mask>"]
-    assert row["ids"] == [vocabulary.ids[piece] for piece in row["pieces"]]
+    assert row["tokens"] == ["b", "l", "ue", "Ġa", *"<mask>"]
+    assert row["ids"] == [vocabulary.ids[piece] for piece in row["tokens"]]
 
 
 @pytest.mark.slow
@@ -88,7 +88,7 @@ def test_the_script_answers_quietly_and_stops_quietly_when_nobody_reads(tmp_path
         process.stdin.write(b"Playing\n")
         process.stdin.write(b"play " * 100_000 + b"\n")  # more than a pipe holds
         process.stdin.close()
-        assert json.loads(process.stdout.readline())["pieces"] == ["play", "##ing"]
+        assert json.loads(process.stdout.readline())["tokens"] == ["play", "##ing"]
         process.stdout.close()  # as `head -1` does
         assert process.stderr.read().decode() == ""
         assert process.wait(timeout=60) == 0

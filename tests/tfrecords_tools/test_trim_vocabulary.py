@@ -38,7 +38,7 @@ def test_a_classifier_answers_as_before(finetuned_run, files, tmp_path):
     np.testing.assert_allclose(answers[1], answers[0], atol=1e-6)
     heldout = report["heldout"]
     assert heldout["texts"] == 2 and heldout["changed_texts"] == 0.5
-    assert heldout["pieces"] == 8 and heldout["changed_pieces"] == 0.25
+    assert heldout["tokens"] == 8 and heldout["changed_tokens"] == 0.25
     assert heldout["unknown_words"] == {"before": 0, "after": 1}
 
 

@@ -41,7 +41,9 @@ def input_files(patterns) -> list[Path]:
     for file in files:
         _check_readable(file)
     if not any(file.stat().st_size for file in files):
-        raise ValueError(f"all input files are empty: {', '.join(map(str, files[:5]))}.")
+        raise ValueError(
+            f"all input files are empty: {', '.join(map(str, files[:5]))}; give files with text."
+        )
     return files
 
 

@@ -218,7 +218,7 @@ def _parse_object(line, text_field) -> str | Problem:
     what = why_no_text(fields, text_field)
     if not what:
         return fields[text_field]
-    kind, remedy = "lines left out, no text in the JSON object", "name the field that holds the text"
+    kind, remedy = "lines left out, no text in the JSON object", "name the field of the text by --text_field"
     if isinstance(fields.get(text_field), str):
         kind, remedy = "lines left out, text that has no UTF-8", "write the file again as valid Unicode"
     return Problem(kind, what, remedy)

@@ -24,8 +24,8 @@ class PretrainingSettings:
       dupe_factor: how many times to go over the corpus.
       masked_lm_prob: share of a sequence's tokens that is masked.
       short_seq_prob: probability that one pass over a document makes shorter sequences.
-      do_whole_word_mask: mask all pieces of a word or none of them.
-      max_ngram_size: mask runs of up to this many words (of pieces, without whole-word masking).
+      do_whole_word_mask: mask all tokens of a word or none of them.
+      max_ngram_size: mask runs of up to this many words (of tokens, without whole-word masking).
       pairing: sentence_pairs (the original's next sentence prediction), full_sentences (RoBERTa's, without
         pairs) or sentence_order (ALBERT's).
       masking: static (stored in the records) or dynamic (training draws new masks in every epoch).

@@ -73,7 +73,7 @@ def tokenize_corpus(job: PretrainingJob, pool: Pool, groups: list[TextGroup]) ->
         name: sum(block[name] for block in kept) for name in ("documents", "sentences", "tokens", "unknown")
     }
     if counts["documents"] < 1:
-        raise ValueError("the input files hold no text: tokenization gave no pieces; give files with text.")
+        raise ValueError("the input files hold no text: tokenization gave no tokens; give files with text.")
     if job.settings.has_pairs:
         _require_two_documents(counts["documents"])
     warn_of_unknown_pieces(counts["unknown"] / counts["tokens"])

@@ -1,7 +1,7 @@
 """An example of a set of records -> text for people: its tokens, its labels in words, and what is wrong.
 
 What is to predict is written [shown->answer]: [MASK->word] is masked, [other->word] is replaced by a random
-piece, [word->word] is unchanged.
+token, [word->word] is unchanged.
 """
 
 from collections.abc import Mapping, Sequence
@@ -168,7 +168,7 @@ def inconsistencies(example: Mapping[str, np.ndarray], vocab_size: int | None = 
         problems.append("segment_ids are not 0 at the padding.")
     for name in ("input_ids", "masked_lm_ids") if vocab_size else ():
         if name in example and not ((0 <= example[name]) & (example[name] < vocab_size)).all():
-            problems.append(f"{name} are not all in the vocabulary, which has {vocab_size} pieces.")
+            problems.append(f"{name} are not all in the vocabulary, which has {vocab_size} tokens.")
     if "masked_lm_weights" in example:
         weights, positions = example["masked_lm_weights"], example["masked_lm_positions"]
         count = int(np.sum(weights > 0))

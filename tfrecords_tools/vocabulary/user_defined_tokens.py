@@ -76,7 +76,7 @@ def check_tokens(tokens: Sequence[str], do_lower_case: bool):
         if seen != [word]:
             raise ValueError(
                 f"the user-defined token {token!r} can never be matched: before WordPiece sees it, text is "
-                f"{changes}, which turns {word!r} into {' '.join(seen)!r}. Give the resulting words, or a "
+                f"{changes}, which turns {word!r} into {seen}. Give the resulting words, or a "
                 "marker such as [E1] for an id that only a program inserts."
             )
         if len(word) > MAX_CHARACTERS_PER_WORD:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from absl import flags, logging
 
+from kbert.config.checks import require_single
 from kbert.files.json_file import read_json_object
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.tokenization.vocabulary import Vocabulary
@@ -32,7 +33,7 @@ def read_source(
     do_lower_case: bool | None = None,
     allow_unmatched: Iterable[str] = (),
 ) -> BaseVocabulary:
-    """The vocabulary; warns where its pieces speak against its casing.
+    """The vocabulary; warns where its tokens speak against its casing.
 
     Args:
       vocab_file: a vocab.txt; give either this or `tokenizer`.
@@ -43,8 +44,7 @@ def read_source(
     Raises:
       ValueError: for both or neither, a casing beside `tokenizer`, and whatever makes no vocabulary.
     """
-    if bool(vocab_file) == bool(tokenizer):
-        raise ValueError("give either vocab_file or tokenizer.")
+    require_single({"vocab_file": vocab_file, "tokenizer": tokenizer})
     if vocab_file:
         vocabulary = Vocabulary.from_file(vocab_file, do_lower_case is not False)
     elif do_lower_case is not None:

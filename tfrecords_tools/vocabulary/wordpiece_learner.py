@@ -90,7 +90,7 @@ def learn_wordpieces(
     tokens += _learn_pieces(known_words, room, min_frequency, tokens, _SURPLUS)
     if len(tokens) < vocab_size:
         logging.warning(
-            "The corpus gives only %d pieces, but %d were asked for: no other pair of pieces occurs at "
+            "The corpus gives only %d tokens, but %d were asked for: no other pair of tokens occurs at "
             "least %d times. Use more text, or ask for vocab_size=%d.",
             *(len(tokens), vocab_size, min_frequency, len(tokens)),
         )

@@ -23,10 +23,10 @@ def decide_casing(
     report: Report,
     special_tokens: SpecialTokens = BERT_TOKENS,
 ) -> Vocabulary:
-    """The vocabulary with its casing, decided by the user's flag, the checkpoint, or the pieces themselves.
+    """The vocabulary with its casing, decided by the user's flag, the checkpoint, or the tokens themselves.
 
     Args:
-      tokens: the pieces in id order.
+      tokens: those of the vocabulary, in id order.
       source: the file they come from.
       declared: `do_lower_case` as the checkpoint says it, or None.
       declared_by: the file or name that says it.
@@ -35,7 +35,7 @@ def decide_casing(
       special_tokens: the vocabulary's.
 
     Raises:
-      ValueError: when flag and checkpoint contradict each other, or the pieces contradict the casing, unless
+      ValueError: when flag and checkpoint contradict each other, or the tokens contradict the casing, unless
         allowed.
     """
     if declared is not None and flag is not None and declared != flag:
@@ -49,7 +49,7 @@ def decide_casing(
     else:
         # The pieces decide: an uncased vocabulary has (almost) no piece with an upper-case letter.
         decided = Vocabulary(tokens, True, source, special_tokens).casing_warning() is None
-        reason = f"the pieces of {source}, as nothing in the checkpoint says it"
+        reason = f"the tokens of {source}, as nothing in the checkpoint says it"
     vocabulary = Vocabulary(tokens, decided, source, special_tokens)
     report.note(f"do_lower_case={decided}, from {reason}")
     warning = vocabulary.casing_warning()
@@ -69,32 +69,32 @@ def check_sizes(
 ):
     """Refuses a vocabulary whose size does not fit the token table.
 
-    More pieces than rows are always an error: ids would fall outside the table. Fewer pieces are accepted if
-    the number of rows is the number of pieces rounded up to a multiple of 8, 16, 32, 64 or 128, or the one
-    that multilingual MiniLM has, if the checkpoint itself records the number of pieces, or if `vocab_size` is
+    More tokens than rows are always an error: ids would fall outside the table. Fewer tokens are accepted if
+    the number of rows is the number of tokens rounded up to a multiple of 8, 16, 32, 64 or 128, or the one
+    that multilingual MiniLM has, if the checkpoint itself records the number of tokens, or if `vocab_size` is
     allowed.
 
     Raises:
       ValueError: when the vocabulary is refused.
     """
-    rows, pieces = config.vocab_size, len(vocabulary)
-    if pieces == rows:
+    rows, num_tokens = config.vocab_size, len(vocabulary)
+    if num_tokens == rows:
         return
-    if pieces > rows:
+    if num_tokens > rows:
         raise ValueError(
-            f"{source} has {pieces} tokens, but the config's vocab_size is {rows}: ids would fall outside "
-            "the token table; take the vocabulary that this checkpoint was trained with."
+            f"{source} has {num_tokens} tokens, but the config's vocab_size is {rows}: ids would fall "
+            "outside the token table; take the vocabulary that this checkpoint was trained with."
         )
-    padded = {_PUBLISHED_ROWS.get(pieces), *(-(-pieces // step) * step for step in _PADDED_TO)}
-    if recorded_size == pieces or rows in padded:
+    padded = {_PUBLISHED_ROWS.get(num_tokens), *(-(-num_tokens // step) * step for step in _PADDED_TO)}
+    if recorded_size == num_tokens or rows in padded:
         report.note(
-            f"the token table has {rows - pieces} more rows than there are pieces ({pieces}): padding"
+            f"the token table has {rows - num_tokens} more rows than there are tokens ({num_tokens}): padding"
         )
         return
     report.conflict(
         "vocab_size",
-        f"{source} has {pieces} tokens, but the config's vocab_size is {rows}: not the vocabulary that this "
-        "checkpoint was trained with",
+        f"{source} has {num_tokens} tokens, but the config's vocab_size is {rows}: not the vocabulary that "
+        "this checkpoint was trained with",
     )
 
 

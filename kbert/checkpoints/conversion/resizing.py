@@ -61,7 +61,7 @@ def with_vocabulary(checkpoint: BertCheckpoint, vocabulary: BaseVocabulary) -> B
     if vocabulary.do_lower_case != old.do_lower_case:
         raise ValueError(
             f"the new vocabulary has do_lower_case={vocabulary.do_lower_case}, {checkpoint.source} has "
-            f"{old.do_lower_case}: the same words would become other pieces; give one of the same casing."
+            f"{old.do_lower_case}: the same words would become other tokens; give one of the same casing."
         )
     kept = sum(token in old.ids for token in vocabulary.tokens)
     if 2 * kept < len(vocabulary):

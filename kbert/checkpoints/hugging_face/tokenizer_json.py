@@ -51,8 +51,8 @@ class TokenizerFiles:
         for other, theirs in others:
             if theirs != content:
                 raise ValueError(
-                    f"{self.folder}: {path.name} ({len(content[0])} pieces) and {other.name} "
-                    f"({len(theirs[0])} pieces) are not the same vocabulary; remove the one that is not this "
+                    f"{self.folder}: {path.name} ({len(content[0])} tokens) and {other.name} "
+                    f"({len(theirs[0])} tokens) are not the same vocabulary; remove the one that is not this "
                     "model's."
                 )
         return path, content

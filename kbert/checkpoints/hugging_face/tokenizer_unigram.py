@@ -60,11 +60,11 @@ def _read_pieces(files):
         # A model file has UTF-8 and float32.
         pieces = [(piece.encode().decode(), float(np.float32(score))) for piece, score in vocab]
     except (AttributeError, TypeError, ValueError):
-        raise ValueError(f"{files.path}: model.vocab should list pieces with their scores.") from None
+        raise ValueError(f"{files.path}: model.vocab should list tokens with their scores.") from None
     names = [piece for piece, _ in pieces]
     if [*names[:4], *names[-1:]] != [*_FIRST, _LAST] or files.model.get("unk_id") != 3:
         raise ValueError(
-            f"{files.path}: its pieces are {shown(names[:4])} ... {shown(names[-1:])} with "
+            f"{files.path}: its tokens are {shown(names[:4])} ... {shown(names[-1:])} with "
             f"unk_id={shown(files.model.get('unk_id'))}; expected XLM-R's, {' '.join(_FIRST)} ... {_LAST} "
             "with unk_id=3."
         )

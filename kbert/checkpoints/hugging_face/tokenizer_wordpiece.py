@@ -88,7 +88,7 @@ def _with_mpnets_tokens(files, special, tokens):
     if special is BERT_TOKENS or special.cls in tokens:
         return tokens
     files.report.note(
-        f"{files.folder}: vocab.txt has BERT's pieces alone; MPNet's <s> <pad> </s> <unk> are added"
+        f"{files.folder}: vocab.txt has BERT's tokens alone; MPNet's <s> <pad> </s> <unk> are added"
     )
     return [ROBERTA_TOKENS.cls, ROBERTA_TOKENS.pad, ROBERTA_TOKENS.sep, ROBERTA_TOKENS.unk, *tokens]
 

@@ -58,7 +58,7 @@ def find_files(glue_dir, tasks: list[GlueTask], run_dir, with_tests: bool) -> di
             files_by_task[task.name] = _find_task_files(folder, task, with_tests, missing)
     if missing:
         raise ValueError(
-            f"glue_dir={glue_dir} lacks {', '.join(missing)}. Put them there, or choose other tasks."
+            f"glue_dir={glue_dir} lacks {', '.join(missing)}; put what it lacks there, or choose other tasks."
         )
     for name, files in files_by_task.items():
         if files.train_file and files.train_file.name == RAW_TRAIN:

@@ -43,7 +43,10 @@ def find_table(path: str | Path, file_format: str | None = None) -> Table | None
         return _matching(path, file_format)
     if (path.parent / _SPLITS).is_file():
         raise ValueError(f"{path.parent} holds no split {path.name!r}; {_list_splits(path.parent)}.")
-    raise ValueError(f"labelled file {path} does not exist.")
+    raise ValueError(
+        f"file {path} does not exist; expected a .tsv, .csv, .jsonl, .json or .parquet file, or a folder of "
+        "`datasets`."
+    )
 
 
 def names_table(path: str | Path) -> bool:

@@ -55,13 +55,13 @@ def candidate_probabilities(model, text_inputs: TextInputs, text, candidates) ->
       candidates: string tensor of shape [batch, candidates].
 
     Returns:
-      dict of tensors of shape [batch, candidates]: `probabilities` (float32); `num_pieces` (int32), 0 for a
+      dict of tensors of shape [batch, candidates]: `probabilities` (float32); `num_tokens` (int32), 0 for a
       candidate that is empty or has a character that the vocabulary lacks; `num_masks` (int32), the masks
       that were left in the text when it was cut to the longest sequence. And `TRUNCATED`, bool [batch]:
       whether it was cut for any of them.
     """
     masked = _masked_texts(text_inputs, text, candidates)
-    inputs, truncated = text_inputs.pack_pieces(masked.tokens)
+    inputs, truncated = text_inputs.pack_tokens(masked.tokens)
     mask_id = text_inputs.vocabulary.mask_id
     positions, num_masks = _find_positions(inputs["input_ids"], mask_id)
     inputs = inputs | {"masked_lm_positions": positions}
@@ -82,7 +82,7 @@ def candidate_probabilities(model, text_inputs: TextInputs, text, candidates) ->
     unknown = tf.reduce_any(tf.equal(pieces, text_inputs.vocabulary.unk_id), axis=1)
     outputs = {
         "probabilities": tf.exp(mean),
-        "num_pieces": tf.where(unknown, 0, lengths),
+        "num_tokens": tf.where(unknown, 0, lengths),
         "num_masks": tf.gather(num_masks, masked.rows),
     }
     outputs = {name: tf.reshape(value, tf.shape(candidates)) for name, value in outputs.items()}

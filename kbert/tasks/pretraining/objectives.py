@@ -264,7 +264,7 @@ class SentenceOrder(Pretraining):
 
 def _weighed(outputs, inputs) -> list[dict]:
     for candidate, pieces, masks in zip(
-        inputs["candidates"], outputs["num_pieces"], outputs["num_masks"], strict=True
+        inputs["candidates"], outputs["num_tokens"], outputs["num_masks"], strict=True
     ):
         if not pieces:
             raise ValueError(

@@ -46,7 +46,7 @@ class QuestionAnswering(Task):
     """First and last token of the answer; position 0, the [CLS], where the window holds none.
 
     A context that is longer than a row becomes several windows, each with the question in front, and an
-    answer comes from all of them. The answer is a slice of the context, by the offsets of the pieces.
+    answer comes from all of them. The answer is a slice of the context, by the offsets of the tokens.
     docs/question_answering.md tells all rules.
 
     Features of a window, int32, beside the encoder inputs: `start_positions` and `end_positions` (scalars),

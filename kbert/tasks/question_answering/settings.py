@@ -9,9 +9,9 @@ class QuestionAnsweringSettings:
     """How texts are cut into windows, and how answers are chosen.
 
     `unanswerable` is SQuAD v2.0: a question may have no answer, and the answer is "" where the score of no
-    answer exceeds the best answer's by more than `null_score_diff_threshold`. `doc_stride` is how many pieces
-    further each window begins (a step, not an overlap), `max_query_length` the pieces after which a question
-    is cut, `max_answer_length` the most pieces of an answer, and `n_best_size` how many answers
+    answer exceeds the best answer's by more than `null_score_diff_threshold`. `doc_stride` is how many tokens
+    further each window begins (a step, not an overlap), `max_query_length` the tokens after which a question
+    is cut, `max_answer_length` the most tokens of an answer, and `n_best_size` how many answers
     nbest_predictions.json lists. `reproduce_run_squad` makes evaluations choose and write answers as the
     original script does, with its realignment, but never counts padding among the best starts and ends;
     served answers are always the characters of the text.

@@ -108,7 +108,9 @@ def _opened(path):
                 stream.seek(0)
             yield stream
     except ijson.JSONError as error:
-        raise ValueError(f"{path} is not whole JSON ({_sentence(error)}); make or get it again.") from None
+        raise ValueError(
+            f"{path} is not whole JSON ({_sentence(error)}); expected a file in SQuAD's form."
+        ) from None
 
 
 def _sentence(error):

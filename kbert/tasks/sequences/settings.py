@@ -18,7 +18,7 @@ class LongTextSettings:
 
     `long_texts`: "cut" at the end; "head_tail", the beginning and the end are kept; "windows", it becomes
     several rows, and their answers are pooled by `window_pooling`, see `pool_windows`. `doc_stride` is how
-    many pieces further each window begins; by default half of what a window holds.
+    many tokens further each window begins; by default half of what a window holds.
     """
 
     long_texts: str = CUT

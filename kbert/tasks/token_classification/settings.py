@@ -28,7 +28,7 @@ class TokenClassificationSettings(LabelLossSettings):
     """`task_settings` of token classification, with those of `LabelLossSettings`.
 
     `document_context` fills each window with the sentences around its own, of the same document.
-    `doc_stride` is how many pieces further each window of a long text begins; by default half of what a
+    `doc_stride` is how many tokens further each window of a long text begins; by default half of what a
     window holds.
 
     `head` is "linear", or "bilstm": two BiLSTMs of `lstm_size`, both directions together, over the tokens of

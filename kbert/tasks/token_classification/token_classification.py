@@ -69,7 +69,7 @@ class _Serving(Serving):
 class TokenClassification(Task):
     """A label for each word, for example the entity that it is part of.
 
-    A word's label is that of its first piece. Long sentences become several windows, and each word counts in
+    A word's label is that of its first token. Long sentences become several windows, and each word counts in
     one, the window that shows most of the text around it: no word is lost, and none counts twice. Where the
     labels are tags of entities in IOB2, evaluation gives `precision`, `recall` and `f1` over entities as
     conlleval does, and `strict_f1` and its parts, where an entity begins with B alone.

@@ -10,7 +10,7 @@ spaces become symbols of their own, and merges of these make the token.
 import numpy as np
 import tensorflow as tf
 
-from kbert.tokenization.base_tokenizer import WHITE_SPACE, BaseTokenizer, OffsetPieces
+from kbert.tokenization.base_tokenizer import WHITE_SPACE, BaseTokenizer, OffsetTokens
 from kbert.tokenization.bpe.bpe_merges import PairMerger
 from kbert.tokenization.bpe.bpe_vocabulary import BYTE_CHARACTERS, SPACE_CHARACTER, BytePairVocabulary
 from kbert.tokenization.text_ops import compose_characters
@@ -88,7 +88,7 @@ class BytePairTokenizer(BaseTokenizer):
         starts, ends = (edges - tf.gather(before, rows) for edges in spans)
         words = self._words(symbols)
         words -= tf.gather(words, tf.gather(ids.row_splits, rows))
-        return OffsetPieces(ids, *(ids.with_flat_values(values) for values in (starts, ends, words)))
+        return OffsetTokens(ids, *(ids.with_flat_values(values) for values in (starts, ends, words)))
 
     def _normalized(self, texts):
         """(texts, function that `compose_characters` gives, or None for texts as they are)"""

@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from kbert.tokenization.base_tokenizer import BaseTokenizer, OffsetPieces
+from kbert.tokenization.base_tokenizer import BaseTokenizer, OffsetTokens
 from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import WORD_START, SentencePieceVocabulary
 from kbert.tokenization.text_ops import sentencepiece_ops
 from kbert.tokenization.word_offsets import characters_before_bytes, valid_utf8, value_row_ids
@@ -57,7 +57,7 @@ class SentencePieceTokenizer(BaseTokenizer):
         words = tf.cumsum(tf.gather(self._begins_word, ids.flat_values))
         words -= tf.gather(words, tf.gather(ids.row_splits, rows))
         starts, ends = starts - tf.gather(splits, rows), ends - tf.gather(splits, rows)
-        return OffsetPieces(ids, *(ids.with_flat_values(values) for values in (starts, ends, words)))
+        return OffsetTokens(ids, *(ids.with_flat_values(values) for values in (starts, ends, words)))
 
     def _model_pieces(self, texts):
         """(ids, and the first byte and the one after the last of each piece: both flat)."""

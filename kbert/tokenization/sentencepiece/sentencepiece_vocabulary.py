@@ -41,7 +41,7 @@ class SentencePieceVocabulary(BaseVocabulary):
         if self.has_xlmr_ids:
             if pieces[:3] != ["<unk>", "<s>", "</s>"]:
                 raise ValueError(
-                    f"{source} begins with the pieces {pieces[:3]}; expected <unk>, <s>, </s>, from which "
+                    f"{source} begins with the tokens {pieces[:3]}; expected <unk>, <s>, </s>, from which "
                     "XLM-R's ids are made."
                 )
             pieces = ["<s>", "<pad>", "</s>", "<unk>", *pieces[3:], "<mask>"]

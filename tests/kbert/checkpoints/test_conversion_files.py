@@ -73,7 +73,7 @@ def test_an_earlier_conversion_is_replaced_only_when_asked(tmp_path):
     target = tmp_path / "out"
     convert_checkpoint(STORED / "BertForPreTraining", target, "hugging_face")
     before = content(target)
-    with pytest.raises(ValueError, match="out exists and is not empty; choose a new folder, or set over"):
+    with pytest.raises(ValueError, match="out exists and is not empty; choose a new folder, or replace"):
         convert_checkpoint(STORED / "BertModel", target, "kbert")
     assert content(target) == before
     convert_checkpoint(STORED / "BertModel", target, "kbert", overwrite=True)
@@ -112,6 +112,6 @@ def test_a_checkpoint_is_never_written_over_itself(tmp_path, place):
         source.symlink_to(target)
     vocab_file = target / "vocab.txt" if place == "vocabulary" else None
     before = content(target)
-    with pytest.raises(ValueError, match="would replace .*, which is to be read; choose another folder"):
+    with pytest.raises(ValueError, match="would replace .*, which is read; choose another folder"):
         convert_checkpoint(source, target, "hugging_face", vocab_file=vocab_file, overwrite=True)
     assert content(target) == before

@@ -320,7 +320,7 @@ WRONG = {
     "sizes": (garden(hidden_size=4), r"not float of shape \(21, 4\)"),
     "attention heads": (garden(num_attention_heads=4), "num_attention_heads=4, but the checkpoint has 2"),
     "embedding_size": (garden(embedding_size=4), r"not float of shape \(21, 4\)"),
-    "no encoder": (garden({"dense/kernel": SMALL}), "of no BERT encoder of Model Garden"),
+    "no encoder": (garden({"dense/kernel": SMALL}), "without a BERT encoder of Model Garden"),
     "ALBERT": (garden(ALBERT), "of ALBERT, whose layers share their weights"),
     "save_weights": (garden(KERAS_CHECKPOINT), "transformers' TensorFlow classes without its config; "),
     "preprocessor": (
@@ -329,6 +329,11 @@ WRONG = {
     ),
     "two assets": (two_assets, "has 2 files; expected the vocabulary"),
     "Flax": (beside("flax_model.msgpack"), "is weights of Flax: .*from_flax=True"),
+    "export of kbert": (beside("assets.extra/kbert.json"), "export of kbert: ask it by kbert serve"),
+    "checkpoints of a run": (
+        beside("step-00000004/optimizer.safetensors"),
+        "give the folder of the run, and",
+    ),
     "ONNX": (beside("model.onnx"), "is an ONNX graph, without a model to train"),
     "Keras's weights": (beside("weights.h5"), "is weights that Keras saved: .* call it tf_model.h5"),
     "SavedModel of transformers": (beside("saved_model/1/saved_model.pb"), "is a SavedModel of transformers"),

@@ -34,6 +34,11 @@ def run_script(body, *arguments, stdout=subprocess.PIPE):
             "error: /served/1 could not be written: No space left on device; free some space there, or write "
             "elsewhere.\n",
         ),
+        (
+            "raise PermissionError(13, 'Permission denied', 'a/m.json.14482.82349c12.tmp')",
+            1,
+            "error: a/m.json: Permission denied; check its path and its rights.\n",
+        ),
     ],
 )
 def test_exit_codes_and_sentences(body, exit_code, standard_error):

@@ -114,9 +114,10 @@ REFUSED = {
     "unknown key": (
         PretrainingConfig,
         {"num_train_step": 5},
-        "unknown key 'num_train_step' for PretrainingConfig. Did you mean 'num_train_steps'? Known keys: ",
+        "unknown key 'num_train_step' for PretrainingConfig. Did you mean 'num_train_steps'?",
     ),
     "a name of other libraries": (FinetuningConfig, {"lr": 1}, "Did you mean 'optimizer.learning_rate'"),
+    "misspelt, of a group": (FinetuningConfig, {"learnig_rate": 1}, "mean 'optimizer.learning_rate'?"),
     "unknown key without a likeness": (FinetuningConfig, {"zzz": 5}, "unknown key 'zzz'"),
     "unknown nested key": (
         FinetuningConfig,
@@ -627,6 +628,13 @@ def test_the_largest_published_encoders_are_accepted():
             },
         )
         assert config.hidden_size == hidden
+
+
+def test_the_config_of_an_older_run_reads_as_the_same_with_the_name_of_today():
+    config = FinetuningConfig(steps_per_execution=7)
+    older = to_dict(config)
+    older["steps_per_call"] = older.pop("steps_per_execution")
+    assert from_dict(FinetuningConfig, older) == config
 
 
 # ---------------------------------------------------------------------------------- no clipping

@@ -26,7 +26,7 @@ from tfrecords_tools.create_pretraining_data import create_pretraining_data
 INTERVALS = {
     "train_batch_size": 4,
     "eval_batch_size": 3,
-    "steps_per_call": 1,
+    "steps_per_execution": 1,
     "log_every_steps": 4,
     "save_checkpoints_steps": 3,
     "eval_every_steps": 4,

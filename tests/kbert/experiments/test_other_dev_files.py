@@ -79,7 +79,7 @@ def test_a_file_whose_metrics_would_replace_others_is_refused_before_training(
     [
         ({"Mis-matched": "{0}"}, "the name becomes a prefix of metrics"),
         ({"baseline": "{0}"}, "and not baseline"),
-        ({"a": "none.tsv"}, "labelled file none.tsv does not exist"),
+        ({"a": "none.tsv"}, "file none.tsv does not exist; expected"),
     ],
 )
 def test_names_and_files_are_checked(labelled_files, files, sentence):

@@ -46,6 +46,7 @@ FINETUNING = {
     "some of the records": ({"max_train_examples": 9}, RECORDS, "=9 chooses among the examples of"),
     "records once": ({"freeze_encoder": True}, RECORDS, "freeze_encoder .* holds records; give train_file"),
     "new weights of nothing": ({"reinit_pooler": True}, NOTHING, "starts from random ones; leave them"),
+    "the shape of nothing": ({}, NOTHING | {"from_scratch": True}, "but there is none; give init_checkpoint"),
     "adapters of nothing": ({"lora": LoraConfig(2)}, NOTHING, "lora adapts the weights of an init"),
     "weights from two": (TAUGHT, {}, "leave out init_checkpoint, or init_layers"),
     "another vocabulary": (TAUGHT, NOTHING | {"vocabulary": OTHER}, "vocabulary .* is not that of the"),

@@ -55,11 +55,20 @@ def test_an_existing_output_needs_overwrite(tmp_path, corpus):
     (tmp_path / "nowhere.txt").symlink_to(tmp_path / "gone.txt")
 
     for name in ("out.txt", "nowhere.txt"):
-        with pytest.raises(FileExistsError, match=f"output file {name} exists; set overwrite to replace"):
+        with pytest.raises(FileExistsError, match=f"output file {name} exists; choose another name"):
             check_output_file(name, [corpus])
         check_output_file(name, [corpus], overwrite=True)
     with pytest.raises(ValueError, match="output file corpus is a directory; name a file in it"):
         check_output_file("corpus", overwrite=True)
+
+
+def test_a_folder_without_rights_is_refused_before_any_work(corpus, monkeypatch):
+    allowed = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: path != corpus.parent and allowed(path, mode))
+    for check in (check_output_file, check_output_folder):
+        check("new/out")
+        with pytest.raises(PermissionError, match="^corpus/new/out cannot be written: .*corpus takes no new"):
+            check("corpus/new/out")
 
 
 def test_a_folder_to_be_replaced_holds_no_input(tmp_path, corpus):

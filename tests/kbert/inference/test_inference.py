@@ -140,7 +140,9 @@ def test_the_mask_filler_refuses_what_it_cannot_fill(fill, texts, candidates, se
 
 
 def test_a_run_of_another_task_is_refused(finetuned_run):
-    with pytest.raises(ValueError, match="is a run of sequence_classification; filling masks needs a pretra"):
+    with pytest.raises(
+        ValueError, match="has the task sequence_classification; filling masks needs a pretra"
+    ):
         MaskFiller(finetuned_run)
 
 

@@ -76,7 +76,7 @@ def test_a_text_alone_and_in_a_list_get_the_answers_of_the_script(classifier):
 def test_a_pair(of_pairs):
     alone, (listed, _) = of_pairs.predict(PAIR), of_pairs.predict([PAIR, ("a", "b")])
     assert alone == pytest.approx(listed, abs=1e-6) and len(alone) == 1
-    with pytest.raises(ValueError, match="expects text and text_pair, but received text"):
+    with pytest.raises(ValueError, match="expects text and text_pair; received text"):
         of_pairs.predict("jump the a")
 
 
@@ -104,3 +104,13 @@ def test_examples_of_unknown_words_are_counted_in_a_warning(classifier, caplog):
     assert "are [UNK]" not in caplog.text  # half of the tokens, and none at all
     predict("jump the a", "zebra zebra jump", "jump", "zebra")
     assert "most tokens of 2 of 4 examples are [UNK], first in example 2: " in caplog.text
+
+
+def test_the_first_text_that_was_cut_is_named_once(classifier, caplog):
+    length = classifier.text_inputs.max_seq_length
+    predict = kbert.Predictor(classifier)
+    predict(text=["a " * (length - 2)])
+    assert "longer than" not in caplog.text  # with [CLS] and [SEP] it just fits
+    for _ in range(2):
+        predict(text=["a", "a " * (length - 1)])
+    assert caplog.text.count(f"texts[1] is longer than the {length} tokens that") == 1

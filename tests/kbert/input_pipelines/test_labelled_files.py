@@ -194,7 +194,7 @@ REFUSED = {
     "few cells": (
         "a.tsv",
         "text\tlabel\nx\t1\nonly text\n",
-        "a.tsv line 3: 1 columns where 2 were expected (text, label).",
+        "a.tsv line 3: 1 columns where 2 were expected (text, label);",
     ),
     "open quote": ("a.csv", 'text,label\n"x,1\n', "a.csv line 2: "),
     "not UTF-8": (
@@ -226,7 +226,7 @@ REFUSED = {
     "many cells": (
         "a.tsv",
         "text\tlabel\nx\t1\na tab\tin the text\t1\n",
-        "a.tsv line 3: 3 columns where 2 were expected (text, label).",
+        "a.tsv line 3: 3 columns where 2 were expected (text, label);",
     ),
     "an empty label": (
         "a.tsv",

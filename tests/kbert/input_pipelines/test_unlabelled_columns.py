@@ -69,7 +69,7 @@ def test_texts_and_pairs_of_a_table_have_a_text_in_each_row(tmp_path):
     path = write_parquet(tmp_path / "b.parquet", pa.table({"text": ["a", None]}))
     with pytest.raises(ValueError, match="b.parquet row 2 has no text in the column 'text'; leave the row"):
         list(texts_and_pairs(path))
-    with pytest.raises(ValueError, match="has the columns body"):
+    with pytest.raises(ValueError, match=r"has the columns \['body'"):
         texts_and_pairs(write_parquet(tmp_path / "c.parquet", pa.table({"body": ["a"]})))
 
 
@@ -77,7 +77,7 @@ def test_texts_and_pairs_of_a_table_have_a_text_in_each_row(tmp_path):
     ("content", "message"),
     [
         ("", "a.csv is empty; expected a first line with the names of the columns"),
-        ("text;label\na;b\n", "has the columns text;label; expected text, or text and text_pair"),
+        ("text;label\na;b\n", r"has the columns \['text;label'\]; expected text, or text and text_pair"),
         ("a wonderful film\n", "A file with a text in each line, and no columns, has another ending"),
         ("text,text\na,b\n", "2 columns 'text'"),
         ("text\n", "a.csv holds no rows"),

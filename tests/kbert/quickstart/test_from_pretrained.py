@@ -26,10 +26,10 @@ def values(monkeypatch):
     """The values that the recipe gets, whose steps are not run."""
     given = {}
 
-    def run(recipe, directory, **values):
+    def run(recipe, output_dir, **values):
         given.update(values)
-        directory.mkdir()
-        (directory / "test.json").write_text(
+        output_dir.mkdir()
+        (output_dir / "test.json").write_text(
             '{"accuracy": 0.75, "baseline_accuracy": 0.25, "num_examples": 16}'
         )
 

@@ -32,7 +32,7 @@ RESULTS = {
     "tensorflow": "2.21.88",
     "cores": 3,
     "total_seconds": 301.2,
-    "directory": "/somewhere/quickstart_run",
+    "output_dir": "/somewhere/quickstart_run",
     "steps": [
         {"title": "Text", "command": "python -m a.b --output_dir=x", "seconds": 9.14, "log": "logs/01.log"},
         {"title": "Training", "command": "python -m c.d --x=y", "seconds": 123.4, "log": "logs/02.log"},

@@ -37,7 +37,7 @@ def test_prediction_from_a_file_to_a_file(finetuned_run, tmp_path):
     assert (second["text"], second["predicted_label"]) == ("jump", best)
     for name, sentence in (
         ("answers.tsv", "error: row 1, column 'text'"),
-        ("answers.csv", "set overwrite"),
+        ("answers.csv", "with overwrite (--overwrite)"),
     ):
         result = run_script("run_prediction", *arguments, f"--output_file={tmp_path}/{name}")
         assert result.returncode == 1 and sentence in result.stderr
@@ -51,7 +51,7 @@ def test_pairs_where_none_are_expected_are_refused_before_any_weight_is_read(fin
     for name in ("run.json", "config.json", "vocab.txt"):
         (tmp_path / name).write_bytes((finetuned_run.path / name).read_bytes())
     result = run_script("run_prediction", f"--run_dir={tmp_path}", "--text=a", "--text_pair=b")
-    sentence = f"error: --text: {tmp_path} expects text, but received text and text_pair.\n"
+    sentence = f"error: --text: {tmp_path} expects text; received text and text_pair.\n"
     assert (result.returncode, result.stdout, result.stderr) == (1, "", sentence)
 
 
@@ -60,7 +60,11 @@ def test_pairs_where_none_are_expected_are_refused_before_any_weight_is_read(fin
     [
         ("run_pretraining", ["--config=none.json", "--input_dir={0}"], "{0} holds no manifest.json, so it"),
         ("run_finetuning", ["--config=none.json", "--train_file=a.tsv"], "config file none.json does not"),
-        ("run_evaluation", [], "give either eval_file (labelled examples) or input_dir"),
+        (
+            "run_evaluation",
+            [],
+            "expected one of eval_file (labelled examples), input_dir (records); received none",
+        ),
         ("run_prediction", ["and", "words"], "unexpected argument 'and'; flags are written --name=value"),
         ("draw_attention", ["--text=a", "--output_file={0}/a.png"], "must end in .html."),
         (
@@ -71,11 +75,20 @@ def test_pairs_where_none_are_expected_are_refused_before_any_weight_is_read(fin
         ("run_evaluation", ["--eval_file=b.tsv", "--html_file={0}/a.txt"], "a.txt must end in .html."),
         ("extract_features", ["--input_file=none.txt", "--output_file={0}/a.npz"], "none.txt does not exist"),
         ("extract_features", ["--input_file={0}/old.html", "--output_file={0}/old.html"], "is the input"),
-        ("run_evaluation", ["--eval_file=b.tsv", "--html_file={0}/old.html"], "old.html exists; set over"),
+        (
+            "run_evaluation",
+            ["--eval_file=b.tsv", "--html_file={0}/old.html"],
+            "old.html exists; choose another",
+        ),
         (
             "run_evaluation",
             ["--eval_file={0}/old.html", "--html_file={0}/old.html", "--overwrite"],
             "is the input",
+        ),
+        (
+            "run_prediction",
+            ["--input_file={0}/empty.txt"],
+            "empty.txt is empty; expected a text on each line",
         ),
         ("run_prediction", ["--text=a", "--output_file={0}/a.txt"], "a.txt: the ending says the format"),
         (
@@ -87,10 +100,12 @@ def test_pairs_where_none_are_expected_are_refused_before_any_weight_is_read(fin
 )
 def test_wrong_input_is_one_sentence_at_once(tmp_path, name, arguments, sentence):
     (tmp_path / "old.html").write_text("old")
+    (tmp_path / "empty.txt").touch()
     result = run_script(name, "--run_dir=none", *(argument.format(tmp_path) for argument in arguments))
     assert (result.returncode, result.stdout, result.stderr.count("\n")) == (1, "", 1)
     assert result.stderr.startswith("error: ") and sentence.format(tmp_path) in result.stderr
-    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("old.html", "old")]
+    left = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert left == {"empty.txt": "", "old.html": "old"}
 
 
 @pytest.mark.slow

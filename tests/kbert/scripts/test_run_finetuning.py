@@ -38,7 +38,7 @@ REFUSED = {
     ),
     "large batch": (
         {"train_batch_size": 64},
-        "has 40 rows, fewer than one batch of 64; lower train_batch_size (",
+        "has 40 rows, fewer than one batch of 64; give more, or set train_batch_size=40 or lower",
     ),
     "no step": (
         {"num_train_epochs": 0.1},
@@ -63,7 +63,7 @@ def test_refusals_write_nothing(pretraining_run, labelled_files, tmp_path, chang
 def test_nothing_to_start_from(labelled_files, tmp_path, vocabulary):
     for encoder, words in ((None, vocabulary), (tiny_encoder_config(), None)):
         with pytest.raises(
-            ValueError, match="no weights or encoder to start from: give init_checkpoint, for example "
+            ValueError, match="no weights or vocabulary to start from: give init_checkpoint, for example "
         ):
             config = tiny_finetuning_config(encoder=encoder)
             finetune(config, tmp_path / "run", labelled_files[0], vocabulary=words)

@@ -37,7 +37,7 @@ def refused(*arguments):
         (FINETUNE + "sentnce", " has no column 'sentnce'; its columns are ['sentence', 'other', 'label']."),
         (FINETUNE + "sentence --dev_file={wrong}", "{wrong} has no column 'label'"),
         ("evaluate --run_dir={run} --eval_file={wrong}", OF_THE_RUN),
-        ("predict --run_dir={run} --input_file={texts}", "has the columns review; expected sentence."),
+        ("predict --run_dir={run} --input_file={texts}", "has the columns ['review']; expected sentence."),
         (
             "features --run_dir={run} --input_file={wrong} --output_file={made}.jsonl",
             "expected text, or text",

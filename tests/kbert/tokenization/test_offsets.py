@@ -23,7 +23,7 @@ both_casings = pytest.mark.parametrize("do_lower_case", [True, False], ids=["unc
 
 
 def rows_of(result):
-    """The fields of an `OffsetPieces` or `OffsetWords` as one list of tuples for each text."""
+    """The fields of an `OffsetTokens` or `OffsetWords` as one list of tuples for each text."""
     fields = [field.to_list() for field in result]
     return [list(zip(*row, strict=True)) for row in zip(*fields, strict=True)]
 

@@ -54,6 +54,6 @@ def test_of_tokenized_texts_and_masks():
     texts = tf.constant(["[MASK] w1 w2 w3 w4 w5 w6", "[MASK] w1 w2 w3 w4 w5 w6 w7"])
     rows = INPUTS.rows(texts, with_masks=True)
     assert rows.truncated.numpy().tolist() == [False, True]
-    again = INPUTS.pack_pieces(INPUTS.tokenizer.tokenize_with_masks(texts))
+    again = INPUTS.pack_tokens(INPUTS.tokenizer.tokenize_with_masks(texts))
     assert again.truncated.numpy().tolist() == [False, True]
     tf.debugging.assert_equal(again.features["input_ids"], rows.features["input_ids"])

@@ -17,7 +17,7 @@ def traced(tokenizer):
 
 
 def session_pieces(tokenizer, texts, folder):
-    """(the parts of `OffsetPieces` as lists, what `check_servable` says); asked with another batch first.
+    """(the parts of `OffsetTokens` as lists, what `check_servable` says); asked with another batch first.
 
     A call and `tokenize_words` are in the same function, so the tokenizer is called three times.
     """

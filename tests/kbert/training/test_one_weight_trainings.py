@@ -15,7 +15,7 @@ from tests.kbert.training.run_contents import assert_same_runs, numbers, signal_
 
 # Lines, checkpoints and evaluations at steps of their own, so that every stop lies within some interval.
 CONFIG = one_weight.config_of(
-    log_every_steps=4, save_checkpoints_steps=6, eval_every_steps=5, steps_per_call=1, keep_checkpoints=9
+    log_every_steps=4, save_checkpoints_steps=6, eval_every_steps=5, steps_per_execution=1, keep_checkpoints=9
 )
 STEPS = 14
 
@@ -47,11 +47,18 @@ def test_all_that_is_due_comes_at_its_step(whole):
     assert {6, 12, 14} <= saved
 
 
+@pytest.mark.parametrize(("every", "evaluated"), [(5, [5, 8]), (6, [8])])
+def test_no_evaluation_less_than_half_an_interval_before_the_end(tmp_path, every, evaluated):
+    _, run = train(tmp_path / "run", dataclasses.replace(CONFIG, eval_every_steps=every), num_steps=8)
+    assert [line["step"] for line in numbers(run) if line["split"] == "eval"] == evaluated
+
+
 def test_a_task_that_says_what_is_not_so_is_refused_before_the_first_step(tmp_path, monkeypatch):
     monkeypatch.setattr(one_weight.OneWeight, "best_metric", "closenes")
     config = dataclasses.replace(CONFIG, best_metric=None)
     with pytest.raises(ValueError, match="best_metric='closenes' is not evaluated here; choose"):
         train(tmp_path / "metric", config)
+    assert not (tmp_path / "metric").exists(), "so that the same folder can be tried again"
     monkeypatch.setattr(one_weight.OneWeight, "parts", token_head("scale", 1))
     sentence = (
         r"one_weight: build_model makes scale/weight \(1,\), where parts names scale/dense/bias \(1,\), "

@@ -17,7 +17,7 @@ from tests.kbert.training import one_weight
 from tests.kbert.training.run_contents import assert_same_runs, numbers, signal_after_call, tensors
 
 CONFIG = one_weight.config_of(
-    optimizer=OptimizerConfig(name="adamw", learning_rate=2e-3), eval_every_steps=5, save_checkpoints_steps=4
+    optimizer=OptimizerConfig(name="adamw", learning_rate=2e-3), eval_every_steps=3, save_checkpoints_steps=4
 )
 SECOND = dataclasses.replace(
     CONFIG, optimizer=OptimizerConfig(name="adamw", learning_rate=1e-3), train_batch_size=2
@@ -50,7 +50,7 @@ def test_one_count_of_steps_and_a_schedule_for_each_phase(two_phases):
     train, evaluated = (
         [line["step"] for line in lines if line["split"] == split] for split in ("train", "eval")
     )
-    assert train == [2, 4, 6, 8, 10, 11] and evaluated == [5, 6, 10, 11]
+    assert train == [2, 4, 6, 8, 10, 11] and evaluated == [3, 6, 9, 11]
     rates = {line["step"]: line["learning_rate"] for line in lines if line["split"] == "train"}
     # That of the last step before the line, counted within the phase; warm-up replaces the decay.
     assert rates[2] == pytest.approx(2e-3 * 1 / 2)

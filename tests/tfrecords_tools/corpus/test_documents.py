@@ -237,7 +237,7 @@ BAD_OBJECTS = {
     b'{"text": "half': "is not valid JSON: Unterminated string",
     b'["text"]': "holds a JSON list, not an object; a .json, .jsonl or .ndjson file has one object per line",
     b"{}": "has no field 'text', only nothing; name the field",
-    b'{"title": "x", "body": 1}': "has no field 'text', only 'title', 'body'; name the field that holds",
+    b'{"title": "x", "body": 1}': "has no field 'text', only 'title', 'body'; name the field of the text by",
     b'{"text": null}': "has a JSON null as 'text', not a string",
     b'{"text": "\\ud800"}': r"has text with half a surrogate pair \(U\+D800\)",
     b'{"text": "\xff"}': r"is not UTF-8 \(byte 0xff\)",

@@ -70,7 +70,7 @@ def parts_of(html):
 def test_the_numbers_of_pretraining_records_are_on_the_page(write):
     directory = pretraining(write, settings={"pairing": "sentence_pairs", "seed": 7})
     html = page_of(directory)
-    assert parts_of(html) == ["Examples", "Lengths", "Masks", "Next sentence", "Pieces",
+    assert parts_of(html) == ["Examples", "Lengths", "Masks", "Next sentence", "Tokens",
                               "How they were made", "Files"]  # fmt: skip
     text = words_of(html)
     values = json.loads((directory / "statistics.json").read_text())
@@ -81,12 +81,12 @@ def test_the_numbers_of_pretraining_records_are_on_the_page(write):
         f"{100 * values['fill_rate']:.1f}% of all positions hold text",
         f"{100 * masking['share']:.1f}% of the tokens, special ones included, are masked",
         f"shown as [MASK] {100 * masking['shown_as_mask'] / total:.1f}%",
-        f"replaced by a random piece {100 * masking['shown_random'] / total:.1f}%",
+        f"replaced by a random token {100 * masking['shown_random'] / total:.1f}%",
         f"shown unchanged {100 * masking['shown_unchanged'] / total:.1f}%",
         f"the second text really comes next {100 * zeros / 60:.1f}%",
         f"the second text is a random one {100 * ones / 60:.1f}%",
         f"{100 * values['unknown_share']:.2f}% unknown ([UNK])",
-        f"{values['pieces_used']} of 22 pieces of the vocabulary occur",
+        f"{values['pieces_used']} of 22 tokens of the vocabulary occur",
         "seed 7",
         "documents 12",
         "2 shards",
@@ -99,7 +99,7 @@ def test_the_numbers_of_pretraining_records_are_on_the_page(write):
 
 def test_labels_have_names_and_the_best_constant_answer(write):
     html = page_of(labelled(write))
-    assert parts_of(html) == ["Examples", "Lengths", "Labels", "Pieces", "How they were made", "Files"]
+    assert parts_of(html) == ["Examples", "Lengths", "Labels", "Tokens", "How they were made", "Files"]
     text = words_of(html)
     for words in (
         "quiet: 1 33.3%",

@@ -1,5 +1,7 @@
 """Tokens of one's own: how they are read, and which WordPiece can match."""
 
+import re
+
 import pytest
 
 from tfrecords_tools.vocabulary.user_defined_tokens import check_tokens, read_tokens
@@ -40,12 +42,13 @@ def test_tokens_that_come_out_of_the_splitter_whole_pass():
         ("two words", True, "two words"),
         ("##a-b", True, "aa - b"),
         ("的学", True, "的 学"),
-        ("[E 1]", True, r"\[ e 1 \]"),
+        ("[E 1]", True, "[ e 1 ]"),
         ("a\u200bb", True, "ab"),
     ],
 )
 def test_tokens_that_no_word_can_match_are_refused_with_what_becomes_of_them(token, do_lower_case, becomes):
-    with pytest.raises(ValueError, match=f"can never be matched: .* which turns .* into '{becomes}'"):
+    words = re.escape(str(becomes.split()))
+    with pytest.raises(ValueError, match=f"can never be matched: .* which turns .* into {words}"):
         check_tokens(["fine", token], do_lower_case)
 
 

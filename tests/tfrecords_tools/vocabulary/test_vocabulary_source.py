@@ -57,7 +57,7 @@ def test_what_is_wrong_is_one_sentence(tmp_path):
     small_corpus.vocabulary().write(tmp_path / "vocab.txt")
     both = (tmp_path / "vocab.txt", tmp_path)
     for vocab_file, tokenizer in (both, (None, None)):
-        with pytest.raises(ValueError, match="^give either vocab_file or tokenizer.$"):
+        with pytest.raises(ValueError, match="^expected one of vocab_file, tokenizer; received "):
             read_source(vocab_file, tokenizer)
     with pytest.raises(ValueError, match="do_lower_case has no effect on a tokenizer"):
         read_source(None, tmp_path, do_lower_case=False)

@@ -148,7 +148,7 @@ def test_too_small_a_corpus_gives_fewer_pieces_and_says_so(caplog):
     with caplog.at_level(logging.WARNING):
         tokens = learn_wordpieces({"ab": 2, "ac": 1}, 50, num_unused_tokens=0)
     assert tokens[5:] == ["a", "b", "c", "##b", "##c", "ab"]
-    assert "only 11 pieces, but 50 were asked for" in caplog.text
+    assert "only 11 tokens, but 50 were asked for" in caplog.text
 
 
 def test_no_piece_is_longer_than_the_wordpiece_op_allows():

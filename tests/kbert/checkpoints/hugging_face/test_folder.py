@@ -324,7 +324,7 @@ WRONG = {
         lambda folder: write_tokenizer_model(
             folder, type="WordPiece", vocab={"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 4}
         ),
-        r"vocab.txt \(21 pieces\) and tokenizer.json \(5 pieces\) are not the",
+        r"vocab.txt \(21 tokens\) and tokenizer.json \(5 tokens\) are not the",
     ),
     "gaps between ids": (
         lambda folder: write_tokenizer_model(folder, type="WordPiece", vocab={"[PAD]": 0, "the": 99}),
@@ -418,7 +418,7 @@ def test_padded_tables_are_accepted(tmp_path):
     folder = foreign_files.write_hugging_face(tmp_path / "m", tensors, vocab_size=24)
     checkpoint = read_checkpoint(folder)
     assert checkpoint.encoder.vocab_size == 24 and len(checkpoint.vocabulary) == 21
-    assert "3 more rows than there are pieces (21): padding" in str(checkpoint.report)
+    assert "3 more rows than there are tokens (21): padding" in str(checkpoint.report)
 
 
 # ---------------------------------------------------------------------------- the tokenizer
@@ -496,7 +496,7 @@ def test_casing_is_told_by_the_pieces_when_nothing_else_does(tmp_path, weights):
         folder = foreign_files.write_hugging_face(tmp_path / str(expected), tensors, tokens=pieces)
         checkpoint = read_checkpoint(folder)
         assert checkpoint.vocabulary.do_lower_case is expected
-        assert f"do_lower_case={expected}, from the pieces of" in str(checkpoint.report)
+        assert f"do_lower_case={expected}, from the tokens of" in str(checkpoint.report)
 
 
 TOKENIZERS = {

@@ -59,7 +59,9 @@ def test_every_missing_file_is_named_at_once(glue_dir, tmp_path):
     shutil.rmtree(copy / "QQP")
     with pytest.raises(ValueError) as error:
         find_files(copy, glue_tasks([]), tmp_path, with_tests=True)
-    assert "lacks folder QQP, MNLI/dev_mismatched.tsv, RTE/test.tsv. Put them there, or" in str(error.value)
+    assert "lacks folder QQP, MNLI/dev_mismatched.tsv, RTE/test.tsv; put what it lacks there, or" in str(
+        error.value
+    )
     assert set(find_files(copy, glue_tasks(["rte", "cola"]), tmp_path, with_tests=False)) == {"cola", "rte"}
     shutil.rmtree(copy / "diagnostic")
     mnli = small_glue.write_glue(tmp_path / "whole") / "MNLI"

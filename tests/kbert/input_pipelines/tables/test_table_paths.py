@@ -81,7 +81,7 @@ REFUSED = {
         lambda f: f / "train-*.parquet",
         r"no file matches \S+train-\*.parquet; in a shell, put the",
     ),
-    "no file": (lambda f: f, "labelled file .*data does not exist"),
+    "no file": (lambda f: f, "file .*data does not exist; expected"),
     "no state": (with_state("["), "state.json is not valid JSON"),
     "no names": (with_state('{"_data_files": [3]}'), "state.json names no files; expected"),
     "no shards": (with_state('{"_data_files": []}'), "data holds no rows"),

@@ -33,7 +33,7 @@ def test_a_budget_ends_the_training_with_a_checkpoint_and_survives_a_stop(
         learning_rate=1e-3, decay="budget", train_minutes=0.1, budget_warmup_proportion=0.5
     )
     config = one_weight.config_of(optimizer=optimizer, save_checkpoints_steps=4, eval_every_steps=12)
-    assert (config.steps_per_call, config.log_every_steps) == (2, 2)
+    assert (config.steps_per_execution, config.log_every_steps) == (2, 2)
     one_weight.register(monkeypatch)
     arguments = (tmp_path / "run", config, 50)
 
