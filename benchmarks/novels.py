@@ -4,6 +4,7 @@ r"""Makes text to pretrain on and a task of it: from which of the novels is a pa
 
 A novel is a file with a paragraph a line and an empty line between chapters. Every fifth chapter is held out:
 its paragraphs are the dev rows, and nobody reads it in pretraining. A novel of fewer chapters is left out.
+pairs.tsv and pairs_dev.tsv have neighbouring paragraphs of the other chapters.
 """
 
 import glob
@@ -15,12 +16,12 @@ from absl import flags
 from kbert.cli import script
 
 FLAGS = flags.FLAGS
-_HELD_OUT_EVERY, _FEWEST_CHARACTERS = 5, 200
+_HELD_OUT_EVERY, _FEWEST_CHARACTERS, _DEV_PAIRS = 5, 200, 500
 
 
 def define_flags():
     flags.DEFINE_string("input_files", None, "The novels.", required=True)
-    flags.DEFINE_string("output_dir", None, "Gets text/, heldout/, train.tsv and dev.tsv.", required=True)
+    flags.DEFINE_string("output_dir", None, "Gets text/, heldout/ and the TSV files.", required=True)
     flags.DEFINE_integer("train_rows", 30, "Paragraphs of a novel in train.tsv, at most.", lower_bound=1)
     flags.DEFINE_integer("dev_rows", 40, "Paragraphs of a novel in dev.tsv, at most.", lower_bound=1)
 
@@ -28,6 +29,7 @@ def define_flags():
 def main():
     random_generator, folder = random.Random(1), Path(FLAGS.output_dir)
     rows: dict = {"train": [], "dev": []}
+    pairs: list = []
     for path in map(Path, sorted(glob.glob(FLAGS.input_files))):
         kept, held_out = split(read_chapters(path))
         if not held_out:
@@ -38,11 +40,15 @@ def main():
             paragraphs = long_paragraphs(chapters)
             chosen = random_generator.sample(paragraphs, min(most, len(paragraphs)))
             rows[name] += [(path.stem, paragraph) for paragraph in chosen]
+        for chapter in kept:
+            paragraphs = long_paragraphs([chapter])
+            pairs += zip(paragraphs[::2], paragraphs[1::2], strict=False)
+    for several in (*rows.values(), pairs):
+        random_generator.shuffle(several)
     for name, labelled in rows.items():
-        random_generator.shuffle(labelled)
-        lines = ["label\ttext", *(f"{label}\t{text}" for label, text in labelled)]
-        (folder / f"{name}.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-        print(f"{name}: {len(labelled):,} rows, {len(set(label for label, _ in labelled))} novels")
+        write_table(folder / f"{name}.tsv", "label\ttext", labelled)
+    write_table(folder / "pairs.tsv", "text\ttext_pair", pairs[:-_DEV_PAIRS])
+    write_table(folder / "pairs_dev.tsv", "text\ttext_pair", pairs[-_DEV_PAIRS:])
 
 
 def read_chapters(path: Path) -> list[list[str]]:
@@ -61,6 +67,11 @@ def split(chapters: list) -> tuple[list, list]:
 def write_chapters(path: Path, chapters):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n\n".join("\n".join(chapter) for chapter in chapters) + "\n", encoding="utf-8")
+
+
+def write_table(path: Path, header: str, rows: list[tuple[str, str]]):
+    path.write_text("\n".join([header, *map("\t".join, rows)]) + "\n", encoding="utf-8")
+    print(f"{path}: {len(rows):,} rows")
 
 
 def long_paragraphs(chapters) -> list[str]:
