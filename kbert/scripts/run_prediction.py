@@ -2,9 +2,9 @@ r"""Script: a trained model + texts -> predictions: one JSON line for each text,
 
   kbert predict --run_dir=runs/sst2 --text='a gorgeous, witty film'
   kbert predict --run_dir=runs/sst2 --input_file=films.txt \
-      --output_file=answers.jsonl
+      --output_file=predictions.jsonl
   kbert predict --run_dir=runs/sst2 --input_file=films.csv \
-      --output_file=answers.csv
+      --output_file=predictions.csv
 
   kbert predict --run_dir=runs/phase1 --whole_words \
       --text='The doctor ran to the emergency room to see [MASK] patient.'
