@@ -1,4 +1,4 @@
-"""Writes the reference of the site, docs/reference/: Python, commands and settings, as the code says them.
+"""Writes the reference of the site, docs/reference/: Python, commands, settings and names of variables.
 
 `make docs` runs this before the site is built. The pages are not stored in the repository: they cannot drift.
 The page of Python holds names alone; mkdocstrings fills in their docstrings when the site is built.
@@ -16,6 +16,8 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY))
 
 import kbert  # noqa: E402
+from kbert.checkpoints.conversion import names  # noqa: E402
+from kbert.checkpoints.hugging_face.families import FAMILIES  # noqa: E402
 from kbert.cli.commands import COMMANDS  # noqa: E402
 from kbert.config import FinetuningConfig, PretrainingConfig  # noqa: E402
 from kbert.config.training_config import TrainingConfig  # noqa: E402
@@ -102,10 +104,36 @@ def written_default(field: dataclasses.Field) -> str:
     return "required" if field.default is dataclasses.MISSING else f"`{json.dumps(field.default)}`"
 
 
+def variables_page() -> str:
+    """What each variable of kbert is called in every format."""
+    lines = ["# Names of variables", "", "ᵀ: the two axes are exchanged there.", ""]
+    tables = {"Google TF1": names.GOOGLE_TF1, "Model Garden": names.MODEL_GARDEN, "KerasHub": names.KERAS_HUB}
+    for title, table in tables.items():
+        lines += [f"## {title}", "", *name_rows(table)]
+    for model_type, family in FAMILIES.items():
+        about = f"With a head, the encoder's names begin with `{family.prefix}`."
+        if family.after_padding:
+            about += " In a classifier `pooler/dense` is `classifier.dense`."
+        lines += [f"## Hugging Face: {model_type}", "", about, "", *name_rows(family.table)]
+    return "\n".join(lines)
+
+
+def name_rows(table: dict[str, tuple[names.NameRow, ...]]) -> list[str]:
+    """A table of kbert's names and those of another format."""
+    rows = [row for part in table.values() for row in part]
+    lines = [f"| `{row.kbert}` | `{row.outside}`{' ᵀ' * row.transposed} |" for row in rows]
+    return ["| kbert | there |", "|---|---|", *lines, ""]
+
+
 def main() -> None:
     folder = REPOSITORY / "docs" / "reference"
     folder.mkdir(exist_ok=True)
-    pages = {"python": python_page, "commands": commands_page, "settings": settings_page}
+    pages = {
+        "python": python_page,
+        "commands": commands_page,
+        "settings": settings_page,
+        "variables": variables_page,
+    }
     for name, page in pages.items():
         (folder / f"{name}.md").write_text(page(), encoding="utf-8")
 

@@ -1,8 +1,8 @@
 """Reads and writes BERT checkpoints: Google TF1, Hugging Face, KerasHub, kbert's own runs.
 
 `formats.read_checkpoint` reads any of them into a `BertCheckpoint`, `formats.write_checkpoint` writes one,
-and `model_loading.build_model` turns it into a Keras model. docs/checkpoints.md has the tables of names and
-the comparisons.
+and `model_loading.build_model` turns it into a Keras model. docs/checkpoints.md says what loads and
+has the comparisons; `conversion.names` has the tables of names.
 """
 
 # The formats. Those in FORMATS are written too.

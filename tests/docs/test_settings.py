@@ -1,4 +1,4 @@
-"""The reference that `make docs` writes: every key, command and public name; and every key is explained."""
+"""The reference that `make docs` writes: every key, command and name; and every key is explained."""
 
 import dataclasses
 import importlib.util
@@ -8,6 +8,7 @@ import re
 import pytest
 
 import kbert
+from kbert.checkpoints.conversion import names
 from kbert.cli.commands import modules
 from kbert.tasks import TASKS
 from tests.docs.markdown import REPOSITORY, anchors
@@ -40,6 +41,14 @@ def test_the_page_of_settings_has_every_key_and_its_default():
 def test_the_page_of_python_has_every_public_name():
     names = re.findall(r"^::: kbert[\w.]*\.(\w+)$", reference.python_page(), re.MULTILINE)
     assert sorted([*names, "__version__"]) == sorted(kbert.__all__)
+
+
+def test_the_page_of_variables_has_every_name_of_every_format():
+    page, tables = reference.variables_page(), [value for key, value in vars(names).items() if key.isupper()]
+    rows = [row for table in tables if isinstance(table, dict) for part in table.values() for row in part]
+    assert len(rows) > 100
+    assert [row for row in rows if f"| `{row.kbert}` | `{row.outside}`" not in page] == []
+    assert "| `span/dense/kernel` | `cls/squad/output_weights` ᵀ |" in page
 
 
 @pytest.mark.slow

@@ -1,10 +1,5 @@
 """The tables are whole: every variable of every model has its name, its shape, and one row in each house."""
 
-import collections
-import os
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -61,48 +56,6 @@ def test_each_variable_has_one_row_and_each_outside_name_one_meaning(table):
         assert len({row.outside for row in rows}) == len(rows) == len(expected)
         # Only matrices of dense layers lie transposed, never a table.
         assert all(row.kbert.endswith("kernel") for row in rows if row.transposed)
-
-
-PAGE = Path(__file__).resolve().parents[4] / "docs" / "checkpoints.md"
-BESIDE_BERT = {
-    "Hugging Face BERT": names.HUGGING_FACE,
-    "DistilBERT": names.DISTILBERT,
-    "Google TF1": names.GOOGLE_TF1,
-    "KerasHub": names.KERAS_HUB,
-}
-UNLIKE_BERT = {"ELECTRA": names.ELECTRA, "RoBERTa, XLM-R": names.ROBERTA, "MPNet": names.MPNET}
-
-
-def layer_names(table):
-    """What the page calls each layer: the name that its variables share, ᵀ for a transposed kernel."""
-    layers = collections.defaultdict(list)
-    for row in (row for part in table.values() for row in part):
-        layers[re.sub("/(kernel|bias|gamma|beta)$", "", row.kbert)].append(row)
-    shared = {layer: os.path.commonprefix([row.outside for row in rows]) for layer, rows in layers.items()}
-    return {
-        layer: f"`{re.sub('_$', '_*', shared[layer]).rstrip('./')}`" + " ᵀ" * rows[0].transposed
-        for layer, rows in layers.items()
-    }
-
-
-def documented_table(tables, usual=None):
-    """The lines of a table of the page; with `usual`, only layers of which a table has another name."""
-    columns = [layer_names(table) for table in tables.values()]
-    usual = layer_names(usual) if usual else {}
-    unlike = (layer for column in columns for layer in column if column[layer] != usual.get(layer))
-    lines = [f"| kbert | {' | '.join(tables)} |", "|---" * (len(tables) + 1) + "|"]
-    for layer in dict.fromkeys(unlike):
-        lines.append(f"| `{layer}` | {' | '.join(column.get(layer, '') for column in columns)} |")
-    return "\n".join(lines)
-
-
-OWN_NAMES = {"ModernBERT": names.MODERNBERT}
-
-
-@pytest.mark.parametrize("arguments", [(BESIDE_BERT,), (UNLIKE_BERT, names.HUGGING_FACE), (OWN_NAMES,)])
-def test_the_documentation_has_every_name(arguments):
-    """The page holds the tables that the code makes: after a change, copy them from this failure."""
-    assert documented_table(*arguments) in PAGE.read_text(encoding="utf-8")
 
 
 def test_fresh_numbers_are_those_of_a_fresh_model_and_the_same_each_time():
