@@ -4,7 +4,8 @@
 #
 #   sh benchmarks/language.sh 'novels/*.txt' multilingual/vocab.txt tweets/train.tsv tweets/dev.tsv /tmp/german
 #
-# The novels are as benchmarks/novels.py reads them; the TSV files have a header with label and text.
+# The novels are as benchmarks/novels.py reads them; the TSV files have a header with label and text. An hour
+# for each of the three encoders; MINUTES_32=5 MINUTES_128=1.25 makes a short one.
 set -eu
 novels=$1 multilingual=$2 train=$3 dev=$4 out=$5
 cd "$(dirname "$0")/.."
@@ -30,30 +31,26 @@ encoder() { # a name; then the flags of its tokenizer
     records "$out/text/*.txt" ${shape% *} ${shape#* } "$out/records_${name}_${shape% *}" --masking=dynamic "$@"
     records "$out/heldout/*.txt" ${shape% *} ${shape#* } "$out/heldout_${name}_${shape% *}" "$@"
   done
-  pretrained 32 "${MINUTES_32:-7}" "$name"
-  pretrained 128 "${MINUTES_128:-2}" "$name" --init_checkpoint="$out/${name}_32"
+  pretrained 32 "${MINUTES_32:-52}" "$name"
+  pretrained 128 "${MINUTES_128:-8}" "$name" --init_checkpoint="$out/${name}_32"
 }
-finetuned() { # encoder, task, its files, epochs, run; then flags
-  checkpoint=$1 train_file=$2 dev_file=$3 epochs=$4 run=$5 && shift 5
+finetuned() { # encoder, run; then flags
+  checkpoint=$1 run=$2 && shift 2
   $kbert finetune --config=configs/finetuning/quickstart_pretrained.toml --precision=bfloat16 \
-    --override=train_batch_size=32 --override=num_train_epochs="$epochs" --override=optimizer.learning_rate=3e-4 \
-    --train_file="$train_file" --dev_file="$dev_file" --init_checkpoint="$checkpoint" --run_dir="$run" \
+    --override=train_batch_size=32 --override=num_train_epochs=3 --override=optimizer.learning_rate=3e-4 \
+    --train_file="$train" --dev_file="$dev" --init_checkpoint="$checkpoint" --run_dir="$run" \
     --seeds=1,2,3,4,5 "$@"
 }
 
-$python -m benchmarks.novels --input_files="$novels" --output_dir="$out" --train_rows=20 --dev_rows=30
+$python -m benchmarks.novels --input_files="$novels" --output_dir="$out"
 $kbert vocab --input_files="$out/text/*.txt" --output_file="$out/wordpiece.txt" --vocab_size=16000 --nodo_lower_case
 $kbert vocab --input_files="$out/text/*.txt" --output_dir="$out/unigram" --vocab_size=16000 --tokenizer=unigram
 encoder wordpiece --vocab_file="$out/wordpiece.txt" --nodo_lower_case
 encoder unigram --tokenizer="$out/unigram"
 encoder multilingual --vocab_file="$multilingual" --nodo_lower_case
 for name in wordpiece unigram multilingual; do
-  finetuned "$out/${name}_128" "$train" "$dev" 3 "$out/given_$name"
-  finetuned "$out/${name}_128" "$out/train.tsv" "$out/dev.tsv" 10 "$out/novels_$name"
+  finetuned "$out/${name}_128" "$out/finetuned_$name"
 done
-finetuned "$out/wordpiece_128" "$train" "$dev" 3 "$out/given_scratch" --from_scratch
-finetuned "$out/wordpiece_128" "$out/train.tsv" "$out/dev.tsv" 10 "$out/novels_scratch" --from_scratch
-for task in given novels; do
-  $python -m benchmarks.paired "$out/${task}_wordpiece" "$out/${task}_unigram" "$out/${task}_multilingual" \
-    "$out/${task}_scratch"
-done
+finetuned "$out/wordpiece_128" "$out/finetuned_scratch" --from_scratch
+$python -m benchmarks.paired "$out/finetuned_scratch" "$out/finetuned_wordpiece" "$out/finetuned_unigram" \
+  "$out/finetuned_multilingual"
