@@ -10,7 +10,7 @@ set -eu
 novels=$1 multilingual=$2 train=$3 dev=$4 out=$5
 cd "$(dirname "$0")/.."
 python=${PYTHON:-.venv/bin/python}
-language=${LANGUAGE:-de}
+language=${LANGUAGE_CODE:-de}
 kbert="$python -m kbert"
 
 records() { # of texts, of a length, into a folder; then flags
