@@ -86,10 +86,13 @@ class LoadedModel(TextAnswers):
         for that, then `embed` takes the default.
 
     Attributes:
-      The arguments, and `text_inputs`, its `TextInputs`; `encoder`, the `BertEncoder` in the model; `config`,
-        its `EncoderConfig`; `checkpoint`, the folder of a run's checkpoint; `pooling` (see
-        `SequencePooling`) and `normalize`, with which `embed` works; `precision`, in which the encoder
-        answers.
+      text_inputs: the `TextInputs` that tokenize for the model.
+      encoder: the `BertEncoder` in the model.
+      config: its `EncoderConfig`.
+      checkpoint: the folder of a run's checkpoint.
+      pooling: how `embed` makes one vector of a text, see `SequencePooling`.
+      normalize: whether `embed` scales vectors to length 1.
+      precision: the one in which the encoder predicts.
 
     Examples:
       >>> import kbert
