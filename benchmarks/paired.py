@@ -15,7 +15,7 @@ import scipy.stats
 
 from benchmarks.report import markdown
 
-_METRICS = ("accuracy", "f1")
+_METRICS = ("accuracy", "matthews")
 
 
 def main(folders: list[str]):
