@@ -61,5 +61,5 @@ def test_a_task_of_one_file_and_one_config(config, pretraining_run, tmp_path):
 def test_what_it_has_not_is_said_in_a_sentence(config):
     task = TASKS["question_type"](("HUM", "NUM"))
     assert task.page is task.soft_targets is task.write_predictions is None
-    with pytest.raises(ValueError, match="whose task does not say which answers are the same"):
+    with pytest.raises(ValueError, match="which does not say which answers are the same"):
         check_task(SimpleNamespace(task=task, path="run"))
