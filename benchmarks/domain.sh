@@ -23,11 +23,11 @@ neighbours() { # of pairs, from an encoder, into a run
   $kbert finetune --config=configs/finetuning/neighbours.toml --override=optimizer.train_minutes="$minutes" \
     --train_file="$1" --dev_file="$out/pairs_dev.tsv" --init_checkpoint="$2" --run_dir="$3"
 }
-finetuned() { # an encoder, into a run; then flags
-  checkpoint=$1 run=$2 && shift 2
+finetuned() { # an encoder, into a run
   $kbert finetune --config=configs/finetuning/quickstart_pretrained.toml --precision=bfloat16 \
-    --train_file="$out/train.tsv" --dev_file="$out/dev.tsv" --init_checkpoint="$checkpoint" --run_dir="$run" \
-    --override=train_batch_size=32 --seeds=1,2,3,4,5 "$@"
+    --override=train_batch_size=32 --override=num_train_epochs=6 --override=optimizer.learning_rate=2e-4 \
+    --train_file="$out/train.tsv" --dev_file="$out/dev.tsv" --init_checkpoint="$1" --run_dir="$2" \
+    --seeds=1,2,3,4,5
 }
 
 $python -m benchmarks.novels --input_files="$novels" --output_dir="$out"
@@ -52,11 +52,7 @@ $peer benchmarks/peers/hugging_face_pairs.py "$encoder" "$out/pairs.tsv" "$minut
 
 cp -r "$encoder" "$out/as_it_is"
 for name in as_it_is masked_lm neighbours neighbours_eighth neighbours_extended peer; do
-  finetuned "$out/$name" "$out/finetuned_$name" --override=num_train_epochs=6 --override=optimizer.learning_rate=2e-4
-  finetuned "$out/$name" "$out/frozen_$name" --override=num_train_epochs=30 --override=optimizer.learning_rate=1e-3 \
-    --override=freeze_encoder=true
+  finetuned "$out/$name" "$out/finetuned_$name"
 done
-for kind in finetuned frozen; do
-  $python -m benchmarks.paired "$out/${kind}_as_it_is" "$out/${kind}_masked_lm" "$out/${kind}_neighbours" \
-    "$out/${kind}_neighbours_eighth" "$out/${kind}_neighbours_extended" "$out/${kind}_peer"
-done
+$python -m benchmarks.paired "$out/finetuned_as_it_is" "$out/finetuned_masked_lm" "$out/finetuned_neighbours" \
+  "$out/finetuned_neighbours_eighth" "$out/finetuned_neighbours_extended" "$out/finetuned_peer"

@@ -43,6 +43,11 @@ def main():
         for chapter in kept:
             paragraphs = long_paragraphs([chapter])
             pairs += zip(paragraphs[::2], paragraphs[1::2], strict=False)
+    if not pairs:
+        raise ValueError(
+            f"--input_files={FLAGS.input_files} names no novel of {_HELD_OUT_EVERY} chapters or more; "
+            "expected text with a paragraph a line and an empty line between chapters."
+        )
     for several in (*rows.values(), pairs):
         random_generator.shuffle(several)
     for name, labelled in rows.items():
