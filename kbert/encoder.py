@@ -7,6 +7,7 @@ import keras
 from kbert.config import EncoderConfig
 from kbert.features import ENCODER_INPUTS, PACKED_POSITIONS
 from kbert.layers.bert_embeddings import BertEmbeddings
+from kbert.layers.flat_dense import FlatDense
 from kbert.layers.low_rank_dense import lora_config, lora_dict
 from kbert.layers.packed_rows import PackedRows, PaddedOutput
 from kbert.layers.sequence_pooling import Pooler
@@ -33,6 +34,8 @@ class BertEncoder(keras.Model):
         there. This needs less memory and more time.
       lora: a `LoraConfig` for adapters beside projections, see `LowRankDense`; None for none.
       sharing: an encoder whose layers and weights are used instead of new ones, see `with_outputs`.
+      embeddings: the `BertEmbeddings` of another encoder instead of new ones. If that one is of another
+        width, a dense layer without activation brings their output to `hidden_size`.
 
     Call arguments:
       a dict of int32 tensors of shape `(batch, seq_length)`: `input_ids`; `input_mask`, 1 at real tokens
@@ -78,6 +81,7 @@ class BertEncoder(keras.Model):
         recompute=False,
         lora=None,
         sharing: "BertEncoder | None" = None,
+        embeddings: BertEmbeddings | None = None,
         **kwargs,
     ):
         _check_outputs(outputs, packed)
@@ -85,7 +89,8 @@ class BertEncoder(keras.Model):
 
         # Layers
         if sharing is None:
-            embeddings, blocks, pooler = _layers(config, policy, packed, recompute, lora)
+            embeddings = embeddings or _embeddings(config, policy)
+            blocks, pooler = _layers(config, policy, packed, recompute, lora)
         else:
             embeddings, blocks, pooler = sharing.embeddings, sharing.blocks, sharing.pooler
         if "pooled_output" not in outputs:
@@ -97,6 +102,13 @@ class BertEncoder(keras.Model):
         names = (*ENCODER_INPUTS, PACKED_POSITIONS) if packed else ENCODER_INPUTS
         inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in names}
         embedded, mask, padded = (_pack_texts if packed else _keep_padding)(inputs, embeddings)
+        if embeddings.hidden_size != config.hidden_size:
+            embedded = FlatDense(
+                config.hidden_size,
+                initializer_range=config.initializer_range,
+                dtype=policy,
+                name="projection",
+            )(embedded)
         # What every block takes beside hidden states.
         beside = (mask,) if embeddings.position_bias is None else (mask, embeddings.position_bias(embedded))
         hidden_states = [embedded]
@@ -215,9 +227,8 @@ def _check_outputs(outputs, packed):
         raise ValueError(f"an encoder gives {_OF_PADDED_ROWS} only with packed=False.")
 
 
-def _layers(config, policy, packed, recompute, lora):
-    """New layers: (embeddings, list of transformer blocks, pooler)."""
-    embeddings = BertEmbeddings(
+def _embeddings(config, policy):
+    return BertEmbeddings(
         config.vocab_size,
         config.hidden_size,
         config.num_position_rows,
@@ -232,6 +243,10 @@ def _layers(config, policy, packed, recompute, lora):
         dtype=policy,
         name="embeddings",
     )
+
+
+def _layers(config, policy, packed, recompute, lora):
+    """New layers: (list of transformer blocks, pooler)."""
     blocks = [
         TransformerBlock(
             config.hidden_size,
@@ -273,4 +288,4 @@ def _layers(config, policy, packed, recompute, lora):
         dtype=policy,
         name="pooler",
     )
-    return embeddings, blocks, pooler
+    return blocks, pooler

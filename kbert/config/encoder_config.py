@@ -189,15 +189,6 @@ class EncoderConfig:
         local = None if self.window(layer) is None else self.local_rope_theta
         return local or self.global_rope_theta
 
-    def require_masked_lm(self):
-        """Raises ValueError where the masked-LM head cannot share the token table, which is narrower."""
-        require(
-            self.embedding_size is None,
-            f"embedding_size={self.embedding_size} is not hidden_size={self.hidden_size}, but the masked-LM "
-            "head takes its output matrix from the token table, which must be as wide as the hidden states; "
-            "leave embedding_size out, or choose another task.",
-        )
-
     @property
     def masked_lm_settings(self) -> tuple[str, float]:
         """Activation and epsilon of the masked-LM head's transform."""

@@ -51,8 +51,6 @@ class PretrainingConfig(TrainingConfig):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.encoder is not None:
-            self.encoder.require_masked_lm()
         require(
             0 <= self.num_warmup_steps <= self.num_train_steps,
             f"num_warmup_steps={shown(self.num_warmup_steps)} must lie between 0 and "

@@ -10,6 +10,8 @@ from kbert.layers.layer_norm import LayerNorm
 class MaskedLMHead(keras.layers.Layer):
     """Predicts the token at each masked position; the encoder's own token table is the output matrix.
 
+    The transform is as wide as that table, which may be narrower than the hidden states (ELECTRA).
+
     Args:
       embeddings: the encoder's `BertEmbeddings`, whose token table is shared (tied), not copied.
       hidden_act: name of the activation of the transform, see kbert.config.ACTIVATIONS.
@@ -46,9 +48,8 @@ class MaskedLMHead(keras.layers.Layer):
         self.norm_bias = norm_bias
 
     def build(self, sequence_output_shape, masked_lm_positions_shape):
-        hidden_size = sequence_output_shape[-1]
         self.transform = FlatDense(
-            hidden_size,
+            self.embeddings.embedding_size,
             self.hidden_act,
             self.initializer_range,
             use_bias=self.use_bias,
@@ -59,7 +60,7 @@ class MaskedLMHead(keras.layers.Layer):
         self.layer_norm = LayerNorm(
             self.layer_norm_eps, center=self.norm_bias, dtype=self.dtype_policy, name="layer_norm"
         )
-        self.layer_norm.build(sequence_output_shape)
+        self.layer_norm.build((*sequence_output_shape[:-1], self.embeddings.embedding_size))
         self.output_bias = self.add_weight(
             name="output_bias", shape=(self.embeddings.vocab_size,), initializer="zeros", autocast=False
         )
@@ -73,7 +74,7 @@ class MaskedLMHead(keras.layers.Layer):
         masked = ops.take(flat, ops.reshape(masked_lm_positions + rows, (-1,)), axis=0)  # (B * P, H)
 
         masked = self.layer_norm(self.transform(masked, training=training), training=training)
-        table = ops.cast(self.embeddings.word_embeddings, self.compute_dtype)  # (V, H)
+        table = ops.cast(self.embeddings.word_embeddings, self.compute_dtype)  # (V, E)
         logits = vocabulary_logits(masked, table, ops.cast(self.output_bias, "float32"), training)
         return ops.reshape(logits, (batch, -1, self.embeddings.vocab_size))  # (B, P, V)
 

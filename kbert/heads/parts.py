@@ -33,8 +33,8 @@ class Part:
         hidden, bias = config.hidden_size, config.classifier_bias
         if self.name == _MASKED_LM:
             return {
-                **dense_shapes("masked_lm/transform", hidden, hidden, bias),
-                **layer_norm_shapes("masked_lm/layer_norm", hidden, config.norm_bias),
+                **dense_shapes("masked_lm/transform", hidden, config.embedding_width, bias),
+                **layer_norm_shapes("masked_lm/layer_norm", config.embedding_width, config.norm_bias),
                 "masked_lm/output_bias": (config.vocab_size,),
             }
         if self.name == _POOLER:

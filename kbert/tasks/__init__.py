@@ -10,6 +10,7 @@ TASKS = TaskTable(
         "pretraining": ".pretraining.Pretraining",
         "sentence_order": ".pretraining.SentenceOrder",
         "next_sentence": ".pretraining.NextSentence",
+        "replaced_token_detection": ".pretraining.ReplacedTokenDetection",
         "sequence_classification": ".sequences.sequence_classification.SequenceClassification",
         "multi_label_classification": ".sequences.multi_label_classification.MultiLabelClassification",
         "sequence_regression": ".sequences.sequence_regression.SequenceRegression",

@@ -158,26 +158,11 @@ class MaskedLM(Task):
         """Features `input_ids`, `input_mask`, `segment_ids`, `masked_lm_positions` -> float32
         `masked_lm_logits` (batch, predictions, vocab_size) and, if there is a second head,
         `next_sentence_logits` (batch, 2)."""
-        config = encoder.config
-        config.require_masked_lm()
         if not self.next_sentence:
             encoder = encoder.with_outputs("sequence_output")
-        inputs = {
-            name: keras.Input((None,), dtype="int32", name=name)
-            for name in (*encoder.input, "masked_lm_positions")
-        }
+        inputs = masked_lm_inputs(encoder)
         encoded = encoder({name: inputs[name] for name in encoder.input})
-        hidden_act, layer_norm_eps = config.masked_lm_settings
-        masked_lm = MaskedLMHead(
-            encoder.embeddings,
-            hidden_act,
-            layer_norm_eps=layer_norm_eps,
-            initializer_range=config.initializer_range,
-            use_bias=config.classifier_bias,
-            norm_bias=config.norm_bias,
-            dtype=encoder.policy,
-            name="masked_lm",
-        )
+        masked_lm = masked_lm_head(encoder)
         outputs = {"masked_lm_logits": masked_lm(encoded["sequence_output"], inputs["masked_lm_positions"])}
         if self.next_sentence:
             outputs["next_sentence_logits"] = next_sentence_head(encoder)(encoded["pooled_output"])
@@ -260,6 +245,28 @@ class SentenceOrder(Pretraining):
     name = "sentence_order"
     pairing = "sentence_order"
     pair_answer = "sentence_order_probability"
+
+
+def masked_lm_inputs(encoder) -> dict:
+    """The symbolic inputs of a masked LM: those of the `BertEncoder`, and `masked_lm_positions`."""
+    names = (*encoder.input, "masked_lm_positions")
+    return {name: keras.Input((None,), dtype="int32", name=name) for name in names}
+
+
+def masked_lm_head(encoder) -> MaskedLMHead:
+    """The head on the sequence output of a `BertEncoder`."""
+    config = encoder.config
+    hidden_act, layer_norm_eps = config.masked_lm_settings
+    return MaskedLMHead(
+        encoder.embeddings,
+        hidden_act,
+        layer_norm_eps=layer_norm_eps,
+        initializer_range=config.initializer_range,
+        use_bias=config.classifier_bias,
+        norm_bias=config.norm_bias,
+        dtype=encoder.policy,
+        name="masked_lm",
+    )
 
 
 def _weighed(outputs, inputs) -> list[dict]:

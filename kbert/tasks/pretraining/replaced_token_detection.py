@@ -1,0 +1,252 @@
+"""Replaced token detection, ELECTRA's objective (arXiv 2003.10555)."""
+
+import dataclasses
+
+import keras
+from keras import ops
+
+from kbert.checkpoints.model_variables import body_shapes
+from kbert.config import EncoderConfig, PretrainingConfig
+from kbert.encoder import BertEncoder
+from kbert.heads.classification_head import TokenClassificationHead
+from kbert.heads.parts import MASKED_LM, Part, dense_shapes
+from kbert.layers.flat_dense import FlatDense
+from kbert.tasks.losses import example_weights
+from kbert.tasks.pretraining.objectives import MaskedLM, masked_lm_head, masked_lm_inputs
+from kbert.tasks.task import Task
+from kbert.tasks.task_model import TaskModel
+
+_LOSS_FACTOR = 50.0  # arXiv 2003.10555, section 3.1
+_GENERATOR_SHARE = 4  # its heads and widths are a quarter of the encoder's: section 3.2
+
+
+def generator_config(config: EncoderConfig) -> EncoderConfig:
+    """The generator of an encoder: as many layers, a quarter of the heads, each as wide.
+
+    Its tables are the encoder's, so their width is that of the encoder's hidden states.
+    """
+    heads = max(1, config.num_attention_heads // _GENERATOR_SHARE)
+    return dataclasses.replace(
+        config,
+        num_attention_heads=heads,
+        hidden_size=config.hidden_size // config.num_attention_heads * heads,
+        intermediate_size=max(1, config.intermediate_size * heads // config.num_attention_heads),
+        embedding_size=config.embedding_width,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class GeneratorPart(Part):
+    """The generator: its blocks, and a masked-LM head on the encoder's token table."""
+
+    def shapes(self, config):
+        generator = generator_config(config)
+        body = {
+            name: shape
+            for name, shape in body_shapes(generator).items()
+            if not name.startswith("embeddings/")
+        }
+        if generator.hidden_size != config.hidden_size:
+            body |= dense_shapes("projection", config.hidden_size, generator.hidden_size)
+        return {f"{self.name}/{name}": shape for name, shape in (body | MASKED_LM.shapes(generator)).items()}
+
+
+@dataclasses.dataclass(frozen=True)
+class ReplacedTokenPart(Part):
+    """The `ReplacedTokenHead`."""
+
+    def shapes(self, config):
+        hidden = config.hidden_size
+        return dense_shapes(f"{self.name}/transform", hidden, hidden) | super().shapes(config)
+
+
+@keras.saving.register_keras_serializable(package="kbert")
+class DrawnTokens(keras.layers.Layer):
+    """Draws a token for each masked position, in training with a new seed at every call.
+
+    Call arguments:
+      input_ids: int32 tensor of shape `(batch, seq_length)`.
+      masked_lm_positions: int32 tensor of shape `(batch, predictions)`, see `with_tokens`.
+      masked_lm_logits: float32 tensor of shape `(batch, predictions, vocab_size)`.
+
+    Returns:
+      `input_ids` with the drawn tokens. There is no gradient.
+
+    Reference: arXiv 2003.10555, section 3.1.
+    """
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.seed_generator = keras.random.SeedGenerator()
+        self.built = True
+
+    def call(self, input_ids, masked_lm_positions, masked_lm_logits, training=False):
+        flat = ops.reshape(ops.stop_gradient(masked_lm_logits), (-1, masked_lm_logits.shape[-1]))
+        seed = self.seed_generator if training else 0  # an evaluation always draws the same
+        drawn = keras.random.categorical(flat, 1, dtype="int32", seed=seed)
+        return with_tokens(input_ids, masked_lm_positions, ops.reshape(drawn, ops.shape(masked_lm_positions)))
+
+    def compute_output_spec(self, input_ids, masked_lm_positions, masked_lm_logits, training=False):
+        return keras.KerasTensor(input_ids.shape, "int32")
+
+
+@keras.saving.register_keras_serializable(package="kbert")
+class ReplacedTokenHead(TokenClassificationHead):
+    """A logit for each token: is it another one than in the text?
+
+    Args:
+      hidden_act: the activation of the first of two dense layers, see kbert.config.ACTIVATIONS.
+      **kwargs: as for a `TokenClassificationHead` with one label.
+
+    Call arguments:
+      vectors: tensor of shape `(batch, seq_length, hidden_size)`.
+
+    Returns:
+      float32 logits of shape `(batch, seq_length)`.
+
+    Reference: google-research/electra, run_pretraining.py, `_get_discriminator_output`.
+    """
+
+    def __init__(self, hidden_act, **kwargs):
+        super().__init__(**kwargs)
+        self.hidden_act = hidden_act
+
+    def build(self, input_shape):
+        self.transform = FlatDense(
+            input_shape[-1],
+            self.hidden_act,
+            self.initializer_range,
+            dtype=self.dtype_policy,
+            name="transform",
+        )
+        self.transform.build(input_shape)
+        super().build(input_shape)
+
+    def call(self, vectors, training=False):
+        transformed = self.transform(vectors, training=training)
+        return ops.squeeze(super().call(transformed, training=training), -1)
+
+    def compute_output_shape(self, input_shape):
+        return input_shape[:-1]
+
+    def get_config(self):
+        return super().get_config() | {"hidden_act": self.hidden_act}
+
+
+class ReplacedTokenDetection(Task):
+    """Tells which tokens a small masked LM, the generator, has replaced: every token of a text teaches.
+
+    The generator trains beside the encoder, on the masked tokens, with the same tables. The tokens it draws
+    for them stand in the encoder's input. The training loss is the generator's and 50 times the encoder's.
+    The generator is a quarter as wide as the encoder and as deep.
+
+    Examples:
+      >>> import keras
+      >>> from kbert import BertEncoder, EncoderConfig
+      >>> from kbert.tasks import TASKS
+      >>> config = EncoderConfig(
+      ...     vocab_size=50, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+      >>> model = TASKS["replaced_token_detection"]().build_model(BertEncoder(config))
+      >>> ids = keras.ops.ones((2, 7), "int32")
+      >>> outputs = model({"input_ids": ids, "input_mask": ids, "segment_ids": 0 * ids,
+      ...                  "masked_lm_positions": ids[:, :3]})
+      >>> {name: tuple(value.shape) for name, value in outputs.items()}
+      {'masked_lm_logits': (2, 3, 50), 'seen_ids': (2, 7), 'replaced_token_logits': (2, 7)}
+    """
+
+    name = "replaced_token_detection"
+    config_class = PretrainingConfig
+    best_metric = "replaced_token_loss"
+    parts = (
+        GeneratorPart("generator", "masked_positions"),
+        ReplacedTokenPart("replaced_token", "sequence_output", 1),
+    )
+    pairing = None  # records of any --pairing
+    _masked_lm = MaskedLM()  # the generator's loss and accuracy
+
+    def describe(self, row, vocabulary):
+        return self._masked_lm.describe(row, vocabulary)
+
+    def build_model(self, encoder):
+        """Features as for `MaskedLM` -> its `masked_lm_logits`, those of the generator; `seen_ids` (batch,
+        seq_length), the tokens that the encoder sees; float32 `replaced_token_logits` (batch, seq_length)."""
+        encoder = encoder.with_outputs("sequence_output")
+        config, inputs = encoder.config, masked_lm_inputs(encoder)
+        positions = inputs["masked_lm_positions"]
+        with keras.name_scope("generator"):
+            generator = BertEncoder(
+                generator_config(config),
+                encoder.policy,
+                ("sequence_output",),
+                "generator",
+                packed=encoder.packed,
+                recompute=encoder.recompute,
+                embeddings=encoder.embeddings,
+            )
+            encoded = generator({name: inputs[name] for name in generator.input})
+            masked_lm_logits = masked_lm_head(generator)(encoded["sequence_output"], positions)
+        drawn = DrawnTokens(dtype="float32", name="drawn_tokens")
+        seen_ids = drawn(inputs["input_ids"], positions, masked_lm_logits)
+        encoded = encoder({name: inputs[name] for name in encoder.input} | {"input_ids": seen_ids})
+        head = ReplacedTokenHead(
+            config.hidden_act,
+            num_labels=1,
+            dropout=0.0,
+            initializer_range=config.initializer_range,
+            dtype=encoder.policy,
+            name="replaced_token",
+        )
+        outputs = {
+            "masked_lm_logits": masked_lm_logits,
+            "seen_ids": seen_ids,
+            "replaced_token_logits": head(encoded["sequence_output"]),
+        }
+        return TaskModel(self, encoder, inputs, outputs)
+
+    def loss_factor(self, name):
+        return _LOSS_FACTOR if name == self.best_metric else 1.0
+
+    def loss_weights(self, batch, training=False):
+        return self._masked_lm.loss_weights(batch) | {"replaced_token_loss": ops.sum(_token_weights(batch))}
+
+    def loss_sums(self, outputs, batch, training=False):
+        losses = ops.binary_crossentropy(
+            _is_replaced(outputs, batch), outputs["replaced_token_logits"], from_logits=True
+        )
+        return self._masked_lm.loss_sums(outputs, batch) | {
+            "replaced_token_loss": ops.sum(losses * _token_weights(batch))
+        }
+
+    def metric_sums(self, outputs, batch):
+        """Also the share of tokens that are told rightly, and of the replaced ones among them."""
+        is_replaced, weights = _is_replaced(outputs, batch), _token_weights(batch)
+        is_right = ops.cast((outputs["replaced_token_logits"] > 0) == (is_replaced > 0), "float32") * weights
+        return self._masked_lm.metric_sums(outputs, batch) | {
+            "replaced_token_accuracy": (ops.sum(is_right), ops.sum(weights)),
+            "replaced_token_recall": (ops.sum(is_right * is_replaced), ops.sum(is_replaced * weights)),
+        }
+
+    def baseline(self, batches, vocabulary):
+        """Those of the generator."""
+        return self._masked_lm.baseline(batches, vocabulary)
+
+
+def with_tokens(input_ids, positions, tokens):
+    """`input_ids` (batch, seq_length) with `tokens` at `positions`, both (batch, predictions).
+
+    Position 0, which holds [CLS] and is never masked, stands for none: it fills rows of fewer predictions.
+    """
+    batch, predictions = ops.shape(positions)
+    rows = ops.repeat(ops.expand_dims(ops.arange(batch, dtype="int32"), 1), predictions, axis=1)
+    places = ops.reshape(ops.stack([rows, positions], axis=-1), (-1, 2))
+    tokens = ops.where(positions > 0, tokens, input_ids[:, :1])
+    return ops.scatter_update(input_ids, places, ops.reshape(tokens, (-1,)))
+
+
+def _is_replaced(outputs, batch):
+    texts = with_tokens(batch["input_ids"], batch["masked_lm_positions"], batch["masked_lm_ids"])
+    return ops.cast(outputs["seen_ids"] != texts, "float32")
+
+
+def _token_weights(batch):
+    return ops.cast(batch["input_mask"], "float32") * ops.expand_dims(example_weights(batch), 1)
