@@ -141,6 +141,11 @@ DISTILBERT = {
 ELECTRA = {
     "body": (*HUGGING_FACE["body"], *_dense("embeddings/projection", "embeddings_project")),
     "pooler": _dense("pooler/dense", "classifier.dense"),
+    "masked_lm": (
+        *_dense("masked_lm/transform", "generator_predictions.dense"),
+        *_layer_norm("masked_lm/layer_norm", "generator_predictions.LayerNorm"),
+        NameRow("masked_lm/output_bias", "generator_lm_head.bias"),
+    ),
     "classification": _dense("classification/dense", "classifier.out_proj"),
     **{head: HUGGING_FACE[head] for head in ("token_classification", "span")},
 }

@@ -25,8 +25,6 @@ from kbert.heads.parts import POOLER, Part
 from kbert.tasks import TASKS
 
 BARE_ENCODER = "BertModel"
-# Its masked-LM head is as wide as the tables. In ELECTRA it only makes what the discriminator learns from.
-_GENERATOR = "ElectraForMaskedLM"
 
 
 class Family(NamedTuple):
@@ -131,7 +129,7 @@ FAMILIES = {
     ),
     "electra": Family(
         "Electra",
-        _same(*_MOST) | {"ForPreTraining": "Model"},
+        _same(*_MOST, "ForMaskedLM") | {"ForPreTraining": "Model"},
         ELECTRA,
         "gelu_erf",
         _BERT_KEYS,
@@ -166,12 +164,6 @@ def architectures() -> list[str]:
 
 def require_readable(name: str, path):
     """Raises ValueError for a class of transformers that kbert does not read."""
-    if name == _GENERATOR:
-        raise ValueError(
-            f"{path} is {_GENERATOR}, a generator of ELECTRA, whose masked-LM head kbert does not have; the "
-            "discriminator is the encoder that ELECTRA is trained for: give that one, such as "
-            "google/electra-small-discriminator."
-        )
     if name not in architectures():
         raise ValueError(
             f"{path} is of class {shown_name(name)}, which kbert has no model for; it reads "

@@ -39,12 +39,13 @@ _TIED = {
     "cls.predictions.decoder.weight": "embeddings.word_embeddings.weight",
     "cls.predictions.decoder.bias": "cls.predictions.bias",
     "vocab_projector.weight": "embeddings.word_embeddings.weight",
+    "generator_lm_head.weight": "embeddings.word_embeddings.weight",
     "lm_head.decoder.weight": "embeddings.word_embeddings.weight",
     "lm_head.decoder.bias": "lm_head.bias",
     "decoder.weight": "embeddings.tok_embeddings.weight",
 }
 _DETECTOR = "discriminator_predictions."
-_NO_DETECTOR = "part of ELECTRA's head that tells replaced tokens; kbert has no such task"
+_NO_DETECTOR = "part of ELECTRA's head that tells replaced tokens; kbert trains one, but reads none"
 # The last part of a name in TensorFlow's classes -> in PyTorch's.
 _ENDS = {
     "kernel": "weight",
