@@ -216,7 +216,10 @@ def find_architecture(checkpoint: BertCheckpoint) -> str:
     name = TASKS[checkpoint.task].checkpoint.architecture
     if name is None or checkpoint.parts.keys() != task_parts(checkpoint.task, checkpoint.labels).keys():
         parts = ", ".join(checkpoint.parts)
-        raise ValueError(f"Hugging Face has no class for kbert's task {checkpoint.task!r} with {parts}.")
+        raise ValueError(
+            f"Hugging Face has no class for kbert's task {checkpoint.task!r} with {parts}; write the encoder "
+            "alone (--encoder_only)."
+        )
     family = FAMILIES[written_model_type(checkpoint)]
     classes = [own for own, bert in family.classes.items() if bert == name]
     if family.heads and not classes:

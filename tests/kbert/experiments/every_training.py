@@ -40,6 +40,7 @@ PAIRINGS = {
     "masked_lm": "full_sentences",
     "pretraining": "sentence_pairs",
     "sentence_order": "sentence_order",
+    "replaced_token_detection": "full_sentences",
 }
 # As tasks of their own these are heads of converted checkpoints; no script trains them.
 NOT_TRAINED = {"next_sentence", "encoder"}

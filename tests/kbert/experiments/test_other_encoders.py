@@ -13,7 +13,6 @@ from export.gate.session_check import load_session, run_loaded
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.cli.signals import StoppedBySignal
 from kbert.config import FrozenConfig, OptimizerConfig
-from kbert.encoder import BertEncoder
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.pretraining import pretrain
@@ -142,16 +141,14 @@ def test_exports_answer_as_keras_does(run, tmp_path):
         assert reports[kind]["differences"]["probabilities"]["max"] <= limit
 
 
-def test_a_masked_lm_is_refused(electra, records_dir, tmp_path):
-    sentence = "embedding_size=4 is not hidden_size=16, but the masked-LM head takes its output matrix"
-    with pytest.raises(ValueError, match=sentence):
-        tiny_pretraining_config(encoder=tiny_encoder_config(embedding_size=4))
-    with pytest.raises(ValueError, match=sentence):
-        kbert.MaskedLM().build_model(BertEncoder(tiny_encoder_config(embedding_size=4)))
-    config = tiny_pretraining_config(encoder=None)
-    with pytest.raises(ValueError, match=sentence):
-        pretrain(config, tmp_path / "run", records_dir / "train", init_checkpoint=electra)
-    assert not (tmp_path / "run").exists()
+def test_a_generator_of_electra_trains_and_is_written(electra, records_dir, tmp_path):
+    config = tiny_pretraining_config(encoder=None, task="masked_lm")
+    _, metrics = pretrain(config, tmp_path / "run", records_dir / "train", records_dir / "train", electra)
+    assert metrics["masked_lm_loss"] < np.log(len(small_corpus.TOKENS)) * 1.5
+    write_checkpoint(read_checkpoint(tmp_path / "run"), tmp_path / "hf", "hugging_face")
+    written = json.loads((tmp_path / "hf" / "config.json").read_text())
+    assert written["architectures"] == ["ElectraForMaskedLM"]
+    assert numbers(read_checkpoint(tmp_path / "hf")) == numbers(read_checkpoint(tmp_path / "run"))
 
 
 @pytest.mark.slow
