@@ -1,5 +1,7 @@
 """ELECTRA's objective: what is drawn, what is told apart, and what each loss teaches."""
 
+import dataclasses
+
 import keras
 import numpy as np
 import pytest
@@ -116,6 +118,16 @@ def test_a_classifier_starts_from_the_encoder(records_dir, labelled_files, tmp_p
     encoder = {name for name in before if name.startswith(("embeddings/", "layer_"))}
     assert encoder == {name for name in after if name.startswith(("embeddings/", "layer_"))}
     assert all(np.allclose(before[name].read(), after[name].read(), atol=1e-6) for name in encoder)
+
+
+def test_a_second_run_goes_on_with_the_generator(records_dir, tmp_path):
+    config = tiny_pretraining_config(task=NAME)
+    pretrain(config, tmp_path / "first", records_dir / "train")
+    still = dataclasses.replace(config, optimizer=OptimizerConfig(learning_rate=1e-12))
+    pretrain(still, tmp_path / "second", records_dir / "train", init_checkpoint=tmp_path / "first")
+    before, after = (read_checkpoint(tmp_path / name).tensors for name in ("first", "second"))
+    assert before.keys() == after.keys() and any(name.startswith("generator/layer_0/") for name in before)
+    assert all(np.allclose(before[name].read(), after[name].read(), atol=1e-6) for name in before)
 
 
 def test_what_a_run_answers_and_is_written_as(records_dir, tmp_path):

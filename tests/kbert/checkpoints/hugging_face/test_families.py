@@ -12,8 +12,8 @@ from safetensors.numpy import load_file
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.config.pooling_config import PoolingConfig
 from kbert.files.stored_tensor import stored_array
+from kbert.tasks.pretraining.replaced_token_detection import ReplacedTokenHead
 from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
-from tests.kbert import reference_bert
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.answers import answers, largest_difference
 from tests.kbert.checkpoints.random_checkpoint import (
@@ -69,15 +69,17 @@ def golden(name):
 def test_a_class_gives_the_numbers_of_transformers(name, answering):
     expected = expected_of(golden(name))
     checkpoint, ours = answers(golden(name), expected, answering)
-    if name == "ElectraForPreTraining":  # its encoder is read; what its head makes of it is computed here
+    if name == "ElectraForPreTraining":  # its encoder is read; its head is filled here
         tensors = load_file(golden(name) / "model.safetensors")
         head = {key: it for key, it in tensors.items() if key.startswith("discriminator_predictions.")}
         assert {key for key, _ in checkpoint.report.left_over} == head.keys() and len(head) == 4
         states = ours["last_hidden_state"]
-        for layer, act in (("dense", reference_bert.gelu_erf), ("dense_prediction", lambda x: x)):
-            kernel, bias = (head[f"discriminator_predictions.{layer}.{end}"] for end in ("weight", "bias"))
-            states = act(states @ kernel.T + bias)
-        ours["logits"] = states[..., 0]
+        detector = ReplacedTokenHead("gelu_erf", num_labels=1, dropout=0.0, initializer_range=0.02)
+        detector.build(states.shape)
+        for layer, name in ((detector.transform, "dense"), (detector.dense, "dense_prediction")):
+            kernel, bias = (head[f"discriminator_predictions.{name}.{end}"] for end in ("weight", "bias"))
+            layer.set_weights([kernel.T, bias])
+        ours["logits"] = detector(states).numpy()
     else:
         assert not checkpoint.report.left_over
     assert largest_difference(ours, expected) < 2e-5
