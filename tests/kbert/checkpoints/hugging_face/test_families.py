@@ -76,8 +76,8 @@ def test_a_class_gives_the_numbers_of_transformers(name, answering):
         states = ours["last_hidden_state"]
         detector = ReplacedTokenHead("gelu_erf", num_labels=1, dropout=0.0, initializer_range=0.02)
         detector.build(states.shape)
-        for layer, name in ((detector.transform, "dense"), (detector.dense, "dense_prediction")):
-            kernel, bias = (head[f"discriminator_predictions.{name}.{end}"] for end in ("weight", "bias"))
+        for layer, theirs in ((detector.transform, "dense"), (detector.dense, "dense_prediction")):
+            kernel, bias = (head[f"discriminator_predictions.{theirs}.{end}"] for end in ("weight", "bias"))
             layer.set_weights([kernel.T, bias])
         ours["logits"] = detector(states).numpy()
     else:
