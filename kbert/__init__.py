@@ -32,6 +32,7 @@ _PUBLIC = {
     "MaskedLM": "kbert.tasks.pretraining.objectives",
     "Pretraining": "kbert.tasks.pretraining.objectives",
     "NextSentence": "kbert.tasks.pretraining.next_sentence",
+    "ReplacedTokenDetection": "kbert.tasks.pretraining.replaced_token_detection",
     "SequenceClassification": "kbert.tasks.sequences.sequence_classification",
     "MultiLabelClassification": "kbert.tasks.sequences.multi_label_classification",
     "SequenceRegression": "kbert.tasks.sequences.sequence_regression",

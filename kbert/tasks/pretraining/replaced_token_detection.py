@@ -142,11 +142,10 @@ class ReplacedTokenDetection(Task):
 
     Examples:
       >>> import keras
-      >>> from kbert import BertEncoder, EncoderConfig
-      >>> from kbert.tasks import TASKS
+      >>> from kbert import BertEncoder, EncoderConfig, ReplacedTokenDetection
       >>> config = EncoderConfig(
       ...     vocab_size=50, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
-      >>> model = TASKS["replaced_token_detection"]().build_model(BertEncoder(config))
+      >>> model = ReplacedTokenDetection().build_model(BertEncoder(config))
       >>> ids = keras.ops.ones((2, 7), "int32")
       >>> outputs = model({"input_ids": ids, "input_mask": ids, "segment_ids": 0 * ids,
       ...                  "masked_lm_positions": ids[:, :3]})
