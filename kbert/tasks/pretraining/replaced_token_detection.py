@@ -23,7 +23,7 @@ _GENERATOR_SHARE = 4  # its heads and widths are a quarter of the encoder's: sec
 def generator_config(config: EncoderConfig) -> EncoderConfig:
     """The generator of an encoder: as many layers, a quarter of the heads, each as wide.
 
-    Its tables are the encoder's, so their width is that of the encoder's hidden states.
+    It reads the encoder's embeddings, and its output matrix is their token table.
     """
     heads = max(1, config.num_attention_heads // _GENERATOR_SHARE)
     return dataclasses.replace(

@@ -138,6 +138,10 @@ def test_what_a_run_answers_and_is_written_as(records_dir, tmp_path):
         ValueError, match="no class for kbert's task 'replaced_token_detection'.*encoder_only"
     ):
         write_checkpoint(run, tmp_path / "hf", "hugging_face")
+    write_checkpoint(run.encoder_alone(), tmp_path / "hf", "hugging_face")
+    written = read_checkpoint(tmp_path / "hf").tensors
+    assert all(np.array_equal(tensor.read(), run.tensors[name].read()) for name, tensor in written.items())
+    assert {name.split("/")[0] for name in written} == {"embeddings", "layer_0"}
     with pytest.raises(ValueError, match=NAME):
         kbert.load(tmp_path / "run").predict(["jump the a"])
     assert kbert.load(tmp_path / "run").embed(["jump the a"]).shape == (1, config.encoder.hidden_size)
