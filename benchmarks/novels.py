@@ -24,6 +24,9 @@ def define_flags():
     flags.DEFINE_string("output_dir", None, "Gets text/, heldout/ and the TSV files.", required=True)
     flags.DEFINE_integer("train_rows", 30, "Paragraphs of a novel in train.tsv, at most.", lower_bound=1)
     flags.DEFINE_integer("dev_rows", 40, "Paragraphs of a novel in dev.tsv, at most.", lower_bound=1)
+    flags.DEFINE_integer(
+        "words", 0, "Rows are as many paragraphs in a row as reach this number of words.", lower_bound=0
+    )
 
 
 def main():
@@ -37,9 +40,9 @@ def main():
         write_chapters(folder / "text" / path.name, kept)
         write_chapters(folder / "heldout" / path.name, held_out)
         for name, chapters, most in (("train", kept, FLAGS.train_rows), ("dev", held_out, FLAGS.dev_rows)):
-            paragraphs = long_paragraphs(chapters)
-            chosen = random_generator.sample(paragraphs, min(most, len(paragraphs)))
-            rows[name] += [(path.stem, paragraph) for paragraph in chosen]
+            texts = excerpts(chapters, FLAGS.words) if FLAGS.words else long_paragraphs(chapters)
+            chosen = random_generator.sample(texts, min(most, len(texts)))
+            rows[name] += [(path.stem, text) for text in chosen]
         for chapter in kept:
             paragraphs = long_paragraphs([chapter])
             pairs += zip(paragraphs[::2], paragraphs[1::2], strict=False)
@@ -80,10 +83,26 @@ def write_table(path: Path, header: str, rows: list[tuple[str, str]]):
 
 
 def long_paragraphs(chapters) -> list[str]:
+    paragraphs = [plain(paragraph) for chapter in chapters for paragraph in chapter]
+    return [paragraph for paragraph in paragraphs if len(paragraph) >= _FEWEST_CHARACTERS]
+
+
+def excerpts(chapters, num_words: int) -> list[str]:
+    """Paragraphs of a chapter that follow each other, together `num_words` long; what is left is dropped."""
+    found = []
+    for chapter in chapters:
+        words: list[str] = []
+        for paragraph in chapter:
+            words += plain(paragraph).split()
+            if len(words) >= num_words:
+                found.append(" ".join(words[:num_words]))
+                words = []
+    return found
+
+
+def plain(text: str) -> str:
     """Without tabs and quotation marks, which mean something in TSV files."""
-    paragraphs = [paragraph for chapter in chapters for paragraph in chapter]
-    plain = [paragraph.replace("\t", " ").replace('"', "'") for paragraph in paragraphs]
-    return [paragraph for paragraph in plain if len(paragraph) >= _FEWEST_CHARACTERS]
+    return text.replace("\t", " ").replace('"', "'")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,49 @@
+#!/bin/sh
+# Documents of 2,048 tokens: a small ModernBERT that reads them whole, beside BERT-mini with windows of 512 and
+# BERT-mini with the beginnings alone. Each gets the same minutes. docs/beyond.md has what came out.
+#
+#   sh benchmarks/long.sh 'novels/*.txt' /tmp/long
+#
+# The texts are novels; benchmarks/novels.py makes the task. About two and a half hours on two cores.
+set -eu
+novels=$1 out=$2
+cd "$(dirname "$0")/.."
+python=${PYTHON:-.venv/bin/python}
+minutes_32=${MINUTES_32:-14} minutes_long=${MINUTES_LONG:-6} minutes_task=${MINUTES_TASK:-6}
+kbert="$python -m kbert"
+vocabulary=$out/vocab.txt
+
+records() { # length and predictions
+  $kbert pretraining-data --input_files="$out/text/*.txt" --vocab_file="$vocabulary" --output_dir="$out/records_$1" \
+    --pairing=full_sentences --split_sentences=en --masking=dynamic --dupe_factor=1 \
+    --max_seq_length="$1" --max_predictions_per_seq="$2"
+}
+pretrained() { # preset, its longest texts, and how many are in a batch: minutes of 32 tokens, then minutes of those
+  encoder="--override=encoder.preset=$1 --override=encoder.max_position_embeddings=$2"
+  $kbert pretrain --config=configs/pretraining/one_hour_32_tokens.toml $encoder \
+    --override=optimizer.train_minutes="$minutes_32" --input_dir="$out/records_32" --run_dir="$out/$1_32"
+  $kbert pretrain --config=configs/pretraining/one_hour_128_tokens.toml $encoder \
+    --override=optimizer.train_minutes="$minutes_long" --override=train_batch_size="$3" \
+    --input_dir="$out/records_$2" --init_checkpoint="$out/$1_32" --run_dir="$out/$1"
+}
+finetuned() { # preset and name; then flags
+  checkpoint=$out/$1 run=$out/finetuned_$2 && shift 2
+  $kbert finetune --config=configs/finetuning/quickstart_pretrained.toml --precision=bfloat16 \
+    --override=train_batch_size=8 --override=eval_batch_size=8 --override=optimizer.learning_rate=3e-4 \
+    --override=optimizer.decay=budget --override=optimizer.train_minutes="$minutes_task" \
+    --override=num_train_epochs=100 --override=eval_every_epochs=100 \
+    --train_file="$out/train.tsv" --dev_file="$out/dev.tsv" --init_checkpoint="$checkpoint" --run_dir="$run" \
+    --seeds=1,2,3,4,5 "$@"
+}
+
+$python -m benchmarks.novels --input_files="$novels" --output_dir="$out" --words=1300 --train_rows=16 --dev_rows=10
+$kbert vocab --input_files="$out/text/*.txt" --output_file="$vocabulary" --vocab_size=8000
+records 32 5
+records 512 77
+records 2048 308
+pretrained bert_mini 512 8
+pretrained modernbert_mini 2048 2
+finetuned modernbert_mini whole --override=max_seq_length=2048
+finetuned bert_mini windows --override=max_seq_length=512 --override=task_settings.long_texts=windows
+finetuned bert_mini cut --override=max_seq_length=512
+$python -m benchmarks.paired "$out/finetuned_windows" "$out/finetuned_whole" "$out/finetuned_cut"
