@@ -18,18 +18,19 @@ records() { # length and predictions
     --pairing=full_sentences --split_sentences=en --masking=dynamic --dupe_factor=1 \
     --max_seq_length="$1" --max_predictions_per_seq="$2"
 }
-pretrained() { # preset, its longest texts, and how many are in a batch: minutes of 32 tokens, then minutes of those
-  encoder="--override=encoder.preset=$1 --override=encoder.max_position_embeddings=$2"
-  $kbert pretrain --config=configs/pretraining/one_hour_32_tokens.toml $encoder \
-    --override=optimizer.train_minutes="$minutes_32" --input_dir="$out/records_32" --run_dir="$out/$1_32"
-  $kbert pretrain --config=configs/pretraining/one_hour_128_tokens.toml $encoder \
-    --override=optimizer.train_minutes="$minutes_long" --override=train_batch_size="$3" \
-    --input_dir="$out/records_$2" --init_checkpoint="$out/$1_32" --run_dir="$out/$1"
+pretrained() { # name, longest texts, how many of them are in a batch; then settings of the encoder
+  name=$1 longest=$2 batch=$3 && shift 3
+  $kbert pretrain --config=configs/pretraining/one_hour_32_tokens.toml \
+    --override=optimizer.train_minutes="$minutes_32" --override=encoder.max_position_embeddings="$longest" \
+    --input_dir="$out/records_32" --run_dir="$out/${name}_32" "$@"
+  $kbert pretrain --config=configs/pretraining/one_hour_128_tokens.toml --override=train_batch_size="$batch" \
+    --override=optimizer.train_minutes="$minutes_long" --override=encoder.max_position_embeddings="$longest" \
+    --input_dir="$out/records_$longest" --init_checkpoint="$out/${name}_32" --run_dir="$out/$name" "$@"
 }
-finetuned() { # preset and name; then flags
-  checkpoint=$out/$1 run=$out/finetuned_$2 && shift 2
+finetuned() { # encoder, name of the run, rows in a batch; then flags
+  checkpoint=$out/$1 run=$out/finetuned_$2 batch=$3 && shift 3
   $kbert finetune --config=configs/finetuning/quickstart_pretrained.toml --precision=bfloat16 \
-    --override=train_batch_size=8 --override=eval_batch_size=8 --override=optimizer.learning_rate=3e-4 \
+    --override=train_batch_size="$batch" --override=eval_batch_size=8 --override=optimizer.learning_rate=3e-4 \
     --override=optimizer.decay=budget --override=optimizer.train_minutes="$minutes_task" \
     --override=num_train_epochs=100 --override=eval_every_epochs=100 \
     --train_file="$out/train.tsv" --dev_file="$out/dev.tsv" --init_checkpoint="$checkpoint" --run_dir="$run" \
@@ -41,9 +42,12 @@ $kbert vocab --input_files="$out/text/*.txt" --output_file="$vocabulary" --vocab
 records 32 5
 records 512 77
 records 2048 308
-pretrained bert_mini 512 8
-pretrained modernbert_mini 2048 2
-finetuned modernbert_mini whole --override=max_seq_length=2048
-finetuned bert_mini windows --override=max_seq_length=512 --override=task_settings.long_texts=windows
-finetuned bert_mini cut --override=max_seq_length=512
+pretrained bert 512 8
+pretrained modern 2048 2 --override=encoder.preset=modernbert_base --override=encoder.hidden_size=256 \
+  --override=encoder.num_hidden_layers=4 --override=encoder.num_attention_heads=4 \
+  --override=encoder.intermediate_size=640
+finetuned modern whole 8 --override=max_seq_length=2048
+finetuned bert windows 32 --override=max_seq_length=512 --override=task_settings.long_texts=windows \
+  --override=task_settings.doc_stride=510
+finetuned bert cut 32 --override=max_seq_length=512
 $python -m benchmarks.paired "$out/finetuned_windows" "$out/finetuned_whole" "$out/finetuned_cut"

@@ -237,9 +237,9 @@ def with_tokens(input_ids, positions, tokens):
     """
     batch, predictions = ops.shape(positions)
     rows = ops.repeat(ops.expand_dims(ops.arange(batch, dtype="int32"), 1), predictions, axis=1)
-    places = ops.reshape(ops.stack([rows, positions], axis=-1), (-1, 2))
+    indices = ops.reshape(ops.stack([rows, positions], axis=-1), (-1, 2))
     tokens = ops.where(positions > 0, tokens, input_ids[:, :1])
-    return ops.scatter_update(input_ids, places, ops.reshape(tokens, (-1,)))
+    return ops.scatter_update(input_ids, indices, ops.reshape(tokens, (-1,)))
 
 
 def _is_replaced(outputs, batch):
