@@ -15,7 +15,7 @@ from kbert.tokenization.base_vocabulary import BaseVocabulary
 
 POSITION_TABLE = "embeddings/position_embeddings"
 WORD_TABLE = "embeddings/word_embeddings"
-OUTPUT_BIAS = "masked_lm/output_bias"
+OUTPUT_BIAS = "masked_lm/output_bias"  # a generator's has its name in front
 
 
 def with_positions(checkpoint: BertCheckpoint, max_position_embeddings: int) -> BertCheckpoint:
@@ -69,7 +69,8 @@ def with_vocabulary(checkpoint: BertCheckpoint, vocabulary: BaseVocabulary) -> B
             f"only {kept} of the new vocabulary's {len(vocabulary)} tokens are known to {checkpoint.source}; "
             "extend its own vocabulary, or train from scratch."
         )
-    arrays = resize_vocabulary(_read(checkpoint, WORD_TABLE, OUTPUT_BIAS), old.tokens, vocabulary.tokens)
+    biases = [name for name in checkpoint.tensors if name.endswith(OUTPUT_BIAS)]
+    arrays = resize_vocabulary(_read(checkpoint, WORD_TABLE, *biases), old.tokens, vocabulary.tokens)
     return _with_tables(
         checkpoint,
         arrays,
@@ -165,7 +166,7 @@ def resize_vocabulary(weights: dict, old_tokens, new_tokens) -> dict:
     token starts neither too likely nor too unlikely.
 
     Args:
-      weights: name -> array; must hold `embeddings/word_embeddings` and may hold `masked_lm/output_bias`.
+      weights: name -> array; must hold `embeddings/word_embeddings` and may hold output biases of masked LMs.
       old_tokens: the tokens of the table's rows, in order; the table may have more rows, which no token
         uses.
       new_tokens: the tokens of the new table's rows, in order.
@@ -187,8 +188,9 @@ def resize_vocabulary(weights: dict, old_tokens, new_tokens) -> dict:
     rows = {token: row for row, token in enumerate(old_tokens)}
     sources = [rows.get(token) for token in new_tokens]
     resized = {WORD_TABLE: _gather_rows(table[: len(old_tokens)], sources)}
-    if OUTPUT_BIAS in weights:
-        resized[OUTPUT_BIAS] = _gather_rows(np.asarray(weights[OUTPUT_BIAS])[: len(old_tokens)], sources)
+    for name in weights:
+        if name.endswith(OUTPUT_BIAS):
+            resized[name] = _gather_rows(np.asarray(weights[name])[: len(old_tokens)], sources)
     return weights | resized
 
 

@@ -161,6 +161,7 @@ class ReplacedTokenDetection(Task):
         ReplacedTokenPart("replaced_token", "sequence_output", 1),
     )
     pairing = None  # records of any --pairing
+    next_sentence = False
     _masked_lm = MaskedLM()  # the generator's loss and accuracy
 
     def describe(self, row, vocabulary):

@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 import kbert
+from kbert.checkpoints.conversion.resizing import with_vocabulary
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.config import OptimizerConfig
 from kbert.encoder import BertEncoder
@@ -15,6 +16,7 @@ from kbert.experiments.finetuning import finetune
 from kbert.experiments.pretraining import pretrain
 from kbert.tasks import TASKS
 from kbert.tasks.pretraining.replaced_token_detection import DrawnTokens, generator_config
+from kbert.tokenization.vocabulary import Vocabulary
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
 
 NAME = "replaced_token_detection"
@@ -142,6 +144,11 @@ def test_what_a_run_answers_and_is_written_as(records_dir, tmp_path):
     written = read_checkpoint(tmp_path / "hf").tensors
     assert all(np.array_equal(tensor.read(), run.tensors[name].read()) for name, tensor in written.items())
     assert {name.split("/")[0] for name in written} == {"embeddings", "layer_0"}
+    fewer = Vocabulary(run.vocabulary.tokens[:15], run.vocabulary.do_lower_case)
+    write_checkpoint(with_vocabulary(run, fewer), tmp_path / "fewer", "kbert")
+    before, after = run.tensors, read_checkpoint(tmp_path / "fewer").tensors
+    for name in ("embeddings/word_embeddings", "generator/masked_lm/output_bias"):
+        np.testing.assert_array_equal(after[name].read(), before[name].read()[:15])
     with pytest.raises(ValueError, match=NAME):
         kbert.load(tmp_path / "run").predict(["jump the a"])
     assert kbert.load(tmp_path / "run").embed(["jump the a"]).shape == (1, config.encoder.hidden_size)
