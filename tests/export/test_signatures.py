@@ -143,7 +143,7 @@ def same(found, expected):
 
 def test_every_task_is_in_the_table():
     tasks = {case.task.name for case in CASES.values()}
-    assert tasks == {name for name in TASKS if TASKS[name].serving_class}
+    assert tasks == set(TASKS) - {"replaced_token_detection"}  # which answers no texts
 
 
 def test_the_signatures_are_known(asked):
