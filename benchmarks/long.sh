@@ -1,6 +1,6 @@
 #!/bin/sh
 # Documents of 2,048 tokens: a small ModernBERT that reads them whole, beside BERT-mini with windows of 512 and
-# BERT-mini with the beginnings alone. Each gets the same minutes. docs/beyond.md has what came out.
+# BERT-mini with the beginnings alone. Each gets the same minutes. Not run as a whole yet.
 #
 #   sh benchmarks/long.sh 'novels/*.txt' /tmp/long
 #

@@ -25,7 +25,10 @@ def define_flags():
     flags.DEFINE_integer("train_rows", 30, "Paragraphs of a novel in train.tsv, at most.", lower_bound=1)
     flags.DEFINE_integer("dev_rows", 40, "Paragraphs of a novel in dev.tsv, at most.", lower_bound=1)
     flags.DEFINE_integer(
-        "words", 0, "Rows are as many paragraphs in a row as reach this number of words.", lower_bound=0
+        "words",
+        0,
+        "Make rows of so many words; 0: of a paragraph each.",
+        lower_bound=0,
     )
 
 
@@ -89,15 +92,15 @@ def long_paragraphs(chapters) -> list[str]:
 
 def excerpts(chapters, num_words: int) -> list[str]:
     """Paragraphs of a chapter that follow each other, together `num_words` long; what is left is dropped."""
-    found = []
+    texts = []
     for chapter in chapters:
         words: list[str] = []
         for paragraph in chapter:
             words += plain(paragraph).split()
             if len(words) >= num_words:
-                found.append(" ".join(words[:num_words]))
+                texts.append(" ".join(words[:num_words]))
                 words = []
-    return found
+    return texts
 
 
 def plain(text: str) -> str:

@@ -88,11 +88,15 @@ class BertEncoder(keras.Model):
         policy, lora = keras.dtype_policies.get(dtype), lora_config(lora)
 
         # Layers
+        projection = None
         if sharing is None:
             embeddings = embeddings or _embeddings(config, policy)
+            if embeddings.hidden_size != config.hidden_size:
+                projection = _projection(config, policy)
             blocks, pooler = _layers(config, policy, packed, recompute, lora)
         else:
-            embeddings, blocks, pooler = sharing.embeddings, sharing.blocks, sharing.pooler
+            embeddings, projection = sharing.embeddings, sharing.projection
+            blocks, pooler = sharing.blocks, sharing.pooler
         if "pooled_output" not in outputs:
             pooler = None
         elif pooler is None:
@@ -102,15 +106,10 @@ class BertEncoder(keras.Model):
         names = (*ENCODER_INPUTS, PACKED_POSITIONS) if packed else ENCODER_INPUTS
         inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in names}
         embedded, mask, padded = (_pack_texts if packed else _keep_padding)(inputs, embeddings)
-        if embeddings.hidden_size != config.hidden_size:
-            embedded = FlatDense(
-                config.hidden_size,
-                initializer_range=config.initializer_range,
-                dtype=policy,
-                name="projection",
-            )(embedded)
+        embedded = embedded if projection is None else projection(embedded)
         # What every block takes beside hidden states.
-        beside = (mask,) if embeddings.position_bias is None else (mask, embeddings.position_bias(embedded))
+        position_bias = embeddings.position_bias if config.relative_attention_num_buckets else None
+        beside = (mask,) if position_bias is None else (mask, position_bias(embedded))
         hidden_states = [embedded]
         probabilities = []
         for block in blocks:
@@ -140,6 +139,7 @@ class BertEncoder(keras.Model):
         self.recompute = recompute
         self.lora = lora
         self.embeddings = embeddings
+        self.projection = projection
         self.blocks = blocks
         self.pooler = pooler
 
@@ -242,6 +242,13 @@ def _embeddings(config, policy):
         norm_bias=config.norm_bias,
         dtype=policy,
         name="embeddings",
+    )
+
+
+def _projection(config, policy) -> FlatDense:
+    """From the embeddings of another encoder."""
+    return FlatDense(
+        config.hidden_size, initializer_range=config.initializer_range, dtype=policy, name="projection"
     )
 
 

@@ -23,7 +23,8 @@ _GENERATOR_SHARE = 4  # its heads and widths are a quarter of the encoder's: sec
 def generator_config(config: EncoderConfig) -> EncoderConfig:
     """The generator of an encoder: as many layers, a quarter of the heads, each as wide.
 
-    It reads the encoder's embeddings, and its output matrix is their token table.
+    It reads the encoder's embeddings, and its output matrix is their token table. It has no table of relative
+    positions: MPNet's has a column for each head of the encoder.
     """
     heads = max(1, config.num_attention_heads // _GENERATOR_SHARE)
     return dataclasses.replace(
@@ -32,6 +33,7 @@ def generator_config(config: EncoderConfig) -> EncoderConfig:
         hidden_size=config.hidden_size // config.num_attention_heads * heads,
         intermediate_size=max(1, config.intermediate_size * heads // config.num_attention_heads),
         embedding_size=config.embedding_width,
+        relative_attention_num_buckets=None,
     )
 
 

@@ -10,14 +10,17 @@ import tensorflow as tf
 import kbert
 from kbert.checkpoints.conversion.resizing import with_vocabulary
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
+from kbert.checkpoints.model_variables import require_parts
 from kbert.config import OptimizerConfig
 from kbert.encoder import BertEncoder
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.pretraining import pretrain
+from kbert.runs.run_directory import trained_weights
 from kbert.tasks import TASKS
 from kbert.tasks.pretraining.replaced_token_detection import DrawnTokens, generator_config
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
+from tests.kbert.checkpoints.random_checkpoint import ELECTRA, MODERNBERT, MPNET
 
 NAME = "replaced_token_detection"
 CONFIG = tiny_encoder_config(vocab_size=50, num_attention_heads=4, hidden_dropout_prob=0.0)
@@ -110,6 +113,23 @@ def test_the_generator_is_a_quarter_of_the_encoder():
     generator = generator_config(kbert.EncoderConfig(hidden_size=256, num_attention_heads=4))
     assert (generator.hidden_size, generator.num_attention_heads, generator.num_hidden_layers) == (64, 1, 12)
     assert (generator.intermediate_size, generator.embedding_width) == (768, 256)
+
+
+@pytest.mark.parametrize("shape", [MPNET, ELECTRA, MODERNBERT], ids=["mpnet", "electra", "modernbert"])
+def test_other_encoders_have_a_generator_too(shape):
+    config = tiny_encoder_config(vocab_size=50, num_attention_heads=4, **shape)
+    task = TASKS[NAME]()
+    model = task.build_model(BertEncoder(config, outputs=("sequence_output",)))
+    require_parts(task, trained_weights(model), config)
+    assert np.isfinite(outputs_of(model, training=True)["replaced_token_logits"]).all()
+
+
+def test_with_other_outputs_the_generator_keeps_its_projection():
+    own = BertEncoder(CONFIG)
+    generator = BertEncoder(generator_config(CONFIG), embeddings=own.embeddings)
+    inputs = {name: BATCH[name] for name in generator.input}
+    states = generator.with_outputs("hidden_states")(inputs)["hidden_states"]
+    np.testing.assert_array_equal(states[-1], generator(inputs)["sequence_output"])
 
 
 def test_a_classifier_starts_from_the_encoder(records_dir, labelled_files, tmp_path):
