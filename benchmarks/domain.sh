@@ -54,5 +54,6 @@ cp -r "$encoder" "$out/as_it_is"
 for name in as_it_is masked_lm neighbours neighbours_eighth neighbours_extended peer; do
   finetuned "$out/$name" "$out/finetuned_$name"
 done
-$python -m benchmarks.paired "$out/finetuned_as_it_is" "$out/finetuned_masked_lm" "$out/finetuned_neighbours" \
-  "$out/finetuned_neighbours_eighth" "$out/finetuned_neighbours_extended" "$out/finetuned_peer"
+runs=$out/finetuned
+$python -m benchmarks.paired --run_dirs="${runs}_as_it_is,${runs}_masked_lm,${runs}_neighbours,\
+${runs}_neighbours_eighth,${runs}_neighbours_extended,${runs}_peer"

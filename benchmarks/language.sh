@@ -57,7 +57,7 @@ finetuned_twice wordpiece_128 scratch 1e-4 --from_scratch
 for name in wordpiece unigram multilingual; do
   finetuned_twice "${name}_128" "$name" 5e-4
 done
-for task in novels_ ""; do
-  $python -m benchmarks.paired "$out/finetuned_${task}scratch" "$out/finetuned_${task}wordpiece" \
-    "$out/finetuned_${task}unigram" "$out/finetuned_${task}multilingual"
+for runs in "$out/finetuned_novels" "$out/finetuned"; do
+  $python -m benchmarks.paired \
+    --run_dirs="${runs}_scratch,${runs}_wordpiece,${runs}_unigram,${runs}_multilingual"
 done

@@ -20,8 +20,8 @@ _HELD_OUT_EVERY, _FEWEST_CHARACTERS, _DEV_PAIRS = 5, 200, 500
 
 
 def define_flags():
-    flags.DEFINE_string("input_files", None, "The novels.", required=True)
-    flags.DEFINE_string("output_dir", None, "Gets text/, heldout/ and the TSV files.", required=True)
+    flags.DEFINE_string("input_files", None, "The novels.")
+    flags.DEFINE_string("output_dir", None, "Gets text/, heldout/ and the TSV files.")
     flags.DEFINE_integer("train_rows", 30, "Paragraphs of a novel in train.tsv, at most.", lower_bound=1)
     flags.DEFINE_integer("dev_rows", 40, "Paragraphs of a novel in dev.tsv, at most.", lower_bound=1)
     flags.DEFINE_integer(
@@ -30,6 +30,7 @@ def define_flags():
         "Make rows of so many words; 0: of a paragraph each.",
         lower_bound=0,
     )
+    flags.mark_flags_as_required(["input_files", "output_dir"])
 
 
 def main():
@@ -54,6 +55,8 @@ def main():
             f"--input_files={FLAGS.input_files} names no novel of {_HELD_OUT_EVERY} chapters or more; "
             "expected text with a paragraph a line and an empty line between chapters."
         )
+    if not all(rows.values()):
+        raise ValueError(f"--words={FLAGS.words} is more than a chapter has; expected fewer.")
     for several in (*rows.values(), pairs):
         random_generator.shuffle(several)
     for name, labelled in rows.items():

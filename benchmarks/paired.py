@@ -1,32 +1,39 @@
 r"""Compares the seeds of runs with those of a first run, for example of the encoder as it was.
 
-  python -m benchmarks.paired runs/plain runs/continued runs/extended
+  python -m benchmarks.paired --run_dirs=runs/plain,runs/continued,runs/extended
 
 Each is a --run_dir of `kbert finetune --seeds=1,2,3`. Prints mean and standard deviation, the mean of the
 differences from the first run seed by seed, and the p-value of the paired t-test.
 """
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
 import scipy.stats
+from absl import flags
 
 from benchmarks.report import markdown
+from kbert.cli import script
 
-_METRICS = ("accuracy", "matthews")
+FLAGS = flags.FLAGS
 
 
-def main(folders: list[str]):
-    scores = {folder: read_scores(Path(folder)) for folder in folders}
+def define_flags():
+    flags.DEFINE_list("run_dirs", None, "The runs; the first is what the others are compared with.")
+    flags.DEFINE_list("metrics", ["accuracy"], "What to compare, by the names in summary.json.")
+    flags.mark_flags_as_required(["run_dirs"])
+
+
+def main():
+    scores = {folder: read_scores(Path(folder)) for folder in FLAGS.run_dirs}
     rows = []
-    for metric in _METRICS:
-        first = scores[folders[0]][metric]
-        for folder in folders:
+    for metric in FLAGS.metrics:
+        first = scores[FLAGS.run_dirs[0]][metric]
+        for folder in FLAGS.run_dirs:
             values = scores[folder][metric]
             row = [metric, folder, f"{values.mean():.3f} ± {values.std(ddof=1):.3f}", "", ""]
-            if folder != folders[0]:
+            if values is not first:
                 test = scipy.stats.ttest_rel(values, first)
                 row[3:] = f"{(values - first).mean():+.3f}", f"{test.pvalue:.2g}"
             rows.append(row)
@@ -36,8 +43,9 @@ def main(folders: list[str]):
 def read_scores(folder: Path) -> dict[str, np.ndarray]:
     """metric -> the scores of the seeds, in the order of --seeds."""
     metrics = json.loads((folder / "summary.json").read_text(encoding="utf-8"))["metrics"]
-    return {metric: np.array(metrics[metric]["values"]) for metric in _METRICS}
+    return {metric: np.array(metrics[metric]["values"]) for metric in FLAGS.metrics}
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    define_flags()
+    script.run(main)
