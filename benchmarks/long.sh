@@ -1,10 +1,10 @@
 #!/bin/sh
-# Documents of 2,048 tokens: a small ModernBERT that reads them whole; the same with windows of 512; BERT-tiny with
-# windows and cut. Each gets the same minutes. docs/beyond.md has what came out.
+# Documents of 2,048 tokens: a small ModernBERT that reads them whole, the same with windows of 512, BERT-tiny with
+# windows, and with the first 512 tokens alone. Each gets the same minutes. docs/beyond.md has what came out.
 #
-#   sh benchmarks/long.sh 'novels/*.txt' /tmp/long
+#   taskset -c 0 sh benchmarks/long.sh 'novels/*.txt' /tmp/long
 #
-# The texts are novels; benchmarks/novels.py makes the task. An hour and a half on two cores.
+# The texts are novels; benchmarks/novels.py makes the task. Over an hour on one core, as its figures were measured.
 set -eu
 novels=$1 out=$2
 cd "$(dirname "$0")/.."

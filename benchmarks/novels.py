@@ -37,12 +37,9 @@ def main():
     random_generator, folder = random.Random(1), Path(FLAGS.output_dir)
     rows: dict = {"train": [], "dev": []}
     pairs: list = []
-    for path in map(Path, sorted(glob.glob(FLAGS.input_files))):
-        kept, held_out = split(read_chapters(path))
-        if not held_out:
-            continue
-        write_chapters(folder / "text" / path.name, kept)
-        write_chapters(folder / "heldout" / path.name, held_out)
+    read = {path: split(read_chapters(path)) for path in map(Path, sorted(glob.glob(FLAGS.input_files)))}
+    novels = {path: chapters for path, chapters in read.items() if all(chapters)}
+    for path, (kept, held_out) in novels.items():
         for name, chapters, most in (("train", kept, FLAGS.train_rows), ("dev", held_out, FLAGS.dev_rows)):
             texts = excerpts(chapters, FLAGS.words) if FLAGS.words else long_paragraphs(chapters)
             chosen = random_generator.sample(texts, min(most, len(texts)))
@@ -57,6 +54,9 @@ def main():
         )
     if not all(rows.values()):
         raise ValueError(f"--words={FLAGS.words} is more than a chapter has; expected fewer.")
+    for path, (kept, held_out) in novels.items():
+        write_chapters(folder / "text" / path.name, kept)
+        write_chapters(folder / "heldout" / path.name, held_out)
     for several in (*rows.values(), pairs):
         random_generator.shuffle(several)
     for name, labelled in rows.items():

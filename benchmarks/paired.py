@@ -43,6 +43,9 @@ def main():
 def read_scores(folder: Path) -> dict[str, np.ndarray]:
     """metric -> the scores of the seeds, in the order of --seeds."""
     metrics = json.loads((folder / "summary.json").read_text(encoding="utf-8"))["metrics"]
+    for metric in FLAGS.metrics:
+        if metric not in metrics:
+            raise ValueError(f"{folder} has no metric {metric!r}; expected some of {', '.join(metrics)}.")
     return {metric: np.array(metrics[metric]["values"]) for metric in FLAGS.metrics}
 
 
