@@ -41,7 +41,11 @@ class Part:
             norm = layer_norm_shapes("pooler/layer_norm", hidden, config.norm_bias)
             dense = dense_shapes("pooler/dense", hidden, hidden, bias)
             return dense | norm if config.normalize_first else dense
-        return dense_shapes(f"{self.name}/dense", hidden, self.num_outputs)
+        shapes = dense_shapes(f"{self.name}/dense", hidden, self.num_outputs)
+        if self.reads == "sequence_output" and config.normalize_first:  # see `token_head_arguments`
+            shapes |= dense_shapes(f"{self.name}/transform", hidden, hidden, bias)
+            shapes |= layer_norm_shapes(f"{self.name}/layer_norm", hidden, config.norm_bias)
+        return shapes
 
 
 @dataclass(frozen=True)

@@ -71,9 +71,8 @@ DISTIL_HEADS = (
     "DistilBertForSequenceClassification",
     "DistilBertForMultipleChoice",
 )
-MODERN_HEADS = ("Model", "ForMaskedLM", "ForSequenceClassification", "ForMultipleChoice")
-# Those after RoBERTa have the same heads, each on the encoder's own settings.
-ROBERTA_HEADS = (
+# Of ModernBERT and of those after RoBERTa, each on the encoder's own settings.
+OTHER_HEADS = (
     "Model",
     "ForMaskedLM",
     "ForTokenClassification",
@@ -136,7 +135,7 @@ def _cases():
     for width in (16, 24):
         for head in ELECTRA_HEADS:
             cases[f"{head} {width}"] = case(head, SMALL | {"embedding_size": width})
-    for head in MODERN_HEADS:
+    for head in OTHER_HEADS:
         cases[f"ModernBert{head}"] = case(f"ModernBert{head}", MODERN)
         cases[f"ModernBert{head} other settings"] = case(f"ModernBert{head}", MODERN | OTHER_MODERN)
     for family, vocabulary in OTHER_VOCABULARIES.items():
@@ -146,7 +145,7 @@ def _cases():
         config |= {"layer_norm_eps": 1e-5, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
         if family != "MPNet":
             config["type_vocab_size"] = 1
-        for head in ROBERTA_HEADS:  # no pad among the real tokens: positions count what is no pad
+        for head in OTHER_HEADS:  # no pad among the real tokens: positions count what is no pad
             cases[f"{family}{head}"] = case(f"{family}{head}", config, first_id=2)
     for file, dtype in (("shards", "float32"), ("bin", "bfloat16"), ("old bin", "float16")):
         cases[f"BertForPreTraining {file}"] = case("BertForPreTraining", SMALL, file, dtype=dtype)

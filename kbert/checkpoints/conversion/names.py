@@ -206,6 +206,14 @@ MODERNBERT = {
         NameRow("masked_lm/output_bias", "decoder.bias"),
     ),
     **{head: HUGGING_FACE[head] for head in ("classification", "multiple_choice")},
+    **{
+        head: (
+            *_dense(f"{head}/transform", "head.dense"),
+            *_layer_norm(f"{head}/layer_norm", "head.norm"),
+            *_dense(f"{head}/dense", "classifier"),
+        )
+        for head in ("token_classification", "span")
+    },
 }
 
 # ------------------------------------------------------------------------------------ KerasHub

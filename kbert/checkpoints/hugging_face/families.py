@@ -141,7 +141,7 @@ FAMILIES = {
     "mpnet": _after_roberta("MPNet", MPNET, _MPNET_KEYS, _MPNET_DEFAULTS, "mpnet."),
     "modernbert": Family(
         "ModernBert",
-        _same("Model", "ForSequenceClassification", "ForMaskedLM", "ForMultipleChoice"),
+        _same(*_ALL),
         MODERNBERT,
         "gelu_erf",
         modernbert.KEYS,

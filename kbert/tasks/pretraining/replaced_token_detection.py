@@ -10,7 +10,6 @@ from kbert.config import EncoderConfig, PretrainingConfig
 from kbert.encoder import BertEncoder
 from kbert.heads.classification_head import TokenClassificationHead
 from kbert.heads.parts import MASKED_LM, Part, dense_shapes
-from kbert.layers.flat_dense import FlatDense
 from kbert.tasks.losses import example_weights
 from kbert.tasks.pretraining.objectives import MaskedLM, masked_lm_head, masked_lm_inputs
 from kbert.tasks.task import Task
@@ -59,7 +58,8 @@ class ReplacedTokenPart(Part):
 
     def shapes(self, config):
         hidden = config.hidden_size
-        return dense_shapes(f"{self.name}/transform", hidden, hidden) | super().shapes(config)
+        transform = dense_shapes(f"{self.name}/transform", hidden, hidden)
+        return transform | dense_shapes(f"{self.name}/dense", hidden, self.num_outputs)
 
 
 @keras.saving.register_keras_serializable(package="kbert")
@@ -97,8 +97,7 @@ class ReplacedTokenHead(TokenClassificationHead):
     """A logit for each token: is it another one than in the text?
 
     Args:
-      hidden_act: the activation of the first of two dense layers, see kbert.config.ACTIVATIONS.
-      **kwargs: as for a `TokenClassificationHead` with one label.
+      **kwargs: as for a `TokenClassificationHead` of one label.
 
     Call arguments:
       vectors: tensor of shape `(batch, seq_length, hidden_size)`.
@@ -109,30 +108,11 @@ class ReplacedTokenHead(TokenClassificationHead):
     Reference: google-research/electra, run_pretraining.py, `_get_discriminator_output`.
     """
 
-    def __init__(self, hidden_act, **kwargs):
-        super().__init__(**kwargs)
-        self.hidden_act = hidden_act
-
-    def build(self, input_shape):
-        self.transform = FlatDense(
-            input_shape[-1],
-            self.hidden_act,
-            self.initializer_range,
-            dtype=self.dtype_policy,
-            name="transform",
-        )
-        self.transform.build(input_shape)
-        super().build(input_shape)
-
     def call(self, vectors, training=False):
-        transformed = self.transform(vectors, training=training)
-        return ops.squeeze(super().call(transformed, training=training), -1)
+        return ops.squeeze(super().call(vectors, training=training), -1)
 
     def compute_output_shape(self, input_shape):
         return input_shape[:-1]
-
-    def get_config(self):
-        return super().get_config() | {"hidden_act": self.hidden_act}
 
 
 class ReplacedTokenDetection(Task):
@@ -191,10 +171,10 @@ class ReplacedTokenDetection(Task):
         seen_ids = drawn(inputs["input_ids"], positions, masked_lm_logits)
         encoded = encoder({name: inputs[name] for name in encoder.input} | {"input_ids": seen_ids})
         head = ReplacedTokenHead(
-            config.hidden_act,
             num_labels=1,
             dropout=0.0,
             initializer_range=config.initializer_range,
+            hidden_act=config.hidden_act,
             dtype=encoder.policy,
             name="replaced_token",
         )

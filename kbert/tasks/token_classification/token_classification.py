@@ -6,7 +6,7 @@ from keras import ops
 
 from kbert.features import LABEL_FEATURE, WORD_FEATURE, Feature, encoder_features
 from kbert.heads.bilstm_head import BiLstmHead, ScalarMix
-from kbert.heads.classification_head import TokenClassificationHead
+from kbert.heads.classification_head import TokenClassificationHead, token_head_arguments
 from kbert.heads.parts import token_head
 from kbert.tasks.label_losses import BALANCED, OneLabelLoss
 from kbert.tasks.label_scores import label_rows
@@ -189,6 +189,7 @@ class TokenClassification(Task):
         }
         if is_linear:
             read = encoder(inputs)["sequence_output"]
+            common |= token_head_arguments(config)
             logits = TokenClassificationHead(name="token_classification", **common)(read)
         else:
             states = encoder(inputs)["hidden_states"]

@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 import pytest
+import scipy.special
 import tensorflow as tf
 
 from kbert.encoder import BertEncoder
@@ -25,21 +26,42 @@ def built_embeddings(dtype=None):
     return embeddings
 
 
+NORMED = {"hidden_act": "gelu_erf", "layer_norm_eps": 0.1, "use_bias": False, "norm_bias": False}
+
+
 @pytest.mark.parametrize(
-    ("head", "vectors"), [(ClassificationHead, HIDDEN[:, 0]), (TokenClassificationHead, HIDDEN)]
+    ("head", "vectors", "settings"),
+    [
+        (ClassificationHead, HIDDEN[:, 0], {}),
+        (TokenClassificationHead, HIDDEN, {}),
+        (TokenClassificationHead, HIDDEN, NORMED),
+    ],
 )
-def test_classification_head(head, vectors):
+def test_classification_head(head, vectors, settings):
     def make(**kwargs):
-        return head(3, dropout=0.1, initializer_range=0.2, name="classification", **kwargs)
+        return head(3, dropout=0.1, initializer_range=0.2, name="classification", **settings, **kwargs)
 
     check_layer(make, {"vectors": vectors}, (*vectors.shape[:-1], 3), output_dtype="float32")
 
 
-def test_span_head():
+@pytest.mark.parametrize("settings", [{}, NORMED], ids=["BERT", "ModernBERT"])
+def test_span_head(settings):
     def make(**kwargs):
-        return SpanHead(initializer_range=0.2, name="span", **kwargs)
+        return SpanHead(initializer_range=0.2, name="span", **settings, **kwargs)
 
-    check_layer(make, {"sequence_output": HIDDEN}, (3, 2, 5), output_dtype="float32")
+    check_layer(make, {"vectors": HIDDEN}, (3, 2, 5), output_dtype="float32")
+
+
+def test_a_normed_head_is_dense_activation_norm_and_dense():
+    head = TokenClassificationHead(3, dropout=0.1, initializer_range=0.9, **NORMED)
+    head.build(HIDDEN.shape)
+    head.layer_norm.gamma.assign(RNG.normal(size=8))
+    transform, gamma, kernel, bias = (weight.numpy() for weight in head.weights)
+    activated = HIDDEN @ transform
+    activated *= 0.5 * (1 + scipy.special.erf(activated / np.sqrt(2)))
+    mean, variance = activated.mean(-1, keepdims=True), activated.var(-1, keepdims=True)
+    normed = (activated - mean) / np.sqrt(variance + 0.1) * gamma
+    np.testing.assert_allclose(head(HIDDEN), normed @ kernel + bias, atol=1e-5)
 
 
 def test_multiple_choice_head():

@@ -74,7 +74,7 @@ def test_a_class_gives_the_numbers_of_transformers(name, answering):
         head = {key: it for key, it in tensors.items() if key.startswith("discriminator_predictions.")}
         assert {key for key, _ in checkpoint.report.left_over} == head.keys() and len(head) == 4
         states = ours["last_hidden_state"]
-        detector = ReplacedTokenHead("gelu_erf", num_labels=1, dropout=0.0, initializer_range=0.02)
+        detector = ReplacedTokenHead(1, 0.0, initializer_range=0.02, hidden_act="gelu_erf")
         detector.build(states.shape)
         for layer, theirs in ((detector.transform, "dense"), (detector.dense, "dense_prediction")):
             kernel, bias = (head[f"discriminator_predictions.{theirs}.{end}"] for end in ("weight", "bias"))
@@ -149,6 +149,12 @@ WRITTEN = (
         "ModernBertForMaskedLM",
     ),
     ("multiple_choice", MODERNBERT | {"attention_bias": True}, "ModernBertForMultipleChoice"),
+    ("question_answering", MODERNBERT, "ModernBertForQuestionAnswering"),
+    (
+        "token_classification",
+        MODERNBERT | {"norm_bias": True, "classifier_bias": True},
+        "ModernBertForTokenClassification",
+    ),
     ("sequence_regression", ROBERTA | {"vocabulary": SENTENCEPIECE}, "XLMRobertaForSequenceClassification"),
     ("token_classification", ROBERTA, "BertForTokenClassification"),  # a BERT but for the tokenizer
 )
@@ -250,13 +256,6 @@ REFUSED = {
         "google",
         "",
         "global_rope_theta=10.0, but the blocks of BERT and those after it have None",
-    ),
-    "no tokens": (
-        "question_answering",
-        MODERNBERT,
-        "hugging_face",
-        "",
-        "kbert has no class of it for the task 'question_answering'",
     ),
     "KerasHub, pooler": (
         "encoder",
@@ -363,7 +362,6 @@ FULL, SLIDING = "full_attention", "sliding_attention"
             {"rope_parameters": {FULL: {"rope_type": "linear", "factor": 2.0}}},
             "its rotary positions are scaled .rope_type='linear'",
         ),
-        ({"architectures": ["ModernBertForTokenClassification"]}, "which kbert has no model for"),
         ({"mlp_bias": True}, "has no tensors for 10 variables of .*: layers.0.mlp.Wi.bias"),
         ({"global_attn_every_n_layers": 0}, "global_attn_every_n_layers"),
     ],
