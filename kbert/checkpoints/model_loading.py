@@ -10,6 +10,7 @@ from kbert.checkpoints.conversion.resizing import POSITION_TABLE, with_positions
 from kbert.checkpoints.model_variables import part_name
 from kbert.config import EncoderConfig
 from kbert.config.lora_config import is_adapter
+from kbert.heads.parts import POOLER
 from kbert.tasks import TASKS
 
 
@@ -46,6 +47,8 @@ def initialize(
 
     The encoder's body is always loaded completely. A head is loaded when the checkpoint has the same head
     with the same shapes and, if it has labels, the same labels. Labels in another order are matched by name.
+    With `normalize_first` every head begins with a dense layer and a norm, for which those of any other head
+    are taken, as transformers does.
 
     Args:
       model: a task's model, or an encoder.
@@ -66,16 +69,18 @@ def initialize(
         logging.info("%s", checkpoint.report.notes[-1])
     reinitialized = [name for name in variables if is_reinitialized and is_reinitialized(name)]
     expected = {name: variable for name, variable in variables.items() if name not in reinitialized}
-    misfits = _misfits(expected, checkpoint, labels)
+    sources = _sources(expected, checkpoint)
+    misfits = _misfits(expected, sources, checkpoint, labels)
     if "body" in misfits:
         raise ValueError(f"{checkpoint.source} does not fit this encoder: {misfits['body']}.")
 
-    taken = [name for name in expected if part_name(name) not in misfits]
-    labelled = _labelled_parts(checkpoint)
-    columns = _columns(labels, checkpoint) if any(part_name(name) in labelled for name in taken) else None
+    taken = [name for name in expected if _layers(name, checkpoint) not in misfits]
+    columns = _columns(labels, checkpoint) if any(_is_of_labels(name, checkpoint) for name in taken) else None
     for name in taken:
-        values = checkpoint.tensors[name].read()
-        variables[name].assign(values[..., columns] if columns and part_name(name) in labelled else values)
+        values = checkpoint.tensors[sources[name]].read()
+        variables[name].assign(
+            values[..., columns] if columns and _is_of_labels(name, checkpoint) else values
+        )
     logging.info(
         "loaded %d of %d variables from %s (%s)",
         len(taken), len(variables), checkpoint.source, checkpoint.report.format,
@@ -83,31 +88,73 @@ def initialize(
     layers = sorted({name.split("/")[0] for name in reinitialized if not is_adapter(name)})
     if layers:
         logging.info("%s are initialised again, as the config says", ", ".join(layers))
-    for part, reason in misfits.items():
-        logging.warning("%s is freshly initialised: %s", part, reason)
+    for head, reason in misfits.items():
+        logging.warning("%s is freshly initialised: %s", head, reason)
+    for name, source in sources.items():
+        if name != source and name.endswith("kernel") and name in taken:
+            logging.info("%s starts with the dense layer and norm of %s", part_name(name), part_name(source))
     for part in sorted(
-        {part_name(name) for name in checkpoint.tensors} - {part_name(name) for name in variables}
+        {part_name(name) for name in checkpoint.tensors}
+        - {part_name(name) for name in (*variables, *sources.values())}
     ):
         logging.info("%s of the checkpoint is not used: this model has no such part", part)
     return {"taken": taken, "fresh": [name for name in variables if name not in taken]}
 
 
-def _labelled_parts(checkpoint):
-    return {part.name for part in checkpoint.parts.values() if part.has_labels}
+def _sources(variables, checkpoint):
+    """Variable of the model -> the tensor of the checkpoint that it starts with, where there is one."""
+    shared = {_transform_name(name, checkpoint): name for name in checkpoint.tensors}
+    shared.pop(None, None)
+    sources = {}
+    for name in variables:
+        source = name if name in checkpoint.tensors else shared.get(_transform_name(name, checkpoint))
+        if source is not None:
+            sources[name] = source
+    return sources
 
 
-def _misfits(variables, checkpoint, labels):
-    """Part of the model -> why the checkpoint's tensors do not fit it."""
+def _transform_name(name, checkpoint):
+    """The name, without that of its head, of a variable of the two layers that every head begins with.
+
+    It is None for other variables. Reference: transformers, modeling_modernbert.py, where a
+    `ModernBertPredictionHead` is `head` in every class.
+    """
+    encoder = checkpoint.encoder
+    is_shared = encoder.normalize_first and encoder.pooler_hidden_act == encoder.hidden_act
+    if not is_shared or part_name(name) == "body":
+        return None
+    part, *path = name.split("/")
+    if part == POOLER.name and path[0] == "dense":
+        path[0] = "transform"
+    return "/".join(path) if path[0] in ("transform", "layer_norm") else None
+
+
+def _layers(name, checkpoint):
+    """The layers that are taken or left together with a variable: its part, or what the part begins with."""
+    part = part_name(name)
+    return f"{part} (its dense layer and norm)" if _transform_name(name, checkpoint) else part
+
+
+def _is_of_labels(name, checkpoint):
+    """Whether the last axis of a variable is that of the checkpoint's labels."""
+    part = checkpoint.parts.get(part_name(name))
+    return part is not None and part.has_labels and name.startswith(f"{part.name}/dense/")
+
+
+def _misfits(variables, sources, checkpoint, labels):
+    """Layers of the model -> why the checkpoint's tensors do not fit them."""
     misfits: dict[str, str] = {}
-    labelled = _labelled_parts(checkpoint)
     for name, variable in variables.items():
-        part, tensor = part_name(name), checkpoint.tensors.get(name)
-        if tensor is None:
-            misfits.setdefault(part, "the checkpoint has none")
-        elif tensor.shape != tuple(variable.shape):
-            misfits[part] = f"the checkpoint's {name} has shape {tensor.shape}, not {tuple(variable.shape)}"
-        elif part in labelled and sorted(labels) != sorted(checkpoint.labels):
-            misfits[part] = f"the checkpoint's labels are {list(checkpoint.labels)}, not {list(labels)}"
+        layers = _layers(name, checkpoint)
+        if name not in sources:
+            misfits.setdefault(layers, "the checkpoint has none")
+            continue
+        source = sources[name]
+        shape, expected = checkpoint.tensors[source].shape, tuple(variable.shape)
+        if shape != expected:
+            misfits[layers] = f"the checkpoint's {source} has shape {shape}, not {expected}"
+        elif _is_of_labels(name, checkpoint) and sorted(labels) != sorted(checkpoint.labels):
+            misfits[layers] = f"the checkpoint's labels are {list(checkpoint.labels)}, not {list(labels)}"
     return misfits
 
 

@@ -19,8 +19,8 @@ class Part:
         (one per token and layer) or "masked_positions" (one per masked token).
       num_outputs: the number of logits for each of these vectors. It is 0 for the pooler, which gives no
         logits, and for the masked-LM head, which gives one for each piece of the vocabulary.
-      has_labels: whether each output stands for a label of the task: then the last axis of every variable is
-        that of the labels, and a trained head is right only for the same labels.
+      has_labels: whether each output stands for a label of the task: then the last axis of its layer `dense`
+        is that of the labels, and a trained head is right only for the same labels.
     """
 
     name: str

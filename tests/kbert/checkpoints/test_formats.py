@@ -1,5 +1,6 @@
 """Found from the content; there and back without losing a bit; nothing left behind when it fails."""
 
+import dataclasses
 import json
 import shutil
 from pathlib import Path
@@ -8,19 +9,25 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
+from kbert.checkpoints.bert_checkpoint import RecordedTask
 from kbert.checkpoints.formats import detect_format, read_checkpoint, write_checkpoint
 from kbert.checkpoints.model_loading import initialize
+from kbert.checkpoints.model_variables import part_name
+from kbert.config import DatasetConfig
 from kbert.encoder import BertEncoder
+from kbert.files.stored_tensor import stored_array
 from kbert.inference.loading import load
 from kbert.inference.predictor import Predictor
 from kbert.runs import checkpoint as training_checkpoint
 from kbert.runs.run_directory import RunDirectory, trained_weights
 from kbert.scripts.convert_checkpoint import convert_checkpoint
+from kbert.tasks import TASKS
 from kbert.tasks.pretraining import Pretraining
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
+from kbert.tasks.token_classification.token_classification import TokenClassification
 from tests.conftest import tiny_encoder_config, tiny_pretraining_config
 from tests.kbert.checkpoints import foreign_files
-from tests.kbert.checkpoints.random_checkpoint import numbers
+from tests.kbert.checkpoints.random_checkpoint import MODERNBERT, numbers, random_checkpoint
 
 STORED = Path(__file__).with_name("stored")
 STORED_NAMES = sorted(path.name for path in STORED.iterdir())
@@ -195,6 +202,54 @@ def test_a_head_is_taken_only_when_its_labels_fit(labels, takes_head, columns, c
         np.testing.assert_array_equal(variable.numpy(), expected)
     assert set(outcome["fresh"]) == (set() if takes_head else head)
     assert ("classification is freshly initialised" in caplog.text) is not takes_head
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "begin", "end"),
+    [
+        ("masked_lm", "sequence_classification", "masked_lm/transform", "pooler/dense"),
+        ("masked_lm", "token_classification", "masked_lm/transform", "token_classification/transform"),
+        ("masked_lm", "question_answering", "masked_lm/transform", "span/transform"),
+        ("question_answering", "masked_lm", "span/transform", "masked_lm/transform"),
+        ("question_answering", "sequence_classification", "span/transform", "pooler/dense"),
+    ],
+)
+def test_a_head_of_modernbert_starts_with_the_layers_before_another(source, target, begin, end, caplog):
+    caplog.set_level("INFO")
+    checkpoint = random_checkpoint(source, **MODERNBERT | {"norm_bias": True, "classifier_bias": True})
+    labels = ("a", "b") if "classification" in target else ()
+    model = TASKS[target].from_labels(labels).build_model(BertEncoder(checkpoint.encoder))
+    expected = {f"{end}/{name}": f"{begin}/{name}" for name in ("kernel", "bias")}
+    for name in ("gamma", "beta"):
+        expected[f"{end.split('/')[0]}/layer_norm/{name}"] = f"{begin.split('/')[0]}/layer_norm/{name}"
+    variables = {variable.path: variable for variable in model.trainable_variables}
+    heads = {name for name in variables if part_name(name) != "body"}
+    assert set(initialize(model, checkpoint, labels)["fresh"]) == heads - expected.keys()
+    for name, source_name in expected.items():
+        np.testing.assert_array_equal(variables[name].numpy(), checkpoint.tensors[source_name].read())
+    assert f"{part_name(end)} starts with the dense layer and norm of {part_name(begin)}" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("settings", "head"), [(MODERNBERT, {}), ({}, {"head": "bilstm", "lstm_size": 8})], ids=["modern", "lstm"]
+)
+def test_only_the_last_layer_of_a_head_is_matched_by_label(settings, head):
+    labels = ("O", "A", "B")
+    trained, other = (TokenClassification(order, **head) for order in (labels, ("B", "O", "A")))
+    encoder = random_checkpoint("encoder", **settings).encoder
+    model = trained.build_model(BertEncoder(encoder))
+    values = {v.path: v.numpy() + np.arange(v.shape[-1], dtype=np.float32) for v in model.trainable_variables}
+    checkpoint = dataclasses.replace(
+        random_checkpoint("token_classification", labels, **settings),
+        tensors={name: stored_array(array) for name, array in values.items()},
+        recorded=RecordedTask(trained.get_config(), DatasetConfig()),
+    )
+    model = other.build_model(BertEncoder(encoder))
+    assert not initialize(model, checkpoint, other.labels)["fresh"]
+    for variable in model.trainable_variables:
+        name = variable.path
+        columns = [2, 0, 1] if name.split("/")[1] == "dense" and part_name(name) != "body" else slice(None)
+        np.testing.assert_array_equal(variable.numpy(), values[name][..., columns])
 
 
 def test_an_encoder_of_another_shape_gives_nothing():
