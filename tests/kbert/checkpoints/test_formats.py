@@ -215,7 +215,7 @@ def test_a_head_is_taken_only_when_its_labels_fit(labels, takes_head, columns, c
     ],
 )
 def test_a_head_of_modernbert_starts_with_the_layers_before_another(source, target, begin, end, caplog):
-    caplog.set_level("INFO")
+    caplog.set_level("INFO", logger="absl")
     checkpoint = random_checkpoint(source, **MODERNBERT | {"norm_bias": True, "classifier_bias": True})
     labels = ("a", "b") if "classification" in target else ()
     model = TASKS[target].from_labels(labels).build_model(BertEncoder(checkpoint.encoder))
