@@ -23,6 +23,7 @@ from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pre
 from tests.kbert.checkpoints.random_checkpoint import ELECTRA, MODERNBERT, MPNET
 
 NAME = "replaced_token_detection"
+PRETRAINING = tiny_pretraining_config(task=NAME)
 CONFIG = tiny_encoder_config(vocab_size=50, num_attention_heads=4, hidden_dropout_prob=0.0)
 # Two texts of 6 and 4 tokens. The second has one masked token, and two fillers at position 0.
 BATCH = {
@@ -41,6 +42,13 @@ MASKED = np.array([[0, 1, 0, 1, 1, 0], [0, 1, 0, 0, 0, 0]], bool)
 def model():
     keras.utils.set_random_seed(1)
     return TASKS[NAME]().build_model(BertEncoder(CONFIG))
+
+
+@pytest.fixture(scope="module")
+def run(records_dir, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("detection") / "run"
+    pretrain(PRETRAINING, folder, records_dir / "train")
+    return folder
 
 
 def outputs_of(model, training=False):
@@ -132,43 +140,40 @@ def test_with_other_outputs_the_generator_keeps_its_projection():
     np.testing.assert_array_equal(states[-1], generator(inputs)["sequence_output"])
 
 
-def test_a_classifier_starts_from_the_encoder(records_dir, labelled_files, tmp_path):
-    pretrain(tiny_pretraining_config(task=NAME), tmp_path / "run", records_dir / "train")
+def test_a_classifier_starts_from_the_encoder(run, labelled_files, tmp_path):
     config = tiny_finetuning_config(optimizer=OptimizerConfig(name="adamw", learning_rate=1e-12))
-    finetune(config, tmp_path / "task", *labelled_files, init_checkpoint=tmp_path / "run")
-    before, after = read_checkpoint(tmp_path / "run").tensors, read_checkpoint(tmp_path / "task").tensors
+    finetune(config, tmp_path / "task", *labelled_files, init_checkpoint=run)
+    before, after = read_checkpoint(run).tensors, read_checkpoint(tmp_path / "task").tensors
     encoder = {name for name in before if name.startswith(("embeddings/", "layer_"))}
     assert encoder == {name for name in after if name.startswith(("embeddings/", "layer_"))}
     assert all(np.allclose(before[name].read(), after[name].read(), atol=1e-6) for name in encoder)
 
 
-def test_a_second_run_goes_on_with_the_generator(records_dir, tmp_path):
-    config = tiny_pretraining_config(task=NAME)
-    pretrain(config, tmp_path / "first", records_dir / "train")
-    still = dataclasses.replace(config, optimizer=OptimizerConfig(learning_rate=1e-12))
-    pretrain(still, tmp_path / "second", records_dir / "train", init_checkpoint=tmp_path / "first")
-    before, after = (read_checkpoint(tmp_path / name).tensors for name in ("first", "second"))
+def test_a_second_run_goes_on_with_the_generator(run, records_dir, tmp_path):
+    still = dataclasses.replace(PRETRAINING, optimizer=OptimizerConfig(learning_rate=1e-12))
+    pretrain(still, tmp_path / "second", records_dir / "train", init_checkpoint=run)
+    before, after = read_checkpoint(run).tensors, read_checkpoint(tmp_path / "second").tensors
     assert before.keys() == after.keys() and any(name.startswith("generator/layer_0/") for name in before)
     assert all(np.allclose(before[name].read(), after[name].read(), atol=1e-6) for name in before)
 
 
-def test_what_a_run_answers_and_is_written_as(records_dir, tmp_path):
-    config = tiny_pretraining_config(task=NAME)
-    pretrain(config, tmp_path / "run", records_dir / "train")
-    run = read_checkpoint(tmp_path / "run")
+def test_what_a_run_answers_and_is_written_as(run, tmp_path):
+    model, checkpoint = kbert.load(run), read_checkpoint(run)
     with pytest.raises(
         ValueError, match="no class for kbert's task 'replaced_token_detection'.*encoder_only"
     ):
-        write_checkpoint(run, tmp_path / "hf", "hugging_face")
-    write_checkpoint(run.encoder_alone(), tmp_path / "hf", "hugging_face")
+        write_checkpoint(checkpoint, tmp_path / "hf", "hugging_face")
+    write_checkpoint(checkpoint.encoder_alone(), tmp_path / "hf", "hugging_face")
     written = read_checkpoint(tmp_path / "hf").tensors
-    assert all(np.array_equal(tensor.read(), run.tensors[name].read()) for name, tensor in written.items())
+    assert all(
+        np.array_equal(tensor.read(), checkpoint.tensors[name].read()) for name, tensor in written.items()
+    )
     assert {name.split("/")[0] for name in written} == {"embeddings", "layer_0"}
-    fewer = Vocabulary(run.vocabulary.tokens[:15], run.vocabulary.do_lower_case)
-    write_checkpoint(with_vocabulary(run, fewer), tmp_path / "fewer", "kbert")
-    before, after = run.tensors, read_checkpoint(tmp_path / "fewer").tensors
+    fewer = Vocabulary(checkpoint.vocabulary.tokens[:15], checkpoint.vocabulary.do_lower_case)
+    write_checkpoint(with_vocabulary(checkpoint, fewer), tmp_path / "fewer", "kbert")
+    before, after = checkpoint.tensors, read_checkpoint(tmp_path / "fewer").tensors
     for name in ("embeddings/word_embeddings", "generator/masked_lm/output_bias"):
         np.testing.assert_array_equal(after[name].read(), before[name].read()[:15])
     with pytest.raises(ValueError, match=NAME):
-        kbert.load(tmp_path / "run").predict(["jump the a"])
-    assert kbert.load(tmp_path / "run").embed(["jump the a"]).shape == (1, config.encoder.hidden_size)
+        model.predict(["jump the a"])
+    assert model.embed(["jump the a"]).shape == (1, PRETRAINING.encoder.hidden_size)
