@@ -70,17 +70,16 @@ def initialize(
     reinitialized = [name for name in variables if is_reinitialized and is_reinitialized(name)]
     expected = {name: variable for name, variable in variables.items() if name not in reinitialized}
     sources = _sources(expected, checkpoint)
-    misfits = _misfits(expected, sources, checkpoint, labels)
+    labelled = _labelled(expected, checkpoint)
+    misfits = _misfits(expected, sources, labelled, checkpoint, labels)
     if "body" in misfits:
         raise ValueError(f"{checkpoint.source} does not fit this encoder: {misfits['body']}.")
 
     taken = [name for name in expected if _layers(name, checkpoint) not in misfits]
-    columns = _columns(labels, checkpoint) if any(_is_of_labels(name, checkpoint) for name in taken) else None
+    columns = _columns(labels, checkpoint) if labelled.intersection(taken) else None
     for name in taken:
         values = checkpoint.tensors[sources[name]].read()
-        variables[name].assign(
-            values[..., columns] if columns and _is_of_labels(name, checkpoint) else values
-        )
+        variables[name].assign(values[..., columns] if columns and name in labelled else values)
     logging.info(
         "loaded %d of %d variables from %s (%s)",
         len(taken), len(variables), checkpoint.source, checkpoint.report.format,
@@ -135,13 +134,13 @@ def _layers(name, checkpoint):
     return f"{part} (its dense layer and norm)" if _transform_name(name, checkpoint) else part
 
 
-def _is_of_labels(name, checkpoint):
-    """Whether the last axis of a variable is that of the checkpoint's labels."""
-    part = checkpoint.parts.get(part_name(name))
-    return part is not None and part.has_labels and name.startswith(f"{part.name}/dense/")
+def _labelled(variables, checkpoint):
+    """The variables whose last axis is that of the checkpoint's labels."""
+    layers = tuple(f"{part.name}/dense/" for part in checkpoint.parts.values() if part.has_labels)
+    return {name for name in variables if name.startswith(layers)}
 
 
-def _misfits(variables, sources, checkpoint, labels):
+def _misfits(variables, sources, labelled, checkpoint, labels):
     """Layers of the model -> why the checkpoint's tensors do not fit them."""
     misfits: dict[str, str] = {}
     for name, variable in variables.items():
@@ -153,7 +152,7 @@ def _misfits(variables, sources, checkpoint, labels):
         shape, expected = checkpoint.tensors[source].shape, tuple(variable.shape)
         if shape != expected:
             misfits[layers] = f"the checkpoint's {source} has shape {shape}, not {expected}"
-        elif _is_of_labels(name, checkpoint) and sorted(labels) != sorted(checkpoint.labels):
+        elif name in labelled and sorted(labels) != sorted(checkpoint.labels):
             misfits[layers] = f"the checkpoint's labels are {list(checkpoint.labels)}, not {list(labels)}"
     return misfits
 
