@@ -124,7 +124,8 @@ def export_savedmodel(
         with activity("writing the graph"), core_ops(text_ops == "core"):
             serving_model.write(aside)
         report = check_servable(str(aside), min_server_version) | {"precision": precision}
-        session, texts = load_session(str(aside)), read_run_texts(source, serving_model.task)
+        session = load_session(str(aside))
+        texts = read_run_texts(serving_model.loaded.run, serving_model.task)
         with activity("asking every signature, and Keras the same"):
             report |= check_answers(serving_model, session, TOLERANCES[precision], texts.examples)
         report["compared_on"] = texts.source
@@ -133,7 +134,7 @@ def export_savedmodel(
             warm_up = _warm_up(aside, name, serving_model, texts.examples, session, measure)
         report |= check_stored_once(aside, serving_model.num_parameters)
         report["docker"] = docker_command(base, name, min_server_version)
-        _write_about(aside, serving_model, source, report, warm_up, name, version)
+        _write_about(aside, serving_model, report, warm_up, name, version)
     size = sum(file.stat().st_size for file in target.rglob("*") if file.is_file())
     return {"path": str(target), "version": version} | report | {"bytes": size}
 
@@ -186,13 +187,13 @@ def write_beside(directory, serving_model):
     write_json(about | read_prompts(local_path(loaded.source)), extra / ABOUT_FILE)
 
 
-def _write_about(directory, serving_model, source, report, warm_up, name, version):
+def _write_about(directory, serving_model, report, warm_up, name, version):
     """The report into kbert.json, for programs, and the card for people and programs."""
     from .deployment.model_card import CARD_FILE, PAGE_FILE, model_card, write_card_page
 
     extra = directory / EXTRA_FOLDER
     write_json(read_json(extra / ABOUT_FILE) | report, extra / ABOUT_FILE)
-    card = model_card(serving_model, source, directory, report | warm_up)
+    card = model_card(serving_model, directory, report | warm_up)
     write_json(card, extra / CARD_FILE)
     write_card_page(f"{name}, version {version}", card, extra / PAGE_FILE)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import tensorflow as tf
 
 from kbert.answering.answering_model import answering_model
-from kbert.inference.loaded_model import LoadedModel
+from kbert.inference.loaded_model import LoadedModel, as_loaded_model
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks.signatures.attention_signature import attention_signatures
 
@@ -41,15 +41,13 @@ class ServingModel:
     def __init__(
         self, source: RunDirectory | LoadedModel, precision: str = "float32", attention: bool = False
     ):
-        self.checkpoint: Path | str | None
         if isinstance(source, RunDirectory):
             _require_answers(source.path, source.task())  # known before its weights are read
-            self.loaded = LoadedModel.from_run(source)
-            self.checkpoint = self.loaded.checkpoint
         else:
             _require_answers(source.source, source.task)
-            self.checkpoint, self.loaded = source.source, source
+        self.loaded = as_loaded_model(source)
         self.source = self.loaded.source
+        self.checkpoint: Path | str = self.loaded.checkpoint or self.source
         self.task, model, text_inputs = self.loaded.task, self.loaded.model, self.loaded.text_inputs
         answering = answering_model(model, precision)
         self.signatures = self.task.serving.signatures(answering, text_inputs)

@@ -98,7 +98,9 @@ def define_flags():
     )
     flags.DEFINE_integer("record", None, "The number of the first one to print, from 0.", lower_bound=0)
     flags.DEFINE_integer("shard", None, "The number of the shard to begin with, from 0.", lower_bound=0)
-    flags.DEFINE_bool("check", False, "Read every record and list what is damaged, instead of printing some.")
+    flags.DEFINE_bool(
+        "check", False, "Read every shard and name the damaged ones, each with its first damaged record."
+    )
     flags.mark_flag_as_required("input_dir")
 
 

@@ -214,7 +214,9 @@ def _read_lines(files, text_field):
 def _read_rows(files, dataset):
     from kbert.input_pipelines.labelled_files import stream_records, text_cell
 
-    columns = [name for name in (dataset.text, dataset.text_pair, *dataset.choices) if name]
+    columns = [
+        name for name in (dataset.text, dataset.text_pair, *dataset.choices, *dataset.negatives) if name
+    ]
     for file in files:
         for where, record in stream_records(file, dataset, columns, with_labels=False):
             yield " ".join(text_cell(record, name, where) for name in columns)

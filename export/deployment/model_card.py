@@ -8,23 +8,21 @@ from kbert.reports.page import write_page
 from kbert.reports.run_metrics import is_loss, is_score
 from kbert.runs import checkpoint as checkpoints
 from kbert.runs.metrics_file import read_metrics
-from kbert.runs.run_directory import RunDirectory
 
 from ..gate.op_gate import read_saved_model
 
 CARD_FILE, PAGE_FILE = "model_card.json", "model_card.html"
 
 
-def model_card(serving_model, source, directory, report: dict) -> dict:
+def model_card(serving_model, directory, report: dict) -> dict:
     """The card, ready for JSON.
 
     Args:
       serving_model: the `ServingModel` that was exported.
-      source: the `RunDirectory`, or the `LoadedModel`, that it was made of.
       directory: the folder of the SavedModel.
       report: of the checks, as `export_savedmodel` returns it, with num_warmup_requests and measured.
     """
-    loaded, run = serving_model.loaded, source if isinstance(source, RunDirectory) else None
+    loaded, run = serving_model.loaded, serving_model.loaded.run
     config = loaded.config
     return {
         "task": serving_model.task.name,

@@ -28,16 +28,16 @@ class RunTexts(NamedTuple):
     source: str
 
 
-def read_run_texts(source, task) -> RunTexts:
+def read_run_texts(run: RunDirectory | None, task) -> RunTexts:
     """Up to MOST_TEXTS examples of a run's training data, spread over their first 2,048.
 
     Args:
-      source: a `RunDirectory`, or a `LoadedModel`, which has no data.
+      run: None for a checkpoint of others, which has no data.
       task: its `Task`.
     """
-    if not isinstance(source, RunDirectory):
+    if run is None:
         return RunTexts([], "fixed texts alone: a checkpoint records no training data")
-    recorded = source.details.get("train_file")
+    recorded = run.details.get("train_file")
     if not recorded:
         return RunTexts([], "fixed texts alone: the run does not record where its training data are")
     is_table = names_table(recorded)
@@ -45,7 +45,7 @@ def read_run_texts(source, task) -> RunTexts:
         return RunTexts([], f"fixed texts alone: the run's training data, {recorded}, are no longer there")
     has_records = Path(recorded).is_dir() and not is_table
     try:
-        examples = (_read_records if has_records else _read_file)(source, task, recorded)
+        examples = (_read_records if has_records else _read_file)(run, task, recorded)
     # The data are not what they were: the export does not need them. Damaged records are TensorFlow's error.
     except (ValueError, OSError, tf.errors.OpError) as error:
         return RunTexts([], f"fixed texts alone: the run's training data cannot be read ({error})")

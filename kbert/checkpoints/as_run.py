@@ -19,7 +19,11 @@ from kbert.tasks import TASKS
 
 @contextlib.contextmanager
 def open_as_run(
-    path, do_lower_case: bool | None = None, config: FinetuningConfig | None = None, run_only: str = ""
+    path,
+    do_lower_case: bool | None = None,
+    config: FinetuningConfig | None = None,
+    run_only: str = "",
+    allow_unmatched=(),
 ) -> Iterator:
     """Gives the `RunDirectory` at `path`, or one that is made of a checkpoint and removed afterwards.
 
@@ -30,6 +34,7 @@ def open_as_run(
         `max_seq_length`; see `with_config`. Not for a run, which records them.
       run_only: the flag that makes sense for a run alone; it is refused for a checkpoint, with the command
         that makes a run of it. Empty if there is none.
+      allow_unmatched: for a checkpoint of others, as for `read_checkpoint`.
 
     Raises:
       ValueError: when there is no model, or an argument does not go with it.
@@ -50,7 +55,7 @@ def open_as_run(
             f"{run_only} is for runs of kbert, but {path} is not a run; convert it first: kbert "
             f"convert --from={path} --to=runs/{Path(path).name}"
         )
-    checkpoint = read_checkpoint(path, do_lower_case)
+    checkpoint = read_checkpoint(path, do_lower_case, allow_unmatched)
     if config is not None:
         checkpoint = with_config(checkpoint, config)
     with tempfile.TemporaryDirectory(prefix="kbert_") as aside:

@@ -15,6 +15,7 @@ from kbert.files.toml_file import read_toml
 from kbert.shipped_configs import FOLDER, configs_directory, find_config
 
 _READERS = {".toml": read_toml, ".json": read_json}
+_ALWAYS_THERE = ("optimizer", "dataset")  # groups of every config, whether or not its file names them
 
 
 def load_config(config_class, path: str | Path, overrides=(), vocab_size: int | None = None):
@@ -49,11 +50,13 @@ def settled_config(config_class, config, settings: dict, vocab_size: int | None 
     Args:
       config_class: PretrainingConfig or FinetuningConfig.
       config: one of these, or a path as for `load_config`.
-      settings: name -> value; a name may lack the groups that it lies in, such as `optimizer`.
+      settings: name -> value; a name may lack the group that it lies in, such as `optimizer`, if the config
+        has that group.
       vocab_size: as for `load_config`.
 
     Raises:
-      ValueError: as `load_config` does, and for a name that is no setting.
+      ValueError: as `load_config` does, for a name that is no setting, and for one of a group that the config
+        has not: `dropout` shall not begin a LoRA training.
     """
     if isinstance(config, config_class) and not settings:
         return config
@@ -64,7 +67,15 @@ def settled_config(config_class, config, settings: dict, vocab_size: int | None 
         if path is None:
             near = closest_setting(name, [config_class])
             hint = f" Did you mean {near.rpartition('.')[2]}?" if near else ""
+            if "task_settings" in fields:
+                hint += f" A task's own settings are given as task_settings={{{name!r}: ...}}."
             raise ValueError(f"{name}={value!r:.60} is no setting of {config_class.__name__}.{hint}")
+        group, _, last = path.rpartition(".")
+        if path != name and group not in _ALWAYS_THERE and values.get(group) is None:
+            raise ValueError(
+                f"{name}={value!r:.60} means {path}, but the config has no {group}. To have one, give "
+                f"{group}={{{last!r}: {value!r:.60}}}."
+            )
         plain = to_dict(value) if dataclasses.is_dataclass(value) else value
         _apply_override(values, f"{path}={json.dumps(plain)}")
     where = config_class.__name__ if isinstance(config, config_class) else str(config)
@@ -96,8 +107,8 @@ def _config(config_class, values, where, vocab_size):
 def _wrong_override(config_class, path, overrides, vocab_size):
     """(the override that makes a good config wrong, the error); None where the file itself is wrong.
 
-    Overrides apply in order. The first one after which the config stays wrong is blamed; not one that a later
-    override completes.
+    Overrides apply in order. The one that brought the error that stays to the end is blamed; not one that a
+    later override completes.
     """
     wrong = None
     for count in range(len(overrides) + 1):
@@ -107,7 +118,8 @@ def _wrong_override(config_class, path, overrides, vocab_size):
         except ValueError as error:
             if count == 0:
                 return None
-            wrong = wrong or (overrides[count - 1], str(error))
+            if wrong is None or wrong[1] != str(error):
+                wrong = overrides[count - 1], str(error)
     return wrong
 
 

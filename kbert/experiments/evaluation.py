@@ -26,6 +26,7 @@ def evaluate(
     *,
     config: FinetuningConfig | None = None,
     do_lower_case: bool | None = None,
+    allow_unmatched=(),
 ):
     """Evaluates a model on held-out data, as `kbert evaluate` does with the flags of these names.
 
@@ -40,7 +41,7 @@ def evaluate(
       split: "dev" evaluates only the part of `eval_file`, the training file, that `dev_split` held out.
       html_file: where a page of the evaluation is written, see `write_evaluation_page`; None writes none.
       html_examples: the largest number of examples on the page.
-      config, do_lower_case: for a checkpoint of others, see `open_as_run`.
+      config, do_lower_case, allow_unmatched: for a checkpoint of others, see `open_as_run`.
 
     Returns:
       (task, metrics): `metrics` has the metrics of training, the scores of the best constant answer, and
@@ -60,7 +61,8 @@ def evaluate(
     for_runs = {"keep_chosen": keep_chosen, "checkpoint": checkpoint, "split": split == "dev"}
     needs_run = next((name for name, value in for_runs.items() if value), "")
     with contextlib.ExitStack() as stack:
-        run = stack.enter_context(_open_run(run_dir, eval_file, config, do_lower_case, needs_run))
+        others = {"config": config, "do_lower_case": do_lower_case, "allow_unmatched": allow_unmatched}
+        run = stack.enter_context(_open_run(run_dir, eval_file, others, needs_run))
         _require_examples(run, eval_file, predictions_dir, keep_chosen)
         if split == "dev" and not (eval_file and "held_out" in run.details):
             raise ValueError(not_held_out(run))
@@ -102,7 +104,7 @@ def evaluate(
         return task, metrics
 
 
-def _open_run(run_dir, eval_file, config, do_lower_case, needs_run):
+def _open_run(run_dir, eval_file, others, needs_run):
     """A context with the `RunDirectory` to evaluate; refuses a file without its columns before it is read."""
     from kbert.checkpoints.as_run import open_as_run
     from kbert.runs.columns_of_run import require_columns_of_model
@@ -111,8 +113,8 @@ def _open_run(run_dir, eval_file, config, do_lower_case, needs_run):
     if isinstance(run_dir, RunDirectory):
         return contextlib.nullcontext(run_dir)
     if eval_file:
-        require_columns_of_model(eval_file, run_dir, config)
-    return open_as_run(run_dir, do_lower_case, config, needs_run)
+        require_columns_of_model(eval_file, run_dir, others["config"])
+    return open_as_run(run_dir, run_only=needs_run, **others)
 
 
 def _write_page(run, data, task, metrics, sections, step, html_file):

@@ -9,6 +9,7 @@ from kbert.config import FinetuningConfig
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.finished_run import describe_run, finished_metrics, with_recorded_init, write_result
 from kbert.reports.seed_summary import summarize_seeds, write_summary
+from kbert.training.devices.cluster import is_multi_worker
 
 
 def run_seeds(config: FinetuningConfig, run_dir, seeds, **arguments):
@@ -32,10 +33,10 @@ def run_seeds(config: FinetuningConfig, run_dir, seeds, **arguments):
         raise ValueError(f"seeds={','.join(map(str, seeds))} names a seed twice; give each seed once.")
     if not (arguments.get("dev_file") or arguments.get("dev_dir") or config.dev_split):
         raise ValueError("several seeds need data to evaluate on: give dev_file, dev_dir or dev_split.")
-    if arguments.get("strategy") == "multi_worker":
+    if is_multi_worker(arguments.get("strategy", "auto")):
         raise ValueError(
-            "several seeds are trained in one process, but strategy=multi_worker can train only one run; "
-            "start one command for each seed."
+            "several seeds are trained in one process, but several workers (strategy=multi_worker, or a "
+            "TF_CONFIG that names them) can train only one run; start one command for each seed."
         )
     if (run_dir / "run.json").is_file():
         raise ValueError(f"run_dir={run_dir} holds a single run; choose a new folder for several seeds.")

@@ -50,6 +50,7 @@ def load_model(
         if do_lower_case is None and folder != Path(path):
             do_lower_case = known_casing(str(path))
         loaded = _from_checkpoint(read_checkpoint(folder, do_lower_case, allow_unmatched))
+        loaded.read_with = {"do_lower_case": do_lower_case, "allow_unmatched": allow_unmatched}
     loaded.source, loaded.precision = str(path), precision
     return loaded
 
@@ -89,7 +90,9 @@ class LoadedModel(TextAnswers):
       text_inputs: the `TextInputs` that tokenize for the model.
       encoder: the `BertEncoder` in the model.
       config: its `EncoderConfig`.
+      run: the `RunDirectory` that it was loaded from, None for a checkpoint of others.
       checkpoint: the folder of a run's checkpoint.
+      read_with: the arguments of `read_checkpoint` for a checkpoint of others.
       pooling: how `embed` makes one vector of a text, see `SequencePooling`.
       normalize: whether `embed` scales vectors to length 1.
       precision: the one in which the encoder predicts.
@@ -115,7 +118,9 @@ class LoadedModel(TextAnswers):
         own_pooling: PoolingConfig | None = None,
     ):
         self.source = str(source)
+        self.run: RunDirectory | None = None
         self.checkpoint: Path | None = None
+        self.read_with: dict = {}
         self.task = task
         self.model = model
         self.vocabulary = vocabulary
@@ -150,7 +155,7 @@ class LoadedModel(TextAnswers):
             takes_pairs=getattr(task, "takes_pairs", None),
             own_pooling=task.pooling,
         )
-        loaded.checkpoint = folder
+        loaded.run, loaded.checkpoint = run, folder
         return loaded
 
     @functools.cached_property
@@ -193,7 +198,8 @@ class LoadedModel(TextAnswers):
             self.takes_pairs,
             self.own_pooling,
         )
-        changed.precision = self.precision
+        changed.precision, changed.read_with = self.precision, self.read_with
+        changed.run, changed.checkpoint = self.run, self.checkpoint
         return changed
 
     def inputs(self, texts, text_pairs=None, with_masks=False) -> dict:
@@ -220,7 +226,7 @@ class LoadedModel(TextAnswers):
         return Predictor(self, signature)
 
     def evaluate(self, eval_file=None, **arguments) -> dict:
-        """The metrics of the model, as it was saved, on held-out data.
+        """The metrics of the model, as it was saved (its length and precision too), on held-out data.
 
         Args:
           eval_file: a labelled file.
@@ -229,20 +235,21 @@ class LoadedModel(TextAnswers):
         from kbert.experiments.evaluation import evaluate  # which stands above this module
 
         checkpoint = self.checkpoint and parse_step(self.checkpoint)
-        return evaluate(self.source, eval_file, checkpoint=checkpoint, **arguments)[1]
+        return evaluate(self.source, eval_file, checkpoint=checkpoint, **self.read_with | arguments)[1]
 
     def export(self, model_base_path, **arguments) -> dict:
         """Writes a SavedModel for TensorFlow Serving, as `kbert export` does.
 
         Args:
           model_base_path: the folder of the model's versions.
-          **arguments: others of `export_savedmodel`, such as `version` or `precision`.
+          **arguments: others of `export_savedmodel`, such as `version` or `measure`. `precision` is the
+            model's own by default.
 
         Returns:
           What the checks of the export found, see `export_savedmodel`.
         """
         exporter = importlib.import_module(f"{export_package()}.export_savedmodel")
-        return exporter.export_savedmodel(self, model_base_path, **arguments)
+        return exporter.export_savedmodel(self, model_base_path, **{"precision": self.precision} | arguments)
 
     def embed(self, texts, pooling: str | None = None, normalize: bool | None = None) -> np.ndarray:
         """One vector for each text, for comparing texts with each other.

@@ -82,8 +82,8 @@ class Predictor:
         if cut.size and not self._has_warned:
             self._has_warned = True
             logging.warning(
-                "%s is longer than the %d tokens that %s reads: its end was left out, as that of all longer "
-                "texts.",
+                "%s is longer than the %d tokens that %s reads: what does not fit was left out, here and in "
+                "all longer texts.",
                 name.format(positions[cut[0]] if positions else cut[0]),
                 self.loaded.text_inputs.max_seq_length,
                 self.loaded.source,

@@ -14,6 +14,8 @@ from pathlib import Path
 from absl import flags
 
 from kbert.cli import script
+from kbert.files.json_file import read_json
+from kbert.files.toml_file import read_toml
 from kbert.files.whole_file import whole_folder
 from kbert.shipped_configs import FOLDER, configs_directory
 
@@ -27,8 +29,10 @@ def define_flags():
 def main():
     directory = configs_directory()
     if FLAGS.output_dir is None:
-        for path in sorted(path for path in directory.rglob("*.*") if path.suffix in (".toml", ".json")):
-            print(Path(FOLDER) / path.relative_to(directory))
+        readers = {".toml": read_toml, ".json": read_json}
+        for path in sorted(path for path in directory.rglob("*.*") if path.suffix in readers):
+            description = readers[path.suffix](path).get("description", "")
+            print(f"{Path(FOLDER) / path.relative_to(directory)!s:<52} {description}")
         return
     output_dir = Path(FLAGS.output_dir)
     if output_dir.exists():

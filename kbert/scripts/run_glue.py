@@ -36,7 +36,7 @@ def define_flags():
     define_run_flags()
     define_init_checkpoint_flags()
     flags.DEFINE_string("glue_dir", None, "GLUE's files: a folder for each task, such as CoLA and SST-2.")
-    flags.DEFINE_list("tasks", [], "For example cola,sst2; by default all ten and AX.")
+    flags.DEFINE_list("tasks", [], "For example cola,sst2; by default all nine and AX.")
     flags.DEFINE_list("seeds", [], "For example 1,2,3; by default the seed of the task's config.")
     flags.DEFINE_list("learning_rates", [], "For example 5e-5,3e-5; by default that of the task's config.")
     flags.DEFINE_string("config_dir", "configs/finetuning", "Folder of the configs: TASK.toml.")

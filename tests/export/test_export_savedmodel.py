@@ -11,6 +11,7 @@ import tensorflow as tf
 
 import export.export_savedmodel as exporter
 import export.gate.answer_check as answer_check
+import kbert
 from export.export_savedmodel import export_savedmodel
 from export.folder_names import write_labels
 from export.gate.session_check import load_session, run_loaded
@@ -39,7 +40,8 @@ def exported(finetuned_run, tmp_path_factory):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("export.deployment.measurements.subprocess.run", in_a_warm_process)
-        report = export_savedmodel(finetuned_run, tmp_path_factory.mktemp("served") / "sst2", measure=True)
+        loaded = kbert.load(finetuned_run.path)
+        report = loaded.export(tmp_path_factory.mktemp("served") / "sst2", measure=True)
     return finetuned_run, report, {"text": np.array(TEXTS, object)}
 
 
@@ -95,6 +97,7 @@ def test_both_signatures_answer_as_keras_does(exported):
 def test_the_report_and_what_lies_beside_the_model(exported):
     run, report, _ = exported
     assert report["version"] == 1 and report["path"].endswith("/1")
+    assert report["compared_on"] == "40 examples of the run's training data, and fixed texts"
     assert report["max_difference"] <= 1e-5 and report["num_ops"] > 20
     _, model = run.load_model()
     parameters = sum(int(np.prod(v.shape)) for v in model.trainable_variables)

@@ -56,8 +56,8 @@ def test_masks_are_filled_as_before(pretraining_run, files, tmp_path):
 
 def test_labelled_files_give_their_columns_of_texts(finetuned_run, tmp_path):
     path = tmp_path / "rows.tsv"
-    path.write_text("label\tone\ttwo\ncall\tjump\tthe walks\n", encoding="utf-8")
-    dataset = DatasetConfig(text="one", text_pair="two")
+    path.write_text("label\tone\ttwo\tthree\ncall\tjump\tthe\twalks\n", encoding="utf-8")
+    dataset = DatasetConfig(text="one", text_pair="two", negatives=("three",))
     trim_vocabulary(finetuned_run.path, tmp_path / "small", [path], dataset=dataset)
     assert load(tmp_path / "small").vocabulary.tokens[5:] == ("walk", "jump", "the", "a", "##s")
 

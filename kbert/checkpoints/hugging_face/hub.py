@@ -25,11 +25,13 @@ _SMALL_FILES = (
     "tokenizer.json",
     "tokenizer_config.json",
     "added_tokens.json",
+    "special_tokens_map.json",
     # sentence-transformers
     "modules.json",
     "sentence_bert_config.json",
     "sentence_roberta_config.json",
     "?_Pooling/config.json",
+    "config_sentence_transformers.json",
     # KerasHub
     "assets/tokenizer/vocabulary.txt",
     "preprocessor.json",

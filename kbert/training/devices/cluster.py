@@ -28,6 +28,13 @@ def list_workers(tf_config: str) -> list[tuple[str, int]]:
     return _listed_workers(tf_config) or [("worker", 0)]
 
 
+def is_multi_worker(strategy: str) -> bool:
+    """Whether a strategy means several workers: "multi_worker", or "auto" where TF_CONFIG names several."""
+    if strategy == "auto":
+        return len(list_workers(os.environ.get("TF_CONFIG") or "{}")) > 1
+    return strategy == "multi_worker"
+
+
 def _listed_workers(tf_config):
     try:
         config = json.loads(tf_config)

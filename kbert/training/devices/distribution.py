@@ -37,7 +37,7 @@ def make_strategy(
         raise ValueError(f"strategy={name!r} is not known; choose one of {', '.join(STRATEGIES)}.")
     if cluster not in clusters.CLUSTERS:
         raise ValueError(f"cluster={cluster!r} is not known; choose one of {', '.join(clusters.CLUSTERS)}.")
-    if name == "auto" and len(clusters.list_workers(os.environ.get("TF_CONFIG") or "{}")) > 1:
+    if clusters.is_multi_worker(name):
         name = "multi_worker"
     if num_devices and num_devices > 1 and name in ("multi_worker", "tpu"):
         raise ValueError(

@@ -533,6 +533,12 @@ def test_an_override_that_a_later_one_completes_is_not_blamed(write):
         load_config(FinetuningConfig, write({}), [*overrides, "num_train_epochs=-1"])
 
 
+def test_of_several_errors_the_one_that_stays_is_told():
+    overrides = ["optimizer.train_minutes=60", "optimizer.decay=budget"]
+    with pytest.raises(ValueError, match="^--override='optimizer.decay=budget': .*with phases"):
+        load_config(PretrainingConfig, "configs/pretraining/two_phase_base.toml", overrides)
+
+
 # ------------------------------------------------------------------------- numbers that are none
 
 CLASSES_WITH_NUMBERS = (EncoderConfig, OptimizerConfig, PretrainingConfig, FinetuningConfig, PhaseConfig)

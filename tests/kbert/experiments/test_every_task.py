@@ -33,7 +33,6 @@ pytestmark = pytest.mark.slow
 
 # One number, several rows of an example, a label of each word, and texts by themselves.
 FIRST = (
-    ("questions", "wordpiece"),
     ("questions", "bpe"),
     ("words", "wordpiece"),
     ("regression", "sentencepiece"),

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pytest
 
 from kbert.config import FinetuningConfig, settled_config
 from kbert.experiments.finetuning_data import columns_as_files
@@ -29,3 +30,25 @@ def test_settings_find_their_places():
     made = tiny_finetuning_config()
     assert settled_config(FinetuningConfig, made, {}) is made
     assert settled_config(FinetuningConfig, made, {"seed": 7}) == tiny_finetuning_config(seed=7)
+
+
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        (
+            {"dropout": 0.1},
+            r"dropout=0.1 means lora.dropout, but the config has no lora. .* lora=\{'dropout'",
+        ),
+        ({"temperature": 2.0}, "temperature=2.0 means distillation.temperature, but the config has no"),
+        ({"embeddings": True}, "embeddings=True means frozen.embeddings, but"),
+        (
+            {"class_weights": "balanced"},
+            r"is no setting of .* given as task_settings=\{'class_weights': ...\}",
+        ),
+    ],
+)
+def test_a_setting_begins_nothing_that_the_config_has_not(setting, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        settled_config(FinetuningConfig, SMALL_DATA, setting)
+    config = settled_config(FinetuningConfig, SMALL_DATA, {"lora": {"rank": 4}, "dropout": 0.1})
+    assert (config.lora.rank, config.lora.dropout) == (4, 0.1)

@@ -10,6 +10,7 @@ from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.inference.loaded_model import LoadedModel
 from kbert.inference.loading import load
 from kbert.tasks.task_model import TaskModel
+from tests.conftest import tiny_finetuning_config
 from tests.kbert.inference.random_model import TEXTS, random_model, reference_states
 
 
@@ -26,6 +27,30 @@ def test_load_a_run_gives_the_runs_model(finetuned_run, pair_run, pretraining_ru
     assert load(str(pair_run.path)).takes_pairs is True
     pretrained = load(pretraining_run.path)
     assert pretrained.task.name == "pretraining" and pretrained.takes_pairs is None
+
+
+@pytest.mark.slow
+def test_a_model_of_another_length_is_of_the_same_run(finetuned_run, monkeypatch):
+    loaded = load(finetuned_run.path, checkpoint="last", precision="bfloat16")
+    other = loaded.with_max_seq_length(16)
+    assert other.run.path == finetuned_run.path and other.checkpoint == loaded.checkpoint is not None
+    monkeypatch.setattr(
+        "export.export_savedmodel.export_savedmodel", lambda model, base, **arguments: (model, arguments)
+    )
+    assert other.export("served") == (other, {"precision": "bfloat16"})
+    assert other.export("served", precision="float32")[1] == {"precision": "float32"}
+
+
+@pytest.mark.slow
+def test_an_evaluation_allows_what_loading_allowed(finetuned_run, labelled_files, tmp_path):
+    write_checkpoint(read_checkpoint(finetuned_run.path), tmp_path / "hf", "hugging_face")
+    settings = json.loads((tmp_path / "hf" / "tokenizer_config.json").read_text())
+    (tmp_path / "hf" / "tokenizer_config.json").write_text(json.dumps(settings | {"do_lower_case": False}))
+    loaded = load(tmp_path / "hf", do_lower_case=True, allow_unmatched=["do_lower_case"])
+    metrics = loaded.evaluate(labelled_files[1], config=tiny_finetuning_config())
+    assert metrics["loss"] == pytest.approx(
+        load(finetuned_run.path).evaluate(labelled_files[1])["loss"], abs=1e-5
+    )
 
 
 # ------------------------------------------------------------------------------- embeddings

@@ -119,10 +119,15 @@ def test_seeds_give_mean_and_deviation_and_go_on_where_they_stopped(labelled_fil
     assert summary["metrics"]["loss"]["mean"] == pytest.approx(np.mean(losses))
 
 
-def test_seeds_are_checked_before_the_first_is_trained(labelled_files, pretraining_run, finetuned_run):
+def test_seeds_are_checked_before_the_first_is_trained(
+    labelled_files, pretraining_run, finetuned_run, tmp_path, monkeypatch
+):
     config = tiny_finetuning_config()
     data = {"train_file": labelled_files[0], "init_checkpoint": pretraining_run.path}
     with pytest.raises(ValueError, match="several seeds need data to evaluate on: give dev_file, dev_dir"):
         run_seeds(config, finetuned_run.path, [1, 2], **data)
     with pytest.raises(ValueError, match="holds a single run; choose a new folder for several seeds"):
         run_seeds(config, finetuned_run.path, [1, 2], dev_file=labelled_files[1], **data)
+    monkeypatch.setenv("TF_CONFIG", '{"cluster": {"worker": ["a:1", "b:1"]}}')  # "auto" is then multi_worker
+    with pytest.raises(ValueError, match="several workers .* can train only one run"):
+        run_seeds(config, tmp_path / "seeds", [1, 2], dev_file=labelled_files[1], **data)

@@ -35,9 +35,7 @@ def test_ids_equal_the_originals(name):
     texts = [row["text"].encode("utf-8", "surrogatepass") for row in rows]
     expected = [row["ids"] for row in rows]
 
-    eager = tokenizer(tf.constant(texts)).to_list()
-    assert [text for text, a, b in zip(texts, eager, expected, strict=True) if a != b] == []
-
     mapped = tf.data.Dataset.from_tensor_slices(texts).batch(64).map(tokenizer)
-    in_pipeline = [ids for batch in mapped for ids in batch.to_list()]
-    assert in_pipeline == expected
+    found = [ids for batch in mapped for ids in batch.to_list()]
+    assert [text for text, a, b in zip(texts, found, expected, strict=True) if a != b] == []
+    assert tokenizer(tf.constant(texts[:64])).to_list() == expected[:64]
