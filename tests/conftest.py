@@ -126,6 +126,22 @@ def largest_file():
     return largest_file
 
 
+@pytest.fixture
+def starts(monkeypatch):
+    """The weights that each training would start from, by variable; nothing is trained."""
+    from kbert.encoder import BertEncoder
+
+    started = []
+
+    def train(task, config, plan, run, strategy):
+        model = task.build_model(BertEncoder(config.encoder))
+        plan.initialize(model)
+        started.append({variable.path: variable.numpy() for variable in model.trainable_variables})
+
+    monkeypatch.setattr("kbert.training.trainer.train", train)
+    return started
+
+
 @pytest.fixture(scope="session")
 def records_dir(tmp_path_factory):
     """A folder with `train` and `heldout` pretraining records."""

@@ -40,6 +40,17 @@ class _Slice(NamedTuple):
     since: float
     answer: concurrent.futures.Future
 
+    def is_wanted(self) -> bool:
+        """Whether somebody waits for it still. If so it counts as running from now on."""
+        if not self.answer.set_running_or_notify_cancel():
+            return False
+        try:
+            self.request.remaining()
+        except RequestError as error:
+            self.answer.set_exception(error)
+            return False
+        return True
+
 
 class BatchQueue:
     """Runs signatures of one model.
@@ -151,7 +162,7 @@ class BatchQueue:
             return batch
 
     def _run(self, batch: list[_Slice]) -> None:
-        wanted = [waiting for waiting in batch if waiting.answer.set_running_or_notify_cancel()]
+        wanted = [waiting for waiting in batch if waiting.is_wanted()]
         if len(wanted) > 1:
             names = wanted[0].inputs
             joined = {name: _joined([waiting.inputs[name] for waiting in wanted]) for name in names}

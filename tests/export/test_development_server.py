@@ -94,13 +94,13 @@ def test_sigterm_lets_running_requests_end_and_each_request_has_a_line(asked_mod
         assert asked.whole("GET", "/a%0AgRPC%20forged")[0] == 404
 
         def ask_rest():
-            body = {"signature_name": "work", "instances": ["3000"]}
+            body = {"signature_name": "work", "instances": ["1000"]}
             answers["REST"] = asked.post("/v1/models/length:predict", body)[0]
 
         def ask_grpc():
             with grpc.insecure_channel(f"localhost:{port}") as channel:
                 stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
-                request = request_of(["3000"], signature_name="work")
+                request = request_of(["1000"], signature_name="work")
                 answers["gRPC"] = list(stub.Predict.future(request).result().outputs)
 
         threads = [threading.Thread(target=ask) for ask in (ask_rest, ask_grpc)]

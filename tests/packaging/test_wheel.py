@@ -162,7 +162,8 @@ def test_a_tiny_life_in_another_folder(installed, tmp_path):
 
     listed = step("configs").stdout.splitlines()
     pretraining, finetuning = (
-        next(line.split()[0] for line in listed if f"{kind}/smoke." in line) for kind in ("pretraining", "finetuning")
+        next(line.split()[0] for line in listed if f"{kind}/smoke." in line)
+        for kind in ("pretraining", "finetuning")
     )
     step("vocab --input_files=corpus.txt --output_file=vocab.txt --vocab_size=120 --num_unused_tokens=0")
     step(

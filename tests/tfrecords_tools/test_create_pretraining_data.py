@@ -254,10 +254,10 @@ def test_the_number_of_workers_changes_nothing_and_a_kill_loses_nothing(tmp_path
         "--dupe_factor=1",
     ]
     flags += ["--max_seq_length=32", "--max_predictions_per_seq=5", "--num_shards=5"]
-    for workers in (1, 2, 4):
+    for workers in (1, 2):
         ended = run_script(*flags, f"--output_dir={tmp_path / str(workers)}", f"--num_workers={workers}")
         assert ended.returncode == 0, ended.stderr
-    assert contents(tmp_path / "1") == contents(tmp_path / "2") == contents(tmp_path / "4")
+    assert contents(tmp_path / "1") == contents(tmp_path / "2")
 
     command = [sys.executable, "-m", "tfrecords_tools.create_pretraining_data", *flags, "--num_workers=2"]
     command.append(f"--output_dir={tmp_path / 'killed'}")
@@ -340,17 +340,15 @@ def continuing_pieces(vocabulary):
 
 @pytest.mark.slow
 @pytest.mark.long
-@pytest.mark.parametrize("name", KINDS)
-def test_the_reference_gives_the_originals_numbers_to_the_last_digit(measured_corpus, name):
+def test_the_reference_gives_the_originals_numbers_to_the_last_digit(measured_corpus):
     """With the original's seed; so pairs equal to the reference's are the original's."""
     statistics, corpus, vocabulary, _ = measured_corpus
-    original, continuing = statistics[name], continuing_pieces(vocabulary)
+    original, continuing = statistics["per_piece"], continuing_pieces(vocabulary)
     masking = reference_sampling.Masking(
         vocabulary.cls_id,
         vocabulary.sep_id,
         vocabulary.mask_id,
         len(vocabulary),
-        frozenset(np.flatnonzero(continuing).tolist()) if KINDS[name] else frozenset(),
     )
     documents = tokenized(corpus, vocabulary)
     found = reference_sampling.instances(documents, 128, 0.1, 3, random.Random(12345), masking)

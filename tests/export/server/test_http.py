@@ -89,13 +89,20 @@ def test_what_is_not_http_is_answered_with_400(asked, sent):
     assert status_of(answer) == 400 and b'{"error"' in answer
 
 
-def test_nobody_runs_a_request_whose_client_has_gone(asked, server):
-    """Each would run for minutes: the next answer shows that they do not."""
-    long = {"signature_name": "work", "instances": ["3000"]}
+def test_nobody_runs_a_request_whose_client_has_gone(asked, server, monkeypatch):
+    """The first may run already; those that wait behind it do not."""
+    session, signatures = server.service.queue._session, []
+    run = session.run
+
+    def noted(signature, *arguments):
+        signatures.append(signature)
+        return run(signature, *arguments)
+
+    monkeypatch.setattr(session, "run", noted)
+    long = {"signature_name": "work", "instances": ["1000"]}
     for _ in range(3):
         with socket.create_connection(("localhost", asked.port)) as connection:
             connection.sendall(post(json.dumps(long).encode()))
             time.sleep(0.05)
-    began = time.monotonic()
     assert asked.predict({"instances": ["short"]})[0] == 200
-    assert server.service.queue.length == 0 and time.monotonic() - began < 100
+    assert signatures in (["work", "serving_default"], ["serving_default"])

@@ -146,8 +146,8 @@ def test_what_is_wrong_is_a_4xx_that_says_why(vectors, path, body, status, words
     assert received == status and words in error, answer
 
 
-def test_a_key_is_asked_for(folder):
-    with DevelopmentServer(folder, "m", 0, 0, api_key="secret") as server:
+def test_a_key_is_asked_for(asked_model_dir):
+    with DevelopmentServer(asked_model_dir, "m", 0, 0, api_key="secret") as server:
         asked = Asked(server.rest_api_port)
         for path, status in (
             ("/health", 200),

@@ -1,7 +1,7 @@
 """Exports answer in the oldest server's TensorFlow and TF-Text as Keras does: `make test-servers`.
 
 Grappler decides anew in each release which ops it fuses, and kbert/answering writes ops for it. So every task
-is exported here in float32 and in bfloat16, and asked by the other release: one example, and several.
+is exported here in float32, most in bfloat16 too, and asked by the other release: one example, and several.
 """
 
 import json
@@ -22,6 +22,11 @@ from tests.export.servers.untrained_runs import tasks_with_answers, untrained_ru
 PYTHON = os.environ.get("KBERT_OLD_SERVER_PYTHON")
 TEXTS = ["jump the a", "Walks, and JUMPED. 漢", "", "an unknown [MASK] word", "play " * 40, "open", "the a"]
 ASKED = {"one": TEXTS[3:4], "several": TEXTS}
+# In bfloat16 the encoder is asked, by "serving_default". Other tasks and ACTIVATIONS ask it in the same ways.
+SAME_IN_BFLOAT16 = (
+    *("pretraining", "sentence_order", "next_sentence", "multi_label_classification"),
+    *("sequence_regression", "multiple_negatives_ranking"),
+)
 # Activations that are fused each in its own way.
 ACTIVATIONS = ("relu", "tanh", "gelu")
 _SCRIPT = Path(__file__).with_name("answer_in_old_tensorflow.py")
@@ -38,7 +43,8 @@ def cases():
     """(name, task, precision, changes of the encoder) of what is exported."""
     for task in tasks_with_answers():
         for precision in TOLERANCES:
-            yield f"{task}-{precision}", task, precision, {}
+            if precision == "float32" or task not in SAME_IN_BFLOAT16:
+                yield f"{task}-{precision}", task, precision, {}
     for activation in ACTIVATIONS:
         changes = {"hidden_act": activation, "layer_norm_eps": 1e-3}
         yield f"{activation}-bfloat16", "next_sentence", "bfloat16", changes

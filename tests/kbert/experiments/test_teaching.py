@@ -8,7 +8,6 @@ import pytest
 from safetensors.numpy import load_file
 
 from kbert.checkpoints.formats import read_checkpoint
-from kbert.cli.signals import StoppedBySignal
 from kbert.config import DistillationConfig
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import finetune
@@ -16,7 +15,7 @@ from kbert.experiments.pretraining import pretrain
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
-from tests.kbert.training.run_contents import assert_same_runs, signal_after_call
+from tests.kbert.training.run_contents import assert_same_runs
 
 PROJECTION = "distillation_projection/kernel"
 
@@ -27,28 +26,28 @@ def narrow_student(teacher, **changes):
         str(teacher), 2.0, hidden_weight=1.0, attention_weight=0.1, cosine_weight=0.5, **changes
     )
     return tiny_finetuning_config(
-        encoder=tiny_encoder_config(hidden_size=8, num_hidden_layers=1), distillation=settings
+        encoder=tiny_encoder_config(hidden_size=8, num_hidden_layers=1),
+        distillation=settings,
+        save_checkpoints_steps=7,
     )
 
 
 @pytest.mark.slow
 @pytest.mark.long
 def test_a_run_with_a_teacher_goes_on_exactly_and_leaves_the_student_alone(
-    finetuned_run, labelled_files, tmp_path, monkeypatch
+    finetuned_run, labelled_files, tmp_path
 ):
     teacher = shutil.copytree(finetuned_run.path, tmp_path / "teacher")
     config = narrow_student(teacher)
     finetune(config, tmp_path / "whole", *labelled_files)
-    with monkeypatch.context() as patch:
-        signal_after_call(patch, 4)
-        with pytest.raises(StoppedBySignal):
-            finetune(config, tmp_path / "stopped", *labelled_files)
+    stopped = RunDirectory(shutil.copytree(tmp_path / "whole", tmp_path / "stopped"))
+    shutil.rmtree(stopped.checkpoint("last"))
     moved = teacher.rename(tmp_path / "moved")
     gone = "the teacher cannot be read: checkpoint .*teacher does not exist"
     with pytest.raises(ValueError, match=gone):
-        finetune(config, tmp_path / "stopped", *labelled_files)
-    finetune(narrow_student(moved), tmp_path / "stopped", *labelled_files)
-    whole, stopped = RunDirectory(tmp_path / "whole"), RunDirectory(tmp_path / "stopped")
+        finetune(config, stopped.path, *labelled_files)
+    finetune(narrow_student(moved), stopped.path, *labelled_files)
+    whole = RunDirectory(tmp_path / "whole")
     assert_same_runs(whole, stopped)
 
     # The weights are the student's; what only training needs lies with the optimizer.

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from kbert.encoder import BertEncoder
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.pretraining import pretrain
 from kbert.runs.run_directory import RunDirectory
@@ -37,24 +36,6 @@ def published(tmp_path_factory):
         "hugging_face": hugging_face,
         "kbert": root / "kbert",
     }
-
-
-def values(model):
-    return {variable.path: variable.numpy() for variable in model.trainable_variables}
-
-
-@pytest.fixture
-def starts(monkeypatch):
-    """The weights that each training would start from; nothing is trained."""
-    started = []
-
-    def train(task, config, plan, run, strategy):
-        model = task.build_model(BertEncoder(config.encoder))
-        plan.initialize(model)
-        started.append(values(model))
-
-    monkeypatch.setattr("kbert.training.trainer.train", train)
-    return started
 
 
 FORMATS = ["google", "hugging_face", "kbert"]

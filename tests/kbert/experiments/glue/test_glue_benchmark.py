@@ -44,11 +44,11 @@ def signal_in_call(patch, number):
 
 @pytest.mark.long
 def test_finished_runs_are_not_trained_again(glue_dir, pretraining_run, tmp_path, monkeypatch):
-    """Four runs of CoLA, stopped in the third and taken up again."""
-    arguments = {"tasks": ["cola"], "learning_rates": [1e-12, 5e-3], "seeds": [1, 2], "overrides": TINY}
+    """Two runs of CoLA, stopped in the second and taken up again."""
+    arguments = {"tasks": ["cola"], "learning_rates": [1e-12, 5e-3], "seeds": [1], "overrides": TINY}
     arguments["init_checkpoint"] = pretraining_run.path
     with monkeypatch.context() as patch:
-        signal_in_call(patch, 3)  # each of these runs is one call
+        signal_in_call(patch, 2)  # each of these runs is one call
         with pytest.raises(StoppedBySignal):
             run_glue(glue_dir, tmp_path, **arguments)
     finished = {path.parent for path in tmp_path.rglob("result.json")}
@@ -60,10 +60,8 @@ def test_finished_runs_are_not_trained_again(glue_dir, pretraining_run, tmp_path
 
     monkeypatch.setattr(seeds_module, "finetune", noted)
     summary = run_glue(glue_dir, tmp_path, **arguments)
-    runs = {
-        tmp_path / "cola" / f"lr-{rate}" / f"seed-{seed}" for rate in ("1e-12", "0.005") for seed in (1, 2)
-    }
-    assert len(finished) == 2 and finished | trained == runs and not finished & trained
+    runs = {tmp_path / "cola" / f"lr-{rate}" / "seed-1" for rate in ("1e-12", "0.005")}
+    assert len(finished) == 1 and finished | trained == runs and not finished & trained
     trained.clear()
     assert run_glue(glue_dir, tmp_path, **arguments) == summary and not trained
 
