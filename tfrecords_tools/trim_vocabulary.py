@@ -27,7 +27,7 @@ from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import write_json
 from kbert.input_pipelines.tables.table_paths import names_table, source_files
 from kbert.reports.text_table import text_table
-from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary, require_wordpiece
+from kbert.tokenization.vocabulary import Vocabulary, require_wordpiece
 from tfrecords_tools.corpus.corpus_files import input_files, input_folders
 from tfrecords_tools.corpus.documents import TextFormat, plan_units, read_unit_lines
 from tfrecords_tools.corpus.problems import Problems
@@ -112,8 +112,8 @@ def trim_vocabulary(
     before = require_wordpiece(checkpoint.vocabulary, "kbert trim")
     with plain_texts(files, dataset, text_field) as texts:
         words = _words(texts, before.do_lower_case)
-    tokens = trim_pieces(before.tokens, SPECIAL_TOKENS, words, min_count, vocab_size)
-    after = Vocabulary(tokens, before.do_lower_case)
+    tokens = trim_pieces(before.tokens, before.special_tokens, words, min_count, vocab_size)
+    after = Vocabulary(tokens, before.do_lower_case, special_tokens=before.special_tokens)
     report = {
         "tokens": {"before": len(before), "after": len(after)},
         "words": _changed_words(words, before, after),

@@ -59,7 +59,7 @@ def open_as_run(
     if config is not None:
         checkpoint = with_config(checkpoint, config)
     with tempfile.TemporaryDirectory(prefix="kbert_") as aside:
-        run_path = Path(aside) / Path(path).name
+        run_path = Path(aside) / (Path(path).resolve().name or "checkpoint")
         write_kbert_run(checkpoint, run_path, Report(KBERT, str(run_path)))
         logging.info("%s is a checkpoint of %s, task %s", path, checkpoint.report.format, checkpoint.task)
         yield RunDirectory(run_path)

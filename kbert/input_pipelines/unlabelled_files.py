@@ -16,6 +16,7 @@ from kbert.input_pipelines.tables.table_paths import find_table
 
 _KEPT = "id"  # what answers give back
 _ENDINGS = (".csv", ".tsv")
+_JSON_ENDINGS = (".jsonl", ".ndjson", ".json")
 _TEXTS_OF_A_LINE = {("text",): 1, ("text", "text_pair"): 2}
 
 
@@ -95,18 +96,25 @@ def whole_rows(path: str | Path, dataset: DatasetConfig | None = None) -> Iterat
 
 
 def texts_and_pairs(path: str | Path) -> Iterator[tuple[str, str | None]]:
-    """(text, second text or None) of each row of a file with the column `text`, and maybe `text_pair`.
+    """(text, second text or None) of each row of a file with columns, or of JSON lines.
+
+    `text`, and maybe `text_pair`, are the names of the columns, or the keys of each object.
 
     Raises:
-      ValueError: as `examples_from_columns` does; while it is read, for a row without a text.
+      ValueError: as `examples_from_columns` and `examples_from_lines` do; while it is read, for a row without
+        a text.
     """
-    examples = examples_from_columns(path, [("text",), ("text", "text_pair")])
+    if holds_json_lines(path):
+        examples = examples_from_lines(("text",), read_lines(path), str(path), json_lines=True)
+    else:
+        examples = examples_from_columns(path, [("text",), ("text", "text_pair")])
 
     def rows():
         for number, example in enumerate(examples, start=1):
-            if "text" not in example:
-                raise ValueError(f"{path} row {number} has no text in the column 'text'; leave the row out.")
-            yield example["text"], example.get("text_pair")
+            text, pair = example.get("text"), example.get("text_pair")
+            if not isinstance(text, str) or not isinstance(pair, str | None):
+                raise ValueError(f"{path} row {number} has no text under 'text'; leave the row out.")
+            yield text, pair
 
     return rows()
 
@@ -201,8 +209,8 @@ def examples_from_lines(
 
 
 def holds_json_lines(path: str | Path) -> bool:
-    """Whether a file's name ends in .jsonl, before the ending of a compressed one."""
-    return name_when_unpacked(path).endswith(".jsonl")
+    """Whether a file's name ends in .jsonl, .ndjson or .json, before the ending of a compressed one."""
+    return name_when_unpacked(path).endswith(_JSON_ENDINGS)
 
 
 def read_standard_input() -> Iterator[str]:

@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import kbert
+from kbert.checkpoints.formats import local_path
 from kbert.config import DatasetConfig
 from kbert.experiments.evaluation import labelled_data
 from kbert.files.json_file import read_json
@@ -21,12 +22,15 @@ _MOST_EPOCHS = 5
 _FEWEST_ROWS = 20
 
 
-def quickstart_pretrained(output_dir: Path, init_checkpoint: Path, train_file: Path | None = None) -> dict:
+def quickstart_pretrained(
+    output_dir: Path, init_checkpoint: Path | str, train_file: Path | None = None
+) -> dict:
     """Fine-tunes a pretrained encoder, evaluates it, exports it, and prints what it measured.
 
     Args:
       output_dir: a new or empty folder, or that of an earlier quickstart, which is removed.
-      init_checkpoint: the encoder: a folder with a checkpoint that kbert reads.
+      init_checkpoint: the encoder: a folder with a checkpoint that kbert reads, or a name such as
+        all-MiniLM-L6-v2.
       train_file: labelled texts, with columns `text` and `label`; a fifth is held out for the evaluation.
         None takes the labels of `make quickstart`, with its test passages.
 
@@ -37,10 +41,11 @@ def quickstart_pretrained(output_dir: Path, init_checkpoint: Path, train_file: P
       ValueError: before anything is written for a checkpoint that does not exist and for a file without the
         columns, with fewer than 20 rows or with a single label; and as `run_recipe`.
     """
+    init_checkpoint = local_path(init_checkpoint)
     if not init_checkpoint.is_dir():
         raise ValueError(
-            f"--init_checkpoint={init_checkpoint} is not a folder; expected an encoder such as the one that "
-            "make quickstart-pretrained sets up."
+            f"--init_checkpoint={init_checkpoint} is no folder and no model's name; expected an encoder such "
+            "as the one that make quickstart-pretrained sets up."
         )
     own = _data_flags(train_file) if train_file else {}
     began, served = time.monotonic(), output_dir / "serving" / "classifier"

@@ -89,7 +89,7 @@ def convert_checkpoint(
         checkpoint = with_positions(checkpoint, max_position_embeddings)
     if vocab_file is not None:
         own = require_wordpiece(checkpoint.vocabulary, "--vocab_file")
-        vocabulary = Vocabulary.from_file(vocab_file, own.do_lower_case)
+        vocabulary = Vocabulary.from_file(vocab_file, own.do_lower_case, own.special_tokens)
         checkpoint = with_vocabulary(checkpoint, vocabulary)
     written = write_checkpoint(checkpoint, target, format, allow_unmatched, overwrite)
     return checkpoint.report, written

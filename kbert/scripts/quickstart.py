@@ -26,7 +26,7 @@ FLAGS = flags.FLAGS
 
 def define_flags():
     flags.DEFINE_string("output_dir", "quickstart_run", "The folder for all results.")
-    flags.DEFINE_string("init_checkpoint", None, "The folder of a pretrained encoder to fine-tune instead.")
+    flags.DEFINE_string("init_checkpoint", None, "A folder or name of an encoder to fine-tune instead.")
     flags.DEFINE_string(
         "train_file",
         None,
@@ -43,7 +43,7 @@ def main():
     if FLAGS.init_checkpoint:
         from kbert.quickstart.from_pretrained import quickstart_pretrained
 
-        quickstart_pretrained(output_dir, Path(FLAGS.init_checkpoint), train_file)
+        quickstart_pretrained(output_dir, FLAGS.init_checkpoint, train_file)
     elif train_file:
         raise ValueError("--train_file goes with --init_checkpoint, the encoder to fine-tune; give both.")
     else:

@@ -2,6 +2,7 @@ import gzip
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -233,6 +234,11 @@ def test_what_is_stopped_goes_on_and_gives_the_same_bytes(tmp_path, small_blocks
         with pytest.raises(OSError, match="full"):
             create_pretraining_data(*files, tmp_path / "out", **SMALL)
     assert not (tmp_path / "out").exists() and len(done) == 2
+    unplanned = shutil.copytree(tmp_path / "out.unfinished", tmp_path / "other.unfinished")
+    (unplanned / "plan.json").unlink()  # as a deletion leaves it that is stopped half way
+    create_pretraining_data(*files, tmp_path / "other", seed=7, **SMALL)
+    create_pretraining_data(*files, tmp_path / "fresh", seed=7, **SMALL)
+    assert contents(tmp_path / "other") == contents(tmp_path / "fresh") != contents(tmp_path / "whole")
     again = []
     monkeypatch.setattr(stage, work, lambda job, piece: (again.append(piece), real(job, piece)))
     create_pretraining_data(*files, tmp_path / "out", **SMALL)

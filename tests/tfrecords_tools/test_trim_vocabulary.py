@@ -6,10 +6,15 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from kbert.checkpoints.formats import write_checkpoint
+from kbert.checkpoints.hugging_face.tokenizer_wordpiece import MPNET_TOKENS
 from kbert.config import DatasetConfig
 from kbert.inference.loading import load
+from kbert.tokenization.base_vocabulary import BERT_TOKENS
+from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests import warm_processes
+from tests.kbert.checkpoints.random_checkpoint import MPNET, random_checkpoint
 from tfrecords_tools.trim_vocabulary import trim_vocabulary
 
 TEXTS = ("Jump the walks.", "asked the jump", "walk asks the")
@@ -40,6 +45,19 @@ def test_a_classifier_answers_as_before(finetuned_run, files, tmp_path):
     assert heldout["texts"] == 2 and heldout["changed_texts"] == 0.5
     assert heldout["tokens"] == 8 and heldout["changed_tokens"] == 0.25
     assert heldout["unknown_words"] == {"before": 0, "after": 1}
+
+
+def test_mpnet_keeps_its_own_special_tokens(files, tmp_path):
+    pieces = ("walk", "jump", "ask", "the", "a", "##s", "##ed", ".", "x")
+    tokens = [*MPNET_TOKENS, *BERT_TOKENS[2:], *pieces]
+    vocabulary = Vocabulary(tokens, do_lower_case=True, special_tokens=MPNET_TOKENS)
+    write_checkpoint(
+        random_checkpoint("encoder", vocabulary=vocabulary, **MPNET), tmp_path / "mpnet", "kbert"
+    )
+    trim_vocabulary(tmp_path / "mpnet", tmp_path / "small", files[0])
+    before, after = load(tmp_path / "mpnet"), load(tmp_path / "small")
+    assert after.vocabulary.special_tokens == MPNET_TOKENS and len(after.vocabulary) < len(tokens)
+    np.testing.assert_allclose(after.embed(list(TEXTS)), before.embed(list(TEXTS)), atol=1e-6)
 
 
 def test_masks_are_filled_as_before(pretraining_run, files, tmp_path):

@@ -143,6 +143,8 @@ class PretrainingJob:
         if plan_file.is_file():
             _refuse_other_plan(plan_file, plan)
         for folder in (self.tokens, self.examples, self.parts):
+            if not plan_file.is_file():  # a deletion was interrupted: nobody knows of what these are
+                shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(exist_ok=True)
         if not plan_file.is_file():
             vocabulary.write_files(self.path)

@@ -1,9 +1,9 @@
 """Adds tokens of the user, or new pieces, to a vocabulary; checks that WordPiece can match them."""
 
+import os
 import re
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 
 from kbert.files.text_file import read_lines
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS
@@ -20,8 +20,8 @@ def read_tokens(value: str) -> list[str]:
     Raises:
       ValueError: when there are none, one occurs twice, one is a special token, or one is `##` alone.
     """
-    is_file = Path(value).is_file()
-    lines = read_lines(value) if is_file else value.split(",")
+    # os.path knows that a long list is no file; Path raises an error.
+    lines = read_lines(value) if os.path.isfile(value) else value.split(",")
     tokens = [token for line in lines if (token := line.strip())]
     if not tokens:
         raise ValueError(

@@ -55,13 +55,19 @@ def with_vocabulary(checkpoint: BertCheckpoint, vocabulary: BaseVocabulary) -> B
       vocabulary: the new vocabulary, of the same casing.
 
     Raises:
-      ValueError: for another casing, or when fewer than half of the new tokens are known to the model.
+      ValueError: for another casing, for other special tokens, or when fewer than half of the new tokens are
+        known to the model.
     """
     old = checkpoint.vocabulary
     if vocabulary.do_lower_case != old.do_lower_case:
         raise ValueError(
             f"the new vocabulary has do_lower_case={vocabulary.do_lower_case}, {checkpoint.source} has "
             f"{old.do_lower_case}: the same words would become other tokens; give one of the same casing."
+        )
+    if vocabulary.special_tokens != old.special_tokens:
+        raise ValueError(
+            f"the new vocabulary has the special tokens {', '.join(vocabulary.special_tokens)}, "
+            f"{checkpoint.source} has {', '.join(old.special_tokens)}; give one with the same."
         )
     kept = sum(token in old.ids for token in vocabulary.tokens)
     if 2 * kept < len(vocabulary):

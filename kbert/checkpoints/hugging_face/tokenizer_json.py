@@ -167,7 +167,7 @@ class Rules(NamedTuple):
 def build_tokenizer_json(vocabulary: BaseVocabulary, rules: Rules) -> dict:
     """The content of a tokenizer.json that gives kbert's ids."""
     is_roberta, special = vocabulary.pair_separators == 2, vocabulary.special_tokens
-    runs = [token for token in vocabulary.tokens if not token.strip(" ")]
+    runs = [token for token in vocabulary.tokens if token and not token.strip(" ")]  # of spaces
     return {
         "version": "1.0",
         "truncation": None,

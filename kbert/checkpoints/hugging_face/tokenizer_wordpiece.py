@@ -69,7 +69,8 @@ def _read_tokens(files):
         contents[file] = (read_pieces(file),)
     if files.rules is not None:
         vocab = json_value(files.model, "vocab", dict, f"{files.path}: model", {})
-        contents[files.path] = (in_id_order(vocab, files.path),)
+        # As the lines of a vocab.txt: Chinese BERT has U+2028, which is white space, as a token.
+        contents[files.path] = ([token.strip() for token in in_id_order(vocab, files.path)],)
     source, (tokens,) = files.same_content(contents)
     return source, tokens
 

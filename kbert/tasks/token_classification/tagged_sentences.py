@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kbert.config import DatasetConfig
+from kbert.files.compression import name_when_unpacked
 from kbert.input_pipelines.labelled_files import listed_label, sorted_labels
 from kbert.input_pipelines.tables.table_paths import find_table
 from kbert.tasks.files import Files
@@ -109,7 +110,7 @@ def read_tagged_sentences(
 
 
 def _reader(path, dataset):
-    name = path.name.removesuffix(".gz")
+    name = name_when_unpacked(path)
     if dataset.file_format == "csv" or (name.endswith(".csv") and not dataset.file_format):
         raise ValueError(
             f"{path}: token classification reads CoNLL columns, JSON lines or tables, no CSV; set "

@@ -1,9 +1,11 @@
 """Python and Kotlin beside the graph: the same words for every character, the same rows."""
 
 import functools
+import json
 
 import pytest
 
+from export.tokenizers.python.exported_vocabulary import exported_vocabulary
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.export.tokenizers import graph_answers
 from tests.export.tokenizers.languages import LANGUAGES, Language, write_export
@@ -90,3 +92,12 @@ def test_rows_are_the_graphs(ask, do_lower_case):
     assert {len(ids) for ids, _, _ in expected} == {8, 16, 32}
     assert sum(id != vocabulary.unk_id for ids, _, _ in expected for id in ids) > 3000
     assert ask.rows(texts, pairs) == graph_answers.rows(vocabulary, texts, pairs)
+
+
+def test_the_special_tokens_of_mpnet_are_refused(tmp_path):
+    folder = write_export("".join(f"{token}\n" for token in sample_vocabulary()), True, tmp_path)
+    about = json.loads((folder / "kbert.json").read_text())
+    about["vocabulary"]["special_tokens"] = ["<pad>", "[UNK]", "<s>", "</s>", "<mask>"]
+    (folder / "kbert.json").write_text(json.dumps(about))
+    with pytest.raises(ValueError, match="names the special tokens .*; this tokenizer has BERT's"):
+        exported_vocabulary(folder)

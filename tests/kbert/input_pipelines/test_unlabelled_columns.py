@@ -11,6 +11,7 @@ from kbert.input_pipelines.unlabelled_files import (
     count_rows,
     examples_from_columns,
     has_columns,
+    holds_json_lines,
     texts_and_pairs,
 )
 from tests.kbert.input_pipelines.tables.written_tables import every_kind, write_parquet
@@ -67,10 +68,20 @@ def test_texts_and_pairs_of_a_table_have_a_text_in_each_row(tmp_path):
     path = write_parquet(tmp_path / "a.parquet", table)
     assert list(texts_and_pairs(path)) == [("a", "c"), ("b", None)]
     path = write_parquet(tmp_path / "b.parquet", pa.table({"text": ["a", None]}))
-    with pytest.raises(ValueError, match="b.parquet row 2 has no text in the column 'text'; leave the row"):
+    with pytest.raises(ValueError, match="b.parquet row 2 has no text under 'text'; leave the row"):
         list(texts_and_pairs(path))
     with pytest.raises(ValueError, match=r"has the columns \['body'"):
         texts_and_pairs(write_parquet(tmp_path / "c.parquet", pa.table({"body": ["a"]})))
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson", "a.JSON"])
+def test_texts_and_pairs_of_json_lines(tmp_path, name):
+    (tmp_path / name).write_text('{"text": "a", "text_pair": "c", "n": 1}\n{"text": "b"}\n')
+    assert holds_json_lines(tmp_path / name)
+    assert list(texts_and_pairs(tmp_path / name)) == [("a", "c"), ("b", None)]
+    (tmp_path / name).write_text('{"text": "a"}\n{"text": 5}\n')
+    with pytest.raises(ValueError, match="row 2 has no text under 'text'"):
+        list(texts_and_pairs(tmp_path / name))
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ def test_a_list_is_separated_by_commas_and_a_file_has_one_token_a_line(tmp_path)
     path = tmp_path / "tokens.txt"
     path.write_text("covid19\n\n ##itis \r\n", encoding="utf-8")
     assert read_tokens(str(path)) == ["covid19", "##itis"]
+    assert len(read_tokens(",".join(f"domainword{i}" for i in range(60)))) == 60  # longer than a file's name
 
 
 @pytest.mark.parametrize(

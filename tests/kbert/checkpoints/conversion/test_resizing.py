@@ -17,6 +17,7 @@ from kbert.checkpoints.conversion.resizing import (
     with_vocabulary,
 )
 from kbert.checkpoints.formats import read_checkpoint
+from kbert.checkpoints.hugging_face.tokenizer_wordpiece import MPNET_TOKENS
 from kbert.encoder import BertEncoder
 from kbert.inference.loading import load
 from kbert.scripts.convert_checkpoint import convert_checkpoint
@@ -87,6 +88,11 @@ def test_vocabularies_that_are_not_an_extension_are_refused(pretraining_run, tmp
     other = Vocabulary([*tokens[:5], *(f"w{i}" for i in range(20))], do_lower_case=True)
     with pytest.raises(ValueError, match="only 5 of the new vocabulary's 25 tokens are known to"):
         with_vocabulary(checkpoint, other)
+    mpnets = ["<s>", "<pad>", "</s>", "<mask>", *tokens]
+    with pytest.raises(
+        ValueError, match=r"special tokens <pad>, \[UNK\], <s>, </s>, <mask>, .* has \[PAD\], "
+    ):
+        with_vocabulary(checkpoint, Vocabulary(mpnets, do_lower_case=True, special_tokens=MPNET_TOKENS))
 
 
 def test_a_training_with_more_positions_starts_with_the_trained_ones_repeated(pretraining_run):

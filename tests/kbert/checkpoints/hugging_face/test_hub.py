@@ -85,7 +85,7 @@ def models(tmp_path_factory):
         "org/google": {"main": touch(root / "google", google)},
         "org/gated": {"main": root / "pickled"},
         "org/empty": {"main": touch(root / "empty", "README.md")},
-        KNOWN: {"main": v1},
+        KNOWN: {"main": touch(shutil.copytree(v1, root / "known"), "modules.json")},
     }
 
 
@@ -181,7 +181,7 @@ def cache(models, tmp_path, monkeypatch):
 
     def put(repository, commit=COMMIT, is_main=True):
         folder = tmp_path / "home" / "hub" / f"models--{repository.replace('/', '--')}"
-        shutil.copytree(models["org/model"]["v1"], folder / "snapshots" / commit)
+        shutil.copytree(models[KNOWN]["main"], folder / "snapshots" / commit)
         if is_main:
             (folder / "refs").mkdir()
             (folder / "refs" / "main").write_text(commit)
@@ -218,9 +218,10 @@ def test_the_cache_answers_first(cache, asked, name, repository, is_main):
     assert local_path(name) == folder and not asked
 
 
-def test_half_a_model_is_no_answer_and_no_network_is_one_sentence(cache, asked):
-    """A program that needed only the tokenizer has left half a model."""
-    (cache(KNOWN) / "model.safetensors").unlink()
+@pytest.mark.parametrize("missing", ["model.safetensors", "vocab.txt", "modules.json"])
+def test_half_a_model_is_no_answer_and_no_network_is_one_sentence(cache, asked, missing):
+    """A program that needed only the tokenizer, or the encoder, has left half a model."""
+    (cache(KNOWN) / missing).unlink()
     with pytest.raises(ValueError) as error:
         kbert.load("all-MiniLM-L6-v2")
     assert asked == [f"hf://{KNOWN}"]
@@ -236,7 +237,7 @@ def test_no_server_is_told_about_what_may_be_a_path(cache, asked, name):
 
 def test_the_name_says_the_casing_where_no_file_does(cache, asked):
     folder = cache(SMALL)
-    for file in ("tokenizer_config.json", "tokenizer.json"):
+    for file in ("tokenizer_config.json", "tokenizer.json", "modules.json"):
         (folder / file).unlink(missing_ok=True)
     checkpoint = read_checkpoint(SMALL)
     assert checkpoint.vocabulary.do_lower_case and checkpoint.source == SMALL

@@ -325,6 +325,29 @@ def test_mpnets_four_special_tokens_come_before_berts_pieces(tmp_path):
     assert read(tmp_path / "again")[0].fingerprint == vocabulary.fingerprint
 
 
+@pytest.mark.parametrize("has_both", [True, False])
+def test_white_space_is_a_token_of_chinese_bert(tmp_path, has_both):
+    """In tokenizer.json it stands as it is; the line of a vocab.txt is stripped."""
+    expected = Vocabulary([*BERT_TOKENS, "", "的", "##"], do_lower_case=True)
+    write_tokenizer(tmp_path, expected)
+    rules = json.loads((tmp_path / "tokenizer.json").read_text())
+    vocab = rules["model"]["vocab"]
+    rules["model"]["vocab"] = {{"": "\u2028", "##": "##\u2028"}.get(k, k): i for k, i in vocab.items()}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(rules))
+    if not has_both:
+        (tmp_path / "vocab.txt").unlink(missing_ok=True)
+    assert read(tmp_path)[0].fingerprint == expected.fingerprint
+
+
+def test_the_config_of_the_model_may_name_the_tokenizer(tmp_path):
+    """As the published Japanese BERTs, whose words are cut by MeCab."""
+    (tmp_path / "vocab.txt").write_text("\n".join([*BERT_TOKENS, *WORDS]) + "\n")
+    (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": false}')
+    (tmp_path / "config.json").write_text('{"tokenizer_class": "BertJapaneseTokenizer"}')
+    with pytest.raises(ValueError, match="tokenizer_class='BertJapaneseTokenizer' is none that kbert has"):
+        read(tmp_path)
+
+
 # ---------------------------------------------------------------------------- beside weights
 
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import lzma
 import pickle
 from pathlib import Path
 
@@ -91,7 +92,10 @@ def test_json_lines_of_words_of_spans_and_of_documents(tmp_path):
          "label": [{"start": 18, "end": 22, "type": "LOC"}, [0, 15, "PER"]]},
         {"text": "Ünïcödé 😀 Brüssel", "label": [{"start": 10, "end": 17, "label": "LOC"}], "doc": "b"},
     ]  # fmt: skip
-    path = write(tmp_path, "".join(json.dumps(line) + "\n" for line in lines), "file.jsonl")
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    path = write(tmp_path, text, "file.jsonl")
+    (tmp_path / "file.JSONL.xz").write_bytes(lzma.compress(text.encode()))
+    assert rows(read(tmp_path / "file.JSONL.xz", tag_scheme="bioes")) == rows(read(path, tag_scheme="bioes"))
     sentences = read(path, document="doc", tag_scheme="bioes")
     assert rows(sentences) == [
         (("EU", "rejects"), ("B-ORG", "O")),
