@@ -3,6 +3,7 @@
 import dataclasses
 import difflib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -77,9 +78,14 @@ def settled_config(config_class, config, settings: dict, vocab_size: int | None 
                 f"{group}={{{last!r}: {value!r:.60}}}."
             )
         plain = to_dict(value) if dataclasses.is_dataclass(value) else value
-        _apply_override(values, f"{path}={json.dumps(plain)}")
+        _apply_override(values, f"{path}={json.dumps(plain, default=_plain)}")
     where = config_class.__name__ if isinstance(config, config_class) else str(config)
     return _config(config_class, values, where, vocab_size)
+
+
+def _plain(value):
+    """A path as its text, a number of NumPy as that of Python. TypeError for anything else."""
+    return os.fspath(value) if isinstance(value, os.PathLike) else value.item()
 
 
 def _values(path, overrides):

@@ -57,8 +57,11 @@ class Distillation:
             "attention_loss": config.attention_weight,
             "cosine_loss": config.cosine_weight,
         }
-        default = config.soft_label_weight if name.startswith(SOFT) else config.label_weight
-        return factors.get(name, default)
+        if name in factors:
+            return factors[name]
+        if name.startswith(SOFT):
+            return config.soft_label_weight
+        return config.label_weight * self._task.loss_factor(name)
 
     def loss_weights(self, batch, training=False):
         """Those of the task, of its soft labels, and the numbers of tokens and of pairs of tokens."""

@@ -58,6 +58,11 @@ class Teacher:
                 f"max_seq_length={max_length} is more than the max_position_embeddings="
                 f"{self.encoder.max_position_embeddings} of the teacher {source}."
             )
+        if not task.learns_from_teacher:
+            raise ValueError(
+                f"the task {task.name} draws tokens, and a teacher would read others than its student; leave "
+                "[distillation] out, or choose another task."
+            )
         layer_map(config.layer_map, student.num_hidden_layers, self.encoder.num_hidden_layers)
         heads = student.num_attention_heads, self.encoder.num_attention_heads
         if config.attention_weight and (student.local_attention or self.encoder.local_attention):

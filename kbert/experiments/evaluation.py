@@ -78,7 +78,7 @@ def evaluate(
         # Only once: in a run that is still training, "last" and "best" soon mean another checkpoint.
         folder, task, model = run.load_checkpoint(checkpoint)
         stack.enter_context(data.naming_damaged_records())
-        batches = make_batches(batch_size)
+        batches = make_batches(task, batch_size)
         examples, owners = data.evaluated_examples() if data.evaluated_examples else (None, None)
         evaluation_step = EvaluationStep(
             task, answering_model(model), tf.distribute.get_strategy(), for_page=bool(html_file)
@@ -189,7 +189,8 @@ def labelled_data(run, eval_file, input_dir=None, held_out=False):
       held_out: whether only the part is meant that `dev_split` held out.
 
     Returns:
-      (data, function from a batch size to a `tf.data.Dataset`): see `LabelledFile` and `LabelledRecords`.
+      (data, function from the `Task` that scores and a batch size to a `tf.data.Dataset`): see `LabelledFile`
+      and `LabelledRecords`.
 
     Raises:
       ValueError: when the data do not match the run.
@@ -214,8 +215,13 @@ def labelled_data(run, eval_file, input_dir=None, held_out=False):
         data.agreed_dataset(run.config.dataset)
     data.check_with(task, length)
     data.require_vocabulary(run.path, run.details["vocabulary"])
-    data.tokenize_with(task, TextInputs(run.vocabulary(), length))
-    return data, lambda batch_size: data.evaluation_batches(batch_size, run.config.pad_to_longest)
+
+    def make_batches(task, batch_size):
+        # By the task that scores: question answering keeps what it needs of the tokenization.
+        data.tokenize_with(task, TextInputs(run.vocabulary(), length))
+        return data.evaluation_batches(batch_size, run.config.pad_to_longest)
+
+    return data, make_batches
 
 
 def _pretraining_records(run, eval_file, input_dir, held_out=False):
@@ -236,7 +242,7 @@ def _pretraining_records(run, eval_file, input_dir, held_out=False):
         )
     records.require_room(run.config.encoder)
     records.check()
-    return records, records.evaluation_batches
+    return records, lambda task, batch_size: records.evaluation_batches(batch_size)
 
 
 def add_baselines(task, metrics: dict, data: dict, config, vocabulary) -> dict:

@@ -85,6 +85,11 @@ def finetune(
       ['loud', 'quiet']
     """
     show_lines()
+    if init_checkpoint and vocabulary:
+        raise ValueError(
+            f"init_checkpoint={init_checkpoint} brings its own vocabulary; leave vocabulary out, or change "
+            "that of the checkpoint first (kbert convert --vocab_file)."
+        )
     settled = settled_config(FinetuningConfig, config, settings, len(vocabulary) if vocabulary else None)
     init = Init(init_checkpoint, do_lower_case, tuple(allow_unmatched), from_scratch, vocabulary)
     devices = {"name": strategy, "num_devices": num_devices, "cluster": cluster, "tpu": tpu}

@@ -1,12 +1,13 @@
 """Summarizes several runs that differ only in their seed. Standard library only."""
 
+import math
 import statistics
 from pathlib import Path
 
 from kbert.cli.flags import WIDTH
 from kbert.files.whole_file import write_json
 from kbert.reports.text_table import text_table
-from kbert.runs.metrics_file import is_calibration
+from kbert.runs.metrics_file import is_calibration, json_ready
 
 FILE_NAME = "summary.json"
 
@@ -26,9 +27,15 @@ def summarize_seeds(metrics_by_seed: dict[int, dict]) -> dict:
     metrics = {}
     for name in names:
         values = [run[name] for run in runs]
-        deviation = statistics.stdev(values) if len(values) > 1 else None
-        metrics[name] = {"mean": statistics.fmean(values), "deviation": deviation, "values": values}
+        metrics[name] = {"mean": statistics.fmean(values), "deviation": _deviation(values), "values": values}
     return {"seeds": list(metrics_by_seed), "metrics": metrics}
+
+
+def _deviation(values):
+    if len(values) < 2:
+        return None
+    # A correlation of constant scores is no number, which `stdev` does not take.
+    return statistics.stdev(values) if all(map(math.isfinite, values)) else math.nan
 
 
 def seed_table(summary: dict) -> str:
@@ -63,4 +70,4 @@ def _width(table):
 
 def write_summary(folder, summary: dict):
     """Writes `folder/summary.json`."""
-    write_json(summary, Path(folder) / FILE_NAME)
+    write_json(json_ready(summary), Path(folder) / FILE_NAME)

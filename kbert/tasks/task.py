@@ -139,6 +139,7 @@ class Task:
       serving_class: how it answers texts; None if it does not. `serving` is one of them.
       page_class: what the page of an evaluation shows of it beside its metrics; None for nothing. `page` is
         one of them.
+      learns_from_teacher: whether a teacher that is given the same batch reads the same tokens.
       soft_targets: method from (outputs, batch) to loss name -> a tuple of `SoftTarget`s, the logits behind
         it, so that a teacher can take the place of the labels; None where there are none.
       write_predictions: method of (examples, predictions, folder) that writes the answers to a file in a
@@ -163,6 +164,7 @@ class Task:
     serving_class: type[Serving] | None = None
     page_class: type[Page] | None = None
     soft_targets: Callable[[dict, dict], dict[str, tuple[SoftTarget, ...]]] | None = None
+    learns_from_teacher = True
     write_predictions: Callable[[list, Predictions, Any], None] | None = None
 
     @property

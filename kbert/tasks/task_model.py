@@ -79,7 +79,7 @@ class TaskModel(keras.Model):
                 f"{', '.join(batch)}; add it, give it by name (y={{{missing}: ...}}), or compile the model "
                 "with your own loss."
             ) from None
-        return sum(sums[name] / weights[name] for name in sums)
+        return sum(sums[name] / weights[name] * self.task.loss_factor(name) for name in sums)
 
     def _labels(self, y) -> dict:
         """The labels by the task's names: `y` needs none where the task has one label feature."""

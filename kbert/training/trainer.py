@@ -247,6 +247,8 @@ class Trainer:
         if hasattr(batches, "element_spec"):  # as in every evaluation: rounding depends on the trace
             self._evaluation_step.trace(batches.element_spec)
         metrics = self._compute_metrics(itertools.islice(batches, 1), self._phase.eval_examples)
+        if self._best.metric not in metrics:  # one of a group of examples, of which this batch has none
+            metrics = self._compute_metrics(batches, self._phase.eval_examples)
         self._best.require_metric(metrics)
         named = metrics
         for prefix in self._phase.other_evaluations:

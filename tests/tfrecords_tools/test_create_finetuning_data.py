@@ -12,11 +12,15 @@ from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
 from kbert.config import DatasetConfig, FinetuningConfig, load_config, to_dict
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import finetune
+from kbert.features import EXAMPLE_WEIGHTS
 from kbert.input_pipelines import text_reader
+from kbert.input_pipelines.epochs import Share
 from kbert.input_pipelines.labelled_files import read_rows
+from kbert.input_pipelines.records.record_folders import LabelledRecords
 from kbert.manifest import read_manifest
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
+from kbert.tasks import TASKS
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import Vocabulary
 from tests import warm_processes
@@ -148,6 +152,33 @@ def test_the_number_of_workers_changes_nothing(make, tmp_path, monkeypatch):
     assert read_manifest(directories[0]).num_examples == 100
     for file in sorted(directories[0].iterdir()):
         assert (directories[1] / file.name).read_bytes() == file.read_bytes()
+
+
+def test_rows_are_evaluated_in_the_order_of_the_file(make, tmp_path):
+    """Whatever the shards: a text's windows follow each other, and several pipelines share out each batch."""
+    rows = [f"{'jump the ' * (1 + n % 5)}a\tquiet" for n in range(23)]
+    path = tmp_path / "train.tsv"
+    path.write_text("\n".join(["sentence\tlabel", *rows]) + "\n")
+    config = tiny_finetuning_config(
+        task_settings={"long_texts": "windows", "doc_stride": 2}, max_seq_length=6
+    )
+    folders = [make(path, f"by_{n}", config=config, num_shards=n) for n in (1, 4)]
+    task_class = TASKS["sequence_classification"]
+    settings = task_class.read_settings(config.task_settings)
+
+    def rows_of(folder, *shares):
+        records = LabelledRecords(folder, task_class, 6, settings)
+        batches = [records.evaluation_batches(4, False, share=share) for share in shares]
+        parts = [part for step in zip(*batches, strict=True) for part in step]
+        ids, weights = (
+            np.concatenate([part[name] for part in parts]) for name in ("input_ids", EXAMPLE_WEIGHTS)
+        )
+        return ids[weights > 0]
+
+    expected = rows_of(folders[0], None)
+    assert len(expected) > 2 * 23
+    np.testing.assert_array_equal(rows_of(folders[1], None), expected)
+    np.testing.assert_array_equal(rows_of(folders[1], Share(2, 0), Share(2, 1)), expected)
 
 
 def test_shuffled_records_are_the_same_ones_in_another_order(make, tmp_path):

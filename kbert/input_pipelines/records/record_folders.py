@@ -292,10 +292,26 @@ class LabelledRecords(RecordFolder):
         batches = super().training_batches(batch_size, seed, start_example, **settings)
         return self._trimmed(batches, pad_to_longest)
 
-    def evaluation_batches(self, batch_size: int, pad_to_longest: bool, with_fill: bool = False, **settings):
-        """Every example once, in order, with `example_weights`; see record_reader.evaluation_batches."""
-        batches = super().evaluation_batches(batch_size, with_fill=with_fill, **settings)
-        return self._trimmed(batches, pad_to_longest)
+    def evaluation_batches(
+        self, batch_size: int, pad_to_longest: bool, with_fill: bool = False, *, share=None, **settings
+    ):
+        """Every row once, with `example_weights`, in the order of the file that the records were made of.
+
+        So the rows of an example follow each other. Each of several input pipelines reads all batches and
+        gives its own rows of each; the last batch is then filled up. See record_reader.evaluation_batches.
+        """
+        is_alone = share is None or share.num_input_pipelines == 1
+        settings |= {"with_fill": with_fill or not is_alone, "in_turn": True}
+        batches = self._trimmed(super().evaluation_batches(batch_size, **settings), pad_to_longest)
+        if is_alone:
+            return batches
+        from kbert.input_pipelines.epochs import require_share
+        from kbert.input_pipelines.text_reader import own_rows
+
+        require_share(share, batch_size)
+        return batches.map(
+            lambda batch: {name: own_rows(rows, batch_size, share) for name, rows in batch.items()}
+        )
 
     def _trimmed(self, batches, pad_to_longest):
         if not pad_to_longest:

@@ -102,6 +102,7 @@ def evaluation_batches(
     max_batches: int = -1,
     *,
     share=WHOLE,
+    in_turn: bool = False,
 ) -> tf.data.Dataset:
     """Every record once, in order, with `example_weights`; see `pad_last_batch` for `with_fill`.
 
@@ -113,13 +114,14 @@ def evaluation_batches(
       batch_size: examples of one step, over all pipelines.
       with_fill: whether to fill up the last batch.
       max_batches: stop after this number of batches; -1 for all.
+      in_turn: read one record of each shard in turn, as `ShardWriter` wrote them, for a single pipeline.
     """
     require_share(share, batch_size)
     number = share.num_input_pipelines
     own_batch_size = batch_size // number
 
     def read_range(start, end):
-        records = _Files(directory, locate_records(manifest.shards, start, end)).records()
+        records = _Files(directory, locate_records(manifest.shards, start, end)).records(in_turn)
         records = records.apply(tf.data.experimental.assert_cardinality(end - start))
         if not has_dynamic_masks(manifest):
             return _parse(records.batch(own_batch_size), manifest)
@@ -194,9 +196,14 @@ class _Files:
         self._skips = tf.constant([record_range.skip for record_range in ranges], tf.int64)
         self._takes = tf.constant([record_range.take for record_range in ranges], tf.int64)
 
-    def records(self):
-        """All records, in order."""
-        return self._ranges(tf.range(len(self._paths), dtype=tf.int64)).flat_map(self._open)
+    def records(self, in_turn=False):
+        """All records, file after file, or one of each file in turn."""
+        ranges = self._ranges(tf.range(len(self._paths), dtype=tf.int64))
+        return (
+            ranges.interleave(self._open, cycle_length=len(self._paths))
+            if in_turn
+            else ranges.flat_map(self._open)
+        )
 
     def shuffled_records(self, seed):
         """All records, several files at a time; the order depends on `seed`, an int64 scalar tensor."""

@@ -138,6 +138,7 @@ class ReplacedTokenDetection(Task):
     name = "replaced_token_detection"
     config_class = PretrainingConfig
     best_metric = "replaced_token_loss"
+    learns_from_teacher = False
     parts = (
         GeneratorPart("generator", "masked_positions"),
         ReplacedTokenPart("replaced_token", "sequence_output", 1),

@@ -149,8 +149,16 @@ class TokenClassification(Task):
     # ------------------------------------------------------------------------------- examples
 
     def check_training(self, config, examples):
-        """Raises ValueError for an encoder with fewer layers than the head reads."""
-        self.settings.layer_numbers(config.encoder)
+        """Raises ValueError for an encoder with fewer layers than the head reads, and for trained layers
+        above those: no gradient reaches them."""
+        highest = max(self.settings.layer_numbers(config.encoder))
+        num_layers, frozen = config.encoder.num_hidden_layers, config.frozen.layers if config.frozen else 0
+        if highest < num_layers and not config.freeze_encoder and (config.lora or frozen < num_layers):
+            raise ValueError(
+                f"task_settings.layers={self.settings.layers!r} reads nothing above layer {highest} of "
+                f"{num_layers}, so the layers above cannot be trained; set freeze_encoder=true, or leave "
+                "them out of the encoder (kbert convert --layers)."
+            )
 
     def features(self, max_seq_length):
         labels = Feature("int32", (max_seq_length,))

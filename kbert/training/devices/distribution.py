@@ -51,6 +51,11 @@ def make_strategy(
     gpus = tf.config.list_physical_devices("GPU")
     if name == "auto":
         name = "mirrored" if len(gpus) > 1 and num_devices != 1 else "one_device"
+    if name == "one_device" and num_devices and num_devices > 1:
+        raise ValueError(
+            f"num_devices={num_devices}, but training is on one device: this machine has {len(gpus)} GPUs. "
+            "For that many logical devices of a CPU give strategy=mirrored."
+        )
     return tf.distribute.get_strategy() if name == "one_device" else _mirrored(gpus, num_devices)
 
 

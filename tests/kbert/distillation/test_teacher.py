@@ -9,6 +9,7 @@ from kbert.checkpoints.conversion.resizing import with_layers
 from kbert.config import DistillationConfig
 from kbert.distillation.teacher import Teacher, layer_map, read_teacher
 from kbert.files.stored_tensor import stored_array
+from kbert.tasks import TASKS
 from kbert.tasks.task import Task
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.kbert.distillation.small_teacher import calm, random_teacher
@@ -45,6 +46,10 @@ REFUSED = {
         "the teacher random has no trained token_classification as the task token_classification needs it",
     ),
     "no logits": ({"task": Task()}, "has no soft labels: set distillation.soft_label_weight = 0."),
+    "tokens that are drawn": (
+        {"task": TASKS["replaced_token_detection"]()},
+        "the task replaced_token_detection draws tokens, and a teacher would read others than its student",
+    ),
     "layer": (
         {"config": dataclasses.replace(SOFT, layer_map=(0, 3))},
         "distillation.layer_map=[0, 3] names layer 3, but the teacher has the layers 0 to 2.",

@@ -1,6 +1,7 @@
 """Columns in memory and settings by name, as a call in Python gives them."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,6 +28,11 @@ def test_settings_find_their_places():
     config = settled_config(FinetuningConfig, SMALL_DATA, settings)
     assert (config.num_train_epochs, config.optimizer.learning_rate) == (2.0, 3e-5)
     assert config.dataset.text_pair == "other" and config.optimizer.name == "adamw"
+    assert settled_config(
+        FinetuningConfig, SMALL_DATA, {"seed": np.int64(3), "learning_rate": np.float64(1e-3)}
+    )
+    taught = {"distillation": {"temperature": 2.0}, "teacher": Path("runs/teacher")}
+    assert settled_config(FinetuningConfig, SMALL_DATA, taught).distillation.teacher == "runs/teacher"
     made = tiny_finetuning_config()
     assert settled_config(FinetuningConfig, made, {}) is made
     assert settled_config(FinetuningConfig, made, {"seed": 7}) == tiny_finetuning_config(seed=7)

@@ -1,6 +1,7 @@
 """Mean and sample deviation over seeds, against NumPy."""
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -39,3 +40,10 @@ def test_one_seed_has_no_deviation(tmp_path):
     write_summary(tmp_path, summary)
     assert json.loads((tmp_path / "summary.json").read_text()) == summary
     assert [path.name for path in tmp_path.iterdir()] == ["summary.json"]
+
+
+def test_a_metric_that_is_no_number_has_no_deviation(tmp_path):
+    summary = summarize_seeds({1: {"spearman": math.nan}, 2: {"spearman": 0.5}})
+    assert math.isnan(summary["metrics"]["spearman"]["deviation"]) and "nan" in seed_table(summary)
+    write_summary(tmp_path, summary)
+    assert json.loads((tmp_path / "summary.json").read_text())["metrics"]["spearman"]["values"] == [None, 0.5]

@@ -1,11 +1,15 @@
 """A tagger reads the layers that its settings name, in training as in answers."""
 
+import contextlib
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from keras import Model
 
 from kbert.answering.answering_model import answering_model
 from kbert.checkpoints.model_variables import model_shapes
+from kbert.config import FrozenConfig, LoraConfig
 from kbert.encoder import BertEncoder
 from kbert.runs.run_directory import trained_weights
 from kbert.tasks.token_classification import TokenClassification
@@ -28,6 +32,29 @@ NUMBERS = {
 def test_layers_have_these_numbers(layers):
     settings = TokenClassificationSettings(head="bilstm", layers=layers)
     assert list(settings.layer_numbers(CONFIG)) == NUMBERS[layers]
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_refused"),
+    [
+        ({}, True),
+        ({"frozen": FrozenConfig(embeddings=True, layers=4)}, True),
+        ({"frozen": FrozenConfig(embeddings=True, layers=5)}, False),
+        ({"frozen": FrozenConfig(embeddings=True, layers=5), "lora": LoraConfig()}, True),
+        ({"freeze_encoder": True}, False),
+    ],
+    ids=str,
+)
+def test_layers_that_no_gradient_reaches_are_not_trained(changes, is_refused):
+    task = TokenClassification(("O", "B-X", "I-X"), head="bilstm", layers="second_to_last", lstm_size=8)
+    config = SimpleNamespace(
+        **{"encoder": CONFIG, "frozen": None, "lora": None, "freeze_encoder": False} | changes
+    )
+    expected = pytest.raises(
+        ValueError, match="reads nothing above layer 4 of 5, so the layers above cannot be"
+    )
+    with expected if is_refused else contextlib.nullcontext():
+        task.check_training(config, None)
 
 
 @pytest.mark.parametrize("layers", ["second_to_last", "last4", "weighted_last4"])

@@ -48,6 +48,14 @@ def test_one_device_is_what_is_there_without_a_cluster_or_gpus():
             "num_devices=2 works only with strategy=mirrored; multi_wor",
         ),
         (
+            {"name": "auto", "num_devices": 2},
+            "num_devices=2, but training is on one device: this machine has 0",
+        ),
+        (
+            {"name": "one_device", "num_devices": 2},
+            "For that many logical devices of a CPU give strategy=mirr",
+        ),
+        (
             {"name": "multi_worker", "cluster": "slurm"},
             "cluster=slurm: SLURM_PROCID is not set; start the ",
         ),
