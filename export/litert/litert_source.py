@@ -16,6 +16,7 @@ from kbert.tokenization.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from kbert.tasks.task import Task
 
+_CONFIG_OF_A_RUN = "--config is for checkpoints; a run records its own. Leave it out."
 _FILES_OF_A_RUN = ("run.json", "config.json", "vocab.txt", "checkpoints")
 
 
@@ -66,7 +67,7 @@ def to_litert_source(
 
 def _run_source(run, config) -> LiteRTSource:
     if config is not None:
-        raise ValueError("--config is for checkpoints; a run records its own. Leave it out.")
+        raise ValueError(_CONFIG_OF_A_RUN)
     run.checkpoint()
     task = run.task()
     return LiteRTSource(
@@ -85,6 +86,8 @@ def _run_source(run, config) -> LiteRTSource:
 
 def _checkpoint_source(loaded, config) -> LiteRTSource:
     task, dataset = loaded.task, DatasetConfig()
+    if config is not None and loaded.run is not None:
+        raise ValueError(_CONFIG_OF_A_RUN)
     if config is not None:
         dataset = _labelled_dataset(loaded, config)
         settings = TASKS[config.task].read_settings(config.task_settings)

@@ -1,5 +1,6 @@
 """What an export to LiteRT may be asked for; everything is refused here, before TensorFlow is loaded."""
 
+from kbert.tokenization.base_vocabulary import BERT_TOKENS
 from kbert.tokenization.vocabulary import require_wordpiece
 
 QUANTIZATIONS = ("float32", "float16", "dynamic_int8")
@@ -124,7 +125,13 @@ def check_mediapipe(source, lengths):
             f"--mediapipe: {source.path} reads long texts as its task_settings.long_texts says, and "
             "MediaPipe cuts them; use the file whose inputs are token ids, and make the rows yourself."
         )
-    if not require_wordpiece(source.vocabulary, "--mediapipe").do_lower_case:
+    vocabulary = require_wordpiece(source.vocabulary, "--mediapipe")
+    if vocabulary.special_tokens != BERT_TOKENS:
+        raise ValueError(
+            f"--mediapipe: {source.path} has the special tokens {', '.join(vocabulary.special_tokens)}, and "
+            "MediaPipe puts [CLS] and [SEP] around every text; use the file whose inputs are token ids."
+        )
+    if not vocabulary.do_lower_case:
         raise ValueError(
             f"--mediapipe: {source.path} has a cased vocabulary (do_lower_case=false), and MediaPipe makes "
             "every text lower-case before it looks for tokens: words with capitals would become other words "

@@ -37,6 +37,7 @@ class Vocabulary(val tokens: List<String>, val doLowerCase: Boolean) {
 
     companion object {
         private val stripped = CodePointSet(UnicodeTables["stripped"])
+        private val specialTokens = Regex("\"special_tokens\"\\s*:\\s*\\[([^\\]]*)\\]")
         private val casing = Regex("\"do_lower_case\"\\s*:\\s*(true|false)\\b")
 
         /** Reads the texts of the two files of an export: vocab.txt, and kbert.json for the casing. */
@@ -45,6 +46,10 @@ class Vocabulary(val tokens: List<String>, val doLowerCase: Boolean) {
             val found = casing.findAll(kbertJson).map { it.groupValues[1] }.toList()
             require(found.size == 1) {
                 "kbert.json does not say the casing: expected vocabulary.do_lower_case, true or false."
+            }
+            val special = specialTokens.find(kbertJson)?.groupValues?.get(1)
+            require(special == null || SPECIAL_TOKENS.all { "\"$it\"" in special }) {
+                "kbert.json names other special tokens than BERT's: $special. This tokenizer has BERT's alone."
             }
             return Vocabulary(tokensOf(vocabTxt), found[0] == "true")
         }

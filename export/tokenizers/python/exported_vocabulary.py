@@ -4,7 +4,7 @@ from pathlib import Path
 
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_value
-from kbert.tokenization.base_vocabulary import BERT_TOKENS
+from kbert.tokenization.base_vocabulary import BERT_TOKENS, SpecialTokens
 from kbert.tokenization.vocabulary import Vocabulary
 
 from ...folder_names import ABOUT_FILE, VOCABULARY_FILE
@@ -14,8 +14,7 @@ def exported_vocabulary(folder: str | Path) -> Vocabulary:
     """The `Vocabulary` of a folder that `export_tflite` wrote.
 
     Raises:
-      ValueError: for a missing file, a kbert.json without casing, what makes no vocabulary, and the special
-        tokens of MPNet.
+      ValueError: for a missing file, a kbert.json without casing, and what makes no vocabulary.
     """
     about_file = Path(folder) / ABOUT_FILE
     recorded = json_value(read_json_object(about_file), "vocabulary", dict, about_file, {})
@@ -25,9 +24,5 @@ def exported_vocabulary(folder: str | Path) -> Vocabulary:
             f"{about_file} does not say the casing: expected vocabulary.do_lower_case, true or false; give "
             "a folder that export_tflite wrote."
         )
-    if tuple(recorded.get("special_tokens") or BERT_TOKENS) != tuple(BERT_TOKENS):
-        raise ValueError(
-            f"{about_file} names the special tokens {recorded['special_tokens']}; this tokenizer has BERT's "
-            "alone. Give the model its ids from Python instead, by kbert.load."
-        )
-    return Vocabulary.from_file(Path(folder) / VOCABULARY_FILE, casing)
+    special_tokens = SpecialTokens(*recorded.get("special_tokens", BERT_TOKENS))
+    return Vocabulary.from_file(Path(folder) / VOCABULARY_FILE, casing, special_tokens)

@@ -1,4 +1,4 @@
-"""Texts -> encoder inputs: [CLS] a [SEP] b [SEP] and padding."""
+"""Texts -> encoder inputs: [CLS] a [SEP] b [SEP], or MPNet's <s> a </s></s> b </s>, and padding."""
 
 import numpy as np
 
@@ -38,6 +38,7 @@ class TextInputs:
         self.vocabulary = vocabulary
         self.max_seq_length = max_seq_length
         self.tokenizer = WordPieceTokenizer(vocabulary)
+        self._second_segment = 1 if vocabulary.pair_separators == 1 else 0
 
     def __call__(self, texts, text_pairs=None) -> dict[str, np.ndarray]:
         shape = (len(texts), self.max_seq_length)
@@ -49,18 +50,22 @@ class TextInputs:
             used = len(first) + len(second)
             input_ids[row, :used] = first + second
             input_mask[row, :used] = 1
-            segment_ids[row, len(first) : used] = 1
+            segment_ids[row, len(first) : used] = self._second_segment
         return {"input_ids": input_ids, "input_mask": input_mask, "segment_ids": segment_ids}
 
     def _segments(self, text, pair):
         """[CLS] a [SEP], and b [SEP] or nothing, cut to fit."""
-        cls_id, sep_id = self.vocabulary.cls_id, self.vocabulary.sep_id
+        cls_id, sep_id, number = (
+            self.vocabulary.cls_id,
+            self.vocabulary.sep_id,
+            self.vocabulary.pair_separators,
+        )
         first = self.tokenizer(text)
         if pair is None:
             return [cls_id, *first[: self.max_seq_length - 2], sep_id], []
         second = self.tokenizer(pair)
-        kept_first, kept_second = truncated_lengths(len(first), len(second), self.max_seq_length - 3)
-        return [cls_id, *first[:kept_first], sep_id], [*second[:kept_second], sep_id]
+        kept_first, kept_second = truncated_lengths(len(first), len(second), self.max_seq_length - 2 - number)
+        return [cls_id, *first[:kept_first], *[sep_id] * number], [*second[:kept_second], sep_id]
 
 
 def truncated_lengths(first: int, second: int, room: int) -> tuple[int, int]:

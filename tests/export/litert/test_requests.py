@@ -7,8 +7,11 @@ import pytest
 from export.export_tflite import export_tflite
 from export.litert import requests
 from export.litert.litert_source import to_litert_source
+from kbert.checkpoints.hugging_face.tokenizer_wordpiece import MPNET_TOKENS
+from kbert.inference.loading import load
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
+from kbert.tokenization.vocabulary import Vocabulary
 from tests.export.litert.test_comparison_data import with_task
 from tests.tfrecords_tools import small_corpus
 
@@ -67,6 +70,21 @@ def test_a_cased_vocabulary_is_refused_before_anything_is_made(finetuned_run, tm
     with pytest.raises(ValueError, match="cased vocabulary .* MediaPipe makes every text lower-case"):
         export_tflite(run, tmp_path / "model", ["float32"], mediapipe=True)
     assert not list(tmp_path.iterdir())
+
+
+def test_mediapipe_puts_berts_special_tokens_around_a_text(finetuned_run):
+    run = RunDirectory(finetuned_run.path)
+    tokens = [*MPNET_TOKENS, *(token for token in small_corpus.TOKENS if token not in MPNET_TOKENS)]
+    run.vocabulary = lambda: Vocabulary(tokens, True, special_tokens=MPNET_TOKENS)
+    with pytest.raises(
+        ValueError, match=r"special tokens <pad>, .* MediaPipe puts \[CLS\] and \[SEP\] around"
+    ):
+        requests.check_mediapipe(to_litert_source(run), (16,))
+
+
+def test_a_loaded_run_records_its_config_too(finetuned_run):
+    with pytest.raises(ValueError, match="--config is for checkpoints; a run records its own"):
+        to_litert_source(load(finetuned_run.path), finetuned_run.config)
 
 
 @pytest.mark.parametrize(

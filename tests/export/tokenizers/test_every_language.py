@@ -3,9 +3,14 @@
 import functools
 import json
 
+import numpy as np
 import pytest
+import tensorflow as tf
 
 from export.tokenizers.python.exported_vocabulary import exported_vocabulary
+from export.tokenizers.python.text_inputs import TextInputs
+from kbert.checkpoints.hugging_face.tokenizer_wordpiece import MPNET_TOKENS
+from kbert.tokenization.text_inputs import TextInputs as GraphTextInputs
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.export.tokenizers import graph_answers
 from tests.export.tokenizers.languages import LANGUAGES, Language, write_export
@@ -94,10 +99,17 @@ def test_rows_are_the_graphs(ask, do_lower_case):
     assert ask.rows(texts, pairs) == graph_answers.rows(vocabulary, texts, pairs)
 
 
-def test_the_special_tokens_of_mpnet_are_refused(tmp_path):
-    folder = write_export("".join(f"{token}\n" for token in sample_vocabulary()), True, tmp_path)
-    about = json.loads((folder / "kbert.json").read_text())
-    about["vocabulary"]["special_tokens"] = ["<pad>", "[UNK]", "<s>", "</s>", "<mask>"]
+def test_rows_of_mpnet_are_the_graphs_in_python(tmp_path):
+    """Its vocabulary holds BERT's special tokens too, as words that nothing uses."""
+    tokens = [*MPNET_TOKENS, *(token for token in sample_vocabulary() if token not in MPNET_TOKENS)]
+    vocabulary = Vocabulary(tokens, True, special_tokens=MPNET_TOKENS)
+    folder = write_export("".join(f"{token}\n" for token in tokens), True, tmp_path)
+    about = {"vocabulary": vocabulary.describe()}
     (folder / "kbert.json").write_text(json.dumps(about))
-    with pytest.raises(ValueError, match="names the special tokens .*; this tokenizer has BERT's"):
-        exported_vocabulary(folder)
+    texts = [*TEXTS, "a " * 40]
+    pairs = [*texts[3:], *texts[:3]]
+    mine, theirs = TextInputs(exported_vocabulary(folder), 16), GraphTextInputs(vocabulary, 16)
+    for second in (None, pairs):
+        expected = theirs(tf.constant(texts), None if second is None else tf.constant(second))
+        for name, values in mine(texts, second).items():
+            np.testing.assert_array_equal(values, expected[name], err_msg=name)

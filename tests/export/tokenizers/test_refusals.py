@@ -43,3 +43,12 @@ def test_a_casing_that_is_not_there_is_not_guessed(language, tmp_path):
     for about in ({"task": "x"}, {"vocabulary": {"do_lower_case": "true"}}, {"vocabulary": {}}):
         (folder / "kbert.json").write_text(json.dumps(about))
         assert "kbert.json does not say the casing" in refusal(language, folder)
+
+
+@pytest.mark.parametrize("language", ["kotlin"])
+def test_the_special_tokens_of_mpnet_are_refused(language, tmp_path):
+    folder = write_export(text_of(TOKENS), True, tmp_path)
+    special = ["<pad>", "[UNK]", "<s>", "</s>", "<mask>"]
+    about = {"vocabulary": {"do_lower_case": True, "special_tokens": special}}
+    (folder / "kbert.json").write_text(json.dumps(about, indent=2))
+    assert "kbert.json names other special tokens than BERT's" in refusal(language, folder)
