@@ -38,7 +38,8 @@ def define_flags():
         "input_file",
         None,
         "One text per line; ' ||| ' separates the two texts of a pair. It may be compressed: .gz, .bz2, "
-        ".xz, .zst. Or a .csv, .tsv or .parquet file with the column text, and text_pair for pairs.",
+        ".xz, .zst. Or a .csv, .tsv or .parquet file with the column text, and text_pair for pairs; or "
+        "JSON lines (.jsonl, .ndjson, .json) with these keys.",
     )
     flags.DEFINE_string("output_file", None, "The file to write.")
     flags.DEFINE_bool("overwrite", False, "Replace an output_file that exists.")
@@ -78,7 +79,7 @@ def extract_features(
     Args:
       extractor: a `FeatureExtractor`.
       input_file: UTF-8 text, plain or compressed, with one text or pair per line; an empty line is a text
-        too.
+        too. Or a file with columns, or JSON lines, see `texts_and_pairs`.
       output_file: the file to write; it appears only when it is complete.
       format: "jsonl", "npz" or "tfrecord", see kbert.inference.feature_files.
       batch_size: texts at a time.

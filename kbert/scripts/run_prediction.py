@@ -19,9 +19,9 @@ r"""Script: a trained model + texts -> predictions: one JSON line for each text,
 Without --text, --question and --input_file, texts are read from standard input. There and in a file a line
 is a text; two texts with a tab between them for a run on pairs; or a JSON object if an example has other
 fields, for example {"text": "...", "choices": ["...", "..."]} for multiple choice, or {"question": "...",
-"context": "..."} for a question about a text. In a file whose name ends in .jsonl every line is a JSON
-object; an "id" is kept. A .csv, .tsv or .parquet file, a pattern of the last in quotes, or a folder of
-`datasets` has columns: those that the run was trained on, or columns with these names.
+"context": "..."} for a question about a text. In a file whose name ends in .jsonl, .ndjson or .json every
+line is a JSON object; an "id" is kept. A .csv, .tsv or .parquet file, a pattern of the last in quotes, or a
+folder of `datasets` has columns: those that the run was trained on, or columns with these names.
 
 A classification run gives label and probabilities, a regression run a number, a question answering run the
 answer and its position in the context, a token classification run a label for each word, and the entities. A
@@ -73,8 +73,8 @@ def define_flags():
     flags.DEFINE_string(
         "input_file",
         None,
-        "Texts, a line each, JSON lines (.jsonl), or columns: .csv, .tsv, .parquet, a pattern in "
-        "quotes, a folder of `datasets`. Lines may be compressed: .gz, .bz2, .xz, .zst.",
+        "Texts, a line each, JSON lines (.jsonl, .ndjson, .json), or columns: .csv, .tsv, .parquet, a "
+        "pattern in quotes, a folder of `datasets`. Lines may be compressed: .gz, .bz2, .xz, .zst.",
     )
     flags.DEFINE_string(
         "output_file",
