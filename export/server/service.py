@@ -94,7 +94,7 @@ class Service:
             raise RequestError("NOT_FOUND", f"{self.model.name} gives no number for pairs of texts.")
         signature, output = self.model.pair_number
         definition = self.model.signatures[signature]
-        inputs = {"text": self._texts([query] * len(texts)), "text_pair": self._texts(texts)}
+        inputs = {"text_pair": self._texts(texts), "text": self._texts([query]).repeat(len(texts))}
         wanted = [output, *({"truncated"} & set(definition.outputs))]
         answer = self.predict(request, signature, inputs, tuple(wanted))
         if not truncate and answer.get("truncated", np.zeros(1)).any():
@@ -127,10 +127,11 @@ class Service:
         check_size("texts", len(texts), tf.string, self.limits)
         array = np.empty(len(texts), object)
         try:
-            array[:] = [text.encode() for text in texts]
+            for index, text in enumerate(texts):
+                array[index] = text.encode()
+                check_texts("texts", array[index : index + 1], self.limits)
         except UnicodeEncodeError:
             raise invalid("a text has half of a surrogate pair; expected UTF-8.") from None
-        check_texts("texts", array, self.limits)
         return array
 
     def _tokenized(self, request: Request, texts: list[str]):
