@@ -84,9 +84,12 @@ class Service:
                 f"texts[{int(truncated.argmax())}] has more than the {most} tokens that are answered; send a "
                 "shorter one, or allow truncation."
             )
-        tokens = rows["input_mask"].sum(axis=1).tolist()
-        request.texts, request.tokens = len(texts), sum(tokens)
-        return self.queue.run(request, signature, rows, tokens, ("embedding",))["embedding"]
+        tokens = rows["input_mask"].sum(axis=1)
+        request.texts, request.tokens = len(texts), int(tokens.sum())
+        order = np.argsort(tokens, kind="stable")  # texts of a length run together
+        rows = {name: array[order] for name, array in rows.items()}
+        answer = self.queue.run(request, signature, rows, tokens[order].tolist(), ("embedding",))
+        return answer["embedding"][np.argsort(order)]
 
     def rank(self, request: Request, query: str, texts: list[str], truncate: bool = True) -> np.ndarray:
         """How well each text fits the query, float32 (texts,), by a model that gives pairs one number."""
