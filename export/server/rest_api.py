@@ -251,8 +251,9 @@ def _add_server_paths(app: FastAPI, service: Service, metrics: Metrics) -> None:
 
     @app.get("/info", tags=["server"])
     def info():
-        """What the page is told beside the metadata: labels, thresholds, prompts, limits."""
+        """What the page is told beside the metadata: labels, thresholds, prompts, limits, special tokens."""
         settings = model.about.get("task_config")
+        special = model.text_inputs and model.text_inputs.vocabulary.special_tokens._asdict()
         return _json(
             {
                 "model_id": model.name,
@@ -261,6 +262,7 @@ def _add_server_paths(app: FastAPI, service: Service, metrics: Metrics) -> None:
                 "labels": model.about.get("labels") or None,
                 "thresholds": settings.get("thresholds") if isinstance(settings, dict) else None,
                 "prompts": model.prompts,
+                "special_tokens": special,
                 "max_input_length": model.about.get("max_seq_length"),
                 "max_texts": service.limits.max_texts,
                 "can": {

@@ -71,6 +71,10 @@ def test_vectors_are_those_of_python_in_every_form(vectors):
     np.testing.assert_allclose(answer, expected, atol=1e-5)
 
 
+def test_the_page_is_told_the_mask_token(page_asked):
+    assert page_asked.rest("GET", "/info")[1]["special_tokens"]["mask"] == "<mask>"
+
+
 def test_vectors_are_normalized_unless_the_request_says_no(page_asked):
     _, plain = page_asked.post("/embed", {"inputs": "play a day", "normalize": False})
     _, answer = page_asked.post("/embed", {"inputs": "play a day", "truncation_direction": "Right"})
