@@ -35,7 +35,7 @@ _SIZES = {
     "max_elements": "Most elements of one tensor of a request.",
     "max_answer_bytes": "Most bytes of the tensors of one response.",
     "max_connections": "Most open connections of REST.",
-    "max_pending": "Most requests that run or wait; further ones get UNAVAILABLE or 503 at once.",
+    "max_pending": "Most requests that run or wait; further ones get 503 or RESOURCE_EXHAUSTED at once.",
     "max_pending_bytes": "Most bytes of all REST requests together.",
 }
 

@@ -58,11 +58,12 @@ def warmup_requests(signatures: dict[str, Signature], text_inputs, examples=()) 
       examples: dicts of inputs, whose words are used; fixed English words without.
     """
     words = _example_words(examples) or _FIXED_WORDS
+    mask = text_inputs.vocabulary.special_tokens.mask
     pieces = np.maximum(text_inputs.tokenizer(tf.constant(words)).row_lengths().numpy(), 1)
     for name, signature in signatures.items():
         for num_tokens in length_buckets(text_inputs.max_seq_length):
             for batch_size in BATCH_SIZES:
-                texts = _texts(signature, words, pieces, batch_size, num_tokens)
+                texts = _texts(signature, words, pieces, batch_size, num_tokens, mask)
                 inputs = _inputs(signature, texts, text_inputs)
                 yield WarmupRequest(name, batch_size, num_tokens, inputs)
 
@@ -89,25 +90,25 @@ def read_warmup_requests(folder: Path) -> Iterator[tuple[str, dict[str, np.ndarr
         yield request.model_spec.signature_name, inputs
 
 
-def _texts(signature, words, pieces, batch_size, num_tokens) -> list[str]:
+def _texts(signature, words, pieces, batch_size, num_tokens, mask) -> list[str]:
     """A text for each row, so long that the texts of an example have `num_tokens` tokens together."""
     strings = signature.texts or signature.inputs
     number = max(1, sum(dtype == "string" and len(shape) == 1 for dtype, shape in strings.values()))
-    masked = bool({"top_k", "candidates"} & set(signature.inputs))
+    mask = mask if {"top_k", "candidates"} & set(signature.inputs) else None
     # Of each text one token is a [SEP], and one of the row a [CLS].
     room = max(1, (num_tokens - 1) // number - 1)
-    return [_text(words, pieces, 7 * row, room, masked) for row in range(batch_size)]
+    return [_text(words, pieces, 7 * row, room, mask) for row in range(batch_size)]
 
 
-def _text(words, pieces, start, room, masked) -> str:
-    """Words from a position on, as many as have `room` pieces."""
+def _text(words, pieces, start, room, mask) -> str:
+    """Words from a position on, as many as have `room` pieces; some are the mask token if it is given."""
     chosen, position = [], start
     while room > 0:
         index = position % len(words)
-        is_mask = masked and len(chosen) % _MASKED_EVERY == 1
+        is_mask = mask and len(chosen) % _MASKED_EVERY == 1
         room -= 1 if is_mask else int(pieces[index])
         if room >= 0 or not chosen:
-            chosen.append("[MASK]" if is_mask else words[index])
+            chosen.append(mask if is_mask else words[index])
         position += 1
     return " ".join(chosen)
 

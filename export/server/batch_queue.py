@@ -2,7 +2,8 @@
 
 No request waits for others: a run takes what came while the run before it was under way. So one client alone
 is answered at once, and many share runs. A request with more tokens than a run may have is cut into slices,
-one after the other, which bounds its memory and lets others in between.
+one after the other, which bounds its memory and lets others in between. With padding, a run has at most eight
+times as many tokens.
 
 Requests to one signature run together where an answer alone and in a batch are the same: every input and
 output has the batch as its first dimension, and no other dimension of an output is open. Each runs alone
@@ -23,6 +24,7 @@ from ..gate.saved_model_session import RequestError
 from .request import Request
 
 Arrays = dict[str, np.ndarray]
+_MAX_PADDING = 8  # times the tokens of a run
 # Lines of an error of TensorFlow: its nodes, and how many errors there were.
 _AROUND = re.compile(r"\[\[|Graph execution error:|Detected at|\d+ (root error|successful op|derived error)")
 _NUMBERED = re.compile(r"^\(\d+\) [A-Z_]+: ")
@@ -35,7 +37,7 @@ class _Slice(NamedTuple):
     signature: str
     inputs: Arrays
     outputs: tuple[str, ...]
-    tokens: int
+    tokens: list[int]
     key: tuple | None
     since: float
     answer: concurrent.futures.Future
@@ -98,7 +100,10 @@ class BatchQueue:
                 name: array[begin:end] if has_rows(definition.inputs[name]) else array
                 for name, array in inputs.items()
             }
-            answer = self._wait(request, signature, rows, sum(tokens[begin:end]), outputs, definition)
+            if "input_mask" in rows:  # padded to the longest of the request: now to that of the slice
+                longest = max(tokens[begin:end], default=None)
+                rows = {name: a[:, :longest] if a.ndim == 2 else a for name, a in rows.items()}
+            answer = self._wait(request, signature, rows, tokens[begin:end], outputs, definition)
             size += sum(map(_num_bytes, answer.values()))
             if size > max_answer_bytes:
                 raise RequestError(
@@ -155,10 +160,10 @@ class BatchQueue:
             batch = [self._waiting.popleft()]
             tokens = batch[0].tokens
             for waiting in list(self._waiting) if batch[0].key else ():
-                if waiting.key == batch[0].key and tokens + waiting.tokens <= self._max_batch_tokens:
+                if waiting.key == batch[0].key and _fit(tokens + waiting.tokens, self._max_batch_tokens):
                     self._waiting.remove(waiting)
                     batch.append(waiting)
-                    tokens += waiting.tokens
+                    tokens = tokens + waiting.tokens
             return batch
 
     def _run(self, batch: list[_Slice]) -> None:
@@ -219,14 +224,19 @@ def has_rows(info) -> bool:
     return not shape.unknown_rank and bool(shape.dim) and shape.dim[0].size == -1
 
 
+def _fit(tokens: list[int], most: int) -> bool:
+    """Whether rows of so many tokens may run together."""
+    return sum(tokens) <= most and len(tokens) * max(tokens, default=0) <= _MAX_PADDING * most
+
+
 def _slices(tokens: list[int], most: int):
-    """(begin, end) of rows with up to `most` tokens together, or of one row with more."""
-    begin, total = 0, 0
+    """(begin, end) of rows that may run together, or of one row with more."""
+    begin, total, longest = 0, 0, 0
     for row, number in enumerate(tokens):
-        if row > begin and total + number > most:
+        total, longest = total + number, max(longest, number)
+        if row > begin and (total > most or (row + 1 - begin) * longest > _MAX_PADDING * most):
             yield begin, row
-            begin, total = row, 0
-        total += number
+            begin, total, longest = row, number, number
     yield begin, None
 
 

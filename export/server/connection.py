@@ -1,7 +1,8 @@
 """One HTTP connection: uvicorn's, with the bounds that it lacks.
 
-uvicorn waits without end for the head of a first request, takes a head of any length, and keeps an answer
-that nobody reads. Each of these lets a few hundred idle clients lock everybody else out.
+uvicorn waits without end for the head of a first request, takes a head of any length and any number of
+requests at once, keeps an answer that nobody reads, and forgets to close an idle connection that sent a line
+end. Each of these lets a few hundred idle clients lock everybody else out, or one fill the memory.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from .limits import Limits
 
 _MAX_HEAD_BYTES = 64 << 10
+_MAX_PIPELINED = 8  # requests that wait for the one before them on the same connection
 
 
 def bounded(limits: Limits) -> type:
@@ -23,17 +25,28 @@ def bounded(limits: Limits) -> type:
 class _BoundedConnection(HttpToolsProtocol):
     limits: Limits
     _head_timer: asyncio.TimerHandle | None = None
+    _unread_timer: asyncio.TimerHandle | None = None
     _head_bytes = 0
 
     def connection_made(self, transport) -> None:
         super().connection_made(transport)
+        transport.set_write_buffer_limits(0)  # writing is paused while anything waits to be read
         self._await_head()
         if len(self.connections) > self.limits.max_connections:
             self._refuse(503, "Too many connections are open; try again later.")
 
     def connection_lost(self, exc) -> None:
         self._stop_timer()
+        self._stop_unread_timer()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._unread_timer = self.loop.call_later(self.limits.body_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        self._stop_unread_timer()
+        super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():
@@ -42,6 +55,11 @@ class _BoundedConnection(HttpToolsProtocol):
         super().data_received(data)
         if self._head_timer is not None and self._head_bytes > _MAX_HEAD_BYTES:
             self._refuse(431, f"The head of a request has over {_MAX_HEAD_BYTES} bytes.")
+        is_idle = self._head_timer is None and (self.cycle is None or self.cycle.response_complete)
+        if is_idle and self.timeout_keep_alive_task is None:  # stopped by bytes that begin no request
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -50,14 +68,12 @@ class _BoundedConnection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._stop_timer()
         super().on_headers_complete()
+        if len(self.pipeline) > _MAX_PIPELINED:
+            raise ValueError("too many requests at once")  # the parser makes it a 400
 
     def on_message_complete(self) -> None:
         super().on_message_complete()
         self._head_bytes = 0
-
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        self.loop.call_later(self.limits.body_seconds, self._end_unread, self.cycle)
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(400, msg)
@@ -72,6 +88,11 @@ class _BoundedConnection(HttpToolsProtocol):
             self._head_timer.cancel()
         self._head_timer = None
 
+    def _stop_unread_timer(self) -> None:
+        if self._unread_timer is not None:
+            self._unread_timer.cancel()
+        self._unread_timer = None
+
     def _refuse(self, status: int, message: str) -> None:
         """Answers in place of the app, unless it is about to, and closes."""
         self._stop_timer()
@@ -83,9 +104,3 @@ class _BoundedConnection(HttpToolsProtocol):
                 % (status, http.HTTPStatus(status).phrase.encode(), len(body), body)
             )
         self.transport.close()
-        self.loop.call_later(self.limits.body_seconds, self._end_unread, self.cycle)
-
-    def _end_unread(self, cycle) -> None:
-        """Gives up on a client that has not read an answer to its end."""
-        if cycle is self.cycle and self.transport.get_write_buffer_size() > 0:
-            self.transport.abort()

@@ -100,10 +100,11 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
             if self._api_key and not is_key(authorization.encode(), self._api_key):
                 raise RequestError("UNAUTHENTICATED", "Expected the metadata authorization: Bearer KEY.")
             model = self._service.model
-            if spec.name != model.name or (spec.HasField("version") and spec.version.value != model.version):
+            has_version = not spec.HasField("version") or spec.version.value == model.version
+            if spec.name != model.name or not has_version or spec.HasField("version_label"):
+                asked = spec.version_label[:100] or spec.version.value or ""
                 raise RequestError(
-                    "NOT_FOUND",
-                    f"{spec.name[:100]!r} {spec.version.value or ''} is not served; {model.name!r} is.",
+                    "NOT_FOUND", f"{spec.name[:100]!r} {asked} is not served; {model.name!r} is."
                 )
             yield own
         except Exception as error:

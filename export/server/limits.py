@@ -15,7 +15,7 @@ class Limits:
       max_batch_tokens: tokens that run together. A request with more runs in slices.
       max_answer_bytes: size of the tensors of one answer.
       max_connections: open REST connections.
-      max_pending: requests that run or wait; more are refused at once (503, UNAVAILABLE).
+      max_pending: requests that run or wait; more are refused at once (503, RESOURCE_EXHAUSTED).
       max_pending_bytes: size of the REST bodies of all of them together.
       head_seconds: how long a REST client may take to send the head of a request.
       body_seconds: how long it may take to send the body, and to read the answer.

@@ -59,7 +59,9 @@ class EmbedBody(BaseModel):
 
     inputs: _Texts
     normalize: bool | None = None
+    dimensions: int | None = None
     truncate: bool | None = None
+    truncation_direction: str = "right"
     prompt_name: str | None = None
 
 
@@ -177,14 +179,17 @@ def _add_text_paths(app: FastAPI, service: Service) -> None:
         if name is not None and name != model.name:
             raise RequestError("NOT_FOUND", f"model {name[:100]!r} is not served; {model.name!r} is.")
 
+    def check_dimensions(asked: int | None, vectors):
+        if asked not in (None, vectors.shape[1]):
+            raise invalid(f"dimensions={asked}; this model gives {vectors.shape[1]}.")
+
     @app.post("/v1/embeddings", tags=["vectors"])
     def embeddings(body: EmbeddingsBody, own: Own):
         """Vectors of texts, as OpenAI's API gives them."""
         check_model(body.model)
         texts = _listed(body.input)
         vectors = service.embed(own, texts, body.truncate, body.truncate_prompt_tokens, body.prompt_name)
-        if body.dimensions not in (None, vectors.shape[1]):
-            raise invalid(f"dimensions={body.dimensions}; this model gives {vectors.shape[1]}.")
+        check_dimensions(body.dimensions, vectors)
         if body.encoding_format == "base64":
             values = [base64.b64encode(row.astype("<f4").tobytes()).decode() for row in vectors]
         else:
@@ -196,10 +201,16 @@ def _add_text_paths(app: FastAPI, service: Service) -> None:
     @app.post("/embed", tags=["vectors"])
     def embed(body: EmbedBody, own: Own):
         """Vectors of texts, as text-embeddings-inference gives them."""
+        if body.truncation_direction.lower() != "right":
+            raise invalid('truncation_direction: this server cuts texts at the "right" only.')
         truncate = body.truncate is not False
         vectors = service.embed(own, _listed(body.inputs), truncate, prompt_name=body.prompt_name)
-        if body.normalize:
-            vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+        check_dimensions(body.dimensions, vectors)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if body.normalize is not False:
+            vectors = vectors / np.maximum(lengths, 1e-12)
+        elif np.allclose(lengths, 1, atol=1e-3):
+            raise invalid("normalize=false; this model itself gives vectors of length 1.")
         return _json(listed(vectors))
 
     @app.post("/rerank", tags=["ranked texts"])
@@ -240,8 +251,9 @@ def _add_server_paths(app: FastAPI, service: Service, metrics: Metrics) -> None:
 
     @app.get("/info", tags=["server"])
     def info():
-        """What the page is told beside the metadata: labels, thresholds, prompts, limits."""
+        """What the page is told beside the metadata: labels, thresholds, prompts, limits, special tokens."""
         settings = model.about.get("task_config")
+        special = model.text_inputs and model.text_inputs.vocabulary.special_tokens._asdict()
         return _json(
             {
                 "model_id": model.name,
@@ -250,6 +262,7 @@ def _add_server_paths(app: FastAPI, service: Service, metrics: Metrics) -> None:
                 "labels": model.about.get("labels") or None,
                 "thresholds": settings.get("thresholds") if isinstance(settings, dict) else None,
                 "prompts": model.prompts,
+                "special_tokens": special,
                 "max_input_length": model.about.get("max_seq_length"),
                 "max_texts": service.limits.max_texts,
                 "can": {
@@ -295,4 +308,6 @@ def _listed(texts: _Texts) -> list[str]:
 
 
 def _json(value, status: int = 200) -> Response:
-    return Response(json.dumps(value, ensure_ascii=False).encode(), status, media_type="application/json")
+    # An error may quote half of a surrogate pair, which a body in JSON can bring.
+    body = json.dumps(value, ensure_ascii=False).encode(errors="replace")
+    return Response(body, status, media_type="application/json")

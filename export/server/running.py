@@ -21,7 +21,7 @@ from .grpc_api import start_grpc_server
 from .limits import Limits
 from .metrics import Metrics
 from .rest_api import make_app
-from .served_model import ServedModel
+from .served_model import ServedModel, remove_folders_aside
 from .service import Service
 
 _BACKLOG = 1024  # connections that the system holds until they are accepted
@@ -174,6 +174,7 @@ def serve_until_signal(path: str, name: str | None, **options) -> None:
 def _end_while_loading(number, frame) -> None:
     # A handler of its own: the first process of a container, as in `docker stop`, ignores SIGTERM otherwise.
     os.write(2, b"stopped by SIGTERM while the model was loading\n")
+    remove_folders_aside()
     os._exit(128 + number)
 
 

@@ -6,6 +6,7 @@ export.
 
 import json
 import pathlib
+import shutil
 import tempfile
 
 import numpy as np
@@ -25,6 +26,7 @@ from ..gate.saved_model_session import DEFAULT_SIGNATURE, RequestError, SavedMod
 from ..serving_model import ServingModel
 
 _SAVED_MODEL = "saved_model.pb"
+_FOLDERS_ASIDE: list[str] = []  # where runs and checkpoints are written
 
 
 class ServedModel:
@@ -51,6 +53,7 @@ class ServedModel:
         self.path, self.name = str(path), name
         folder = _version_folder(pathlib.Path(path))
         with tempfile.TemporaryDirectory(prefix="kbert_serve_") as aside:
+            _FOLDERS_ASIDE.append(aside)
             if folder is None:
                 folder = _exported(self.path, pathlib.Path(aside) / "1")
             self.version = int(folder.name) if folder.name.isdecimal() and len(folder.name) < 19 else 1
@@ -134,6 +137,12 @@ class ServedModel:
             return None
         vocabulary = read_vocabulary(extra, description)
         return TextInputs(vocabulary, self.about["max_seq_length"])
+
+
+def remove_folders_aside() -> None:
+    """Removes what was written of a model that still loads: for a process that ends at once."""
+    for folder in _FOLDERS_ASIDE:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _version_folder(path: pathlib.Path) -> pathlib.Path | None:

@@ -84,9 +84,12 @@ class Service:
                 f"texts[{int(truncated.argmax())}] has more than the {most} tokens that are answered; send a "
                 "shorter one, or allow truncation."
             )
-        tokens = rows["input_mask"].sum(axis=1).tolist()
-        request.texts, request.tokens = len(texts), sum(tokens)
-        return self.queue.run(request, signature, rows, tokens, ("embedding",))["embedding"]
+        tokens = rows["input_mask"].sum(axis=1)
+        request.texts, request.tokens = len(texts), int(tokens.sum())
+        order = np.argsort(tokens, kind="stable")  # texts of a length run together
+        rows = {name: array[order] for name, array in rows.items()}
+        answer = self.queue.run(request, signature, rows, tokens[order].tolist(), ("embedding",))
+        return answer["embedding"][np.argsort(order)]
 
     def rank(self, request: Request, query: str, texts: list[str], truncate: bool = True) -> np.ndarray:
         """How well each text fits the query, float32 (texts,), by a model that gives pairs one number."""
@@ -94,7 +97,7 @@ class Service:
             raise RequestError("NOT_FOUND", f"{self.model.name} gives no number for pairs of texts.")
         signature, output = self.model.pair_number
         definition = self.model.signatures[signature]
-        inputs = {"text": self._texts([query] * len(texts)), "text_pair": self._texts(texts)}
+        inputs = {"text_pair": self._texts(texts), "text": self._texts([query]).repeat(len(texts))}
         wanted = [output, *({"truncated"} & set(definition.outputs))]
         answer = self.predict(request, signature, inputs, tuple(wanted))
         if not truncate and answer.get("truncated", np.zeros(1)).any():
@@ -127,10 +130,11 @@ class Service:
         check_size("texts", len(texts), tf.string, self.limits)
         array = np.empty(len(texts), object)
         try:
-            array[:] = [text.encode() for text in texts]
+            for index, text in enumerate(texts):
+                array[index] = text.encode()
+                check_texts("texts", array[index : index + 1], self.limits)
         except UnicodeEncodeError:
             raise invalid("a text has half of a surrogate pair; expected UTF-8.") from None
-        check_texts("texts", array, self.limits)
         return array
 
     def _tokenized(self, request: Request, texts: list[str]):

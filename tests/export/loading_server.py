@@ -2,15 +2,16 @@
 
 import time
 
-from export.server import running
+from export.server import running, served_model
 from kbert.cli import script
 
 
-def load(*unused, **options):
-    print("loading", flush=True)
+def load(path, folder):
+    folder.mkdir()
+    print(folder, flush=True)
     time.sleep(600)
 
 
 if __name__ == "__main__":
-    running.DevelopmentServer = load
-    script.run(lambda: running.serve_until_signal("none", "m"))
+    served_model._exported = load
+    script.run(lambda: running.serve_until_signal("none", "m", rest_api_port=0))

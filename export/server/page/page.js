@@ -85,7 +85,7 @@ async function showPieces(area, place) {
     if (area.value !== text) return; // another answer is on its way
     const shown = pieces.filter((piece) => !piece.special);
     place.replaceChildren(...(shown.length ? [`${shown.length} tokens: `] : []), ...shown.map((piece) =>
-      element("span", { class: piece.text === "[UNK]" ? "unknown" : "" }, piece.text)));
+      element("span", { class: piece.text === state.info.special_tokens.unk ? "unknown" : "" }, piece.text)));
   } catch (error) {
     place.replaceChildren(error.message);
   }

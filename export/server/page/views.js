@@ -37,13 +37,14 @@ function entitiesOf(row, asked) {
     ({ name: `${points.slice(start, end).join("")} (${label})`, value })))];
 }
 
-function masksOf(row, asked) {
-  if (!row.num_masks) return [headline("Write [MASK] where a word is to be found.")];
+function masksOf(row, asked, info) {
+  const token = info.special_tokens?.mask ?? "[MASK]";
+  if (!row.num_masks) return [headline(`Write ${token} where a word is to be found.`)];
   return row.tokens.slice(0, row.num_masks).flatMap((words, mask) => [
     element("h3", {}, `mask ${mask + 1}`),
     bars(words.map((name, index) => ({ name, value: row.probabilities[mask][index], click: () => {
       let seen = -1;
-      byId("field-text").value = asked.text.replace(/\[MASK\]/g, (found) => (++seen === mask ? name : found));
+      byId("field-text").value = asked.text.replaceAll(token, (found) => (++seen === mask ? name : found));
     } })).filter(({ name }) => name))]);
 }
 

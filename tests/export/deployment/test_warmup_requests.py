@@ -8,6 +8,7 @@ from export.deployment.warmup_requests import read_warmup_requests, write_warmup
 from export.folder_names import WARMUP_FILE
 from kbert.tasks.signatures.signature import Signature
 from kbert.tokenization.text_inputs import TextInputs
+from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary
 
 LENGTH = 40
 TEXT, IDS = ("string", (None,)), ("int32", (None, None))
@@ -37,6 +38,12 @@ def test_each_signature_batch_size_and_length_has_a_request_of_that_size(text_in
         if request.signature in ("serving_default", "pair", "ids"):
             lengths = _lengths(request.inputs, text_inputs)
             assert request.num_tokens - 4 <= lengths.max() <= request.num_tokens
+
+
+def test_masks_are_those_of_the_model(text_inputs):
+    for inputs, mask in ((text_inputs, "[MASK]"), (TextInputs(bpe_vocabulary([]), LENGTH), "<mask>")):
+        request = next(warmup.warmup_requests({"fill": SIGNATURES["fill"]}, inputs))
+        assert request.inputs["text"][0].split()[1] == mask
 
 
 def _lengths(inputs, text_inputs):

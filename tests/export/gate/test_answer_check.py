@@ -8,6 +8,12 @@ import tensorflow as tf
 
 from export.gate import answer_check
 from kbert.tasks.signatures.signature import texts_signature
+from kbert.tokenization.base_vocabulary import BERT_TOKENS, ROBERTA_TOKENS
+
+
+def loaded_with(special_tokens):
+    vocabulary = SimpleNamespace(special_tokens=special_tokens)
+    return SimpleNamespace(text_inputs=SimpleNamespace(vocabulary=vocabulary))
 
 
 @pytest.fixture
@@ -24,11 +30,18 @@ def check(monkeypatch):
         model = SimpleNamespace(
             trained_signatures={"serving_default": signature},
             source="model",
-            loaded=SimpleNamespace(text_inputs=None),
+            loaded=loaded_with(BERT_TOKENS),
         )
         return answer_check.check_answers(model, None, 1e-5)
 
     return check
+
+
+def test_a_model_is_asked_to_fill_its_own_mask_token():
+    signatures = {"serving_default": texts_signature(("text",), None)}
+    model = SimpleNamespace(trained_signatures=signatures, loaded=loaded_with(ROBERTA_TOKENS))
+    ((_, inputs),) = answer_check._questions(model, ())
+    assert "with <mask> and" in inputs["text"][1]
 
 
 NAN = float("nan")

@@ -1,9 +1,12 @@
 """A request gets the answer that it would get alone, whoever it runs with and however it is cut."""
 
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import tensorflow as tf
+from tensorflow.core.protobuf import meta_graph_pb2
 
 from export.gate.saved_model_session import RequestError, SavedModelSession
 from export.server.batch_queue import BatchQueue
@@ -104,6 +107,32 @@ def test_a_request_of_many_tokens_runs_in_slices(model, signature):
     rows, answers = ask_together(model, signature, [texts("a")] + [request], max_batch_tokens=40)
     assert rows == [1, 8, 3, 3, 1, 1]  # 1 + ... + 8 are 36
     check(model, signature, [texts("a"), request], answers)
+
+
+def test_rows_that_would_be_mostly_padding_run_apart(model):
+    short, long = list("abcdefghijklmnopqrst"), "x" * 20  # 40 tokens, but 21 rows of 20
+    for others in ([texts(*short, long)], [texts(*short), texts(long)]):
+        requests = [texts("a"), *others]
+        rows, answers = ask_together(model, "serving_default", requests, max_batch_tokens=40)
+        assert rows == [1, 20, 1]
+        check(model, "serving_default", requests, answers)
+
+
+def test_a_slice_is_as_long_as_its_longest_row():
+    shapes, definition = [], meta_graph_pb2.SignatureDef()
+    for name in ("input_ids", "input_mask"):
+        definition.inputs[name].tensor_shape.CopyFrom(tf.TensorShape([None, None]).as_proto())
+
+    def run(name, inputs, *rest):
+        shapes.append(inputs["input_ids"].shape)
+        return {"embedding": inputs["input_ids"].sum(axis=1)}
+
+    queue = BatchQueue(SimpleNamespace(signature=lambda name: definition, run=run), 40)
+    mask = np.zeros((21, 20), np.int32)
+    mask[:, 0] = mask[20] = 1
+    answer = queue.run(Request(60), "s", {"input_ids": mask, "input_mask": mask}, mask.sum(axis=1).tolist())
+    assert shapes == [(20, 1), (1, 20)] and answer["embedding"].tolist() == [1] * 20 + [20]
+    assert queue.stop(10)
 
 
 def test_whoever_waits_too_long_gets_an_error_and_is_not_run(model):

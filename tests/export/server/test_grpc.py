@@ -1,9 +1,21 @@
 """gRPC: Predict and GetModelMetadata as TensorFlow Serving's stubs know them."""
 
+import threading
+from types import SimpleNamespace
+
 import grpc
 import pytest
 import tensorflow as tf
-from tensorflow_serving.apis import classification_pb2, get_model_metadata_pb2, predict_pb2
+from tensorflow_serving.apis import (
+    classification_pb2,
+    get_model_metadata_pb2,
+    predict_pb2,
+    prediction_service_pb2_grpc,
+)
+
+from export.server.grpc_api import start_grpc_server
+from export.server.limits import Limits
+from export.server.metrics import Metrics
 
 from .asking import MODEL, request_of
 
@@ -37,6 +49,12 @@ def test_metadata(stub):
     assert refused(stub.GetModelMetadata, get_model_metadata_pb2.GetModelMetadataRequest())[0] == "NOT_FOUND"
 
 
+def labelled():
+    request = request_of()
+    request.model_spec.version_label = "canary"
+    return request
+
+
 def of_29_bytes():
     """An attack of November 2026: one text for four million, which took 17 GB."""
     request = predict_pb2.PredictRequest()
@@ -52,6 +70,7 @@ def of_29_bytes():
     ("request_", "code", "words"),
     [
         (request_of(version=1), "NOT_FOUND", "'length' 1 is not served"),
+        (labelled(), "NOT_FOUND", "'length' canary is not served"),
         (request_of(signature_name="x"), "INVALID_ARGUMENT", "signature 'x' is not one of"),
         (
             request_of(signature_name="pair"),
@@ -72,6 +91,25 @@ def test_what_is_no_message_or_not_offered_is_refused(server, stub):
         call = channel.unary_unary("/tensorflow.serving.PredictionService/Predict")
         assert refused(call, b"\xff\xff")[0] == "INTERNAL"
     assert refused(stub.Classify, classification_pb2.ClassificationRequest())[0] == "UNIMPLEMENTED"
+
+
+def test_too_many_at_once_are_refused(server):
+    runs, may_end = threading.Event(), threading.Event()
+
+    def predict(*unused):
+        runs.set()
+        return {} if may_end.wait(60) else None
+
+    service = SimpleNamespace(model=server.service.model, limits=Limits(max_pending=1), predict=predict)
+    one, port = start_grpc_server(service, Metrics(), "localhost", 0, None, False)
+    with grpc.insecure_channel(f"localhost:{port}") as channel:
+        stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+        first = stub.Predict.future(request_of(), wait_for_ready=True)
+        assert runs.wait(60)
+        assert refused(stub.Predict, request_of())[0] == "RESOURCE_EXHAUSTED"
+        may_end.set()
+        assert first.result().model_spec.name == MODEL
+    one.stop(0).wait()
 
 
 def test_a_deadline_ends_the_run(stub):

@@ -9,7 +9,7 @@ import pytest
 from export.server.gate import Gate
 from export.server.limits import Limits
 from export.server.metrics import Metrics
-from tests.export.server.asking import MODEL, post, received
+from tests.export.server.asking import MODEL, post, received, wait_until
 
 PREDICT = f"/v1/models/{MODEL}:predict"
 GOOD = post(json.dumps({"instances": ["short"]}).encode())
@@ -45,6 +45,36 @@ def test_requests_that_follow_at_once_are_answered_in_order(asked):
     answer = asked.raw(GOOD + other + GOOD_AND_LAST)
     labels = [part[:4] for part in answer.split(b'"label": "')[1:]]
     assert labels == [b"shor", b"long", b"shor"]
+
+
+def test_too_many_requests_that_follow_at_once_are_refused(asked):
+    answer = asked.raw(GOOD * 20 + GOOD_AND_LAST)
+    assert status_of(answer) == 400 and answer.count(b"HTTP/1.1") == 1
+
+
+@pytest.mark.parametrize(
+    ("sent", "later"),
+    [(GOOD, b"\r\n"), (GOOD.replace(b"localhost", b"evil.example")[:-5], GOOD[-5:])],
+    ids=["a line end", "the body of what was refused"],
+)
+def test_an_idle_connection_is_closed_whatever_came_last(asked, server, monkeypatch, sent, later):
+    monkeypatch.setattr(server._rest.config, "timeout_keep_alive", 0.3)
+    with socket.create_connection(("localhost", asked.port), timeout=10) as connection:
+        connection.sendall(sent)
+        assert connection.recv(65536)
+        time.sleep(0.05)
+        connection.sendall(later)
+        assert not received(connection).endswith(b"(still open)")
+
+
+def test_an_answer_that_nobody_reads_is_given_up_though_more_is_asked(asked, server):
+    connections = server._rest.server_state.connections
+    large = {"signature_name": "repeat", "inputs": {"text": ["x" * 10_000], "top_k": 1000}}
+    with socket.create_connection(("localhost", asked.port)) as connection:
+        connection.sendall(post(json.dumps(large).encode()))
+        wait_until(lambda: any(each.cycle and each.cycle.response_complete for each in list(connections)))
+        connection.sendall(GOOD)
+        wait_until(lambda: not connections, 10)
 
 
 @pytest.mark.parametrize("length", ["1048577", "10000000000000", "9" * 30])

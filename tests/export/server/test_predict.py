@@ -76,6 +76,7 @@ def test_status_metadata_and_versions(asked):
             "instances[0] has text; the signature takes",
         ),
         ({"instances": [{"words": "a"}]}, "instances[0] has words; the signature takes text"),
+        (b'{"inputs": {"\\ud800": ["a"]}}', "received inputs ?; the signature takes text"),
         ({"instances": [3]}, "text: 3 is no text"),
         ({"instances": [{"b64": "!"}]}, "no base64"),
         ({"instances": [["a"], "b"]}, "lists of different lengths"),

@@ -1,6 +1,7 @@
 """A tensor is checked before an array is made of it, and what is right comes back as it was."""
 
 import tracemalloc
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ from tensorflow.core.framework import tensor_pb2, types_pb2
 
 from export.gate.saved_model_session import RequestError
 from export.server.limits import Limits
+from export.server.request import Request
+from export.server.service import Service
 from export.server.tensors import read_tensor, write_tensor
 
 LIMITS = Limits(max_text_bytes=1000, max_texts=10_000, max_elements=10_000)
@@ -52,6 +55,16 @@ def test_a_wrong_tensor_is_an_invalid_argument_and_takes_no_memory(wrong):
     assert tracemalloc.get_traced_memory()[1] < 1 << 20
     tracemalloc.stop()
     assert error.value.status == "INVALID_ARGUMENT" and "text" in error.value.message
+
+
+def test_a_query_is_checked_before_it_stands_beside_every_text():
+    service = Service(SimpleNamespace(session=None, pair_number=("p", "o"), signatures={"p": None}), LIMITS)
+    tracemalloc.start()
+    with pytest.raises(RequestError, match="a text of 100000 bytes"):
+        service.rank(Request(60), "a" * 100_000, ["b"] * 2048)
+    assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    tracemalloc.stop()
+    assert service.queue.stop(10)
 
 
 @given(

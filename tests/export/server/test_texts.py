@@ -71,6 +71,16 @@ def test_vectors_are_those_of_python_in_every_form(vectors):
     np.testing.assert_allclose(answer, expected, atol=1e-5)
 
 
+def test_the_page_is_told_the_mask_token(page_asked):
+    assert page_asked.rest("GET", "/info")[1]["special_tokens"]["mask"] == "<mask>"
+
+
+def test_vectors_are_normalized_unless_the_request_says_no(page_asked):
+    _, plain = page_asked.post("/embed", {"inputs": "play a day", "normalize": False})
+    _, answer = page_asked.post("/embed", {"inputs": "play a day", "truncation_direction": "Right"})
+    np.testing.assert_allclose(answer, np.array(plain) / 5**0.5, rtol=1e-6)  # 5 tokens
+
+
 def test_a_text_is_cut_as_the_request_says(vectors):
     asked, loaded = vectors
     long = " ".join(["play"] * 30)
@@ -135,6 +145,9 @@ def test_texts_are_ranked_as_in_python(ranking):
         ("/v1/embeddings", b'{"input": "\\ud800"}', 400, "half of a surrogate pair"),
         ("/v1/embeddings", b'{"input": ' + b"[" * 50_000, 400, "body"),
         ("/embed", {"inputs": ["a" * 70_000]}, 400, "a text of 70000 bytes; this server takes up to 65536"),
+        ("/embed", {"inputs": "a", "normalize": False}, 400, "this model itself gives vectors of length 1"),
+        ("/embed", {"inputs": "a", "dimensions": 3}, 400, "this model gives 8"),
+        ("/embed", {"inputs": "a", "truncation_direction": "Left"}, 400, "cuts texts at the"),
         ("/embed", {"inputs": ["a"] * 2049}, 400, "2049 texts; this server takes up to 2048"),
         ("/rerank", {"query": "a", "texts": ["b"]}, 404, "gives no number for pairs of texts"),
         ("/rerank", {"query": "a"}, 400, "either texts or documents"),

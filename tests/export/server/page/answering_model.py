@@ -5,12 +5,13 @@ import json
 import tensorflow as tf
 
 from kbert.tasks import TASKS
+from kbert.tokenization.base_vocabulary import BERT_TOKENS
 from kbert.tokenization.vocabulary import Vocabulary
 
 MODEL = "a.model"
 LABELS = ["short", "<b>long</b>", "very long"]  # one looks like HTML, and must not become it
 THRESHOLDS = {"short": 0.25}
-TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "play", "##ing", "a", "day", "<", "b", ">", ","]
+TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "<mask>", "play", "##ing", "a", "day", "<", "b", ">", ","]
 WORDS = ["sunny", "##ny", "<i>dull</i>", "long"]
 _TEXT = tf.TensorSpec([None], tf.string, name="text")
 _TEXT_PAIR = tf.TensorSpec([None], tf.string, name="text_pair")
@@ -79,7 +80,7 @@ class AnsweringModel(tf.Module):
     )
     def fill(self, text, top_k, whole_words):
         masks = tf.map_fn(
-            lambda one: tf.size(tf.strings.split(tf.strings.regex_replace(one, r"\[MASK\]", "\n"), "\n")) - 1,
+            lambda one: tf.size(tf.strings.split(tf.strings.regex_replace(one, "<mask>", "\n"), "\n")) - 1,
             text,
             fn_output_signature=tf.int32,
         )
@@ -134,7 +135,7 @@ def save_answering_model(folder) -> str:
     extra = folder / "assets.extra"
     extra.mkdir()
     task = TASKS["multi_label_classification"](tuple(LABELS), thresholds=THRESHOLDS)
-    vocabulary = Vocabulary(TOKENS, do_lower_case=True)
+    vocabulary = Vocabulary(TOKENS, do_lower_case=True, special_tokens=BERT_TOKENS._replace(mask="<mask>"))
     vocabulary.write(extra / "vocab.txt")
     about = TASKS.to_record(task) | {"labels": LABELS, "run": "/somewhere/private"}
     about |= {"vocabulary": vocabulary.describe(), "max_seq_length": 64}

@@ -93,15 +93,15 @@ def check_entities(page, asked):
 
 
 def check_masks(page, asked):
-    fill(page, text="A [MASK] day, a [MASK].", top_k="3")
+    fill(page, text="A <mask> day, a <mask>.", top_k="3")
     page.run("document.querySelector('#field-whole_words').click()")
     ask(page)
-    inputs = {"text": ["A [MASK] day, a [MASK]."], "top_k": 3, "whole_words": False}
+    inputs = {"text": ["A <mask> day, a <mask>."], "top_k": 3, "whole_words": False}
     _, answer = asked.post(f"/v1/models/{MODEL}:predict", {"signature_name": "fill", "inputs": inputs})
     assert texts(page, ".name") == sum(answer["outputs"]["tokens"][0], [])
     assert numbers(page) == sum(answer["outputs"]["probabilities"][0], [])
     page.run("document.querySelectorAll('#answer .bars button')[5].click()")
-    assert page.run("document.querySelector('#field-text').value") == "A [MASK] day, a <i>dull</i>."
+    assert page.run("document.querySelector('#field-text').value") == "A <mask> day, a <i>dull</i>."
 
 
 def check_pair(page, asked):
