@@ -8,6 +8,8 @@ from kbert.tasks.signatures.signature import TRUNCATED
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.tokenization.text_inputs import TextInputs
 
+_MOST_PIECES = 16  # of a candidate
+
 
 def best_tokens(model, vocabulary: BaseVocabulary, inputs: dict, top_k, whole_words) -> dict:
     """The most probable tokens for every mask.
@@ -56,9 +58,9 @@ def candidate_probabilities(model, text_inputs: TextInputs, text, candidates) ->
 
     Returns:
       dict of tensors of shape [batch, candidates]: `probabilities` (float32); `num_tokens` (int32), 0 for a
-      candidate that is empty or has a character that the vocabulary lacks; `num_masks` (int32), the masks
-      that were left in the text when it was cut to the longest sequence. And `TRUNCATED`, bool [batch]:
-      whether it was cut for any of them.
+      candidate that is empty, has a character that the vocabulary lacks, or more than 16 pieces; `num_masks`
+      (int32), the masks that were left in the text when it was cut to the longest sequence. And `TRUNCATED`,
+      bool [batch]: whether it was cut for any of them.
     """
     masked = _masked_texts(text_inputs, text, candidates)
     inputs, truncated = text_inputs.pack_tokens(masked.tokens)
@@ -79,7 +81,7 @@ def candidate_probabilities(model, text_inputs: TextInputs, text, candidates) ->
     total = tf.reduce_sum(tf.where(is_piece, log_probabilities, 0.0), axis=1)
     mean = tf.math.divide_no_nan(total, tf.cast(lengths, tf.float32))
 
-    unknown = tf.reduce_any(tf.equal(pieces, text_inputs.vocabulary.unk_id), axis=1)
+    unknown = tf.reduce_any(tf.equal(pieces, text_inputs.vocabulary.unk_id), axis=1) | masked.too_long
     outputs = {
         "probabilities": tf.exp(mean),
         "num_tokens": tf.where(unknown, 0, lengths),
@@ -98,15 +100,20 @@ class _MaskedTexts(NamedTuple):
         pieces.
       pieces: int32 RaggedTensor of shape [candidates of all texts, (pieces)].
       rows: int32 tensor of shape [candidates of all texts]: the row of `tokens` for each candidate.
+      too_long: bool tensor of this shape: whether a candidate has more than `_MOST_PIECES`, and was cut.
     """
 
     tokens: tf.RaggedTensor
     pieces: tf.RaggedTensor
     rows: tf.Tensor
+    too_long: tf.Tensor
 
 
 def _masked_texts(text_inputs, text, candidates) -> _MaskedTexts:
     pieces = text_inputs.tokenizer.tokenize_words(tf.reshape(candidates, [-1]))
+    # Every number of pieces is a text of its own: without a bound a small request takes all memory.
+    too_long = pieces.row_lengths() > _MOST_PIECES
+    pieces = pieces[:, :_MOST_PIECES]
     lengths = tf.maximum(tf.cast(pieces.row_lengths(), tf.int32), 1)
     owners = tf.repeat(tf.range(tf.shape(candidates)[0]), tf.shape(candidates)[1])
     # Candidates of the same text with as many pieces share a text: most have one piece.
@@ -118,7 +125,7 @@ def _masked_texts(text_inputs, text, candidates) -> _MaskedTexts:
     counts = tf.where(is_mask, masks, 1)
     repeated = tf.repeat(tokens.flat_values, counts)
     row_lengths = tf.reduce_sum(tokens.with_flat_values(counts), axis=1)
-    return _MaskedTexts(tf.RaggedTensor.from_row_lengths(repeated, row_lengths), pieces, rows)
+    return _MaskedTexts(tf.RaggedTensor.from_row_lengths(repeated, row_lengths), pieces, rows, too_long)
 
 
 def _logits(model, inputs, vocabulary):

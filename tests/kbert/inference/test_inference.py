@@ -127,8 +127,13 @@ def test_examples_of_every_kind_keep_their_order(pretraining_run):
     ("texts", "candidates", "sentence"),
     [
         (["a [MASK]", "walk"], None, r"no \[MASK\] or <mask> in 'walk'"),
-        (["a [MASK]"], ["walk", "\N{SNOWMAN}"], "is empty, or has a character that the vocabulary lacks"),
-        (["a [MASK]"], ["walk", " "], "is empty, or has a character that the vocabulary lacks"),
+        (["a [MASK]"], ["walk", "\N{SNOWMAN}"], "is empty, has a character that the vocabulary lacks"),
+        (["a [MASK]"], ["walk", " "], "is empty, has a character that the vocabulary lacks"),
+        (
+            ["a [MASK]"],
+            ["walk" + "s" * 15, "walk" + "s" * 16],
+            "candidate 'walks{16}' .* more than 16 pieces",
+        ),
         (["a [MASK] [MASK]"], ["walk"], r"2 masks in .*; candidates fill a single mask"),
         (["walk " * 30 + "[MASK]"], None, "lies beyond the longest sequence of this model"),
         (["walk " * 30 + "[MASK]"], ["walk"], "lies beyond the longest sequence of this model"),
