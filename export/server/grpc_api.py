@@ -102,9 +102,9 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
             model = self._service.model
             has_version = not spec.HasField("version") or spec.version.value == model.version
             if spec.name != model.name or not has_version or spec.HasField("version_label"):
-                asked = spec.version_label[:100] or spec.version.value or ""
+                version = spec.version_label[:100] or spec.version.value or ""
                 raise RequestError(
-                    "NOT_FOUND", f"{spec.name[:100]!r} {asked} is not served; {model.name!r} is."
+                    "NOT_FOUND", f"{spec.name[:100]!r} {version} is not served; {model.name!r} is."
                 )
             yield own
         except Exception as error:

@@ -179,9 +179,9 @@ def _add_text_paths(app: FastAPI, service: Service) -> None:
         if name is not None and name != model.name:
             raise RequestError("NOT_FOUND", f"model {name[:100]!r} is not served; {model.name!r} is.")
 
-    def check_dimensions(asked: int | None, vectors):
-        if asked not in (None, vectors.shape[1]):
-            raise invalid(f"dimensions={asked}; this model gives {vectors.shape[1]}.")
+    def check_dimensions(dimensions: int | None, vectors):
+        if dimensions not in (None, vectors.shape[1]):
+            raise invalid(f"dimensions={dimensions}; this model gives {vectors.shape[1]}.")
 
     @app.post("/v1/embeddings", tags=["vectors"])
     def embeddings(body: EmbeddingsBody, own: Own):
