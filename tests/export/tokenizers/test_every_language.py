@@ -106,6 +106,12 @@ def test_rows_of_mpnet_are_the_graphs_in_python(tmp_path):
     folder = write_export("".join(f"{token}\n" for token in tokens), True, tmp_path)
     about = {"vocabulary": vocabulary.describe()}
     (folder / "kbert.json").write_text(json.dumps(about))
+    (folder / "kbert.json").write_text(
+        json.dumps({"vocabulary": about["vocabulary"] | {"special_tokens": ["a"]}})
+    )
+    with pytest.raises(ValueError, match="has 1 special_tokens; expected 5"):
+        exported_vocabulary(folder)
+    (folder / "kbert.json").write_text(json.dumps(about))
     texts = [*TEXTS, "a " * 40]
     pairs = [*texts[3:], *texts[:3]]
     mine, theirs = TextInputs(exported_vocabulary(folder), 16), GraphTextInputs(vocabulary, 16)

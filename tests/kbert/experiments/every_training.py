@@ -139,7 +139,6 @@ def _pretraining(task):
 
 # What is trained -> function from an empty folder, which it fills with data, to a `Training`.
 TRAININGS = {
-    "one text": _texts("sequence_classification"),
     "windows": _texts("sequence_classification", task_settings=WINDOWS, max_seq_length=5, padding="pack"),
     "pairs": _texts("sequence_classification", dataset=DatasetConfig(text="text", text_pair="other")),
     "regression": _texts("sequence_regression"),

@@ -46,6 +46,7 @@ def test_settings_find_their_places():
             r"dropout=0.1 means lora.dropout, but the config has no lora. .* lora=\{'dropout'",
         ),
         ({"temperature": 2.0}, "temperature=2.0 means distillation.temperature, but the config has no"),
+        ({"seed": {1, 2}}, r"a setting is \{1, 2\}; expected a number, a text"),
         ({"embeddings": True}, "embeddings=True means frozen.embeddings, but"),
         (
             {"class_weights": "balanced"},

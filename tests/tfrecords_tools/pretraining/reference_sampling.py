@@ -20,13 +20,12 @@ class Instance(NamedTuple):
 
 
 class Masking(NamedTuple):
-    """What masking needs to know: the special ids, and which ids continue a word (an empty set: none)."""
+    """What masking of single pieces needs to know."""
 
     cls_id: int
     sep_id: int
     mask_id: int
     vocab_size: int
-    continuing: frozenset[int] = frozenset()
     max_predictions: int = 20
     prob: float = 0.15
 
@@ -88,26 +87,16 @@ def from_document(documents, index, max_seq_length, short_seq_prob, rng, masking
 
 
 def mask(ids, masking, rng):
-    groups = []
-    for i, piece in enumerate(ids):
-        if piece in (masking.cls_id, masking.sep_id):
-            continue
-        if groups and piece in masking.continuing:
-            groups[-1].append(i)
-        else:
-            groups.append([i])
-    rng.shuffle(groups)
+    candidates = [i for i, piece in enumerate(ids) if piece not in (masking.cls_id, masking.sep_id)]
+    rng.shuffle(candidates)
     number = min(masking.max_predictions, max(1, round(len(ids) * masking.prob)))
     masked_ids, answers = list(ids), {}
-    for group in groups:
-        if len(answers) + len(group) > number:
-            continue
-        for i in group:
-            answers[i] = ids[i]
-            if rng.random() < 0.8:
-                masked_ids[i] = masking.mask_id
-            elif rng.random() >= 0.5:
-                masked_ids[i] = rng.randint(0, masking.vocab_size - 1)
+    for i in candidates[:number]:
+        answers[i] = ids[i]
+        if rng.random() < 0.8:
+            masked_ids[i] = masking.mask_id
+        elif rng.random() >= 0.5:
+            masked_ids[i] = rng.randint(0, masking.vocab_size - 1)
     positions = sorted(answers)
     return {
         "masked_ids": masked_ids,

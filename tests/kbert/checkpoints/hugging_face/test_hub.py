@@ -228,6 +228,12 @@ def test_half_a_model_is_no_answer_and_no_network_is_one_sentence(cache, asked, 
     assert str(error.value).startswith(f"all-MiniLM-L6-v2 is no file or folder here; hf://{KNOWN} is not in")
 
 
+def test_a_reranker_has_no_modules(cache, asked):
+    folder = cache("BAAI/bge-reranker-base")
+    (folder / "modules.json").unlink()
+    assert local_path("BAAI/bge-reranker-base") == folder and not asked
+
+
 @pytest.mark.parametrize("name", ["runs/bert", "somebody/bert", "nowhere", "../x", "/a/b", "a/b/c", ""])
 def test_no_server_is_told_about_what_may_be_a_path(cache, asked, name):
     cache("somebody/bert", is_main=False)
