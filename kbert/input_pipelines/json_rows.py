@@ -1,6 +1,25 @@
-"""Checks the texts in JSON rows, for corpora and labelled files alike. Standard library only."""
+"""Checks the columns and texts of rows, for corpora and labelled files alike. Standard library only."""
 
 _NAMES = {type(None): "null", bool: "true or false", str: "string", list: "list", dict: "object"}
+
+
+class MissingColumn(ValueError):
+    """A file or a row does not have a column.
+
+    Args:
+      what: says which file, which column, and what there is instead.
+      advice: what to do where a config names the columns.
+    """
+
+    def __init__(self, what: str, advice: str = ""):
+        super().__init__(f"{what} {advice}".rstrip())
+        self.what = what
+
+
+def require_column(record, column, where):
+    """Raises MissingColumn, a ValueError, when a record does not have a column."""
+    if column not in record:
+        raise MissingColumn(f"{where} has no column {column!r}; it has {str(sorted(record))[:500]}.")
 
 
 def why_no_text(row: dict, name: str) -> str | None:

@@ -4,8 +4,6 @@ import csv
 import functools
 import hashlib
 import io
-import math
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,26 +14,14 @@ from kbert.config import DatasetConfig
 from kbert.files.compression import name_when_unpacked
 from kbert.files.json_file import parse_json
 from kbert.files.text_file import read_lines
-from kbert.input_pipelines.json_rows import json_type, why_no_text
+from kbert.input_pipelines.json_rows import MissingColumn, require_column, why_no_text
+from kbert.input_pipelines.labels import class_label
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_table
 
 # In characters. The default of the csv module, 131,072, is too small for a book. Without any limit, a quote
 # that is never closed would make one cell of the whole rest of a CSV file.
 _LONGEST_CELL = 1 << 24
-
-
-class MissingColumn(ValueError):
-    """A file or a row does not have a column.
-
-    Args:
-      what: says which file, which column, and what there is instead.
-      advice: what to do where a config names the columns.
-    """
-
-    def __init__(self, what: str, advice: str = ""):
-        super().__init__(f"{what} {advice}".rstrip())
-        self.what = what
 
 
 class LabelledText(NamedTuple):
@@ -64,8 +50,8 @@ def stream_rows(
       path: the file.
       dataset: names its columns.
       with_labels: whether to read labels.
-      read_label: function from (record, dataset, where) to a label: `class_label` (the default),
-        `number_label` or `label_set`.
+      read_label: function from (record, dataset, where) to a label: one of kbert/input_pipelines/labels.py,
+        by default `class_label`.
 
     Raises:
       ValueError: as `stream_records` does; also for a text or label of the wrong type, and for a label that
@@ -240,110 +226,6 @@ def text_cell(record: dict, column: str, where: str) -> str:
     return record[column]
 
 
-def require_column(record, column, where):
-    """Raises MissingColumn, a ValueError, when a record does not have a column."""
-    if column not in record:
-        raise MissingColumn(f"{where} has no column {column!r}; it has {_cut(sorted(record))}.")
-
-
-def class_label(record: dict, dataset: DatasetConfig, where: str) -> str:
-    """The name of one class: a string that is not blank, or an integer, which becomes its decimal digits.
-
-    Raises:
-      ValueError: for any other value, and for a class that is not in `dataset.labels` (if that lists any).
-    """
-    column = dataset.label
-    require_column(record, column, where)
-    label = record[column]
-    if type(label) is int:  # many tools write class numbers like this; the type check excludes True and False
-        label = record[column] = str(label)
-    if not isinstance(label, str):
-        raise ValueError(f"{where} has {_shown(label)} as its label {column!r}, {_WHOSE_LABEL[type(label)]}.")
-    if why := why_no_text(record, column):
-        raise ValueError(f"{where} {why}; mend the row or leave it out.")
-    if not label.strip():
-        raise ValueError(f"{where} has no label in column {column!r}; give it one or leave the row out.")
-    return listed_label(label, dataset, where)
-
-
-def number_label(record: dict, dataset: DatasetConfig, where: str) -> float:
-    """The number to learn: a JSON number, or a string with a decimal number.
-
-    Raises:
-      ValueError: for any other value, and for infinity and NaN.
-    """
-    column = dataset.label
-    require_column(record, column, where)
-    value = record[column]
-    try:
-        number = (
-            float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else None
-        )
-    except (ValueError, OverflowError):
-        number = None
-    if number is None or not math.isfinite(number):
-        raise ValueError(
-            f"{where} has {_shown(value)} as its label {column!r}; regression needs a finite number, such "
-            "as 2.5: mend the row or leave it out."
-        )
-    return number
-
-
-def label_set(record: dict, dataset: DatasetConfig, where: str) -> tuple[str, ...]:
-    """The classes of a text, any number of them, in their order and each once.
-
-    The value is a JSON list of strings, or one string that is split at `dataset.label_separator`.
-
-    Raises:
-      ValueError: for any other value, and for a class that is not in `dataset.labels` (if that lists any).
-    """
-    column = dataset.label
-    require_column(record, column, where)
-    value = record[column]
-    if isinstance(value, str):
-        if dataset.label_separator is None and value:
-            value = [value]
-        else:
-            value = [name.strip() for name in value.split(dataset.label_separator)] if value else []
-    names = (
-        [str(name) if type(name) is int else name for name in value] if isinstance(value, list) else [None]
-    )
-    if not all(isinstance(name, str) and name.strip() for name in names):
-        raise ValueError(
-            f"{where} has {_shown(value)} as its label {column!r}; multi-label classification expects a list "
-            "of strings, or names with dataset.label_separator between them."
-        )
-    return tuple(dict.fromkeys(listed_label(name, dataset, where) for name in names))
-
-
-def listed_label(label, dataset: DatasetConfig, where: str):
-    """The label, a string. Raises ValueError where the dataset lists labels without it."""
-    if dataset.labels and label not in dataset.labels:
-        raise ValueError(
-            f"{where}: label {_cut(repr(label))} is not among the labels {list(dataset.labels)}, those of "
-            "dataset.labels or else of the training file; mend the row, leave it out, or train with the "
-            "label."
-        )
-    return label
-
-
-# For each type of value that cannot be a class label: what it is, and how to mend the row.
-_WHOSE_LABEL = {
-    float: "a number, which is a label for regression; classification expects a string or an integer, so "
-    "write the name of a class",
-    list: "which is for multi-label classification; this task expects one label, a string or an integer",
-    bool: "which could be taken for several names of classes; write a string, or 0 and 1",
-    dict: "an object; classification expects a string or an integer",
-    type(None): "so it has no label; give it one or leave the row out",
-}
-
-
-def _shown(value):
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    return f"the {json_type(value)} {str(value)[:80]}"
-
-
 def examples_fingerprint(examples: Iterable[tuple]) -> str:
     """SHA-256 of all texts and labels in their order; it does not depend on the format of the file."""
     content = hashlib.sha256()
@@ -363,30 +245,6 @@ def examples_fingerprint(examples: Iterable[tuple]) -> str:
         for cell in example:
             add(cell)
     return content.hexdigest()
-
-
-def sorted_labels(labels: Iterable[str]) -> tuple[str, ...]:
-    """Each label once, sorted; numbers sort as numbers.
-
-    Raises:
-      ValueError: when two labels differ only in blanks at their ends.
-    """
-    labels = set(labels)
-    _require_no_blank_twins(labels)
-    if all(re.fullmatch(r"-?[0-9]+", label) for label in labels):
-        return tuple(sorted(labels, key=lambda label: (int(label), label)))
-    return tuple(sorted(labels))
-
-
-def _require_no_blank_twins(labels):
-    bare: dict[str, str] = {}
-    for label in sorted(labels):
-        twin = bare.setdefault(label.strip(), label)
-        if twin != label:
-            raise ValueError(
-                f"the labels {_cut(repr(twin))} and {_cut(repr(label))} differ only in blanks at their ends; "
-                "take the blanks out of the file, or list both in dataset.labels."
-            )
 
 
 def _lines(path) -> Iterator[str]:

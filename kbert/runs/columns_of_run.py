@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kbert.config import DatasetConfig, FinetuningConfig, from_dict
 from kbert.files.json_file import read_json_object
-from kbert.input_pipelines.labelled_files import MissingColumn
+from kbert.input_pipelines.json_rows import MissingColumn
 from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.input_pipelines.unlabelled_files import examples_from_columns
 from kbert.runs.run_directory import holds_run

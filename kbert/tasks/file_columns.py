@@ -4,7 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kbert.config import DatasetConfig
-from kbert.input_pipelines.labelled_files import require_column, stream_records
+from kbert.input_pipelines.json_rows import require_column
+from kbert.input_pipelines.labelled_files import stream_records
 
 _TEXTS = ("text", "text_pair")
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from kbert.config import DatasetConfig
 from kbert.input_pipelines import labelled_files
+from kbert.input_pipelines.labels import class_label, label_set, number_label, sorted_labels
 
 
 class Files:
@@ -51,14 +52,14 @@ class TextFiles(Files):
     """A text, or a pair of texts, and its label: `LabelledText`s of TSV, CSV or JSONL files or tables.
 
     Args:
-      read_label: the function that reads a label, see kbert/input_pipelines/labelled_files.py.
+      read_label: the function that reads a label, see kbert/input_pipelines/labels.py.
       label_names: function from what is read to the names of labels in it; None for numbers. By default an
         example has one label.
     """
 
     def __init__(
         self,
-        read_label: Callable = labelled_files.class_label,
+        read_label: Callable = class_label,
         label_names: Callable | None = lambda label: (label,),
     ):
         self._read_label, self._label_names = read_label, label_names
@@ -71,7 +72,7 @@ class TextFiles(Files):
         if dataset.labels or self._label_names is None:
             return dataset
         names = (label for example in examples for label in self.labels(example))
-        return dataclasses.replace(dataset, labels=labelled_files.sorted_labels(names))
+        return dataclasses.replace(dataset, labels=sorted_labels(names))
 
     def labels(self, example):
         return tuple(self._label_names(example.label)) if self._label_names else ()
@@ -85,5 +86,5 @@ class TextFiles(Files):
 
 
 ONE_LABEL_FILES = TextFiles()
-SEVERAL_LABELS_FILES = TextFiles(labelled_files.label_set, tuple)
-NUMBER_FILES = TextFiles(labelled_files.number_label, None)
+SEVERAL_LABELS_FILES = TextFiles(label_set, tuple)
+NUMBER_FILES = TextFiles(number_label, None)

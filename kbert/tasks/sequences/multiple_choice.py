@@ -9,6 +9,7 @@ from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, Feature
 from kbert.heads.multiple_choice_head import ChoicesAsBatch, MultipleChoiceHead
 from kbert.heads.parts import pooled_head
 from kbert.input_pipelines import labelled_files, text_reader
+from kbert.input_pipelines.labels import class_label
 from kbert.tasks.files import Files
 from kbert.tasks.losses import correct, cross_entropies, example_mean, example_sum, example_weights
 from kbert.tasks.pages.content import Card, Cards, Fact, Mark, MarkedText, Section, excerpt, shortened
@@ -254,7 +255,7 @@ class MultipleChoice(Task):
 
 
 def _right_choice(record, dataset, where):
-    label = labelled_files.class_label(record, dataset, where)
+    label = class_label(record, dataset, where)
     number = len(dataset.choices)
     if label in dataset.choices:  # the name of the column
         return dataset.choices.index(label)

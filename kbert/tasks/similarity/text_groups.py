@@ -6,6 +6,7 @@ import numpy as np
 
 from kbert.features import ENCODER_INPUTS, Feature
 from kbert.input_pipelines import labelled_files, text_reader
+from kbert.input_pipelines.labels import number_label
 from kbert.tasks.files import Files
 
 
@@ -36,7 +37,7 @@ class ScoredPairFiles(Files):
                 "scores, not from negatives; leave them out."
             )
         for where, record, texts in _records(path, dataset, with_labels):
-            score = labelled_files.number_label(record, dataset, where) if with_labels else None
+            score = number_label(record, dataset, where) if with_labels else None
             yield TextGroup(texts, score)
 
     def texts(self, example):
@@ -92,7 +93,7 @@ def _records(path, dataset, with_labels):
 
 def _score(record, dataset, where):
     try:
-        return labelled_files.number_label(record, dataset, where)
+        return number_label(record, dataset, where)
     except ValueError as error:
         raise ValueError(
             f"{error} The column dataset.label={dataset.label!r} should hold the similarity of the "

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kbert.config import DatasetConfig
-from kbert.input_pipelines.json_rows import json_type, why_no_text
-from kbert.input_pipelines.labelled_files import require_column, stream_records
+from kbert.input_pipelines.json_rows import json_type, require_column, why_no_text
+from kbert.input_pipelines.labelled_files import stream_records
 from kbert.tasks.token_classification.conll_files import FileSentence
 from kbert.tasks.token_classification.spans import Word, parse_spans, tag_words
 

@@ -17,10 +17,10 @@ from kbert.input_pipelines.labelled_files import (
     examples_fingerprint,
     read_header,
     read_rows,
-    sorted_labels,
     stream_records,
     stream_rows,
 )
+from kbert.input_pipelines.labels import sorted_labels
 
 PLAIN = DatasetConfig()
 PAIRS = DatasetConfig(text="a", text_pair="b", label="y")
