@@ -41,7 +41,7 @@ from kbert.inference.answer_files import (
     LABEL_SEPARATOR,
     TABLES,
     check_answer_file,
-    find_ending,
+    find_format,
     json_line,
     require_cells,
     write_answers,
@@ -209,7 +209,7 @@ def _loaded(source):
 
 
 def _writes_table():
-    return bool(FLAGS.output_file) and find_ending(FLAGS.output_file) in TABLES
+    return bool(FLAGS.output_file) and find_format(FLAGS.output_file) in TABLES
 
 
 def _whole_rows(source):
