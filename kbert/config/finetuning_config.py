@@ -33,7 +33,8 @@ class DatasetConfig:
 
     `skip_short_rows` skips rows of a labelled TSV or CSV file that have too few columns, as some rows of
     GLUE's QQP have, and counts them in a warning. Without it, and in files without labels, such a row is an
-    error.
+    error. `skip_unlabelled` leaves out rows without a label, and counts them: an empty cell, null, NaN, "-",
+    -1 (unless `labels` lists it) and the like. Without it such a row is an error.
     """
 
     text: str = "text"
@@ -49,6 +50,7 @@ class DatasetConfig:
     tag_scheme: str = "auto"
     document: str | None = None
     skip_short_rows: bool = False
+    skip_unlabelled: bool = False
 
     def __post_init__(self):
         require_once(self.labels, "dataset.labels")

@@ -1,21 +1,19 @@
 """Labelled TSV, CSV and JSONL files, and tables -> rows. Nothing heavy is imported."""
 
 import csv
-import functools
 import hashlib
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from absl import logging
-
+from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
 from kbert.files.compression import name_when_unpacked
 from kbert.files.json_file import parse_json
 from kbert.files.text_file import read_lines
 from kbert.input_pipelines.json_rows import MissingColumn, require_column, why_no_text
-from kbert.input_pipelines.labels import class_label
+from kbert.input_pipelines.labels import class_label, read_labels
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_table
 
@@ -59,10 +57,11 @@ def stream_rows(
     """
     read_label = read_label or class_label
     columns = (dataset.text, dataset.text_pair)
-    for where, record in stream_records(path, dataset, columns, with_labels):
+    records = stream_records(path, dataset, columns, with_labels)
+    for where, record, label in read_labels(records, dataset, read_label if with_labels else None):
         text = text_cell(record, dataset.text, where)
         text_pair = text_cell(record, dataset.text_pair, where) if dataset.text_pair else None
-        yield LabelledText(text, text_pair, read_label(record, dataset, where) if with_labels else None)
+        yield LabelledText(text, text_pair, label)
 
 
 def stream_records(
@@ -135,12 +134,6 @@ class EmptyTexts:
                 f"{self._number:,} example(s) have an empty text beside others and are used as they are; the "
                 f"first is {self._first}"
             )
-
-
-@functools.cache
-def warn_once(sentence: str):
-    """Logs a warning, once for all readings of a file: records are made of its second."""
-    logging.warning("%s", sentence)
 
 
 def _text_columns(dataset):
