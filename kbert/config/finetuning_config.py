@@ -36,6 +36,8 @@ class DatasetConfig:
     GLUE's QQP have, and counts them in a warning. Without it, and in files without labels, such a row is an
     error. `skip_empty_rows` does the same for rows in which nothing stands, such as the `;;;` that Excel
     writes below a table.
+    `skip_unlabelled` leaves out rows without a label, and counts them: an empty cell, null, NaN, "-",
+    -1 (unless `labels` lists it) and the like. Without it such a row is an error.
 
     `delimiter` is the character between the columns of a TSV or CSV file. Without it that is a tab or a comma
     by the format, or another one of `,` `;` `|` and tab where the header line shows it, which is said. With
@@ -56,6 +58,7 @@ class DatasetConfig:
     tag_scheme: str = "auto"
     document: str | None = None
     skip_short_rows: bool = False
+    skip_unlabelled: bool = False
     skip_empty_rows: bool = False
     delimiter: str | None = None
     encoding: str | None = None

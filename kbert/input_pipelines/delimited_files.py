@@ -2,7 +2,6 @@
 
 import codecs
 import csv
-import functools
 import io
 import itertools
 import re
@@ -10,8 +9,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from absl import logging
-
+from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
 from kbert.files.text_file import Problem, find_encoding, numbered_lines, require_text_file
 from kbert.input_pipelines.file_problems import FileProblems
@@ -23,12 +21,6 @@ _LONGEST_CELL = 1 << 24
 _USUAL = {"tsv": "\t", "csv": ","}
 _DELIMITERS = (",", ";", "\t", "|")
 _EXCEL_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # the first line of a file that is written for Excel
-
-
-@functools.cache
-def warn_once(sentence: str):
-    """Logs a warning, once for all readings of a file: records are made of its second."""
-    logging.warning("%s", sentence)
 
 
 def text_lines(path: str | Path, encoding: str | None, problems: FileProblems) -> Iterator[str]:
@@ -230,9 +222,6 @@ def delimited_records(
             short.append(number)
         elif len(cells) < least or any(cells[len(header) :]):
             problems.add(_wrong_number(where, cells, header), _hint(cells, layout))
-        elif _repeats(cells, header):
-            mend = "dataset.column_names" if dataset.column_names and number == 1 else "the row"
-            problems.add(f"{where} repeats the names of the columns; leave {mend} out.")
         else:
             yield where, dict(zip(header, cells + [""] * (len(header) - len(cells)), strict=False))
     if short:
@@ -258,8 +247,3 @@ def _hint(cells, layout) -> str:
     if layout.quoted and len(cells) > len(layout.header):
         return f'A text with {mark!r} in it has to stand in quotation marks: "one{mark} two".'
     return ""
-
-
-def _repeats(cells, header) -> bool:
-    """Whether a row is a header: where files were joined, or `column_names` are given for a file with one."""
-    return len(header) > 1 and [*map(_bare, cells)][: len(header)] == [*map(_bare, header)]

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
 from kbert.files.file_format import format_by_name
 from kbert.files.json_file import parse_json
@@ -14,11 +15,10 @@ from kbert.input_pipelines.delimited_files import (
     read_cells,
     require_columns,
     text_lines,
-    warn_once,
 )
 from kbert.input_pipelines.file_problems import FileProblems
 from kbert.input_pipelines.json_rows import require_column, why_no_text
-from kbert.input_pipelines.labels import class_label
+from kbert.input_pipelines.labels import LEFT_OUT, RowLabels, class_label
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_table
 
@@ -56,14 +56,14 @@ def stream_rows(
       ValueError: as `stream_records` does; also for a text or label of the wrong type, and for a label that
         is not in `dataset.labels` (if that lists any).
     """
-    read_label = read_label or class_label
 
-    def read(record, where):
+    def read(record, label, where):
         text = text_cell(record, dataset.text, where)
         text_pair = text_cell(record, dataset.text_pair, where) if dataset.text_pair else None
-        return LabelledText(text, text_pair, read_label(record, dataset, where) if with_labels else None)
+        return LabelledText(text, text_pair, label)
 
-    return stream_examples(path, dataset, (dataset.text, dataset.text_pair), read, with_labels)
+    read_label = (read_label or class_label) if with_labels else None
+    return stream_examples(path, dataset, (dataset.text, dataset.text_pair), read, with_labels, read_label)
 
 
 def stream_records(
@@ -74,11 +74,20 @@ def stream_records(
     For callers that raise no errors of their own about rows; see `stream_examples`, which has the arguments
     and raises the errors.
     """
-    return stream_examples(path, dataset, columns, lambda record, where: (where, record), with_labels)
+
+    def read(record, label, where):
+        return where, record
+
+    return stream_examples(path, dataset, columns, read, with_labels)
 
 
 def stream_examples(
-    path: str | Path, dataset: DatasetConfig, columns, read: Callable, with_labels: bool = True
+    path: str | Path,
+    dataset: DatasetConfig,
+    columns,
+    read: Callable,
+    with_labels: bool = True,
+    read_label: Callable | None = None,
 ) -> Iterator:
     """Yields what `read` makes of each row, as long as nothing is wrong.
 
@@ -88,28 +97,32 @@ def stream_examples(
       path: a TSV, CSV or JSONL file, or a table, see `find_table`: parquet, Arrow, a folder of `datasets`.
       dataset: names its columns.
       columns: the columns that must exist; None entries are ignored.
-      read: function from (columns by name, file and line for messages) to an example; its ValueErrors are
-        problems of their row.
+      read: function from (columns by name, label, file and line for messages) to an example; its ValueErrors
+        are problems of their row.
       with_labels: whether the file is labelled. In a file without labels every row needs an answer, so no row
         is skipped, and one may be empty.
+      read_label: as for `RowLabels`; by default the labels are None.
 
     Raises:
       ValueError: for a missing or empty file, text in another encoding, a missing (`MissingColumn`) or
         repeated column, rows with a wrong number of columns, and of a labelled file those that are empty
         (unless `dataset.skip_empty_rows`) or have no text (see `EmptyTexts`); it names file and lines.
     """
-    problems = FileProblems(path)
+    problems, labels = FileProblems(path), RowLabels(dataset, read_label)
     try:
         for where, record in _records(Path(path), dataset, columns, with_labels, problems):
             try:
-                example = read(record, where)
+                label = labels.read(record, where)
+                example = None if label is LEFT_OUT else read(record, label, where)
             except ValueError as error:
                 problems.add(error)
             else:
-                if not problems:
+                if not (problems or label is LEFT_OUT):
                     yield example
             if problems.is_full:
                 break
+        else:
+            labels.say()
     except ValueError as error:
         problems.add(error)
     problems.raise_all()

@@ -6,6 +6,7 @@ from pathlib import Path
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.json_rows import require_column
 from kbert.input_pipelines.labelled_files import stream_records
+from kbert.input_pipelines.labels import require_label_set
 
 _TEXTS = ("text", "text_pair")
 
@@ -13,7 +14,7 @@ _TEXTS = ("text", "text_pair")
 # Tasks whose files have a form of their own (SQuAD's, CoNLL's) do not stand here.
 _COLUMNS = {
     "sequence_classification": (*_TEXTS, "label"),
-    "multi_label_classification": (*_TEXTS, "label"),
+    "multi_label_classification": _TEXTS,  # and what `require_label_set` says
     "sequence_regression": (*_TEXTS, "label"),
     "multiple_choice": (*_TEXTS, "choices", "label"),
     "cosine_similarity": (*_TEXTS, "label"),
@@ -89,4 +90,6 @@ def require_columns(task: str, path: str | Path, dataset: DatasetConfig):
     for where, record in stream_records(path, dataset, columns):
         for column in columns:
             require_column(record, column, where)
+        if task == "multi_label_classification":
+            require_label_set(record, dataset, where)
         return

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from kbert.config import DatasetConfig
 from kbert.input_pipelines import labelled_files
-from kbert.input_pipelines.labels import class_label, label_set, number_label, sorted_labels
+from kbert.input_pipelines.label_names import complete_labels
+from kbert.input_pipelines.labels import class_label, label_set, number_label
 
 
 class Files:
@@ -68,11 +69,11 @@ class TextFiles(Files):
         return labelled_files.stream_rows(path, dataset, with_labels, self._read_label)
 
     def complete_dataset(self, dataset, examples):
-        """The dataset; if it lists no labels, with the sorted labels of the examples."""
+        """The dataset; if it lists no labels, with those of the examples, see `complete_labels`."""
         if dataset.labels or self._label_names is None:
             return dataset
         names = (label for example in examples for label in self.labels(example))
-        return dataclasses.replace(dataset, labels=sorted_labels(names))
+        return dataclasses.replace(dataset, labels=complete_labels(names))
 
     def labels(self, example):
         return tuple(self._label_names(example.label)) if self._label_names else ()

@@ -1,9 +1,12 @@
 """A text with several possible continuations -> the right one."""
 
+import json
+import string
 from typing import NamedTuple
 
 import keras
 import numpy as np
+from absl import logging
 
 from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, Feature
 from kbert.heads.multiple_choice_head import ChoicesAsBatch, MultipleChoiceHead
@@ -46,15 +49,27 @@ class ChoiceFiles(Files):
                 'choices, for example choices = ["ending0", "ending1"].'
             )
         columns = (dataset.text, dataset.text_pair, *dataset.choices)
-        for where, record in labelled_files.stream_records(path, dataset, columns, with_labels):
+
+        def read(record, label, where):
             text = labelled_files.text_cell(record, dataset.text, where)
             choices = [labelled_files.text_cell(record, column, where) for column in dataset.choices]
             if dataset.text_pair:
                 beginning = labelled_files.text_cell(record, dataset.text_pair, where)
                 choices = [f"{beginning} {choice}" for choice in choices]
-            yield Choices(
-                text, tuple(choices), _right_choice(record, dataset, where) if with_labels else None
+            return Choices(text, tuple(choices), label)
+
+        read_label = _right_choice if with_labels else None
+        return labelled_files.stream_examples(path, dataset, columns, read, with_labels, read_label)
+
+    def complete_dataset(self, dataset, examples):
+        """The dataset itself. Warns of labels that seem to count from 1."""
+        labels = {example.label for example in examples}
+        if 0 not in labels and len(labels) == len(dataset.choices) - 1 > 1:
+            logging.warning(
+                "no row has the first choice (label 0) as its right one; if the file counts from 1, list its "
+                "labels in dataset.labels, in the order of the choices."
             )
+        return dataset
 
 
 class _Page(Page):
@@ -255,16 +270,21 @@ class MultipleChoice(Task):
 
 
 def _right_choice(record, dataset, where):
-    label = class_label(record, dataset, where)
-    number = len(dataset.choices)
-    if label in dataset.choices:  # the name of the column
-        return dataset.choices.index(label)
-    if not (label.isascii() and label.isdecimal() and int(label) < number):
-        raise ValueError(
-            f"{where}: label {label!r} does not name a choice; expected a number from 0 to {number - 1}, or "
-            "the name of the right choice's column."
-        )
-    return int(label)
+    """The index of the right choice: as `dataset.labels` names them in the order of the choices, or else by
+    the name of its column, its number from 0, its letter, or its text."""
+    label, number = class_label(record, dataset, where), len(dataset.choices)
+    letters = tuple(string.ascii_uppercase[:number])
+    texts = tuple(record.get(column) for column in dataset.choices)
+    own = dataset.labels if len(dataset.labels) == number else ()
+    for names in (own, dataset.choices, tuple(map(str, range(number))), letters, texts):
+        if names.count(label) == 1:
+            return names.index(label)
+    from_1 = json.dumps([str(n + 1) for n in range(number)])
+    raise ValueError(
+        f"{where}: label {label!r} does not name a choice; expected a number from 0 to {number - 1}, a "
+        f"letter from A to {letters[-1]}, the right choice's text or the name of its column."
+        + (f" If the file counts from 1, set dataset.labels={from_1}." if label == str(number) else "")
+    )
 
 
 def _card(example, predicted, probabilities):

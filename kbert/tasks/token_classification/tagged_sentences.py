@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from kbert.config import DatasetConfig
 from kbert.files.compression import name_when_unpacked
-from kbert.input_pipelines.labels import listed_label, sorted_labels
+from kbert.input_pipelines.label_names import sorted_labels
+from kbert.input_pipelines.labels import listed_label
 from kbert.input_pipelines.tables.table_paths import find_table
 from kbert.tasks.files import Files
 from kbert.tasks.token_classification.conll_files import FileSentence, read_conll

@@ -11,8 +11,8 @@ import pytest
 from pyarrow import parquet
 
 from kbert.config import DatasetConfig
+from kbert.input_pipelines.label_names import sorted_labels
 from kbert.input_pipelines.labelled_files import examples_fingerprint, stream_rows
-from kbert.input_pipelines.labels import sorted_labels
 
 pytestmark = pytest.mark.slow
 

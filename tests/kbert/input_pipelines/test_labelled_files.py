@@ -11,6 +11,7 @@ import pytest
 
 from kbert.config import DatasetConfig
 from kbert.files import text_file
+from kbert.input_pipelines.label_names import sorted_labels
 from kbert.input_pipelines.labelled_files import (
     LabelledText,
     count_rows,
@@ -20,7 +21,6 @@ from kbert.input_pipelines.labelled_files import (
     stream_records,
     stream_rows,
 )
-from kbert.input_pipelines.labels import sorted_labels
 
 PLAIN = DatasetConfig()
 PAIRS = DatasetConfig(text="a", text_pair="b", label="y")
@@ -231,7 +231,8 @@ REFUSED = {
     "an empty label": (
         "a.tsv",
         "text\tlabel\nx\t1\ny\t\n",
-        "a.tsv line 3 has no label in column 'label'; give it one or leave the row out.",
+        "a.tsv line 3 has no label in column 'label'; give it one, or leave all such rows out by "
+        "dataset.skip_unlabelled=true.",
     ),
     "unknown ending": (
         "a.txt",
@@ -279,7 +280,7 @@ NO_LABELS = {
     "null": "has null as its label 'label', so it has no label; give it one",
     "true": "has true as its label 'label', which could be taken for several names",
     "1.0": "has the number 1.0 as its label 'label', a number, which is a label for regression; classi",
-    "NaN": "has the number nan as its label 'label', a number, which is a label for regression",
+    "NaN": "has the number nan as its label 'label', so it has no label; give it one",
     "[1, 2]": "has the list [1, 2] as its label 'label', which is for multi-label classification",
     '{"a": 1}': "has the object {'a': 1} as its label 'label', an object; classification expects a string",
     '""': "has no label in column 'label'; give it one",
