@@ -1,6 +1,7 @@
-"""What is to be answered: files with named columns, or lines -> examples. Nothing heavy is imported."""
+"""What is to be answered: named columns in files or in memory, or lines -> examples. Nothing heavy is imported."""
 
 import dataclasses
+import difflib
 import sys
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from kbert.config import DatasetConfig
 from kbert.files.compression import name_when_unpacked
 from kbert.files.json_file import parse_json
 from kbert.files.text_file import bounded_lines, read_lines
+from kbert.input_pipelines.data_in_memory import column_names, read_rows
 from kbert.input_pipelines.labelled_files import other_separator, read_header, stream_records
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_table
@@ -73,6 +75,30 @@ def examples_from_columns(
     )
 
 
+def examples_from_table(
+    table, inputs: Collection[tuple[str, ...]], dataset: DatasetConfig | None = None
+) -> list[dict]:
+    """The examples of a table in memory, by the columns that `examples_from_columns` reads of a file.
+
+    Args:
+      table: anything with `column_names`.
+      inputs, dataset: as for `examples_from_columns`.
+
+    Raises:
+      ValueError: for a table that has the columns of no signature, a row without any input, and as
+        `read_rows` does.
+    """
+    name = "the data"
+    header = list(map(str, column_names(table) or ()))
+    columns = _match_columns(header, name, inputs, _by_name(dataset), "")
+    examples = [_example(row, columns) for row in read_rows(table, name)]
+    for number, example in enumerate(examples, start=1):
+        if not example.keys() - {_KEPT}:
+            empty = " and ".join(map(repr, _names_in(columns)))
+            raise ValueError(f"row {number} of {name} has no value in {empty}; mend the row or leave it out.")
+    return examples
+
+
 def whole_rows(path: str | Path, dataset: DatasetConfig | None = None) -> Iterator[dict]:
     """All columns of each row, where `examples_from_columns` reads those of inputs.
 
@@ -128,7 +154,10 @@ def _read_records(path, dataset, columns=()):
     return (record for _, record in stream_records(path, dataset, columns, with_labels=False))
 
 
-def _match_columns(header, file, inputs, dataset) -> dict[str, str | tuple[str, ...]]:
+_LINES_ADVICE = " A file with a text in each line, and no columns, has another ending, such as .txt."
+
+
+def _match_columns(header, file, inputs, dataset, advice=_LINES_ADVICE) -> dict[str, str | tuple[str, ...]]:
     """input -> its column, or its columns, for all that the file has."""
     named = {"text": dataset.text, "text_pair": dataset.text_pair, "choices": dataset.choices}
     columns: dict[str, str | tuple[str, ...]] = {}
@@ -141,10 +170,20 @@ def _match_columns(header, file, inputs, dataset) -> dict[str, str | tuple[str, 
     if not any(set(names) <= set(columns) for names in inputs):
         raise ValueError(
             f"{file} has the columns {str(header)[:500]}; expected "
-            f"{_expected(inputs, named)}.{other_separator(header)} Rename its columns. A file with "
-            "a text in each line, and no columns, has another ending, such as .txt."
+            f"{_expected(inputs, named)}.{other_separator(header)} Rename its columns.{advice}"
         )
+    _require_no_misspelt(set(header) - set(_names_in(columns)), file, inputs, columns)
     return columns | ({_KEPT: _KEPT} if _KEPT in header else {})
+
+
+def _require_no_misspelt(unread, file, inputs, columns):
+    """Without `text_pair`, a model may answer `text` alone: a column that nearly has its name is not passed over."""
+    for name in {name for names in inputs for name in names} - set(columns):
+        if near := difflib.get_close_matches(name, unread, 1, 0.85):
+            raise ValueError(
+                f"{file} has a column {near[0]!r}, which is not read, and no column {name!r}; rename it to "
+                f"{name!r}, or leave it out."
+            )
 
 
 def _expected(inputs, named) -> str:
