@@ -17,13 +17,14 @@ class FileProblems:
 
     Args:
       path: the file.
+      most: how many rows with something wrong are enough.
 
     Attributes:
       utf8_lines: how many of its lines hold characters beyond ASCII in UTF-8, counted by who reads them.
     """
 
-    def __init__(self, path: str | Path):
-        self._path = str(path)
+    def __init__(self, path: str | Path, most: int = MOST_ROWS):
+        self._path, self._most = str(path), most
         self._sentences: dict[str, list[str]] = {}  # without "PATH line 3" -> the places, such as "line 3"
         self._missing: list[MissingColumn] = []
         self._undecoded: list[tuple[int, str, bytes]] = []
@@ -37,7 +38,7 @@ class FileProblems:
     @property
     def is_full(self) -> bool:
         """Whether there are so many problems that the file need not be read to its end."""
-        return sum(map(len, self._sentences.values())) >= MOST_ROWS
+        return sum(map(len, self._sentences.values())) >= self._most
 
     def add(self, error: ValueError | str, hint: str = ""):
         """Keeps an error of a row, whose sentence begins with file and line; or one of the whole file.
@@ -100,7 +101,7 @@ class FileProblems:
         if len(sentences) == 1:
             return sentences[0]
         lines = [sentence.removeprefix(f"{self._path} ").removeprefix(f"{self._path}: ") for sentence in sentences]
-        end = f"\n  Here the reading ended, after {MOST_ROWS} rows." if self.is_full else ""
+        end = f"\n  Here the reading ended, after {self._most} rows." if self.is_full else ""
         return f"{self._path} cannot be used as it is:" + "".join(f"\n  {line}" for line in lines) + end
 
     def _undecoded_sentence(self, first):
