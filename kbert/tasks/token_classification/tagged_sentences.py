@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kbert.config import DatasetConfig
-from kbert.files.compression import name_when_unpacked
+from kbert.files.file_format import format_by_name
 from kbert.input_pipelines.label_names import sorted_labels
 from kbert.input_pipelines.labels import listed_label
 from kbert.input_pipelines.tables.table_paths import find_table
@@ -63,6 +63,10 @@ class TaggedFiles(Files):
         """`TaggedSentence`s; see `read_tagged_sentences`."""
         return read_tagged_sentences(path, dataset, with_labels)
 
+    def needs_tensorflow(self, path, dataset):
+        """JSON lines and tables may hold texts, whose words TensorFlow finds."""
+        return _reader(Path(path), dataset) is not read_conll
+
     def complete_dataset(self, dataset, examples):
         """The dataset with the labels of the examples, where it lists none; see `sentence_labels`."""
         if dataset.labels:
@@ -85,7 +89,7 @@ def read_tagged_sentences(
 ) -> Iterator[TaggedSentence]:
     """Yields the sentences of a file, a document in memory at a time.
 
-    Names that end in .jsonl (or .jsonl.gz), and `dataset.file_format = "jsonl"`, are JSON lines; tables
+    Names of JSON lines (`format_by_name`), and `dataset.file_format = "jsonl"`, are JSON lines; tables
     (`find_table`) have the same columns; everything else is CoNLL columns. With `dataset.tag_scheme = "auto"`
     the tags are read once more before, to find their scheme.
 
@@ -111,13 +115,13 @@ def read_tagged_sentences(
 
 
 def _reader(path, dataset):
-    name = name_when_unpacked(path)
-    if dataset.file_format == "csv" or (name.endswith(".csv") and not dataset.file_format):
+    file_format = dataset.file_format or format_by_name(path)
+    if file_format == "csv":
         raise ValueError(
             f"{path}: token classification reads CoNLL columns, JSON lines or tables, no CSV; set "
             'dataset.file_format = "tsv" if the file holds one word a line.'
         )
-    is_json = dataset.file_format == "jsonl" or (name.endswith(".jsonl") and not dataset.file_format)
+    is_json = file_format == "jsonl"
     return read_json_sentences if is_json or find_table(path, dataset.file_format) else read_conll
 
 
