@@ -41,8 +41,8 @@ class DatasetConfig:
 
     `delimiter` is the character between the columns of a TSV or CSV file. Without it that is a tab or a comma
     by the format, or another one of `,` `;` `|` and tab where the header line shows it, which is said. With
-    `file_format = "csv"` and `delimiter = "\\t"` a file of tabs is read with double quotes. `encoding` is that
-    of a file without a byte order mark that is not UTF-8, by Python's name, such as "cp1252".
+    `file_format = "csv"` and `delimiter = "\\t"` a file of tabs is read with double quotes. `encoding` is
+    that of a file without a byte order mark that is not UTF-8, by Python's name, such as "cp1252".
     """
 
     text: str = "text"
@@ -108,8 +108,8 @@ class DatasetConfig:
         )
         require(
             self.encoding is None or is_text_encoding(self.encoding),
-            f"dataset.encoding={shown(self.encoding)} is no encoding of text that Python knows; give one such as "
-            "utf-8, utf-16, cp1252 (western Windows), cp1251, shift_jis, gb18030.",
+            f"dataset.encoding={shown(self.encoding)} is no encoding of text that Python knows; give one "
+            "such as utf-8, utf-16, cp1252 (western Windows), cp1251, shift_jis, gb18030.",
         )
 
 

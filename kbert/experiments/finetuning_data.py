@@ -13,8 +13,8 @@ from absl import logging
 
 from kbert.config import DatasetConfig, FinetuningConfig
 from kbert.config.checks import require_single
-from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.experiments.labelled_file import LabelledFile
+from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.tasks import TASKS
 from kbert.tasks.file_columns import files_of, reads_without_tensorflow
 
@@ -139,7 +139,7 @@ class FinetuningData:
 
 
 def reads_early(config: FinetuningConfig, paths: LabelledPaths) -> bool:
-    """Whether `open_data` needs no TensorFlow, so that what is wrong in a file is said before it is loaded."""
+    """Whether `open_data` needs no TensorFlow: then it says what is wrong in a file before that loads."""
     return not (paths.train_dir or paths.dev_dir) and all(
         reads_without_tensorflow(config.task, path, config.dataset) for path in paths.files
     )

@@ -45,7 +45,7 @@ _ARCHIVES = {
 
 
 def format_by_name(path: str | Path) -> str | None:
-    """ "tsv", "csv", "jsonl", "parquet" or "arrow": what the name ends in, before the ending of a compression.
+    """ "tsv", "csv", "jsonl", "parquet" or "arrow": what the name ends in, compressed or not.
 
     None for any other name. ValueError as `find_compression` raises it.
     """

@@ -99,7 +99,8 @@ def how_to_convert(content: bytes) -> str:
     encoding = likely_encoding(content)
     if encoding is None:
         return "convert it, for example: iconv -f WINDOWS-1252 -t UTF-8, with the encoding that it has"
-    return f"convert it, for example: iconv -f {encoding.upper()} -t UTF-8 (it says {shown_as(content, encoding)!r})"
+    shown = shown_as(content, encoding)
+    return f"convert it, for example: iconv -f {encoding.upper()} -t UTF-8 (it says {shown!r})"
 
 
 def shown_as(content: bytes, encoding: str, longest: int = 60) -> str:

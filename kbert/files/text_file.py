@@ -120,7 +120,7 @@ def numbered_lines(
 
     The line where reading begins has number 1. The offset is the byte where a line begins. The line has no
     line feed at its end; it is a `Problem` where it is too long or not in the encoding, and where a
-    compressed file is damaged, which is then the last one. The offset is 0 for all lines of UTF-16 and UTF-32.
+    compressed file is damaged, which is then the last one. The offset is 0 for lines of UTF-16 and UTF-32.
 
     Args:
       path: the file. It is unpacked if its name ends in `.gz`, `.bz2`, `.xz` or `.zst`. Only a line feed ends

@@ -80,7 +80,8 @@ def require_columns(
                     f"{path} has no column {column!r}; its columns are {str(header)[:500]}."
                     + did_you_mean(column, header),
                     "Name the columns in the config, or by --override=dataset.text=... (dataset.text, "
-                    "dataset.text_pair, dataset.label; dataset.column_names for a file without a header line).",
+                    "dataset.text_pair, dataset.label; dataset.column_names for a file without a header "
+                    "line).",
                     column,
                 ),
                 "TSV is read without quoting: for names in quotes set dataset.file_format=csv."
@@ -244,8 +245,8 @@ def _hint(cells, layout) -> str:
     if not layout.quoted and any('"' in cell for cell in cells):
         shown = mark.replace("\t", "\\t")
         return (
-            "TSV is read without quoting, and these rows have quotation marks. If they stand around texts that "
-            "have line ends or tabs in them, as Excel and pandas write these, set "
+            "TSV is read without quoting, and these rows have quotation marks. If they stand around texts "
+            "that have line ends or tabs in them, as Excel and pandas write these, set "
             f"--override=dataset.file_format=csv --override='dataset.delimiter={shown}'."
         )
     if layout.quoted and len(cells) > len(layout.header):

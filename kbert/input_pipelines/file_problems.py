@@ -134,8 +134,8 @@ class FileProblems:
 
     def _empty_sentence(self):
         return (
-            f"{self._path}: {len(self._empty):,} row(s) are empty ({_numbers(self._empty)}); leave them out by "
-            "--override=dataset.skip_empty_rows=true."
+            f"{self._path}: {len(self._empty):,} row(s) are empty ({_numbers(self._empty)}); leave them out "
+            "by --override=dataset.skip_empty_rows=true."
         )
 
 

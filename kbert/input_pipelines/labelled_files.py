@@ -18,7 +18,7 @@ from kbert.input_pipelines.delimited_files import (
 )
 from kbert.input_pipelines.file_problems import FileProblems
 from kbert.input_pipelines.json_rows import require_column, why_no_text
-from kbert.input_pipelines.labels import LEFT_OUT, RowLabels, class_label
+from kbert.input_pipelines.labels import LEFT_OUT, RowLabels, class_label, label_set
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_table
 
@@ -63,7 +63,10 @@ def stream_rows(
         return LabelledText(text, text_pair, label)
 
     read_label = (read_label or class_label) if with_labels else None
-    return stream_examples(path, dataset, (dataset.text, dataset.text_pair), read, with_labels, read_label)
+    # Several labels may stand in columns of their own.
+    label = None if read_label in (None, label_set) else dataset.label
+    columns = (dataset.text, dataset.text_pair, label)
+    return stream_examples(path, dataset, columns, read, with_labels, read_label)
 
 
 def stream_records(

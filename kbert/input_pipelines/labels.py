@@ -70,7 +70,7 @@ class RowLabels:
             return LEFT_OUT
 
     def say(self):
-        """Warns, after the last row, of those that were left out. Raises ValueError where no row has a label."""
+        """Warns, after the last row, of those that were left out. Raises ValueError where none is left."""
         number, left_out = self._number, self._left_out
         if not left_out:
             return

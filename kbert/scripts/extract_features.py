@@ -19,8 +19,8 @@ from absl import flags
 
 from kbert.cli import script
 from kbert.cli.progress import Progress
-from kbert.files.output_path import check_output_file, require_parent_folder
 from kbert.files.file_format import is_json_lines
+from kbert.files.output_path import check_output_file, require_parent_folder
 from kbert.files.text_file import read_lines
 from kbert.input_pipelines.unlabelled_files import has_columns, texts_and_pairs
 from kbert.scripts.training_flags import define_checkpoint_flag

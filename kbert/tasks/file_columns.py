@@ -1,4 +1,4 @@
-"""Which files, and which columns of them, a task reads, known without TensorFlow: what is wrong is told at once."""
+"""Which files and columns a task reads, known without TensorFlow: what is wrong in a file is told at once."""
 
 import importlib
 from collections.abc import Callable

@@ -24,7 +24,7 @@ class Files:
         raise NotImplementedError
 
     def needs_tensorflow(self, path, dataset: DatasetConfig) -> bool:
-        """Whether a file can only be read with TensorFlow, which then is loaded before what is wrong is said."""
+        """Whether a file can only be read with TensorFlow: then what is wrong in it is said later."""
         return False
 
     def complete_dataset(self, dataset: DatasetConfig, examples: Iterable) -> DatasetConfig:

@@ -34,7 +34,8 @@ class ChoiceFiles(Files):
                 f"dataset.choices={list(dataset.choices)}: multiple choice needs the columns of at least two "
                 'choices, for example choices = ["ending0", "ending1"].'
             )
-        columns = (dataset.text, dataset.text_pair, *dataset.choices)
+        label = dataset.label if with_labels else None
+        columns = (dataset.text, dataset.text_pair, *dataset.choices, label)
 
         def read(record, label, where):
             text = labelled_files.text_cell(record, dataset.text, where)

@@ -40,7 +40,7 @@ class ScoredPairFiles(Files):
         def read(record, score, where):
             return TextGroup(_two_texts(record, dataset, where), score)
 
-        return _stream(path, dataset, read, number_label if with_labels else None, with_labels)
+        return _stream(path, dataset, read, number_label if with_labels else None, with_labels, dataset.label)
 
     def texts(self, example):
         return example.texts
@@ -84,14 +84,14 @@ class PositiveFiles(ScoredPairFiles):
                 )
 
 
-def _stream(path, dataset, read, read_label, with_labels):
+def _stream(path, dataset, read, read_label, with_labels, label=None):
     """The examples of a file of two texts or more."""
     if not dataset.text_pair:
         raise ValueError(
             "dataset.text_pair is not set: sentence similarity compares two texts; name the column of the "
             'second one, for example text_pair = "sentence2".'
         )
-    columns = (dataset.text, dataset.text_pair)
+    columns = (dataset.text, dataset.text_pair, label if with_labels else None)
     return labelled_files.stream_examples(path, dataset, columns, read, with_labels, read_label)
 
 

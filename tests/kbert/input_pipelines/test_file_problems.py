@@ -99,8 +99,8 @@ def test_an_encoding_of_old_is_read_where_it_is_set_and_never_guessed(write, cap
     assert read_rows(path, DatasetConfig(encoding="windows-1252")) == GOOD_AND_BAD
     (line,) = message_of(path)
     assert line == (
-        "a.csv line 2 is not UTF-8 (byte 0xf6). It is likely to be cp1252, which gives 'gut, schön;pos': write "
-        "--override=dataset.encoding=cp1252, or save it as UTF-8 (iconv -f CP1252 -t UTF-8)."
+        "a.csv line 2 is not UTF-8 (byte 0xf6). It is likely to be cp1252, which gives 'gut, schön;pos': "
+        "write --override=dataset.encoding=cp1252, or save it as UTF-8 (iconv -f CP1252 -t UTF-8)."
     )
     other = write(
         "b.csv", "text;label\ngut, schön;pos\nschlecht;neg\n"
@@ -142,10 +142,11 @@ def test_everything_that_is_wrong_stands_in_one_message(write):
         lines[1:],
         [
             "line 2 is not UTF-8 (byte 0xf6). It is likely to be cp1252, which gives 'schön;gut'",
-            "line 2 has no column 'category'; it has ['Category', 'text']. Did you mean 'Category'?",
+            "has no column 'category'; its columns are ['text', 'Category']. Did you mean 'Category'?",
             "line 4: 3 columns where 2 were expected (text, Category)",
             "2 row(s) are empty (line 3, 7); leave them out by --override=dataset.skip_empty_rows=true.",
             "A text with ';' in it has to stand in quotation marks",
+            "Name the columns in the config, or by --override=dataset.text=...",
         ],
         strict=True,
     ):

@@ -190,7 +190,7 @@ REFUSED = {
     "no label column": (
         "a.tsv",
         "text\ty\nx\t1\n",
-        "a.tsv line 2 has no column 'label'; it has ['text', 'y'].",
+        "a.tsv has no column 'label'; its columns are ['text', 'y']. Name the columns",
     ),
     "few cells": (
         "a.tsv",
@@ -208,8 +208,7 @@ REFUSED = {
     "another delimiter and no such column": (
         "a.csv",
         "Text;label\na;b\n",
-        "a.csv has no column 'text'; its columns are ['Text', 'label']. Did you mean 'Text'? Name the columns "
-        "in the config",
+        "a.csv has no column 'text'; its columns are ['Text', 'label']. Did you mean 'Text'? Name the col",
     ),
     "header only": ("a.tsv", "text\tlabel\n", "a.tsv holds no rows; expected labelled texts, one per line."),
     "not JSON": ("a.jsonl", '{"text": "x", "label": "1"}\n{"text": \n', "a.jsonl line 2 is not valid JSON: "),

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from kbert.runs.columns_of_run import require_columns_of_model, count_inputs_of_run
+from kbert.runs.columns_of_run import count_inputs_of_run, require_columns_of_model
 
 
 @pytest.fixture
