@@ -22,6 +22,7 @@ from kbert.tasks.token_classification.tag_schemes import (
     split_tag,
     to_iob2,
 )
+from kbert.tasks.token_classification.word_rows import read_sentence_rows, read_word_rows
 
 
 class Document:
@@ -86,12 +87,14 @@ def read_tagged_sentences(
     """Yields the sentences of a file, a document in memory at a time.
 
     Names that end in .jsonl (or .jsonl.gz), and `dataset.file_format = "jsonl"`, are JSON lines; tables
-    (`find_table`) have the same columns; everything else is CoNLL columns. With `dataset.tag_scheme = "auto"`
-    the tags are read once more before, to find their scheme.
+    (`find_table`) have the same columns; CSV has a sentence in each row; with `dataset.sentence` any file
+    with named columns has a word in each row. Everything else is CoNLL columns. With
+    `dataset.tag_scheme = "auto"` the tags are read once more before, to find their scheme.
 
     Raises:
-      ValueError: naming file and line, for whatever does not fit: see `read_conll`, `read_json_sentences` and
-        `find_scheme`; for tags that break the scheme, and for a label that `dataset.labels` does not list.
+      ValueError: naming file and line, for whatever does not fit: see `read_conll`, `read_json_sentences`,
+        `read_word_rows`, `read_sentence_rows` and `find_scheme`; for tags that break the scheme, and for a
+        label that `dataset.labels` does not list.
     """
     path = Path(path)
     read = _reader(path, dataset)
@@ -112,11 +115,10 @@ def read_tagged_sentences(
 
 def _reader(path, dataset):
     name = name_when_unpacked(path)
+    if dataset.sentence:
+        return read_word_rows
     if dataset.file_format == "csv" or (name.endswith(".csv") and not dataset.file_format):
-        raise ValueError(
-            f"{path}: token classification reads CoNLL columns, JSON lines or tables, no CSV; set "
-            'dataset.file_format = "tsv" if the file holds one word a line.'
-        )
+        return read_sentence_rows
     is_json = dataset.file_format == "jsonl" or (name.endswith(".jsonl") and not dataset.file_format)
     return read_json_sentences if is_json or find_table(path, dataset.file_format) else read_conll
 
