@@ -8,6 +8,7 @@ from absl import logging
 
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.texts import text_batch
+from kbert.input_pipelines.data_in_memory import plain_values
 from kbert.tasks.signatures.signature import TRUNCATED
 
 
@@ -64,7 +65,8 @@ class Predictor:
     def answers(self, inputs: dict, positions: Sequence[int] | None = None, name="texts[{}]") -> list[dict]:
         """The same for inputs in a dict; `positions` and `name` are those of `require_finite_answers`."""
         self._require_names(inputs)
-        columns = [_column(name, inputs[name]) for name in self.inputs]
+        inputs = inputs | {name: _column(name, inputs[name]) for name in self.inputs}
+        columns = [inputs[name] for name in self.inputs]
         if len({len(column) for column in columns}) > 1:
             sizes = ", ".join(f"{len(inputs[name])} {name}" for name in self.inputs)
             raise ValueError(f"received {sizes}; give as many of each, one for each example.")
@@ -113,8 +115,8 @@ class Predictor:
 
 def _column(name, values):
     """The values of an input; a text alone would be taken apart into its characters."""
-    if isinstance(values, Sequence | np.ndarray) and not isinstance(values, str | bytes):
-        return values
+    if (listed := plain_values(values)) is not None:
+        return listed
     raise ValueError(
         f"{name} is {values!r:.60}; expected a list with one entry for each example. "
         "kbert.load(...).predict(...) takes a single text too."

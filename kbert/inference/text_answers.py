@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kbert.inference.answers import answered, require_answers, to_examples
+from kbert.inference.answers import answered, require_answers, source_dataset, to_examples
 from kbert.inference.texts import text_batch
 
 # Answers that are one number for a pair of texts.
@@ -25,22 +25,26 @@ class TextAnswers:
 
         Args:
           examples: a text; a tuple of the task's inputs, such as the two texts of a pair, or a question and
-            its context; a dict of them; or a list of such examples.
+            its context; a dict of them; or a list of such examples. Or a table: a DataFrame, or a dict of
+            columns, with the columns that the run was trained on or those of the task's inputs.
           top_k: how many answers to give if the task gives several, for example tokens for each [MASK].
           whole_words: for [MASK]: leave out tokens that continue a word.
 
         Returns:
-          The answer, a dict as `Serving.answer` makes it; a list of answers for a list.
+          The answer, a dict as `Serving.answer` makes it; a list of answers for a list or a table.
 
         Raises:
           ValueError: when the task does not answer texts, for anything that is no example (the message names
             its place), or when an answer is not finite.
         """
         require_answers(self)
-        listed, is_alone = to_examples(examples, self.task.serving.inputs)
+        serving = self.task.serving
+        inputs = (serving.inputs, *serving.other_inputs.values())
+        asked = to_examples(examples, inputs, source_dataset(self))
         settings = {"top_k": top_k, "whole_words": whole_words}
-        answers = [answer for _, answer in answered(self, listed, settings)]
-        return answers[0] if is_alone else answers
+        names = {"name": asked.name, "first": asked.first}
+        answers = [answer for _, answer in answered(self, asked.listed, settings, **names)]
+        return answers[0] if asked.is_alone else answers
 
     def rank(self, query: str, texts, top_k: int | None = None) -> list[dict]:
         """Orders texts by how well they fit a query, the best first.

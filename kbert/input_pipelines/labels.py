@@ -2,11 +2,17 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 
 from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
-from kbert.input_pipelines.json_rows import MissingColumn, json_type, require_column, why_no_text
+from kbert.input_pipelines.json_rows import (
+    MissingColumn,
+    did_you_mean,
+    json_type,
+    require_column,
+    why_no_text,
+)
 from kbert.input_pipelines.label_lists import (
     from_zeros_and_ones,
     label_columns,
@@ -29,41 +35,48 @@ class NoLabel(ValueError):
     """A row has no label; `dataset.skip_unlabelled` leaves it out."""
 
 
-def read_labels(
-    records: Iterable[tuple[str, dict]], dataset: DatasetConfig, read_label: Callable | None
-) -> Iterator[tuple[str, dict, str | float | tuple[str, ...] | None]]:
-    """Yields (where, record, label); rows without a label are left out and counted if the dataset says so.
+LEFT_OUT = object()  # in the place of the label of a row that is left out
+
+
+class RowLabels:
+    """Reads the labels of a file, row by row; counts the rows without one, where the dataset leaves them out.
 
     Args:
-      records: (file and line, columns by name) of each row.
       dataset: names the columns.
       read_label: function from (record, dataset, where) to a label, such as `class_label`; None for a file
         whose labels are not read: every row has the label None.
-
-    Raises:
-      ValueError: as `read_label` does; for a row that repeats the header; for a file in which no row has a
-        label.
     """
-    number, skipped, first = 0, 0, ""
-    for where, record in records:
-        number += 1
-        if read_label is None:
-            yield where, record, None
-            continue
-        _require_no_header(record, dataset, where)
+
+    def __init__(self, dataset: DatasetConfig, read_label: Callable | None):
+        self._dataset, self._read_label = dataset, read_label
+        self._number, self._left_out, self._first = 0, 0, ""
+
+    def read(self, record: dict, where: str):
+        """The label of a row, or LEFT_OUT.
+
+        Raises:
+          ValueError: as `read_label` does, and for a row that repeats the header.
+        """
+        self._number += 1
+        if self._read_label is None:
+            return None
+        _require_no_header(record, self._dataset, where)
         try:
-            label = read_label(record, dataset, where)
+            return self._read_label(record, self._dataset, where)
         except NoLabel as error:
-            if not dataset.skip_unlabelled:
+            if not self._dataset.skip_unlabelled:
                 raise
-            skipped, first = skipped + 1, first or str(error).partition(";")[0]
-            continue
-        yield where, record, label
-    if not skipped:
-        return
-    if skipped == number:
-        raise ValueError(f"no row of {number:,} has a label; the first: {first}.")
-    warn_once(f"{skipped:,} of {number:,} rows have no label and are left out; the first: {first}")
+            self._left_out, self._first = self._left_out + 1, self._first or str(error).partition(";")[0]
+            return LEFT_OUT
+
+    def say(self):
+        """Warns, after the last row, of those that were left out. Raises ValueError where no row has a label."""
+        number, left_out = self._number, self._left_out
+        if not left_out:
+            return
+        if left_out == number:
+            raise ValueError(f"no row of {number:,} has a label; the first: {self._first}.")
+        warn_once(f"{left_out:,} of {number:,} rows have no label and are left out; the first: {self._first}")
 
 
 def class_label(record: dict, dataset: DatasetConfig, where: str) -> str:
@@ -154,9 +167,11 @@ def require_label_set(record: dict, dataset: DatasetConfig, where: str):
     zeros_and_ones = [name for name, value in record.items() if zero_or_one(value) is not None]
     seen = f", here {', '.join(map(repr, zeros_and_ones))[:300]}?" if len(zeros_and_ones) > 1 else ""
     raise MissingColumn(
-        f"{where} has no column {dataset.label!r}; it has {str(sorted(record))[:500]}.",
+        f"{where} has no column {dataset.label!r}; it has {str(sorted(record))[:500]}."
+        + did_you_mean(dataset.label, record),
         "Name the column of the labels in dataset.label; or, where each label has a column of 0 and 1"
         f"{seen or ','} list all of these columns in dataset.labels.",
+        dataset.label,
     )
 
 

@@ -12,7 +12,7 @@ from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, Feature
 from kbert.heads.multiple_choice_head import ChoicesAsBatch, MultipleChoiceHead
 from kbert.heads.parts import pooled_head
 from kbert.input_pipelines import labelled_files, text_reader
-from kbert.input_pipelines.labels import class_label, read_labels
+from kbert.input_pipelines.labels import class_label
 from kbert.tasks.files import Files
 from kbert.tasks.losses import correct, cross_entropies, example_mean, example_sum, example_weights
 from kbert.tasks.pages.content import Card, Cards, Fact, Mark, MarkedText, Section, excerpt, shortened
@@ -49,14 +49,17 @@ class ChoiceFiles(Files):
                 'choices, for example choices = ["ending0", "ending1"].'
             )
         columns = (dataset.text, dataset.text_pair, *dataset.choices)
-        records = labelled_files.stream_records(path, dataset, columns, with_labels)
-        for where, record, label in read_labels(records, dataset, _right_choice if with_labels else None):
+
+        def read(record, label, where):
             text = labelled_files.text_cell(record, dataset.text, where)
             choices = [labelled_files.text_cell(record, column, where) for column in dataset.choices]
             if dataset.text_pair:
                 beginning = labelled_files.text_cell(record, dataset.text_pair, where)
                 choices = [f"{beginning} {choice}" for choice in choices]
-            yield Choices(text, tuple(choices), label)
+            return Choices(text, tuple(choices), label)
+
+        read_label = _right_choice if with_labels else None
+        return labelled_files.stream_examples(path, dataset, columns, read, with_labels, read_label)
 
     def complete_dataset(self, dataset, examples):
         """The dataset itself. Warns of labels that seem to count from 1."""

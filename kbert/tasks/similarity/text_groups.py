@@ -6,7 +6,7 @@ import numpy as np
 
 from kbert.features import ENCODER_INPUTS, Feature
 from kbert.input_pipelines import labelled_files, text_reader
-from kbert.input_pipelines.labels import NoLabel, number_label, read_labels
+from kbert.input_pipelines.labels import NoLabel, number_label
 from kbert.tasks.files import Files
 
 
@@ -36,9 +36,11 @@ class ScoredPairFiles(Files):
                 f"dataset.negatives={list(dataset.negatives)}: cosine_similarity learns from pairs with "
                 "scores, not from negatives; leave them out."
             )
-        records = _records(path, dataset, with_labels)
-        for where, record, score in read_labels(records, dataset, number_label if with_labels else None):
-            yield TextGroup(_two_texts(record, dataset, where), score)
+
+        def read(record, score, where):
+            return TextGroup(_two_texts(record, dataset, where), score)
+
+        return _stream(path, dataset, read, number_label if with_labels else None, with_labels)
 
     def texts(self, example):
         return example.texts
@@ -53,19 +55,20 @@ class PositiveFiles(ScoredPairFiles):
         Raises:
           ValueError: as `labelled_files.stream_records` does; for a negative that is also the positive.
         """
-        records = _records(path, dataset, with_labels)
-        for where, record, score in read_labels(records, dataset, _score if with_labels else None):
+
+        def read(record, score, where):
             texts = _two_texts(record, dataset, where)
             if dataset.label in record:
-                yield TextGroup(texts, score)
-                continue
+                return TextGroup(texts, score)
             negatives = [labelled_files.text_cell(record, column, where) for column in dataset.negatives]
             if texts[1] in negatives:
                 raise ValueError(
                     f"{where}: the positive {texts[1][:80]!r} is among its own negatives; mend the row or "
                     "leave it out."
                 )
-            yield TextGroup((*texts, *negatives), None)
+            return TextGroup((*texts, *negatives), None)
+
+        return _stream(path, dataset, read, _score if with_labels else None, with_labels)
 
     def texts_apart(self, examples):
         return [example.texts for example in examples]
@@ -81,14 +84,15 @@ class PositiveFiles(ScoredPairFiles):
                 )
 
 
-def _records(path, dataset, with_labels):
-    """The records of a file of two texts or more."""
+def _stream(path, dataset, read, read_label, with_labels):
+    """The examples of a file of two texts or more."""
     if not dataset.text_pair:
         raise ValueError(
             "dataset.text_pair is not set: sentence similarity compares two texts; name the column of the "
             'second one, for example text_pair = "sentence2".'
         )
-    return labelled_files.stream_records(path, dataset, (dataset.text, dataset.text_pair), with_labels)
+    columns = (dataset.text, dataset.text_pair)
+    return labelled_files.stream_examples(path, dataset, columns, read, with_labels, read_label)
 
 
 def _two_texts(record, dataset, where):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import kbert
 from kbert.inference.answers import to_examples
@@ -9,6 +10,7 @@ from kbert.inference.unknown_tokens import UnknownTokens
 from kbert.tasks import TASKS
 from tests.kbert.inference.answering import answers
 from tests.kbert.inference.random_model import random_task_model
+from tests.kbert.input_pipelines.frames import Column, Frame
 
 PAIR = ("jump the a", "walk")
 
@@ -39,10 +41,21 @@ def of_pairs():
         ),
         ((text for text in "ab"), ("text",), [{"text": "a"}, {"text": "b"}], False),
         ([], ("text",), [], False),
+        (tf.constant("abc"), ("text",), [{"text": "abc"}], True),
+        (tf.constant(["a", "ü"]), ("text",), [{"text": "a"}, {"text": "ü"}], False),
+        (Frame({"text": ["a", "b"], "other": [1, 2]}), ("text",), [{"text": "a"}, {"text": "b"}], False),
+        ({"text": ["a", "b"]}, ("text",), [{"text": "a"}, {"text": "b"}], False),
+        (
+            {"text": Column(["a"]), "choices": [["b", "c"]]},
+            ("text", "choices"),
+            [{"text": "a", "choices": ["b", "c"]}],
+            False,
+        ),
     ],
+    ids=repr,
 )
 def test_examples_of_every_form(given, inputs, examples, is_alone):
-    assert to_examples(given, inputs) == (examples, is_alone)
+    assert to_examples(given, (inputs,))[:2] == (examples, is_alone)
 
 
 @pytest.mark.parametrize(
@@ -51,13 +64,20 @@ def test_examples_of_every_form(given, inputs, examples, is_alone):
         ({"a", "b"}, "received set"),
         (3, r"received int \(3\); expected a text"),
         (np.array("a"), "received ndarray"),
-        (["a", 3], r"example 1 is int \(3\); expected a text \(str\), a pair"),
+        (["a", 3], r"examples\[1\] is int \(3\); expected a text \(str\), a pair"),
         (("a", "b", "c"), "the example is tuple"),
+        (
+            Frame({"review": ["a"]}),
+            r"the data has the columns \['review'\]; expected text\. Rename its columns\.",
+        ),
+        (Frame({"text": ["a", float("nan")]}), "row 2 of the data has no value in 'text'; mend the row"),
+        ({"text": ["a"], "text_pair": ["b", "c"]}, r"different lengths \(1 text, 2 text_pair\)"),
     ],
+    ids=repr,
 )
 def test_anything_else_is_one_sentence(given, sentence):
     with pytest.raises(ValueError, match=sentence):
-        to_examples(given, ("text",))
+        to_examples(given, (("text",),))
 
 
 def test_a_text_alone_and_in_a_list_get_the_answers_of_the_script(classifier):
@@ -69,8 +89,26 @@ def test_a_text_alone_and_in_a_list_get_the_answers_of_the_script(classifier):
     assert alone["label"] == listed[1]["label"] and set(alone) == {"label", "probabilities"}
     assert alone["probabilities"] == pytest.approx(listed[1]["probabilities"], abs=1e-6)
     assert classifier.predict([]) == []
-    with pytest.raises(ValueError, match=r"example 1: text is 3; expected a text"):
+    with pytest.raises(ValueError, match=r"the example: text is 3; expected a text"):
         classifier.predict({"text": 3})
+
+
+def test_a_table_gets_an_answer_for_each_row_by_the_names_of_the_task_and_of_the_run(finetuned_run):
+    loaded, texts = kbert.load(finetuned_run.path), ["jump the a", "walk", "talked"]
+    expected = loaded.predict(texts)
+    dataset = loaded.run.config.dataset
+    assert loaded.predict({dataset.text: texts}) == expected
+    assert loaded.predict(Frame({dataset.label: [1, 2, 3], dataset.text: texts})) == expected
+    assert loaded.predict(tf.constant(texts)) == expected
+    with pytest.raises(ValueError, match="row 2 of the data: text is 3; expected a text"):
+        loaded.predict({"text": ["a", 3]})
+
+
+def test_a_column_that_is_nearly_an_input_is_not_passed_over():
+    """A checkpoint that takes texts and pairs would answer the first texts alone."""
+    loaded = random_task_model(TASKS["sequence_classification"](["quiet", "loud"]))
+    with pytest.raises(ValueError, match="the data has a column 'text_pairs', which is not read"):
+        loaded.predict({"text": ["a"], "text_pairs": ["b"]})
 
 
 def test_a_pair(of_pairs):
