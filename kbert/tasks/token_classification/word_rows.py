@@ -7,7 +7,7 @@ from pathlib import Path
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.json_rows import require_column
 from kbert.input_pipelines.label_lists import listed_in_text
-from kbert.input_pipelines.labelled_files import stream_records, text_cell
+from kbert.input_pipelines.labelled_files import stream_examples, text_cell
 from kbert.tasks.token_classification.conll_files import FileSentence
 
 
@@ -23,14 +23,16 @@ def read_word_rows(
       ValueError: naming file and line, as `stream_records` does, and for a word or tag that is no text.
     """
     columns = (dataset.text, dataset.sentence, dataset.label if with_tags else None, dataset.document)
-    records = stream_records(path, dataset, columns, with_tags)
-    numbered = ((_number(record, dataset, where), where, record) for where, record in records)
-    for number, (_, group) in enumerate(itertools.groupby(_filled_down(numbered), key=lambda row: row[0])):
-        rows = [(where, record) for _, where, record in group]
-        words = tuple(text_cell(record, dataset.text, where) for where, record in rows)
-        tags = tuple(_tag(record, dataset, where) for where, record in rows) if with_tags else ()
-        document = repr(rows[0][1][dataset.document]) if dataset.document else number
-        yield FileSentence(words, tags, tuple(where for where, _ in rows), document)
+
+    def read(record, tag, where):
+        require_column(record, dataset.sentence, where)
+        document = repr(record[dataset.document]) if dataset.document else None
+        return record[dataset.sentence], text_cell(record, dataset.text, where), tag, where, document
+
+    rows = stream_examples(path, dataset, columns, read, with_tags, _tag if with_tags else None)
+    for number, (_, group) in enumerate(itertools.groupby(_filled_down(rows), key=lambda row: row[0])):
+        _, words, tags, locations, documents = zip(*group, strict=True)
+        yield FileSentence(words, tags if with_tags else (), locations, documents[0] or number)
 
 
 def read_sentence_rows(
@@ -44,9 +46,9 @@ def read_sentence_rows(
       ValueError: naming file and line, as `stream_records` does, and for other numbers of words and tags.
     """
     columns = (dataset.text, dataset.label if with_tags else None, dataset.document)
-    for where, record in stream_records(path, dataset, columns, with_tags):
+
+    def read(record, tags, where):
         words = _entries(record, dataset.text, where)
-        tags = _entries(record, dataset.label, where) if with_tags else ()
         if with_tags and len(words) != len(tags):
             raise ValueError(
                 f"{where} has {len(words)} words in {dataset.text!r} but {len(tags)} tags in "
@@ -54,7 +56,13 @@ def read_sentence_rows(
                 "dataset.sentence, the column that numbers sentences."
             )
         document = repr(record[dataset.document]) if dataset.document else where
-        yield FileSentence(words, tags, (where,) * len(words), document)
+        return FileSentence(words, tags or (), (where,) * len(words), document)
+
+    return stream_examples(path, dataset, columns, read, with_tags, _tags if with_tags else None)
+
+
+def _tags(record, dataset, where):
+    return _entries(record, dataset.label, where)
 
 
 def _entries(record, column, where):
@@ -68,19 +76,13 @@ def _entries(record, column, where):
     return entries
 
 
-def _number(record, dataset, where):
-    """What tells the sentence of a row; None where it is that of the row above."""
-    require_column(record, dataset.sentence, where)
-    value = record[dataset.sentence]
-    is_empty = value is None or value != value or (isinstance(value, str) and not value.strip())
-    return None if is_empty else value
-
-
-def _filled_down(numbered):
+def _filled_down(rows):
+    """The rows, each with what tells its sentence; an empty cell is that of the row above."""
     last = None
-    for value, where, record in numbered:
-        last = last if value is None else value
-        yield last, where, record
+    for value, *row in rows:
+        is_empty = value is None or value != value or (isinstance(value, str) and not value.strip())
+        last = last if is_empty else value
+        yield last, *row
 
 
 def _tag(record, dataset, where):

@@ -6,7 +6,9 @@ import lzma
 import pickle
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.labelled_files import examples_fingerprint
@@ -314,6 +316,40 @@ def test_a_sentence_in_each_row(tmp_path, tags):
         ValueError, match="line 3 has 3 words in 'text' but 2 tags in 'label'; .*dataset.sentence"
     ):
         read(write(tmp_path, path.read_text() + f"in Bonn .,{tags}\n", "ner.csv"))
+
+
+def test_rows_without_labels_may_be_left_out(tmp_path):
+    lines = [{"text": ["Ann"], "label": ["B-PER"]}, {"text": ["Bob"], "label": None}]
+    path = write(tmp_path, "".join(json.dumps(line) + "\n" for line in lines), "file.jsonl")
+    with pytest.raises(ValueError, match="line 2 has null as its labels 'label'; .*dataset.skip_unlabelled"):
+        read(path)
+    assert [sentence.words for sentence in read(path, skip_unlabelled=True)] == [("Ann",)]
+
+
+def test_all_wrong_spans_are_in_one_message(tmp_path):
+    lines = [
+        own("Ann saw Bob", 0, 3, "Bob"),
+        {"text": "Ann", "label": [span(0, 3)]},
+        {"text": "A", "label": 3},
+    ]
+    path = write(tmp_path, "".join(json.dumps(line) + "\n" for line in lines), "file.jsonl")
+    with pytest.raises(ValueError, match="(?s)line 1: the span 0 to 3.*line 3 has a JSON number as its"):
+        read(path)
+
+
+def test_words_of_a_table_with_empty_cells_below_the_number(tmp_path):
+    path = tmp_path / "ner.parquet"
+    table = {"Sentence #": ["1", None, "2"], "Word": ["Ann", "ran", "Bob"], "Tag": ["B-per", "O", "B-per"]}
+    parquet.write_table(pa.table(table), path)
+    assert rows(read(path, **KAGGLE)) == rows(read(path, **KAGGLE, file_format="parquet"))
+    assert [sentence.words for sentence in read(path, **KAGGLE)] == [("Ann", "ran"), ("Bob",)]
+
+
+@pytest.mark.parametrize("row", [",,O", ",ran,", ",Word,Tag"])
+def test_a_wrong_row_of_a_word_is_named(tmp_path, row):
+    content = f"Sentence #,Word,Tag\n1,Ann,B-per\n{row}\n"
+    with pytest.raises(ValueError, match="line 3 (has no|repeats the header)"):
+        read(write(tmp_path, content, "ner.csv"), **KAGGLE, tag_scheme="none")
 
 
 @pytest.mark.slow
