@@ -193,5 +193,5 @@ def _cells(line, columns, where):
 
 def _cut(line, separator):
     if separator == "\t":
-        return line.split("\t")
+        return [cell.strip(" ") for cell in line.split("\t")]
     return [cell for cell in line.split(" ") if cell]  # no other white space: a word may hold it

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from kbert.config import DatasetConfig
 from kbert.files.compression import name_when_unpacked
+from kbert.input_pipelines.label_checks import judge_labels, with_judged_labels
 from kbert.input_pipelines.label_names import sorted_labels
 from kbert.input_pipelines.labels import listed_label
 from kbert.input_pipelines.tables.table_paths import find_table
@@ -61,8 +62,11 @@ class TaggedFiles(Files):
     """CoNLL columns, JSON lines or tables of words with a label each."""
 
     def read_examples(self, path, dataset, with_labels=True):
-        """`TaggedSentence`s; see `read_tagged_sentences`."""
-        return read_tagged_sentences(path, dataset, with_labels)
+        """`TaggedSentence`s, see `read_tagged_sentences`; where the dataset lists no labels, those of the
+        file are judged at its end, see `judge_labels`."""
+        sentences = read_tagged_sentences(path, dataset, with_labels)
+        is_known = dataset.labels or not with_labels
+        return sentences if is_known else with_judged_labels(sentences, self.labels, judge_labels, path)
 
     def complete_dataset(self, dataset, examples):
         """The dataset with the labels of the examples, where it lists none; see `sentence_labels`."""

@@ -277,11 +277,12 @@ def test_columns_that_are_not_word_and_tag(tmp_path, content, message):
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_line_ends_and_blanks(tmp_path, end):
-    lines = ["Ann B-PER ", "saw O", "", " ", "\t", "Bob  B-PER"]
+@pytest.mark.parametrize("mark", [" ", "\t"])
+def test_line_ends_and_blanks(tmp_path, end, mark):
+    lines = [f"Ann{mark}B-PER ", f"saw{mark}O", "", " ", "\t", f"Bob {mark}B-PER"]
     path = tmp_path / "file.txt"
     path.write_bytes(end.join(lines).encode())
-    assert [sentence.words for sentence in read(path)] == [("Ann", "saw"), ("Bob",)]
+    assert rows(read(path)) == [(("Ann", "saw"), ("B-PER", "O")), (("Bob",), ("B-PER",))]
 
 
 WORDS = """Sentence #,Word,POS,Tag
@@ -350,6 +351,15 @@ def test_a_wrong_row_of_a_word_is_named(tmp_path, row):
     content = f"Sentence #,Word,Tag\n1,Ann,B-per\n{row}\n"
     with pytest.raises(ValueError, match="line 3 (has no|repeats the header)"):
         read(write(tmp_path, content, "ner.csv"), **KAGGLE, tag_scheme="none")
+
+
+def test_types_that_look_alike_are_refused_and_those_that_may_be_one_are_shown(tmp_path, caplog):
+    files, dataset = TokenClassification.files, DatasetConfig()
+    path = write(tmp_path, "Ann B-PER\n\nBob B-\u0420ER\n")
+    with pytest.raises(ValueError, match=r"conll: the labels 'B-PER' \(1 time.*with U\+0420\) look alike"):
+        list(files.read_examples(path, dataset))
+    assert len(list(files.read_examples(write(tmp_path, "Ann B-PER\n\nBob B-Per\n"), dataset))) == 2
+    assert "'B-PER' (1 time) and 'B-Per' (1 time) differ only in capitals" in caplog.text
 
 
 @pytest.mark.slow
