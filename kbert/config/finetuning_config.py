@@ -97,13 +97,12 @@ class DatasetConfig:
                     f"column_names={shown(list(self.column_names))}.",
                 )
 
-
     def _check_text_format(self):
         if self.delimiter == "\\t":  # as a shell leaves it
             object.__setattr__(self, "delimiter", "\t")
         require(
             self.delimiter is None or (len(self.delimiter) == 1 and self.delimiter not in '"\r\n\0'),
-            f"dataset.delimiter={shown(self.delimiter)} must be one character, such as \";\" or \"\\t\".",
+            f'dataset.delimiter={shown(self.delimiter)} must be one character, such as ";" or "\\t".',
         )
         require(
             self.delimiter is None or self.file_format in (None, "tsv", "csv"),
@@ -113,7 +112,7 @@ class DatasetConfig:
         require(
             self.encoding is None or is_text_encoding(self.encoding),
             f"dataset.encoding={shown(self.encoding)} is no encoding of text that Python knows; give one such as "
-            'utf-8, utf-16, cp1252 (western Windows), cp1251, shift_jis, gb18030.',
+            "utf-8, utf-16, cp1252 (western Windows), cp1251, shift_jis, gb18030.",
         )
 
 

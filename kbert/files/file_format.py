@@ -82,7 +82,9 @@ def require_text_content(path: str | Path, what: str):
 
 def _marked(beginning):
     lowered = beginning.lower()
-    return next((rest for mark, *rest in _MARKS if beginning.startswith(mark) or lowered.startswith(mark)), None)
+    return next(
+        (rest for mark, *rest in _MARKS if beginning.startswith(mark) or lowered.startswith(mark)), None
+    )
 
 
 def _archive(path):

@@ -162,14 +162,15 @@ def numbered_lines(
 
 def _wide_lines(stream, encoding):
     """(number, 0, line) of a file in which a line feed is no single byte; a `Problem` is the last."""
-    number, lines = 1, io.TextIOWrapper(stream, encoding, newline="\n")
+    number = 1
     try:
-        while line := lines.readline(LONGEST_LINE + 1):
-            if len(line) > LONGEST_LINE and not line.endswith("\n"):
-                yield number, 0, Problem("ends left out, lines too long", _TOO_LONG, _BREAK_IT)
-                return
-            yield number, 0, line.removesuffix("\n")
-            number += 1
+        with io.TextIOWrapper(stream, encoding, newline="\n") as lines:
+            while line := lines.readline(LONGEST_LINE + 1):
+                if len(line) > LONGEST_LINE and not line.endswith("\n"):
+                    yield number, 0, Problem("ends left out, lines too long", _TOO_LONG, _BREAK_IT)
+                    return
+                yield number, 0, line.removesuffix("\n")
+                number += 1
     except UnicodeError as error:
         what = f"or one soon after it is not {encoding.upper()} ({getattr(error, 'reason', error)})"
         yield number, 0, Problem("ends left out, not decoded", what, "write the file again, as UTF-8")

@@ -115,7 +115,9 @@ def _write_table(file, file_format, columns, kept):
         row = ["" if cell is None else cell for cell in row]  # an example may lack an `id` that others have
         for name, cell in zip(header, row, strict=True):
             _require_cell(cell, name, number, file_format)
-        cells = row if file_format == "tsv" else map(_quoted, row)  # as they are read: .tsv files have no quotes
+        cells = (
+            row if file_format == "tsv" else map(_quoted, row)
+        )  # as they are read: .tsv files have no quotes
         file.write({"tsv": "\t", "csv": ","}[file_format].join(cells) + "\n")
 
 

@@ -83,7 +83,9 @@ def require_columns(
                     "dataset.text_pair, dataset.label; dataset.column_names for a file without a header line).",
                     column,
                 ),
-                "TSV is read without quoting: for names in quotes set dataset.file_format=csv." if quoted else "",
+                "TSV is read without quoting: for names in quotes set dataset.file_format=csv."
+                if quoted
+                else "",
             )
     for column in dict.fromkeys((*columns, label)):
         if header.count(column) > 1:
@@ -154,7 +156,7 @@ def _cut(lines, delimiter, quoted=True, strict=False):
 
 def _bare(name):
     """A name as it is compared: a byte order mark stands before it where files were joined."""
-    return name.strip().strip("\ufeff\"").strip().casefold()
+    return name.strip().strip('\ufeff"').strip().casefold()
 
 
 def read_cells(
@@ -179,7 +181,9 @@ def read_cells(
 
 def _quote_problem(error):
     if error.startswith("unexpected end"):
-        return "a quotation mark opens a cell in this row and is not closed up to the end of the file; mend it."
+        return (
+            "a quotation mark opens a cell in this row and is not closed up to the end of the file; mend it."
+        )
     if error.startswith("field larger"):
         return f"a cell has more than {_LONGEST_CELL:,} characters, as where a quotation mark is not closed."
     return f'{error}: in a cell between quotation marks, those of the text are doubled (""); mend the row.'

@@ -30,6 +30,7 @@ class FileProblems:
         self._undecoded: list[tuple[int, str, bytes]] = []
         self._empty: list[str] = []
         self._hints: dict[str, None] = {}
+        self._kinds: set[type[ValueError]] = set()
         self.utf8_lines = 0
 
     def __bool__(self) -> bool:
@@ -53,6 +54,7 @@ class FileProblems:
             if error.column is None or error.column not in [known.column for known in self._missing]:
                 self._missing.append(error)
             return
+        self._kinds.add(type(error) if isinstance(error, ValueError) else ValueError)
         place, sentence = self._split(str(error))
         self._sentences.setdefault(sentence, []).append(place)
 
@@ -65,7 +67,8 @@ class FileProblems:
         self._empty.append(where.removeprefix(f"{self._path} "))
 
     def raise_all(self):
-        """Raises ValueError if there is a problem: a `MissingColumn` where one of them is."""
+        """Raises ValueError if there is a problem: a `MissingColumn` where one of them is; the class of the
+        errors where all have one class."""
         if not self:
             return
         advice = " ".join(dict.fromkeys(error.advice for error in self._missing if error.advice))
@@ -79,7 +82,8 @@ class FileProblems:
         what = self._listed(sentences)
         if self._missing:
             raise MissingColumn(what, advice, self._missing[0].column)
-        raise ValueError(what)
+        kind = self._kinds.pop() if len(self._kinds) == 1 and len(sentences) == 1 else ValueError
+        raise (kind if kind.__init__ is ValueError.__init__ else ValueError)(what)
 
     def _split(self, sentence):
         """("line 3", the rest) of a sentence about a row; ("", the sentence) of any other."""
@@ -100,7 +104,9 @@ class FileProblems:
         """One sentence, or a heading and a line for each."""
         if len(sentences) == 1:
             return sentences[0]
-        lines = [sentence.removeprefix(f"{self._path} ").removeprefix(f"{self._path}: ") for sentence in sentences]
+        lines = [
+            sentence.removeprefix(f"{self._path} ").removeprefix(f"{self._path}: ") for sentence in sentences
+        ]
         end = f"\n  Here the reading ended, after {self._most} rows." if self.is_full else ""
         return f"{self._path} cannot be used as it is:" + "".join(f"\n  {line}" for line in lines) + end
 

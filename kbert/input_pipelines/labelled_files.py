@@ -294,7 +294,10 @@ def read_header(path: str | Path, dataset: DatasetConfig, wanted: Iterable[str] 
     if dataset.column_names:
         return list(dataset.column_names)
     path, problems = Path(path), FileProblems(path)
-    lines, file_format = text_lines(path, dataset.encoding, problems), dataset.file_format or _file_format(path)
+    lines, file_format = (
+        text_lines(path, dataset.encoding, problems),
+        dataset.file_format or _file_format(path),
+    )
     header = find_layout(lines, path, file_format, dataset, list(wanted)).header
     problems.raise_all()
     return header

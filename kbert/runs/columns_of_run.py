@@ -18,11 +18,11 @@ from kbert.input_pipelines.unlabelled_files import (
     has_columns,
 )
 from kbert.runs.run_directory import holds_run
-from kbert.tasks.file_columns import ALWAYS_TAKEN, require_columns, task_columns, task_inputs
+from kbert.tasks.file_columns import ALWAYS_TAKEN, check_file, task_columns, task_inputs
 
 
 def require_columns_of_model(path, run_dir, config: FinetuningConfig | None = None):
-    """Refuses a labelled file without a column that the config or, without a config, the run reads.
+    """Refuses a labelled file that cannot be read as the config or, without a config, the run says.
 
     Args:
       path: the labelled file, as for `stream_records`.
@@ -30,17 +30,17 @@ def require_columns_of_model(path, run_dir, config: FinetuningConfig | None = No
       config: how the file is read for a checkpoint that does not record it.
 
     Raises:
-      ValueError: when the file is missing, lacks a column, or has a first row that cannot be read.
+      ValueError: when the file is missing, lacks a column, or has rows that cannot be read.
     """
     if config is not None:
-        require_columns(config.task, path, config.dataset)
+        check_file(config.task, path, config.dataset)
         return
     task, _, dataset = _recorded_task(run_dir)
     if task is None:
         return
     source_files(path)  # raises where there is nothing to read
     try:
-        require_columns(task, path, dataset)
+        check_file(task, path, dataset)
     except MissingColumn as error:
         columns = ", ".join(map(repr, task_columns(task, dataset)))
         raise ValueError(

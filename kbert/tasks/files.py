@@ -24,6 +24,10 @@ class Files:
         """
         raise NotImplementedError
 
+    def needs_tensorflow(self, path, dataset: DatasetConfig) -> bool:
+        """Whether a file can only be read with TensorFlow, which then is loaded before what is wrong is said."""
+        return False
+
     def complete_dataset(self, dataset: DatasetConfig, examples: Iterable) -> DatasetConfig:
         """The dataset; if it lists no labels, with those of the examples. By default the dataset itself."""
         return dataset

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kbert.features import ENCODER_INPUTS, Feature
-from kbert.input_pipelines import labelled_files, text_reader
+from kbert.input_pipelines import labelled_files
 from kbert.input_pipelines.labels import NoLabel, number_label
 from kbert.tasks.files import Files
 
@@ -122,6 +122,8 @@ def text_features(num_texts: int, max_seq_length: int) -> dict[str, Feature]:
 
 def tokenize_groups(groups: list, num_texts: int, text_inputs) -> dict[str, np.ndarray]:
     """Encoder inputs, int32 of shape (groups, num_texts, max_seq_length); missing texts are empty ones."""
+    from kbert.input_pipelines import text_reader  # late: it brings TensorFlow along
+
     texts = [
         labelled_files.LabelledText(text, None, None)
         for group in groups

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kbert.config import DatasetConfig
-from kbert.files.compression import name_when_unpacked
+from kbert.files.file_format import format_by_name
 from kbert.input_pipelines.label_checks import judge_labels, with_judged_labels
 from kbert.input_pipelines.label_names import sorted_labels
 from kbert.input_pipelines.labels import listed_label
@@ -68,6 +68,10 @@ class TaggedFiles(Files):
         is_known = dataset.labels or not with_labels
         return sentences if is_known else with_judged_labels(sentences, self.labels, judge_labels, path)
 
+    def needs_tensorflow(self, path, dataset):
+        """JSON lines and tables may hold texts, whose words TensorFlow finds."""
+        return _reader(Path(path), dataset) is read_json_sentences
+
     def complete_dataset(self, dataset, examples):
         """The dataset with the labels of the examples, where it lists none; see `sentence_labels`."""
         if dataset.labels:
@@ -90,7 +94,7 @@ def read_tagged_sentences(
 ) -> Iterator[TaggedSentence]:
     """Yields the sentences of a file, a document in memory at a time.
 
-    Names that end in .jsonl (or .jsonl.gz), and `dataset.file_format = "jsonl"`, are JSON lines; tables
+    Names of JSON lines (`format_by_name`), and `dataset.file_format = "jsonl"`, are JSON lines; tables
     (`find_table`) have the same columns; CSV has a sentence in each row; with `dataset.sentence` any file
     with named columns has a word in each row. Everything else is CoNLL columns. With
     `dataset.tag_scheme = "auto"` the tags are read once more before, to find their scheme.
@@ -118,12 +122,12 @@ def read_tagged_sentences(
 
 
 def _reader(path, dataset):
-    name = name_when_unpacked(path)
     if dataset.sentence:
         return read_word_rows
-    if dataset.file_format == "csv" or (name.endswith(".csv") and not dataset.file_format):
+    file_format = dataset.file_format or format_by_name(path)
+    if file_format == "csv":
         return read_sentence_rows
-    is_json = dataset.file_format == "jsonl" or (name.endswith(".jsonl") and not dataset.file_format)
+    is_json = file_format == "jsonl"
     return read_json_sentences if is_json or find_table(path, dataset.file_format) else read_conll
 
 

@@ -121,7 +121,7 @@ REFUSED = {
     ),
     "no label": ({"text": ["a"], "y": ["x"]}, "a.parquet row 1 has no column 'label'; it has ['text', 'y']."),
     "null text": ({"text": ["a", None], "label": ["x", "y"]}, "a.parquet row 2 has a JSON null as 'text'"),
-    "a number": ({"text": ["a", "b"], "label": [0.5, 1]}, "a.parquet row 1 has the number 0.5 as its label"),
+    "a number": ({"text": ["a", "b"], "label": [0.5, 1]}, "\n  row 1 has the number 0.5 as its label"),
     "blank": ({"text": ["a", "b"], "label": ["x", " "]}, "a.parquet row 2 has no label in column 'label'"),
     "no rows": ({"text": pa.array([], pa.string())}, "a.parquet holds no rows; expected labelled texts"),
 }
