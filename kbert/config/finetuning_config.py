@@ -9,6 +9,7 @@ from kbert.config.training_config import TrainingConfig
 from kbert.files.json_values import require_once, shown
 from kbert.files.text_encoding import is_text_encoding
 
+_TAG_SCHEMES = ("auto", "iob1", "iob2", "bioes", "bilou", "bmes", "bmewo", "ioe1", "ioe2", "none")
 _ENCODER = FrozenConfig(embeddings=True, layers=1000)  # without pooler and heads
 
 
@@ -29,8 +30,9 @@ class DatasetConfig:
     `negatives` are the columns of texts that are wrong for `text`, where `text_pair` is the right one, for
     `multiple_negatives_ranking`.
 
-    `tag_scheme` and `document` are for token classification: the scheme of a file's tags ("auto" finds it,
-    "none" for labels that are no entities), and the JSONL column that tells which document a line is from.
+    `tag_scheme`, `document` and `sentence` are for token classification: the scheme of a file's tags ("auto"
+    finds it, "none" for labels that are no entities); the column that tells which document a line is from;
+    and, in a file with a word in each row, the column that tells its sentence, in each row or in the first.
 
     `skip_short_rows` skips rows of a labelled TSV or CSV file that have too few columns, as some rows of
     GLUE's QQP have, and counts them in a warning. Without it, and in files without labels, such a row is an
@@ -57,6 +59,7 @@ class DatasetConfig:
     file_format: str | None = None
     tag_scheme: str = "auto"
     document: str | None = None
+    sentence: str | None = None
     skip_short_rows: bool = False
     skip_unlabelled: bool = False
     skip_empty_rows: bool = False
@@ -72,9 +75,9 @@ class DatasetConfig:
         )
         self._check_text_format()
         require(
-            self.tag_scheme in ("auto", "iob1", "iob2", "bioes", "none"),
-            f"dataset.tag_scheme={shown(self.tag_scheme)} is not known; choose auto, iob1, iob2, bioes or "
-            "none.",
+            self.tag_scheme in _TAG_SCHEMES,
+            f"dataset.tag_scheme={shown(self.tag_scheme)} is not known; choose one of "
+            f"{', '.join(_TAG_SCHEMES)}.",
         )
         require(
             self.positive_label is None or not self.labels or self.positive_label in self.labels,

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from kbert.config import DatasetConfig
 from kbert.input_pipelines import labelled_files
-from kbert.input_pipelines.label_names import complete_labels
+from kbert.input_pipelines.label_checks import judge_labels, judge_several_labels, with_judged_labels
+from kbert.input_pipelines.label_names import sorted_labels
 from kbert.input_pipelines.labels import class_label, label_set, number_label
 
 
@@ -60,24 +61,33 @@ class TextFiles(Files):
       read_label: the function that reads a label, see kbert/input_pipelines/labels.py.
       label_names: function from what is read to the names of labels in it; None for numbers. By default an
         example has one label.
+      judge: the function that judges the labels of a file, see kbert/input_pipelines/label_checks.py.
     """
 
     def __init__(
         self,
         read_label: Callable = class_label,
         label_names: Callable | None = lambda label: (label,),
+        judge: Callable = judge_labels,
     ):
-        self._read_label, self._label_names = read_label, label_names
+        self._read_label, self._label_names, self._judge = read_label, label_names, judge
 
     def read_examples(self, path, dataset, with_labels=True):
-        return labelled_files.stream_rows(path, dataset, with_labels, self._read_label)
+        """The rows of a file; where the dataset lists no labels, those of the file are judged at its end.
+
+        Raises:
+          ValueError: as `stream_rows` and `judge_labels` do.
+        """
+        rows = labelled_files.stream_rows(path, dataset, with_labels, self._read_label)
+        is_known = dataset.labels or self._label_names is None or not with_labels
+        return rows if is_known else with_judged_labels(rows, self.labels, self._judge, path)
 
     def complete_dataset(self, dataset, examples):
-        """The dataset; if it lists no labels, with those of the examples, see `complete_labels`."""
+        """The dataset; if it lists no labels, with the sorted labels of the examples."""
         if dataset.labels or self._label_names is None:
             return dataset
         names = (label for example in examples for label in self.labels(example))
-        return dataclasses.replace(dataset, labels=complete_labels(names))
+        return dataclasses.replace(dataset, labels=sorted_labels(names))
 
     def labels(self, example):
         return tuple(self._label_names(example.label)) if self._label_names else ()
@@ -91,5 +101,5 @@ class TextFiles(Files):
 
 
 ONE_LABEL_FILES = TextFiles()
-SEVERAL_LABELS_FILES = TextFiles(label_set, tuple)
+SEVERAL_LABELS_FILES = TextFiles(label_set, tuple, judge_several_labels)
 NUMBER_FILES = TextFiles(number_label, None)

@@ -10,9 +10,10 @@ from pyarrow import parquet
 
 from kbert.config import DatasetConfig
 from kbert.experiments.finetuning_data import columns_as_files
-from kbert.input_pipelines.label_names import complete_labels, sorted_labels
+from kbert.input_pipelines.label_checks import judge_labels, judge_several_labels
+from kbert.input_pipelines.label_names import sorted_labels
 from kbert.input_pipelines.labelled_files import stream_rows
-from kbert.input_pipelines.labels import NoLabel, label_set, number_label
+from kbert.input_pipelines.labels import label_set, number_label
 from kbert.tasks.files import NUMBER_FILES, ONE_LABEL_FILES, SEVERAL_LABELS_FILES
 
 CAFE = unicodedata.normalize("NFC", "café"), unicodedata.normalize("NFD", "café")
@@ -94,27 +95,29 @@ def test_labels_that_mean_the_same_are_refused_with_the_pair(with_source, pair):
     with pytest.raises(ValueError) as error:
         completed(path)
     message = str(error.value)
+    assert message.startswith(f"{path}: the labels ")
     assert f"{one!r} (2 times" in message and f"{other!r} (1 time" in message and why in message
     assert "dataset.labels" in message
     assert completed(path, labels=(one, other, "x")) == (one, other, "x"), "where both are meant"
 
 
 @pytest.mark.parametrize("pair", MAYBE_ALIKE.values(), ids=MAYBE_ALIKE)
-def test_labels_that_may_mean_the_same_are_shown(pair, caplog):
+def test_labels_that_may_mean_the_same_are_shown(pair, tmp_path, caplog):
     one, other, why = pair
-    assert set(complete_labels([one, other, other])) == {one, other}
+    judge_labels({one: 1, other: 2}, tmp_path)
     assert f"{other!r} (2 times) and {one!r} (1 time) {why}" in caplog.text
 
 
 @pytest.mark.parametrize("pair", APART, ids=map("|".join, APART))
 def test_labels_that_are_two_stay_two(pair, caplog):
-    assert set(complete_labels(pair)) == set(pair) and not caplog.text
+    judge_labels(dict.fromkeys(pair, 1), "file")
+    assert not caplog.text
 
 
 def test_many_pairs_are_one_message():
     labels = [f"{name}{end}" for name in "abcdefgh" for end in ("", " ")]
     with pytest.raises(ValueError, match=r"'e '.*; and 3 pairs more"):
-        complete_labels(labels)
+        judge_labels(dict.fromkeys(labels, 1), "file")
 
 
 def test_a_label_that_is_not_listed_is_told_its_twin(tmp_path):
@@ -150,7 +153,7 @@ NONE = ["?", "NaN", "nan", "N/A", "NA", "None", "null", "", " "]
 @pytest.mark.parametrize("files", [ONE_LABEL_FILES, NUMBER_FILES], ids=["class", "number"])
 def test_what_stands_for_no_label_is_refused_or_left_out(with_source, files, mark, caplog):
     path = with_source(["1", mark, "0", "1"])
-    with pytest.raises(NoLabel, match=r"(line|row) \d .*dataset\.skip_unlabelled=true"):
+    with pytest.raises(ValueError, match=r"(line|row) \d .*dataset\.skip_unlabelled=true"):
         list(files.read_examples(path, DatasetConfig()))
     examples = list(files.read_examples(path, DatasetConfig(skip_unlabelled=True)))
     assert [example.text for example in examples] == ["text 0", "text 2", "text 3"]
@@ -166,7 +169,7 @@ def test_a_missing_value_is_no_label(tmp_path, files, value):
     good = ["a"] if files is SEVERAL_LABELS_FILES else 1
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps({"text": "x", "label": label}) + "\n" for label in (good, value)))
-    with pytest.raises(NoLabel, match="line 2 has (null|the number nan)"):
+    with pytest.raises(ValueError, match="line 2 has (null|the number nan)"):
         list(files.read_examples(path, DatasetConfig()))
     assert len(list(files.read_examples(path, DatasetConfig(skip_unlabelled=True)))) == 1
 
@@ -188,12 +191,12 @@ def test_a_minus_is_a_class_beside_its_plus_alone(with_source, labels, is_class)
     with pytest.raises(ValueError, match=rf"1 of {len(labels)} labels are '{mark}', .*skip_unlabelled=true"):
         completed(path)
     assert set(completed(path, skip_unlabelled=True)) == set(labels) - {mark}
-    with pytest.raises(NoLabel, match="line|row"):
+    with pytest.raises(ValueError, match="line|row"):
         completed(path, labels=tuple(sorted(set(labels) - {mark})))
 
 
-def test_minus_one_beside_zero_and_one_may_be_either(caplog):
-    assert complete_labels(["-1", "0", "1"]) == ("-1", "0", "1")
+def test_minus_one_beside_zero_and_one_may_be_either(tmp_path, caplog):
+    judge_labels({"-1": 2, "0": 3, "1": 4}, tmp_path)
     assert "'-1', as `datasets` writes it where a row has none." in caplog.text
 
 
@@ -270,7 +273,7 @@ def test_a_column_for_each_label(tmp_path, one, caplog):
     dataset = DatasetConfig(labels=("rude", "toxic"), skip_unlabelled=True)
     examples = list(SEVERAL_LABELS_FILES.read_examples(path, dataset))
     assert [example.label for example in examples] == [("toxic",), (), ("rude", "toxic")]
-    with pytest.raises(NoLabel, match="line 5 has the string -1 in the column 'rude'"):
+    with pytest.raises(ValueError, match="line 5 has the string -1 in the column 'rude'"):
         completed(path, SEVERAL_LABELS_FILES, labels=("rude", "toxic"))
     with pytest.raises(ValueError, match=r"no column 'label'.*'toxic', 'rude'\? list all of these"):
         completed(path, SEVERAL_LABELS_FILES)
@@ -280,6 +283,31 @@ def test_a_share_of_judges_is_not_a_label():
     record, dataset = {"toxic": 0.73, "rude": 0}, DatasetConfig(labels=("toxic", "rude"))
     with pytest.raises(ValueError, match="here has the number 0.73 in the column 'toxic'; expected 1 where"):
         label_set(record, dataset, "here")
+
+
+@pytest.mark.parametrize("mark", [",", ";", "|"])
+def test_labels_that_were_not_separated(tmp_path, mark):
+    path = tmp_path / "rows.csv"
+    path.write_text(f'text,label\na,"x{mark} y"\nb,x\nc,y\n')
+    with pytest.raises(
+        ValueError, match="is made of the labels 'x', 'y'; set dataset.label_separator='"
+    ) as error:
+        completed(path, SEVERAL_LABELS_FILES)
+    assert f"={mark!r}" in str(error.value)
+    assert completed(path, SEVERAL_LABELS_FILES, label_separator=mark) == ("x", "y")
+    judge_several_labels({"rock": 2, "rock and roll": 3}, path)
+    assert completed(path) == ("x", f"x{mark} y", "y"), "one label may be made of others"
+
+
+@pytest.mark.parametrize(("labels", "advice"), [
+    ([f"user {n}" for n in range(20)], "Is dataset.label the column"),
+    ([f"{n}.5" for n in range(20)], 'set task = "sequence_regression"'),
+])  # fmt: skip
+def test_a_class_for_each_row_is_none(labels, advice):
+    with pytest.raises(ValueError, match=f"file: each of the 20 labels is there once .*{advice}"):
+        judge_labels(dict.fromkeys(labels, 1), "file")
+    judge_labels(dict.fromkeys(labels, 2), "file")
+    judge_labels(dict.fromkeys(labels[:19], 1), "file")
 
 
 # ------------------------------------------------------------------------------ numbers
