@@ -44,7 +44,7 @@ class Question(NamedTuple):
 
 
 class _Item(NamedTuple):
-    """What a file says about a question: an object, its context, and its place for messages."""
+    """What a file says about a question: an object, its context, and its name for messages."""
 
     question: Any
     context: Any
@@ -131,8 +131,8 @@ def _items(path, file_format, problems) -> Iterator[_Item]:
                 problems.add(error)
                 continue
             for number, question in enumerate(questions, start=1):
-                place = f"{where}: question {number} of the paragraph"
-                yield _Item(question, value["context"], place)
+                name = f"{where}: question {number} of the paragraph"
+                yield _Item(question, value["context"], name)
 
 
 def _list_of_questions(paragraph, where):

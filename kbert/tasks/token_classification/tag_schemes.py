@@ -179,8 +179,8 @@ def to_iob2(tags: Sequence[str], scheme: str) -> tuple[str, ...]:
     converted = []
     for before, (prefix, kind), _ in _with_neighbours(tags, scheme):
         goes_on = before[1] == kind and before[0] not in ("E", "S")
-        begins = {"iob1": prefix == "B" or not goes_on, "ioe1": not goes_on, "ioe2": not goes_on}
-        is_first = begins.get(scheme, prefix in ("B", "S"))
+        is_new = {"iob1": prefix == "B" or not goes_on, "ioe1": not goes_on, "ioe2": not goes_on}
+        is_first = is_new.get(scheme, prefix in ("B", "S"))
         converted.append(f"{'B' if is_first else 'I'}-{kind}" if kind else OUTSIDE)
     return tuple(converted)
 
@@ -189,14 +189,14 @@ def from_iob2(tags: Sequence[str], scheme: str) -> tuple[str, ...]:
     """IOB2 in another scheme: the way back from `to_iob2`."""
     converted = []
     for before, (prefix, kind), after in _with_neighbours(tags, "iob2"):
-        begins, ends = prefix == "B", after != ("I", kind)
+        is_first, ends = prefix == "B", after != ("I", kind)
         first, inner, last, single = _LETTERS.get(scheme, "BIES")
         letters = {
-            "iob1": "B" if begins and before[1] == kind else "I",
+            "iob1": "B" if is_first and before[1] == kind else "I",
             "iob2": prefix,
             "ioe1": "E" if ends and after[1] == kind else "I",
             "ioe2": "E" if ends else "I",
         }
-        marked = (single if ends else first) if begins else (last if ends else inner)
+        marked = (single if ends else first) if is_first else (last if ends else inner)
         converted.append(f"{letters.get(scheme, marked)}-{kind}" if kind else OUTSIDE)
     return tuple(converted)
