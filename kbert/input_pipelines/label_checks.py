@@ -95,8 +95,8 @@ def _judge_signs(counts, path):
     """
     if "-" in counts and "+" not in counts:
         raise ValueError(f"{path}: {_sign_for_none('-', counts, 'as in SNLI')}")
-    numbers = sorted({as_number(label) for label in counts} - {None})
-    if not numbers or None in map(as_number, counts) or numbers[0] != -1 or numbers == [-1, 1]:
+    numbers = sorted({number for label in counts if (number := as_number(label)) is not None})
+    if None in map(as_number, counts) or numbers[:1] != [-1] or numbers == [-1, 1]:
         return
     minus_one = next(label for label in counts if as_number(label) == -1)
     why = f"{path}: {_sign_for_none(minus_one, counts, 'as `datasets` writes it')}"

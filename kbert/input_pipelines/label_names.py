@@ -89,8 +89,9 @@ def _pairs(labels, key):
 
 def _shown_pairs(pairs, counts):
     shown = "; ".join(
-        f"the labels {_shown(*pair, counts)} and {_shown(*pair[::-1], counts)} {_likeness(*pair)}"
-        for pair in pairs[:_MOST_SHOWN]
+        f"the labels {_shown(label, other, counts)} and {_shown(other, label, counts)} "
+        f"{_likeness(label, other)}"
+        for label, other in pairs[:_MOST_SHOWN]
     )
     return shown + (f"; and {len(pairs) - _MOST_SHOWN} pairs more" if len(pairs) > _MOST_SHOWN else "")
 

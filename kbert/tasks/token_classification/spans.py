@@ -62,7 +62,8 @@ def _parse_span(entry, where):
     if not fields[2].strip():
         raise ValueError(f"{where} has a blank type; name the kind of entity.")
     text = entry.get("text") if isinstance(entry, dict) else None
-    return Span(*fields, text if isinstance(text, str) else None)
+    start, end, kind = fields
+    return Span(start, end, kind, text if isinstance(text, str) else None)
 
 
 def tag_words(

@@ -190,7 +190,7 @@ def from_iob2(tags: Sequence[str], scheme: str) -> tuple[str, ...]:
     converted = []
     for before, (prefix, kind), after in _with_neighbours(tags, "iob2"):
         is_first, ends = prefix == "B", after != ("I", kind)
-        first, inner, last, single = _LETTERS.get(scheme, "BIES")
+        first, inner, last, single = tuple(_LETTERS.get(scheme, "BIES"))
         letters = {
             "iob1": "B" if is_first and before[1] == kind else "I",
             "iob2": prefix,
