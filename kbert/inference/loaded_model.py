@@ -23,7 +23,6 @@ from kbert.inference.predictor import Predictor
 from kbert.inference.text_answers import TextAnswers
 from kbert.inference.texts import text_batch
 from kbert.layers.sequence_pooling import SequencePooling
-from kbert.runs.checkpoint import parse_step
 from kbert.runs.run_directory import RunDirectory, holds_run
 from kbert.tasks.signatures.signature import Signature
 from kbert.tokenization.text_inputs import TextInputs
@@ -226,16 +225,15 @@ class LoadedModel(TextAnswers):
         return Predictor(self, signature)
 
     def evaluate(self, eval_file=None, **arguments) -> dict:
-        """The metrics of the model, as it was saved (its length and precision too), on held-out data.
+        """The metrics of the model as it is now (weights, length and precision) on held-out data.
 
         Args:
-          eval_file: a labelled file.
+          eval_file: a labelled file; or data in memory, such as a DataFrame, see `kbert.evaluate`.
           **arguments: others of `kbert.evaluate`, such as `input_dir`, `html_file` or `config`.
         """
         from kbert.experiments.evaluation import evaluate  # which stands above this module
 
-        checkpoint = self.checkpoint and parse_step(self.checkpoint)
-        return evaluate(self.source, eval_file, checkpoint=checkpoint, **self.read_with | arguments)[1]
+        return evaluate(self, eval_file, **self.read_with | arguments)[1]
 
     def export(self, model_base_path, **arguments) -> dict:
         """Writes a SavedModel for TensorFlow Serving, as `kbert export` does.

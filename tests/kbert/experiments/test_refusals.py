@@ -13,6 +13,7 @@ from kbert.manifest import read_manifest
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.training.devices import distribution
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
+from tests.kbert.input_pipelines.frames import Frame
 from tests.kbert.tasks.question_answering.small_squad import write_squad
 from tests.tfrecords_tools import small_corpus
 
@@ -55,9 +56,25 @@ FINETUNING = {
         NOTHING | {"vocabulary": VOCABULARY, "do_lower_case": False},
         "do_lower_case=False, but the vocabulary of the training has do_lower_case=True",
     ),
-    "one text": ({}, {"train_file": {"text": "a fine day", "label": ["b"]}}, "column 'text' is 'a fine day'"),
+    "one text": ({}, {"train_file": {"text": "a fine day", "label": ["b"]}}, "column 'text' of the training"),
     "unlike columns": ({}, {"train_file": {"text": TEXTS, "label": ["b"]}}, "different lengths .3 text, 1 l"),
-    "a number": ({}, {"train_file": {"text": ["a", 3], "label": ["b", "c"]}}, "line 2"),
+    "texts without labels": ({}, {"train_file": TEXTS}, "row 1 of the training data is str .'a fine day'.;"),
+    "rows with other names": (
+        {},
+        {"train_file": [{"review": text, "stars": "5"} for text in TEXTS]},
+        r"row 1 of the training data has no column 'text'.* Name the columns: .*, text='review'",
+    ),
+    "a cell without a text": (
+        {},
+        {"train_file": Frame({"text": ["a", float("nan")], "label": ["b", "c"]})},
+        "row 2 of the training data has None as 'text'",
+    ),
+    "development data of one column": (
+        {},
+        {"dev_file": Frame({"text": TEXTS})},
+        "row 1 of the development data has no column 'sentence'; it has .'text'.. Name the",
+    ),
+    "a number": ({}, {"train_file": {"text": ["a", 3], "label": ["b", "c"]}}, "row 2 of the training"),
     "no answer": (question_answering(unanswerable=False), QUESTIONS, "'q2' has no answer, but task_set"),
     "long questions": (question_answering(max_query_length=21), QUESTIONS, "=24 leaves no room for a"),
 }  # fmt: skip
