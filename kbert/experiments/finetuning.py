@@ -12,6 +12,7 @@ from kbert.experiments import show_lines
 from kbert.experiments.evaluation import add_baselines, no_better_than_constant
 from kbert.experiments.finetuning_checks import (
     require_columns_of_files,
+    require_model,
     require_pooler,
     require_trainable,
     require_weights,
@@ -111,6 +112,7 @@ def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Ini
     require_trainable(config, paths)
     require_weights(config, init.for_student(config.distillation))
     require_columns_of_files(config, paths)
+    require_model(init)
 
     from kbert.reports.run_page import try_write_run_page
     from kbert.training.devices import distribution

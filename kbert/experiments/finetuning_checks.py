@@ -1,5 +1,6 @@
 """What a fine-tuning is refused or warned for, before any heavy work."""
 
+from kbert.checkpoints.formats import detect_format, local_path
 from kbert.config import FinetuningConfig
 from kbert.experiments.finetuning_data import LabelledPaths
 from kbert.experiments.init import Init
@@ -49,6 +50,12 @@ def require_columns_of_files(config: FinetuningConfig, paths: LabelledPaths):
     """Raises ValueError where a labelled file lacks a column that the config names, see `require_columns`."""
     for path in paths.files:
         require_columns(config.task, path, config.dataset)
+
+
+def require_model(init: Init):
+    """Raises ValueError where there is no model to start from at the path or name of `init_checkpoint`."""
+    if init.checkpoint is not None:
+        detect_format(local_path(init.checkpoint))
 
 
 def require_weights(config: FinetuningConfig, init: Init):

@@ -35,10 +35,14 @@ def load_model(
     allow_unmatched=(),
     checkpoint: str | int | None = None,
     precision: str = "float32",
+    folder: Path | None = None,
 ) -> "LoadedModel":
-    """A run or a checkpoint as a Keras model with its tokenizer: `kbert.load` without .tflite files."""
+    """A run or a checkpoint as a Keras model with its tokenizer: `kbert.load` without .tflite files.
+
+    `folder` is where the model lies, if `local_path` was asked before.
+    """
     _require_precision(precision)
-    folder = local_path(path)
+    folder = local_path(path) if folder is None else folder
     if (folder / "run.json").is_file():
         loaded = LoadedModel.from_run(_run(folder, do_lower_case, allow_unmatched), checkpoint)
     elif checkpoint is not None:

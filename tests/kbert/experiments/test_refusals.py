@@ -21,8 +21,8 @@ VOCABULARY = small_corpus.vocabulary()
 OTHER = Vocabulary([*VOCABULARY.tokens, "new"], do_lower_case=True)
 START = {"train_file": "train.tsv", "init_checkpoint": "start"}
 NOTHING = {"init_checkpoint": None}
-# Whoever read it before the refusal would say that it is not there.
-UNREAD = {"init_checkpoint": "none"}
+# Whoever read it before the refusal would say that it is broken.
+UNREAD = {"init_checkpoint": "unread"}
 RECORDS = {"train_file": None, "train_dir": "train"}
 TAUGHT = {"distillation": DistillationConfig("teacher", init_layers=(0,))}
 QUESTIONS = {"train_file": "squad.json"}
@@ -39,6 +39,7 @@ def question_answering(**settings):
 # What cannot be -> changes of the config, changes of the arguments, what is said.
 FINETUNING = {
     "fewer rows than a batch": ({"train_batch_size": 4096}, UNREAD, "40 rows, fewer than one batch of 4096"),
+    "no model of the name": ({}, {"init_checkpoint": "stort"}, "stort does not exist.* Did you mean start.$"),
     "no whole shares": ({"train_batch_size": 3}, UNREAD, "=3 is not divisible by the 2 replicas"),
     "evaluated in no whole shares": ({"eval_batch_size": 3}, UNREAD, "eval_batch_size=3 is not"),
     "no whole parts": ({"gradient_accumulation_steps": 8}, UNREAD, "replicas x gradient_accumulation"),
@@ -101,6 +102,8 @@ def folder(pretraining_run, finetuned_run, labelled_files, records_dir, tmp_path
     linked = {"start": pretraining_run.path, "teacher": finetuned_run.path, "train": records_dir / "train"}
     for name, path in (linked | {path.name: path for path in labelled_files}).items():
         (tmp_path / name).symlink_to(path)
+    (tmp_path / "unread").mkdir()
+    (tmp_path / "unread" / "run.json").touch()
     write_squad(tmp_path / "squad.json", 12, impossible=True)
     other = shutil.copytree(records_dir / "heldout", tmp_path / "other")
     manifest = read_manifest(other)
