@@ -24,6 +24,7 @@ _PUBLIC = {
     "pretrain": "kbert.experiments.pretraining",
     "finetune": "kbert.experiments.finetuning",
     "evaluate": "kbert.experiments.evaluation",
+    "convert": "kbert.checkpoints.convert",
     # Models
     "EncoderConfig": "kbert.config.encoder_config",
     "BertEncoder": "kbert.encoder",

@@ -65,7 +65,7 @@ def evaluate(
     with contextlib.ExitStack() as stack:
         (eval_file,) = stack.enter_context(data_as_files({"the data": eval_file}))
         require_single({"eval_file (labelled examples)": eval_file, "input_dir (records)": input_dir})
-        loaded = run_dir if hasattr(run_dir, "answering_model") else None
+        loaded = run_dir if hasattr(run_dir, "model") else None
         if loaded and checkpoint is not None:
             raise ValueError(
                 f"checkpoint={checkpoint!r} chooses one of a run's, but this model is judged as it is; "

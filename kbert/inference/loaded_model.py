@@ -1,5 +1,6 @@
 """A run directory or any checkpoint -> a Keras model with its tokenizer and config."""
 
+import dataclasses
 import functools
 import importlib
 from collections.abc import Callable
@@ -11,14 +12,17 @@ import tensorflow as tf
 
 from kbert.answering.answering_encoder import PRECISIONS, AnsweringEncoder
 from kbert.answering.answering_model import answering_model
-from kbert.checkpoints.formats import local_path, read_checkpoint
+from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.checkpoints.formats import local_path, read_checkpoint, write_checkpoint
 from kbert.checkpoints.hugging_face.hub import known_casing
 from kbert.checkpoints.model_loading import build_model
+from kbert.checkpoints.report import Report
 from kbert.cli.commands import export_package
 from kbert.cli.progress import activity
 from kbert.config.pooling_config import PoolingConfig
 from kbert.features import ENCODER_INPUTS
 from kbert.inference.finite_numbers import require_finite_answers
+from kbert.inference.model_as_checkpoint import model_as_checkpoint
 from kbert.inference.predictor import Predictor
 from kbert.inference.text_answers import TextAnswers
 from kbert.inference.texts import text_batch
@@ -96,6 +100,7 @@ class LoadedModel(TextAnswers):
       run: the `RunDirectory` that it was loaded from, None for a checkpoint of others.
       checkpoint: the folder of a run's checkpoint.
       read_with: the arguments of `read_checkpoint` for a checkpoint of others.
+      description: what a checkpoint of others is beside its tensors; None for a run.
       pooling: how `embed` makes one vector of a text, see `SequencePooling`.
       normalize: whether `embed` scales vectors to length 1.
       precision: the one in which the encoder predicts.
@@ -124,6 +129,7 @@ class LoadedModel(TextAnswers):
         self.run: RunDirectory | None = None
         self.checkpoint: Path | None = None
         self.read_with: dict = {}
+        self.description: BertCheckpoint | None = None
         self.task = task
         self.model = model
         self.vocabulary = vocabulary
@@ -202,6 +208,7 @@ class LoadedModel(TextAnswers):
             self.own_pooling,
         )
         changed.precision, changed.read_with = self.precision, self.read_with
+        changed.description = self.description
         changed.run, changed.checkpoint = self.run, self.checkpoint
         return changed
 
@@ -252,6 +259,38 @@ class LoadedModel(TextAnswers):
         """
         exporter = importlib.import_module(f"{export_package()}.export_savedmodel")
         return exporter.export_savedmodel(self, model_base_path, **{"precision": self.precision} | arguments)
+
+    def export_litert(self, output_dir, quantizations=("float32", "dynamic_int8"), **arguments) -> dict:
+        """Writes LiteRT (.tflite) files for phones, as `kbert export-litert` does.
+
+        Args:
+          output_dir: the folder of the files, which must not exist.
+          quantizations: one or more of "float32", "float16", "dynamic_int8".
+          **arguments: others of `export_tflite`, such as `max_seq_lengths`, `eval_file` or `overwrite`.
+
+        Returns:
+          The report of each file, see `export_tflite`.
+        """
+        exporter = importlib.import_module(f"{export_package()}.export_tflite")
+        return exporter.export_tflite(self, output_dir, quantizations, **arguments)
+
+    def save(self, path, format: str = "kbert", allow_unmatched=(), overwrite: bool = False) -> Report:
+        """Writes the model with the weights that it has now as a new folder, which `kbert.load` reads.
+
+        Args:
+          path: the folder to make.
+          format: "kbert" (a run of 0 steps), "hugging_face", "google" or "keras_hub".
+          allow_unmatched: names of settings that the format may leave out.
+          overwrite: whether an earlier one may be replaced.
+
+        Returns:
+          The `Report` of the writing.
+
+        Raises:
+          ValueError: for an unknown format, a folder that holds files, or a model that the format cannot
+            express; OSError when it cannot be written. Nothing is left behind then.
+        """
+        return write_checkpoint(model_as_checkpoint(self), path, format, allow_unmatched, overwrite)
 
     def embed(self, texts, pooling: str | None = None, normalize: bool | None = None) -> np.ndarray:
         """One vector for each text, for comparing texts with each other.
@@ -341,7 +380,7 @@ def load_answering(run, answers: tuple[str, ...], need: str) -> LoadedModel:
 
 def _from_checkpoint(checkpoint):
     task, model = build_model(checkpoint)
-    return LoadedModel(
+    loaded = LoadedModel(
         checkpoint.source,
         task,
         model,
@@ -350,3 +389,5 @@ def _from_checkpoint(checkpoint):
         takes_pairs=False if checkpoint.pooling else checkpoint.takes_pairs,
         own_pooling=checkpoint.pooling,
     )
+    loaded.description = dataclasses.replace(checkpoint, tensors={})
+    return loaded

@@ -41,6 +41,9 @@ def test_a_model_of_another_length_is_of_the_same_run(finetuned_run, monkeypatch
     )
     assert other.export("served") == (other, {"precision": "bfloat16"})
     assert other.export("served", precision="float32")[1] == {"precision": "float32"}
+    monkeypatch.setattr("export.export_tflite.export_tflite", lambda *given, **arguments: (given, arguments))
+    files, arguments = other.export_litert("files", eval_file="dev.tsv")
+    assert files == (other, "files", ("float32", "dynamic_int8")) and arguments == {"eval_file": "dev.tsv"}
 
 
 @pytest.mark.slow
@@ -92,6 +95,24 @@ def test_data_in_memory_are_evaluated_as_their_file_is(finetuned_run, labelled_f
     renamed = {f"my {name}": values for name, values in columns.items()}
     with pytest.raises(ValueError, match="row 1 of the data has no column .* The run .* was trained on"):
         loaded.evaluate(renamed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("format", ["kbert", "hugging_face"])
+def test_a_model_is_saved_with_the_weights_that_it_has(finetuned_run, tmp_path, format):
+    loaded = load(finetuned_run.path)
+    loaded.model.trainable_variables[0].assign_add(np.full(loaded.model.trainable_variables[0].shape, 0.1))
+    expected = loaded.predict(["jump the a", "walk"])
+    written = loaded.save(tmp_path / "saved", format)
+    assert written.format == format and not written.left_over
+    again = load(tmp_path / "saved")
+    for answer, known in zip(again.predict(["jump the a", "walk"]), expected, strict=True):
+        assert answer["probabilities"] == pytest.approx(known["probabilities"], abs=1e-6)
+    again.model.trainable_variables[0].assign_add(np.full(loaded.model.trainable_variables[0].shape, 0.1))
+    again.save(tmp_path / "saved", format, overwrite=True)  # of a checkpoint of others, too
+    assert load(tmp_path / "saved").predict("walk") != again.predict("jump the a")
+    with pytest.raises(ValueError, match="saved"):
+        loaded.save(tmp_path / "saved")
 
 
 # ------------------------------------------------------------------------------- embeddings
