@@ -140,7 +140,7 @@ class FileProblems:
     def _empty_sentence(self):
         return (
             f"{self._path}: {len(self._empty):,} row(s) are empty ({_numbers(self._empty)}); leave them out "
-            "by --override=dataset.skip_empty_rows=true."
+            "by dataset.skip_empty_rows=true."
         )
 
 
