@@ -19,6 +19,7 @@ import sys
 
 from absl import flags
 
+from kbert.checkpoints.near_models import did_you_mean
 from kbert.cli import script
 from kbert.extras import require
 
@@ -47,7 +48,12 @@ def main() -> None:
         raise ValueError("expected what to serve, for example: kbert serve runs/reviews")
     path = values.model_base_path
     if "://" not in path and (os.sep in path or path.startswith(".")) and not os.path.exists(path):
-        raise ValueError(f"{path} does not exist; expected an export, a run or a checkpoint.")
+        near = did_you_mean(path)
+        raise ValueError(f"{path} does not exist; expected an export, a run or a checkpoint.{near}")
+    if not os.path.exists(path):
+        from kbert.checkpoints.formats import detect_format, local_path  # late: they bring NumPy along
+
+        detect_format(local_path(path))  # raises an error for what is no name of a model either
     limits = Limits(
         **{name: getattr(values, name) for name in _SIZES},
         timeout_seconds=values.rest_api_timeout_in_ms / 1000,

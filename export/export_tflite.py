@@ -178,14 +178,14 @@ def _check_output_dir(output_dir, source, overwrite):
     holds_export = (output_dir / ABOUT_FILE).is_file() and any(output_dir.glob("model_*.tflite"))
     if output_dir.exists() and not holds_export:
         raise ValueError(
-            f"--output_dir={output_dir} holds no earlier export, and --overwrite replaces nothing else; "
+            f"output_dir={output_dir} holds no earlier export, and overwrite replaces nothing else; "
             "choose another, or delete it yourself."
         )
 
 
 def _require_free(output_dir, overwrite):
     if output_dir.exists() and not overwrite:
-        raise ValueError(f"--output_dir={output_dir} exists; choose another, or give --overwrite.")
+        raise ValueError(f"output_dir={output_dir} exists; choose another, or set overwrite.")
 
 
 def _warn_of_long_texts(source, length):

@@ -60,8 +60,10 @@ class LoadedFile(TextAnswers):
         """What answers the texts of a signature; see `LoadedModel.predictor`."""
         serving = self.task.serving
         inputs = ({"serving_default": serving.inputs} | serving.other_inputs)[signature]
-        if len(inputs) > len(serving.row_texts) and signature == "serving_default":
-            raise ValueError(f"{self.source} turns single texts into vectors; ask it by embed(texts).")
+        if len(inputs) > len(serving.row_texts):
+            raise ValueError(
+                f"{self.source} turns single texts into vectors; ask it by embed(texts), rank(query, texts)."
+            )
         return _Predictor(self._model, serving, inputs)
 
     def embed(self, texts) -> np.ndarray:

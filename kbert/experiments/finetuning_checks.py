@@ -1,5 +1,6 @@
 """What a fine-tuning is refused or warned for, before any heavy work."""
 
+from kbert.checkpoints.formats import detect_format, local_path
 from kbert.config import FinetuningConfig
 from kbert.experiments.finetuning_data import LabelledPaths
 from kbert.experiments.init import Init
@@ -42,6 +43,12 @@ def require_trainable(config: FinetuningConfig, paths: LabelledPaths):
             f"max_train_examples={config.max_train_examples} chooses among the examples of train_file, but "
             f"{paths.train_dir} holds records; give the file."
         )
+
+
+def require_model(init: Init):
+    """Raises ValueError where there is no model to start from at the path or name of `init_checkpoint`."""
+    if init.checkpoint is not None:
+        detect_format(local_path(init.checkpoint))
 
 
 def require_weights(config: FinetuningConfig, init: Init):

@@ -1,10 +1,7 @@
 """The labelled examples of a fine-tuning: where they lie; opened and shared out."""
 
-import contextlib
-import json
 import re
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -67,42 +64,6 @@ class LabelledPaths:
     def files(self) -> list[str | Path]:
         """All labelled files."""
         return [path for path in (self.train_file, self.dev_file, *self.other_dev_files.values()) if path]
-
-
-@contextlib.contextmanager
-def columns_as_files(*sources) -> Iterator[list]:
-    """Each source as a file: columns in memory, name -> list, are written to one that is removed afterwards.
-
-    Args:
-      *sources: a path, None, or columns: a dict of lists, or anything else with `keys`, as pandas has.
-
-    Raises:
-      ValueError: when a column is no list, or the columns are not equally long.
-    """
-    with tempfile.TemporaryDirectory(prefix="kbert_") as folder:
-        files = list(sources)
-        for number, source in enumerate(sources):
-            if hasattr(source, "keys"):
-                files[number] = Path(folder) / f"examples_{number}.jsonl"
-                files[number].write_text("".join(_json_lines(source)), encoding="utf-8")
-        yield files
-
-
-def _json_lines(columns):
-    for name in columns.keys():
-        if isinstance(columns[name], str) or not hasattr(columns[name], "__len__"):
-            raise ValueError(
-                f"the column {name!r} is {columns[name]!r:.60}; expected a list, one entry for each example."
-            )
-    lengths = {name: len(columns[name]) for name in columns.keys()}
-    if len(set(lengths.values())) > 1:
-        sizes = ", ".join(f"{length} {name}" for name, length in lengths.items())
-        raise ValueError(
-            f"the columns have different lengths ({sizes}); give each of them one entry per example."
-        )
-    for row in zip(*(columns[name] for name in lengths), strict=True):
-        values = [value.tolist() if hasattr(value, "tolist") else value for value in row]  # NumPy's numbers
-        yield json.dumps(dict(zip(lengths, values, strict=True)), ensure_ascii=False) + "\n"
 
 
 @dataclass(frozen=True)

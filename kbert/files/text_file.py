@@ -39,21 +39,41 @@ class Problem(NamedTuple):
     undecoded: bytes = b""
 
 
-def read_lines(path: str | Path) -> Iterator[str]:
+def read_lines(path: str | Path, encoding: str | None = None) -> Iterator[str]:
     """Yields the lines of a text file without their line feeds, one at a time.
 
     Args:
       path: the file, read as by `numbered_lines`.
+      encoding: as for `find_encoding`.
 
     Raises:
       ValueError: for a line that is a `Problem`, naming file and line; for a missing file; and for a format
         that kbert does not read.
     """
     require_text_file(path)
-    for number, _, line in numbered_lines(path):
+    require_line_feeds(path)
+    found = find_encoding(path, encoding) if encoding else None
+    for number, _, line in numbered_lines(path, encoding=found):
         if isinstance(line, Problem):
             raise ValueError(f"{path} line {number} {line.what}; {line.remedy}.")
         yield line
+
+
+@contextlib.contextmanager
+def utf8_bytes(path: str | Path) -> Iterator:
+    """The bytes of a text file, open and unpacked, in UTF-8 without a byte order mark.
+
+    Raises:
+      ValueError: as `find_encoding` does.
+    """
+    encoding = find_encoding(path)
+    with find_opener(path)(path, "rb") as stream:
+        if encoding != "utf-8":
+            yield codecs.EncodedFile(stream, "utf-8", encoding)
+            return
+        if stream.read(len(UTF8_MARK)) != UTF8_MARK:
+            stream.seek(0)
+        yield stream
 
 
 def require_text_file(path: str | Path, what: str = "text"):
@@ -69,6 +89,19 @@ def require_text_file(path: str | Path, what: str = "text"):
                          f"{path} does not exist.")  # fmt: skip
     require_read_kind(path, what)
     require_text_content(path, what)
+
+
+def require_line_feeds(path: str | Path):
+    """Refuses a plain file in which carriage returns alone end lines: it would be read as a single line."""
+    if find_compression(path):
+        return
+    with open(path, "rb") as stream:
+        beginning = stream.read(BLOCK)
+    if b"\n" not in beginning and b"\r" in beginning.rstrip(b"\r"):
+        raise ValueError(
+            f"{path} has carriage returns, but no line feeds, at the ends of its lines, as on old Macs; "
+            "convert it: tr '\\r' '\\n' < OLD > NEW."
+        )
 
 
 def find_encoding(path: str | Path, encoding: str | None = None) -> str:

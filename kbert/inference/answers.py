@@ -3,6 +3,7 @@
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from numbers import Integral
 from typing import TYPE_CHECKING, NamedTuple
 
 from kbert.input_pipelines.data_in_memory import column_names, plain_value, plain_values, shown, text_alone
@@ -105,6 +106,12 @@ def require_inputs(source, example: dict, where: str):
       where: what it is called in the message.
     """
     _signature(source, example, where)
+
+
+def require_top_k(top_k):
+    """Raises ValueError for what is no number of answers."""
+    if isinstance(top_k, bool) or not isinstance(top_k, Integral) or top_k < 1:
+        raise ValueError(f"top_k={top_k!r}: expected a whole number, at least 1.")
 
 
 def _source_name(source):

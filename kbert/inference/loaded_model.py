@@ -1,5 +1,6 @@
 """A run directory or any checkpoint -> a Keras model with its tokenizer and config."""
 
+import dataclasses
 import functools
 import importlib
 from collections.abc import Callable
@@ -11,19 +12,21 @@ import tensorflow as tf
 
 from kbert.answering.answering_encoder import PRECISIONS, AnsweringEncoder
 from kbert.answering.answering_model import answering_model
-from kbert.checkpoints.formats import local_path, read_checkpoint
+from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.checkpoints.formats import local_path, read_checkpoint, write_checkpoint
 from kbert.checkpoints.hugging_face.hub import known_casing
 from kbert.checkpoints.model_loading import build_model
+from kbert.checkpoints.report import Report
 from kbert.cli.commands import export_package
 from kbert.cli.progress import activity
 from kbert.config.pooling_config import PoolingConfig
 from kbert.features import ENCODER_INPUTS
 from kbert.inference.finite_numbers import require_finite_answers
+from kbert.inference.model_as_checkpoint import model_as_checkpoint
 from kbert.inference.predictor import Predictor
 from kbert.inference.text_answers import TextAnswers
 from kbert.inference.texts import text_batch
 from kbert.layers.sequence_pooling import SequencePooling
-from kbert.runs.checkpoint import parse_step
 from kbert.runs.run_directory import RunDirectory, holds_run
 from kbert.tasks.signatures.signature import Signature
 from kbert.tokenization.text_inputs import TextInputs
@@ -36,10 +39,14 @@ def load_model(
     allow_unmatched=(),
     checkpoint: str | int | None = None,
     precision: str = "float32",
+    folder: Path | None = None,
 ) -> "LoadedModel":
-    """A run or a checkpoint as a Keras model with its tokenizer: `kbert.load` without .tflite files."""
+    """A run or a checkpoint as a Keras model with its tokenizer: `kbert.load` without .tflite files.
+
+    `folder` is where the model lies, if `local_path` was asked before.
+    """
     _require_precision(precision)
-    folder = local_path(path)
+    folder = local_path(path) if folder is None else folder
     if (folder / "run.json").is_file():
         loaded = LoadedModel.from_run(_run(folder, do_lower_case, allow_unmatched), checkpoint)
     elif checkpoint is not None:
@@ -93,6 +100,7 @@ class LoadedModel(TextAnswers):
       run: the `RunDirectory` that it was loaded from, None for a checkpoint of others.
       checkpoint: the folder of a run's checkpoint.
       read_with: the arguments of `read_checkpoint` for a checkpoint of others.
+      description: what a checkpoint of others is beside its tensors; None for a run.
       pooling: how `embed` makes one vector of a text, see `SequencePooling`.
       normalize: whether `embed` scales vectors to length 1.
       precision: the one in which the encoder predicts.
@@ -121,6 +129,7 @@ class LoadedModel(TextAnswers):
         self.run: RunDirectory | None = None
         self.checkpoint: Path | None = None
         self.read_with: dict = {}
+        self.description: BertCheckpoint | None = None
         self.task = task
         self.model = model
         self.vocabulary = vocabulary
@@ -199,6 +208,7 @@ class LoadedModel(TextAnswers):
             self.own_pooling,
         )
         changed.precision, changed.read_with = self.precision, self.read_with
+        changed.description = self.description
         changed.run, changed.checkpoint = self.run, self.checkpoint
         return changed
 
@@ -226,16 +236,15 @@ class LoadedModel(TextAnswers):
         return Predictor(self, signature)
 
     def evaluate(self, eval_file=None, **arguments) -> dict:
-        """The metrics of the model, as it was saved (its length and precision too), on held-out data.
+        """The metrics of the model as it is now (weights, length and precision) on held-out data.
 
         Args:
-          eval_file: a labelled file.
+          eval_file: a labelled file; or data in memory, such as a DataFrame, see `kbert.evaluate`.
           **arguments: others of `kbert.evaluate`, such as `input_dir`, `html_file` or `config`.
         """
         from kbert.experiments.evaluation import evaluate  # which stands above this module
 
-        checkpoint = self.checkpoint and parse_step(self.checkpoint)
-        return evaluate(self.source, eval_file, checkpoint=checkpoint, **self.read_with | arguments)[1]
+        return evaluate(self, eval_file, **self.read_with | arguments)[1]
 
     def export(self, model_base_path, **arguments) -> dict:
         """Writes a SavedModel for TensorFlow Serving, as `kbert export` does.
@@ -250,6 +259,38 @@ class LoadedModel(TextAnswers):
         """
         exporter = importlib.import_module(f"{export_package()}.export_savedmodel")
         return exporter.export_savedmodel(self, model_base_path, **{"precision": self.precision} | arguments)
+
+    def export_litert(self, output_dir, quantizations=("float32", "dynamic_int8"), **arguments) -> dict:
+        """Writes LiteRT (.tflite) files for phones, as `kbert export-litert` does.
+
+        Args:
+          output_dir: the folder of the files, which must not exist.
+          quantizations: one or more of "float32", "float16", "dynamic_int8".
+          **arguments: others of `export_tflite`, such as `max_seq_lengths`, `eval_file` or `overwrite`.
+
+        Returns:
+          The report of each file, see `export_tflite`.
+        """
+        exporter = importlib.import_module(f"{export_package()}.export_tflite")
+        return exporter.export_tflite(self, output_dir, quantizations, **arguments)
+
+    def save(self, path, format: str = "kbert", allow_unmatched=(), overwrite: bool = False) -> Report:
+        """Writes the model with the weights that it has now as a new folder, which `kbert.load` reads.
+
+        Args:
+          path: the folder to make.
+          format: "kbert" (a run of 0 steps), "hugging_face", "google" or "keras_hub".
+          allow_unmatched: names of settings that the format may leave out.
+          overwrite: whether an earlier one may be replaced.
+
+        Returns:
+          The `Report` of the writing.
+
+        Raises:
+          ValueError: for an unknown format, a folder that holds files, or a model that the format cannot
+            express; OSError when it cannot be written. Nothing is left behind then.
+        """
+        return write_checkpoint(model_as_checkpoint(self), path, format, allow_unmatched, overwrite)
 
     def embed(self, texts, pooling: str | None = None, normalize: bool | None = None) -> np.ndarray:
         """One vector for each text, for comparing texts with each other.
@@ -339,7 +380,7 @@ def load_answering(run, answers: tuple[str, ...], need: str) -> LoadedModel:
 
 def _from_checkpoint(checkpoint):
     task, model = build_model(checkpoint)
-    return LoadedModel(
+    loaded = LoadedModel(
         checkpoint.source,
         task,
         model,
@@ -348,3 +389,5 @@ def _from_checkpoint(checkpoint):
         takes_pairs=False if checkpoint.pooling else checkpoint.takes_pairs,
         own_pooling=checkpoint.pooling,
     )
+    loaded.description = dataclasses.replace(checkpoint, tensors={})
+    return loaded

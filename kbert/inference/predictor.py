@@ -6,9 +6,10 @@ import numpy as np
 import tensorflow as tf
 from absl import logging
 
+from kbert.inference.answers import require_top_k
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.texts import text_batch
-from kbert.input_pipelines.data_in_memory import plain_values
+from kbert.input_pipelines.data_in_memory import plain_values, shown
 from kbert.tasks.signatures.signature import TRUNCATED
 
 
@@ -118,7 +119,7 @@ def _column(name, values):
     if (listed := plain_values(values)) is not None:
         return listed
     raise ValueError(
-        f"{name} is {values!r:.60}; expected a list with one entry for each example. "
+        f"{name} is {shown(values)}; expected a list with one entry for each example. "
         "kbert.load(...).predict(...) takes a single text too."
     )
 
@@ -222,8 +223,7 @@ class MaskFiller:
 
     def __call__(self, texts, top_k: int = 5, whole_words: bool = False, candidates=None):
         batch = text_batch(texts)
-        if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
-            raise ValueError(f"top_k={top_k!r}: expected a whole number of tokens, at least 1.")
+        require_top_k(top_k)
         words = None if candidates is None else text_batch(candidates).texts
         for text in batch.texts:  # before any is answered
             inputs = {"text": text} | ({} if words is None else {"candidates": words})

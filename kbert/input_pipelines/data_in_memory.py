@@ -1,7 +1,7 @@
 """Data that a caller holds in memory -> plain Python: lists of values, and rows of named columns.
 
-A table is a DataFrame of pandas or polars, a table of pyarrow, a `datasets.Dataset`, NumPy's records or a dict of
-columns. Each is known by the methods of its objects, so none of these packages is imported here.
+A table is a DataFrame of pandas or polars, a table of pyarrow, a `datasets.Dataset`, NumPy's records or a
+dict of columns. Each is known by the methods of its objects, so none of these packages is imported here.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -80,8 +80,8 @@ def shown(value) -> str:
     return type(value).__name__ + ("" if value is None else f" ({' '.join(repr(value).split()):.60})")
 
 
-def is_rows(data) -> bool:
-    """Whether data are columns, or a list of dicts, or anything else that `read_rows` might read: no path."""
+def is_data(data) -> bool:
+    """Whether a source is data in memory, for `read_rows` to judge: neither None nor a path."""
     return data is not None and not isinstance(data, str) and not hasattr(data, "__fspath__")
 
 
@@ -127,7 +127,8 @@ def _rows_of_table(data, names, name):
     if len(set(lengths.values())) > 1:
         sizes = ", ".join(f"{length} {column}" for column, length in lengths.items())
         raise ValueError(
-            f"the columns of {name} have different lengths ({sizes}); give each of them one entry per example."
+            f"the columns of {name} have different lengths ({sizes}); give each of them one entry per "
+            "example."
         )
     for column, names_of_classes in classes.items():
         columns[column] = [

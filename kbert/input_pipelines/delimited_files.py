@@ -219,9 +219,11 @@ def delimited_records(
         least -= 1
     for number, cells in read_cells(lines, path, layout, problems):
         where = f"{path} line {number}"
-        if not cells:
+        if len(cells) == len(header):
+            yield where, dict(zip(header, cells, strict=True))
+        elif not cells:
             continue
-        if not any(cell.strip() for cell in cells):
+        elif not any(cell.strip() for cell in cells):
             yield where, dict.fromkeys(header, "")
         elif skip_short and len(cells) < least:
             short.append(number)

@@ -31,15 +31,16 @@ class FileProblems:
         self._empty: list[str] = []
         self._hints: dict[str, None] = {}
         self._kinds: set[type[ValueError]] = set()
+        self._num_rows, self._is_any = 0, False
         self.utf8_lines = 0
 
     def __bool__(self) -> bool:
-        return bool(self._sentences or self._missing or self._undecoded or self._empty)
+        return self._is_any
 
     @property
     def is_full(self) -> bool:
         """Whether there are so many problems that the file need not be read to its end."""
-        return sum(map(len, self._sentences.values())) >= self._most
+        return self._num_rows >= self._most
 
     def add(self, error: ValueError | str, hint: str = ""):
         """Keeps an error of a row, whose sentence begins with file and line; or one of the whole file.
@@ -48,6 +49,7 @@ class FileProblems:
           error: the error, or its sentence.
           hint: a sentence that is said once, after all others.
         """
+        self._is_any = True
         if hint:
             self._hints[hint] = None
         if isinstance(error, MissingColumn):
@@ -55,15 +57,18 @@ class FileProblems:
                 self._missing.append(error)
             return
         self._kinds.add(type(error) if isinstance(error, ValueError) else ValueError)
+        self._num_rows += 1
         place, sentence = self._split(str(error))
         self._sentences.setdefault(sentence, []).append(place)
 
     def add_undecoded(self, number: int, what: str, content: bytes):
         """Keeps a line that is not in the encoding of its file: its number, what is wrong, its bytes."""
-        self._undecoded.append((number, what, content))
+        self._is_any = True
+        self._undecoded.append((number, what, content if len(self._undecoded) < MOST_ROWS else b""))
 
     def add_empty(self, where: str):
         """Keeps a row in which nothing stands."""
+        self._is_any = True
         self._empty.append(where.removeprefix(f"{self._path} "))
 
     def raise_all(self):
@@ -135,7 +140,7 @@ class FileProblems:
     def _empty_sentence(self):
         return (
             f"{self._path}: {len(self._empty):,} row(s) are empty ({_numbers(self._empty)}); leave them out "
-            "by --override=dataset.skip_empty_rows=true."
+            "by dataset.skip_empty_rows=true."
         )
 
 

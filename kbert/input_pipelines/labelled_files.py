@@ -150,18 +150,20 @@ def _with_texts(records, path, dataset, problems):
     """The rows of a labelled file in which something stands."""
     texts, one_empty, skipped = _text_columns(dataset), EmptyTexts(), 0
     for where, record in records:
-        if all(value is None or isinstance(value, str) and not value.strip() for value in record.values()):
+        if all(isinstance(text := record.get(column), str) and text.strip() for column in texts):
+            yield where, record
+        elif all(value is None or isinstance(value, str) and not value.strip() for value in record.values()):
             if dataset.skip_empty_rows:
                 skipped += 1
             else:
                 problems.add_empty(where)
-            continue
-        try:
-            one_empty.check({column: record[column] for column in texts if column in record}, where)
-        except ValueError as error:
-            problems.add(error)
         else:
-            yield where, record
+            try:
+                one_empty.check({column: record[column] for column in texts if column in record}, where)
+            except ValueError as error:
+                problems.add(error)
+            else:
+                yield where, record
     one_empty.say()
     if skipped:
         warn_once(f"{path}: {skipped:,} empty row(s) are left out")

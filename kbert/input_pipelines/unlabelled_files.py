@@ -1,4 +1,7 @@
-"""What is to be answered: named columns in files or in memory, or lines -> examples. Nothing heavy is imported."""
+"""What is to be answered: named columns of files and of tables in memory, or lines -> examples.
+
+Nothing heavy is imported.
+"""
 
 import dataclasses
 import difflib
@@ -178,7 +181,7 @@ def _match_columns(header, file, inputs, dataset, advice=_LINES_ADVICE) -> dict[
 
 
 def _require_no_misspelt(unread, file, inputs, columns):
-    """Without `text_pair`, a model may answer `text` alone: a column that nearly has its name is not passed over."""
+    """Refuses a column with nearly the name of an input: some models answer `text` without `text_pair`."""
     for name in {name for names in inputs for name in names} - set(columns):
         if near := difflib.get_close_matches(name, unread, 1, 0.85):
             raise ValueError(

@@ -44,7 +44,7 @@ def require_columns_of_model(path, run_dir, config: FinetuningConfig | None = No
     except MissingColumn as error:
         columns = ", ".join(map(repr, task_columns(task, dataset)))
         raise ValueError(
-            f"{error.what} The run {run_dir} was trained on {columns}; give the file's columns these names."
+            f"{error.what} The run {run_dir} was trained on {columns}; give the columns these names."
         ) from None
 
 

@@ -13,6 +13,7 @@ run_dir/
   events/         the same for TensorBoard, where it is installed
 """
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,7 +62,7 @@ class RunDirectory:
     """
 
     def __init__(self, path, which: str | int | None = None):
-        self.path = Path(path)
+        self.path = Path(os.path.expanduser(path))
         self._which = which
         if not holds_run(self.path):
             raise ValueError(f"{path} holds no kbert run (no run.json); give the folder of a run.")
@@ -281,7 +282,7 @@ class RunDirectory:
 
 def holds_run(path) -> bool:
     """Whether there is a run in a folder, whole or broken."""
-    return (Path(path) / "run.json").is_file()
+    return (Path(os.path.expanduser(path)) / "run.json").is_file()
 
 
 def run_to_resume(path) -> RunDirectory | None:

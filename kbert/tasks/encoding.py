@@ -48,20 +48,19 @@ class Encoding(Task):
 
 class _Serving(VectorServing):
     inputs = row_texts = ("text",)
+    other_inputs = {"cosine": ("text", "text_pair")}
     answers = ("embedding",)
     vectors = "embedding"
 
     def signatures(self, model, text_inputs):
-        """`serving_default`: `text` (string [batch]) -> `embedding` (float32 [batch, hidden_size]). `ids`:
-        encoder inputs (int32 [batch, length]) -> `embedding`."""
+        """`serving_default`: `text` (string [batch]) -> `embedding` (float32 [batch, hidden_size]). `cosine`:
+        `text`, `text_pair` -> `cosine` (float32 [batch]). `ids`: encoder inputs (int32 [batch, length]) ->
+        `embedding`."""
         pooling = self.task.pooling
         pool = SequencePooling(pooling.mode, pooling.normalize)
 
         def embed_ids(inputs):
             return {"embedding": pool(model(inputs)["sequence_output"], inputs["input_mask"])}
 
-        return row_signatures(self.inputs, embed_ids, model, text_inputs)
-
-    def answer(self, outputs, inputs):
-        """The vector of the text, a list of numbers."""
-        return {"embedding": [float(value) for value in outputs["embedding"]]}
+        signatures = row_signatures(self.inputs, embed_ids, model, text_inputs)
+        return signatures | {"cosine": self.pair_signature(signatures["serving_default"])}

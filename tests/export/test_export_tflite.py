@@ -230,10 +230,10 @@ def test_overwriting_replaces_an_earlier_export_and_nothing_else(finetuned_run, 
     (other / "letter.txt").write_text("dear")
     (tmp_path / "file").write_text("a file")
     run, overwrite = finetuned_run, {"overwrite": True}
-    with pytest.raises(ValueError, match="exists; choose another, or give --overwrite"):
+    with pytest.raises(ValueError, match="exists; choose another, or set overwrite"):
         export_tflite(run, other, ["float32"])
     for output_dir, sentence in (
-        (other, "holds no earlier export, and --overwrite replaces nothing else"),
+        (other, "holds no earlier export, and overwrite replaces nothing else"),
         (tmp_path / "file", "holds no earlier export"),
         (run.path, "lies in the output folder .*, which is replaced as a whole"),
         (run.path.parent, "lies in the output folder"),

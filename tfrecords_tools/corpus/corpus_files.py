@@ -6,6 +6,7 @@ from pathlib import Path
 
 from kbert.files.compression import find_compression, require_read_kind
 from kbert.files.file_format import require_text_content
+from kbert.files.text_file import require_line_feeds
 
 _COMPRESSED_TO_TEXT = 4
 
@@ -75,6 +76,7 @@ def _check_readable(file: Path):
         raise ValueError(f"{file} may not be read by this user; change its permissions or leave it out.")
     find_compression(file)
     require_text_content(file, "text or JSON lines")
+    require_line_feeds(file)
 
 
 def text_bytes(file: Path) -> int:

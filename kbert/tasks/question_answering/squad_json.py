@@ -6,9 +6,9 @@ from pathlib import Path
 
 import ijson
 
-from kbert.files.compression import find_opener, naming_damage, require_read_kind
+from kbert.files.compression import naming_damage
+from kbert.files.text_file import require_text_file, utf8_bytes
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _SHOWN_FORM = '{"data": [{"paragraphs": [...]}]}'
 _SHOULD_BE = {
     "start_map": f"should be (or hold) an object, as in {_SHOWN_FORM}.",
@@ -18,14 +18,12 @@ _SHOULD_BE = {
 
 @contextlib.contextmanager
 def opened(path: Path):
-    """The bytes of a file, unpacked, without a byte order mark; its errors as one sentence."""
-    if not path.is_file():
+    """The bytes of a file in UTF-8, unpacked, without a byte order mark; its errors as one sentence."""
+    if not path.exists():
         raise ValueError(f"file of questions {path} does not exist.")
-    require_read_kind(path, "JSON in SQuAD's form")
+    require_text_file(path, "JSON in SQuAD's form")
     try:
-        with naming_damage(path, "get it again"), find_opener(path)(path, "rb") as stream:
-            if stream.read(len(_BYTE_ORDER_MARK)) != _BYTE_ORDER_MARK:
-                stream.seek(0)
+        with naming_damage(path, "get it again"), utf8_bytes(path) as stream:
             yield stream
     except ijson.JSONError as error:
         raise ValueError(

@@ -10,9 +10,9 @@ from kbert.config.pooling_config import PoolingConfig
 from kbert.features import ENCODER_INPUTS, PACKED_POSITIONS, TARGET_FEATURE, Feature
 from kbert.heads.multiple_choice_head import ChoicesAsBatch, GroupedVectors
 from kbert.layers.sequence_pooling import SequencePooling
-from kbert.tasks.signatures.signature import TRUNCATED, row_signatures, texts_signature
+from kbert.tasks.signatures.signature import row_signatures
 from kbert.tasks.similarity.text_groups import text_features, tokenize_groups
-from kbert.tasks.similarity.vectors import VectorServing, cosine
+from kbert.tasks.similarity.vectors import VectorServing
 from kbert.tasks.task import CheckpointKind, ExampleFeatures, Task
 from kbert.tasks.task_model import TaskModel
 
@@ -52,26 +52,13 @@ class _Serving(VectorServing):
 
         signatures = row_signatures(("text",), embed_ids, model, text_inputs)
         embed = signatures["serving_default"]
-
-        def compare(text, text_pair):
-            first, second = embed.function(text), embed.function(text_pair)
-            truncated = ops.logical_or(first[TRUNCATED], second[TRUNCATED])
-            return {"cosine": cosine(first["embedding"], second["embedding"]), TRUNCATED: truncated}
-
-        compared = texts_signature(self.inputs, compare)
-        return {"serving_default": compared, "embedding": embed, "ids": signatures["ids"]}
+        return {"serving_default": self.pair_signature(embed), "embedding": embed, "ids": signatures["ids"]}
 
     def outputs_from_ids(self, answer, batch):
         """`embeddings`: each text of an example is a row of its own."""
         count, texts, length = batch["input_ids"].shape
         rows = {name: np.reshape(batch[name], (count * texts, length)) for name in ENCODER_INPUTS}
         return {"embeddings": np.reshape(answer(rows)["embedding"], (count, texts, -1))}
-
-    def answer(self, outputs, inputs):
-        """The cosine of two texts, from -1 to 1; of a text alone its embedding, a list of numbers."""
-        if "text_pair" in inputs:
-            return {"cosine": float(outputs["cosine"])}
-        return {"embedding": [float(value) for value in outputs["embedding"]]}
 
 
 class EmbeddingTask(Task):

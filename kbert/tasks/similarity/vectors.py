@@ -5,6 +5,7 @@ from keras import ops
 
 from kbert.layers.sequence_pooling import unit
 from kbert.tasks.serving import Serving
+from kbert.tasks.signatures.signature import TRUNCATED, Signature, texts_signature
 
 SAME_VECTOR = 0.99  # the least cosine of two vectors that stand for the same text
 # How sentence-transformers compares vectors (its `SimilarityFunction`): more is more similar in all of them.
@@ -44,6 +45,22 @@ class VectorServing(Serving):
 
     one_text_output = "embedding"
     vectors: str
+
+    def pair_signature(self, embed: Signature) -> Signature:
+        """`text`, `text_pair` (string [batch]) -> `cosine` (float32 [batch]), by that of one text."""
+
+        def compare(text, text_pair):
+            first, second = embed.function(text), embed.function(text_pair)
+            truncated = ops.logical_or(first[TRUNCATED], second[TRUNCATED])
+            return {"cosine": cosine(first["embedding"], second["embedding"]), TRUNCATED: truncated}
+
+        return texts_signature(("text", "text_pair"), compare)
+
+    def answer(self, outputs, inputs):
+        """The cosine of two texts, from -1 to 1; of a text alone its embedding, a list of numbers."""
+        if "text_pair" in inputs:
+            return {"cosine": float(outputs["cosine"])}
+        return {"embedding": [float(value) for value in outputs["embedding"]]}
 
     def same_answers(self, outputs, expected, batch):
         """For each text whether the cosine of both vectors is at least `SAME_VECTOR`."""

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
-from kbert.files.text_file import read_lines
+from kbert.input_pipelines.delimited_files import text_lines
+from kbert.input_pipelines.file_problems import FileProblems
 from kbert.tasks.token_classification.tag_schemes import OUTSIDE, is_tag
 
 DOCUMENT_MARK = "-DOCSTART-"  # the first column of the line before a document, in CoNLL-2003
@@ -55,29 +56,36 @@ def read_conll(path: str | Path, dataset: DatasetConfig, with_tags: bool = True)
     lines of CoNLL-U for several words (1-2) or none (1.1).
 
     Raises:
-      ValueError: naming file and line, for another number of columns than in the first line (or in
-        `column_names`), an empty word or tag, a first column that holds no words, bytes that are not UTF-8,
+      ValueError: naming file and lines, for another number of columns than in the first line (or in
+        `column_names`), an empty word or tag, a first column that holds no words, bytes in another encoding,
         and a file without sentences.
     """
     columns, document, is_marked, is_empty = _find_columns(path, dataset, with_tags), 0, False, True
-    comments = _Comments(path, columns)
+    comments, problems = _Comments(path, dataset, columns), FileProblems(path)
     rows: list[tuple[str, str, str]] = []  # word, tag, where
-    for number, line in _lines_and_an_end(path):
+    for number, line in _lines_and_an_end(path, dataset, problems):
         is_mark = line.startswith(DOCUMENT_MARK)
         if line.strip(" \t") and not is_mark:
             if not comments.pass_over(line, number, bool(rows)):
                 where = f"{path} line {number}"
-                rows.append((*_cells(line, columns, where), where))
+                try:
+                    rows.append((*_cells(line, columns, where), where))
+                except ValueError as error:
+                    problems.add(error)
+            if problems.is_full:
+                break
             continue
         if rows:
             words, tags, locations = zip(*rows, strict=True)
             if is_empty:
                 _require_words(words, tags, dataset, columns, locations[0])
             is_empty = False
-            yield FileSentence(words, tags if with_tags else (), locations, document)
+            if not problems:
+                yield FileSentence(words, tags if with_tags else (), locations, document)
             document, rows = document + (not is_marked), []
         if is_mark:
             document, is_marked = document + 1, True
+    problems.raise_all()
     comments.say()
     if is_empty:
         raise ValueError(f"{path} holds no sentences; expected one word a line, in columns.")
@@ -86,8 +94,8 @@ def read_conll(path: str | Path, dataset: DatasetConfig, with_tags: bool = True)
 class _Comments:
     """Tells comments from words of a file, and counts them."""
 
-    def __init__(self, path, columns):
-        self._path, self._columns = path, columns
+    def __init__(self, path, dataset, columns):
+        self._path, self._dataset, self._columns = path, dataset, columns
         self._number, self._first = 0, ""
         self._tags: set[str] | None = None
 
@@ -105,7 +113,7 @@ class _Comments:
         if len(cells) != self._columns.number:
             return False
         if self._tags is None:
-            rows = (_cut(row, self._columns.separator) for row in _rows(self._path))
+            rows = (_cut(row, self._columns.separator) for row in _rows(self._path, self._dataset))
             self._tags = {row[self._columns.tag] for row in rows if len(row) == self._columns.number}
         word, tag = cells[self._columns.word], cells[self._columns.tag]
         return tag in (*self._tags, OUTSIDE, _COMMENT) or (word != _COMMENT and is_tag(tag))
@@ -118,29 +126,22 @@ class _Comments:
             )
 
 
-def _lines(path):
-    """The lines of a file, also of one with carriage returns in the place of line feeds."""
-    for line in read_lines(path):
-        yield from line.removesuffix("\r").split("\r")
-
-
-def _lines_and_an_end(path):
+def _lines_and_an_end(path, dataset, problems):
     """(number, line) of a file, and a blank line to end the last sentence."""
     number = 0
-    for number, line in enumerate(_lines(path), start=1):
-        yield number, line
+    for number, line in enumerate(text_lines(path, dataset.encoding, problems), start=1):
+        yield number, line.rstrip("\r\n")
     yield number + 1, ""
 
 
-def _rows(path):
+def _rows(path, dataset):
     """The lines of a file that are words without doubt."""
-    return (
-        line for line in _lines(path) if line.strip(" \t") and not line.startswith((DOCUMENT_MARK, _COMMENT))
-    )
+    lines = (line for _, line in _lines_and_an_end(path, dataset, FileProblems(path)))
+    return (line for line in lines if line.strip(" \t") and not line.startswith((DOCUMENT_MARK, _COMMENT)))
 
 
 def _find_columns(path, dataset, with_tags):
-    line = next(_rows(path), "")
+    line = next(_rows(path, dataset), "")
     separator = "\t" if "\t" in line else " "
     names: Sequence[str] = dataset.column_names
     if names:

@@ -13,6 +13,7 @@ from kbert.manifest import read_manifest
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.training.devices import distribution
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
+from tests.kbert.input_pipelines.frames import Frame
 from tests.kbert.tasks.question_answering.small_squad import write_squad
 from tests.tfrecords_tools import small_corpus
 
@@ -20,8 +21,8 @@ VOCABULARY = small_corpus.vocabulary()
 OTHER = Vocabulary([*VOCABULARY.tokens, "new"], do_lower_case=True)
 START = {"train_file": "train.tsv", "init_checkpoint": "start"}
 NOTHING = {"init_checkpoint": None}
-# Whoever read it before the refusal would say that it is not there.
-UNREAD = {"init_checkpoint": "none"}
+# Whoever read it before the refusal would say that it is broken.
+UNREAD = {"init_checkpoint": "unread"}
 RECORDS = {"train_file": None, "train_dir": "train"}
 TAUGHT = {"distillation": DistillationConfig("teacher", init_layers=(0,))}
 QUESTIONS = {"train_file": "squad.json"}
@@ -38,6 +39,7 @@ def question_answering(**settings):
 # What cannot be -> changes of the config, changes of the arguments, what is said.
 FINETUNING = {
     "fewer rows than a batch": ({"train_batch_size": 4096}, UNREAD, "40 rows, fewer than one batch of 4096"),
+    "no model of the name": ({}, {"init_checkpoint": "stort"}, "stort does not exist.* Did you mean start.$"),
     "no whole shares": ({"train_batch_size": 3}, UNREAD, "=3 is not divisible by the 2 replicas"),
     "evaluated in no whole shares": ({"eval_batch_size": 3}, UNREAD, "eval_batch_size=3 is not"),
     "no whole parts": ({"gradient_accumulation_steps": 8}, UNREAD, "replicas x gradient_accumulation"),
@@ -55,9 +57,25 @@ FINETUNING = {
         NOTHING | {"vocabulary": VOCABULARY, "do_lower_case": False},
         "do_lower_case=False, but the vocabulary of the training has do_lower_case=True",
     ),
-    "one text": ({}, {"train_file": {"text": "a fine day", "label": ["b"]}}, "column 'text' is 'a fine day'"),
+    "one text": ({}, {"train_file": {"text": "a fine day", "label": ["b"]}}, "column 'text' of the training"),
     "unlike columns": ({}, {"train_file": {"text": TEXTS, "label": ["b"]}}, "different lengths .3 text, 1 l"),
-    "a number": ({}, {"train_file": {"text": ["a", 3], "label": ["b", "c"]}}, "line 2"),
+    "texts without labels": ({}, {"train_file": TEXTS}, "row 1 of the training data is str .'a fine day'.;"),
+    "rows with other names": (
+        {},
+        {"train_file": [{"review": text, "stars": "5"} for text in TEXTS]},
+        r"row 1 of the training data has no column 'text'.* Name the columns: .*, text='review'",
+    ),
+    "a cell without a text": (
+        {},
+        {"train_file": Frame({"text": ["a", float("nan")], "label": ["b", "c"]})},
+        "row 2 of the training data has None as 'text'",
+    ),
+    "development data of one column": (
+        {},
+        {"dev_file": Frame({"text": TEXTS})},
+        "row 1 of the development data has no column 'sentence'; it has .'text'.. Name the",
+    ),
+    "a number": ({}, {"train_file": {"text": ["a", 3], "label": ["b", "c"]}}, "row 2 of the training"),
     "no answer": (question_answering(unanswerable=False), QUESTIONS, "'q2' has no answer, but task_set"),
     "long questions": (question_answering(max_query_length=21), QUESTIONS, "=24 leaves no room for a"),
 }  # fmt: skip
@@ -84,6 +102,8 @@ def folder(pretraining_run, finetuned_run, labelled_files, records_dir, tmp_path
     linked = {"start": pretraining_run.path, "teacher": finetuned_run.path, "train": records_dir / "train"}
     for name, path in (linked | {path.name: path for path in labelled_files}).items():
         (tmp_path / name).symlink_to(path)
+    (tmp_path / "unread").mkdir()
+    (tmp_path / "unread" / "run.json").touch()
     write_squad(tmp_path / "squad.json", 12, impossible=True)
     other = shutil.copytree(records_dir / "heldout", tmp_path / "other")
     manifest = read_manifest(other)

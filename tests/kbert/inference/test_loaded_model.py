@@ -9,9 +9,11 @@ import pytest
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.inference.loaded_model import LoadedModel
 from kbert.inference.loading import load
+from kbert.input_pipelines.labelled_files import read_rows
 from kbert.tasks.task_model import TaskModel
 from tests.conftest import tiny_finetuning_config
 from tests.kbert.inference.random_model import TEXTS, random_model, reference_states
+from tests.kbert.input_pipelines.frames import Frame
 
 
 @pytest.mark.slow
@@ -39,6 +41,9 @@ def test_a_model_of_another_length_is_of_the_same_run(finetuned_run, monkeypatch
     )
     assert other.export("served") == (other, {"precision": "bfloat16"})
     assert other.export("served", precision="float32")[1] == {"precision": "float32"}
+    monkeypatch.setattr("export.export_tflite.export_tflite", lambda *given, **arguments: (given, arguments))
+    files, arguments = other.export_litert("files", eval_file="dev.tsv")
+    assert files == (other, "files", ("float32", "dynamic_int8")) and arguments == {"eval_file": "dev.tsv"}
 
 
 @pytest.mark.slow
@@ -51,6 +56,63 @@ def test_an_evaluation_allows_what_loading_allowed(finetuned_run, labelled_files
     assert metrics["loss"] == pytest.approx(
         load(finetuned_run.path).evaluate(labelled_files[1])["loss"], abs=1e-5
     )
+
+
+def rows_of(loaded, file):
+    """(columns, the dataset that names them, rows) of a labelled file."""
+    dataset = loaded.run.config.dataset
+    examples = read_rows(file, dataset)
+    columns = {dataset.text: [row.text for row in examples], dataset.label: [row.label for row in examples]}
+    return columns, dataset, [{dataset.text: row.text, dataset.label: row.label} for row in examples]
+
+
+@pytest.mark.slow
+def test_an_evaluation_judges_the_weights_that_are_in_memory(finetuned_run, labelled_files):
+    loaded = load(finetuned_run.path)
+    before = loaded.evaluate(labelled_files[1])
+    for variable in loaded.model.trainable_variables:
+        variable.assign(variable * 0.5)
+    after = loaded.evaluate(labelled_files[1])
+    assert abs(after["loss"] - before["loss"]) > 1e-4
+    _, dataset, rows = rows_of(loaded, labelled_files[1])
+    answers = loaded.predict([row[dataset.text] for row in rows])
+    chances = [answer["probabilities"][row[dataset.label]] for answer, row in zip(answers, rows, strict=True)]
+    assert after["loss"] == pytest.approx(-np.log(chances).mean(), abs=1e-4)
+    with pytest.raises(ValueError, match="checkpoint='last' chooses one of a run's"):
+        loaded.evaluate(labelled_files[1], checkpoint="last")
+
+
+@pytest.mark.slow
+def test_data_in_memory_are_evaluated_as_their_file_is(finetuned_run, labelled_files):
+    loaded = load(finetuned_run.path)
+    columns, dataset, rows = rows_of(loaded, labelled_files[1])
+    expected = loaded.evaluate(labelled_files[1])
+    for data in (columns, Frame(columns), rows):
+        assert loaded.evaluate(data) == expected
+    with pytest.raises(ValueError, match="row 2 of the data has None as its label") as error:
+        loaded.evaluate([rows[0], rows[0] | {dataset.label: None}])
+    assert ".jsonl" not in str(error.value)
+    renamed = {f"my {name}": values for name, values in columns.items()}
+    with pytest.raises(ValueError, match="row 1 of the data has no column .* The run .* was trained on"):
+        loaded.evaluate(renamed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("format", ["kbert", "hugging_face"])
+def test_a_model_is_saved_with_the_weights_that_it_has(finetuned_run, tmp_path, format):
+    loaded = load(finetuned_run.path)
+    loaded.model.trainable_variables[0].assign_add(np.full(loaded.model.trainable_variables[0].shape, 0.1))
+    expected = loaded.predict(["jump the a", "walk"])
+    written = loaded.save(tmp_path / "saved", format)
+    assert written.format == format and not written.left_over
+    again = load(tmp_path / "saved")
+    for answer, known in zip(again.predict(["jump the a", "walk"]), expected, strict=True):
+        assert answer["probabilities"] == pytest.approx(known["probabilities"], abs=1e-6)
+    again.model.trainable_variables[0].assign_add(np.full(loaded.model.trainable_variables[0].shape, 0.1))
+    again.save(tmp_path / "saved", format, overwrite=True)  # of a checkpoint of others, too
+    assert load(tmp_path / "saved").predict("walk") != again.predict("jump the a")
+    with pytest.raises(ValueError, match="saved"):
+        loaded.save(tmp_path / "saved")
 
 
 # ------------------------------------------------------------------------------- embeddings

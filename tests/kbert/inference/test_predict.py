@@ -1,11 +1,14 @@
 """`LoadedModel.predict` and its like: a text, a pair, a list, and one sentence for anything else."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
 import kbert
 from kbert.inference.answers import to_examples
+from kbert.inference.text_answers import TextAnswers
 from kbert.inference.unknown_tokens import UnknownTokens
 from kbert.tasks import TASKS
 from tests.kbert.inference.answering import answers
@@ -116,6 +119,59 @@ def test_a_pair(of_pairs):
     assert alone == pytest.approx(listed, abs=1e-6) and len(alone) == 1
     with pytest.raises(ValueError, match="expects text and text_pair; received text"):
         of_pairs.predict("jump the a")
+
+
+@pytest.fixture(scope="module", params=["encoder", "cosine_similarity"])
+def of_vectors(request):
+    """A model of vectors, as sentence-transformers folders and runs of similarity are."""
+    task = TASKS[request.param](pooling="mean", normalize=False)
+    return random_task_model(task, own_pooling=task.pooling)
+
+
+@pytest.mark.slow
+def test_a_pair_has_the_cosine_of_its_vectors_and_texts_are_ranked_by_it(of_vectors):
+    texts = ["walk", "the play", "jump the a", "", "jump"]
+    first, *vectors = of_vectors.embed(["jump the a", *texts])
+    cosines = vectors @ first / np.linalg.norm(vectors, axis=1) / np.linalg.norm(first)
+    pairs = of_vectors.predict([("jump the a", text) for text in texts])
+    assert [pair["cosine"] for pair in pairs] == pytest.approx(cosines, abs=1e-5)
+    assert of_vectors.predict("walk")["embedding"] == pytest.approx(vectors[0], abs=1e-5)
+    best = of_vectors.rank(tf.constant("jump the a"), Column(texts), top_k=2)
+    order = np.argsort(-cosines, kind="stable")[:2]
+    assert [(one["index"], one["text"]) for one in best] == [(index, texts[index]) for index in order]
+    assert [one["score"] for one in best] == pytest.approx(cosines[order], abs=1e-5)
+    assert best[0]["text"] == "jump the a" and of_vectors.rank("jump", []) == []
+
+
+class Prompted(TextAnswers):
+    """A model whose folder names a similarity and prompts; a vector is the number of characters read."""
+
+    pooling = SimpleNamespace(similarity_fn_name="euclidean", prompts={"query": "q: ", "passage": "text: "})
+    task = SimpleNamespace(serving=SimpleNamespace(one_text_output="embedding"), pooling=pooling)
+
+    def embed(self, texts, prompt_name):
+        return np.float32([[len(self.pooling.prompts[prompt_name] + text)] for text in texts])
+
+
+def test_texts_are_ranked_by_the_similarity_and_the_prompts_of_the_model():
+    assert [one["score"] for one in Prompted().rank("abc", ["a", "abcdef"])] == [-1.0, -6.0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((["a"], ["b"]), r"query is list \(\['a'\]\); expected one text"),
+        (("a", ["b"], 0), "top_k=0: expected a whole number, at least 1"),
+        (("a", ["b"], -1), "top_k=-1: expected"),
+        (("a", Frame({"text": ["b"]})), r"texts is a Frame with the columns 'text'; .* texts\['text'\]"),
+        (("a", ["b", None]), r"texts\[1\] is NoneType"),
+        (("a", ["b"]), "sequence_classification; rank takes one that gives a pair of texts a number, "),
+    ],
+    ids=repr,
+)
+def test_what_cannot_be_ranked_is_one_sentence(classifier, arguments, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        classifier.rank(*arguments)
 
 
 @pytest.mark.slow

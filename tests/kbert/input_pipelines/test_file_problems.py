@@ -144,7 +144,7 @@ def test_everything_that_is_wrong_stands_in_one_message(write):
             "line 2 is not UTF-8 (byte 0xf6). It is likely to be cp1252, which gives 'schön;gut'",
             "has no column 'category'; its columns are ['text', 'Category']. Did you mean 'Category'?",
             "line 4: 3 columns where 2 were expected (text, Category)",
-            "2 row(s) are empty (line 3, 7); leave them out by --override=dataset.skip_empty_rows=true.",
+            "2 row(s) are empty (line 3, 7); leave them out by dataset.skip_empty_rows=true.",
             "A text with ';' in it has to stand in quotation marks",
             "Name the columns in the config, or by --override=dataset.text=...",
         ],
@@ -169,7 +169,7 @@ def test_empty_rows_are_left_out_by_a_setting_and_counted(write, caplog):
     path = write("a.csv", "text;label\na;x\n;\n \t;\nb;y\n;;;;\n")
     (line,) = message_of(path)
     assert line == (
-        "a.csv: 3 row(s) are empty (line 3, 4, 6); leave them out by --override=dataset.skip_empty_rows=true."
+        "a.csv: 3 row(s) are empty (line 3, 4, 6); leave them out by dataset.skip_empty_rows=true."
     )
     assert [row.text for row in read_rows(path, DatasetConfig(skip_empty_rows=True))] == ["a", "b"]
     assert "a.csv: 3 empty row(s) are left out" in caplog.text

@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet
 
 from kbert.config import DatasetConfig
-from kbert.experiments.finetuning_data import columns_as_files
+from kbert.input_pipelines.data_files import data_as_files
 from kbert.input_pipelines.label_checks import judge_labels, judge_several_labels
 from kbert.input_pipelines.label_names import sorted_labels
 from kbert.input_pipelines.labelled_files import stream_rows
@@ -66,7 +66,7 @@ def with_source(request, tmp_path):
         if request.param == "parquet":
             parquet.write_table(pa.table(rows), path)
         elif request.param == "columns":
-            with columns_as_files(rows) as (file,):
+            with data_as_files({"the data": rows}) as (file,):
                 path = tmp_path / "rows.jsonl"
                 path.write_bytes(file.read_bytes())
         elif request.param == "jsonl":

@@ -25,8 +25,8 @@ EXCEL = (
     "{excel} cannot be used as it is:\n  "
     + UNDECODED
     + "--override=dataset.encoding=cp1252, or save it as UTF-8 "
-    "(iconv -f CP1252 -t UTF-8).\n  line 4: 1 columns where 2 were expected (sentence, label); mend the line.\n  "
-    "1 row(s) are empty (line 3); leave them out by --override=dataset.skip_empty_rows=true."
+    "(iconv -f CP1252 -t UTF-8).\n  line 4: 1 columns where 2 were expected (sentence, label); mend the line."
+    "\n  1 row(s) are empty (line 3); leave them out by dataset.skip_empty_rows=true."
 )
 OF_THE_RUN = " has no column 'label'; its columns are ['sentence', 'stars']. The run {run} was trained on"
 
