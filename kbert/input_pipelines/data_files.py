@@ -13,7 +13,7 @@ from absl import logging
 
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.data_in_memory import is_data, read_rows
-from kbert.input_pipelines.labelled_files import MissingColumn
+from kbert.input_pipelines.json_rows import MissingColumn
 
 # The settings that say the form of a file, which is not the user's here.
 _FORM = ("file_format", "delimiter", "encoding")

@@ -114,15 +114,20 @@ def stream_examples(
     problems, labels = FileProblems(path), RowLabels(dataset, read_label)
     try:
         for where, record in _records(Path(path), dataset, columns, with_labels, problems):
+            label = None
             try:
                 label = labels.read(record, where)
-                example = None if label is LEFT_OUT else read(record, label, where)
             except ValueError as error:
                 problems.add(error)
-            else:
-                if not (problems or label is LEFT_OUT):
-                    yield example
-            if problems.is_full:
+            if label is LEFT_OUT:
+                continue
+            try:
+                example = read(record, label, where)
+            except ValueError as error:
+                problems.add(error)
+            if not problems:
+                yield example
+            elif problems.is_full:
                 break
         else:
             labels.say()
