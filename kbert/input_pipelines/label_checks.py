@@ -81,7 +81,7 @@ def judge_several_labels(counts: Mapping[str, int], path: str | Path):
             parts = [part.strip() for part in label.split(mark)]
             if len(parts) > 1 and all(part in counts for part in parts):
                 raise ValueError(
-                    f"{path}: the label {label[:200]!r} ({counts[label]:,} times) is made of the labels "
+                    f"{path}: the label {label[:200]!r} ({counts[label]:,}) is made of the labels "
                     f"{', '.join(map(repr, parts))[:200]}; set dataset.label_separator={mark!r}, or list all "
                     "labels in dataset.labels if it is one."
                 )

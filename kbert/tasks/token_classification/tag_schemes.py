@@ -162,10 +162,13 @@ def _no_scheme(path, broken, letters):
     """Where the schemes with the letters of a file break, or the usual schemes."""
     letters = letters - {OUTSIDE}
     named = [scheme for scheme in SCHEMES if letters and letters <= set(_PREFIXES[scheme])] or _NAMED
-    breaks = "; ".join(f"{scheme} breaks at {broken[scheme]}" for scheme in named)
+    breaks = {broken[scheme]: f"{scheme} breaks at {broken[scheme]}" for scheme in named}
+    is_same = len(breaks) == 1 < len(named)  # such as a tag of no scheme at all
+    shown = "; ".join(breaks if is_same else breaks.values())
     return (
-        f"{path}: its tags are in none of the schemes {', '.join(SCHEMES)}: {breaks}. Mend the file; for "
-        'labels that are no entities, such as parts of speech, set dataset.tag_scheme = "none".'
+        f"{path}: its tags are in none of the schemes {', '.join(SCHEMES)}: {shown}. Mend the file (types of "
+        "entities without a prefix may get I-); for labels that are no entities, such as parts of speech, set "
+        'dataset.tag_scheme = "none".'
     )
 
 
