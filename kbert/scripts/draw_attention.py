@@ -18,6 +18,7 @@ from kbert.files.output_path import check_output_file
 from kbert.scripts.training_flags import define_checkpoint_flag
 
 FLAGS = flags.FLAGS
+POSITIONS = ("run_dir", "text")  # of arguments without a flag
 _LONGEST = 128  # tokens by default: a larger picture is hard to read
 
 
@@ -76,4 +77,4 @@ def _numbers(name, values):
 
 if __name__ == "__main__":
     define_flags()
-    script.run(main)
+    script.run(main, positions=POSITIONS)
