@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.spatial.distance import cdist
 
 from kbert.features import EXAMPLE_WEIGHTS, TARGET_FEATURE
 from kbert.tasks.similarity.cosine_similarity import CosineSimilarity
 from kbert.tasks.similarity.multiple_negatives_ranking import MultipleNegativesRanking
 from kbert.tasks.similarity.retrieval_scores import retrieval_scores
+from kbert.tasks.similarity.vectors import SIMILARITIES, similarities
 from kbert.tasks.task import Predictions
 from tests.kbert.tasks.test_losses import evaluate
 
@@ -67,3 +69,20 @@ def test_many_queries_are_ranked_as_a_loop_ranks_them():
     scores = retrieval_scores(texts)
     assert scores["mrr"] == pytest.approx(np.mean(1 / np.array(ranks)), rel=1e-3)
     assert scores["accuracy_at_1"] == pytest.approx(np.mean(np.array(ranks) == 1), abs=2e-3)
+
+
+@pytest.mark.parametrize("function", SIMILARITIES)
+def test_similarities_are_scipys(function):
+    queries, texts = RNG.normal(size=(2, 8)), RNG.normal(size=(5, 8))
+    expected = {
+        "cosine": lambda: 1 - cdist(queries, texts, "cosine"),
+        "dot": lambda: queries @ texts.T,
+        "euclidean": lambda: -cdist(queries, texts),
+        "manhattan": lambda: -cdist(queries, texts, "cityblock"),
+    }[function]()
+    np.testing.assert_allclose(similarities(queries, texts, function), expected, atol=1e-5)
+
+
+def test_a_similarity_that_is_not_known_is_named():
+    with pytest.raises(ValueError, match="similarity='angle' is not known; choose one of cosine, dot"):
+        similarities(directions(0), directions(0), "angle")
