@@ -56,19 +56,31 @@ def prompt_for(model: ServedModel, prompt_name: str | None = None, input_type: s
         name = next((name for name in names if name in prompts), None)
         if name is None and names is not _DOCUMENT:
             raise invalid(f"input_type={shown(input_type)}; the model has {_listed(prompts)}.")
-        return Prompt(name, prompts.get(name or "", ""))
+        return _answered(model, name)
     name = model.default_prompt_name if prompt_name is None else prompt_name
     if name is not None and name not in (*prompts, *_ALWAYS):
         raise invalid(f"prompt_name={shown(name)}; the model has {_listed(prompts)}.")
-    return Prompt(name, prompts.get(name or "", ""))
+    return _answered(model, name)
 
 
 def prompts_of_ranking(model: ServedModel) -> tuple[Prompt, Prompt]:
     """The prompts of a query and of the texts that it ranks: those made for it, otherwise the default."""
     if not {*_QUERY, *_DOCUMENT} & set(model.prompts):
         return prompt_for(model), prompt_for(model)
-    query = prompt_for(model, input_type="query") if "query" in model.prompts else NO_PROMPT
-    return query, prompt_for(model, input_type="document")
+    return prompt_for(model, "query"), prompt_for(model, input_type="document")
+
+
+def _answered(model: ServedModel, name: str | None) -> Prompt:
+    """The prompt of a name, if the model answers texts behind it.
+
+    Raises:
+      RequestError: its vectors leave out as many tokens as its default prompt has, so that a text without
+        one would lose some of its own.
+    """
+    prompt = Prompt(name, model.prompts.get(name or "", ""))
+    if not model.counts_prompts and not prompt.text and model.prompts.get(model.default_prompt_name or ""):
+        raise invalid(f"{model.name} answers no text without a prompt; it has {_listed(model.prompts)}.")
+    return prompt
 
 
 def _listed(prompts) -> str:

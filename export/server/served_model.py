@@ -97,6 +97,11 @@ class ServedModel:
         """How its vectors are compared, in sentence-transformers' words."""
         return self._vector_setting("similarity_fn_name") or "cosine"
 
+    @property
+    def counts_prompts(self) -> bool:
+        """Whether the tokens of a prompt count in the vector of its text, as those of all texts do."""
+        return self._vector_setting("include_prompt") is not False
+
     def _vector_setting(self, name: str):
         """A setting of models that give vectors; None where it is not said."""
         further = (self.about.get("task_config") or {}).get("further_pooling") or {}
