@@ -17,7 +17,7 @@ from absl import flags
 
 from kbert.checkpoints import FORMATS
 from kbert.cli import script
-from kbert.tokenization.vocabulary import Vocabulary, require_wordpiece
+from kbert.tokenization.vocabulary import read_pieces, require_wordpiece
 
 FLAGS = flags.FLAGS
 
@@ -89,7 +89,7 @@ def convert_checkpoint(
         checkpoint = with_positions(checkpoint, max_position_embeddings)
     if vocab_file is not None:
         own = require_wordpiece(checkpoint.vocabulary, "--vocab_file")
-        vocabulary = Vocabulary.from_file(vocab_file, own.do_lower_case, own.special_tokens)
+        vocabulary = own.with_tokens(read_pieces(vocab_file), str(vocab_file))
         checkpoint = with_vocabulary(checkpoint, vocabulary)
     written = write_checkpoint(checkpoint, target, format, allow_unmatched, overwrite)
     return checkpoint.report, written
