@@ -15,6 +15,7 @@ from kbert.files.json_values import json_count, json_texts, json_value, require_
 from kbert.files.whole_file import write_json
 from kbert.heads.parts import MASKED_LM, POOLER
 from kbert.tasks import TASKS
+from kbert.tokenization.vocabulary import Vocabulary
 
 CONFIG_FILE = "config.json"
 TASK_FILE = "task.json"
@@ -228,20 +229,21 @@ def backbone_arguments(encoder: EncoderConfig) -> dict:
     return {theirs: getattr(encoder, ours) for theirs, ours in _BACKBONE.items()}
 
 
-def add_own_keys(folder: Path, checkpoint: BertCheckpoint, untrained: list[str]):
+def add_own_keys(folder: Path, checkpoint: BertCheckpoint, vocabulary: Vocabulary, untrained: list[str]):
     """Records in metadata.json what a preset has no key for, so that kbert can read it back.
 
     Args:
       folder: a preset, written by KerasHub.
       checkpoint: what it was written from.
+      vocabulary: the checkpoint's.
       untrained: kbert names of the variables that were initialised and never trained.
     """
     values = {
-        VOCABULARY_SIZE: len(checkpoint.vocabulary),
+        VOCABULARY_SIZE: len(vocabulary),
         UNTRAINED: untrained,
         _ENCODER: {name: getattr(checkpoint.encoder, name) for name in _KEPT},
         _LABELS: checkpoint.labels,
         _PROBLEM_TYPE: checkpoint.problem_type,
-        _LONGEST_WORD: checkpoint.vocabulary.rules.max_input_chars_per_word,
+        _LONGEST_WORD: vocabulary.rules.max_input_chars_per_word,
     }
     write_json(read_json_object(folder / METADATA_FILE) | values, folder / METADATA_FILE)

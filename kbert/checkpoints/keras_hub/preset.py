@@ -34,6 +34,7 @@ from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_value, shown
 from kbert.files.stored_tensor import StoredTensor
 from kbert.files.text_file import read_lines
+from kbert.files.whole_file import write_json
 from kbert.heads.parts import MASKED_LM
 from kbert.tokenization.vocabulary import Vocabulary, last_lines_count, require_wordpiece
 from kbert.tokenization.wordpiece_rules import MOST_CHARACTERS
@@ -175,7 +176,7 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, report: Report):
         report.conflict(name, f"KerasHub has no variable for {name}")
         report.left_over.append((name, "KerasHub has no variable for it; allowed"))
 
-    preprocessor = _preprocessor(checkpoint, class_name)
+    preprocessor = _preprocessor(checkpoint, vocabulary, class_name)
     extra = {"preprocessor": preprocessor} if head else {}
     model = build(class_name, backbone_arguments(encoder), len(checkpoint.labels), **extra)
     variables = {variable.path: variable for variable in model.weights}
@@ -193,20 +194,27 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, report: Report):
     save([model] if head else [model, preprocessor], variables.values(), folder)
     # KerasHub writes an empty line for U+2028, a token of the Chinese vocabulary.
     vocabulary.write(folder / VOCABULARY_FILE)
-    add_own_keys(folder, checkpoint, untrained)
+    if not vocabulary.rules.tokenize_chinese_chars:
+        _add_split_on_cjk(folder / TOKENIZER_FILE)
+    add_own_keys(folder, checkpoint, vocabulary, untrained)
     report.note(f"class {class_name}; what KerasHub has no key for is in metadata.json, for kbert alone")
     report.note("KerasHub's tokenizer gives other ids than kbert's for some texts, see docs/checkpoints.md")
 
 
-def _preprocessor(checkpoint, class_name):
+def _add_split_on_cjk(path):
+    """KerasHub reads this setting, but does not write it (0.32)."""
+    values = read_json_object(path)
+    values["config"]["split_on_cjk"] = False
+    write_json(values, path)
+
+
+def _preprocessor(checkpoint, vocabulary, class_name):
     from keras_hub import models  # late: it takes seconds
 
-    vocabulary = checkpoint.vocabulary
     tokenizer = models.BertTokenizer(
         vocabulary=list(vocabulary.tokens),
         lowercase=vocabulary.rules.do_lower_case,
         strip_accents=vocabulary.rules.strip_accents,
-        split_on_cjk=vocabulary.rules.tokenize_chinese_chars,
     )
     # A bare backbone gets a classifier's preprocessor: without one KerasHub would take a length of 512.
     owner = "BertTextClassifier" if class_name == "BertBackbone" else class_name
