@@ -14,6 +14,7 @@ from kbert.checkpoints.hugging_face.families import (
     require_readable,
     written_model_type,
 )
+from kbert.checkpoints.hugging_face.folder_keys import check_keys
 from kbert.checkpoints.other_files import lacking
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
@@ -94,7 +95,7 @@ def parse_config(values: dict, path, report: Report) -> HuggingFaceConfig:
         report.note(f"config.json names no model_type; read as {model_type!r}")
     if architecture and find_model_type(architecture) != model_type:
         raise ValueError(f"{path} names model_type {model_type!r} but architecture {architecture!r}.")
-    _refuse_variants(values, path)
+    check_keys("config.json", values, path, report, model_type)
     _note_head_dropout(values, FAMILIES[model_type], path, report)
     pad_id = json_count(values, "pad_token_id", path, least=0)
     skipped = FAMILIES[model_type].skipped_positions(1 if pad_id is None else pad_id)
@@ -118,22 +119,6 @@ def _architecture(values, path, report):
     if names[0] is not None:
         require_readable(names[0], path)
     return names[0]
-
-
-def _refuse_variants(values, path):
-    absolute = json_value(values, "position_embedding_type", str, path, "absolute")
-    if absolute != "absolute":
-        raise ValueError(
-            f"{path}: position_embedding_type={shown(absolute)}, but kbert's positions are 'absolute' and "
-            "would give other results."
-        )
-    for key in ("is_decoder", "add_cross_attention"):
-        if json_value(values, key, bool, path, False):
-            raise ValueError(f"{path}: {key}=true, but kbert's BERT is a bidirectional encoder.")
-    if values.get("pruned_heads"):
-        raise ValueError(f"{path}: pruned_heads are set, but kbert's layers have all their heads.")
-    if values.get("quantization_config"):
-        raise ValueError(f"{path}: the weights are quantized (quantization_config); take float weights.")
 
 
 def _note_head_dropout(values, family, path, report):
