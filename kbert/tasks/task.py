@@ -226,6 +226,13 @@ class Task:
         """
         return self
 
+    def with_activation(self, activation: str | None) -> "Task":
+        """The task of a checkpoint that makes a score of its output in this way, see `SequenceRegression`.
+
+        By default the task itself.
+        """
+        return self
+
     def for_training(self, count_labels: Callable[[], tuple[Mapping[str, int], int]]) -> "Task":
         """The task with what its settings leave to the training data; by default itself.
 

@@ -6,6 +6,7 @@ from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.conversion.checks import MASKED_LM_KEYS, require_bert, require_berts_blocks
 from kbert.checkpoints.conversion.own_keys import OwnKeys, own_keys, take_own_keys
 from kbert.checkpoints.hugging_face import modernbert
+from kbert.checkpoints.hugging_face.cross_encoder import SIGMOID, activation_values, config_activation
 from kbert.checkpoints.hugging_face.families import (
     FAMILIES,
     MPNET_BUCKETS,
@@ -62,6 +63,7 @@ class HuggingFaceConfig:
       skipped_positions: how many rows of the position table no token reads, see `families`.
       problem_type: "regression" or "multi_label_classification" as in the file, otherwise None.
       own: the values of kbert's own keys.
+      activation: the class by which a cross-encoder makes a score of its output, or None.
     """
 
     encoder: EncoderConfig
@@ -73,6 +75,7 @@ class HuggingFaceConfig:
     skipped_positions: int
     problem_type: str | None
     own: OwnKeys
+    activation: str | None = None
 
 
 def parse_config(values: dict, path, report: Report) -> HuggingFaceConfig:
@@ -109,6 +112,7 @@ def parse_config(values: dict, path, report: Report) -> HuggingFaceConfig:
         skipped_positions=skipped,
         problem_type=_problem_type(values, path),
         own=own,
+        activation=config_activation(values, path),
     )
 
 
@@ -260,4 +264,9 @@ def build_config(checkpoint: BertCheckpoint) -> dict:
     # The logits of such a class may mean several things.
     if TASKS.find_by_architecture(TASKS[checkpoint.task].checkpoint.architecture, "regression"):
         values["problem_type"] = checkpoint.problem_type or "single_label_classification"
+    if checkpoint.problem_type == "regression":
+        activation = checkpoint.known_task.task_config.get("activation")
+        values |= activation_values(activation)
+        if activation == SIGMOID:  # to pipelines a regression is the output itself
+            values["problem_type"] = None
     return values | own_keys(checkpoint)

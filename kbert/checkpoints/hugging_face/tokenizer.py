@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from kbert.checkpoints.hugging_face.folder_keys import check_keys
 from kbert.checkpoints.hugging_face.tokenizer_bpe import bpe_rules, bpe_settings, read_bpe
 from kbert.checkpoints.hugging_face.tokenizer_json import Rules, TokenizerFiles, build_tokenizer_json
 from kbert.checkpoints.hugging_face.tokenizer_unigram import MODEL_FILES, read_unigram, unigram_rules
@@ -76,6 +77,7 @@ _KINDS = {
 }
 # These take whatever the files are.
 _GENERIC_CLASSES = (None, "PreTrainedTokenizerFast", "TokenizersBackend")
+_ROLES_FILE = "special_tokens_map.json"
 _ROLES = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")  # as in `SpecialTokens`
 # transformers writes int(1e30) for "no limit known".
 _NO_LIMIT = 10**9
@@ -97,16 +99,23 @@ def read_tokenizer(
       ValueError: for missing or contradictory files, or a setting that kbert cannot follow.
     """
     files = TokenizerFiles(folder, report)
-    kind, path = _find_kind(files), files.settings_path
+    path = files.settings_path
+    check_keys(path.name, files.settings, path, report)
+    check_keys(files.path.name, files.rules or {}, files.path, report)
+    kind = _find_kind(files)
     _refuse_other_settings(files, kind, do_lower_case)
     vocabulary = kind.read(files, do_lower_case)
-    for name in (path.name, "special_tokens_map.json"):
+    _refuse_cut_beginnings(files)
+    roles = files.read(_ROLES_FILE) or {}
+    check_keys(_ROLES_FILE, roles, folder / _ROLES_FILE, report)
+    for name in (path.name, _ROLES_FILE):
         _refuse_other_roles(folder / name, files.read(name) or {}, vocabulary, report)
     if vocabulary.kind == "sentencepiece":
         files.added_tokens(vocabulary.special_tokens)
     files.refuse_other_ids(vocabulary)
     files.refuse_other_processor(vocabulary)
-    longest = json_count(files.settings, "model_max_length", path, SHORTEST_LENGTH)
+    length = "model_max_length" if files.settings.get("model_max_length") is not None else "max_len"
+    longest = json_count(files.settings, length, path, SHORTEST_LENGTH)
     return vocabulary, None if longest is None or longest >= _NO_LIMIT else longest
 
 
@@ -176,6 +185,17 @@ def _refuse_other_settings(files, kind, do_lower_case):
         )
     if json_value(files.settings, "do_lower_case", bool, path):
         files.report.note(f"{path}: do_lower_case=true has no effect on a tokenizer of type {kind.model}")
+
+
+def _refuse_cut_beginnings(files):
+    """Refuses a tokenizer.json that cuts texts at their beginning, where tokenizer_config.json does not say it."""
+    truncation = json_value(files.rules or {}, "truncation", dict, files.path, {})
+    direction = json_value(truncation, "direction", str, f"{files.path}: truncation", "Right")
+    if direction.lower() != "right" and not files.settings.get("truncation_side"):
+        files.report.conflict(
+            "truncation_side",
+            f"{files.path}: its truncation has direction={shown(direction)}, but kbert cuts a long text at its end",
+        )
 
 
 def _refuse_other_roles(path, values, vocabulary, report):
