@@ -25,7 +25,7 @@ class PoolingConfig:
 
     `prompts` may stand before a text, by name, and `default_prompt_name` does where none is named. Without
     `include_prompt` the tokens of a prompt, [CLS] among them, do not count; `prompt_lengths` says how many
-    these are. `similarity_fn_name` is how the vectors are meant to be compared; None is not said.
+    these are. `similarity_fn_name` is how the vectors are meant to be compared.
 
     Raises:
       ValueError: for an unknown mode or similarity, a `truncate_dim` below 1, prompts that are no texts, and a
@@ -39,7 +39,7 @@ class PoolingConfig:
     default_prompt_name: str | None = None
     include_prompt: bool = True
     prompt_lengths: Mapping[str, int] = field(default_factory=dict, hash=False)
-    similarity_fn_name: str | None = None
+    similarity_fn_name: str = SIMILARITY_FUNCTIONS[0]
 
     def __post_init__(self):
         require(
@@ -61,7 +61,7 @@ class PoolingConfig:
             f"({', '.join(self.prompts) or 'there are none'}).",
         )
         require(
-            self.similarity_fn_name in (None, *SIMILARITY_FUNCTIONS),
+            self.similarity_fn_name in SIMILARITY_FUNCTIONS,
             f"similarity_fn_name={shown(self.similarity_fn_name)} is not known; choose one of "
             f"{', '.join(SIMILARITY_FUNCTIONS)}.",
         )

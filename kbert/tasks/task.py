@@ -177,6 +177,11 @@ class Task:
         """A `Page`, or None."""
         return self.page_class and self.page_class(self)
 
+    @property
+    def default_prompt(self) -> str:
+        """What stands before every text of a model of vectors; "" for nothing."""
+        return "" if self.pooling is None else self.pooling.prompt()
+
     # ------------------------------------------------------------------------------- the task itself
 
     def __init__(self, **settings):

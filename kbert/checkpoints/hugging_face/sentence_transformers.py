@@ -139,7 +139,7 @@ _FURTHER = ("truncate_dim", "prompts", "default_prompt_name", "similarity_fn_nam
 
 
 def read_sentence_settings(folder: Path, report: Report) -> dict:
-    """The values of config_sentence_transformers.json, None where it does not say one.
+    """The values of config_sentence_transformers.json, None or the default where it does not say one.
 
     Raises:
       ValueError: for a family of models that kbert does not have, and values that it does not know.
@@ -159,7 +159,7 @@ def read_sentence_settings(folder: Path, report: Report) -> dict:
         "model_type": model_type,
         "prompts": {name: "" if prompt is None else prompt for name, prompt in prompts.items()},
         "default_prompt_name": json_value(settings, "default_prompt_name", str, file),
-        "similarity_fn_name": json_value(settings, "similarity_fn_name", str, file),
+        "similarity_fn_name": json_value(settings, "similarity_fn_name", str, file, "cosine"),
         "truncate_dim": json_count(settings, "truncate_dim", file),
         "activation_fn": json_value(settings, "activation_fn", str, file),
     }
@@ -199,7 +199,7 @@ def write_sentence_modules(folder: Path, pooling: PoolingConfig, max_seq_length:
         "model_type": _FAMILIES[0],
         "prompts": dict(pooling.prompts),
         "default_prompt_name": pooling.default_prompt_name,
-        "similarity_fn_name": pooling.similarity_fn_name or "cosine",
+        "similarity_fn_name": pooling.similarity_fn_name,
     }
     if pooling.truncate_dim is not None:
         settings["truncate_dim"] = pooling.truncate_dim
@@ -283,6 +283,8 @@ def _pooling_mode(settings, path):
             if key.startswith("pooling_mode_") and json_value(settings, key, bool, path, False)
         ]
         modes = [mode for name, mode in _POOLING_MODES.items() if name in chosen]
+        if not chosen:  # as sentence-transformers takes it
+            return PoolingConfig.mode
     if not modes or not set(modes) <= set(POOLINGS) or len(modes) != len(chosen):
         raise ValueError(
             f"{path} pools by {shown_name(' and '.join(chosen) or 'nothing')}; kbert pools by "

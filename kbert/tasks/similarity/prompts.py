@@ -26,9 +26,9 @@ class PromptedInputs(NamedTuple):
     def vocabulary(self):
         return self.text_inputs.vocabulary
 
-    def rows(self, text) -> TextRows:
-        """See `TextInputs.rows`: string tensor of shape [batch]."""
-        return self.text_inputs.rows(tf.strings.join([self.prompt, text]) if self.prompt else text)
+    def rows(self, text, text_pair=None) -> TextRows:
+        """See `TextInputs.rows`; string tensors of shape [batch]."""
+        return self.text_inputs.rows(tf.strings.join([self.prompt, text]) if self.prompt else text, text_pair)
 
 
 def vector_signatures(
