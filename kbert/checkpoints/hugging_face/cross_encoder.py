@@ -12,6 +12,7 @@ from kbert.checkpoints.report import Report
 from kbert.files.json_values import json_value, shown
 
 IDENTITY, SIGMOID = "identity", "sigmoid"
+CROSS_ENCODER, REGRESSION = "cross-encoder", "regression"
 _CLASSES = {IDENTITY: "torch.nn.modules.linear.Identity", SIGMOID: "torch.nn.modules.activation.Sigmoid"}
 _CONFIG_KEY = "sentence_transformers"
 _OLDER_KEY = "sbert_ce_default_activation_function"
@@ -25,14 +26,14 @@ def config_activation(values: dict, path) -> str | None:
 
 
 def find_activation(
-    name: str | None, num_outputs: int, is_regression: bool, path: Path, report: Report
+    name: str | None, num_outputs: int, kind: str | None, path: Path, report: Report
 ) -> str | None:
     """IDENTITY or SIGMOID; None where a folder of several outputs, or one that is a regression, says nothing.
 
     Args:
       name: the class that a file names, or None.
       num_outputs: of the classifier.
-      is_regression: whether the folder says that its output is a number as it was learnt.
+      kind: CROSS_ENCODER or REGRESSION, as the folder says it; None where it says neither.
       path: the folder, for messages.
       report: takes notes, and knows what is allowed.
 
@@ -40,8 +41,10 @@ def find_activation(
       ValueError: for another class.
     """
     if name is None:
-        if num_outputs != 1 or is_regression:
+        if num_outputs != 1 or kind == REGRESSION:
             return None
+        if kind == CROSS_ENCODER:
+            return SIGMOID
         sentence = (
             f"{path} has one output, and nothing in it says problem_type or an activation: its score is the sigmoid "
             "of the output, as in sentence-transformers' CrossEncoder and transformers' pipelines"

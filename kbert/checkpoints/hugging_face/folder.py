@@ -14,7 +14,12 @@ from kbert.checkpoints.conversion.matching import match
 from kbert.checkpoints.conversion.names import CLASSIFIER_POOLER, rows
 from kbert.checkpoints.conversion.resizing import POSITION_TABLE
 from kbert.checkpoints.hugging_face.config import build_config, parse_config
-from kbert.checkpoints.hugging_face.cross_encoder import SIGMOID, find_activation
+from kbert.checkpoints.hugging_face.cross_encoder import (
+    CROSS_ENCODER,
+    REGRESSION,
+    SIGMOID,
+    find_activation,
+)
 from kbert.checkpoints.hugging_face.families import (
     FAMILIES,
     MPNET_BUCKETS,
@@ -167,7 +172,7 @@ def _read_model(
             f"max_position_embeddings={positions}",
         )
 
-    stored = read_weights(folder, family.prefix, report)
+    stored = read_weights(folder, family.prefix, family.table["body"][0].outside, report)
     _cut_tables(stored, config)
     split_projections(stored)
     name = config.architecture or _guess_architecture(stored, family, report)
@@ -219,8 +224,9 @@ def _meaning(config, name, labels, activation, stored, is_sentences, folder, rep
     if not name.endswith("ForSequenceClassification"):
         return problem_type, None
     # TensorFlow's classes did not write what they had learnt.
-    is_regression = not is_sentences and (config.problem_type == "regression" or stored.as_in_keras)
-    activation = find_activation(activation or config.activation, len(labels), is_regression, folder, report)
+    is_regression = config.problem_type == "regression" or stored.as_in_keras
+    kind = CROSS_ENCODER if is_sentences else REGRESSION if is_regression else None
+    activation = find_activation(activation or config.activation, len(labels), kind, folder, report)
     if len(labels) > 1 and activation == SIGMOID and problem_type is None:
         report.note("each output goes through a sigmoid: read as several labels")
         problem_type = "multi_label_classification"
