@@ -18,7 +18,7 @@ sys.path.insert(0, str(REPOSITORY))
 import kbert  # noqa: E402
 from kbert.checkpoints.conversion import names  # noqa: E402
 from kbert.checkpoints.hugging_face.families import FAMILIES  # noqa: E402
-from kbert.checkpoints.hugging_face.folder_keys import FOLDER_KEYS, config_keys  # noqa: E402
+from kbert.checkpoints.hugging_face.folder_keys import FOLDER_KEYS, OTHER_FILES, config_keys  # noqa: E402
 from kbert.cli.commands import COMMANDS  # noqa: E402
 from kbert.config import FinetuningConfig, PretrainingConfig  # noqa: E402
 from kbert.config.training_config import TrainingConfig  # noqa: E402
@@ -146,7 +146,9 @@ def folder_keys_page() -> str:
             harmless = "".join(f"; `{json.dumps(value)}` is no difference" for value in key.harmless)
             lines.append(f"| `{name}` | {use} | {key.about}{harmless} |")
         lines.append("")
-    return "\n".join(lines)
+    lines += ["## Other files", "", "| file | kbert | |", "|---|---|---|"]
+    lines += [f"| {names} | {key.use} | {key.about} |" for names, key in OTHER_FILES.items()]
+    return "\n".join([*lines, ""])
 
 
 def main() -> None:

@@ -99,6 +99,9 @@ def parse_config(values: dict, path, report: Report) -> HuggingFaceConfig:
     if architecture and find_model_type(architecture) != model_type:
         raise ValueError(f"{path} names model_type {model_type!r} but architecture {architecture!r}.")
     check_keys("config.json", values, path, report, model_type)
+    own_part = "sentence_transformers"
+    own_values = json_value(values, own_part, dict, path, {})
+    check_keys(f"config.json: {own_part}", own_values, f"{path}: {own_part}", report)
     _note_head_dropout(values, FAMILIES[model_type], path, report)
     pad_id = json_count(values, "pad_token_id", path, least=0)
     skipped = FAMILIES[model_type].skipped_positions(1 if pad_id is None else pad_id)

@@ -214,6 +214,37 @@ _TOKENIZER = {
     **_no_effect("is for ids that become text again", "decoder"),
     **_no_effect("is the version of the format", "version"),
 }
+_TOKENIZER_MODEL = {
+    **_followed("type vocab merges unk_id", "the pieces"),
+    **_followed("unk_token continuing_subword_prefix max_input_chars_per_word", "how WordPieces are made"),
+    **_followed("dropout end_of_word_suffix byte_fallback ignore_merges", "must be those of its kind"),
+    **_no_effect("bytes are never unknown, and SentencePiece always joins what is", "fuse_unk"),
+}
+_NORMALIZER = {
+    **_followed("type normalizers precompiled_charsmap", "must be that of its kind"),
+    **_followed("clean_text", "must be true"),
+    **_followed("handle_chinese_chars strip_accents lowercase", "how words are made"),
+    **_followed("pattern content strip_left strip_right", "must be those of a step that changes nothing more"),
+}
+_PRE_TOKENIZER = {
+    **_followed("type pretokenizers", "must be that of its kind"),
+    **_followed("add_prefix_space prepend_scheme replacement use_regex", "must be those of its kind"),
+    **_no_effect("moves offsets, not ids", "trim_offsets"),
+    **_no_effect("one piece never reaches over a space", "split str_rep"),
+}
+# Files that no reader opens, as patterns; a refused one is refused where weights are read.
+OTHER_FILES = {
+    "README.md, LICENSE, .gitattributes": Key(Use.NO_EFFECT, "is for people and the hub"),
+    "generation_config.json, chat_template.jinja": Key(Use.NO_EFFECT, _NO_ENCODER),
+    "training_args.bin, trainer_state.json, optimizer.pt, scheduler.pt, rng_state.pth": Key(Use.NO_EFFECT, _TRAINING),
+    "preprocessor_config.json, processor_config.json": Key(Use.NO_EFFECT, "is for pictures and sound"),
+    "onnx/, openvino/, flax_model.msgpack, rust_model.ot, *.tflite, coreml/": Key(
+        Use.NO_EFFECT, "is the same model for other programs"
+    ),
+    "adapter_model.safetensors, adapter_model.bin": Key(
+        Use.REFUSED, "kbert reads no adapters; merge them into the weights"
+    ),
+}
 
 _NOT_ONE_VECTOR = "kbert has no model that does so; allow_unmatched=modules.json reads its encoder alone"
 _MODULES = {
@@ -261,6 +292,13 @@ FOLDER_KEYS = {
     "tokenizer_config.json": _TOKENIZER_CONFIG,
     "special_tokens_map.json": _SPECIAL_TOKENS,
     "tokenizer.json": _TOKENIZER,
+    "tokenizer.json: model": _TOKENIZER_MODEL,
+    "tokenizer.json: normalizer": _NORMALIZER,
+    "tokenizer.json: pre_tokenizer": _PRE_TOKENIZER,
+    "config.json: sentence_transformers": {
+        **_followed("activation_fn", "a cross-encoder's activation"),
+        **_no_effect(_WHERE_FROM, "version"),
+    },
     "modules.json": _MODULES,
     "sentence_bert_config.json": _TRANSFORMER,
     "config_sentence_transformers.json": _SENTENCE_CONFIG,

@@ -7,9 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from kbert.checkpoints.hugging_face.folder_keys import check_keys
 from kbert.checkpoints.hugging_face.tokenizer_bpe import bpe_rules, bpe_settings, read_bpe
 from kbert.checkpoints.hugging_face.tokenizer_json import Rules, TokenizerFiles, build_tokenizer_json
+from kbert.checkpoints.hugging_face.tokenizer_keys import (
+    ROLES_FILE,
+    check_tokenizer_keys,
+    refuse_more_special_tokens,
+)
 from kbert.checkpoints.hugging_face.tokenizer_unigram import MODEL_FILES, read_unigram, unigram_rules
 from kbert.checkpoints.hugging_face.tokenizer_wordpiece import (
     read_wordpiece,
@@ -77,7 +81,6 @@ _KINDS = {
 }
 # These take whatever the files are.
 _GENERIC_CLASSES = (None, "PreTrainedTokenizerFast", "TokenizersBackend")
-_ROLES_FILE = "special_tokens_map.json"
 _ROLES = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")  # as in `SpecialTokens`
 # transformers writes int(1e30) for "no limit known".
 _NO_LIMIT = 10**9
@@ -99,16 +102,12 @@ def read_tokenizer(
       ValueError: for missing or contradictory files, or a setting that kbert cannot follow.
     """
     files = TokenizerFiles(folder, report)
-    path = files.settings_path
-    check_keys(path.name, files.settings, path, report)
-    check_keys(files.path.name, files.rules or {}, files.path, report)
-    kind = _find_kind(files)
+    check_tokenizer_keys(files)
+    kind, path = _find_kind(files), files.settings_path
     _refuse_other_settings(files, kind, do_lower_case)
     vocabulary = kind.read(files, do_lower_case)
-    _refuse_cut_beginnings(files)
-    roles = files.read(_ROLES_FILE) or {}
-    check_keys(_ROLES_FILE, roles, folder / _ROLES_FILE, report)
-    for name in (path.name, _ROLES_FILE):
+    refuse_more_special_tokens(files, vocabulary)
+    for name in (path.name, ROLES_FILE):
         _refuse_other_roles(folder / name, files.read(name) or {}, vocabulary, report)
     if vocabulary.kind == "sentencepiece":
         files.added_tokens(vocabulary.special_tokens)
@@ -187,17 +186,6 @@ def _refuse_other_settings(files, kind, do_lower_case):
         files.report.note(f"{path}: do_lower_case=true has no effect on a tokenizer of type {kind.model}")
 
 
-def _refuse_cut_beginnings(files):
-    """Refuses a tokenizer.json that cuts texts at their beginning, where tokenizer_config.json does not say it."""
-    truncation = json_value(files.rules or {}, "truncation", dict, files.path, {})
-    direction = json_value(truncation, "direction", str, f"{files.path}: truncation", "Right")
-    if direction.lower() != "right" and not files.settings.get("truncation_side"):
-        files.report.conflict(
-            "truncation_side",
-            f"{files.path}: its truncation has direction={shown(direction)}, but kbert cuts a long text at its end",
-        )
-
-
 def _refuse_other_roles(path, values, vocabulary, report):
     for role, token in zip(_ROLES, vocabulary.special_tokens, strict=True):
         theirs = values.get(role)
@@ -208,7 +196,7 @@ def _refuse_other_roles(path, values, vocabulary, report):
 
 # --------------------------------------------------------------------------------------- writing
 
-_WRITTEN_FILES = {*VOCABULARY_FILES, "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"}
+_WRITTEN_FILES = {*VOCABULARY_FILES, "tokenizer.json", "tokenizer_config.json", ROLES_FILE}
 
 
 def holds_tokenizer_alone(folder: Path) -> bool:
@@ -244,6 +232,6 @@ def write_tokenizer(
         **roles,
     }
     vocabulary.write_files(folder)
-    write_json(roles, folder / "special_tokens_map.json")
+    write_json(roles, folder / ROLES_FILE)
     write_json(settings, folder / "tokenizer_config.json")
     write_json(content, folder / "tokenizer.json")
