@@ -1,4 +1,4 @@
-"""Writes the reference of the site, docs/reference/: Python, commands, settings, names of variables, keys of folders.
+"""Writes the reference of the site, docs/reference/: Python, commands, settings, variables, keys of folders.
 
 `make docs` runs this before the site is built. The pages are not stored in the repository: they cannot drift.
 The page of Python holds names alone; mkdocstrings fills in their docstrings when the site is built.
@@ -131,9 +131,11 @@ def folder_keys_page() -> str:
     lines = [
         "# Keys of a folder",
         "",
-        "What kbert does about each key that the files of a folder of transformers or sentence-transformers may hold. "
+        "What kbert does about each key that the files of a folder of transformers or sentence-transformers "
+        "may hold. "
         "A refused key is refused with a value that changes answers, before any weight is read; "
-        "`--allow_unmatched=KEY` goes on without it, where that is not said to be impossible. A key that is not here "
+        "`--allow_unmatched=KEY` goes on without it, where that is not said to be impossible. A key that is "
+        "not here "
         "is named in a warning.",
         "",
     ]

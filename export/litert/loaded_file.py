@@ -73,7 +73,8 @@ class LoadedFile(TextAnswers):
 
         Raises:
           ValueError: when the file gives no vectors of texts, for an input that is not a text, an unknown
-            prompt, and one whose tokens do not count, unless it is the default: the file says how many do not.
+            prompt, and one whose tokens do not count, unless it is the default: the file says how many do
+            not.
         """
         output = self.task.serving.one_text_output
         if output != "embedding":
@@ -82,8 +83,10 @@ class LoadedFile(TextAnswers):
         prompt = pooling.prompt(prompt_name)
         if pooling.skipped_tokens(prompt_name) != pooling.skipped_tokens():
             raise ValueError(
-                f"prompt_name={prompt_name!r}: in {self.source} {pooling.skipped_tokens()} tokens of each text do "
-                f"not count, and behind this prompt it is {pooling.skipped_tokens(prompt_name)}; load the run or "
+                f"prompt_name={prompt_name!r}: in {self.source} {pooling.skipped_tokens()} tokens of each "
+                "text do "
+                f"not count, and behind this prompt it is {pooling.skipped_tokens(prompt_name)}; load the "
+                "run or "
                 "the checkpoint that it was made of."
             )
         return batch.answer(self._model([prompt + text for text in batch.texts])[output])

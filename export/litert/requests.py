@@ -161,6 +161,7 @@ def check_tokenizer_inside(source, lengths):
 def _require_no_prompt(flag, source):
     if prompt := source.task.default_prompt:
         raise ValueError(
-            f"{flag}: {source.path} puts its default prompt, {prompt!r}, before every text, which a file that is "
+            f"{flag}: {source.path} puts its default prompt, {prompt!r}, before every text, which a file "
+            "that is "
             "asked with texts does not do; use the file whose inputs are token ids."
         )

@@ -34,8 +34,9 @@ from kbert.tokenization.vocabulary import Vocabulary, require_wordpiece
 CONFIG_FILE = "bert_config.json"
 CHECKPOINT_NAME = "bert_model.ckpt"
 _INDEX = ".index"
-# The last part of the name of an optimizer's variable: BERT's own (optimization.py, `adam_m`), LAMB's, and those
-# of TensorFlow's optimizers, which carry their name. Where the weight itself is there, any name behind it is one.
+# The last part of the name of an optimizer's variable: BERT's own (optimization.py, `adam_m`), LAMB's, and
+# those of TensorFlow's optimizers, which carry their name. Where the weight itself is there, any name behind
+# it is one.
 _SLOT = re.compile(r"(adam|lamb)_[mv]|\w*(Adam|LAMB|Momentum|RMSProp|Adagrad|Adafactor|Optimizer)\w*")
 # Like tokenization.py, `validate_case_matches_checkpoint`: the folder's name shows the casing.
 _CASED_FOLDER = re.compile(r"(^|[_-])(multi_)?cased([_-]|$)")
@@ -124,14 +125,16 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
 
 
 def _training_state(tensors):
-    """Name -> what it is, of variables that are none of the model's: slots of an optimizer, single numbers."""
+    """Name -> what it is, of variables that are not the model's: slots of optimizers, single numbers."""
     state = {}
     for name, tensor in tensors.items():
         owner, _, last = name.rpartition("/")
         if owner and (owner in tensors or _SLOT.fullmatch(last)):
             state[name] = "an optimizer's slot"
         elif tensor.shape == ():  # global_step, beta1_power, loss_scale, bad_steps
-            state[name] = f"a {'counter of training steps' if last == 'global_step' else 'number of the training'}"
+            state[name] = (
+                f"a {'counter of training steps' if last == 'global_step' else 'number of the training'}"
+            )
     return state
 
 

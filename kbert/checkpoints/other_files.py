@@ -10,7 +10,8 @@ _EXPORT = (
 _IN_A_RUN = "part of a run of kbert", "give the folder of the run, and choose by --checkpoint=STEP"
 ADAPTER_FILES = ("adapter_model.safetensors", "adapter_model.bin")
 _MERGE = (
-    "merge it into the weights: in Python with peft, model = AutoPeftModelFor....from_pretrained(folder) with the "
+    "merge it into the weights: in Python with peft, model = AutoPeftModelFor....from_pretrained(folder) "
+    "with the "
     "class of its head, and model.merge_and_unload().save_pretrained(new_folder)"
 )
 ADAPTER = f"an adapter of PEFT, whose weights belong to the answers; {_MERGE}"

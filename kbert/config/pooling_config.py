@@ -1,4 +1,4 @@
-"""How one vector is made of a text: what stands before it, which tokens count, and what becomes of the vector."""
+"""How one vector is made of a text: its prompt, the tokens that count, and what becomes of the vector."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -18,18 +18,18 @@ SIMILARITY_FUNCTIONS = ("cosine", "dot", "euclidean", "manhattan")
 class PoolingConfig:
     """How one vector is made of a text, see `kbert.SequencePooling`.
 
-    `mode` is "cls", "mean", "max", "mean_sqrt_len", "weightedmean" or "lasttoken", or several of them, such as
-    "cls+mean", whose vectors stand behind each other; special tokens count as sentence-transformers counts
-    them. `normalize` says whether the vector is brought to length 1, and `truncate_dim` how many of its numbers
-    are kept then; None keeps all.
+    `mode` is "cls", "mean", "max", "mean_sqrt_len", "weightedmean" or "lasttoken", or several of them, such
+    as "cls+mean", whose vectors stand behind each other; special tokens count as sentence-transformers counts
+    them. `normalize` says whether the vector is brought to length 1, and `truncate_dim` how many of its
+    numbers are kept then; None keeps all.
 
     `prompts` may stand before a text, by name, and `default_prompt_name` does where none is named. Without
     `include_prompt` the tokens of a prompt, [CLS] among them, do not count; `prompt_lengths` says how many
     these are. `similarity_fn_name` is how the vectors are meant to be compared.
 
     Raises:
-      ValueError: for an unknown mode or similarity, a `truncate_dim` below 1, prompts that are no texts, and a
-        default that is none of them.
+      ValueError: for an unknown mode or similarity, a `truncate_dim` below 1, prompts that are no texts, and
+        a default that is none of them.
     """
 
     mode: str = "mean"

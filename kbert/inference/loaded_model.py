@@ -284,8 +284,8 @@ class LoadedModel(TextAnswers):
           hidden_size, unless the model has several poolings or keeps fewer numbers (`truncate_dim`).
 
         Raises:
-          ValueError: when an input is not a text (the message names its index), the model has no prompt of this
-            name, or vectors are not finite.
+          ValueError: when an input is not a text (the message names its index), the model has no prompt of
+            this name, or vectors are not finite.
         """
         batch, prompt = text_batch(texts), self._pooling_config.prompt(prompt_name)
         config = self._chosen_pooling(pooling, normalize)
@@ -307,7 +307,7 @@ class LoadedModel(TextAnswers):
         )
 
     def _embedder(self, config, normalize, prompt_name):
-        """The graph from texts, with their prompt, to vectors. What is asked to be of length 1 is so when cut."""
+        """The graph from texts, with their prompt, to vectors; of length 1 after the cut, if asked for."""
         encoder = AnsweringEncoder(self.encoder, self.precision, outputs=("sequence_output",))
         pool, scales_again = SequencePooling.of(config, prompt_name), normalize and config.truncate_dim
 
@@ -320,7 +320,7 @@ class LoadedModel(TextAnswers):
         return tf.function(embed, input_signature=signature, autograph=False)
 
     def embedding_model(self, pooling: str | None = None, normalize: bool | None = None) -> keras.Model:
-        """Encoder and pooling as one Keras model: encoder inputs, as `inputs` gives them -> float32 (batch, width).
+        """Encoder and pooling as one Keras model: what `inputs` gives -> float32 (batch, width).
 
         It shares its weights with this model, so training one changes the other too.
 

@@ -88,10 +88,10 @@ class SequencePooling(keras.layers.Layer):
     """Pools the vectors of a sequence's tokens into one vector, without weights, in float32.
 
     Args:
-      mode: "cls" and "lasttoken" take the first and the last real token's vector; "mean" and "max" go over the
-        real tokens, special tokens included; "mean_sqrt_len" divides their sum by the square root of their
-        number; "weightedmean" counts the first token once, the second twice and so on. Several modes, as in
-        "cls+mean", give a vector each, one behind the other.
+      mode: "cls" and "lasttoken" take the first and the last real token's vector; "mean" and "max" go over
+        the real tokens, special tokens included; "mean_sqrt_len" divides their sum by the square root of
+        their number; "weightedmean" counts the first token once, the second twice and so on. Several modes,
+        as in "cls+mean", give a vector each, one behind the other.
       normalize: whether to bring the vector to length 1 (L2 norm; the zero vector stays).
       truncate_dim: how many numbers of the vector to keep, after that; None keeps all.
       skipped_tokens: how many tokens at the beginning do not count: those of a prompt.

@@ -1,7 +1,7 @@
 """How a cross-encoder makes a score of its output: the activation, which three files may name.
 
-Source: sentence-transformers, cross_encoder/model.py, `_parse_model_config` and `get_default_activation_fn`; and
-for a folder that says nothing, transformers' pipelines/text_classification.py, which does the same.
+Source: sentence-transformers, cross_encoder/model.py, `_parse_model_config` and `get_default_activation_fn`;
+and for a folder that says nothing, transformers' pipelines/text_classification.py, which does the same.
 """
 
 from pathlib import Path
@@ -46,11 +46,13 @@ def find_activation(
         if kind == CROSS_ENCODER:
             return SIGMOID
         sentence = (
-            f"{path} has one output, and nothing in it says problem_type or an activation: its score is the sigmoid "
-            "of the output, as in sentence-transformers' CrossEncoder and transformers' pipelines"
+            f"{path} has one output, and nothing in it says problem_type or an activation: its score is the "
+            "sigmoid of the output, as in sentence-transformers' CrossEncoder and transformers' pipelines"
         )
         report.note(sentence)
-        logging.warning('%s. With "problem_type": "regression" in config.json it is the output itself.', sentence)
+        logging.warning(
+            '%s. With "problem_type": "regression" in config.json it is the output itself.', sentence
+        )
         return SIGMOID
     known = {theirs.rsplit(".", 1)[-1]: ours for ours, theirs in _CLASSES.items()}
     activation = known.get(name.rsplit(".", 1)[-1]) if name.startswith("torch.") else None

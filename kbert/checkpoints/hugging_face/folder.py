@@ -42,7 +42,6 @@ from kbert.checkpoints.hugging_face.weights import read_weights
 from kbert.checkpoints.model_variables import part_name, task_parts, with_pooler
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig
-from kbert.config.pooling_config import PoolingConfig
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import shown
 from kbert.files.safetensors_file import write_safetensors
@@ -135,9 +134,7 @@ def _longest(checkpoint, modules, path, report):
         report.note(f"max_seq_length={longest} counts rows that no token reads; kbert takes {positions}")
         longest = positions
     if longest is not None and longest > positions:
-        raise ValueError(
-            f"{path}: max_seq_length={longest}, but the encoder has only {positions} positions."
-        )
+        raise ValueError(f"{path}: max_seq_length={longest}, but the encoder has only {positions} positions.")
     return longest or checkpoint.max_seq_length
 
 
@@ -183,7 +180,9 @@ def _read_model(
         report.note("config.json says BertForMaskedLM, but there is a next-sentence head: it is read too")
         name = "BertForPreTraining"
     labels = _labels(config, name, stored, folder, report)
-    problem_type, own_activation = _meaning(config, name, labels, activation, stored, is_sentences, folder, report)
+    problem_type, own_activation = _meaning(
+        config, name, labels, activation, stored, is_sentences, folder, report
+    )
     task = find_task(name, problem_type)
 
     parts, table = task_parts(task, labels), family.name_table(name)

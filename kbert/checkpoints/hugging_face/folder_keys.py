@@ -1,8 +1,9 @@
 """Every key that the files of a checkpoint's folder may hold, and what kbert does about it: one table.
 
-A key is followed; or it changes no answer; or the folder is refused where the key has a value that would change
-answers, unless `allow_unmatched` names the key. A key that is not in the table is named in a warning. The readers
-ask `check_keys` for each file that they open, and the site's page of keys is written from the table.
+A key is followed; or it changes no answer; or the folder is refused where the key has a value that would
+change answers, unless `allow_unmatched` names the key. A key that is not in the table is named in a warning.
+The readers ask `check_keys` for each file that they open, and the site's page of keys is written from the
+table.
 
 The keys are those that transformers up to 5.23, sentence-transformers up to 6.2 and tokenizers write.
 """
@@ -76,7 +77,8 @@ _CONFIG = {
     **_followed(" ".join((*MASKED_LM_KEYS, VOCABULARY_SIZE, UNTRAINED)), "kbert's own"),
     **_no_effect(
         _WHERE_FROM,
-        "_name_or_path name_or_path _commit_hash transformers_version _attn_implementation_autoset model_name "
+        "_name_or_path name_or_path _commit_hash transformers_version _attn_implementation_autoset "
+        "model_name "
         "finetuning_task task_specific_params base_model_name_or_path language",
     ),
     **_no_effect("is the type in the file; kbert computes in float32", "dtype torch_dtype"),
@@ -150,7 +152,9 @@ _OF_FAMILIES = {
         ),
         **_followed("classifier_activation", "must be hidden_activation"),
         **_followed("decoder_bias", "must be true"),
-        **_refused("rope_scaling", "its rotary positions are scaled; kbert has those of type 'default'", always=True),
+        **_refused(
+            "rope_scaling", "its rotary positions are scaled; kbert has those of type 'default'", always=True
+        ),
         **_no_effect(_TRAINING, "embedding_dropout sparse_prediction sparse_pred_ignore_index"),
         **_no_effect(_SPEED, "deterministic_flash_attn reference_compile repad_logits_with_grad"),
     },
@@ -178,15 +182,20 @@ _TOKENIZER_CONFIG = {
     **_refused("wordpieces_prefix", _OTHER_PIECES, "##"),
     **_refused("bos_token", "kbert begins a text with cls_token", "<s>", "[CLS]", "<cls>"),
     **_refused("eos_token", "kbert ends a text with sep_token", "</s>", "[SEP]", "<sep>"),
-    **_refused("add_bos_token add_eos_token", "kbert always begins and ends a text with special tokens", True),
+    **_refused(
+        "add_bos_token add_eos_token", "kbert always begins and ends a text with special tokens", True
+    ),
     **_refused("normalization", _OTHER_PIECES, False),
     **_no_effect(
         _WHERE_FROM,
-        "name_or_path tokenizer_file vocab_file merges_file special_tokens_map_file full_tokenizer_file init_inputs "
+        "name_or_path tokenizer_file vocab_file merges_file special_tokens_map_file full_tokenizer_file "
+        "init_inputs "
         "processor_class backend is_local local_files_only from_slow use_fast legacy _commit_hash "
         "transformers_version spm_file return_tensors",
     ),
-    **_no_effect("is for ids that become text again", "clean_up_tokenization_spaces decode_with_prefix_space errors"),
+    **_no_effect(
+        "is for ids that become text again", "clean_up_tokenization_spaces decode_with_prefix_space errors"
+    ),
     **_no_effect("moves offsets, not ids", "trim_offsets"),
     **_no_effect(
         "padding changes no answer of kbert's",
@@ -224,7 +233,9 @@ _NORMALIZER = {
     **_followed("type normalizers precompiled_charsmap", "must be that of its kind"),
     **_followed("clean_text", "must be true"),
     **_followed("handle_chinese_chars strip_accents lowercase", "how words are made"),
-    **_followed("pattern content strip_left strip_right", "must be those of a step that changes nothing more"),
+    **_followed(
+        "pattern content strip_left strip_right", "must be those of a step that changes nothing more"
+    ),
 }
 _PRE_TOKENIZER = {
     **_followed("type pretokenizers", "must be that of its kind"),
@@ -236,7 +247,9 @@ _PRE_TOKENIZER = {
 OTHER_FILES = {
     "README.md, LICENSE, .gitattributes": Key(Use.NO_EFFECT, "is for people and the hub"),
     "generation_config.json, chat_template.jinja": Key(Use.NO_EFFECT, _NO_ENCODER),
-    "training_args.bin, trainer_state.json, optimizer.pt, scheduler.pt, rng_state.pth": Key(Use.NO_EFFECT, _TRAINING),
+    "training_args.bin, trainer_state.json, optimizer.pt, scheduler.pt, rng_state.pth": Key(
+        Use.NO_EFFECT, _TRAINING
+    ),
     "preprocessor_config.json, processor_config.json": Key(Use.NO_EFFECT, "is for pictures and sound"),
     "onnx/, openvino/, flax_model.msgpack, rust_model.ot, *.tflite, coreml/": Key(
         Use.NO_EFFECT, "is the same model for other programs"
@@ -255,7 +268,9 @@ _MODULES = {
 _TRANSFORMER = {
     **_followed("max_seq_length", "the longest input; without it the tokenizer's, or the positions"),
     **_followed("do_lower_case", "whether texts are lower-cased before they are tokenized"),
-    **_followed("transformer_task modality_config module_output_name", "must be text to its tokens' vectors or logits"),
+    **_followed(
+        "transformer_task modality_config module_output_name", "must be text to its tokens' vectors or logits"
+    ),
     **_no_effect(_SPEED, "unpad_inputs"),
     **_refused("query_length document_length query_expansion", _NOT_ONE_VECTOR),
     **_refused(

@@ -108,7 +108,8 @@ def _theta(values, kind, path):
     parameters = json_value(values, "rope_parameters", dict, path, {})
     if unknown := parameters.keys() - set(_LAYER_TYPES.values()):
         raise ValueError(
-            f"{path}: rope_parameters has {shown(sorted(unknown))}; expected {' and '.join(_LAYER_TYPES.values())}."
+            f"{path}: rope_parameters has {shown(sorted(unknown))}; expected "
+            f"{' and '.join(_LAYER_TYPES.values())}."
         )
     own = json_value(parameters, _LAYER_TYPES[kind], dict, f"{path}: rope_parameters", {})
     rope_type = json_value(own, "rope_type", str, f"{path}: rope_parameters", "default")
@@ -120,7 +121,8 @@ def _theta(values, kind, path):
     others = own.keys() - {"rope_type", "type", "rope_theta"}
     if others := {name: own[name] for name in others if own[name] not in (None, 1, 1.0)}:
         raise ValueError(
-            f"{path}: its rotary positions are scaled or partial (rope_parameters: {shown(others)}); kbert has those "
+            f"{path}: its rotary positions are scaled or partial (rope_parameters: {shown(others)}); kbert "
+            "has those "
             "of type 'default'."
         )
     whole = json_value(values, f"{kind}_rope_theta", float, path, _THETAS[kind])

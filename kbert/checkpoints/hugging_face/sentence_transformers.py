@@ -25,8 +25,8 @@ LENGTH_FILES = tuple(
     for name in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
 )
 SENTENCE_FILE = "config_sentence_transformers.json"
-# "pooling_mode_<theirs>" of 1_Pooling/config.json -> the mode of kbert's SequencePooling, in the order in which
-# several stand behind each other.
+# "pooling_mode_<theirs>" of 1_Pooling/config.json -> the mode of kbert's SequencePooling, in the order in
+# which several stand behind each other.
 _POOLING_MODES = {
     "cls_token": "cls",
     "max_tokens": "max",
@@ -95,8 +95,8 @@ def read_sentence_modules(path, report: Report | None = None) -> SentenceModules
       report: takes notes, and knows what is allowed.
 
     Raises:
-      ValueError: for a module, or an order of modules, that kbert does not have, for settings that it does not
-        follow, and for broken files.
+      ValueError: for a module, or an order of modules, that kbert does not have, for settings that it does
+        not follow, and for broken files.
     """
     folder, report = Path(path), report or Report(HUGGING_FACE, str(path))
     listed = _read_list(folder / MODULES_FILE)
@@ -122,7 +122,9 @@ def read_sentence_modules(path, report: Report | None = None) -> SentenceModules
         pooling = _read_pooling(folders[1] / "config.json", report)
     for own in folders[2:]:
         _check_normalize(own / "config.json", report)
-    further = {name: settings[name] for name in _FURTHER} | {"include_prompt": pooling.pop("include_prompt", True)}
+    further = {name: settings[name] for name in _FURTHER} | {
+        "include_prompt": pooling.pop("include_prompt", True)
+    }
     return SentenceModules(
         encoder_folder=folders[0],
         pooling=pooling["mode"],
@@ -151,7 +153,8 @@ def read_sentence_settings(folder: Path, report: Report) -> dict:
     if model_type not in (None, *_FAMILIES):
         what = _OTHER_FAMILIES.get(model_type, "something else")
         raise ValueError(
-            f"{file} is of model_type {shown(model_type)}, which has {what}; kbert reads {', '.join(_FAMILIES)}. "
+            f"{file} is of model_type {shown(model_type)}, which has {what}; kbert reads "
+            f"{', '.join(_FAMILIES)}. "
             f"To read its encoder alone, pass allow_unmatched={MODULES_FILE}."
         )
     prompts = json_value(settings, "prompts", dict, file, {})
@@ -170,7 +173,8 @@ def read_sentence_settings(folder: Path, report: Report) -> dict:
     if model_type == _CROSS_ENCODER and config.prompt():
         report.conflict(
             "default_prompt_name",
-            f"{file}: default_prompt_name={shown(config.default_prompt_name)} puts {shown(config.prompt())} before "
+            f"{file}: default_prompt_name={shown(config.default_prompt_name)} puts {shown(config.prompt())} "
+            "before "
             "the texts of a cross-encoder, which kbert does not do",
         )
     return values
@@ -211,7 +215,9 @@ def _pooling_values(pooling, width):
     """Of the modes the seven booleans, which all versions read; a list where these have another order."""
     values: dict = {"word_embedding_dimension": width, "include_prompt": pooling.include_prompt}
     if sorted(pooling.modes, key=list(_POOLING_MODES.values()).index) == list(pooling.modes):
-        return values | {f"pooling_mode_{theirs}": ours in pooling.modes for theirs, ours in _POOLING_MODES.items()}
+        return values | {
+            f"pooling_mode_{theirs}": ours in pooling.modes for theirs, ours in _POOLING_MODES.items()
+        }
     back = {ours: theirs for theirs, ours in _NEWER_MODES.items()}
     return values | {"pooling_mode": [back.get(mode, mode) for mode in pooling.modes]}
 

@@ -1,4 +1,4 @@
-"""The keys of a tokenizer's files: those that kbert does not follow are refused or named, see `folder_keys`."""
+"""The keys of a tokenizer's files: what kbert does not follow is refused or named, see `folder_keys`."""
 
 from kbert.checkpoints.hugging_face.folder_keys import check_keys
 from kbert.checkpoints.hugging_face.tokenizer_json import TokenizerFiles
@@ -44,7 +44,8 @@ def refuse_more_special_tokens(files: TokenizerFiles, vocabulary: BaseVocabulary
             if more:
                 files.report.conflict(
                     "added_tokens",
-                    f"{path}: {key} has {shown(more)}, which its tokenizer never splits; in kbert they would be "
+                    f"{path}: {key} has {shown(more)}, which its tokenizer never splits; in kbert they would "
+                    "be "
                     "ordinary text",
                 )
 
@@ -62,7 +63,8 @@ def _refuse_cut_beginnings(files):
     if direction.lower() != "right" and not files.settings.get("truncation_side"):
         files.report.conflict(
             "truncation_side",
-            f"{files.path}: truncation has direction={shown(direction)}, but kbert cuts a long text at its end",
+            f"{files.path}: truncation has direction={shown(direction)}, but kbert cuts a long text at its "
+            "end",
         )
 
 
@@ -70,12 +72,13 @@ def _refuse_pairs_without_segments(files):
     names = json_texts(files.settings, "model_input_names", files.settings_path)
     config = files.read("config.json") or {}
     classes = config.get("architectures") or [""]
-    of_pairs = isinstance(classes, list) and str(classes[0]).endswith(_OF_PAIRS)
+    reads_pairs = isinstance(classes, list) and str(classes[0]).endswith(_OF_PAIRS)
     is_bert = config.get("model_type") in _WITH_SEGMENTS and config.get("type_vocab_size", 2) != 1
     has_berts_tokens = files.settings.get("cls_token", BERT_TOKENS.cls) == BERT_TOKENS.cls
-    if names and "token_type_ids" not in names and of_pairs and is_bert and has_berts_tokens:
+    if names and "token_type_ids" not in names and reads_pairs and is_bert and has_berts_tokens:
         files.report.conflict(
             "model_input_names",
-            f"{files.settings_path}: model_input_names has no token_type_ids, so both texts of a pair are segment 0; "
+            f"{files.settings_path}: model_input_names has no token_type_ids, so both texts of a pair are "
+            "segment 0; "
             "in kbert the second is segment 1",
         )

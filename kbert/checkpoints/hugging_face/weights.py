@@ -184,16 +184,21 @@ def _by_pytorch_names(tensors):
 def _without_wrapper(tensors, prefix, table, report):
     """(name -> tensor, name -> name in the file), without what a program put before the names.
 
-    DistributedDataParallel puts `module.` there, torch.compile `_orig_mod.`, and a class of one's own what it calls
-    its encoder. Where the encoder's table of words stands shows it.
+    DistributedDataParallel puts `module.` there, torch.compile `_orig_mod.`, and a class of one's own what it
+    calls its encoder. Where the encoder's table of words stands shows it.
     """
     tables = [name for name in tensors if name == table or name.endswith(f".{table}")]
     wrappers = sorted({name.removesuffix(table).removesuffix(prefix) for name in tables}, key=len)
-    if not wrappers or not wrappers[0] or wrappers[0].split(".")[-2] in {*_ENCODERS, *_OTHER_ENCODERS} - {prefix[:-1]}:
+    if (
+        not wrappers
+        or not wrappers[0]
+        or wrappers[0].split(".")[-2] in {*_ENCODERS, *_OTHER_ENCODERS} - {prefix[:-1]}
+    ):
         return tensors, {}  # those of another family keep their names, which then have no place
     if len(wrappers) > 1:
         raise ValueError(
-            f"{report.path} holds several encoders: their names begin with {', '.join(map(shown_name, wrappers))}; "
+            f"{report.path} holds several encoders: their names begin with "
+            f"{', '.join(map(shown_name, wrappers))}; "
             "save the one that you mean with its own save_pretrained."
         )
     wrapper = wrappers[0]
@@ -208,7 +213,7 @@ def _without_wrapper(tensors, prefix, table, report):
 
 
 def _refuse_adapter(folder, tensors, report):
-    """Refuses weights beside an adapter, which transformers would add to them, and those inside of PEFT's names."""
+    """Refuses weights beside an adapter, which transformers would add to them, and those with its names."""
     adapter = next((name for name in ADAPTER_FILES if (folder / name).is_file()), None)
     if adapter:
         report.conflict(adapter, f"{folder} also holds {adapter}, {ADAPTER}")

@@ -272,10 +272,11 @@ class LabelledRecords(RecordFolder):
         return counts, sum(counts.values())  # every example has one label
 
     def check_with(self, task, max_seq_length: int):
-        """The examples were checked when the records were made. Raises ValueError for a task with a prompt."""
+        """Examples were checked when records were made. Raises ValueError for a task with a prompt."""
         if task.default_prompt:
             raise ValueError(
-                f"{self.directory} holds texts without the prompt {task.default_prompt!r}, which the model has before "
+                f"{self.directory} holds texts without the prompt {task.default_prompt!r}, which the model "
+                "has before "
                 "every text; give the labelled file that the records were made from."
             )
 

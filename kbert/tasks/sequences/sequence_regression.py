@@ -63,8 +63,9 @@ class SequenceRegression(SequenceTask):
 
     Args:
       takes_pairs: see `SequenceTask`.
-      activation: what makes a published cross-encoder's score of the output: "sigmoid"; "identity" is said to be
-        the output itself, None is not said to be. With "sigmoid" there is also the output `logits`, before it.
+      activation: what makes a published cross-encoder's score of the output: "sigmoid"; "identity" is said to
+        be the output itself, None is not said to be. With "sigmoid" there is also the output `logits`, before
+        it.
       settings: those of `LongTextSettings`, by name; numbers have no vote.
 
     Examples:

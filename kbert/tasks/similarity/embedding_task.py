@@ -23,8 +23,8 @@ from kbert.tasks.task_model import TaskModel
 class EmbeddingSettings:
     """How one vector is made of a text.
 
-    `pooling` is "mean", "cls", "max", "mean_sqrt_len", "weightedmean" or "lasttoken", or several of them with +
-    between them. `normalize` brings the vectors to length 1. What is left out is taken from the checkpoint,
+    `pooling` is "mean", "cls", "max", "mean_sqrt_len", "weightedmean" or "lasttoken", or several, such as
+    "cls+mean". `normalize` brings the vectors to length 1. What is left out is taken from the checkpoint,
     where that is a sentence-transformers folder or a run that says it; otherwise it is "mean" and true.
     """
 

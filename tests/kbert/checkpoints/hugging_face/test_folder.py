@@ -410,10 +410,14 @@ def test_what_a_program_put_before_all_names_is_taken_off(tmp_path, weights, pre
 def test_several_encoders_and_those_of_other_families_are_named(tmp_path, weights):
     tensors = foreign_files.hugging_face_names(weights, prefix="")
     two = {f"{owner}.{name}": value for owner in ("query", "passage") for name, value in tensors.items()}
-    with pytest.raises(ValueError, match="holds several encoders: their names begin with query., passage.; save"):
+    with pytest.raises(
+        ValueError, match="holds several encoders: their names begin with query., passage.; save"
+    ):
         read_checkpoint(foreign_files.write_hugging_face(tmp_path / "two", two))
     other = {f"roberta.{name}": value for name, value in tensors.items()}
-    with pytest.raises(ValueError, match="has no tensors for .* of BertModel: embeddings.word_embeddings.weight"):
+    with pytest.raises(
+        ValueError, match="has no tensors for .* of BertModel: embeddings.word_embeddings.weight"
+    ):
         read_checkpoint(foreign_files.write_hugging_face(tmp_path / "other", other))
 
 
@@ -423,12 +427,16 @@ def test_an_adapter_of_peft_is_named(folder, beside):
     sentence = r"adapter_model.safetensors, an adapter of PEFT, .*merge it into the weights.*=adapter_model"
     if not beside:
         (folder / "model.safetensors").unlink()
-        sentence = "holds no weights .*; adapter_model.safetensors is an adapter of PEFT, without the model .*merge"
+        sentence = (
+            "holds no weights .*; adapter_model.safetensors is an adapter of PEFT, without the model .*merge"
+        )
     with pytest.raises(ValueError, match=sentence):
         read_checkpoint(folder)
     if not beside:
         (folder / "config.json").unlink()
-        with pytest.raises(ValueError, match="adapter_model.safetensors is an adapter of PEFT.*: merge it into"):
+        with pytest.raises(
+            ValueError, match="adapter_model.safetensors is an adapter of PEFT.*: merge it into"
+        ):
             read_checkpoint(folder)
 
 
