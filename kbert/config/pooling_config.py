@@ -43,7 +43,7 @@ class PoolingConfig:
 
     def __post_init__(self):
         require(
-            isinstance(self.mode, str) and self.modes and set(self.modes) <= set(POOLINGS),
+            isinstance(self.mode, str) and set(self.modes) <= set(POOLINGS),
             f"pooling={shown(self.mode)} is not known; choose one of {', '.join(POOLINGS)}, or several with "
             f"{JOIN} between them.",
         )
@@ -106,4 +106,6 @@ class PoolingConfig:
     def skipped_tokens(self, name: str | None = None) -> int:
         """How many tokens of a text behind this prompt, or the default one, do not count; 0 mostly."""
         name = self.default_prompt_name if name is None else name
-        return 0 if self.include_prompt or not self.prompt(name) else self.prompt_lengths.get(name, 0)
+        if name is None or self.include_prompt or not self.prompt(name):
+            return 0
+        return self.prompt_lengths.get(name, 0)

@@ -161,8 +161,8 @@ class SequencePooling(keras.layers.Layer):
             largest = ops.max(ops.where(mask > 0, hidden, -3e38), axis=1)
             return ops.where(total > 0, largest, 0.0)
         if mode == "weightedmean":
-            places = ops.arange(1, ops.shape(mask)[1] + 1, dtype="float32")
-            mask = mask * ops.reshape(places, (1, -1, 1))
+            weights = ops.arange(1, ops.shape(mask)[1] + 1, dtype="float32")
+            mask = mask * ops.reshape(weights, (1, -1, 1))
             total = ops.sum(mask, axis=1)
         number = ops.maximum(total, 1.0)
         return ops.sum(hidden * mask, axis=1) / (ops.sqrt(number) if mode == "mean_sqrt_len" else number)

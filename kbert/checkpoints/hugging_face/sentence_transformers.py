@@ -199,7 +199,7 @@ def write_sentence_modules(folder: Path, pooling: PoolingConfig, max_seq_length:
     (folder / "1_Pooling").mkdir()
     write_json(_pooling_values(pooling, width), folder / "1_Pooling" / "config.json")
     write_json({"max_seq_length": max_seq_length, "do_lower_case": False}, folder / LENGTH_FILES[0])
-    settings = {
+    settings: dict = {
         "model_type": _FAMILIES[0],
         "prompts": dict(pooling.prompts),
         "default_prompt_name": pooling.default_prompt_name,

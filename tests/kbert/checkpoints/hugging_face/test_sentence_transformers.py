@@ -164,7 +164,7 @@ def test_modules_that_kbert_does_not_have_are_named_and_their_encoder_can_be_rea
     assert read_checkpoint(folder, allow_unmatched="modules.json").pooling is None
 
 
-def test_rows_that_roberta_does_not_read_count_in_no_length(folder):
+def test_a_length_beyond_the_positions_is_named(folder):
     edit(folder / "sentence_bert_config.json", max_seq_length=17)
     with pytest.raises(ValueError, match="max_seq_length=17, but the encoder has only 16 positions"):
         read_checkpoint(folder)
