@@ -36,10 +36,10 @@ from kbert.tokenization.wordpiece_rules import RULES, WrongRules, recorded_rules
 CONFIG_FILE = "bert_config.json"
 CHECKPOINT_NAME = "bert_model.ckpt"
 _INDEX = ".index"
-# The variables of optimizers: BERT's own (optimization.py, `adam_m`), LAMB's, and those of TensorFlow's
-# AdamOptimizer; and the counters of training.
-_SLOTS = re.compile(r".+/(adam_m|adam_v|lamb_m|lamb_v|Adam|Adam_1)|beta[12]_power")
-_COUNTERS = ("global_step",)
+# The last part of the name of an optimizer's variable: BERT's own (optimization.py, `adam_m`), LAMB's, and
+# those of TensorFlow's optimizers, which carry their name. Where the weight itself is there, any name behind
+# it is one.
+_SLOT = re.compile(r"(adam|lamb)_[mv]|\w*(Adam|LAMB|Momentum|RMSProp|Adagrad|Adafactor|Optimizer)\w*")
 # Like tokenization.py, `validate_case_matches_checkpoint`: the folder's name shows the casing.
 _CASED_FOLDER = re.compile(r"(^|[_-])(multi_)?cased([_-]|$)")
 _UNCASED_FOLDER = re.compile(r"(^|[_-])uncased([_-]|$)|^(multilingual|chinese)_L-")
@@ -105,9 +105,7 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
     check_sizes(vocabulary, config, str(folder), recorded.vocabulary_size, report)
 
     tensors = read_tensors(prefix, "TF1 checkpoint")
-    ignored = {name: "an optimizer's slot" for name in tensors if _SLOTS.fullmatch(name)}
-    ignored |= {name: "a counter of training steps" for name in _COUNTERS if name in tensors}
-    stored = Stored(tensors, ignored=ignored)
+    stored = Stored(tensors, ignored=_training_state(tensors))
     task, num_labels, _ = guess_task(stored, GOOGLE_TF1, report)
     labels = json_texts(own, "labels", config_file) or [str(index) for index in range(num_labels)]
     require_once(labels, f"{config_file}: labels")
@@ -131,6 +129,20 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
         max_seq_length=config.max_position_embeddings,
         report=report,
     )
+
+
+def _training_state(tensors):
+    """Name -> what it is, of variables that are not the model's: slots of optimizers, single numbers."""
+    state = {}
+    for name, tensor in tensors.items():
+        owner, _, last = name.rpartition("/")
+        if owner and (owner in tensors or _SLOT.fullmatch(last)):
+            state[name] = "an optimizer's slot"
+        elif tensor.shape == ():  # global_step, beta1_power, loss_scale, bad_steps
+            state[name] = (
+                f"a {'counter of training steps' if last == 'global_step' else 'number of the training'}"
+            )
+    return state
 
 
 def guess_casing(folder: Path, own: dict) -> tuple[bool | None, str]:

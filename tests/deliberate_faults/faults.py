@@ -82,8 +82,18 @@ _MODEL = (
     ),
     _fault(
         "a mean over padding", "SequencePooling._pool",
-        "lambda original: lambda self, hidden, mask: original(self, hidden, ops.ones_like(mask))",
+        "lambda original: lambda self, mode, hidden, mask: original(self, mode, hidden, ops.ones_like(mask))",
         "kbert/layers/test_sequence_pooling.py",
+    ),
+    _fault(
+        "a prompt's tokens count", "PoolingConfig.skipped_tokens",
+        "lambda original: lambda self, name=None: 0",
+        "kbert/tasks/similarity/test_embedding_model.py",
+    ),
+    _fault(
+        "keys of a folder that nobody looks at", "check_keys",
+        "lambda original: lambda *arguments: None",
+        "kbert/checkpoints/hugging_face/test_folder_keys.py",
     ),
     _fault(
         "a compiled kernel in what is exported", "MaskedLMHead.call",
