@@ -23,11 +23,12 @@ def source_from_flags():
         --checkpoint without one, or for a path that holds no run or no checkpoint.
     """
     require_single({"--run_dir": FLAGS.run_dir, "--init_checkpoint": FLAGS.init_checkpoint})
-    from kbert.checkpoints.formats import local_path
+    from kbert.checkpoints.formats import local_path, require_checkpoint
     from kbert.runs.run_directory import RunDirectory, holds_run
 
     path = FLAGS.init_checkpoint or FLAGS.run_dir
     if FLAGS.init_checkpoint is not None or not holds_run(local_path(path)):
+        require_checkpoint(path)
         from kbert.inference.loaded_model import load_model
 
         return load_model(path, FLAGS.do_lower_case, FLAGS.allow_unmatched, FLAGS.checkpoint)

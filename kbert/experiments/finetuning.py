@@ -20,9 +20,11 @@ from kbert.experiments.finetuning_checks import (
 from kbert.experiments.finetuning_data import FinetuningData, LabelledPaths, columns_as_files, open_data
 from kbert.experiments.init import Init, initial_model
 from kbert.experiments.teaching import Teaching
+from kbert.runs.run_directory import require_run_folder
 from kbert.tasks import TASKS
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.tokenization.vocabulary_files import read_vocabulary
+from kbert.training.devices.rendezvous import require_free_port
 
 
 def finetune(
@@ -103,6 +105,9 @@ def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Ini
     require_trainable(config, paths)
     require_weights(config, init.for_student(config.distillation))
     require_columns_of_files(config, paths)
+    if require_free_port(devices["name"], devices["cluster"]):
+        require_run_folder(run_dir)
+    init.require_checkpoint(run_dir)
 
     from kbert.reports.run_page import try_write_run_page
     from kbert.training.devices import distribution

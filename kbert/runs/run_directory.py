@@ -13,6 +13,8 @@ run_dir/
   events/         the same for TensorBoard, where it is installed
 """
 
+import contextlib
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -113,8 +115,8 @@ class RunDirectory:
 
     @staticmethod
     def _create(path, config, details, vocabulary):
-        if path.exists() and not (path.is_dir() and _is_free(path)):
-            raise ValueError(f"run_dir={path} exists and is no kbert run; choose a new or empty folder.")
+        if path.exists():
+            _require_free(path)
         path.mkdir(parents=True, exist_ok=True)
         # The lock file comes first: it marks the folder as kbert's own, even if writing the next files fails.
         with lock_folder(path):
@@ -282,6 +284,47 @@ class RunDirectory:
 def holds_run(path) -> bool:
     """Whether there is a run in a folder, whole or broken."""
     return (Path(path) / "run.json").is_file()
+
+
+def require_run_folder(path):
+    """Raises an error where a run can neither be made nor go on. Call it before heavy work; it leaves no trace.
+
+    Raises:
+      ValueError: when the folder holds other files or a broken run, or cannot be written.
+      BlockingIOError: when another process trains in it.
+    """
+    path = Path(path)
+    try:
+        if not path.exists():
+            return _try_to_make(path)
+        if not holds_run(path):
+            _require_free(path)
+        with tempfile.TemporaryFile(dir=path):
+            pass
+        if holds_run(path):
+            RunDirectory(path).lock().close()
+    except BlockingIOError:
+        raise
+    except OSError as error:
+        raise ValueError(
+            f"run_dir={path} cannot be written: {error.strerror or error}; choose another folder, or mend its "
+            "rights."
+        ) from None
+
+
+def _try_to_make(path):
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    finally:
+        for folder in missing:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+
+
+def _require_free(path):
+    if not (path.is_dir() and _is_free(path)):
+        raise ValueError(f"run_dir={path} exists and is no kbert run; choose a new or empty folder.")
 
 
 def run_to_resume(path) -> RunDirectory | None:
