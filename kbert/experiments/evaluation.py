@@ -284,6 +284,8 @@ def no_better_than_constant(metrics: dict, higher_is_better, class_weights=False
         value = metrics.get(metric)
         if metric == name or not isinstance(value, float) or not isinstance(constant, float):
             continue
+        if math.isnan(constant):  # of labels that are all the same nothing is better than anything
+            continue
         ahead = value - constant if higher_is_better(metric) else constant - value
         if not ahead > _ROUNDING * max(1.0, abs(constant)):  # also for not-a-number
             sentences.append(

@@ -29,6 +29,7 @@ from kbert.runs import checkpoint
 from kbert.runs.base_weights import base_file, merged_weights
 from kbert.runs.best_checkpoint import read_index
 from kbert.runs.chosen_settings import read_chosen, write_chosen
+from kbert.runs.metrics_file import read_metrics
 from kbert.runs.resume import require_same_run
 from kbert.tasks import TASKS
 from kbert.tokenization.base_vocabulary import BaseVocabulary
@@ -181,17 +182,18 @@ class RunDirectory:
         Args:
           which: "last"; "best", by the run's `best_metric` on its evaluation data; or a step. None means
             what this object was made with, else "best" for a run with early stopping, whose last checkpoint
-            is by design not its best, and "last" for all other runs.
+            is by design not its best, and "last" for all other runs, and where the metric was never a number.
 
         Raises:
           ValueError: when there is no such checkpoint (yet).
         """
         which = self._which if which is None else which
-        if which is None:
-            which = "best" if getattr(self.config, "early_stopping_patience", None) else "last"
         folders = checkpoint.list_checkpoints(self.checkpoints)
         if not folders:
             raise ValueError(f"{self.path} holds no checkpoint yet; train until the first one is saved.")
+        if which is None:
+            stops_early = getattr(self.config, "early_stopping_patience", None)
+            which = "best" if stops_early and read_index(self.checkpoints) else "last"
         if which == "last":
             return folders[-1]
         steps = [checkpoint.parse_step(path) for path in folders]
@@ -199,8 +201,8 @@ class RunDirectory:
             index = read_index(self.checkpoints)
             if index is None:
                 raise ValueError(
-                    f"{self.path} has no best checkpoint: it was not evaluated while it trained. Its "
-                    f"checkpoints are of the steps {', '.join(map(str, steps))}."
+                    f"{self.path} has no best checkpoint: {self._why_no_best()}. Its checkpoints are of the "
+                    f"steps {', '.join(map(str, steps))}."
                 )
             which = index["step"]
         if not str(which).isdigit() or int(which) not in steps:
@@ -209,6 +211,14 @@ class RunDirectory:
                 f"{', '.join(map(str, steps))}."
             )
         return folders[steps.index(int(which))]
+
+    def _why_no_best(self):
+        lines = read_metrics(self.metrics_file) if self.metrics_file.is_file() else []
+        evaluations = sum(line["split"] == "eval" for line in lines)
+        if not evaluations:
+            return "it was not evaluated while it trained"
+        metric = self.config.best_metric or self.task().best_metric
+        return f"its {metric} was not a number in any of {evaluations} evaluations"
 
     def load_model(self, which: str | int | None = None):
         """Task and model with a checkpoint's weights, in float32: (task, Keras model).

@@ -164,6 +164,7 @@ class Trainer:
         self._metrics_file = MetricsFile(run.metrics_file) if self._chief else None
         self._train_step = self._metrics = self._progress = None
         self._evaluation_step: Any = None
+        self._has_warned = False
 
     def run_phases(self):
         """Trains from the current step of the run to its end; returns the metrics to report."""
@@ -353,6 +354,9 @@ class Trainer:
         self._metrics = metrics
         self._progress.evaluate(step, metrics)
         before = self._best.state()
+        if self._chief and not self._has_warned and (sentence := self._best.why_none(metrics)):
+            self._has_warned = True
+            logging.warning("%s", sentence)
         if self._best.observe(step, metrics, self._number):
             self._save(must_succeed=False)
             if wait_for_all(self._strategy, failed=self._state.saved_step != step):
