@@ -16,6 +16,7 @@ from kbert.experiments.finetuning_checks import (
     require_trainable,
     require_weights,
     too_few_steps,
+    what_to_try,
 )
 from kbert.experiments.finetuning_data import FinetuningData, LabelledPaths, columns_as_files, open_data
 from kbert.experiments.init import Init, initial_model
@@ -140,7 +141,8 @@ def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Ini
     if distribution.is_chief(strategy):
         try_write_run_page(run.path)
     unweighted = task.get_config().get("class_weights", "") is None
-    for sentence in no_better_than_constant(metrics or {}, task.higher_is_better, unweighted):
+    advice = what_to_try(prepared.config, num_train_steps)
+    for sentence in no_better_than_constant(metrics or {}, task.higher_is_better, unweighted, advice):
         logging.warning("%s", sentence)
     logging.info("the run is in %s", run.path)
     return task, metrics

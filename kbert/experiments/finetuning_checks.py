@@ -86,5 +86,12 @@ def too_few_steps(config: FinetuningConfig, num_examples: int, num_train_steps: 
     return (
         f"{num_examples:,} training examples and {num_train_steps:,} steps: on so few, some seeds learn "
         f"nothing. At least {ENOUGH_STEPS:,} steps or {ENOUGH_EPOCHS} epochs are safer: "
-        f"{', '.join(changes)}, or configs/finetuning/small_data.toml."
+        f"{', '.join(changes)}."
     )
+
+
+def what_to_try(config: FinetuningConfig, num_train_steps: int) -> str:
+    """What may help a run that has learnt nothing: more steps where there were few."""
+    if num_train_steps < ENOUGH_STEPS and config.num_train_epochs < ENOUGH_EPOCHS:
+        return f"more epochs (num_train_epochs={config.num_train_epochs:g} made {num_train_steps:,} steps)"
+    return "another seed, or a smaller learning rate"

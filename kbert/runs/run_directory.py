@@ -205,6 +205,11 @@ class RunDirectory:
                     f"steps {', '.join(map(str, steps))}."
                 )
             which = index["step"]
+            if which not in steps:
+                raise ValueError(
+                    f"{self.path}: the best checkpoint, of step {which}, has been deleted; give checkpoint=last, "
+                    f"or one of the steps {', '.join(map(str, steps))}."
+                )
         if not str(which).isdigit() or int(which) not in steps:
             raise ValueError(
                 f"{self.path} has no checkpoint {which!r}; choose last, best or one of the steps "
@@ -258,11 +263,8 @@ class RunDirectory:
         try:
             checkpoint.verify(path, [checkpoint.WEIGHTS_FILE])
         except checkpoint.DamagedCheckpoint as error:
-            others = [p for p in checkpoint.list_checkpoints(self.checkpoints) if p != path]
-            steps = ", ".join(str(checkpoint.parse_step(p)) for p in others)
-            way = (
-                f"Choose another checkpoint, of the steps {steps}" if steps else "Restore it, or train again"
-            )
+            steps = ", ".join(str(checkpoint.parse_step(p)) for p in self._whole_checkpoints())
+            way = f"Choose another checkpoint, of the steps {steps}" if steps else "Restore it, or train again"
             raise ValueError(f"{error} {way}.") from None
         chosen = read_chosen(self.path, checkpoint.parse_step(path))
         task = self.task()
@@ -277,6 +279,13 @@ class RunDirectory:
             for name, variable in trained_weights(model).items():
                 variable.assign(merged[name].as_finite_float32(f"{path}: {name}").read())
         return task, model
+
+    def _whole_checkpoints(self):
+        """Those whose weights can be read."""
+        for path in checkpoint.list_checkpoints(self.checkpoints):
+            with contextlib.suppress(checkpoint.DamagedCheckpoint):
+                checkpoint.verify(path, [checkpoint.WEIGHTS_FILE])
+                yield path
 
     def stored_weights(self, path) -> dict[str, StoredTensor]:
         """The weights of one of the run's checkpoints; with adapters (LoRA) merged into plain ones.
