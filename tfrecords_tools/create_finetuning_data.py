@@ -269,7 +269,7 @@ def encode_rows(job: Job, rows: list) -> "tuple[list[bytes], RecordStatistics]":
     from tfrecords_tools.records.record_statistics import RecordStatistics
     from tfrecords_tools.records.tfrecord_files import encode_examples
 
-    task, vocabulary, features, text_inputs = _tools(job)
+    task, vocabulary, features, text_inputs = _tools(_Same(job))
     # Training on records cannot check the examples any more: it does not see them.
     task.check_examples(rows, job.max_seq_length)
     columns = task.examples_to_features(rows, text_inputs).features
@@ -285,10 +285,24 @@ def encode_rows(job: Job, rows: list) -> "tuple[list[bytes], RecordStatistics]":
     return encode_examples(columns, features), counted
 
 
+class _Same:
+    """A job to remember something for: its settings may hold tables, which have no hash."""
+
+    def __init__(self, job):
+        self.job = job
+
+    def __eq__(self, other):
+        return self.job == other.job
+
+    def __hash__(self):
+        return hash((self.job.task, self.job.max_seq_length))
+
+
 @functools.lru_cache(maxsize=1)
-def _tools(job):
+def _tools(same):
     from kbert.tokenization.text_inputs import TextInputs
 
+    job = same.job
     task = TASKS[job.task].from_dataset(job.dataset, job.task_settings)
     vocabulary = job.vocabulary.read()
     features = task.features(job.max_seq_length)

@@ -21,7 +21,7 @@ from kbert.checkpoints.conversion.checks import (
 from kbert.checkpoints.conversion.matching import Stored, guess_task, match
 from kbert.checkpoints.conversion.names import GOOGLE_TF1, rows
 from kbert.checkpoints.conversion.own_keys import own_keys, take_own_keys
-from kbert.checkpoints.model_variables import task_parts, with_pooler
+from kbert.checkpoints.model_variables import part_name, task_parts, with_pooler
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
 from kbert.files.full_disk import full_disk_code
@@ -254,9 +254,10 @@ def write_google(checkpoint: BertCheckpoint, folder: Path, report: Report):
             del values[name]
     values = {name: value for name, value in values.items() if value is not None}
     values |= {"do_lower_case": vocabulary.do_lower_case, **vocabulary.rules.not_googles}
-    if checkpoint.labels:
+    has_head = any(part_name(name) not in ("body", POOLER.name) for _, name, _ in report.taken)
+    if checkpoint.labels and has_head:
         values["labels"] = list(checkpoint.labels)
-    write_json(values | own_keys(checkpoint), folder / CONFIG_FILE)
+    write_json(values | own_keys(checkpoint, has_head), folder / CONFIG_FILE)
     vocabulary.write(folder / "vocab.txt")
 
 

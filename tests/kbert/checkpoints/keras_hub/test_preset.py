@@ -16,7 +16,7 @@ from kbert.checkpoints.model_loading import build_model
 from kbert.inference.loading import load
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from tests.kbert.checkpoints.foreign_files import SHAPE, TOKENS
-from tests.kbert.checkpoints.random_checkpoint import numbers
+from tests.kbert.checkpoints.random_checkpoint import numbers, random_checkpoint
 
 pytestmark = pytest.mark.slow  # KerasHub and the hub's client take long to import
 
@@ -450,3 +450,12 @@ def test_a_name_that_cannot_be_had(keras_hub, monkeypatch):
     )
     with pytest.raises(ValueError, match=sentence):
         read_checkpoint("keras_hub://bert_base_en")
+
+
+def test_a_regression_is_a_classifier_of_one_output_there(keras_hub, tmp_path):
+    model = random_checkpoint("sequence_regression", hidden_act="gelu_erf")
+    allowed = ["hidden_act", "layer_norm_eps"]
+    write_checkpoint(model, tmp_path / "preset", "keras_hub", allowed)
+    assert keras_hub.models.BertTextClassifier.from_preset(str(tmp_path / "preset")).num_classes == 1
+    back = read_checkpoint(tmp_path / "preset")
+    assert back.task == "sequence_regression" and numbers(back) == numbers(model)
