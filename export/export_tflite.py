@@ -207,7 +207,7 @@ def main():
     if FLAGS.eval_file:
         from kbert.runs.columns_of_run import require_columns_of_model  # late: it brings NumPy along
 
-        require_columns_of_model(FLAGS.eval_file, FLAGS.run_dir, config)
+        require_columns_of_model(FLAGS.eval_file, FLAGS.run_dir or FLAGS.init_checkpoint, config)
     report = export_tflite(
         source_from_flags(),
         FLAGS.output_dir,

@@ -16,6 +16,7 @@ from kbert.checkpoints.hugging_face.hub import known_casing
 from kbert.checkpoints.model_loading import build_model
 from kbert.cli.commands import export_package
 from kbert.cli.progress import activity
+from kbert.config import DatasetConfig
 from kbert.config.pooling_config import PoolingConfig
 from kbert.features import ENCODER_INPUTS
 from kbert.inference.finite_numbers import require_finite_answers
@@ -157,6 +158,11 @@ class LoadedModel(TextAnswers):
         )
         loaded.run, loaded.checkpoint = run, folder
         return loaded
+
+    @property
+    def dataset(self) -> DatasetConfig | None:
+        """The `DatasetConfig` of its run, which names columns; None of a pretraining and of others'."""
+        return getattr(self.run and self.run.config, "dataset", None)
 
     @functools.cached_property
     def answering_model(self) -> keras.Model:
