@@ -133,7 +133,7 @@ def export_tflite(
     from .litert.litert_source import to_litert_source
     from .litert.measured_export import MeasuredExport
 
-    source = to_litert_source(model, config)
+    source = to_litert_source(model, config, eval_file)
     _check_output_dir(output_dir, source, overwrite)
     requests.check_task(source)
     lengths = requests.checked_lengths(max_seq_lengths, source, several=not (mediapipe or tokenizer_inside))

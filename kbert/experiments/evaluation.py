@@ -114,7 +114,7 @@ def _open_run(run_dir, eval_file, others, needs_run):
         return contextlib.nullcontext(run_dir)
     if eval_file:
         require_columns_of_model(eval_file, run_dir, others["config"])
-    return open_as_run(run_dir, run_only=needs_run, **others)
+    return open_as_run(run_dir, run_only=needs_run, eval_file=eval_file, **others)
 
 
 def _write_page(run, data, task, metrics, sections, step, html_file):

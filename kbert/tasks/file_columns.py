@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kbert.config import DatasetConfig
-from kbert.input_pipelines.labelled_files import require_column, stream_records
+from kbert.input_pipelines.labelled_files import MissingColumn, require_column, stream_records
 
 _TEXTS = ("text", "text_pair")
 
@@ -89,3 +89,18 @@ def require_columns(task: str, path: str | Path, dataset: DatasetConfig):
         for column in columns:
             require_column(record, column, where)
         return
+
+
+def holds_pairs(path: str | Path) -> bool:
+    """Whether a labelled file has the column `text_pair` beside `text`: pairs, where no config names columns.
+
+    Raises:
+      ValueError: as `stream_records` does.
+    """
+    try:
+        for where, record in stream_records(path, DatasetConfig(text_pair="text_pair"), _TEXTS):
+            require_column(record, "text_pair", where)
+            return True
+    except MissingColumn:
+        pass
+    return False

@@ -52,8 +52,11 @@ def test_a_loaded_run_reads_a_file_as_its_run_does(pair_run, tmp_path):
 
 def test_a_checkpoint_that_takes_pairs_reads_pairs(pair_run, tmp_path):
     loaded = kbert.load(pair_run.path)
-    loaded.run = None
-    assert to_litert_source(loaded).dataset.text_pair == "text_pair"
+    loaded.run, file = None, tmp_path / "dev.csv"
+    file.write_text("text,text_pair,label\njump,walk,loud\n")
+    for takes_pairs, column in ((True, "text_pair"), (None, "text_pair"), (False, None)):
+        loaded.takes_pairs = takes_pairs
+        assert to_litert_source(loaded, eval_file=file).dataset.text_pair == column
 
 
 def test_fixed_texts_have_the_shape_of_the_task(finetuned_run):
