@@ -1,4 +1,4 @@
-"""An evaluation reads one checkpoint, also of a run that still trains, and the texts that it was trained on."""
+"""An evaluation reads one checkpoint, also of a run that still trains, and the texts it was trained on."""
 
 import json
 import shutil
