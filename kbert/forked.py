@@ -1,7 +1,7 @@
 """A process that was forked while TensorFlow was at work: its next large op would never return.
 
-TensorFlow's threads are not in the fork, and nothing of it tells. Web servers that preload make such processes,
-and `multiprocessing` with the start method "fork". docs/api.md says what to do.
+TensorFlow's threads are not in the fork, and nothing of it tells. Web servers that preload make such
+processes, and `multiprocessing` with the start method "fork". docs/api.md says what to do.
 """
 
 import contextlib
@@ -19,8 +19,8 @@ def require_own_tensorflow():
     if _with_tensorflow:
         raise RuntimeError(
             "this process was forked from one in which TensorFlow was already at work, and TensorFlow does "
-            "not survive that: the call would never return. Load the model after the fork: a web server without "
-            'preloading or in its post_fork hook, multiprocessing with the start method "spawn" '
+            "not survive that: the call would never return. Load the model after the fork: a web server "
+            'without preloading or in its post_fork hook, multiprocessing with the start method "spawn" '
             "(docs/api.md, Threads and processes)."
         )
 
