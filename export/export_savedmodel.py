@@ -138,9 +138,7 @@ def export_savedmodel(
             report |= check_answers(serving_model, session, TOLERANCES[precision], texts.examples)
         report["compared_on"] = texts.source
         write_beside(aside, serving_model)
-        with activity(
-            "requests to warm up with" + (", their time and memory (--measure)" if measure else "")
-        ):
+        with activity("requests to warm up with" + (", time and memory (--measure)" if measure else "")):
             warm_up = _warm_up(aside, name, serving_model, texts.examples, session, measure)
         report |= check_stored_once(aside, serving_model.num_parameters)
         report["docker"] = docker_command(base, name, min_server_version)

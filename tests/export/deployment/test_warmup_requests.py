@@ -44,7 +44,7 @@ def test_each_signature_batch_size_and_length_has_a_request_of_that_size(text_in
 
 @pytest.mark.parametrize(("seconds", "expected"), [(60, 6), (11, 4), (0, 2)])
 def test_requests_are_replayed_while_there_is_time(monkeypatch, seconds, expected):
-    """A token takes .1 s: requests of 8, 32 and 64 tokens of two signatures, the largest first in the file."""
+    """A token takes .1 s: requests of 8, 32 and 64 tokens of two signatures, the largest first."""
     clock, asked = [0.0], []
     monkeypatch.setattr(warmup, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
 
