@@ -134,7 +134,7 @@ def export_tflite(
     from .litert.litert_source import to_litert_source
     from .litert.measured_export import MeasuredExport
 
-    source = to_litert_source(model, config)
+    source = to_litert_source(model, config, eval_file)
     _check_output_dir(output_dir, source, overwrite)
     requests.check_task(source)
     lengths = requests.checked_lengths(max_seq_lengths, source, several=not (mediapipe or tokenizer_inside))
@@ -208,7 +208,7 @@ def main():
     if FLAGS.eval_file:
         from kbert.runs.columns_of_run import require_columns_of_model  # late: it brings NumPy along
 
-        require_columns_of_model(FLAGS.eval_file, FLAGS.run_dir, config)
+        require_columns_of_model(FLAGS.eval_file, FLAGS.run_dir or FLAGS.init_checkpoint, config)
     report = export_tflite(
         source_from_flags(),
         FLAGS.output_dir,
