@@ -167,8 +167,8 @@ def _no_scheme(path, broken, letters):
     shown = "; ".join(breaks if is_same else breaks.values())
     return (
         f"{path}: its tags are in none of the schemes {', '.join(SCHEMES)}: {shown}. Mend the file (types of "
-        "entities without a prefix may get I-); for labels that are no entities, such as parts of speech, set "
-        'dataset.tag_scheme = "none".'
+        "entities without a prefix may get I-); for labels that are no entities, such as parts of speech, "
+        'set dataset.tag_scheme = "none".'
     )
 
 
