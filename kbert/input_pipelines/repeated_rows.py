@@ -27,7 +27,7 @@ def repetitions(examples: Sequence[tuple]) -> tuple[str | None, str | None]:
     several = different[counts > 1]
     if not len(several) or isinstance(examples[0][-1], float | None):
         return said, None
-    indices = np.flatnonzero(texts == several[0])
+    indices = np.flatnonzero(texts == several[0]).tolist()
     labels = sorted({repr(examples[index][-1]) for index in indices})
     text = str(next(iter(examples[indices[0]])))[:_SHOWN]
     return said, (
