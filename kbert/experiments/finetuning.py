@@ -110,8 +110,8 @@ def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Ini
     # Check what needs no TensorFlow.
     require_trainable(config, paths)
     require_weights(config, init.for_student(config.distillation))
-    require_model(init)
     opened = open_data(config, paths) if reads_early(config, paths) else None
+    require_model(init)
 
     from kbert.reports.run_page import try_write_run_page
     from kbert.training.devices import distribution

@@ -69,11 +69,22 @@ def utf8_bytes(path: str | Path) -> Iterator:
     encoding = find_encoding(path)
     with find_opener(path)(path, "rb") as stream:
         if encoding != "utf-8":
-            yield codecs.EncodedFile(stream, "utf-8", encoding)
+            with io.TextIOWrapper(stream, encoding, newline="") as text:
+                yield _AsUtf8(text)
             return
         if stream.read(len(UTF8_MARK)) != UTF8_MARK:
             stream.seek(0)
         yield stream
+
+
+class _AsUtf8:
+    """The bytes of an open text in UTF-8. `read` takes a number of characters."""
+
+    def __init__(self, text):
+        self._text = text
+
+    def read(self, size=-1) -> bytes:
+        return self._text.read(size).encode("utf-8")
 
 
 def require_text_file(path: str | Path, what: str = "text"):

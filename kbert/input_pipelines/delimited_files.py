@@ -151,8 +151,9 @@ def _find_delimiter(line, usual, column_names, wanted) -> str:
 
 def _cut(lines, delimiter, quoted=True, strict=False):
     csv.field_size_limit(_LONGEST_CELL)
-    quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
-    return csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=strict)
+    if quoted:
+        return csv.reader(lines, delimiter=delimiter, strict=strict)
+    return csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
 
 
 def _bare(name):
