@@ -77,8 +77,8 @@ def _require_bare(counts, path):
     if quoted:
         raise ValueError(
             f"{path}: the label {quoted[:200]!r} stands in quotation marks. TSV is read without quoting; for "
-            "a file with quotes set dataset.file_format=csv and dataset.delimiter='\\t'; if the marks are part "
-            "of the labels, list all in dataset.labels."
+            "a file with quotes set dataset.file_format=csv and dataset.delimiter='\\t'; if the marks are "
+            "part of the labels, list all in dataset.labels."
         )
 
 

@@ -82,8 +82,8 @@ class CosineSimilarity(EmbeddingTask):
         if len(scores) >= _ENOUGH_SCORES and max(scores) - low <= (high - low) / 4:
             warn_once(
                 f"all {len(scores):,} scores lie from {min(scores):g} to {max(scores):g}, which become "
-                f"cosines up to {self.as_cosines(max(scores)):.2f}, because highest_score={high:g}; set it in "
-                "[task_settings] to the end of the file's scale."
+                f"cosines up to {self.as_cosines(max(scores)):.2f}, because highest_score={high:g}; set it "
+                "in [task_settings] to the end of the file's scale."
             )
         for example in examples:
             if example.score is not None and not low <= example.score <= high:
