@@ -98,8 +98,8 @@ def require_text_file(path: str | Path, what: str = "text"):
     if not path.is_file():
         raise ValueError(f"{path} is a folder, not a text file." if path.is_dir() else
                          f"{path} does not exist.")  # fmt: skip
-    require_read_kind(path, what)
     require_text_content(path, what)
+    require_read_kind(path, what)
 
 
 def require_line_feeds(path: str | Path):
