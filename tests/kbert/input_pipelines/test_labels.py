@@ -234,7 +234,7 @@ def test_a_printed_list_is_its_entries(cell, separator):
 @pytest.mark.parametrize(("cell", "names"), [
     ("[]", ()), ("", ()), ("()", ()), ("['x']", ("x",)), ("[3, 17]", ("3", "17")), ("['it\\'s']", ("it's",)),
     ("[sic]", ("[sic]",)), ("a (b), c", ("a (b)", "c")), ("x,y", ("x", "y")), ("[a],[b]", ("[a]", "[b]")),
-    ('["a, b"]', ("a, b",)),
+    ('["a, b"]', ("a, b",)), ("x, y,", ("x", "y")), ({"x": 1, "z": 0, "y": True}, ("x", "y")),
 ])  # fmt: skip
 def test_other_cells(cell, names):
     if cell == "[a],[b]":

@@ -235,6 +235,11 @@ def test_a_broken_row_is_named(tmp_path, row, message):
     assert str(path) in str(raised.value)
 
 
+def test_rows_of_csv_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="rows.csv: questions are read from JSON, lines of JSON and tables"):
+        list(read_questions(write(tmp_path, b"id,question\n", "rows.csv")))
+
+
 def test_all_broken_questions_are_in_one_message(tmp_path):
     rows = [ROW | {"id": name, "answers": {"text": ["Ulm"], "answer_start": [1]}} for name in "abc"]
     with pytest.raises(ValueError) as raised:

@@ -288,6 +288,7 @@ def test_conll_u_has_lines_that_are_no_words(tmp_path):
     ("content", "message"),
     [
         ("B-PER Ann\nO saw\n", "line 1: the first column holds tags, .*dataset.column_names"),
+        ("Ann B-PER\n\nWord Tag\nAnn B-PER\n", r"line 3 looks like a header"),
         ("Word Tag\nAnn B-PER\n", r"line 1 looks like a header \('Word', 'Tag'\); take the line out"),
     ],
 )
