@@ -28,11 +28,13 @@ def shown_source(path) -> str:
     return "data in memory" if isinstance(path, DataFile) else str(path)
 
 
-def dataset_of(path, dataset: DatasetConfig) -> DatasetConfig:
-    """How a file is read: as the dataset says, but for the form of data in memory."""
+def reading_dataset(path, dataset: DatasetConfig) -> DatasetConfig:
+    """How a file is read: as its dataset says, but for the form, which data in memory have of their own."""
     if not isinstance(path, DataFile):
         return dataset
-    form = {field.name: field.default for field in dataclasses.fields(dataset) if field.name in _FORM}
+    form: dict[str, Any] = {
+        field.name: field.default for field in dataclasses.fields(dataset) if field.name in _FORM
+    }
     return dataclasses.replace(dataset, **form)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kbert.config import DatasetConfig
-from kbert.input_pipelines.data_files import dataset_of
+from kbert.input_pipelines.data_files import reading_dataset
 from kbert.input_pipelines.labelled_files import require_column, stream_records
 
 _TEXTS = ("text", "text_pair")
@@ -86,7 +86,7 @@ def require_columns(task: str, path: str | Path, dataset: DatasetConfig):
     columns = task_columns(task, dataset)
     if not columns:
         return
-    for where, record in stream_records(path, dataset_of(path, dataset), columns):
+    for where, record in stream_records(path, reading_dataset(path, dataset), columns):
         for column in columns:
             require_column(record, column, where)
         return
