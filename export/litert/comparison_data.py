@@ -8,6 +8,7 @@ import tensorflow as tf
 from kbert.experiments.evaluation import not_held_out
 from kbert.experiments.labelled_file import LabelledFile
 from kbert.features import ENCODER_INPUTS
+from kbert.files.file_format import is_json_lines
 from kbert.files.text_file import read_lines
 from kbert.input_pipelines.unlabelled_files import has_columns, texts_and_pairs
 from kbert.tokenization.text_inputs import TextInputs
@@ -65,7 +66,7 @@ def comparison_data(source, eval_file, max_seq_length: int, held_out: bool = Fal
         return _fixed_rows(source.task, text_inputs)
     if source.task.files is None:
         return _text_rows(eval_file, text_inputs)
-    data = LabelledFile(eval_file, type(source.task), source.dataset)
+    data = LabelledFile(eval_file, source.task.files, source.dataset)
     if held_out:
         data = source.held_out(data)
     data.check_with(source.task, max_seq_length)
@@ -78,7 +79,7 @@ def comparison_data(source, eval_file, max_seq_length: int, held_out: bool = Fal
 
 def _text_rows(eval_file, text_inputs):
     """As `extract_features` reads texts: the column `text`, or each line, an empty line too."""
-    columns = has_columns(eval_file) and texts_and_pairs(eval_file)
+    columns = (has_columns(eval_file) or is_json_lines(eval_file)) and texts_and_pairs(eval_file)
     texts = [text for text, _ in columns] if columns else [line.strip() for line in read_lines(eval_file)]
     if not texts:
         raise ValueError(

@@ -230,7 +230,7 @@ def labelled_data(run, eval_file, input_dir=None, held_out=False, max_seq_length
             "first (kbert finetune)."
         )
     if eval_file:
-        data = LabelledFile(eval_file, type(task), run.config.dataset)
+        data = LabelledFile(eval_file, task.files, run.config.dataset)
         if held_out:
             data = held_out_part(run, data)
     else:

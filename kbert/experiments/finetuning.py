@@ -11,14 +11,13 @@ from kbert.config import FinetuningConfig, settled_config
 from kbert.experiments import show_lines
 from kbert.experiments.evaluation import add_baselines, no_better_than_constant
 from kbert.experiments.finetuning_checks import (
-    require_columns_of_files,
     require_model,
     require_pooler,
     require_trainable,
     require_weights,
     too_few_steps,
 )
-from kbert.experiments.finetuning_data import FinetuningData, LabelledPaths, open_data
+from kbert.experiments.finetuning_data import FinetuningData, LabelledPaths, open_data, reads_early
 from kbert.experiments.init import Init, initial_model
 from kbert.experiments.teaching import Teaching
 from kbert.input_pipelines.data_files import data_as_files, shown_source
@@ -111,8 +110,8 @@ def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Ini
     # Check what needs no TensorFlow.
     require_trainable(config, paths)
     require_weights(config, init.for_student(config.distillation))
-    require_columns_of_files(config, paths)
     require_model(init)
+    opened = open_data(config, paths) if reads_early(config, paths) else None
 
     from kbert.reports.run_page import try_write_run_page
     from kbert.training.devices import distribution
@@ -122,7 +121,7 @@ def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Ini
     distribution.require_whole_shares(config, strategy)
 
     # Open the data; then the checkpoint, which takes far longer.
-    opened = open_data(config, paths)
+    opened = opened or open_data(config, paths)
     num_train_steps = _num_train_steps(config, opened.train)
     prepared = _prepare(config, run_dir, paths, init, opened)
     data, task, vocabulary = prepared.data, prepared.task, prepared.vocabulary

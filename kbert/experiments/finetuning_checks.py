@@ -5,7 +5,6 @@ from kbert.experiments.finetuning_data import LabelledPaths
 from kbert.experiments.init import Init
 from kbert.heads.parts import POOLER
 from kbert.tasks import TASKS
-from kbert.tasks.file_columns import require_columns
 
 # With fewer examples, fewer steps and fewer epochs than these, some seeds fail. arXiv 2006.04884, section 6:
 # RTE, MRPC and CoLA, of 2,500 to 8,600 examples, do not fail over 20 epochs; arXiv 2006.05987, section 6:
@@ -43,12 +42,6 @@ def require_trainable(config: FinetuningConfig, paths: LabelledPaths):
             f"max_train_examples={config.max_train_examples} chooses among the examples of train_file, but "
             f"{paths.train_dir} holds records; give the file."
         )
-
-
-def require_columns_of_files(config: FinetuningConfig, paths: LabelledPaths):
-    """Raises ValueError where a labelled file lacks a column that the config names, see `require_columns`."""
-    for path in paths.files:
-        require_columns(config.task, path, config.dataset)
 
 
 def require_model(init: Init):

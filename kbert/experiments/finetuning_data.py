@@ -10,8 +10,10 @@ from absl import logging
 
 from kbert.config import DatasetConfig, FinetuningConfig
 from kbert.config.checks import require_single
+from kbert.experiments.labelled_file import LabelledFile
 from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.tasks import TASKS
+from kbert.tasks.file_columns import files_of, reads_without_tensorflow
 
 
 @dataclass(frozen=True)
@@ -97,23 +99,30 @@ class FinetuningData:
         return details
 
 
+def reads_early(config: FinetuningConfig, paths: LabelledPaths) -> bool:
+    """Whether `open_data` needs no TensorFlow: then it says what is wrong in a file before that loads."""
+    return not (paths.train_dir or paths.dev_dir) and all(
+        reads_without_tensorflow(config.task, path, config.dataset) for path in paths.files
+    )
+
+
 def open_data(config: FinetuningConfig, paths: LabelledPaths) -> FinetuningData:
     """Reads the labelled files and opens the records, and holds out what `dev_split` says.
 
     Raises:
       ValueError: when a file cannot be read, or the task is not one that is fine-tuned.
     """
-    from kbert.experiments.labelled_file import LabelledFile
-    from kbert.input_pipelines.records.record_folders import LabelledRecords
-
-    task_class = TASKS[config.task]
-    if task_class.files is None:
-        tasks = [name for name in TASKS if TASKS[name].files]
+    files = files_of(config.task)
+    if files is None:
+        tasks = [name for name in TASKS if files_of(name)]
         raise ValueError(f"task={config.task!r} cannot be fine-tuned; choose one of {', '.join(tasks)}.")
 
     def open_source(file, directory, dataset):
         if file:
-            return LabelledFile(file, task_class, dataset)
+            return LabelledFile(file, files, dataset)
+        from kbert.input_pipelines.records.record_folders import LabelledRecords  # late: with TensorFlow
+
+        task_class = TASKS[config.task]
         settings = task_class.read_settings(config.task_settings)
         return LabelledRecords(directory, task_class, config.max_seq_length, settings)
 

@@ -13,7 +13,7 @@ from absl import logging
 
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.data_in_memory import is_data, read_rows
-from kbert.input_pipelines.labelled_files import MissingColumn
+from kbert.input_pipelines.json_rows import MissingColumn
 
 # The settings that say the form of a file, which is not the user's here.
 _FORM = ("file_format", "delimiter", "encoding")
@@ -76,6 +76,8 @@ def _naming_data(names, advice):
         for path, name in names.items():
             text = re.sub(rf"{re.escape(path)},? line (\d+)", rf"row \1 of {name}", text)
             text = text.replace(path, name)
+        # What follows a heading, see `FileProblems`.
+        text = re.sub(r"(^  |\(Also |\()line (?=\d)", r"\1row ", text, flags=re.MULTILINE)
         return re.sub(r"has (a JSON )?null as", "has None as", text)  # or NaN, which JSON has not
 
     def rename(record):

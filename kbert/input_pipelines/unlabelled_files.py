@@ -11,24 +11,25 @@ from pathlib import Path
 
 from kbert.cli.progress import awaited
 from kbert.config import DatasetConfig
-from kbert.files.compression import name_when_unpacked
+from kbert.files.file_format import format_by_name, is_json_lines
 from kbert.files.json_file import parse_json
 from kbert.files.text_file import bounded_lines, read_lines
 from kbert.input_pipelines.data_in_memory import column_names, read_rows
-from kbert.input_pipelines.labelled_files import other_separator, read_header, stream_records
+from kbert.input_pipelines.file_problems import MOST_ROWS, FileProblems
+from kbert.input_pipelines.json_rows import did_you_mean
+from kbert.input_pipelines.labelled_files import read_header, stream_records
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_table
 
 _KEPT = "id"  # what answers give back
-_ENDINGS = (".csv", ".tsv")
-_JSON_ENDINGS = (".jsonl", ".ndjson", ".json")
+_DELIMITED = ("csv", "tsv")
 _TEXTS_OF_A_LINE = {("text",): 1, ("text", "text_pair"): 2}
 
 
 def has_columns(path: str | Path) -> bool:
     """Whether a file has named columns: a table (see `find_table`), or one whose name ends in .csv or .tsv,
     before the ending of a compressed one. Raises ValueError as `find_table` and `find_compression` do."""
-    return bool(find_table(path)) or name_when_unpacked(path).endswith(_ENDINGS)
+    return bool(find_table(path)) or format_by_name(path) in _DELIMITED
 
 
 def count_rows(path: str | Path, dataset: DatasetConfig | None = None) -> int:
@@ -64,7 +65,7 @@ def examples_from_columns(
     dataset = _by_name(dataset)
     table = find_table(path)
     if not table:
-        columns = _match_columns(read_header(path, dataset), path, inputs, dataset)
+        columns = _match_columns(_header(path, dataset, inputs), path, inputs, dataset)
         records = _read_records(path, dataset, _names_in(columns))
         return (_example(record, columns) for record in records)
     read = []
@@ -133,7 +134,7 @@ def texts_and_pairs(path: str | Path) -> Iterator[tuple[str, str | None]]:
       ValueError: as `examples_from_columns` and `examples_from_lines` do; while it is read, for a row without
         a text.
     """
-    if holds_json_lines(path):
+    if is_json_lines(path):
         examples = examples_from_lines(("text",), read_lines(path), str(path), json_lines=True)
     else:
         examples = examples_from_columns(path, [("text",), ("text", "text_pair")])
@@ -173,7 +174,7 @@ def _match_columns(header, file, inputs, dataset, advice=_LINES_ADVICE) -> dict[
     if not any(set(names) <= set(columns) for names in inputs):
         raise ValueError(
             f"{file} has the columns {str(header)[:500]}; expected "
-            f"{_expected(inputs, named)}.{other_separator(header)} Rename its columns.{advice}"
+            f"{_expected(inputs, named)}.{_near(header, inputs, named)} Rename its columns.{advice}"
         )
     _require_no_misspelt(set(header) - set(_names_in(columns)), file, inputs, columns)
     return columns | ({_KEPT: _KEPT} if _KEPT in header else {})
@@ -187,6 +188,17 @@ def _require_no_misspelt(unread, file, inputs, columns):
                 f"{file} has a column {near[0]!r}, which is not read, and no column {name!r}; rename it to "
                 f"{name!r}, or leave it out."
             )
+
+
+def _header(path, dataset, inputs):
+    """The names of a file's columns, looked for by the names that may be read."""
+    named = (dataset.text, dataset.text_pair, *dataset.choices)
+    return read_header(path, dataset, {*filter(None, named), *(name for names in inputs for name in names)})
+
+
+def _near(header, inputs, named) -> str:
+    names = dict.fromkeys(named.get(name) or name for names in inputs for name in names)
+    return next(filter(None, (did_you_mean(name, header) for name in names if isinstance(name, str))), "")
 
 
 def _expected(inputs, named) -> str:
@@ -218,7 +230,11 @@ def _example(record, columns) -> dict:
 
 
 def examples_from_lines(
-    inputs: tuple[str, ...], lines: Iterable[str], source: str, json_lines: bool = False
+    inputs: tuple[str, ...],
+    lines: Iterable[str],
+    source: str,
+    json_lines: bool = False,
+    most_problems: int = MOST_ROWS,
 ) -> Iterator[dict]:
     """The examples of lines.
 
@@ -230,29 +246,39 @@ def examples_from_lines(
       lines: the lines.
       source: where they are from, for messages.
       json_lines: whether every line is a JSON object.
+      most_problems: with 1 the first line of another form is an error at once, where somebody waits for the
+        answer to each line.
 
     Raises:
-      ValueError: for a line of another form; the message names `source` and the line.
+      ValueError: for lines of another form; the message names `source` and all of them up to
+        `most_problems`.
     """
     number_of_texts = None if json_lines else _TEXTS_OF_A_LINE.get(tuple(inputs))
+    problems = FileProblems(source, most_problems)
     for number, line in enumerate(lines, start=1):
-        where = f"{source} line {number}"
-        if number_of_texts is None:
-            example = parse_json(line, where)
-            if not isinstance(example, dict):
-                raise ValueError(f"{where}: expected an object with {', '.join(inputs)}.")
-            yield example
-        elif number_of_texts == 1:
-            yield {"text": line}
-        elif line.count("\t") != 1:
-            raise ValueError(f"{where}: expected two texts with a tab between them.")
+        try:
+            example = _example_of_line(line, f"{source} line {number}", inputs, number_of_texts)
+        except ValueError as error:
+            problems.add(error)
+            if problems.is_full:
+                break
         else:
-            yield dict(zip(inputs, line.split("\t"), strict=True))
+            if not problems:
+                yield example
+    problems.raise_all()
 
 
-def holds_json_lines(path: str | Path) -> bool:
-    """Whether a file's name ends in .jsonl, .ndjson or .json, before the ending of a compressed one."""
-    return name_when_unpacked(path).endswith(_JSON_ENDINGS)
+def _example_of_line(line, where, inputs, number_of_texts) -> dict:
+    if number_of_texts == 1:
+        return {"text": line}
+    if number_of_texts is None:
+        example = parse_json(line, where)
+        if not isinstance(example, dict):
+            raise ValueError(f"{where}: expected an object with {', '.join(inputs)}.")
+        return example
+    if line.count("\t") != 1:
+        raise ValueError(f"{where}: expected two texts with a tab between them.")
+    return dict(zip(inputs, line.split("\t"), strict=True))
 
 
 def read_standard_input() -> Iterator[str]:

@@ -19,9 +19,10 @@ from absl import flags
 
 from kbert.cli import script
 from kbert.cli.progress import Progress
+from kbert.files.file_format import is_json_lines
 from kbert.files.output_path import check_output_file, require_parent_folder
 from kbert.files.text_file import read_lines
-from kbert.input_pipelines.unlabelled_files import has_columns, holds_json_lines, texts_and_pairs
+from kbert.input_pipelines.unlabelled_files import has_columns, texts_and_pairs
 from kbert.scripts.training_flags import define_checkpoint_flag
 
 FLAGS = flags.FLAGS
@@ -117,7 +118,7 @@ def _count(input_file) -> int:
 
 def _texts_and_pairs(input_file):
     """(text, second text or None) of each line or row."""
-    if not has_columns(input_file) and not holds_json_lines(input_file):
+    if not has_columns(input_file) and not is_json_lines(input_file):
         return map(_text_and_pair, read_lines(input_file))
     return texts_and_pairs(input_file)
 

@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from kbert.features import ENCODER_INPUTS, Feature
-from kbert.input_pipelines import labelled_files, text_reader
+from kbert.input_pipelines import labelled_files
+from kbert.input_pipelines.labels import NoLabel, number_label
 from kbert.tasks.files import Files
 
 
@@ -35,9 +36,11 @@ class ScoredPairFiles(Files):
                 f"dataset.negatives={list(dataset.negatives)}: cosine_similarity learns from pairs with "
                 "scores, not from negatives; leave them out."
             )
-        for where, record, texts in _records(path, dataset, with_labels):
-            score = labelled_files.number_label(record, dataset, where) if with_labels else None
-            yield TextGroup(texts, score)
+
+        def read(record, score, where):
+            return TextGroup(_two_texts(record, dataset, where), score)
+
+        return _stream(path, dataset, read, number_label if with_labels else None, with_labels, dataset.label)
 
     def texts(self, example):
         return example.texts
@@ -52,17 +55,20 @@ class PositiveFiles(ScoredPairFiles):
         Raises:
           ValueError: as `labelled_files.stream_records` does; for a negative that is also the positive.
         """
-        for where, record, texts in _records(path, dataset, with_labels):
+
+        def read(record, score, where):
+            texts = _two_texts(record, dataset, where)
             if dataset.label in record:
-                yield TextGroup(texts, _score(record, dataset, where) if with_labels else None)
-                continue
+                return TextGroup(texts, score)
             negatives = [labelled_files.text_cell(record, column, where) for column in dataset.negatives]
             if texts[1] in negatives:
                 raise ValueError(
                     f"{where}: the positive {texts[1][:80]!r} is among its own negatives; mend the row or "
                     "leave it out."
                 )
-            yield TextGroup((*texts, *negatives), None)
+            return TextGroup((*texts, *negatives), None)
+
+        return _stream(path, dataset, read, _score if with_labels else None, with_labels)
 
     def texts_apart(self, examples):
         return [example.texts for example in examples]
@@ -78,21 +84,30 @@ class PositiveFiles(ScoredPairFiles):
                 )
 
 
-def _records(path, dataset, with_labels):
-    """Yields (where it stands, record, its first two texts)."""
+def _stream(path, dataset, read, read_label, with_labels, label=None):
+    """The examples of a file of two texts or more."""
     if not dataset.text_pair:
         raise ValueError(
             "dataset.text_pair is not set: sentence similarity compares two texts; name the column of the "
             'second one, for example text_pair = "sentence2".'
         )
+    columns = (dataset.text, dataset.text_pair, label if with_labels else None)
+    return labelled_files.stream_examples(path, dataset, columns, read, with_labels, read_label)
+
+
+def _two_texts(record, dataset, where):
     columns = (dataset.text, dataset.text_pair)
-    for where, record in labelled_files.stream_records(path, dataset, columns, with_labels):
-        yield where, record, tuple(labelled_files.text_cell(record, column, where) for column in columns)
+    return tuple(labelled_files.text_cell(record, column, where) for column in columns)
 
 
 def _score(record, dataset, where):
+    """The score of a row; None where the file has none."""
+    if dataset.label not in record:
+        return None
     try:
-        return labelled_files.number_label(record, dataset, where)
+        return number_label(record, dataset, where)
+    except NoLabel:
+        raise
     except ValueError as error:
         raise ValueError(
             f"{error} The column dataset.label={dataset.label!r} should hold the similarity of the "
@@ -107,6 +122,8 @@ def text_features(num_texts: int, max_seq_length: int) -> dict[str, Feature]:
 
 def tokenize_groups(groups: list, num_texts: int, text_inputs) -> dict[str, np.ndarray]:
     """Encoder inputs, int32 of shape (groups, num_texts, max_seq_length); missing texts are empty ones."""
+    from kbert.input_pipelines import text_reader  # late: it brings TensorFlow along
+
     texts = [
         labelled_files.LabelledText(text, None, None)
         for group in groups

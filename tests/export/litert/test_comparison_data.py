@@ -54,7 +54,7 @@ def test_of_the_training_file_only_what_was_held_out_is_compared(finetuned_run, 
     file.write_text("\n".join(["sentence\tother\tlabel", *rows]) + "\n")
     run = RunDirectory(finetuned_run.path)
     run.config = dataclasses.replace(run.config, dev_split=0.25)
-    part = LabelledFile(file, type(run.task()), run.config.dataset).split(0.25, run.config.dev_split_seed)[1]
+    part = LabelledFile(file, run.task().files, run.config.dataset).split(0.25, run.config.dev_split_seed)[1]
     run.details = run.details | {"held_out": {"digest": part.digest, "num_examples": 10}}
     data = comparison_data(to_litert_source(run), file, 16, held_out=True)
     assert list(data.examples) == list(part.examples) and len(data.examples) == 10

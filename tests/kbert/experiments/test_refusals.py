@@ -63,7 +63,7 @@ FINETUNING = {
     "rows with other names": (
         {},
         {"train_file": [{"review": text, "stars": "5"} for text in TEXTS]},
-        r"row 1 of the training data has no column 'text'.* Name the columns: .*, text='review'",
+        r"(?s)training data cannot .* row 1 has no column 'text'.* Name the columns: .*, text='review'",
     ),
     "a cell without a text": (
         {},
@@ -73,7 +73,7 @@ FINETUNING = {
     "development data of one column": (
         {},
         {"dev_file": Frame({"text": TEXTS})},
-        "row 1 of the development data has no column 'sentence'; it has .'text'.. Name the",
+        "(?s)the development data cannot .* row 1 has no column 'sentence'; it has .'text'.. Name the",
     ),
     "a number": ({}, {"train_file": {"text": ["a", 3], "label": ["b", "c"]}}, "row 2 of the training"),
     "no answer": (question_answering(unanswerable=False), QUESTIONS, "'q2' has no answer, but task_set"),

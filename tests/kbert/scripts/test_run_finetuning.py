@@ -46,7 +46,7 @@ REFUSED = {
     ),
     "unlisted label": (
         {"dataset": DatasetConfig(text="sentence", labels=("a", "b"))},
-        "train.tsv line 2: label 'quiet' is not among the labels ['a', 'b'], those of dataset.labels",
+        "line 2: label 'quiet' is not among the labels ['a', 'b'], those of dataset.labels",
     ),
 }
 
