@@ -243,8 +243,8 @@ def delimited_records(
             yield where, dict(zip(header, cells + [""] * (len(header) - len(cells)), strict=False))
     if in_quotes:
         warn_once(
-            f"{path}: {in_quotes:,} row(s) have cells in quotation marks, with doubled ones inside, as CSV has "
-            f"them; TSV is read without quoting, so all marks are read as text. {_AS_CSV}"
+            f"{path}: {in_quotes:,} row(s) have cells in quotation marks, with doubled ones inside, as CSV "
+            f"has them; TSV is read without quoting, so all marks are read as text. {_AS_CSV}"
         )
     if short:
         shown = ", ".join(map(str, short[:5])) + (", ..." if len(short) > 5 else "")
