@@ -52,8 +52,9 @@ def read_lines(path: str | Path, encoding: str | None = None) -> Iterator[str]:
     """
     require_text_file(path)
     require_line_feeds(path)
-    found = find_encoding(path, encoding) if encoding else None
-    for number, _, line in numbered_lines(path, encoding=found):
+    if encoding:
+        encoding = find_encoding(path, encoding)
+    for number, _, line in numbered_lines(path, encoding=encoding):
         if isinstance(line, Problem):
             raise ValueError(f"{path} line {number} {line.what}; {line.remedy}.")
         yield line

@@ -37,10 +37,10 @@ def text_lines(path: str | Path, encoding: str | None, problems: FileProblems) -
       ValueError: for a file that is missing or no text.
     """
     require_text_file(path, "rows of text")
-    found = find_encoding(path, encoding)
-    if encoding and not codecs.lookup(encoding).name.startswith(found):
-        warn_once(f"{path} is {found.upper()}, and is read so in spite of dataset.encoding={encoding!r}")
-    for number, _, line in numbered_lines(path, encoding=found):
+    own = find_encoding(path, encoding)
+    if encoding and not codecs.lookup(encoding).name.startswith(own):
+        warn_once(f"{path} is {own.upper()}, and is read so in spite of dataset.encoding={encoding!r}")
+    for number, _, line in numbered_lines(path, encoding=own):
         if isinstance(line, Problem):
             if not line.undecoded:
                 problems.add(f"{path} line {number} {line.what}; {line.remedy}.")
@@ -48,7 +48,7 @@ def text_lines(path: str | Path, encoding: str | None, problems: FileProblems) -
                 problems.add_undecoded(number, line.what, line.undecoded)
             line = line.undecoded.decode("latin-1")
         elif not line.isascii():
-            problems.utf8_lines += found == "utf-8"
+            problems.utf8_lines += own == "utf-8"
         if "\r" in line:
             yield from io.StringIO(f"{line}\n", newline="")
         else:
@@ -143,9 +143,9 @@ def _find_delimiter(line, usual, column_names, wanted) -> str:
         return usual
     if column_names:
         return next((mark for mark in cutting if len(cells[mark]) == len(column_names)), usual)
-    found = {mark: len({*map(_bare, wanted)} & {*cells[mark]}) for mark in cells}
-    best = max(found, key=found.__getitem__)  # the usual one where several have as many
-    if found[best]:
+    num_wanted = {mark: len({*map(_bare, wanted)} & {*cells[mark]}) for mark in cells}
+    best = max(num_wanted, key=num_wanted.__getitem__)  # the usual one where several have as many
+    if num_wanted[best]:
         return best
     return cutting[0] if len(cutting) == 1 else usual
 
