@@ -15,7 +15,6 @@ ends the server with code 143, and Ctrl-C with code 130.
 """
 
 import os
-import sys
 
 from absl import flags
 
@@ -25,6 +24,7 @@ from kbert.extras import require
 
 from .server.limits import Limits
 
+POSITIONS = ("model_base_path",)  # of arguments without a flag
 _LAST_PORT = 65535
 _KEY_VARIABLE = "KBERT_API_KEY"
 # Fields of `Limits` -> what --help says of the flags with their names.
@@ -103,14 +103,6 @@ def define_flags() -> None:
         flags.DEFINE_integer(name, getattr(Limits(), name), text, lower_bound=1)
 
 
-def named_path(arguments: list[str]) -> list[str]:
-    """`kbert serve DIR` as `--model_base_path=DIR`."""
-    if arguments and not arguments[0].startswith("-"):
-        return [f"--model_base_path={arguments[0]}", *arguments[1:]]
-    return arguments
-
-
 if __name__ == "__main__":
     define_flags()
-    sys.argv[1:] = named_path(sys.argv[1:])
-    script.run(main)
+    script.run(main, positions=POSITIONS)

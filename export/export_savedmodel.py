@@ -25,6 +25,7 @@ from .gate.server_releases import releases_from
 from .source_flags import define_source_flags, source_from_flags
 
 FLAGS = flags.FLAGS
+POSITIONS = ("run_dir", "model_base_path")  # of arguments without a flag
 
 # Differences from the Keras answer up to this are rounding, of numbers up to 1; see `check_answers`. bfloat16
 # has 8 bits, and rounds between all ops.
@@ -235,4 +236,4 @@ def main():
 
 if __name__ == "__main__":
     define_flags()
-    script.run(main)
+    script.run(main, positions=POSITIONS)

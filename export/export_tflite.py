@@ -31,6 +31,7 @@ from .litert import requests
 from .source_flags import define_source_flags, source_from_flags
 
 FLAGS = flags.FLAGS
+POSITIONS = ("run_dir", "output_dir")  # of arguments without a flag
 
 _PAGE = "report.html"
 MIN_AGREEMENT = 0.99
@@ -240,4 +241,4 @@ def _table(reports) -> str:
 
 if __name__ == "__main__":
     define_flags()
-    script.run(main)
+    script.run(main, positions=POSITIONS)

@@ -1,6 +1,5 @@
 """What a fine-tuning is refused or warned for, before any heavy work."""
 
-from kbert.checkpoints.formats import detect_format, local_path
 from kbert.config import FinetuningConfig
 from kbert.experiments.finetuning_data import LabelledPaths
 from kbert.experiments.init import Init
@@ -47,6 +46,8 @@ def require_trainable(config: FinetuningConfig, paths: LabelledPaths):
 
 def require_model(init: Init):
     """Raises ValueError where there is no model to start from at the path or name of `init_checkpoint`."""
+    from kbert.checkpoints.formats import detect_format, local_path  # late: they bring NumPy along
+
     if init.checkpoint is not None:
         detect_format(local_path(init.checkpoint))
 

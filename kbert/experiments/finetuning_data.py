@@ -15,7 +15,7 @@ from kbert.input_pipelines.data_files import shown_source
 from kbert.input_pipelines.repeated_rows import repetitions
 from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.tasks import TASKS
-from kbert.tasks.file_columns import files_of, reads_without_tensorflow
+from kbert.tasks.file_columns import reads_without_tensorflow, task_files
 
 
 @dataclass(frozen=True)
@@ -114,9 +114,9 @@ def open_data(config: FinetuningConfig, paths: LabelledPaths) -> FinetuningData:
     Raises:
       ValueError: when a file cannot be read, or the task is not one that is fine-tuned.
     """
-    files = files_of(config.task)
+    files = task_files(config.task)
     if files is None:
-        tasks = [name for name in TASKS if files_of(name)]
+        tasks = [name for name in TASKS if task_files(name)]
         raise ValueError(f"task={config.task!r} cannot be fine-tuned; choose one of {', '.join(tasks)}.")
 
     def open_source(file, directory, dataset):

@@ -52,8 +52,9 @@ def read_lines(path: str | Path, encoding: str | None = None) -> Iterator[str]:
     """
     require_text_file(path)
     require_line_feeds(path)
-    found = find_encoding(path, encoding) if encoding else None
-    for number, _, line in numbered_lines(path, encoding=found):
+    if encoding:
+        encoding = find_encoding(path, encoding)
+    for number, _, line in numbered_lines(path, encoding=encoding):
         if isinstance(line, Problem):
             raise ValueError(f"{path} line {number} {line.what}; {line.remedy}.")
         yield line
@@ -98,8 +99,8 @@ def require_text_file(path: str | Path, what: str = "text"):
     if not path.is_file():
         raise ValueError(f"{path} is a folder, not a text file." if path.is_dir() else
                          f"{path} does not exist.")  # fmt: skip
-    require_read_kind(path, what)
     require_text_content(path, what)
+    require_read_kind(path, what)
 
 
 def require_line_feeds(path: str | Path):

@@ -25,8 +25,8 @@ def shown_source(path) -> str:
     return "data in memory" if isinstance(path, DataFile) else str(path)
 
 
-def dataset_of(path, dataset: DatasetConfig) -> DatasetConfig:
-    """How a file is read: as the dataset says, but for the form of data in memory."""
+def reading_dataset(path, dataset: DatasetConfig) -> DatasetConfig:
+    """How a file is read: as its dataset says, but for the form, which data in memory have of their own."""
     if not isinstance(path, DataFile):
         return dataset
     return dataclasses.replace(dataset, file_format=None, delimiter=None, encoding=None)

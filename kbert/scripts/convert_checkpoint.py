@@ -18,6 +18,7 @@ from kbert.checkpoints.convert import convert as convert_checkpoint
 from kbert.cli import script
 
 FLAGS = flags.FLAGS
+POSITIONS = ("from", "to")  # of arguments without a flag
 
 
 def define_flags():
@@ -75,4 +76,4 @@ def main():
 
 if __name__ == "__main__":
     define_flags()
-    script.run(main)
+    script.run(main, positions=POSITIONS)

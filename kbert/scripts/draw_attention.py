@@ -18,6 +18,7 @@ from kbert.files.output_path import check_output_file
 from kbert.scripts.training_flags import define_checkpoint_flag
 
 FLAGS = flags.FLAGS
+POSITIONS = ("run_dir", "text")  # of arguments without a flag
 _LONGEST = 128  # tokens by default: a larger picture is hard to read
 
 
@@ -51,13 +52,16 @@ def main():
         raise ValueError(f"--output_file={output_file} must end in .html.")
     check_output_file(output_file, overwrite=FLAGS.overwrite)
 
-    from kbert.inference.loading import load
+    from kbert.checkpoints.formats import detect_format, local_path  # late: they bring NumPy along
 
-    model = load(FLAGS.run_dir, FLAGS.do_lower_case, checkpoint=FLAGS.checkpoint)
-    # TensorFlow is there by now.
+    detect_format(local_path(FLAGS.run_dir))  # raises an error when there is no model
+
+    # TensorFlow loads here, after all checks that do not need it.
     from kbert.inference.attention import compute_attention
+    from kbert.inference.loaded_model import load_model
     from kbert.reports.attention_page import chosen_heads, write_attention_page
 
+    model = load_model(FLAGS.run_dir, FLAGS.do_lower_case, checkpoint=FLAGS.checkpoint)
     config = model.config
     large = chosen_heads(layers, heads, (config.num_hidden_layers, config.num_attention_heads))
     length = FLAGS.max_seq_length or min(_LONGEST, config.max_position_embeddings)
@@ -76,4 +80,4 @@ def _numbers(name, values):
 
 if __name__ == "__main__":
     define_flags()
-    script.run(main)
+    script.run(main, positions=POSITIONS)

@@ -26,6 +26,7 @@ from kbert.input_pipelines.unlabelled_files import has_columns, texts_and_pairs
 from kbert.scripts.training_flags import define_checkpoint_flag
 
 FLAGS = flags.FLAGS
+POSITIONS = ("run_dir", "input_file")  # of arguments without a flag
 _LONGEST = 128  # tokens, the default of the original extract_features.py
 _NUM_LAYERS = 4
 _FORMATS = ["jsonl", "npz", "tfrecord"]
@@ -193,4 +194,4 @@ def main():
 
 if __name__ == "__main__":
     define_flags()
-    script.run(main)
+    script.run(main, positions=POSITIONS)

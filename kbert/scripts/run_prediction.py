@@ -58,6 +58,7 @@ from kbert.input_pipelines.unlabelled_files import (
 from kbert.scripts.training_flags import define_checkpoint_flag
 
 FLAGS = flags.FLAGS
+POSITIONS = ("run_dir", "text")  # of arguments without a flag
 
 
 def define_flags():
@@ -256,4 +257,4 @@ def main():
 
 if __name__ == "__main__":
     define_flags()
-    script.run(main)
+    script.run(main, positions=POSITIONS)
