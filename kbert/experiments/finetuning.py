@@ -114,8 +114,8 @@ def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Ini
     require_weights(config, init.for_student(config.distillation))
     if require_free_port(devices["name"], devices["cluster"]):
         require_run_folder(run_dir)
-    init.require_checkpoint(run_dir)
     opened = open_data(config, paths) if reads_early(config, paths) else None
+    init.require_checkpoint(run_dir)
 
     from kbert.reports.run_page import try_write_run_page
     from kbert.training.devices import distribution

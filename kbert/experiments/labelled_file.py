@@ -5,7 +5,7 @@ import contextlib
 import copy
 import functools
 
-from kbert.input_pipelines.data_files import dataset_of
+from kbert.input_pipelines.data_files import reading_dataset
 from kbert.input_pipelines.held_out_split import digest_examples, held_out_indices
 from kbert.input_pipelines.labelled_files import examples_fingerprint
 
@@ -31,7 +31,7 @@ class LabelledFile:
 
     def __init__(self, path, files, dataset):
         self.path, self._files = path, files
-        self.examples = list(files.read_examples(path, dataset_of(path, dataset)))
+        self.examples = list(files.read_examples(path, reading_dataset(path, dataset)))
         self.dataset = files.complete_dataset(dataset, self.examples)
         self.fingerprint = examples_fingerprint(self.examples)
         self._task = self._text_inputs = None

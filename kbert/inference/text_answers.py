@@ -46,11 +46,11 @@ class TextAnswers:
         require_top_k(top_k)
         serving = self.task.serving
         inputs = (serving.inputs, *serving.other_inputs.values())
-        asked = to_examples(examples, inputs, source_dataset(self))
+        parsed = to_examples(examples, inputs, source_dataset(self))
         settings = {"top_k": top_k, "whole_words": whole_words}
-        names = {"name": asked.name, "first": asked.first}
-        answers = [answer for _, answer in answered(self, asked.listed, settings, **names)]
-        return answers[0] if asked.is_alone else answers
+        pairs = answered(self, parsed.listed, settings, name=parsed.name, first=parsed.first)
+        answers = [answer for _, answer in pairs]
+        return answers[0] if parsed.is_alone else answers
 
     def rank(self, query: str, texts, top_k: int | None = None) -> list[dict]:
         """Orders texts by how well they fit a query, the best first.

@@ -15,9 +15,6 @@ from kbert.config import DatasetConfig
 from kbert.input_pipelines.data_in_memory import is_data, read_rows
 from kbert.input_pipelines.json_rows import MissingColumn
 
-# The settings that say the form of a file, which is not the user's here.
-_FORM = ("file_format", "delimiter", "encoding")
-
 
 class DataFile(type(Path())):  # type: ignore[misc]  # PosixPath or WindowsPath
     """The path of data in memory, written as JSON lines: a row has its line."""
@@ -28,12 +25,11 @@ def shown_source(path) -> str:
     return "data in memory" if isinstance(path, DataFile) else str(path)
 
 
-def dataset_of(path, dataset: DatasetConfig) -> DatasetConfig:
-    """How a file is read: as the dataset says, but for the form of data in memory."""
+def reading_dataset(path, dataset: DatasetConfig) -> DatasetConfig:
+    """How a file is read: as its dataset says, but for the form, which data in memory have of their own."""
     if not isinstance(path, DataFile):
         return dataset
-    form = {field.name: field.default for field in dataclasses.fields(dataset) if field.name in _FORM}
-    return dataclasses.replace(dataset, **form)
+    return dataclasses.replace(dataset, file_format=None, delimiter=None, encoding=None)
 
 
 @contextlib.contextmanager

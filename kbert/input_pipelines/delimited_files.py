@@ -19,6 +19,7 @@ from kbert.input_pipelines.json_rows import MissingColumn, did_you_mean
 # that is never closed would make one cell of the whole rest of a CSV file.
 _LONGEST_CELL = 1 << 24
 _USUAL = {"tsv": "\t", "csv": ","}
+_AS_CSV = "set --override=dataset.file_format=csv --override='dataset.delimiter=\\t' to read it with quotes."
 _DELIMITERS = (",", ";", "\t", "|")
 _EXCEL_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # the first line of a file that is written for Excel
 
@@ -36,10 +37,10 @@ def text_lines(path: str | Path, encoding: str | None, problems: FileProblems) -
       ValueError: for a file that is missing or no text.
     """
     require_text_file(path, "rows of text")
-    found = find_encoding(path, encoding)
-    if encoding and not codecs.lookup(encoding).name.startswith(found):
-        warn_once(f"{path} is {found.upper()}, and is read so in spite of dataset.encoding={encoding!r}")
-    for number, _, line in numbered_lines(path, encoding=found):
+    own = find_encoding(path, encoding)
+    if encoding and not codecs.lookup(encoding).name.startswith(own):
+        warn_once(f"{path} is {own.upper()}, and is read so in spite of dataset.encoding={encoding!r}")
+    for number, _, line in numbered_lines(path, encoding=own):
         if isinstance(line, Problem):
             if not line.undecoded:
                 problems.add(f"{path} line {number} {line.what}; {line.remedy}.")
@@ -47,7 +48,7 @@ def text_lines(path: str | Path, encoding: str | None, problems: FileProblems) -
                 problems.add_undecoded(number, line.what, line.undecoded)
             line = line.undecoded.decode("latin-1")
         elif not line.isascii():
-            problems.utf8_lines += found == "utf-8"
+            problems.utf8_lines += own == "utf-8"
         if "\r" in line:
             yield from io.StringIO(f"{line}\n", newline="")
         else:
@@ -142,17 +143,25 @@ def _find_delimiter(line, usual, column_names, wanted) -> str:
         return usual
     if column_names:
         return next((mark for mark in cutting if len(cells[mark]) == len(column_names)), usual)
-    found = {mark: len({*map(_bare, wanted)} & {*cells[mark]}) for mark in cells}
-    best = max(found, key=found.__getitem__)  # the usual one where several have as many
-    if found[best]:
+    num_wanted = {mark: len({*map(_bare, wanted)} & {*cells[mark]}) for mark in cells}
+    best = max(num_wanted, key=num_wanted.__getitem__)  # the usual one where several have as many
+    if num_wanted[best]:
         return best
     return cutting[0] if len(cutting) == 1 else usual
 
 
+def likely_format(line: str) -> str:
+    """ "jsonl", "tsv" or "csv": what a first line looks like; "" for a line without a sign of any."""
+    if line.lstrip().startswith("{"):
+        return "jsonl"
+    return "tsv" if "\t" in line else "csv" if "," in line or ";" in line else ""
+
+
 def _cut(lines, delimiter, quoted=True, strict=False):
     csv.field_size_limit(_LONGEST_CELL)
-    quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
-    return csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=strict)
+    if quoted:
+        return csv.reader(lines, delimiter=delimiter, strict=strict)
+    return csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
 
 
 def _bare(name):
@@ -212,7 +221,7 @@ def delimited_records(
     """
     lines = text_lines(path, dataset.encoding, problems)
     layout = find_layout(lines, path, file_format, dataset, wanted)
-    header, short = layout.header, []
+    header, short, in_quotes = layout.header, [], 0
     require_columns(header, path, columns, dataset.label, problems)
     least = len(header)
     while least > 1 and not header[least - 1].strip():  # a delimiter at the end of each line
@@ -220,6 +229,7 @@ def delimited_records(
     for number, cells in read_cells(lines, path, layout, problems):
         where = f"{path} line {number}"
         if len(cells) == len(header):
+            in_quotes += not layout.quoted and any(map(_is_in_quotes, cells))
             yield where, dict(zip(header, cells, strict=True))
         elif not cells:
             continue
@@ -231,9 +241,18 @@ def delimited_records(
             problems.add(_wrong_number(where, cells, header), _hint(cells, layout))
         else:
             yield where, dict(zip(header, cells + [""] * (len(header) - len(cells)), strict=False))
+    if in_quotes:
+        warn_once(
+            f"{path}: {in_quotes:,} row(s) have cells in quotation marks, with doubled ones inside, as CSV "
+            f"has them; TSV is read without quoting, so all marks are read as text. {_AS_CSV}"
+        )
     if short:
         shown = ", ".join(map(str, short[:5])) + (", ..." if len(short) > 5 else "")
         warn_once(f"{path}: {len(short)} row(s) with too few columns are skipped: line {shown}")
+
+
+def _is_in_quotes(cell):
+    return len(cell) > 3 and cell[0] == cell[-1] == '"' and '""' in cell[1:-1]
 
 
 def _wrong_number(where, cells, header):
@@ -245,11 +264,9 @@ def _hint(cells, layout) -> str:
     """What may be the reason for a wrong number of cells, said once."""
     mark = layout.delimiter
     if not layout.quoted and any('"' in cell for cell in cells):
-        shown = mark.replace("\t", "\\t")
         return (
             "TSV is read without quoting, and these rows have quotation marks. If they stand around texts "
-            "that have line ends or tabs in them, as Excel and pandas write these, set "
-            f"--override=dataset.file_format=csv --override='dataset.delimiter={shown}'."
+            f"that have line ends or tabs in them, as Excel and pandas write these: {_AS_CSV}"
         )
     if layout.quoted and len(cells) > len(layout.header):
         return f'A text with {mark!r} in it has to stand in quotation marks: "one{mark} two".'

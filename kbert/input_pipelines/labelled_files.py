@@ -9,9 +9,11 @@ from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
 from kbert.files.file_format import format_by_name
 from kbert.files.json_file import parse_json
+from kbert.files.text_file import require_text_file
 from kbert.input_pipelines.delimited_files import (
     delimited_records,
     find_layout,
+    likely_format,
     read_cells,
     require_columns,
     text_lines,
@@ -345,8 +347,10 @@ def examples_fingerprint(examples: Iterable[tuple]) -> str:
 def _file_format(path):
     file_format = format_by_name(path)
     if file_format is None:
+        require_text_file(path, "rows of text")
+        likely = likely_format(next(text_lines(path, None, FileProblems(path)), ""))
         raise ValueError(
             f"{path}: cannot tell the format from the name; end it in .tsv, .csv, .jsonl or .parquet, or set "
-            "dataset.file_format."
+            f"dataset.file_format{likely and f'={likely}, which its first line looks like'}."
         )
     return file_format

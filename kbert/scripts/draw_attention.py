@@ -55,13 +55,16 @@ def main():
 
     require_checkpoint(FLAGS.run_dir)
 
-    from kbert.inference.loading import load
+    from kbert.checkpoints.formats import detect_format, local_path  # late: they bring NumPy along
 
-    model = load(FLAGS.run_dir, FLAGS.do_lower_case, checkpoint=FLAGS.checkpoint)
-    # TensorFlow is there by now.
+    detect_format(local_path(FLAGS.run_dir))  # raises an error when there is no model
+
+    # TensorFlow loads here, after all checks that do not need it.
     from kbert.inference.attention import compute_attention
+    from kbert.inference.loaded_model import load_model
     from kbert.reports.attention_page import chosen_heads, write_attention_page
 
+    model = load_model(FLAGS.run_dir, FLAGS.do_lower_case, checkpoint=FLAGS.checkpoint)
     config = model.config
     large = chosen_heads(layers, heads, (config.num_hidden_layers, config.num_attention_heads))
     length = FLAGS.max_seq_length or min(_LONGEST, config.max_position_embeddings)

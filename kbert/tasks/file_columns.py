@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kbert.config import DatasetConfig
-from kbert.input_pipelines.data_files import dataset_of
+from kbert.input_pipelines.data_files import reading_dataset
 from kbert.input_pipelines.json_rows import MissingColumn, require_column
 from kbert.input_pipelines.labelled_files import stream_records
 from kbert.tasks import TASKS
@@ -85,7 +85,7 @@ def task_columns(task: str, dataset: DatasetConfig) -> list[str]:
     return columns
 
 
-def files_of(task: str):
+def task_files(task: str):
     """The `Files` of a task, or None for one that reads no labelled files. The task is not imported if it is
     one of kbert's own."""
     if task not in _FILES:
@@ -104,7 +104,7 @@ class CheckedFile(NamedTuple):
 
 def reads_without_tensorflow(task: str, path: str | Path, dataset: DatasetConfig) -> bool:
     """Whether a labelled file can be read without TensorFlow: files of kbert's tasks but for a few."""
-    return task in _FILES and not files_of(task).needs_tensorflow(path, dataset_of(path, dataset))
+    return task in _FILES and not task_files(task).needs_tensorflow(path, reading_dataset(path, dataset))
 
 
 def check_file(task: str, path: str | Path, dataset: DatasetConfig) -> CheckedFile | None:
@@ -122,10 +122,10 @@ def check_file(task: str, path: str | Path, dataset: DatasetConfig) -> CheckedFi
       ValueError: as `Files.read_examples` and `Files.complete_dataset` do; a `MissingColumn` for a column
         that the task reads and the file does not have.
     """
-    dataset = dataset_of(path, dataset)
+    dataset = reading_dataset(path, dataset)
     if not reads_without_tensorflow(task, path, dataset):
         return None
-    files, number = files_of(task), 0
+    files, number = task_files(task), 0
 
     def counted():
         nonlocal number
