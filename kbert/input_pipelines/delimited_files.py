@@ -5,6 +5,7 @@ import csv
 import io
 import itertools
 import re
+import shlex
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +14,7 @@ from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
 from kbert.files.text_file import Problem, find_encoding, numbered_lines, require_text_file
 from kbert.input_pipelines.file_problems import FileProblems
-from kbert.input_pipelines.json_rows import MissingColumn, did_you_mean
+from kbert.input_pipelines.json_rows import MissingColumn, did_you_mean, nearest_name
 
 # In characters. The default of the csv module, 131,072, is too small for a book. Without any limit, a quote
 # that is never closed would make one cell of the whole rest of a CSV file.
@@ -70,31 +71,39 @@ class Layout(NamedTuple):
 
 
 def require_columns(
-    header: list[str], path: str | Path, columns: Collection[str], label: str, problems: FileProblems
+    header: list[str],
+    path: str | Path,
+    columns: Collection[str],
+    dataset: DatasetConfig,
+    problems: FileProblems,
 ):
     """Keeps a problem for each column that is not there, and for each that is there twice."""
     for column in columns:
         if column not in header:
-            quoted = any(name.startswith('"') and name.endswith('"') for name in header)
-            problems.add(
-                MissingColumn(
-                    f"{path} has no column {column!r}; its columns are {str(header)[:500]}."
-                    + did_you_mean(column, header),
-                    "Name the columns in the config, or by --override=dataset.text=... (dataset.text, "
-                    "dataset.text_pair, dataset.label; dataset.column_names for a file without a header "
-                    "line).",
-                    column,
-                ),
-                "TSV is read without quoting: for names in quotes set dataset.file_format=csv."
-                if quoted
-                else "",
-            )
-    for column in dict.fromkeys((*columns, label)):
+            what = f"{path} has no column {column!r}; its columns are {str(header)[:500]}."
+            what += did_you_mean(column, header)
+            problems.add(MissingColumn(what, _naming_advice(column, header, dataset), column))
+            if any(name.startswith('"') and name.endswith('"') for name in header):
+                problems.add_hint(
+                    "TSV is read without quoting: for names in quotes set dataset.file_format=csv."
+                )
+    for column in dict.fromkeys((*columns, dataset.label)):
         if header.count(column) > 1:
             problems.add(
                 f"{path} has {header.count(column)} columns {column!r}; its columns are {str(header)[:500]}. "
                 "Give each column a different name."
             )
+
+
+def _naming_advice(column, header, dataset):
+    near = nearest_name(column, header)
+    names = {getattr(dataset, field): field for field in ("label", "text_pair", "text")}
+    if near and column in names:
+        return "Write " + shlex.quote(f"--override=dataset.{names[column]}={near}") + "."
+    return (
+        "Name the columns in the config, or by --override=dataset.text=... (dataset.text, dataset.text_pair, "
+        "dataset.label; dataset.column_names for a file without a header line)."
+    )
 
 
 def find_layout(
@@ -222,7 +231,7 @@ def delimited_records(
     lines = text_lines(path, dataset.encoding, problems)
     layout = find_layout(lines, path, file_format, dataset, wanted)
     header, short, in_quotes = layout.header, [], 0
-    require_columns(header, path, columns, dataset.label, problems)
+    require_columns(header, path, columns, dataset, problems)
     least = len(header)
     while least > 1 and not header[least - 1].strip():  # a delimiter at the end of each line
         least -= 1
@@ -238,7 +247,8 @@ def delimited_records(
         elif skip_short and len(cells) < least:
             short.append(number)
         elif len(cells) < least or any(cells[len(header) :]):
-            problems.add(_wrong_number(where, cells, header), _hint(cells, layout))
+            problems.add(_wrong_number(where, cells, header))
+            problems.add_hint(_hint(cells, layout))
         else:
             yield where, dict(zip(header, cells + [""] * (len(header) - len(cells)), strict=False))
     if in_quotes:

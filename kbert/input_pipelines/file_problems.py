@@ -42,16 +42,9 @@ class FileProblems:
         """Whether there are so many problems that the file need not be read to its end."""
         return self._num_rows >= self._most
 
-    def add(self, error: ValueError | str, hint: str = ""):
-        """Keeps an error of a row, whose sentence begins with file and line; or one of the whole file.
-
-        Args:
-          error: the error, or its sentence.
-          hint: a sentence that is said once, after all others.
-        """
+    def add(self, error: ValueError | str):
+        """Keeps an error, or its sentence: of a row it begins with file and line, else it is of the file."""
         self._is_any = True
-        if hint:
-            self._hints[hint] = None
         if isinstance(error, MissingColumn):
             if error.column is None or error.column not in [known.column for known in self._missing]:
                 self._missing.append(error)
@@ -60,6 +53,11 @@ class FileProblems:
         self._num_rows += 1
         position, sentence = self._split(str(error))
         self._sentences.setdefault(sentence, []).append(position)
+
+    def add_hint(self, hint: str):
+        """Keeps what may be the reason of problems; it is written once, after all of them."""
+        if hint:
+            self._hints[hint] = None
 
     def add_undecoded(self, number: int, what: str, content: bytes):
         """Keeps a line that is not in the encoding of its file: its number, what is wrong, its bytes."""

@@ -232,7 +232,7 @@ def _table_records(table, dataset, columns, with_labels, problems):
     wanted = dict.fromkeys(filter(None, (*columns, *_text_columns(dataset), dataset.document, label)))
     for file in table.files:
         header = table_rows.column_names(file, table.file_format)
-        require_columns(header, file, columns, dataset.label, problems)
+        require_columns(header, file, columns, dataset, problems)
         problems.raise_all()
         read = [column for column in wanted if column in header]
         if with_labels and len(read) < len(wanted):  # what the file has belongs in the message

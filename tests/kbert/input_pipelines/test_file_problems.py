@@ -160,7 +160,7 @@ def test_everything_that_is_wrong_stands_in_one_message(write):
             "line 4: 3 columns where 2 were expected (text, Category)",
             "2 row(s) are empty (line 3, 7); leave them out by dataset.skip_empty_rows=true.",
             "A text with ';' in it has to stand in quotation marks",
-            "Name the columns in the config, or by --override=dataset.text=...",
+            "Write --override=dataset.label=Category.",
         ],
         strict=True,
     ):
@@ -213,7 +213,11 @@ def test_empty_rows_are_left_out_by_a_setting_and_counted(write, caplog):
         ),
         ("a.csv", 'text,label\n"a" b,c\n"d",e\n"f" g,h\n', ["line 2: ", "(Also line 4.)", "are doubled"]),
         ("a.csv", "text,text,label\na,b,c\n", ["has 2 columns 'text'"]),
-        ("a.csv", " text , label\na,b\n", ["has no column 'text'", "Did you mean ' text '?"]),
+        (
+            "a.csv",
+            " text , label\na,b\n",
+            ["Did you mean ' text '?", "Write '--override=dataset.text= text '."],
+        ),
         ("a.json", '[{"text": "a"}]\n', ["is one JSON value over all its lines", "to_json"]),
         ("a.json", '{\n "text": "a"\n}\n', ["is one JSON value over all its lines"]),
         (
