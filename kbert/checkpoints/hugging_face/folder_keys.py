@@ -254,7 +254,7 @@ OTHER_FILES = {
     "onnx/, openvino/, flax_model.msgpack, rust_model.ot, *.tflite, coreml/": Key(
         Use.NO_EFFECT, "is the same model for other programs"
     ),
-    "adapter_model.safetensors, adapter_model.bin": Key(
+    "adapter_model.safetensors, adapter_model.bin, adapter_config.json": Key(
         Use.REFUSED, "kbert reads no adapters; merge them into the weights"
     ),
 }
