@@ -348,7 +348,11 @@ def test_several_outputs_with_a_sigmoid_are_several_labels(tmp_path):
     folder = one_output(tmp_path / "m", num_labels=3)
     assert read_checkpoint(folder).task == "sequence_classification"
     edit(folder / "config.json", sentence_transformers={"activation_fn": SIGMOID, "version": "4.1.0"})
-    assert read_checkpoint(folder).task == "multi_label_classification"
+    checkpoint = read_checkpoint(folder)
+    assert checkpoint.task == "multi_label_classification"
+    write_checkpoint(checkpoint, tmp_path / "back", "hugging_face")
+    config = json.loads((tmp_path / "back" / "config.json").read_text())
+    assert config["sentence_transformers"] == {"activation_fn": SIGMOID}
 
 
 @pytest.mark.parametrize("name", ["torch.nn.modules.activation.Tanh", "my_package.Sigmoid"])
