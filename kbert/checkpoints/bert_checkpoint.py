@@ -143,4 +143,5 @@ class BertCheckpoint:
             report=report,
             takes_pairs=None,
             recorded=None,
+            activation=None,
         )

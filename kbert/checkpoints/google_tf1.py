@@ -105,7 +105,8 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
     check_sizes(vocabulary, config, str(folder), recorded.vocabulary_size, report)
 
     tensors = read_tensors(prefix, "TF1 checkpoint")
-    stored = Stored(tensors, ignored=_training_state(tensors))
+    tensors, originals = _without_wrapper(tensors, report)
+    stored = Stored(tensors, originals, _training_state(tensors))
     task, num_labels, _ = guess_task(stored, GOOGLE_TF1, report)
     labels = json_texts(own, "labels", config_file) or [str(index) for index in range(num_labels)]
     require_once(labels, f"{config_file}: labels")
@@ -129,6 +130,19 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
         max_seq_length=config.max_position_embeddings,
         report=report,
     )
+
+
+def _without_wrapper(tensors, report):
+    """(name without the scope that a program put before all of them -> tensor, name -> name in the file)."""
+    table = GOOGLE_TF1["body"][0].outside
+    scopes = [name.removesuffix(table) for name in tensors if name.endswith(f"/{table}")]
+    if len(scopes) != 1 or table in tensors:
+        return tensors, {}
+    originals = {name.removeprefix(scopes[0]): name for name in tensors}
+    if len(originals) < len(tensors):
+        return tensors, {}
+    report.note(f"the names begin with {shown_name(scopes[0])}, which is taken off")
+    return {name: tensors[original] for name, original in originals.items()}, originals
 
 
 def _training_state(tensors):

@@ -8,7 +8,7 @@ _EXPORT = (
     "ask it by kbert serve {path}, or give the run that it was exported from",
 )
 _IN_A_RUN = "part of a run of kbert", "give the folder of the run, and choose by --checkpoint=STEP"
-ADAPTER_FILES = ("adapter_model.safetensors", "adapter_model.bin")
+ADAPTER_FILES = ("adapter_model.safetensors", "adapter_model.bin", "adapter_config.json")
 _MERGE = (
     "merge it into the weights: in Python with peft, model = AutoPeftModelFor....from_pretrained(folder) "
     "with the "

@@ -7,7 +7,7 @@ import tensorflow as tf
 from keras import ops
 
 from kbert.answering.answering_encoder import AnsweringEncoder
-from kbert.config.pooling_config import PoolingConfig
+from kbert.config.pooling_config import JOIN, POOLINGS, PoolingConfig
 from kbert.features import ENCODER_INPUTS
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.loaded_model import as_loaded_model
@@ -83,6 +83,8 @@ class FeatureExtractor:
                 )
         if not layers:
             raise ValueError("layers is empty; give at least one, for example -1 for the last.")
+        if isinstance(pooling, str) and not {*pooling.split(JOIN)} <= {"none", *POOLINGS}:
+            raise ValueError(f"pooling={pooling!r} is not known; choose one of none, {', '.join(POOLINGS)}.")
         if isinstance(pooling, str) and pooling != "none":
             pooling = PoolingConfig(pooling, normalize)
         if combine not in COMBINATIONS:

@@ -272,4 +272,6 @@ def build_config(checkpoint: BertCheckpoint) -> dict:
         values |= activation_values(activation)
         if activation == SIGMOID:  # to pipelines a regression is the output itself
             values["problem_type"] = None
+    elif checkpoint.problem_type == "multi_label_classification":
+        values |= activation_values(SIGMOID)  # a cross-encoder of several outputs has none by default
     return values | own_keys(checkpoint)

@@ -7,6 +7,7 @@ import dataclasses
 from pathlib import Path
 
 import numpy as np
+from absl import logging
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.conversion.checks import check_sizes, require_same, require_same_masked_lm
@@ -32,6 +33,7 @@ from kbert.checkpoints.hugging_face.families import (
 from kbert.checkpoints.hugging_face.modernbert import join_projections, split_projections
 from kbert.checkpoints.hugging_face.sentence_transformers import (
     MODULES_FILE,
+    SENTENCE_FILE,
     is_sentence_transformers,
     read_sentence_modules,
     read_sentence_settings,
@@ -96,6 +98,13 @@ def read_hugging_face(path: Path, do_lower_case: bool | None, report: Report) ->
         return _read_model(path, do_lower_case, report)
     if not is_sentence_transformers(path):
         settings = read_sentence_settings(path, report)
+        if (path / SENTENCE_FILE).is_file() and settings["activation_fn"] is None:
+            sentence = (
+                f"{path} holds {SENTENCE_FILE} without {MODULES_FILE}: neither pooling nor prompts are "
+                "followed"
+            )
+            report.note(sentence)
+            logging.warning("%s; copy all files of the folder.", sentence)
         return _read_model(path, do_lower_case, report, activation=settings["activation_fn"])
     modules = read_sentence_modules(path, report)
     report.path = str(modules.encoder_folder)

@@ -46,6 +46,17 @@ def test_every_weight_is_taken_and_every_slot_is_named(pretrained):
     assert turned == ["cls/seq_relationship/output_weights"]
 
 
+def test_a_scope_before_all_names_is_taken_off(tmp_path):
+    weights = foreign_files.random_weights(HEADS)
+    names = foreign_files.google_names(weights)
+    scoped = {f"module/student/{name}": value for name, value in names.items()} | {"global_step": np.int64(3)}
+    foreign_files.write_google(tmp_path / "uncased_m", scoped)
+    checkpoint, tensors = read_tensors(tmp_path / "uncased_m")
+    same_weights(tensors, weights)
+    assert "the names begin with module/student/, which is taken off" in checkpoint.report.notes
+    assert {line[0] for line in checkpoint.report.taken} == scoped.keys() - {"global_step"}
+
+
 @pytest.mark.parametrize(
     "slots",
     [

@@ -170,6 +170,26 @@ def test_a_length_beyond_the_positions_is_named(folder):
         read_checkpoint(folder)
 
 
+def test_prompts_without_modules_are_named(folder, caplog):
+    (folder / "modules.json").unlink()
+    sentence = (
+        "config_sentence_transformers.json without modules.json: neither pooling nor prompts are followed"
+    )
+    assert [note for note in read_checkpoint(folder).report.notes if sentence in note]
+    assert sentence in caplog.text
+
+
+def test_formats_without_prompts_and_activations_refuse_them(folder, tmp_path):
+    with pytest.raises(ValueError, match="says prompts of its vectors, and google has no place.*=prompts"):
+        write_checkpoint(read_checkpoint(folder), tmp_path / "google", "google", ["hidden_act"])
+    scores = read_checkpoint(one_output(tmp_path / "scores"))
+    with pytest.raises(
+        ValueError, match="goes through a sigmoid, and google has no place for it.*=activation_fn"
+    ):
+        write_checkpoint(scores, tmp_path / "google", "google", ["hidden_act"])
+    assert not (tmp_path / "google").exists()
+
+
 # ------------------------------------------------------------------------------ equal numbers
 
 
@@ -328,7 +348,11 @@ def test_several_outputs_with_a_sigmoid_are_several_labels(tmp_path):
     folder = one_output(tmp_path / "m", num_labels=3)
     assert read_checkpoint(folder).task == "sequence_classification"
     edit(folder / "config.json", sentence_transformers={"activation_fn": SIGMOID, "version": "4.1.0"})
-    assert read_checkpoint(folder).task == "multi_label_classification"
+    checkpoint = read_checkpoint(folder)
+    assert checkpoint.task == "multi_label_classification"
+    write_checkpoint(checkpoint, tmp_path / "back", "hugging_face")
+    config = json.loads((tmp_path / "back" / "config.json").read_text())
+    assert config["sentence_transformers"] == {"activation_fn": SIGMOID}
 
 
 @pytest.mark.parametrize("name", ["torch.nn.modules.activation.Tanh", "my_package.Sigmoid"])
