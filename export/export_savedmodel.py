@@ -169,10 +169,8 @@ def _next_version(base) -> int:
 def write_beside(directory, serving_model):
     """Writes what clients and `kbert serve` may want to know; servers ignore assets.extra.
 
-    kbert.json has the task, its labels, casing and length, and the prompts of a sentence-transformers folder.
+    kbert.json has the task, its labels, casing and length, and the prompts of a model of vectors.
     """
-    from kbert.checkpoints.formats import local_path
-    from kbert.checkpoints.hugging_face.sentence_transformers import read_prompts
     from kbert.tasks import TASKS
 
     extra, loaded = directory / EXTRA_FOLDER, serving_model.loaded
@@ -185,7 +183,10 @@ def write_beside(directory, serving_model):
         "vocabulary": loaded.vocabulary.describe(),
         "run": str(serving_model.checkpoint),
     }
-    write_json(about | read_prompts(local_path(loaded.source)), extra / ABOUT_FILE)
+    pooling = serving_model.task.pooling
+    if pooling is not None and pooling.prompts:
+        about |= {"prompts": dict(pooling.prompts), "default_prompt_name": pooling.default_prompt_name}
+    write_json(about, extra / ABOUT_FILE)
 
 
 def _write_about(directory, serving_model, report, warm_up, name, version):

@@ -92,6 +92,7 @@ def _checkpoint_source(loaded, config) -> LiteRTSource:
         dataset = _labelled_dataset(loaded, config)
         settings = TASKS[config.task].read_settings(config.task_settings)
         task = TASKS[config.task].from_dataset(dataset, settings).with_pooling(loaded.own_pooling)
+        task = task.with_activation(getattr(loaded.task, "activation", None))
 
     def load():
         own = task.name == loaded.task.name

@@ -91,7 +91,7 @@ def with_config(checkpoint: BertCheckpoint, config: FinetuningConfig) -> BertChe
         dataset = dataclasses.replace(dataset, labels=checkpoint.labels)
     task = task_class.from_dataset(dataset, task_class.read_settings(config.task_settings))
     recorded = RecordedTask(
-        task_config=task.with_pooling(checkpoint.pooling).get_config(),
+        task_config=task.with_pooling(checkpoint.pooling).with_activation(checkpoint.activation).get_config(),
         dataset=dataset,
         task_settings=config.task_settings,
         best_metric=config.best_metric,

@@ -192,6 +192,8 @@ def write_checkpoint(
     path = Path(path)
     require_free(path, overwrite)
     written = Report(format, str(path), allow_unmatched=allow_unmatched)
+    if format not in (KBERT, HUGGING_FACE):
+        _require_no_further_answers(checkpoint, format, written)
     try:
         with whole_folder(path, replace=overwrite) as aside:
             _WRITERS[format](checkpoint, aside, written)
@@ -203,6 +205,26 @@ def write_checkpoint(
             or f"{path} could not be written: {reason}; check its path and its rights."
         ) from None
     return written
+
+
+def _require_no_further_answers(checkpoint, format, report):
+    """Refuses what only a run and a Hugging Face folder can say of a model's answers."""
+    task_config = checkpoint.known_task.task_config
+    if task_config.get("activation") == "sigmoid":
+        report.conflict(
+            "activation_fn",
+            f"the score of {checkpoint.source} goes through a sigmoid, and {format} has no place for it",
+        )
+    pooling = checkpoint.pooling
+    if pooling is None:
+        return
+    report.note(f"how it makes one vector of a text (pooling {pooling.mode!r}) has no place in {format}")
+    if pooling.truncate_dim or any(pooling.prompts.values()):
+        report.conflict(
+            "prompts",
+            f"{checkpoint.source} says {', '.join(pooling.further)} of its vectors, and {format} has no "
+            "place for it",
+        )
 
 
 def require_free(path, overwrite: bool = False, inputs=()):

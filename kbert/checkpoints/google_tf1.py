@@ -34,10 +34,10 @@ from kbert.tokenization.vocabulary import Vocabulary, require_wordpiece
 CONFIG_FILE = "bert_config.json"
 CHECKPOINT_NAME = "bert_model.ckpt"
 _INDEX = ".index"
-# The variables of optimizers: BERT's own (optimization.py, `adam_m`), LAMB's, and those of TensorFlow's
-# AdamOptimizer; and the counters of training.
-_SLOTS = re.compile(r".+/(adam_m|adam_v|lamb_m|lamb_v|Adam|Adam_1)|beta[12]_power")
-_COUNTERS = ("global_step",)
+# The last part of the name of an optimizer's variable: BERT's own (optimization.py, `adam_m`), LAMB's, and
+# those of TensorFlow's optimizers, which carry their name. Where the weight itself is there, any name behind
+# it is one.
+_SLOT = re.compile(r"(adam|lamb)_[mv]|\w*(Adam|LAMB|Momentum|RMSProp|Adagrad|Adafactor|Optimizer)\w*")
 # Like tokenization.py, `validate_case_matches_checkpoint`: the folder's name shows the casing.
 _CASED_FOLDER = re.compile(r"(^|[_-])(multi_)?cased([_-]|$)")
 _UNCASED_FOLDER = re.compile(r"(^|[_-])uncased([_-]|$)|^(multilingual|chinese)_L-")
@@ -98,9 +98,8 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
     check_sizes(vocabulary, config, str(folder), recorded.vocabulary_size, report)
 
     tensors = read_tensors(prefix, "TF1 checkpoint")
-    ignored = {name: "an optimizer's slot" for name in tensors if _SLOTS.fullmatch(name)}
-    ignored |= {name: "a counter of training steps" for name in _COUNTERS if name in tensors}
-    stored = Stored(tensors, ignored=ignored)
+    tensors, originals = _without_wrapper(tensors, report)
+    stored = Stored(tensors, originals, _training_state(tensors))
     task, num_labels, _ = guess_task(stored, GOOGLE_TF1, report)
     labels = json_texts(own, "labels", config_file) or [str(index) for index in range(num_labels)]
     require_once(labels, f"{config_file}: labels")
@@ -124,6 +123,33 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
         max_seq_length=config.max_position_embeddings,
         report=report,
     )
+
+
+def _without_wrapper(tensors, report):
+    """(name without the scope that a program put before all of them -> tensor, name -> name in the file)."""
+    table = GOOGLE_TF1["body"][0].outside
+    scopes = [name.removesuffix(table) for name in tensors if name.endswith(f"/{table}")]
+    if len(scopes) != 1 or table in tensors:
+        return tensors, {}
+    originals = {name.removeprefix(scopes[0]): name for name in tensors}
+    if len(originals) < len(tensors):
+        return tensors, {}
+    report.note(f"the names begin with {shown_name(scopes[0])}, which is taken off")
+    return {name: tensors[original] for name, original in originals.items()}, originals
+
+
+def _training_state(tensors):
+    """Name -> what it is, of variables that are not the model's: slots of optimizers, single numbers."""
+    state = {}
+    for name, tensor in tensors.items():
+        owner, _, last = name.rpartition("/")
+        if owner and (owner in tensors or _SLOT.fullmatch(last)):
+            state[name] = "an optimizer's slot"
+        elif tensor.shape == ():  # global_step, beta1_power, loss_scale, bad_steps
+            state[name] = (
+                f"a {'counter of training steps' if last == 'global_step' else 'number of the training'}"
+            )
+    return state
 
 
 def guess_casing(folder: Path, own: dict) -> tuple[bool | None, str]:

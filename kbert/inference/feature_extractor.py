@@ -7,7 +7,7 @@ import tensorflow as tf
 from keras import ops
 
 from kbert.answering.answering_encoder import AnsweringEncoder
-from kbert.config.pooling_config import POOLINGS
+from kbert.config.pooling_config import JOIN, POOLINGS, PoolingConfig
 from kbert.features import ENCODER_INPUTS
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.loaded_model import as_loaded_model
@@ -41,7 +41,7 @@ class FeatureExtractor:
       layers: which layers: -1 is the last, -2 the one before; 0 is the output of the embeddings, 1 the first
         layer.
       pooling: "none" for one vector for each token, or a mode of `SequencePooling` for one vector for each
-        text.
+        text; or the `own_pooling` of the model, with its default prompt, `normalize` and all.
       normalize: whether to scale a text's vector to length 1.
       combine: how to combine several layers: "none" keeps them apart, "sum" adds them, "concat" concatenates
         them in the given order.
@@ -80,16 +80,19 @@ class FeatureExtractor:
                 )
         if not layers:
             raise ValueError("layers is empty; give at least one, for example -1 for the last.")
-        if pooling not in ("none", *POOLINGS):
+        if isinstance(pooling, str) and not {*pooling.split(JOIN)} <= {"none", *POOLINGS}:
             raise ValueError(f"pooling={pooling!r} is not known; choose one of none, {', '.join(POOLINGS)}.")
+        if isinstance(pooling, str) and pooling != "none":
+            pooling = PoolingConfig(pooling, normalize)
         if combine not in COMBINATIONS:
             raise ValueError(f"combine={combine!r} is not known; choose one of {', '.join(COMBINATIONS)}.")
         self.layers = tuple(layers)
         self.pooling = pooling
         self.combine = combine
         self._model = model
-        self._pool = None if pooling == "none" else SequencePooling(pooling, normalize)
-        self._run = model.graph(("features", self.layers, pooling, normalize, combine), self._graph)
+        self._pool = None if pooling == "none" else SequencePooling.of(pooling)
+        self._prompt = "" if pooling == "none" else pooling.prompt()
+        self._run = model.graph(("features", self.layers, pooling, combine), self._graph)
 
     def __call__(self, texts, text_pairs=None) -> list[TextFeatures]:
         batch = text_batch(texts, text_pairs, pairs_may_miss=True)
@@ -108,7 +111,9 @@ class FeatureExtractor:
         return batch.answer(features)
 
     def _features(self, texts, text_pairs):
-        inputs = self._model.inputs(texts, text_pairs)
+        pairs = None if text_pairs is None else tf.constant(text_pairs, tf.string)
+        prompted = tf.constant([self._prompt + text for text in texts], tf.string)
+        inputs = self._model.text_inputs(prompted, pairs, pad_to_longest=True)
         values = self._run(inputs).numpy()
         tokens = self._model.vocabulary.tokens
         features = []

@@ -26,7 +26,7 @@ from kbert.inference.model_as_checkpoint import model_as_checkpoint
 from kbert.inference.predictor import Predictor
 from kbert.inference.text_answers import TextAnswers
 from kbert.inference.texts import text_batch
-from kbert.layers.sequence_pooling import SequencePooling
+from kbert.layers.sequence_pooling import SequencePooling, unit
 from kbert.runs.run_directory import RunDirectory, holds_run
 from kbert.tasks.signatures.signature import Signature
 from kbert.tokenization.text_inputs import TextInputs
@@ -136,8 +136,7 @@ class LoadedModel(TextAnswers):
         self.max_seq_length = max_seq_length
         self.takes_pairs = takes_pairs
         self.own_pooling = own_pooling
-        pooling = own_pooling or PoolingConfig()
-        self.pooling, self.normalize = pooling.mode, pooling.normalize
+        self.pooling, self.normalize = self._pooling_config.mode, self._pooling_config.normalize
         self.encoder = getattr(model, "encoder", model)
         self.config = self.encoder.config
         self.text_inputs = TextInputs(vocabulary, max_seq_length)
@@ -220,15 +219,17 @@ class LoadedModel(TextAnswers):
           text_pairs: the second texts in the same form, or None.
           with_masks: whether `[MASK]` in a text means the mask token.
 
+        A model of vectors with a default prompt (`own_pooling`) has it before each text.
+
         Returns:
           dict of int32 tensors of shape (texts, length): input_ids, input_mask, segment_ids.
 
         Raises:
           ValueError: when an input is not a text; the message names its index.
         """
-        batch = text_batch(texts, text_pairs)
+        batch, prompt = text_batch(texts, text_pairs), self._pooling_config.prompt()
         pairs = None if batch.pairs is None else tf.constant(batch.pairs, tf.string)
-        texts = tf.constant(batch.texts, tf.string)
+        texts = tf.constant([prompt + text for text in batch.texts], tf.string)
         return self.text_inputs(texts, pairs, pad_to_longest=True, with_masks=with_masks)
 
     def predictor(self, signature: str) -> Predictor:
@@ -292,7 +293,18 @@ class LoadedModel(TextAnswers):
         """
         return write_checkpoint(model_as_checkpoint(self), path, format, allow_unmatched, overwrite)
 
-    def embed(self, texts, pooling: str | None = None, normalize: bool | None = None) -> np.ndarray:
+    @property
+    def _pooling_config(self) -> PoolingConfig:
+        """The model's own, or the default."""
+        return self.own_pooling or PoolingConfig()
+
+    def embed(
+        self,
+        texts,
+        pooling: str | None = None,
+        normalize: bool | None = None,
+        prompt_name: str | None = None,
+    ) -> np.ndarray:
         """One vector for each text, for comparing texts with each other.
 
         By default this is the mean of the last layer's vectors of all tokens, scaled to length 1 (so the dot
@@ -302,51 +314,60 @@ class LoadedModel(TextAnswers):
 
         Args:
           texts: a text, or an iterable of texts. Long lists are processed in batches of similar lengths.
-          pooling: "cls", "mean", "max" or "mean_sqrt_len"; None uses the model's own.
+          pooling: a mode of `SequencePooling`; None uses the model's own.
           normalize: whether to scale to length 1; None uses the model's own.
+          prompt_name: which of the model's prompts (`own_pooling.prompts`) stands before each text; None uses
+            the model's default prompt, if it has one.
 
         Returns:
-          float32 array of shape (texts, hidden_size); (hidden_size,) for a single text (not in a list).
+          float32 array of shape (texts, width); (width,) for a single text (not in a list). The width is
+          hidden_size, unless the model has several poolings or keeps fewer numbers (`truncate_dim`).
 
         Raises:
-          ValueError: when an input is not a text (the message names its index), or when vectors are not
-            finite.
+          ValueError: when an input is not a text (the message names its index), the model has no prompt of
+            this name, or vectors are not finite.
         """
-        batch = text_batch(texts)
-        pooling, normalize = self._pooling(pooling, normalize)
-        key = ("embed", pooling, normalize)
-        embedder = self.graph(key, functools.partial(self._embedder, pooling, normalize))
-        embeddings = np.zeros((len(batch.texts), self.config.hidden_size), np.float32)
+        batch, prompt = text_batch(texts), self._pooling_config.prompt(prompt_name)
+        config = self._chosen_pooling(pooling, normalize)
+        key = ("embed", config.mode, config.normalize, normalize, config.skipped_tokens(prompt_name))
+        embedder = self.graph(key, functools.partial(self._embedder, config, normalize, prompt_name))
+        embeddings = np.zeros((len(batch.texts), config.width(self.config.hidden_size)), np.float32)
         for positions in batch.positions_by_length():
-            values = embedder(tf.constant(batch.select(positions).texts, tf.string)).numpy()
+            prompted = [prompt + text for text in batch.select(positions).texts]
+            values = embedder(tf.constant(prompted, tf.string)).numpy()
             require_finite_answers(values, self.source, positions)
             embeddings[positions] = values
         return batch.answer(embeddings)
 
-    def _pooling(self, pooling, normalize):
-        """The model's own pooling and scaling in the place of None."""
-        return pooling or self.pooling, self.normalize if normalize is None else normalize
+    def _chosen_pooling(self, pooling, normalize) -> PoolingConfig:
+        """The model's own, or the default, with what is not None."""
+        chosen = {"mode": pooling, "normalize": normalize}
+        return dataclasses.replace(
+            self._pooling_config, **{name: value for name, value in chosen.items() if value is not None}
+        )
 
-    def _embedder(self, pooling, normalize):
+    def _embedder(self, config, normalize, prompt_name):
+        """The graph from texts, with their prompt, to vectors; of length 1 after the cut, if asked for."""
         encoder = AnsweringEncoder(self.encoder, self.precision, outputs=("sequence_output",))
-        pool = SequencePooling(pooling, normalize)
+        pool, scales_again = SequencePooling.of(config, prompt_name), normalize and config.truncate_dim
 
         def embed(texts):
             inputs = self.text_inputs(texts, pad_to_longest=True)
-            return pool(encoder(inputs)["sequence_output"], inputs["input_mask"])
+            vectors = pool(encoder(inputs)["sequence_output"], inputs["input_mask"])
+            return unit(vectors) if scales_again else vectors
 
         signature = [tf.TensorSpec([None], tf.string)]
         return tf.function(embed, input_signature=signature, autograph=False)
 
     def embedding_model(self, pooling: str | None = None, normalize: bool | None = None) -> keras.Model:
-        """Encoder and pooling as one Keras model: encoder inputs -> float32 (batch, hidden_size).
+        """Encoder and pooling as one Keras model: what `inputs` gives -> float32 (batch, width).
 
         It shares its weights with this model, so training one changes the other too.
 
         Args:
           pooling, normalize: as for `embed`.
         """
-        layer = SequencePooling(*self._pooling(pooling, normalize), name="sequence_pooling")
+        layer = SequencePooling.of(self._chosen_pooling(pooling, normalize), name="sequence_pooling")
         encoder = self.encoder.with_outputs("sequence_output")
         inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in ENCODER_INPUTS}
         return keras.Model(inputs, layer(encoder(inputs)["sequence_output"], inputs["input_mask"]))

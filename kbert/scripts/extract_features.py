@@ -19,6 +19,7 @@ from absl import flags
 
 from kbert.cli import script
 from kbert.cli.progress import Progress
+from kbert.config.pooling_config import POOLINGS
 from kbert.files.file_format import is_json_lines
 from kbert.files.output_path import check_output_file, require_parent_folder
 from kbert.files.text_file import read_lines
@@ -51,7 +52,7 @@ def define_flags():
         "Layers: 0 is the embeddings, 1 the first layer, -1 the last. By default the last four; of a model "
         "made for sentence embeddings, with its own pooling, the last.",
     )
-    flags.DEFINE_enum("pooling", None, ["none", "cls", "mean", "max", "mean_sqrt_len"],
+    flags.DEFINE_enum("pooling", None, ["none", *POOLINGS],
                       "none: a vector for each token; otherwise one vector for each text. By default none; "
                       "of a model made for sentence embeddings its own, with its normalization.")  # fmt: skip
     flags.DEFINE_enum("combine", "none", ["none", "sum", "concat"], "How to combine several layers.")
@@ -182,11 +183,11 @@ def main():
 
     model = load_model(FLAGS.run_dir, FLAGS.do_lower_case, checkpoint=FLAGS.checkpoint)
     model = model.with_max_seq_length(FLAGS.max_seq_length or default_length(model.config))
-    pooling, normalize = FLAGS.pooling or "none", False
+    pooling = FLAGS.pooling or "none"
     if FLAGS.pooling is None and model.own_pooling:
-        pooling, normalize, layers = model.pooling, model.normalize, layers or [-1]
+        pooling, layers = model.own_pooling, layers or [-1]
     layers = layers or default_layers(model.config)
-    extractor = FeatureExtractor(model, layers, pooling, FLAGS.combine, normalize)
+    extractor = FeatureExtractor(model, layers, pooling, FLAGS.combine)
     extract_features(
         extractor, FLAGS.input_file, FLAGS.output_file, output_format, FLAGS.batch_size, FLAGS.overwrite
     )

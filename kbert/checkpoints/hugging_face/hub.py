@@ -29,9 +29,10 @@ _SMALL_FILES = (
     "special_tokens_map.json",
     # sentence-transformers
     "modules.json",
-    "sentence_bert_config.json",
-    "sentence_roberta_config.json",
+    "sentence_*_config.json",
     "?_Pooling/config.json",
+    "?_Normalize/config.json",
+    "adapter_config.json",
     "config_sentence_transformers.json",
     # KerasHub
     "assets/tokenizer/vocabulary.txt",

@@ -272,7 +272,13 @@ class LabelledRecords(RecordFolder):
         return counts, sum(counts.values())  # every example has one label
 
     def check_with(self, task, max_seq_length: int):
-        """Does nothing: the examples were checked when the records were made."""
+        """Examples were checked when records were made. Raises ValueError for a task with a prompt."""
+        if task.default_prompt:
+            raise ValueError(
+                f"{self.directory} holds texts without the prompt {task.default_prompt!r}, which the model "
+                "has before "
+                "every text; give the labelled file that the records were made from."
+            )
 
     def check_training(self, task, config):
         """Raises ValueError when the task cannot be trained on records as `config` says."""

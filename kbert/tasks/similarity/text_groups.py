@@ -120,12 +120,15 @@ def text_features(num_texts: int, max_seq_length: int) -> dict[str, Feature]:
     return {name: Feature("int32", (num_texts, max_seq_length)) for name in ENCODER_INPUTS}
 
 
-def tokenize_groups(groups: list, num_texts: int, text_inputs) -> dict[str, np.ndarray]:
-    """Encoder inputs, int32 of shape (groups, num_texts, max_seq_length); missing texts are empty ones."""
+def tokenize_groups(groups: list, num_texts: int, text_inputs, prompt: str = "") -> dict[str, np.ndarray]:
+    """Encoder inputs, int32 of shape (groups, num_texts, max_seq_length); missing texts are empty ones.
+
+    `prompt` stands before each text.
+    """
     from kbert.input_pipelines import text_reader  # late: it brings TensorFlow along
 
     texts = [
-        labelled_files.LabelledText(text, None, None)
+        labelled_files.LabelledText(prompt + text, None, None)
         for group in groups
         for text in (*group.texts, *[""] * (num_texts - len(group.texts)))
     ]

@@ -190,7 +190,8 @@ def test_a_regression_of_others_is_a_regression_here(tmp_path):
         convert_checkpoint(source, target, "hugging_face")
         assert read_checkpoint(target).problem_type == "regression"
         config = json.loads((target / "config.json").read_text())
-        assert config["problem_type"] == "regression" and config["id2label"] == {"0": "LABEL_0"}
+        assert config["problem_type"] is None and config["id2label"] == {"0": "LABEL_0"}
+        assert config["sentence_transformers"] == {"activation_fn": "torch.nn.modules.activation.Sigmoid"}
 
 
 # ------------------------------------------------------------------------- initialization

@@ -20,7 +20,9 @@ from tests.kbert.inference.answering import answers
 pytestmark = pytest.mark.slow
 
 TEXTS = ["the jump a", "walk and ask", "look"]
-THEIRS = PoolingConfig("cls", False)
+THEIRS = PoolingConfig(
+    "cls", False, prompts={"query": "the "}, default_prompt_name="query", similarity_fn_name="dot"
+)
 
 
 def config_of(task, **changes):

@@ -194,6 +194,9 @@ FLAGS = {"word_embedding_dimension": 16, "pooling_mode_max_tokens": False}
         (FLAGS | {"pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True}, "mean", ""),
         (FLAGS | {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}, "cls", "0_Transformer"),
         ({"embedding_dimension": 16, "pooling_mode": "mean"}, "mean", ""),
+        ({"embedding_dimension": 16, "pooling_mode": ["mean", "cls"]}, "mean+cls", ""),
+        (FLAGS | {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": True}, "cls+mean", ""),
+        (FLAGS | {"pooling_mode_lasttoken": True}, "lasttoken", ""),
     ],
 )
 def test_a_sentence_transformers_folder(make_folder, pretraining_run, pooling, mode, transformer_path):
@@ -214,8 +217,9 @@ MEAN = {"pooling_mode_mean_tokens": True}
 @pytest.mark.parametrize(
     ("pooling", "changes", "modules", "facts"),
     [
-        (MEAN | {"pooling_mode_cls_token": True}, {}, None, "mean_tokens and cls_token; kbert pools by one"),
-        ({"pooling_mode_lasttoken": True}, {}, None, "by lasttoken; kbert pools by one of cls, mean, max"),
+        ({"pooling_mode": ["mean", "first"]}, {}, None, "by mean and first; kbert pools by cls, mean, max"),
+        ({"pooling_mode_last": True}, {}, None, "by last; kbert pools by cls, mean, max"),
+        (MEAN | {"word_embedding_dimension": 8}, {}, None, r"length 8 \(embedding_dimension\), .* have 16"),
         (MEAN, {"length": 999}, None, "max_seq_length=999, .* 32 positions"),
         (MEAN, {}, "{", "modules.json is broken; expected a list of modules"),
         (MEAN, {}, json.dumps([module(0, "Dense", "1_Dense")]), "the modules Dense; kbert reads"),

@@ -423,6 +423,19 @@ def test_sentence_transformers_may_name_a_head_that_is_not_there(tmp_path):
         read_checkpoint(tmp_path / "m")
 
 
+def test_a_length_that_counts_the_rows_of_padding(tmp_path):
+    """Folders of sentence-transformers often have 514 for 512."""
+    model = random_checkpoint("encoder", vocabulary=BPE, **ROBERTA)
+    model = dataclasses.replace(model, pooling=PoolingConfig("cls", False))
+    write_checkpoint(model, tmp_path / "m", "hugging_face")
+    positions, file = model.encoder.max_position_embeddings, tmp_path / "m" / "sentence_bert_config.json"
+    file.write_text(json.dumps({"max_seq_length": positions + 2}))
+    assert read_checkpoint(tmp_path / "m").max_seq_length == positions
+    file.write_text(json.dumps({"max_seq_length": positions + 3}))
+    with pytest.raises(ValueError, match=f"but the encoder has only {positions} positions"):
+        read_checkpoint(tmp_path / "m")
+
+
 def test_names_of_tensorflows_classes(roberta):
     """They differ by their orientation, and by what Keras calls kernels, tables, gammas and betas."""
     expected = numbers(read_checkpoint(roberta))

@@ -395,6 +395,59 @@ def test_what_is_wrong_is_one_sentence(folder, spoil, sentence):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("prefix", ["", "bert."])
+@pytest.mark.parametrize("wrapper", ["module.", "_orig_mod.", "model.", "bert.", "module._orig_mod.encoder."])
+def test_what_a_program_put_before_all_names_is_taken_off(tmp_path, weights, prefix, wrapper):
+    tensors = foreign_files.hugging_face_names(weights, prefix=prefix)
+    wrapped = {f"{wrapper}{name}": value for name, value in tensors.items()}
+    checkpoint, read = read_tensors(foreign_files.write_hugging_face(tmp_path / "m", wrapped))
+    same_weights(read, weights)
+    assert {line[0] for line in checkpoint.report.taken} == wrapped.keys()
+    if (wrapper, prefix) != ("bert.", ""):  # that is how a class with a head calls it
+        assert f"the names begin with {wrapper}, which is taken off" in checkpoint.report.notes
+
+
+def test_several_encoders_and_those_of_other_families_are_named(tmp_path, weights):
+    tensors = foreign_files.hugging_face_names(weights, prefix="")
+    two = {f"{owner}.{name}": value for owner in ("query", "passage") for name, value in tensors.items()}
+    with pytest.raises(
+        ValueError, match="holds several encoders: their names begin with query., passage.; save"
+    ):
+        read_checkpoint(foreign_files.write_hugging_face(tmp_path / "two", two))
+    other = {f"roberta.{name}": value for name, value in tensors.items()}
+    with pytest.raises(
+        ValueError, match="has no tensors for .* of BertModel: embeddings.word_embeddings.weight"
+    ):
+        read_checkpoint(foreign_files.write_hugging_face(tmp_path / "other", other))
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_an_adapter_of_peft_is_named(folder, beside):
+    (folder / "adapter_model.safetensors").write_bytes((folder / "model.safetensors").read_bytes())
+    sentence = r"adapter_model.safetensors, an adapter of PEFT, .*merge it into the weights.*=adapter_model"
+    if not beside:
+        (folder / "model.safetensors").unlink()
+        sentence = (
+            "holds no weights .*; adapter_model.safetensors is an adapter of PEFT, without the model .*merge"
+        )
+    with pytest.raises(ValueError, match=sentence):
+        read_checkpoint(folder)
+    if not beside:
+        (folder / "config.json").unlink()
+        with pytest.raises(
+            ValueError, match="adapter_model.safetensors is an adapter of PEFT.*: merge it into"
+        ):
+            read_checkpoint(folder)
+
+
+def test_weights_inside_of_an_adapter_s_names_are_named(tmp_path, weights):
+    tensors = foreign_files.hugging_face_names(weights, prefix="base_model.model.bert.")
+    query = "base_model.model.bert.encoder.layer.0.attention.self.query"
+    tensors[f"{query}.lora_A.default.weight"] = np.zeros((2, 8), np.float32)
+    with pytest.raises(ValueError, match="query.lora_A.default.weight, an adapter of PEFT, whose weights"):
+        read_checkpoint(foreign_files.write_hugging_face(tmp_path / "m", tensors))
+
+
 def test_names_that_are_allowed_are_left_out_loudly(folder, weights):
     add(folder, "adapter.weight", np.zeros(8, np.float32))
     checkpoint = read_checkpoint(folder, allow_unmatched=["adapter.*"])
