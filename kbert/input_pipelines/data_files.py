@@ -40,7 +40,7 @@ def data_as_files(sources: Mapping[str, Any], advice: str = "") -> Iterator[list
 
     Args:
       sources: what messages call it, such as "the training data" -> a path, None, or data for `read_rows`.
-      advice: the end of the message where data lack a column.
+      advice: the end of the message where data lack a column, for a call that takes settings as arguments.
 
     Raises:
       ValueError: as `read_rows` does; and whatever is raised inside.
@@ -72,6 +72,8 @@ def _naming_data(names, advice):
             text = text.replace(path, name)
         # What follows a heading, see `FileProblems`.
         text = re.sub(r"(^  |\(Also |\()line (?=\d)", r"\1row ", text, flags=re.MULTILINE)
+        if advice:  # there, settings are arguments by their last names
+            text = re.sub(r"\bdataset\.(\w+)(=t(?=rue\b))?", lambda m: m[1] + ("=T" if m[2] else ""), text)
         return re.sub(r"has (a JSON )?null as", "has None as", text)  # or NaN, which JSON has not
 
     def rename(record):

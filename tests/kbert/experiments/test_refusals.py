@@ -72,6 +72,11 @@ FINETUNING = {
         {"train_file": Frame({"text": ["a", float("nan")], "label": ["b", "c"]})},
         "row 2 of the training data has None as 'text'",
     ),
+    "a row without a label": (
+        {},
+        {"train_file": {"text": ["a", "b", "c"], "label": ["b", "c", None]}},
+        "row 3 of the training data has None as its label 'label'.* by skip_unlabelled=True",
+    ),
     "development data of one column": (
         {},
         {"dev_file": Frame({"text": TEXTS})},
