@@ -19,6 +19,7 @@ MAX_BYTES_PER_PIECE = 256  # of UTF-8, without "##"; TF-Text's WordPiece op take
 # The published Chinese vocabulary has this as a token, and stripping its line leaves nothing: the token is
 # "" in the original as well. Written as it was, it cannot be mistaken for a line that is empty.
 LINE_OF_EMPTY_TOKEN = "\u2028"
+_PLACEHOLDER = "[repeated_line_"
 
 
 class Vocabulary(BaseVocabulary):
@@ -210,8 +211,13 @@ def last_lines_count(tokens: list[str], path) -> list[str]:
         "%s repeats tokens on %d lines, such as %r on line %d, which stands on line %d again: as in BERT's "
         "own code, the last one counts.", path, len(repeated), first, repeated[0] + 1, last[first] + 1,
     )  # fmt: skip
-    placeholders = {index: f"[repeated_line_{index + 1}]" for index in repeated}
+    placeholders = {index: f"{_PLACEHOLDER}{index + 1}]" for index in repeated}
     return [placeholders.get(index, token) for index, token in enumerate(tokens)]
+
+
+def is_placeholder(token: str) -> bool:
+    """Whether `last_lines_count` put this token in the place of another."""
+    return token.startswith(_PLACEHOLDER)
 
 
 def require_wordpiece(vocabulary: BaseVocabulary, purpose: str) -> Vocabulary:

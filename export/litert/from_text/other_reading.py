@@ -189,9 +189,15 @@ INSIDE_UNCASED = INSIDE_CASED | {"characters that folding changes, such as Â½ â„
 
 def mediapipe_reasons(rules: WordPieceRules) -> _Reasons:
     """Why MediaPipe may read a text otherwise than a tokenizer of these rules."""
-    return {
+    limit = rules.max_input_chars_per_word
+    reasons = {
         reason: applies for reason, applies in MEDIAPIPE.items() if rules.strip_accents or reason != _ACCENTS
     }
+    if limit < MAX_BYTES_PER_WORD:
+        reasons[f"a word of more than {limit} characters, which does not become [UNK]"] = lambda text: any(
+            len(word) > limit for word in split_words(text)
+        )
+    return reasons
 
 
 def inside_reasons(rules: WordPieceRules) -> _Reasons:

@@ -76,10 +76,12 @@ class Vocabulary(val tokens: List<String>, val rules: Rules) {
             return Vocabulary(tokensOf(vocabTxt), rules)
         }
 
-        /** The value of a name that stands there once: no JSON library is needed, and Android's is not Java's. */
-        private fun only(name: String, json: String): String? =
-            Regex("\"$name\"\\s*:\\s*(true|false|\\d+)\\b").findAll(json).map { it.groupValues[1] }.toList()
-                .singleOrNull()
+        /** The value of a name, or null: no JSON library is needed, and Android's is not Java's. */
+        private fun only(name: String, json: String): String? {
+            val found = Regex("\"$name\"\\s*:\\s*(true|false|\\d+)\\b").findAll(json).map { it.groupValues[1] }.toList()
+            require(found.size < 2) { "kbert.json says $name several times; give that of an export." }
+            return found.firstOrNull()
+        }
 
         /** The tokens of the text of a vocab.txt; lines are stripped, as the original's load_vocab does. */
         fun tokensOf(vocabTxt: String): List<String> {

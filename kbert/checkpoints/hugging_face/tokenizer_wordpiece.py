@@ -10,7 +10,7 @@ from kbert.checkpoints.hugging_face.tokenizer_json import Rules, TokenizerFiles
 from kbert.files.json_values import json_count, json_texts, json_value, shown
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, ROBERTA_TOKENS, SpecialTokens
 from kbert.tokenization.bpe.bpe_vocabulary import in_id_order
-from kbert.tokenization.vocabulary import VOCABULARY_FILE, Vocabulary, read_pieces
+from kbert.tokenization.vocabulary import VOCABULARY_FILE, Vocabulary, is_placeholder, read_pieces
 from kbert.tokenization.wordpiece_rules import MOST_CHARACTERS
 
 MPNET_TOKENS = ROBERTA_TOKENS._replace(unk=BERT_TOKENS.unk)
@@ -92,7 +92,10 @@ def _read_tokens(files):
     if file.is_file():
         contents[file] = (read_pieces(file),)
     if files.rules is not None:
-        vocab = json_value(files.model, "vocab", dict, f"{files.path}: model", {})
+        vocab = dict(json_value(files.model, "vocab", dict, f"{files.path}: model", {}))
+        # A dictionary has each token once. Lines of vocab.txt that repeat one left their numbers free there.
+        for (lines,) in contents.values():
+            vocab |= {token: index for index, token in enumerate(lines) if is_placeholder(token)}
         # As the lines of a vocab.txt: Chinese BERT has U+2028, which is white space, as a token.
         contents[files.path] = ([token.strip() for token in in_id_order(vocab, files.path)],)
     source, (tokens,) = files.same_content(contents)

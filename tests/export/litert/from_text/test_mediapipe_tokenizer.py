@@ -56,7 +56,11 @@ def test_another_limit_of_a_word_is_not_mediapipes():
         vocabulary = Vocabulary(PIECES, True, strip_accents=False, max_input_chars_per_word=limit)
         rows = MediaPipeTokenizer(vocabulary, 110)(["a" * 100, "a" * 101])
         assert rows["input_mask"].sum(axis=1).tolist() == [102, 3]
-        assert ACCENTS not in mediapipe_reasons(vocabulary.rules)
+        reasons = mediapipe_reasons(vocabulary.rules)
+        assert ACCENTS not in reasons
+        assert any("more than 50 characters" in why for why in find_reasons("a" * 60, reasons)) is (
+            limit == 50
+        )
 
 
 def test_the_piece_that_is_empty_stands_in_the_file_as_a_character():
