@@ -47,8 +47,8 @@ class DistillationModel(keras.Model):
         self.teacher.trainable = False
         self._observed_teacher.trainable = False
         self._layers_of_teacher = tuple(layers)
-        # A function, for Keras would take what only the encoders have, such as a pooler that the task does not read,
-        # for variables of this model.
+        # A function: else Keras takes what only the encoders have, such as a pooler that the task does not
+        # read, for variables of this model.
         self._encoders = lambda: (encoder, teacher_encoder)
         self._states, self._scores = states, scores
         self.projection = None

@@ -82,7 +82,7 @@ def _mixed_seed(seed):
 
 
 def hashed(bits):
-    """uint32 tensor -> one of the same shape whose bits look random, the same for the same bits; 0 stays 0."""
+    """uint32 tensor -> one of its shape whose bits look random, the same for the same bits; 0 stays 0."""
     return _shift_xor(_multiplied(_multiplied(bits, 16, _FIRST_FACTOR), 15, _SECOND_FACTOR), 16)
 
 

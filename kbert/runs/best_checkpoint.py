@@ -48,7 +48,8 @@ class BestCheckpoint:
         """Records an evaluation. Returns whether it is the best so far; of equal ones the first is the best.
 
         The first evaluation of a phase counts as better than those of earlier phases, because numbers on
-        other data cannot be compared. What is not a number is never the best. Observing the same step again, after a resume, changes nothing.
+        other data cannot be compared. What is not a number is never the best. Observing the same step again,
+        after a resume, changes nothing.
 
         Raises:
           ValueError: when the metric is not among the metrics.
@@ -94,11 +95,13 @@ class BestCheckpoint:
         """
         if self.step is not None or math.isfinite(metrics[self.metric]):
             return ""
-        others = [name for name, value in metrics.items() if isinstance(value, float) and math.isfinite(value)]
+        others = [
+            name for name, value in metrics.items() if isinstance(value, float) and math.isfinite(value)
+        ]
         early = "; training will not stop early" if self._patience else ""
         return (
-            f"{self.metric} is not a number on the evaluation data, so no checkpoint is the best by it{early}. If "
-            f"that stays so, the last checkpoint answers. Take other data, or as best_metric one of "
+            f"{self.metric} is not a number on the evaluation data, so no checkpoint is the best by "
+            f"it{early}. If that stays so, the last checkpoint answers. Take other data, or as best_metric one of "
             f"{', '.join(sorted(others))}."
         )
 

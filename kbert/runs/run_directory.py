@@ -208,8 +208,8 @@ class RunDirectory:
             which = index["step"]
             if which not in steps:
                 raise ValueError(
-                    f"{self.path}: the best checkpoint, of step {which}, has been deleted; give checkpoint=last, "
-                    f"or one of the steps {', '.join(map(str, steps))}."
+                    f"{self.path}: the best checkpoint, of step {which}, has been deleted; give "
+                    f"checkpoint=last, or one of the steps {', '.join(map(str, steps))}."
                 )
         if not str(which).isdigit() or int(which) not in steps:
             raise ValueError(
@@ -265,7 +265,9 @@ class RunDirectory:
             checkpoint.verify(path, [checkpoint.WEIGHTS_FILE])
         except checkpoint.DamagedCheckpoint as error:
             steps = ", ".join(str(checkpoint.parse_step(p)) for p in self._whole_checkpoints())
-            way = f"Choose another checkpoint, of the steps {steps}" if steps else "Restore it, or train again"
+            way = (
+                f"Choose another checkpoint, of the steps {steps}" if steps else "Restore it, or train again"
+            )
             raise ValueError(f"{error} {way}.") from None
         chosen = read_chosen(self.path, checkpoint.parse_step(path))
         task = self.task()
@@ -307,7 +309,9 @@ def holds_run(path) -> bool:
 
 
 def require_run_folder(path):
-    """Raises an error where a run can neither be made nor go on. Call it before heavy work; it leaves no trace.
+    """Raises an error where a run can neither be made nor go on. Call it before heavy work.
+
+    It leaves no new folder.
 
     Raises:
       ValueError: when the folder holds other files or a broken run, or cannot be written.
@@ -327,8 +331,8 @@ def require_run_folder(path):
         raise
     except OSError as error:
         raise ValueError(
-            f"run_dir={path} cannot be written: {error.strerror or error}; choose another folder, or mend its "
-            "rights."
+            f"run_dir={path} cannot be written: {error.strerror or error}; choose another folder, or mend "
+            "its rights."
         ) from None
 
 

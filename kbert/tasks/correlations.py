@@ -10,8 +10,8 @@ def correlations(predicted, true) -> dict[str, float]:
     """`pearson` and `spearman` (with mean ranks for ties) of two arrays of shape (examples,).
 
     When all predictions are the same, no correlation is defined. Such a model gets the worst score, -1, and a
-    warning, so that any other model is better. Both are NaN when there are fewer than two examples, or, with a
-    warning, when all labels are the same: that says nothing about the model.
+    warning, so that any other model is better. Both are NaN when there are fewer than two examples, and, with
+    a warning, when all labels are the same: that says nothing about the model.
     """
     from scipy import stats
 

@@ -64,7 +64,8 @@ class TextInputs:
 
     def rows(self, text, text_pair=None, with_masks=False, pad_to_longest=True) -> TextRows:
         """As a call, by default with `pad_to_longest`, with what was cut off; a row for each text."""
-        return self._pack(*self._tokenize(text, text_pair, with_masks), pad_to_longest)
+        first, second = self._tokenize(text, text_pair, with_masks)
+        return self._pack(first, second, pad_to_longest)
 
     def pack_tokens(self, tokens) -> TextRows:
         """As `rows`, for texts that are tokenized: int32 RaggedTensor of shape [batch, (tokens)]."""

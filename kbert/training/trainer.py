@@ -44,7 +44,6 @@ from kbert.training.phases import Phase, Plan
 from kbert.training.train_step import TrainStep
 from kbert.training.training_state import TrainingState
 
-
 _SECONDS_TO_SEE = 10.0  # until a file of another machine shows on a network disk
 
 
@@ -93,8 +92,8 @@ def _require_run_of_chief(path):
     while not holds_run(path):
         if time.monotonic() > last:
             raise ValueError(
-                f"run_dir={path} holds no run on this worker, although the chief has opened it; give all workers "
-                "the same folder, on storage that all of them see."
+                f"run_dir={path} holds no run on this worker, although the chief has opened it; give all "
+                "workers the same folder, on storage that all of them see."
             )
         time.sleep(0.1)
 

@@ -67,8 +67,8 @@ class ReplacedTokenPart(Part):
 class DrawnTokens(keras.layers.Layer):
     """Draws a token for each masked position.
 
-    In training there is a new seed at every call. An evaluation always draws the same for the same text, wherever
-    that stands in a batch and however far it is padded.
+    In training there is a new seed at every call. An evaluation always draws the same for the same text,
+    wherever that stands in a batch and however far it is padded.
 
     Call arguments:
       input_ids, input_mask: int32 tensors of shape `(batch, seq_length)`.
@@ -226,9 +226,9 @@ class ReplacedTokenDetection(Task):
 
 
 def gumbel_noise(input_ids, positions, vocab_size: int):
-    """Noise whose sum with logits is largest at each token as often as it is probable (arXiv 1611.01144, section 2).
+    """Noise whose sum with logits is largest at each token as often as this is probable.
 
-    A hash of the text, the position and the token gives it.
+    A hash of the text, the position and the token gives it. (Gumbel-max trick, arXiv 1611.01144, section 2.)
 
     Args:
       input_ids: int32 tensor of shape `(batch, seq_length)`, 0 at padding.

@@ -56,8 +56,8 @@ def read_cluster(tf_config: str) -> Cluster:
     """Reads a TF_CONFIG.
 
     Raises:
-      ValueError: when it is not JSON of the expected form, names jobs other than worker and chief, two workers
-        with one address, or a task of this process that is not in the cluster.
+      ValueError: when it is not JSON of the expected form, names jobs other than worker and chief, gives two
+        workers one address, or names a task of this process that is not in the cluster.
     """
     try:
         config = json.loads(tf_config)
@@ -86,8 +86,8 @@ def read_cluster(tf_config: str) -> Cluster:
         own = next(iter(addresses))
     if addresses and own not in addresses:
         raise ValueError(
-            f"TF_CONFIG: the task of this process is {own[0]} {own[1]!r}, which is not in the cluster {sizes}; "
-            "indices are numbers that count from 0."
+            f"TF_CONFIG: the task of this process is {own[0]} {own[1]!r}, which is not in the cluster {sizes}"
+            "; indices are numbers that count from 0."
             if task
             else f"TF_CONFIG: it does not say which worker this process is; it should look like {_EXAMPLE}."
         )

@@ -84,9 +84,9 @@ _GROUPS_APART = 1000
 def _mirrored_strategy(*devices):
     """One strategy of these devices for the whole process.
 
-    TensorFlow keeps the shape of all that replicas ever exchanged, by two numbers: one of the group of devices
-    and one that counts what is exchanged. Each new strategy begins to count again, so in a second training of
-    another shape the numbers would mean something else.
+    TensorFlow keeps the shape of all that replicas ever exchanged, by two numbers: one of the group of
+    devices and one that counts what is exchanged. Each new strategy begins to count again, so in a second
+    training of another shape the numbers would mean something else.
     """
     first_group = _GROUPS_APART * _mirrored_strategy.cache_info().currsize
     # Private to TensorFlow; without it only devices in a second number would not train after others.

@@ -1,8 +1,8 @@
 """Workers find each other here before TensorFlow connects them. No TensorFlow in this module.
 
-TensorFlow waits for a worker that has not started inside a call that holds Python's lock and catches SIGTERM
-(2.21): meanwhile nothing can be logged, and nothing but SIGKILL ends the process. So the workers first meet at
-the same addresses, from plain Python.
+TensorFlow (2.21) waits for a worker that has not started inside a call that holds Python's lock, and catches
+SIGTERM: meanwhile nothing can be logged, and nothing but SIGKILL ends the process. So the workers first meet
+at the same addresses, in plain Python.
 """
 
 import contextlib
@@ -49,7 +49,7 @@ def wait_for_workers(cluster: Cluster):
     """Returns when every worker of the cluster has started; says after some seconds for whom it waits.
 
     Raises:
-      ValueError: when the port is taken, or another worker says that it is somebody else than TF_CONFIG says here.
+      ValueError: when the port is taken, or the TF_CONFIG of another worker says something else.
       StoppedBySignal: on SIGTERM and SIGINT.
     """
     process = secrets.token_hex(8)
@@ -139,8 +139,8 @@ def _listen(cluster):
             reason = "another process listens there"
             way = "end that process, which may be a worker with the same index, or name"
         raise ValueError(
-            f"TF_CONFIG: port {port} of {worker_name(cluster.own)} ({cluster.addresses[cluster.own]}) cannot be "
-            f"opened: {reason}; {way} another port on all workers."
+            f"TF_CONFIG: port {port} of {worker_name(cluster.own)} ({cluster.addresses[cluster.own]}) cannot "
+            f"be opened: {reason}; {way} another port on all workers."
         ) from None
     return listener
 

@@ -289,7 +289,9 @@ def test_an_encoder_of_another_shape_gives_nothing():
 
 
 @pytest.mark.parametrize("format", ["google", "hugging_face"])
-@pytest.mark.parametrize(("task", "labels"), [("cosine_similarity", ()), ("token_classification", ("a", "b"))])
+@pytest.mark.parametrize(
+    ("task", "labels"), [("cosine_similarity", ()), ("token_classification", ("a", "b"))]
+)
 def test_an_encoder_that_never_had_a_pooler_is_read_again(format, task, labels, tmp_path):
     model = random_checkpoint(task, labels)
     allowed = ["token_classification/*"] if format == "google" else ()

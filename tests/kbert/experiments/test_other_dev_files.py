@@ -49,7 +49,9 @@ def test_better_than_constant_is_asked_of_every_metric_with_a_baseline():
     (sentence,) = no_better_than_constant(good | {"loss": 0.2}, higher)
     assert "loss 0.2, the best constant answer 0.2" in sentence and "class_weights" not in sentence
     (sentence,) = no_better_than_constant(good | {"loss": 0.2}, higher, class_weights=True)
-    assert sentence.endswith("a smaller learning rate, or for rare labels task_settings.class_weights=balanced.")
+    assert sentence.endswith(
+        "a smaller learning rate, or for rare labels task_settings.class_weights=balanced."
+    )
     few = what_to_try(FinetuningConfig(num_train_epochs=3), 93)
     assert few == "more epochs (num_train_epochs=3 made 93 steps)"
     assert "another seed" in what_to_try(FinetuningConfig(num_train_epochs=3), 2_000)

@@ -147,7 +147,7 @@ def locked_run(folder):
 # What stands in the way of the folder -> function from the test's folder to the run's, and what keeps it so.
 FOLDERS = {
     "nothing can be made": (lambda folder: ("/proc/no/run", None), "run_dir=/proc/no/run cannot be written"),
-    "a file on the way": (lambda folder: (folder / "train.tsv" / "run", None), "cannot be written: Not a dir"),
+    "a file on the way": (lambda folder: (folder / "train.tsv" / "run", None), "written: Not a dir"),
     "other files": (lambda folder: (folder / "unread", None), "exists and is no kbert run; choose a new or"),
     "another training": (locked_run, "another process .process .* is working in .*locked"),
     "no checkpoint": (lambda folder: (folder / "run", None), "checkpoint none does not exist; give a run"),

@@ -68,7 +68,9 @@ def test_tokens_are_drawn_as_often_as_they_are_probable():
     ids, positions = np.full((rows, 2), 9, "int32"), np.ones((rows, 1), "int32")
     ids[:, 0] = np.arange(rows) + 9  # an evaluation draws by the text
     for training in (True, False):
-        drawn = DrawnTokens(dtype="float32")(ids, np.ones_like(ids), positions, logits, training=training).numpy()
+        drawn = DrawnTokens(dtype="float32")(
+            ids, np.ones_like(ids), positions, logits, training=training
+        ).numpy()
         assert np.all(drawn[:, 0] == ids[:, 0])
         shares = np.bincount(drawn[:, 1], minlength=4) / rows
         assert np.all(np.abs(shares - probabilities) < 4 * np.sqrt(probabilities / rows))
@@ -80,7 +82,9 @@ def test_an_evaluation_draws_by_the_text_not_by_its_place_in_the_batch(model):
     for row in range(len(together)):
         alone = {name: value[row : row + 1] for name, value in BATCH.items()}
         wider = {name: np.pad(value, [(0, 0), (0, 3)]) for name, value in alone.items() if "lm" not in name}
-        seen = model({name: (alone | wider)[name] for name in model.input}, training=False)["seen_ids"].numpy()
+        seen = model({name: (alone | wider)[name] for name in model.input}, training=False)[
+            "seen_ids"
+        ].numpy()
         np.testing.assert_array_equal(seen[0, : together.shape[1]], together[row])
 
 

@@ -66,7 +66,9 @@ def test_it_says_for_whom_it_waits_and_can_be_ended(number, code, monkeypatch):
     lines = []
     monkeypatch.setattr(logging, "info", lambda line, *values: lines.append(line % values))
     threading.Timer(0.4, os.kill, (os.getpid(), number)).start()
-    with pytest.raises(StoppedBySignal, match=f"while it waited for worker 1 .{own.addresses[other.own]}.") as error:
+    with pytest.raises(
+        StoppedBySignal, match=f"while it waited for worker 1 .{own.addresses[other.own]}."
+    ) as error:
         wait_for_workers(own)
     assert error.value.exit_code == code
     assert lines[0] == f"waiting for worker 1 ({own.addresses[other.own]}): nothing listens there"
@@ -102,7 +104,10 @@ def test_a_port_that_is_taken_is_named_before_anything_else(monkeypatch):
     [
         (lambda a, b, c: (("worker", 1), (a, b, c)), "lists the workers .* here, but .* on worker 1"),
         (lambda a, b, c: (("worker", 0), (b, a)), "is worker 1 here, but calls itself worker 0"),
-        (lambda a, b, c: (("worker", 0), (a, b)), "another process answers at .* give every worker an index of"),
+        (
+            lambda a, b, c: (("worker", 0), (a, b)),
+            "another process answers at .* give every worker an index of",
+        ),
     ],
     ids=["another cluster", "another order", "the same index"],
 )
