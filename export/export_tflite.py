@@ -42,8 +42,9 @@ def define_flags():
     flags.DEFINE_string(
         "config",
         None,
-        "For checkpoints: a fine-tuning config, whose [dataset] says how --eval_file is read. A model of "
-        "embeddings needs none, or takes one for pairs of texts, such as stsb_embeddings.toml.",
+        "For checkpoints: a fine-tuning config, whose [dataset] says how --eval_file is read, and whose "
+        "max_seq_length is the longest length. A model of embeddings needs none, or takes one for pairs of "
+        "texts, such as stsb_embeddings.toml.",
     )
     flags.DEFINE_string("output_dir", None, "Folder for the .tflite files.")
     flags.DEFINE_list(

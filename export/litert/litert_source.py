@@ -102,7 +102,7 @@ def _as_loaded(source, loaded) -> LiteRTSource:
 
 
 def _checkpoint_source(loaded, config, eval_file) -> LiteRTSource:
-    task, takes_pairs = loaded.task, loaded.takes_pairs
+    task, takes_pairs, length = loaded.task, loaded.takes_pairs, loaded.max_seq_length
     if takes_pairs is None and eval_file and task.files is not None and config is None:
         takes_pairs = holds_pairs(eval_file)
     dataset = DatasetConfig(text_pair="text_pair" if takes_pairs else None)
@@ -111,6 +111,7 @@ def _checkpoint_source(loaded, config, eval_file) -> LiteRTSource:
         settings = TASKS[config.task].read_settings(config.task_settings)
         task = TASKS[config.task].from_dataset(dataset, settings).with_pooling(loaded.own_pooling)
         task = task.with_activation(getattr(loaded.task, "activation", None))
+        length = min(length, config.max_seq_length)  # the one that `kbert evaluate` reads a file with
 
     def load():
         own = task.name == loaded.task.name
@@ -120,7 +121,7 @@ def _checkpoint_source(loaded, config, eval_file) -> LiteRTSource:
         path=loaded.source,
         task=task,
         vocabulary=loaded.vocabulary,
-        max_seq_length=loaded.max_seq_length,
+        max_seq_length=length,
         encoder=loaded.config,
         dataset=dataset,
         best_metric=(config and config.best_metric) or task.best_metric,

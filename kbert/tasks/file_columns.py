@@ -147,7 +147,8 @@ def holds_pairs(path: str | Path) -> bool:
       ValueError: as `stream_records` does.
     """
     try:
-        for where, record in stream_records(path, DatasetConfig(text_pair="text_pair"), _TEXTS, with_labels=False):
+        pairs = DatasetConfig(text_pair="text_pair")
+        for where, record in stream_records(path, pairs, _TEXTS, with_labels=False):
             require_column(record, "text_pair", where)
             return True
     except MissingColumn:

@@ -17,7 +17,9 @@ import tensorflow as tf
 from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
 from kbert.checkpoints.hugging_face.tokenizer_wordpiece import MPNET_TOKENS
 from kbert.input_pipelines.masking import PieceMasker
+from kbert.input_pipelines.records.record_folders import PretrainingRecords
 from kbert.manifest import read_manifest
+from kbert.tasks.pretraining.objectives import MaskedLM
 from kbert.tokenization.tokenizer import build_tokenizer
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
@@ -203,15 +205,20 @@ def test_records_without_a_token_to_predict_are_made_counted_and_told(tmp_path, 
     vocabulary = Vocabulary.from_file(tmp_path / "letters.txt", False)
     names = ("max_predictions_per_seq", "masked_lm_prob", "do_whole_word_mask")
     masker = PieceMasker(vocabulary, **{name: manifest.settings[name] for name in names})
-    pieces = list(map(unmasked, records_of(tmp_path / "out")))
+    records = records_of(tmp_path / "out")
+    pieces = list(map(unmasked, records))
     ids = np.array([row + [0] * (SMALL["max_seq_length"] - len(row)) for row in pieces])
     masked = masker(ids, (ids > 0).sum(axis=1), np.random.default_rng(1)).weights.any(axis=1)
     without = manifest.statistics["without_predictions_share"]
     assert without == pytest.approx(np.mean(~masked), abs=1e-6) and (without == 1.0) == (lines is LONG)
     if masking == "static":
         assert (manifest.statistics["masked_share"] == 0) == (lines is LONG)
+        rows = {name: np.array([record[name] for record in records]) for name in records[0]}
+        assert (MaskedLM().baseline([rows], vocabulary)["baseline_accuracy"] == 0) == (lines is LONG)
     assert f"{100 * without:.1f}% of the records have no token to predict" in caplog.text
     assert f"without a token to predict: {100 * without:.1f}%" in script.summary(tmp_path / "out", manifest)
+    PretrainingRecords(tmp_path / "out")  # what `kbert pretrain` reads
+    assert f"{100 * without:.1f}% of the records of {tmp_path / 'out'} have no token" in caplog.text
     show_records(tmp_path / "out")
     assert (tmp_path / "out" / "statistics.html").is_file() and not check_records(tmp_path / "out")
 
