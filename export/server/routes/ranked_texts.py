@@ -64,7 +64,7 @@ def labelled(service: Service, own: Request, fields: PredictFields) -> list:
     examples, is_alone = read_examples(fields.inputs)
     answers = [
         [{"label": name, "score": listed(score)} for name, score in row[: fields.top_k]]
-        for row in label(service, own, examples, fields.truncate, fields.raw_scores)
+        for row in label(service, own, examples, fields.truncate, fields.is_raw)
     ]
     return answers[0] if is_alone else answers
 

@@ -166,6 +166,13 @@ class PredictFields(RequestFields):
     truncation_direction: Direction = "right"
     raw_scores: Annotated[bool, Field(description="true or false")] = False
     top_k: Count = None
+    function_to_apply: Annotated[
+        Literal["none"] | None, Field(description='"none" for raw scores; others are of the model itself')
+    ] = None
+
+    @property
+    def is_raw(self) -> bool:
+        return self.raw_scores or self.function_to_apply is not None
 
 
 class TokenizeFields(RequestFields):
