@@ -93,7 +93,7 @@ def _require_model(path: str) -> None:
         )
 
 
-def _rest_api_port(vertex_port: int | None) -> int:
+def _rest_api_port(vertex_port: int | None):
     """The flag where it is given, otherwise the port that Vertex AI names, otherwise the flag's default."""
     flag = flags.FLAGS["rest_api_port"]
     return flag.value if flag.present or vertex_port is None else vertex_port

@@ -1,5 +1,6 @@
 """What both APIs ask: named tensors, vectors of texts, tokens of a text."""
 
+import threading
 import time
 from collections.abc import Callable
 
@@ -18,7 +19,7 @@ from .tensors import check_size, check_texts
 _MAX_SETTING = 1000
 # Bytes of a token, with room: the queue estimates how many tokens a text has that the graph tokenizes.
 _BYTES_OF_A_TOKEN = 3
-_PART_BYTES = 4 << 20  # of pairs that are tokenized together
+_PART_BYTES = 1 << 20  # of pairs that are tokenized together
 
 
 class Service:
@@ -33,6 +34,7 @@ class Service:
         self.model, self.limits = model, limits
         self.queue = BatchQueue(model.session, limits.max_batch_tokens)
         self.is_stopping = False
+        self._pairs_lock = threading.Lock()
 
     def predict(self, request: Request, name: str, inputs: dict, outputs: tuple[str, ...] = ()) -> dict:
         """Runs a signature: input name -> array, to output name -> array; see `SavedModelSession.run`."""
@@ -127,8 +129,8 @@ class Service:
 
         Args:
           request: is told how long it took.
-          texts, pairs: as `checked` gives them. Pairs are read in parts: the same long query beside each of
-            many texts is larger than its request.
+          texts, pairs: as `checked` gives them. Pairs are read in parts, one at a time: the same long query
+            beside each of many texts is much larger than its request.
         """
         began = time.monotonic()
         longest = max(map(len, texts), default=0) + max(map(len, () if pairs is None else pairs), default=0)
@@ -137,7 +139,11 @@ class Service:
         for begin in range(0, len(texts), size):
             request.remaining()
             part = slice(begin, begin + size)
-            parts.append(self.model.tokenize(texts[part], None if pairs is None else pairs[part]))
+            if pairs is None:
+                parts.append(self.model.tokenize(texts[part]))
+            else:
+                with self._pairs_lock:
+                    parts.append(self.model.tokenize(texts[part], pairs[part]))
         request.tokenizing += time.monotonic() - began
         rows = {name: joined([features[name] for features, _ in parts]) for name in parts[0][0]}
         return rows, np.concatenate([truncated for _, truncated in parts])

@@ -4,6 +4,7 @@ Reference: https://github.com/kserve/open-inference-protocol/blob/main/specifica
 """
 
 import math
+from enum import Enum
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -69,7 +70,8 @@ class InferFields(RequestFields):
 def add_open_inference_paths(app: FastAPI, service: Service) -> None:
     """Whether it lives, what it serves, `infer`. The longest path is added first, by the last decorator: a
     name may hold slashes."""
-    model, tags = service.model, ["Open Inference Protocol"]
+    model = service.model
+    tags: list[str | Enum] = ["Open Inference Protocol"]
 
     @app.get("/v2", tags=tags)
     def server():

@@ -36,8 +36,8 @@ def add_ranking_paths(app: FastAPI, service: Service) -> None:
 def ranked(service: Service, own: Request, fields: RerankFields) -> list | dict:
     """The answer of `/rerank`."""
     check_model(service.model, fields.model)
-    documents = fields.texts if fields.documents is None else fields.documents
-    texts = [_text(index, document, fields.rank_fields[0]) for index, document in enumerate(documents or [])]
+    documents = (fields.texts if fields.documents is None else fields.documents) or []
+    texts = [_text(index, document, fields.rank_fields[0]) for index, document in enumerate(documents)]
     scores = rank(
         service, own, fields.query, texts, fields.truncate, fields.raw_scores, fields.max_tokens_per_doc
     )
@@ -64,7 +64,7 @@ def labelled(service: Service, own: Request, fields: PredictFields) -> list:
     examples, is_alone = read_examples(fields.inputs)
     answers = [
         [{"label": name, "score": listed(score)} for name, score in row[: fields.top_k]]
-        for row in label(service, own, examples, fields.truncate, fields.raw_scores)
+        for row in label(service, own, examples, fields.truncate, fields.is_raw)
     ]
     return answers[0] if is_alone else answers
 

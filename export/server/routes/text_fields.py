@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ..request_fields import FirstFault, RequestFields, Texts
 
+_TRUNCATE = {"END": True, "NONE": False}  # Cohere's and NVIDIA's words
 _CLIENT = ("user", "priority", "request_id")  # who asks, and what only schedulers and logs read
 
 
@@ -32,9 +33,13 @@ def _no_ids(value):
     return value
 
 
+def _as_bool(truncate):
+    return _TRUNCATE.get(truncate, truncate) if isinstance(truncate, str) else truncate
+
+
 Truncate = Annotated[
-    bool | Literal["END", "NONE"],
-    AfterValidator(lambda value: value in (True, "END")),
+    bool,
+    BeforeValidator(_as_bool),
     Field(description='true or "END" (texts are cut at their end), false or "NONE" (long texts are refused)'),
 ]
 Direction = Annotated[str, AfterValidator(_right), Field(description='"right": texts are cut at their end')]
@@ -51,7 +56,7 @@ class VectorFields(RequestFields):
         "output_dimension": "dimensions",
         "task": "input_type",
     }
-    harmless = _CLIENT
+    harmless: ClassVar[tuple[str, ...]] = _CLIENT
 
     model: Model = None
     dimensions: Annotated[int | None, Field(ge=1, description="the width of the model's vectors")] = None
@@ -117,7 +122,7 @@ class RerankFields(RequestFields):
     """`/rerank`, `/v1/rerank`, `/v2/rerank`: `texts` as Hugging Face's clients, `documents` as Cohere's."""
 
     synonyms = {"top_k": "top_n", "truncation": "truncate", "return_documents": "return_text"}
-    harmless = _CLIENT
+    harmless: ClassVar[tuple[str, ...]] = _CLIENT
 
     query: Annotated[str, Field(description="a text")]
     texts: Annotated[Texts | None, Field(description="a list of texts")] = None
@@ -166,12 +171,19 @@ class PredictFields(RequestFields):
     truncation_direction: Direction = "right"
     raw_scores: Annotated[bool, Field(description="true or false")] = False
     top_k: Count = None
+    function_to_apply: Annotated[
+        Literal["none"] | None, Field(description='"none" for raw scores; others are of the model itself')
+    ] = None
+
+    @property
+    def is_raw(self) -> bool:
+        return self.raw_scores or self.function_to_apply is not None
 
 
 class TokenizeFields(RequestFields):
     """`/tokenize`."""
 
-    harmless: ClassVar = _CLIENT
+    harmless: ClassVar[tuple[str, ...]] = _CLIENT
 
     inputs: Annotated[str | Texts, Field(description="a text or a list of texts")]
     model: Model = None

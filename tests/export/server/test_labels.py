@@ -23,6 +23,10 @@ def test_labels_come_sorted_by_their_scores(labels):
     _, raw = asked.post("/predict", {"inputs": TEXT, "raw_scores": True})
     exponents = np.exp([one["score"] for one in raw])
     np.testing.assert_allclose(exponents / exponents.sum(), [one["score"] for one in answer], atol=1e-5)
+    parameters = {"parameters": {"function_to_apply": "none"}}
+    assert asked.post("/predict", {"inputs": TEXT} | parameters)[1] == raw
+    status, wrong = asked.post("/predict", {"inputs": TEXT, "function_to_apply": "softmax"})
+    assert status == 400 and 'function_to_apply: received "softmax"; expected "none"' in wrong["error"]
     _, first = asked.post("/", {"inputs": TEXT, "parameters": {"top_k": 1}})
     assert first == answer[:1]
 
