@@ -62,7 +62,8 @@ def test_every_key_of_a_config_of_transformers_is_known(model_type):
 ON_THE_HUB = {
     "bert": """directionality pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers
     pooler_size_per_head pooler_type gradient_checkpointing position_embedding_type _num_labels
-    finetuning_task output_past torch_dtype sbert_ce_default_activation_function sentence_transformers language name""",
+    finetuning_task output_past torch_dtype sbert_ce_default_activation_function sentence_transformers
+    language name""",
     "xlm-roberta": "output_past gradient_checkpointing torch_dtype",
     "distilbert": "tie_weights_ output_past finetuning_task",
     "modernbert": """global_attn_every_n_layers global_rope_theta local_rope_theta reference_compile
