@@ -9,7 +9,8 @@ import pytest
 from kbert.checkpoints import HUGGING_FACE
 from kbert.checkpoints.formats import read_checkpoint
 from kbert.checkpoints.hugging_face.families import FAMILIES
-from kbert.checkpoints.hugging_face.folder_keys import FOLDER_KEYS, Use, check_keys, config_keys
+from kbert.checkpoints.hugging_face.folder_keys import check_keys, config_keys
+from kbert.checkpoints.hugging_face.key_table import FOLDER_KEYS, Use
 from kbert.checkpoints.hugging_face.sentence_transformers import LENGTH_FILES
 from kbert.checkpoints.report import Report
 from tests.kbert.checkpoints import foreign_files
