@@ -10,7 +10,8 @@ import pytest
 import kbert
 from kbert.checkpoints.conversion import names
 from kbert.checkpoints.hugging_face.families import FAMILIES
-from kbert.checkpoints.hugging_face.folder_keys import FOLDER_KEYS, config_keys
+from kbert.checkpoints.hugging_face.folder_keys import config_keys
+from kbert.checkpoints.hugging_face.key_table import FOLDER_KEYS
 from kbert.cli.commands import modules
 from kbert.tasks import TASKS
 from tests.docs.markdown import REPOSITORY, anchors

@@ -45,7 +45,8 @@ _ACTIVATIONS_BACK = {"gelu_erf": "gelu", "gelu": "gelu_new"} | {
     name: name for name in ("relu", "tanh", "linear")
 }
 
-_PROBLEM_TYPES = ("single_label_classification", "multi_label_classification", "regression")
+SEVERAL_LABELS = "multi_label_classification"
+_PROBLEM_TYPES = ("single_label_classification", SEVERAL_LABELS, "regression")
 # Where a head's own dropout stands.
 _HEAD_DROPOUTS = ("classifier_dropout", "seq_classif_dropout")
 
@@ -272,6 +273,6 @@ def build_config(checkpoint: BertCheckpoint) -> dict:
         values |= activation_values(activation)
         if activation == SIGMOID:  # to pipelines a regression is the output itself
             values["problem_type"] = None
-    elif checkpoint.problem_type == "multi_label_classification":
+    elif checkpoint.problem_type == SEVERAL_LABELS:
         values |= activation_values(SIGMOID)  # a cross-encoder of several outputs has none by default
     return values | own_keys(checkpoint)

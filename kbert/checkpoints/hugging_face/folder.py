@@ -14,7 +14,7 @@ from kbert.checkpoints.conversion.checks import check_sizes, require_same, requi
 from kbert.checkpoints.conversion.matching import match
 from kbert.checkpoints.conversion.names import CLASSIFIER_POOLER, rows
 from kbert.checkpoints.conversion.resizing import POSITION_TABLE
-from kbert.checkpoints.hugging_face.config import build_config, parse_config
+from kbert.checkpoints.hugging_face.config import SEVERAL_LABELS, build_config, parse_config
 from kbert.checkpoints.hugging_face.cross_encoder import (
     CROSS_ENCODER,
     REGRESSION,
@@ -238,7 +238,7 @@ def _meaning(config, name, labels, activation, stored, is_sentences, folder, rep
     activation = find_activation(activation or config.activation, len(labels), kind, folder, report)
     if len(labels) > 1 and activation == SIGMOID and problem_type is None:
         report.note("each output goes through a sigmoid: read as several labels")
-        problem_type = "multi_label_classification"
+        problem_type = SEVERAL_LABELS
     return problem_type, activation if problem_type == "regression" else None
 
 

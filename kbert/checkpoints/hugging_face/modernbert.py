@@ -112,7 +112,8 @@ def _theta(values, kind, path):
             f"{' and '.join(_LAYER_TYPES.values())}."
         )
     own = json_value(parameters, _LAYER_TYPES[kind], dict, f"{path}: rope_parameters", {})
-    rope_type = json_value(own, "rope_type", str, f"{path}: rope_parameters", "default")
+    key = "rope_type" if "rope_type" in own else "type"  # the older name
+    rope_type = json_value(own, key, str, f"{path}: rope_parameters", "default")
     if rope_type != "default" or values.get("rope_scaling"):
         raise ValueError(
             f"{path}: its rotary positions are scaled (rope_type={shown(rope_type)}, rope_scaling="

@@ -362,6 +362,15 @@ FULL, SLIDING = "full_attention", "sliding_attention"
             {"rope_parameters": {FULL: {"rope_type": "linear", "factor": 2.0}}},
             "its rotary positions are scaled .rope_type='linear'",
         ),
+        ({"rope_parameters": {FULL: {"type": "yarn"}}}, "positions are scaled .rope_type='yarn'"),
+        (
+            {"rope_parameters": {FULL: {"rope_type": "default", "partial_rotary_factor": 0.5}}},
+            "scaled or partial .rope_parameters: {'partial_rotary_factor': 0.5}",
+        ),
+        (
+            {"rope_parameters": {"rope_theta": 5e5}},
+            r"rope_parameters has \['rope_theta'\]; expected full_att",
+        ),
         ({"mlp_bias": True}, "has no tensors for 10 variables of .*: layers.0.mlp.Wi.bias"),
         ({"global_attn_every_n_layers": 0}, "global_attn_every_n_layers"),
     ],

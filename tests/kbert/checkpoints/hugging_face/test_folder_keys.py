@@ -9,10 +9,12 @@ import pytest
 from kbert.checkpoints import HUGGING_FACE
 from kbert.checkpoints.formats import read_checkpoint
 from kbert.checkpoints.hugging_face.families import FAMILIES
-from kbert.checkpoints.hugging_face.folder_keys import FOLDER_KEYS, Use, check_keys, config_keys
+from kbert.checkpoints.hugging_face.folder_keys import check_keys, config_keys
+from kbert.checkpoints.hugging_face.key_table import FOLDER_KEYS, Use
 from kbert.checkpoints.hugging_face.sentence_transformers import LENGTH_FILES
 from kbert.checkpoints.report import Report
 from tests.kbert.checkpoints import foreign_files
+from tests.kbert.checkpoints.hugging_face.test_folder import tokenizer_json
 
 GOLDEN = Path(__file__).resolve().parents[5] / "shared" / "data" / "golden"
 # What `to_dict()` of transformers 5.23's configs has.
@@ -194,6 +196,20 @@ def test_segments_that_a_tokenizer_does_not_give_are_refused_for_pairs(tmp_path)
     )
     with pytest.raises(ValueError, match="has no token_type_ids, so both texts of a pair are segment 0"):
         read_checkpoint(folder)
+
+
+def test_parts_of_a_tokenizer_json_are_looked_at(tmp_path):
+    folder, rules = written(tmp_path / "m"), tokenizer_json()
+    cut = {"direction": "Left", "max_length": 16, "strategy": "LongestFirst", "stride": 0}
+    (folder / "tokenizer.json").write_text(json.dumps(rules | {"truncation": cut}))
+    with pytest.raises(ValueError, match="direction='Left', but kbert cuts .*=truncation_side"):
+        read_checkpoint(folder)
+    edit(folder / "tokenizer_config.json", truncation_side="right")  # it comes first
+    read_checkpoint(folder)
+    rules["normalizer"]["my_own"] = rules["model"]["my_own"] = True
+    (folder / "tokenizer.json").write_text(json.dumps(rules))
+    notes = [note for note in read_checkpoint(folder).report.notes if "kbert does not know my_own" in note]
+    assert [note.split(": ")[1] for note in notes] == ["model", "normalizer"]
 
 
 def test_the_older_key_of_the_longest_input(tmp_path):
