@@ -49,8 +49,12 @@ class CasingEvidence(NamedTuple):
     @property
     def looks_uncased(self) -> bool:
         """Whether there are lower-case letters, many of them or in most tokens, and nothing else."""
-        is_enough = self.lower_case >= _MANY or 2 * self.lower_case >= self.words > 0
+        is_enough = self.lower_case >= _MANY or self.is_mostly_lower_case
         return is_enough and not self.capitals and not self.marks
+
+    @property
+    def is_mostly_lower_case(self) -> bool:
+        return 2 * self.lower_case >= self.words > 0
 
 
 def casing_evidence(tokens: Iterable[str]) -> CasingEvidence:
@@ -76,7 +80,7 @@ class Contradiction(NamedTuple):
 
     Attributes:
       sentence: what it is and what to do.
-      is_certain: whether the tokens prove that the casing is the other one.
+      is_certain: whether the tokens prove that the casing is the other one, and most of them matter.
     """
 
     sentence: str
@@ -90,7 +94,8 @@ def casing_contradiction(tokens: Iterable[str], rules: WordPieceRules) -> Contra
         return Contradiction(
             "no token holds an upper-case letter, so with do_lower_case=false every capitalised word "
             "becomes [UNK] or many tokens: this looks like an uncased vocabulary; try --do_lower_case.",
-            is_certain=True,
+            # bert-base-chinese is published so on the hub: few of its tokens are of such words.
+            is_certain=evidence.is_mostly_lower_case,
         )
     impossible = evidence.capitals * rules.do_lower_case + evidence.marks * bool(rules.strip_accents)
     if not impossible or impossible <= _FEW * evidence.informative:

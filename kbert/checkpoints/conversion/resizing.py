@@ -53,13 +53,16 @@ def with_vocabulary(checkpoint: BertCheckpoint, vocabulary: BaseVocabulary) -> B
 
     Args:
       checkpoint: any checkpoint.
-      vocabulary: the new vocabulary, with the same rules.
+      vocabulary: the new vocabulary, with the same rules but for the limit of a word, which stays.
 
     Raises:
       ValueError: for other rules, for other special tokens, or when fewer than half of the new tokens are
         known to the model.
     """
     old = checkpoint.vocabulary
+    if isinstance(vocabulary, Vocabulary) and isinstance(old, Vocabulary):
+        # A vocab.txt alone does not say the limit of a word; the model's stays.
+        vocabulary = vocabulary.with_rules(max_input_chars_per_word=old.rules.max_input_chars_per_word)
     ours, theirs = (vars(each.rules) if isinstance(each, Vocabulary) else {} for each in (vocabulary, old))
     for name in (name for name in ours if ours[name] != theirs.get(name)):
         raise ValueError(

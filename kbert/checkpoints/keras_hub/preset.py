@@ -129,7 +129,8 @@ def _read_tokenizer(
         max_input_chars_per_word=min(longest_word, MOST_CHARACTERS),
     )
     report.note(
-        "ids are the original's; KerasHub's tokenizer gives others for some texts, see docs/checkpoints.md"
+        "words are split as in the original; KerasHub's tokenizer splits some otherwise, see "
+        "docs/checkpoints.md"
     )
     return vocabulary
 

@@ -59,6 +59,14 @@ def test_published_vocabularies(name, expected):
     assert casing_shown(read_pieces(path)) is expected
 
 
+def test_a_cased_chinese_vocabulary_without_capitals_is_said_and_no_proof():
+    """bert-base-chinese: do_lower_case=false on the hub, with the tokens that Google's code made uncased."""
+    tokens = [*(chr(code) for code in range(0x4E00, 0x4E00 + 900)), *(f"w{n}" for n in range(150))]
+    assert casing_shown(tokens) is True
+    contradiction = casing_contradiction(tokens, WordPieceRules(do_lower_case=False))
+    assert "looks like an uncased vocabulary" in contradiction.sentence and not contradiction.is_certain
+
+
 def test_accents_without_capitals_are_said_and_no_proof():
     tokens = PROOFS["accents and no capital"][0].split()
     contradiction = casing_contradiction(tokens, WordPieceRules(do_lower_case=True))
