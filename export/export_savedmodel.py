@@ -9,6 +9,7 @@ model's for every signature, and the size (each weight is stored once). A model 
 beside the model; see docs/serving.md.
 """
 
+import functools
 from pathlib import Path
 
 from absl import flags
@@ -31,6 +32,7 @@ POSITIONS = ("run_dir", "model_base_path")  # of arguments without a flag
 # has 8 bits, and rounds between all ops.
 TOLERANCES = {"float32": 1e-5, "bfloat16": 0.1}
 TEXT_OPS = ("tf_text", "core")
+_REPLAY_SECONDS = 10.0  # of a server's requests to warm up with, where their time is not measured
 
 
 def define_flags():
@@ -61,7 +63,12 @@ def define_flags():
         False,
         "Add a signature with the attention of each token of a text; the development server's page draws it.",
     )
-    flags.DEFINE_bool("measure", True, "Measure milliseconds and memory for the card, in another process.")
+    flags.DEFINE_bool(
+        "measure",
+        False,
+        "Measure milliseconds, memory and the time of warming up for the card, in another process: with a "
+        "large model on few cores it takes minutes.",
+    )
     define_json_flag()
     flags.mark_flags_as_required(["model_base_path"])
 
@@ -84,7 +91,8 @@ def export_savedmodel(
       version: the number, by default one more than the largest there.
       precision: "float32" or "bfloat16", see `AnsweringEncoder`.
       min_server_version: the oldest TensorFlow Serving in use, see `check_servable`.
-      measure: whether to measure time and memory, in another process.
+      measure: whether to measure time and memory, in another process: it replays all requests to warm up
+        with, which takes minutes with a large model on few cores. Else they are replayed for some seconds.
       attention: whether to add signatures for the attention, see `attention_signatures`.
       text_ops: "tf_text", or "core": no op of TF-Text, see `kbert.tokenization.text_ops`.
 
@@ -131,7 +139,7 @@ def export_savedmodel(
             report |= check_answers(serving_model, session, TOLERANCES[precision], texts.examples)
         report["compared_on"] = texts.source
         write_beside(aside, serving_model)
-        with activity("requests to warm up with" + (", and their time and memory" if measure else "")):
+        with activity("requests to warm up with" + (", time and memory (--measure)" if measure else "")):
             warm_up = _warm_up(aside, name, serving_model, texts.examples, session, measure)
         report |= check_stored_once(aside, serving_model.num_parameters)
         report["docker"] = docker_command(base, name, min_server_version)
@@ -141,7 +149,8 @@ def export_savedmodel(
 
 
 def _warm_up(directory, name, serving_model, examples, session, with_measurements) -> dict:
-    """Writes the requests that a server replays before it serves a version, and replays them.
+    """Writes the requests that a server replays before it serves a version, and replays some or, to measure,
+    all of them.
 
     Returns:
       num_warmup_requests, and measured: what `measure` gives; None where nothing is measured.
@@ -156,8 +165,8 @@ def _warm_up(directory, name, serving_model, examples, session, with_measurement
     if with_measurements:
         measured = measure(directory, [request[:3] for request in requests])
         return {"num_warmup_requests": number, "measured": measured}
-    for signature, inputs in warmup_requests.read_warmup_requests(extra):
-        run_loaded(session, signature, inputs)
+    written = warmup_requests.read_warmup_requests(extra)
+    warmup_requests.replay(requests, written, functools.partial(run_loaded, session), _REPLAY_SECONDS)
     return {"num_warmup_requests": number, "measured": None}
 
 

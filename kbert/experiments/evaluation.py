@@ -124,7 +124,7 @@ def _open_run(run_dir, eval_file, others, needs_run):
         require_columns_of_model(eval_file, getattr(run_dir, "path", run_dir), others["config"])
     if isinstance(run_dir, RunDirectory):
         return contextlib.nullcontext(run_dir)
-    return open_as_run(run_dir, run_only=needs_run, **others)
+    return open_as_run(run_dir, run_only=needs_run, eval_file=eval_file, **others)
 
 
 def _judged(run, loaded, checkpoint):

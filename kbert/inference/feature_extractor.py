@@ -9,6 +9,7 @@ from keras import ops
 from kbert.answering.answering_encoder import AnsweringEncoder
 from kbert.config.pooling_config import JOIN, POOLINGS, PoolingConfig
 from kbert.features import ENCODER_INPUTS
+from kbert.forked import require_own_tensorflow
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.loaded_model import as_loaded_model
 from kbert.inference.texts import text_batch
@@ -46,6 +47,9 @@ class FeatureExtractor:
       combine: how to combine several layers: "none" keeps them apart, "sum" adds them, "concat" concatenates
         them in the given order.
 
+    Attributes:
+      loaded: the `LoadedModel`.
+
     Call arguments:
       texts: a text or a list of texts.
       text_pairs: the second texts in the same form, with None for a text without a second one; or None when
@@ -70,7 +74,7 @@ class FeatureExtractor:
     """
 
     def __init__(self, model, layers=(-1,), pooling="none", combine="none", normalize: bool = False):
-        model = as_loaded_model(model)
+        self.loaded = model = as_loaded_model(model)
         number = model.config.num_hidden_layers
         for layer in layers:
             if not -number - 1 <= layer <= number:
@@ -89,7 +93,6 @@ class FeatureExtractor:
         self.layers = tuple(layers)
         self.pooling = pooling
         self.combine = combine
-        self._model = model
         self._pool = None if pooling == "none" else SequencePooling.of(pooling)
         self._prompt = "" if pooling == "none" else pooling.prompt()
         self._run = model.graph(("features", self.layers, pooling, combine), self._graph)
@@ -105,17 +108,18 @@ class FeatureExtractor:
                 positions = [kind[position] for position in indices]
                 selected = batch.select(positions)
                 batch_features = self._features(selected.texts, selected.pairs if paired else None)
-                require_finite_answers([row.values for row in batch_features], self._model.source, positions)
+                require_finite_answers([row.values for row in batch_features], self.loaded.source, positions)
                 for position, row in zip(positions, batch_features, strict=True):
                     features[position] = row
         return batch.answer(features)
 
     def _features(self, texts, text_pairs):
+        require_own_tensorflow()
         pairs = None if text_pairs is None else tf.constant(text_pairs, tf.string)
         prompted = tf.constant([self._prompt + text for text in texts], tf.string)
-        inputs = self._model.text_inputs(prompted, pairs, pad_to_longest=True)
+        inputs = self.loaded.text_inputs(prompted, pairs, pad_to_longest=True)
         values = self._run(inputs).numpy()
-        tokens = self._model.vocabulary.tokens
+        tokens = self.loaded.vocabulary.tokens
         features = []
         for ids, mask, row in zip(
             inputs["input_ids"].numpy(), inputs["input_mask"].numpy(), values, strict=True
@@ -127,7 +131,7 @@ class FeatureExtractor:
 
     def _graph(self):
         """Encoder inputs -> float32 tensor of shape (batch, [tokens,] [layers,] width)."""
-        encoder = AnsweringEncoder(self._model.encoder, self._model.precision, outputs=("hidden_states",))
+        encoder = AnsweringEncoder(self.loaded.encoder, self.loaded.precision, outputs=("hidden_states",))
         inputs = {name: tf.TensorSpec([None, None], tf.int32) for name in ENCODER_INPUTS}
 
         def values(inputs):

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import importlib
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,8 +20,10 @@ from kbert.checkpoints.model_loading import build_model
 from kbert.checkpoints.report import Report
 from kbert.cli.commands import export_package
 from kbert.cli.progress import activity
+from kbert.config import DatasetConfig
 from kbert.config.pooling_config import PoolingConfig
 from kbert.features import ENCODER_INPUTS
+from kbert.forked import require_own_tensorflow
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.model_as_checkpoint import model_as_checkpoint
 from kbert.inference.predictor import Predictor
@@ -141,7 +144,7 @@ class LoadedModel(TextAnswers):
         self.config = self.encoder.config
         self.text_inputs = TextInputs(vocabulary, max_seq_length)
         self.precision = "float32"
-        self._graphs = {}  # see `graph`
+        self._made, self._lock = {}, threading.RLock()  # see `_once`
 
     def __repr__(self):
         shape = f"{self.config.num_hidden_layers} layers of {self.config.hidden_size}"
@@ -166,15 +169,21 @@ class LoadedModel(TextAnswers):
         loaded.run, loaded.checkpoint = run, folder
         return loaded
 
-    @functools.cached_property
+    @property
+    def dataset(self) -> DatasetConfig | None:
+        """The `DatasetConfig` of its run, which names columns; None of a pretraining and of others'."""
+        return getattr(self.run and self.run.config, "dataset", None)
+
+    @property
     def answering_model(self) -> keras.Model:
         """What answers in the place of `model`, with its weights; made when it is first asked for."""
-        return answering_model(self.model, self.precision)
+        return self._once("answering_model", lambda: answering_model(self.model, self.precision))
 
-    @functools.cached_property
+    @property
     def signatures(self) -> dict[str, Signature]:
         """The signatures of the model: name -> `Signature`, see `Serving.signatures`."""
-        return self.task.serving.signatures(self.answering_model, self.text_inputs)
+        signatures = self.task.serving.signatures
+        return self._once("signatures", lambda: signatures(self.answering_model, self.text_inputs))
 
     def graph(self, key, make: Callable[[], Callable]) -> Callable:
         """The `tf.function` that `make` gives for a key, the same one at every call.
@@ -182,9 +191,15 @@ class LoadedModel(TextAnswers):
         Tracing takes half a second and its memory is not given back, so graphs belong to the model and not
         to what asks it.
         """
-        if key not in self._graphs:
-            self._graphs[key] = make()
-        return self._graphs[key]
+        return self._once(("graph", key), make)
+
+    def _once(self, key, make):
+        """What `make` gives for a key; threads that ask at the same time wait for the first of them."""
+        require_own_tensorflow()
+        with self._lock:
+            if key not in self._made:
+                self._made[key] = make()
+            return self._made[key]
 
     def with_max_seq_length(self, max_seq_length: int) -> "LoadedModel":
         """The same model with another maximum length.
@@ -227,6 +242,7 @@ class LoadedModel(TextAnswers):
         Raises:
           ValueError: when an input is not a text; the message names its index.
         """
+        require_own_tensorflow()
         batch, prompt = text_batch(texts, text_pairs), self._pooling_config.prompt()
         pairs = None if batch.pairs is None else tf.constant(batch.pairs, tf.string)
         texts = tf.constant([prompt + text for text in batch.texts], tf.string)

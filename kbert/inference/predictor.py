@@ -6,6 +6,7 @@ import numpy as np
 import tensorflow as tf
 from absl import logging
 
+from kbert.forked import require_own_tensorflow
 from kbert.inference.answers import require_top_k
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.texts import text_batch
@@ -98,6 +99,7 @@ class Predictor:
 
     def outputs(self, **inputs) -> dict[str, np.ndarray]:
         """The outputs of the signature, finite or not: name -> array with one row for each example."""
+        require_own_tensorflow()
         self._require_names(inputs)
         tensors = [
             tf.constant(inputs[name], dtype=dtype) for name, (dtype, _) in self._signature.inputs.items()

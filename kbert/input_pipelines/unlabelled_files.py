@@ -125,19 +125,26 @@ def whole_rows(path: str | Path, dataset: DatasetConfig | None = None) -> Iterat
     yield from _read_records(path, dataset)
 
 
-def texts_and_pairs(path: str | Path) -> Iterator[tuple[str, str | None]]:
+def texts_and_pairs(
+    path: str | Path, dataset: DatasetConfig | None = None
+) -> Iterator[tuple[str, str | None]]:
     """(text, second text or None) of each row of a file with columns, or of JSON lines.
 
-    `text`, and maybe `text_pair`, are the names of the columns, or the keys of each object.
+    Columns, and the keys of each object, are those that the dataset names, else `text` and maybe `text_pair`.
+
+    Args:
+      path: the file.
+      dataset: of the run's config, whose files had such columns.
 
     Raises:
       ValueError: as `examples_from_columns` and `examples_from_lines` do; while it is read, for a row without
         a text.
     """
     if is_json_lines(path):
-        examples = examples_from_lines(("text",), read_lines(path), str(path), json_lines=True)
+        lines = examples_from_lines(("text",), read_lines(path), str(path), json_lines=True)
+        examples = (_by_input(example, dataset or DatasetConfig()) for example in lines)
     else:
-        examples = examples_from_columns(path, [("text",), ("text", "text_pair")])
+        examples = examples_from_columns(path, [("text",), ("text", "text_pair")], dataset)
 
     def rows():
         for number, example in enumerate(examples, start=1):
@@ -147,6 +154,13 @@ def texts_and_pairs(path: str | Path) -> Iterator[tuple[str, str | None]]:
             yield text, pair
 
     return rows()
+
+
+def _by_input(example, dataset) -> dict:
+    """`text` and `text_pair` of an object, which stand under the dataset's keys or under their own."""
+    keys = {"text": (dataset.text, "text"), "text_pair": (dataset.text_pair, "text_pair")}
+    found = {name: [key for key in those if key in example] for name, those in keys.items()}
+    return {name: example[those[0]] for name, those in found.items() if those}
 
 
 def _by_name(dataset):

@@ -70,6 +70,11 @@ def count_inputs_of_run(path, run_dir) -> int:
     return sum(1 for _ in examples_from_columns(path, inputs, dataset))
 
 
+def recorded_dataset(run_dir) -> DatasetConfig | None:
+    """How labelled files of a run are read; None for any other path."""
+    return _recorded_task(run_dir)[2]
+
+
 def _recorded_task(run_dir):
     """(name of the task, its config, the run's `DatasetConfig`); None each where there is no whole run."""
     try:

@@ -5,8 +5,8 @@ r"""Script: a model + a file with one text per line -> vectors of tokens or text
   kbert features --run_dir=runs/phase1 --input_file=texts.txt \
       --output_file=vectors.npz --format=npz --pooling=mean
 
-" ||| " in a line separates the two texts of a pair. A .csv, .tsv or .parquet file has a column `text`, and
-for pairs `text_pair`. The JSON lines have the format of the original
+" ||| " in a line separates the two texts of a pair. A .csv, .tsv or .parquet file has the columns that the
+run was trained on, or `text`, and for pairs `text_pair`. The JSON lines have the format of the original
 extract_features.py; docs/api.md describes the other formats.
 """
 
@@ -41,8 +41,8 @@ def define_flags():
         "input_file",
         None,
         "One text per line; ' ||| ' separates the two texts of a pair. It may be compressed: .gz, .bz2, "
-        ".xz, .zst. Or a .csv, .tsv or .parquet file with the column text, and text_pair for pairs; or "
-        "JSON lines (.jsonl, .ndjson, .json) with these keys.",
+        ".xz, .zst. Or a .csv, .tsv or .parquet file with the columns that the run was trained on, or the "
+        "column text, and text_pair for pairs; or JSON lines (.jsonl, .ndjson, .json) with these keys.",
     )
     flags.DEFINE_string("output_file", None, "The file to write.")
     flags.DEFINE_bool("overwrite", False, "Replace an output_file that exists.")
@@ -82,7 +82,7 @@ def extract_features(
     Args:
       extractor: a `FeatureExtractor`.
       input_file: UTF-8 text, plain or compressed, with one text or pair per line; an empty line is a text
-        too. Or a file with columns, or JSON lines, see `texts_and_pairs`.
+        too. Or a file with columns, or JSON lines, see `texts_and_pairs`; a run's are those of its training.
       output_file: the file to write; it appears only when it is complete.
       format: "jsonl", "npz" or "tfrecord", see kbert.inference.feature_files.
       batch_size: texts at a time.
@@ -96,13 +96,14 @@ def extract_features(
       FileExistsError: when the output_file exists and `overwrite` is not set.
     """
     check_output_file(output_file, [input_file], overwrite)
-    num_texts = _count(input_file)
+    dataset = extractor.loaded.dataset
+    num_texts = _count(input_file, dataset)
     from kbert.inference.feature_files import feature_file
 
     progress = Progress("Wrote", "texts", num_texts)
     done = 0
     with feature_file(output_file, format, extractor) as write:
-        texts = _texts_and_pairs(input_file)
+        texts = _texts_and_pairs(input_file, dataset)
         while batch := list(itertools.islice(texts, batch_size)):
             for features in extractor([text for text, _ in batch], [pair for _, pair in batch]):
                 write(done, features)
@@ -112,16 +113,16 @@ def extract_features(
     return done
 
 
-def _count(input_file) -> int:
+def _count(input_file, dataset) -> int:
     """The number of texts. Reads all of them, so that an error in one is found before other work begins."""
-    return sum(1 for _ in _texts_and_pairs(input_file))
+    return sum(1 for _ in _texts_and_pairs(input_file, dataset))
 
 
-def _texts_and_pairs(input_file):
+def _texts_and_pairs(input_file, dataset):
     """(text, second text or None) of each line or row."""
     if not has_columns(input_file) and not is_json_lines(input_file):
         return map(_text_and_pair, read_lines(input_file))
-    return texts_and_pairs(input_file)
+    return texts_and_pairs(input_file, dataset)
 
 
 def _text_and_pair(line):
@@ -170,12 +171,13 @@ def main():
             f"--input_file={FLAGS.input_file} does not exist; give a file of texts, one per line."
         )
     from kbert.checkpoints.formats import detect_format, local_path  # late: they bring NumPy along
+    from kbert.runs.columns_of_run import recorded_dataset
 
     check_output_file(FLAGS.output_file, [FLAGS.input_file, *_model_files(FLAGS.run_dir)], FLAGS.overwrite)
     require_parent_folder(FLAGS.output_file)
     output_format = _output_format(FLAGS.output_file)
     detect_format(local_path(FLAGS.run_dir))  # raises an error when there is no model
-    _count(FLAGS.input_file)
+    _count(FLAGS.input_file, recorded_dataset(local_path(FLAGS.run_dir)))
 
     # TensorFlow loads here, after all checks that do not need it.
     from kbert.inference.feature_extractor import FeatureExtractor

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.data_files import reading_dataset
+from kbert.input_pipelines.json_rows import MissingColumn, require_column
+from kbert.input_pipelines.labelled_files import stream_records
 from kbert.tasks import TASKS
 
 _TEXTS = ("text", "text_pair")
@@ -136,3 +138,19 @@ def check_file(task: str, path: str | Path, dataset: DatasetConfig) -> CheckedFi
     for _ in examples:  # what is left where the dataset lists all labels
         pass
     return CheckedFile(complete, number)
+
+
+def holds_pairs(path: str | Path) -> bool:
+    """Whether a labelled file has the column `text_pair` beside `text`: pairs, where no config names columns.
+
+    Raises:
+      ValueError: as `stream_records` does.
+    """
+    dataset = reading_dataset(path, DatasetConfig(text_pair="text_pair"))
+    try:
+        for where, record in stream_records(path, dataset, _TEXTS):
+            require_column(record, "text_pair", where)
+            return True
+    except MissingColumn:
+        pass
+    return False

@@ -16,6 +16,7 @@ from kbert.tokenization.text_ops import import_tf_text
 from kbert.tokenization.vocabulary import Vocabulary
 
 from ..conversion import ONE_LENGTH, converted, float_outputs
+from ..interpreter_pool import InterpreterPool
 
 # What a file with `TokenizerInside` needs beside LiteRT's own ops; TF-Text's kernels for LiteRT have them.
 CUSTOM_OPS = ("FastBertNormalize", "FastWordpieceTokenizeWithOffsets", "RaggedTensorToTensor")
@@ -95,7 +96,7 @@ class TextLiteRTModel:
 
     Args:
       path: the file.
-      num_threads: threads of the interpreter.
+      num_threads: threads of an interpreter.
 
     Attributes:
       inputs: the names of the texts that it takes, one or two.
@@ -115,18 +116,19 @@ class TextLiteRTModel:
         from tensorflow.lite.python import interpreter
         from tensorflow_text import tflite_registrar
 
-        with warnings.catch_warnings():
-            # It is said to leave TensorFlow. ai-edge-litert has one as well, but is not built together with
-            # TF-Text's kernels.
-            warnings.filterwarnings("ignore", message="[^.]*tf.lite.Interpreter is deprecated")
-            self._interpreter = interpreter.InterpreterWithCustomOps(
-                model_path=str(path),
-                custom_op_registerers=[getattr(tflite_registrar, name) for name in REGISTRARS],
-                num_threads=num_threads,
-            )
-        self._runner = self._interpreter.get_signature_runner(ONE_LENGTH)
-        self.path, self.inputs = path, tuple(sorted(self._runner.get_input_details()))
-        self.outputs = tuple(sorted(self._runner.get_output_details()))
+        def make():
+            with warnings.catch_warnings():
+                # It is said to leave TensorFlow. ai-edge-litert has one as well, but is not built together
+                # with TF-Text's kernels.
+                warnings.filterwarnings("ignore", message="[^.]*tf.lite.Interpreter is deprecated")
+                return interpreter.InterpreterWithCustomOps(
+                    model_path=str(path),
+                    custom_op_registerers=[getattr(tflite_registrar, name) for name in REGISTRARS],
+                    num_threads=num_threads,
+                )
+
+        self.path, self._interpreters = path, InterpreterPool(make, num_threads)
+        self.inputs, self.outputs = map(tuple, map(sorted, self._interpreters.details[ONE_LENGTH]))
 
     def __call__(self, texts, text_pairs=None):
         batch = text_batch(texts, text_pairs)
@@ -136,7 +138,8 @@ class TextLiteRTModel:
                 f"{self.path} takes {' and '.join(self.inputs)}, received {len(columns)} of them."
             )
         rows = [[np.array([text.encode()]) for text in row] for row in zip(*columns, strict=True)]
-        answers = [self._runner(**dict(zip(self.inputs, row, strict=True))) for row in rows]
+        with self._interpreters.borrowed() as runners:
+            answers = [runners[ONE_LENGTH](**dict(zip(self.inputs, row, strict=True))) for row in rows]
         return {
             name: batch.answer(np.concatenate([outputs[name] for outputs in answers]))
             for name in self.outputs

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from absl import logging
 
 from kbert.features import ENCODER_INPUTS, Feature
 from kbert.input_pipelines import labelled_files
@@ -71,7 +72,26 @@ class PositiveFiles(ScoredPairFiles):
         return _stream(path, dataset, read, _score if with_labels else None, with_labels)
 
     def texts_apart(self, examples):
-        return [example.texts for example in examples]
+        """The texts of each example, and all positives of its query: none of these is wrong for it."""
+        positives = _positives(examples)
+        return [(*example.texts, *positives[example.texts[0]]) for example in examples]
+
+    def warn_of_contradictions(self, examples):
+        """Logs a warning where a negative is a positive of its query in another training example."""
+        positives = _positives(examples)
+        found = [
+            (number, negative)
+            for number, (texts, _) in enumerate(examples, 1)
+            for negative in texts[2:]
+            if negative in positives[texts[0]]
+        ]
+        if found:
+            number, negative = found[0]
+            logging.warning(
+                "%d negatives are positives of the same query in other training examples; the first is %r in "
+                "training example %d. Leave them out: training pulls both ways.",
+                len(found), negative[:80], number,
+            )  # fmt: skip
 
     def require_positives(self, examples, dataset):
         """Raises ValueError for a training example with a score: its second text need not be right."""
@@ -82,6 +102,14 @@ class PositiveFiles(ScoredPairFiles):
                     "multiple_negatives_ranking takes the second text of every row as a positive; train on "
                     "rows without scores, or use a task that learns scores."
                 )
+
+
+def _positives(examples) -> dict[str, dict[str, None]]:
+    """query -> its positives in all examples, in their order."""
+    positives: dict[str, dict[str, None]] = {}
+    for example in examples:
+        positives.setdefault(example.texts[0], {})[example.texts[1]] = None
+    return positives
 
 
 def _stream(path, dataset, read, read_label, with_labels, label=None):
@@ -113,6 +141,19 @@ def _score(record, dataset, where):
             f"{error} The column dataset.label={dataset.label!r} should hold the similarity of the "
             "two texts; if it holds something else, set dataset.label to a name that no column has."
         ) from None
+
+
+def text_numbers(rows: list[tuple[str, ...]]) -> np.ndarray:
+    """The same number for equal texts: int64 (rows, texts); missing texts are empty ones."""
+    longest = max(map(len, rows), default=0)
+    numbers: dict[str, int] = {}
+    return np.array(
+        [
+            [numbers.setdefault(text, len(numbers)) for text in (*row, *[""] * (longest - len(row)))]
+            for row in rows
+        ],
+        np.int64,
+    )
 
 
 def text_features(num_texts: int, max_seq_length: int) -> dict[str, Feature]:

@@ -83,6 +83,19 @@ def test_texts_and_pairs_of_json_lines(tmp_path, name):
 
 
 @pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", "body,text,other\na,x,c\nb,x,d\n"),
+        ("a.jsonl", '{"text": "x", "body": "a", "other": "c"}\n{"body": "b", "other": "d"}\n'),
+    ],
+)
+def test_texts_and_pairs_stand_in_the_columns_of_the_run(tmp_path, name, content):
+    (tmp_path / name).write_text(content)
+    dataset = DatasetConfig(text="body", text_pair="other")
+    assert list(texts_and_pairs(tmp_path / name, dataset)) == [("a", "c"), ("b", "d")]
+
+
+@pytest.mark.parametrize(
     ("content", "message"),
     [
         ("", "a.csv is empty; expected a first line with the names of the columns"),

@@ -112,6 +112,24 @@ def test_trainings_without_the_negatives_of_whole_batches_are_refused(changes, e
         task.check_training(config, examples)
 
 
+def test_no_positive_of_a_query_is_wrong_for_it(caplog):
+    """Two rows of one query, and one whose negative is the first one's positive."""
+    examples = [
+        TextGroup(("query", "first", "x"), None),
+        TextGroup(("query", "second", "y"), None),
+        TextGroup(("other", "third", "second"), None),
+        *(TextGroup(group.texts + ("z",), None) for group in few(3)),
+    ]
+    apart = MultipleNegativesRanking.files.texts_apart(examples)
+    assert set(apart[0]) & set(apart[2]) == {"second"}
+    MultipleNegativesRanking.files.warn_of_contradictions(examples)
+    assert not caplog.records
+    MultipleNegativesRanking.files.warn_of_contradictions(
+        [*examples, TextGroup(("other", "a", "third"), None)]
+    )
+    assert "1 negatives are positives of the same query" in caplog.text and "example 7" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("task", "settings", "sentence"),
     [
