@@ -190,7 +190,7 @@ class _BlockWithProbabilities(keras.layers.Layer):
     """
 
     def __init__(self, block):
-        super().__init__(name=block.name, dtype=block.dtype_policy)
+        super().__init__(name=block.name, dtype=block.dtype_policy, autocast=False)  # as the block itself
         self.block = block
 
     def build(self, hidden_states_shape, input_mask_shape):

@@ -23,7 +23,7 @@ from kbert.config.checks import require_single
 from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.manifest import Manifest, describe_shards
 from kbert.tasks import TASKS
-from kbert.tasks.file_columns import check_file, files_of
+from kbert.tasks.file_columns import check_file, task_files
 from tfrecords_tools.vocabulary.vocabulary_source import define_vocabulary_flags, read_source
 from tfrecords_tools.work.worker_pool import StoredVocabulary, WorkerPool, byte_batches
 
@@ -216,7 +216,7 @@ def _read_config(config, overrides, max_seq_length) -> FinetuningConfig:
     overrides = list(overrides) + ([f"max_seq_length={max_seq_length}"] if max_seq_length else [])
     settings = load_config(FinetuningConfig, config, overrides)
     TASKS.require(settings.task)
-    if files_of(settings.task) is None:
+    if task_files(settings.task) is None:
         raise ValueError(f"task={settings.task!r} does not read labelled files; choose another task.")
     return settings
 
@@ -235,7 +235,7 @@ def _read_vocabulary(vocab_file, tokenizer, init_checkpoint, do_lower_case, allo
 
 def _complete_dataset(settings, input_file):
     """The config's `DatasetConfig`, with the labels of the file where it lists none."""
-    files = files_of(settings.task)
+    files = task_files(settings.task)
     return files.complete_dataset(settings.dataset, files.read_examples(input_file, settings.dataset))
 
 
@@ -269,7 +269,7 @@ def encode_rows(job: Job, rows: list) -> "tuple[list[bytes], RecordStatistics]":
     from tfrecords_tools.records.record_statistics import RecordStatistics
     from tfrecords_tools.records.tfrecord_files import encode_examples
 
-    task, vocabulary, features, text_inputs = _tools(job)
+    task, vocabulary, features, text_inputs = _tools(_Same(job))
     # Training on records cannot check the examples any more: it does not see them.
     task.check_examples(rows, job.max_seq_length)
     columns = task.examples_to_features(rows, text_inputs).features
@@ -285,10 +285,24 @@ def encode_rows(job: Job, rows: list) -> "tuple[list[bytes], RecordStatistics]":
     return encode_examples(columns, features), counted
 
 
+class _Same:
+    """A job to remember something for: its settings may hold tables, which have no hash."""
+
+    def __init__(self, job):
+        self.job = job
+
+    def __eq__(self, other):
+        return self.job == other.job
+
+    def __hash__(self):
+        return hash((self.job.task, self.job.max_seq_length))
+
+
 @functools.lru_cache(maxsize=1)
-def _tools(job):
+def _tools(same):
     from kbert.tokenization.text_inputs import TextInputs
 
+    job = same.job
     task = TASKS[job.task].from_dataset(job.dataset, job.task_settings)
     vocabulary = job.vocabulary.read()
     features = task.features(job.max_seq_length)

@@ -132,6 +132,11 @@ def check_mediapipe(source, lengths):
             f"--mediapipe: {source.path} has the special tokens {', '.join(vocabulary.special_tokens)}, and "
             "MediaPipe puts [CLS] and [SEP] around every text; use the file whose inputs are token ids."
         )
+    if not vocabulary.rules.tokenize_chinese_chars:
+        raise ValueError(
+            f"--mediapipe: {source.path} has tokenize_chinese_chars=false, and MediaPipe makes a word of "
+            "every ideograph; use the file whose inputs are token ids."
+        )
     if not vocabulary.do_lower_case:
         raise ValueError(
             f"--mediapipe: {source.path} has a cased vocabulary (do_lower_case=false), and MediaPipe makes "
@@ -142,7 +147,14 @@ def check_mediapipe(source, lengths):
 
 def check_tokenizer_inside(source, lengths):
     """Raises ValueError unless one row, made of an example's texts, answers as the model does."""
-    require_wordpiece(source.vocabulary, "--tokenizer_inside")
+    vocabulary = require_wordpiece(source.vocabulary, "--tokenizer_inside")
+    for name in ("strip_accents", "tokenize_chinese_chars"):
+        if name in vocabulary.rules.not_googles:
+            value = str(getattr(vocabulary.rules, name)).lower()
+            raise ValueError(
+                f"--tokenizer_inside: {source.path} has {name}={value}, which TF-Text's ops for LiteRT do "
+                "not have; use the file whose inputs are token ids."
+            )
     _require_no_prompt("--tokenizer_inside", source)
     task = source.task
     if not task.serving.row_texts:

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from kbert.tokenization.vocabulary import Vocabulary, require_wordpiece
+from kbert.tokenization.vocabulary import read_pieces, require_wordpiece
 
 
 def convert(
@@ -64,7 +64,7 @@ def convert(
         checkpoint = with_positions(checkpoint, max_position_embeddings)
     if vocab_file is not None:
         own = require_wordpiece(checkpoint.vocabulary, "--vocab_file")
-        vocabulary = Vocabulary.from_file(vocab_file, own.do_lower_case, own.special_tokens)
+        vocabulary = own.with_tokens(read_pieces(vocab_file), str(vocab_file))
         checkpoint = with_vocabulary(checkpoint, vocabulary)
     written = write_checkpoint(checkpoint, target, format, allow_unmatched, overwrite)
     return checkpoint.report, written

@@ -70,6 +70,12 @@ def local_path(path) -> Path:
     return hub.find_model(str(path)) or path
 
 
+def require_checkpoint(path):
+    """Raises ValueError where `read_checkpoint` would find none, without TensorFlow; names of hubs wait."""
+    if not str(path).startswith(tuple(_DOWNLOADS)):
+        detect_format(local_path(path))
+
+
 def detect_format(path) -> str:
     """The format of the checkpoint at `path`, from the files that are there: one of FORMATS.
 

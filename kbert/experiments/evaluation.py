@@ -290,7 +290,9 @@ def add_baselines(task, metrics: dict, data: dict, config, vocabulary) -> dict:
     return with_baselines
 
 
-def no_better_than_constant(metrics: dict, higher_is_better, class_weights=False) -> list[str]:
+def no_better_than_constant(
+    metrics: dict, higher_is_better, class_weights=False, advice="another seed, or a smaller learning rate"
+) -> list[str]:
     """A sentence for each metric that is no better than that of the best constant answer.
 
     A classifier that ends at the most frequent label has learnt nothing; with few examples that happens to
@@ -300,6 +302,7 @@ def no_better_than_constant(metrics: dict, higher_is_better, class_weights=False
       metrics: as of `add_baselines`.
       higher_is_better: function from a metric's name to whether more of it is better.
       class_weights: whether the sentence names `class_weights`, for a task that has them.
+      advice: what to try.
     """
     balanced = ", or for rare labels task_settings.class_weights=balanced" if class_weights else ""
     sentences = []
@@ -308,10 +311,12 @@ def no_better_than_constant(metrics: dict, higher_is_better, class_weights=False
         value = metrics.get(metric)
         if metric == name or not isinstance(value, float) or not isinstance(constant, float):
             continue
+        if math.isnan(constant):  # of labels that are all the same nothing is better than anything
+            continue
         ahead = value - constant if higher_is_better(metric) else constant - value
         if not ahead > _ROUNDING * max(1.0, abs(constant)):  # also for not-a-number
             sentences.append(
                 f"This run does no better than a constant answer: {metric} {value:.4g}, the best constant "
-                f"answer {constant:.4g}. Try another seed, a smaller learning rate, more epochs{balanced}."
+                f"answer {constant:.4g}. Try {advice}{balanced}."
             )
     return sentences

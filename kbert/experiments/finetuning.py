@@ -11,19 +11,21 @@ from kbert.config import FinetuningConfig, settled_config
 from kbert.experiments import show_lines
 from kbert.experiments.evaluation import add_baselines, no_better_than_constant
 from kbert.experiments.finetuning_checks import (
-    require_model,
     require_pooler,
     require_trainable,
     require_weights,
     too_few_steps,
+    what_to_try,
 )
 from kbert.experiments.finetuning_data import FinetuningData, LabelledPaths, open_data, reads_early
 from kbert.experiments.init import Init, initial_model
 from kbert.experiments.teaching import Teaching
 from kbert.input_pipelines.data_files import data_as_files, shown_source
+from kbert.runs.run_directory import require_run_folder
 from kbert.tasks import TASKS
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.tokenization.vocabulary_files import read_vocabulary
+from kbert.training.devices.rendezvous import require_free_port
 
 _NAME_COLUMNS = "Name the columns: kbert.finetune(..., text='review', label='stars'), or rename them."
 
@@ -110,8 +112,10 @@ def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Ini
     # Check what needs no TensorFlow.
     require_trainable(config, paths)
     require_weights(config, init.for_student(config.distillation))
-    require_model(init)
+    if require_free_port(devices["name"], devices["cluster"]):
+        require_run_folder(run_dir)
     opened = open_data(config, paths) if reads_early(config, paths) else None
+    init.require_checkpoint(run_dir)
 
     from kbert.reports.run_page import try_write_run_page
     from kbert.training.devices import distribution
@@ -144,7 +148,8 @@ def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Ini
     if distribution.is_chief(strategy):
         try_write_run_page(run.path)
     unweighted = task.get_config().get("class_weights", "") is None
-    for sentence in no_better_than_constant(metrics or {}, task.higher_is_better, unweighted):
+    advice = what_to_try(prepared.config, num_train_steps)
+    for sentence in no_better_than_constant(metrics or {}, task.higher_is_better, unweighted, advice):
         logging.warning("%s", sentence)
     logging.info("the run is in %s", run.path)
     return task, metrics

@@ -44,14 +44,6 @@ def require_trainable(config: FinetuningConfig, paths: LabelledPaths):
         )
 
 
-def require_model(init: Init):
-    """Raises ValueError where there is no model to start from at the path or name of `init_checkpoint`."""
-    from kbert.checkpoints.formats import detect_format, local_path  # late: they bring NumPy along
-
-    if init.checkpoint is not None:
-        detect_format(local_path(init.checkpoint))
-
-
 def require_weights(config: FinetuningConfig, init: Init):
     """Raises ValueError where the config changes or adapts weights, and there are none to start from."""
     if config.lora and not init.has_weights:
@@ -87,5 +79,12 @@ def too_few_steps(config: FinetuningConfig, num_examples: int, num_train_steps: 
     return (
         f"{num_examples:,} training examples and {num_train_steps:,} steps: on so few, some seeds learn "
         f"nothing. At least {ENOUGH_STEPS:,} steps or {ENOUGH_EPOCHS} epochs are safer: "
-        f"{', '.join(changes)}, or configs/finetuning/small_data.toml."
+        f"{', '.join(changes)}."
     )
+
+
+def what_to_try(config: FinetuningConfig, num_train_steps: int) -> str:
+    """What may help a run that has learnt nothing: more steps where there were few."""
+    if num_train_steps < ENOUGH_STEPS and config.num_train_epochs < ENOUGH_EPOCHS:
+        return f"more epochs (num_train_epochs={config.num_train_epochs:g} made {num_train_steps:,} steps)"
+    return "another seed, or a smaller learning rate"

@@ -11,9 +11,11 @@ from absl import logging
 from kbert.config import DatasetConfig, FinetuningConfig
 from kbert.config.checks import require_single
 from kbert.experiments.labelled_file import LabelledFile
+from kbert.input_pipelines.data_files import shown_source
+from kbert.input_pipelines.repeated_rows import repetitions
 from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.tasks import TASKS
-from kbert.tasks.file_columns import files_of, reads_without_tensorflow
+from kbert.tasks.file_columns import reads_without_tensorflow, task_files
 
 
 @dataclass(frozen=True)
@@ -112,9 +114,9 @@ def open_data(config: FinetuningConfig, paths: LabelledPaths) -> FinetuningData:
     Raises:
       ValueError: when a file cannot be read, or the task is not one that is fine-tuned.
     """
-    files = files_of(config.task)
+    files = task_files(config.task)
     if files is None:
-        tasks = [name for name in TASKS if files_of(name)]
+        tasks = [name for name in TASKS if task_files(name)]
         raise ValueError(f"task={config.task!r} cannot be fine-tuned; choose one of {', '.join(tasks)}.")
 
     def open_source(file, directory, dataset):
@@ -127,6 +129,8 @@ def open_data(config: FinetuningConfig, paths: LabelledPaths) -> FinetuningData:
         return LabelledRecords(directory, task_class, config.max_seq_length, settings)
 
     whole = train = open_source(paths.train_file, paths.train_dir, config.dataset)
+    if paths.train_file:
+        _say_repetitions(whole)
     dataset = whole.agreed_dataset(config.dataset)
     dev = {"": open_source(paths.dev_file, paths.dev_dir, dataset)} if paths.has_dev else {}
     if config.dev_split:
@@ -143,6 +147,14 @@ def open_data(config: FinetuningConfig, paths: LabelledPaths) -> FinetuningData:
     for data in dev.values():
         data.agreed_dataset(dataset)
     return FinetuningData(train, dev, dataset)
+
+
+def _say_repetitions(data):
+    repeated, contradicting = repetitions(data.examples)
+    if repeated:
+        logging.info("%s: %s", shown_source(data.path), repeated)
+    if contradicting:
+        logging.warning("%s: %s", shown_source(data.path), contradicting)
 
 
 def _log_split(config, shares):

@@ -12,9 +12,7 @@ from typing import NamedTuple
 from kbert.extras import require
 
 # Listed so that they can be refused clearly: read as text, they would only give an error about UTF-8.
-_UNREAD_SUFFIXES = frozenset(
-    ".7z .br .lz4 .lzma .parquet .arrow .rar .tar .tbz2 .tgz .txz .xlsx .xls .ods .z .zip".split()
-)
+_UNREAD_SUFFIXES = frozenset(".7z .br .lz4 .lzma .parquet .arrow .rar .tar .tbz2 .tgz .txz .z .zip".split())
 
 
 class Compression(NamedTuple):

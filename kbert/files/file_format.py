@@ -74,9 +74,9 @@ def require_text_content(path: str | Path, what: str):
         return
     with path.open("rb") as file:
         beginning = file.read(_LONGEST_MARK)
-    found = _archive(path) if beginning.startswith(_ZIP) else _marked(beginning)
-    if found:
-        kind, remedy = found
+    foreign = _archive(path) if beginning.startswith(_ZIP) else _marked(beginning)
+    if foreign:
+        kind, remedy = foreign
         raise ValueError(f"{path} is {kind}, by its first bytes; expected {what}: {remedy}.")
 
 

@@ -52,8 +52,9 @@ def read_lines(path: str | Path, encoding: str | None = None) -> Iterator[str]:
     """
     require_text_file(path)
     require_line_feeds(path)
-    found = find_encoding(path, encoding) if encoding else None
-    for number, _, line in numbered_lines(path, encoding=found):
+    if encoding:
+        encoding = find_encoding(path, encoding)
+    for number, _, line in numbered_lines(path, encoding=encoding):
         if isinstance(line, Problem):
             raise ValueError(f"{path} line {number} {line.what}; {line.remedy}.")
         yield line
@@ -69,11 +70,22 @@ def utf8_bytes(path: str | Path) -> Iterator:
     encoding = find_encoding(path)
     with find_opener(path)(path, "rb") as stream:
         if encoding != "utf-8":
-            yield codecs.EncodedFile(stream, "utf-8", encoding)
+            with io.TextIOWrapper(stream, encoding, newline="") as text:
+                yield _AsUtf8(text)
             return
         if stream.read(len(UTF8_MARK)) != UTF8_MARK:
             stream.seek(0)
         yield stream
+
+
+class _AsUtf8:
+    """The bytes of an open text in UTF-8. `read` takes a number of characters."""
+
+    def __init__(self, text):
+        self._text = text
+
+    def read(self, size=-1) -> bytes:
+        return self._text.read(size).encode("utf-8")
 
 
 def require_text_file(path: str | Path, what: str = "text"):
@@ -87,8 +99,8 @@ def require_text_file(path: str | Path, what: str = "text"):
     if not path.is_file():
         raise ValueError(f"{path} is a folder, not a text file." if path.is_dir() else
                          f"{path} does not exist.")  # fmt: skip
-    require_read_kind(path, what)
     require_text_content(path, what)
+    require_read_kind(path, what)
 
 
 def require_line_feeds(path: str | Path):

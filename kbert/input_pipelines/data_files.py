@@ -15,9 +15,6 @@ from kbert.config import DatasetConfig
 from kbert.input_pipelines.data_in_memory import is_data, read_rows
 from kbert.input_pipelines.json_rows import MissingColumn
 
-# The settings that say the form of a file, which is not the user's here.
-_FORM = ("file_format", "delimiter", "encoding")
-
 
 class DataFile(type(Path())):  # type: ignore[misc]  # PosixPath or WindowsPath
     """The path of data in memory, written as JSON lines: a row has its line."""
@@ -32,10 +29,7 @@ def reading_dataset(path, dataset: DatasetConfig) -> DatasetConfig:
     """How a file is read: as its dataset says, but for the form, which data in memory have of their own."""
     if not isinstance(path, DataFile):
         return dataset
-    form: dict[str, Any] = {
-        field.name: field.default for field in dataclasses.fields(dataset) if field.name in _FORM
-    }
-    return dataclasses.replace(dataset, **form)
+    return dataclasses.replace(dataset, file_format=None, delimiter=None, encoding=None)
 
 
 @contextlib.contextmanager

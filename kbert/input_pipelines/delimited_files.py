@@ -5,6 +5,7 @@ import csv
 import io
 import itertools
 import re
+import shlex
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -13,12 +14,13 @@ from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
 from kbert.files.text_file import Problem, find_encoding, numbered_lines, require_text_file
 from kbert.input_pipelines.file_problems import FileProblems
-from kbert.input_pipelines.json_rows import MissingColumn, did_you_mean
+from kbert.input_pipelines.json_rows import MissingColumn, did_you_mean, nearest_name
 
 # In characters. The default of the csv module, 131,072, is too small for a book. Without any limit, a quote
 # that is never closed would make one cell of the whole rest of a CSV file.
 _LONGEST_CELL = 1 << 24
 _USUAL = {"tsv": "\t", "csv": ","}
+_AS_CSV = "set --override=dataset.file_format=csv --override='dataset.delimiter=\\t' to read it with quotes."
 _DELIMITERS = (",", ";", "\t", "|")
 _EXCEL_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # the first line of a file that is written for Excel
 
@@ -36,10 +38,10 @@ def text_lines(path: str | Path, encoding: str | None, problems: FileProblems) -
       ValueError: for a file that is missing or no text.
     """
     require_text_file(path, "rows of text")
-    found = find_encoding(path, encoding)
-    if encoding and not codecs.lookup(encoding).name.startswith(found):
-        warn_once(f"{path} is {found.upper()}, and is read so in spite of dataset.encoding={encoding!r}")
-    for number, _, line in numbered_lines(path, encoding=found):
+    own = find_encoding(path, encoding)
+    if encoding and not codecs.lookup(encoding).name.startswith(own):
+        warn_once(f"{path} is {own.upper()}, and is read so in spite of dataset.encoding={encoding!r}")
+    for number, _, line in numbered_lines(path, encoding=own):
         if isinstance(line, Problem):
             if not line.undecoded:
                 problems.add(f"{path} line {number} {line.what}; {line.remedy}.")
@@ -47,7 +49,7 @@ def text_lines(path: str | Path, encoding: str | None, problems: FileProblems) -
                 problems.add_undecoded(number, line.what, line.undecoded)
             line = line.undecoded.decode("latin-1")
         elif not line.isascii():
-            problems.utf8_lines += found == "utf-8"
+            problems.utf8_lines += own == "utf-8"
         if "\r" in line:
             yield from io.StringIO(f"{line}\n", newline="")
         else:
@@ -69,31 +71,39 @@ class Layout(NamedTuple):
 
 
 def require_columns(
-    header: list[str], path: str | Path, columns: Collection[str], label: str, problems: FileProblems
+    header: list[str],
+    path: str | Path,
+    columns: Collection[str],
+    dataset: DatasetConfig,
+    problems: FileProblems,
 ):
     """Keeps a problem for each column that is not there, and for each that is there twice."""
     for column in columns:
         if column not in header:
-            quoted = any(name.startswith('"') and name.endswith('"') for name in header)
-            problems.add(
-                MissingColumn(
-                    f"{path} has no column {column!r}; its columns are {str(header)[:500]}."
-                    + did_you_mean(column, header),
-                    "Name the columns in the config, or by --override=dataset.text=... (dataset.text, "
-                    "dataset.text_pair, dataset.label; dataset.column_names for a file without a header "
-                    "line).",
-                    column,
-                ),
-                "TSV is read without quoting: for names in quotes set dataset.file_format=csv."
-                if quoted
-                else "",
-            )
-    for column in dict.fromkeys((*columns, label)):
+            what = f"{path} has no column {column!r}; its columns are {str(header)[:500]}."
+            what += did_you_mean(column, header)
+            problems.add(MissingColumn(what, _naming_advice(column, header, dataset), column))
+            if any(name.startswith('"') and name.endswith('"') for name in header):
+                problems.add_hint(
+                    "TSV is read without quoting: for names in quotes set dataset.file_format=csv."
+                )
+    for column in dict.fromkeys((*columns, dataset.label)):
         if header.count(column) > 1:
             problems.add(
                 f"{path} has {header.count(column)} columns {column!r}; its columns are {str(header)[:500]}. "
                 "Give each column a different name."
             )
+
+
+def _naming_advice(column, header, dataset):
+    near = nearest_name(column, header)
+    names = {getattr(dataset, field): field for field in ("label", "text_pair", "text")}
+    if near and column in names:
+        return "Write " + shlex.quote(f"--override=dataset.{names[column]}={near}") + "."
+    return (
+        "Name the columns in the config, or by --override=dataset.text=... (dataset.text, dataset.text_pair, "
+        "dataset.label; dataset.column_names for a file without a header line)."
+    )
 
 
 def find_layout(
@@ -142,17 +152,25 @@ def _find_delimiter(line, usual, column_names, wanted) -> str:
         return usual
     if column_names:
         return next((mark for mark in cutting if len(cells[mark]) == len(column_names)), usual)
-    found = {mark: len({*map(_bare, wanted)} & {*cells[mark]}) for mark in cells}
-    best = max(found, key=found.__getitem__)  # the usual one where several have as many
-    if found[best]:
+    num_wanted = {mark: len({*map(_bare, wanted)} & {*cells[mark]}) for mark in cells}
+    best = max(num_wanted, key=num_wanted.__getitem__)  # the usual one where several have as many
+    if num_wanted[best]:
         return best
     return cutting[0] if len(cutting) == 1 else usual
 
 
+def likely_format(line: str) -> str:
+    """ "jsonl", "tsv" or "csv": what a first line looks like; "" for a line without a sign of any."""
+    if line.lstrip().startswith("{"):
+        return "jsonl"
+    return "tsv" if "\t" in line else "csv" if "," in line or ";" in line else ""
+
+
 def _cut(lines, delimiter, quoted=True, strict=False):
     csv.field_size_limit(_LONGEST_CELL)
-    quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
-    return csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=strict)
+    if quoted:
+        return csv.reader(lines, delimiter=delimiter, strict=strict)
+    return csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
 
 
 def _bare(name):
@@ -212,14 +230,15 @@ def delimited_records(
     """
     lines = text_lines(path, dataset.encoding, problems)
     layout = find_layout(lines, path, file_format, dataset, wanted)
-    header, short = layout.header, []
-    require_columns(header, path, columns, dataset.label, problems)
+    header, short, in_quotes = layout.header, [], 0
+    require_columns(header, path, columns, dataset, problems)
     least = len(header)
     while least > 1 and not header[least - 1].strip():  # a delimiter at the end of each line
         least -= 1
     for number, cells in read_cells(lines, path, layout, problems):
         where = f"{path} line {number}"
         if len(cells) == len(header):
+            in_quotes += not layout.quoted and any(map(_is_in_quotes, cells))
             yield where, dict(zip(header, cells, strict=True))
         elif not cells:
             continue
@@ -228,12 +247,22 @@ def delimited_records(
         elif skip_short and len(cells) < least:
             short.append(number)
         elif len(cells) < least or any(cells[len(header) :]):
-            problems.add(_wrong_number(where, cells, header), _hint(cells, layout))
+            problems.add(_wrong_number(where, cells, header))
+            problems.add_hint(_hint(cells, layout))
         else:
             yield where, dict(zip(header, cells + [""] * (len(header) - len(cells)), strict=False))
+    if in_quotes:
+        warn_once(
+            f"{path}: {in_quotes:,} row(s) have cells in quotation marks, with doubled ones inside, as CSV "
+            f"has them; TSV is read without quoting, so all marks are read as text. {_AS_CSV}"
+        )
     if short:
         shown = ", ".join(map(str, short[:5])) + (", ..." if len(short) > 5 else "")
         warn_once(f"{path}: {len(short)} row(s) with too few columns are skipped: line {shown}")
+
+
+def _is_in_quotes(cell):
+    return len(cell) > 3 and cell[0] == cell[-1] == '"' and '""' in cell[1:-1]
 
 
 def _wrong_number(where, cells, header):
@@ -245,11 +274,9 @@ def _hint(cells, layout) -> str:
     """What may be the reason for a wrong number of cells, said once."""
     mark = layout.delimiter
     if not layout.quoted and any('"' in cell for cell in cells):
-        shown = mark.replace("\t", "\\t")
         return (
             "TSV is read without quoting, and these rows have quotation marks. If they stand around texts "
-            "that have line ends or tabs in them, as Excel and pandas write these, set "
-            f"--override=dataset.file_format=csv --override='dataset.delimiter={shown}'."
+            f"that have line ends or tabs in them, as Excel and pandas write these: {_AS_CSV}"
         )
     if layout.quoted and len(cells) > len(layout.header):
         return f'A text with {mark!r} in it has to stand in quotation marks: "one{mark} two".'

@@ -25,7 +25,7 @@ class FileProblems:
 
     def __init__(self, path: str | Path, most: int = MOST_ROWS):
         self._path, self._most = str(path), most
-        self._sentences: dict[str, list[str]] = {}  # without "PATH line 3" -> the places, such as "line 3"
+        self._sentences: dict[str, list[str]] = {}  # without "PATH line 3" -> the positions, such as "line 3"
         self._missing: list[MissingColumn] = []
         self._undecoded: list[tuple[int, str, bytes]] = []
         self._empty: list[str] = []
@@ -42,24 +42,22 @@ class FileProblems:
         """Whether there are so many problems that the file need not be read to its end."""
         return self._num_rows >= self._most
 
-    def add(self, error: ValueError | str, hint: str = ""):
-        """Keeps an error of a row, whose sentence begins with file and line; or one of the whole file.
-
-        Args:
-          error: the error, or its sentence.
-          hint: a sentence that is said once, after all others.
-        """
+    def add(self, error: ValueError | str):
+        """Keeps an error, or its sentence: of a row it begins with file and line, else it is of the file."""
         self._is_any = True
-        if hint:
-            self._hints[hint] = None
         if isinstance(error, MissingColumn):
             if error.column is None or error.column not in [known.column for known in self._missing]:
                 self._missing.append(error)
             return
         self._kinds.add(type(error) if isinstance(error, ValueError) else ValueError)
         self._num_rows += 1
-        place, sentence = self._split(str(error))
-        self._sentences.setdefault(sentence, []).append(place)
+        position, sentence = self._split(str(error))
+        self._sentences.setdefault(sentence, []).append(position)
+
+    def add_hint(self, hint: str):
+        """Keeps what may be the reason of problems; it is written once, after all of them."""
+        if hint:
+            self._hints[hint] = None
 
     def add_undecoded(self, number: int, what: str, content: bytes):
         """Keeps a line that is not in the encoding of its file: its number, what is wrong, its bytes."""
@@ -80,7 +78,7 @@ class FileProblems:
         sentences = [
             *map(self._undecoded_sentence, self._undecoded[:1]),
             *(error.what for error in self._missing),
-            *(self._joined(sentence, places) for sentence, places in self._sentences.items()),
+            *(self._joined(sentence, positions) for sentence, positions in self._sentences.items()),
             *([self._empty_sentence()] if self._empty else []),
             *self._hints,
         ]
@@ -99,10 +97,10 @@ class FileProblems:
             return "", sentence
         return f"{words[0]} {number}", f"{words[1][len(number) :]} {words[2]}"
 
-    def _joined(self, sentence, places):
-        if not places[0]:
+    def _joined(self, sentence, positions):
+        if not positions[0]:
             return sentence
-        first, *others = places
+        first, *others = positions
         return f"{self._path} {first}{sentence}" + (f" (Also {_numbers(others)}.)" if others else "")
 
     def _listed(self, sentences):
@@ -144,8 +142,8 @@ class FileProblems:
         )
 
 
-def _numbers(places: list[str]) -> str:
+def _numbers(positions: list[str]) -> str:
     """ "line 3, 4, 8 and 5 more" """
-    word, numbers = places[0].partition(" ")[0], [place.partition(" ")[2] for place in places]
+    word, numbers = positions[0].partition(" ")[0], [position.partition(" ")[2] for position in positions]
     more = f" and {len(numbers) - _MOST_NUMBERS:,} more" if len(numbers) > _MOST_NUMBERS else ""
     return f"{word} {', '.join(numbers[:_MOST_NUMBERS])}{more}"

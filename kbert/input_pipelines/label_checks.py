@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from kbert.cli.warn_once import warn_once
-from kbert.input_pipelines.label_names import near_labels, number_of, same_labels
+from kbert.input_pipelines.label_names import as_number, near_labels, same_labels
 
 _TOO_MANY_ONCE = 20  # labels of a file in which none is there twice
 
@@ -41,9 +41,11 @@ def judge_labels(counts: Mapping[str, int], path: str | Path):
 
     Raises:
       ValueError: with the pairs, how often each label is there, and the code points in which they differ; for
-        "-" and -1 as marks of rows without a label; for many labels of which each is there once.
+        "-" and -1 as marks of rows without a label; for many labels of which each is there once; for labels
+        in quotation marks.
     """
     _require_repeated(counts, path)
+    _require_bare(counts, path)
     if same := same_labels(counts):
         raise ValueError(
             f"{path}: {same}. Write each label in one way, or list both in dataset.labels if they are two."
@@ -61,12 +63,23 @@ def _require_repeated(counts, path):
     if len(counts) < _TOO_MANY_ONCE or sum(counts.values()) > len(counts):
         return
     first = ", ".join(repr(label[:80]) for label in list(counts)[:3])
-    are_numbers = None not in map(number_of, counts)
+    are_numbers = None not in map(as_number, counts)
     advice = ' If they are numbers to learn, set task = "sequence_regression".' if are_numbers else ""
     raise ValueError(
         f"{path}: each of the {len(counts):,} labels is there once ({first}, ...), as classes never are. Is "
         f"dataset.label the column of the labels?{advice}"
     )
+
+
+def _require_bare(counts, path):
+    """Refuses labels with the quotation marks of a file around them."""
+    quoted = next((label for label in counts if len(label) > 2 and label[0] == label[-1] == '"'), None)
+    if quoted:
+        raise ValueError(
+            f"{path}: the label {quoted[:200]!r} stands in quotation marks. TSV is read without quoting; for "
+            "a file with quotes set dataset.file_format=csv and dataset.delimiter='\\t'; if the marks are "
+            "part of the labels, list all in dataset.labels."
+        )
 
 
 def judge_several_labels(counts: Mapping[str, int], path: str | Path):
@@ -81,7 +94,7 @@ def judge_several_labels(counts: Mapping[str, int], path: str | Path):
             parts = [part.strip() for part in label.split(mark)]
             if len(parts) > 1 and all(part in counts for part in parts):
                 raise ValueError(
-                    f"{path}: the label {label[:200]!r} ({counts[label]:,} times) is made of the labels "
+                    f"{path}: the label {label[:200]!r} ({counts[label]:,}) is made of the labels "
                     f"{', '.join(map(repr, parts))[:200]}; set dataset.label_separator={mark!r}, or list all "
                     "labels in dataset.labels if it is one."
                 )
@@ -95,10 +108,10 @@ def _judge_signs(counts, path):
     """
     if "-" in counts and "+" not in counts:
         raise ValueError(f"{path}: {_sign_for_none('-', counts, 'as in SNLI')}")
-    numbers = sorted({number_of(label) for label in counts} - {None})
-    if not numbers or None in map(number_of, counts) or numbers[0] != -1 or numbers == [-1, 1]:
+    numbers = sorted({number for label in counts if (number := as_number(label)) is not None})
+    if None in map(as_number, counts) or numbers[:1] != [-1] or numbers == [-1, 1]:
         return
-    minus_one = next(label for label in counts if number_of(label) == -1)
+    minus_one = next(label for label in counts if as_number(label) == -1)
     why = f"{path}: {_sign_for_none(minus_one, counts, 'as `datasets` writes it')}"
     if numbers != [-1, 0, 1]:
         raise ValueError(why)

@@ -58,6 +58,7 @@ def split_cell(cell: str, separator: str | None) -> list[str]:
     if listed is not None:
         return listed
     names = [name.strip() for name in cell.split(separator)] if separator else [cell]
+    names = names[:-1] if len(names) > 1 and not names[-1] else names  # a separator at the end
     in_brackets = cell.strip()[:1] in ("[", "{") and cell.strip()[-1:] in ("]", "}")
     if in_brackets and (len(names) > 1 or "," in cell):
         raise ValueError("which looks like a list, but its entries are not in quotes")

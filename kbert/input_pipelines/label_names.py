@@ -1,6 +1,7 @@
 """Names of labels: their order, and which of them a person would take for one."""
 
 import collections
+import html
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -19,7 +20,7 @@ _UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0") | {chr(c) for 
 def sorted_labels(labels: Iterable[str]) -> tuple[str, ...]:
     """Each label once, sorted; numbers sort as numbers, with signs and fractions: -1, 0, +1, 2.0, 10."""
     labels = set(labels)
-    numbers = {label: number_of(label) for label in labels}
+    numbers = {label: as_number(label) for label in labels}
     if None not in numbers.values():
         return tuple(sorted(labels, key=lambda label: (numbers[label], label)))
     return tuple(sorted(labels))
@@ -48,7 +49,7 @@ def _shape(label):
     return " ".join(bare.translate(_SAME_SHAPE).split())
 
 
-def number_of(label: str) -> Decimal | None:
+def as_number(label: str) -> Decimal | None:
     """The number that a label is; None for other texts."""
     seen = _shape(label)
     return Decimal(seen) if re.fullmatch(r"[+-]?[0-9]+(\.[0-9]*)?", seen) else None
@@ -66,7 +67,7 @@ def near_labels(counts: Mapping[str, int]) -> str:
 
 def _sameness(label):
     """Equal for labels that mean the same without doubt."""
-    seen, number = _shape(label), number_of(label)
+    seen, number = _shape(label), as_number(label)
     if number is not None:
         leading = re.match(r"[+-]?(0*)(?=[0-9])", seen)
         return number, leading and leading[1]
@@ -75,7 +76,7 @@ def _sameness(label):
 
 def _nearness(label):
     """Equal for labels that may mean the same."""
-    seen, number = _shape(label), number_of(label)
+    seen, number = _shape(html.unescape(label)), as_number(label)
     return re.sub(r"(?<=\w)[-_ ]+(?=\w)", " ", seen.lower()) if number is None else number
 
 
@@ -89,8 +90,9 @@ def _pairs(labels, key):
 
 def _shown_pairs(pairs, counts):
     shown = "; ".join(
-        f"the labels {_shown(one, other, counts)} and {_shown(other, one, counts)} {_likeness(one, other)}"
-        for one, other in pairs[:_MOST_SHOWN]
+        f"the labels {_shown(label, other, counts)} and {_shown(other, label, counts)} "
+        f"{_likeness(label, other)}"
+        for label, other in pairs[:_MOST_SHOWN]
     )
     return shown + (f"; and {len(pairs) - _MOST_SHOWN} pairs more" if len(pairs) > _MOST_SHOWN else "")
 
@@ -106,8 +108,9 @@ def _likeness(label, other):
         return "differ only in blanks at their ends"
     if _shape(label) == _shape(other):
         return "look alike"
-    if number_of(label) is not None:
+    if as_number(label) is not None:
         return "are the same number"
     if _shape(label).lower() == _shape(other).lower():
         return "differ only in capitals"
-    return "differ only in hyphens, underscores or blanks"
+    marks = _shape(label) == _shape(html.unescape(label)) and _shape(other) == _shape(html.unescape(other))
+    return f"differ only in {'hyphens, underscores or blanks' if marks else 'how HTML writes them'}"

@@ -9,9 +9,11 @@ from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
 from kbert.files.file_format import format_by_name
 from kbert.files.json_file import parse_json
+from kbert.files.text_file import require_text_file
 from kbert.input_pipelines.delimited_files import (
     delimited_records,
     find_layout,
+    likely_format,
     read_cells,
     require_columns,
     text_lines,
@@ -230,7 +232,7 @@ def _table_records(table, dataset, columns, with_labels, problems):
     wanted = dict.fromkeys(filter(None, (*columns, *_text_columns(dataset), dataset.document, label)))
     for file in table.files:
         header = table_rows.column_names(file, table.file_format)
-        require_columns(header, file, columns, dataset.label, problems)
+        require_columns(header, file, columns, dataset, problems)
         problems.raise_all()
         read = [column for column in wanted if column in header]
         if with_labels and len(read) < len(wanted):  # what the file has belongs in the message
@@ -345,8 +347,10 @@ def examples_fingerprint(examples: Iterable[tuple]) -> str:
 def _file_format(path):
     file_format = format_by_name(path)
     if file_format is None:
+        require_text_file(path, "rows of text")
+        likely = likely_format(next(text_lines(path, None, FileProblems(path)), ""))
         raise ValueError(
             f"{path}: cannot tell the format from the name; end it in .tsv, .csv, .jsonl or .parquet, or set "
-            "dataset.file_format."
+            f"dataset.file_format{likely and f'={likely}, which its first line looks like'}."
         )
     return file_format

@@ -135,8 +135,9 @@ def label_set(record: dict, dataset: DatasetConfig, where: str) -> tuple[str, ..
     """The classes of a text, any number of them, in their order and each once.
 
     The value is a list of names; or a text: such a list as Python, JSON or NumPy print it, or names with
-    `dataset.label_separator` between them; or a list with a 0 or 1 for each of `dataset.labels`. A file
-    without the column may have a column of 0 and 1 for each of `dataset.labels` instead.
+    `dataset.label_separator` between them; or a list with a 0 or 1 for each of `dataset.labels`, or an object
+    with a 0 or 1 for each name. A file without the column may have a column of 0 and 1 for each of
+    `dataset.labels` instead.
 
     Raises:
       ValueError: for any other value, and for a class that is not in `dataset.labels` (if that lists any).
@@ -241,6 +242,8 @@ def _names(value, dataset):
     """The entries of a list or a cell. Raises ValueError saying what is wrong with it."""
     if isinstance(value, str):
         value = split_cell(value, dataset.label_separator) if value else []
+    if isinstance(value, dict) and None not in map(zero_or_one, value.values()):
+        return [name for name, holds in value.items() if zero_or_one(holds)]
     if not isinstance(value, list):
         return [None]
     hot = from_zeros_and_ones(value, dataset.labels)
@@ -255,8 +258,9 @@ def _holds(record, column, where):
         return held == 1
     if value is None or value != value or str(value).strip() in ("", "-1.0", *_SIGNS, *_NO_LABEL):
         raise NoLabel(
-            f"{where} has {_shown(value)} in the column {column!r} of 0 and 1, so it has no label; give it "
-            "one, or leave all such rows out by dataset.skip_unlabelled=true."
+            f"{where} has {_shown(value) if str(value).strip() else 'nothing'} in the column {column!r} of 0 "
+            "and 1, so it has no label; give it one, or leave all such rows out by "
+            "dataset.skip_unlabelled=true."
         )
     raise ValueError(
         f"{where} has {_shown(value)} in the column {column!r}; expected 1 where the text has this label, "

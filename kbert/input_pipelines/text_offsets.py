@@ -28,8 +28,8 @@ def offset_advice(text: str, quote: str, start: int, end: int) -> str:
         return " The end counts the last character in; add 1 to each end."
     if start > 0 and text[start - 1 : start - 1 + len(quote)] == quote:
         return " The file counts from 1; subtract 1 from each start."
-    found = text.find(quote)
-    if found < 0:
+    first = text.find(quote)
+    if first < 0:
         return " The text does not hold it."
-    again = " first" if text.find(quote, found + 1) >= 0 else ""
-    return f" It stands at {found} to {found + len(quote)}{again}."
+    again = " first" if text.find(quote, first + 1) >= 0 else ""
+    return f" It stands at {first} to {first + len(quote)}{again}."

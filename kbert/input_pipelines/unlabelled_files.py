@@ -299,7 +299,8 @@ def read_standard_input() -> Iterator[str]:
     """The lines of standard input, read as UTF-8 whatever the encoding of the system is."""
     for number, line in enumerate(awaited(bounded_lines(sys.stdin.buffer, "standard input")), start=1):
         try:
-            yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
+            text = line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
+            yield text.removeprefix("\ufeff") if number == 1 else text
         except UnicodeDecodeError as error:
             raise ValueError(
                 f"standard input line {number} is not UTF-8 (byte 0x{line[error.start]:02x}); convert it, "

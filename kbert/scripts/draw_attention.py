@@ -51,6 +51,9 @@ def main():
     if output_file.suffix != ".html":
         raise ValueError(f"--output_file={output_file} must end in .html.")
     check_output_file(output_file, overwrite=FLAGS.overwrite)
+    from kbert.checkpoints.formats import require_checkpoint  # late: it brings NumPy along
+
+    require_checkpoint(FLAGS.run_dir)
 
     from kbert.checkpoints.formats import detect_format, local_path  # late: they bring NumPy along
 

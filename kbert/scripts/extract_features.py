@@ -170,13 +170,13 @@ def main():
         raise ValueError(
             f"--input_file={FLAGS.input_file} does not exist; give a file of texts, one per line."
         )
-    from kbert.checkpoints.formats import detect_format, local_path  # late: they bring NumPy along
+    from kbert.checkpoints.formats import local_path, require_checkpoint  # late: they bring NumPy along
     from kbert.runs.columns_of_run import recorded_dataset
 
     check_output_file(FLAGS.output_file, [FLAGS.input_file, *_model_files(FLAGS.run_dir)], FLAGS.overwrite)
     require_parent_folder(FLAGS.output_file)
     output_format = _output_format(FLAGS.output_file)
-    detect_format(local_path(FLAGS.run_dir))  # raises an error when there is no model
+    require_checkpoint(FLAGS.run_dir)
     _count(FLAGS.input_file, recorded_dataset(local_path(FLAGS.run_dir)))
 
     # TensorFlow loads here, after all checks that do not need it.

@@ -30,6 +30,7 @@ that --text_pair follows --text.
 """
 
 import sys
+from pathlib import Path
 
 from absl import flags
 
@@ -192,6 +193,10 @@ def _model():
         run = RunDirectory(FLAGS.run_dir)
         run.require_casing(FLAGS.do_lower_case)
         return run
+    if Path(FLAGS.run_dir).suffix != ".tflite":
+        from kbert.checkpoints.formats import require_checkpoint  # late: it brings NumPy along
+
+        require_checkpoint(FLAGS.run_dir)
     from kbert.inference.loading import load
 
     return load(FLAGS.run_dir, FLAGS.do_lower_case, checkpoint=FLAGS.checkpoint)

@@ -85,7 +85,7 @@ def task_columns(task: str, dataset: DatasetConfig) -> list[str]:
     return columns
 
 
-def files_of(task: str):
+def task_files(task: str):
     """The `Files` of a task, or None for one that reads no labelled files. The task is not imported if it is
     one of kbert's own."""
     if task not in _FILES:
@@ -104,7 +104,7 @@ class CheckedFile(NamedTuple):
 
 def reads_without_tensorflow(task: str, path: str | Path, dataset: DatasetConfig) -> bool:
     """Whether a labelled file can be read without TensorFlow: files of kbert's tasks but for a few."""
-    return task in _FILES and not files_of(task).needs_tensorflow(path, reading_dataset(path, dataset))
+    return task in _FILES and not task_files(task).needs_tensorflow(path, reading_dataset(path, dataset))
 
 
 def check_file(task: str, path: str | Path, dataset: DatasetConfig) -> CheckedFile | None:
@@ -125,7 +125,7 @@ def check_file(task: str, path: str | Path, dataset: DatasetConfig) -> CheckedFi
     dataset = reading_dataset(path, dataset)
     if not reads_without_tensorflow(task, path, dataset):
         return None
-    files, number = files_of(task), 0
+    files, number = task_files(task), 0
 
     def counted():
         nonlocal number
@@ -146,9 +146,9 @@ def holds_pairs(path: str | Path) -> bool:
     Raises:
       ValueError: as `stream_records` does.
     """
-    dataset = reading_dataset(path, DatasetConfig(text_pair="text_pair"))
+    pairs = reading_dataset(path, DatasetConfig(text_pair="text_pair"))
     try:
-        for where, record in stream_records(path, dataset, _TEXTS):
+        for where, record in stream_records(path, pairs, _TEXTS, with_labels=False):
             require_column(record, "text_pair", where)
             return True
     except MissingColumn:

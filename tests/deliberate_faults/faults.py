@@ -345,6 +345,24 @@ _SCORES = (
     ),
 )  # fmt: skip
 
+_LABELS = (
+    _fault(
+        "labels that look alike are two", "same_labels",
+        "lambda original: lambda counts: ''",
+        "kbert/input_pipelines/test_labels.py",
+    ),
+    _fault(
+        "numbers with a plus are words", "as_number",
+        "lambda original: lambda label: None if '+' in label else original(label)",
+        "kbert/input_pipelines/test_labels.py",
+    ),
+    _fault(
+        "a span that says another text is taken", "same_words",
+        "lambda original: lambda text, quote: True",
+        "kbert/tasks/token_classification/test_files.py",
+    ),
+)  # fmt: skip
+
 _QUESTIONS = (
     _fault(
         "answers may begin without maximal context", "_band",
@@ -354,8 +372,8 @@ _QUESTIONS = (
     ),
     _fault(
         "an answer that does not stand there is taken", "_answer",
-        "lambda original: lambda answer, context, where: "
-        "original(answer | {'answer_start': context.find(answer['text'])}, context, where)",
+        "lambda original: lambda text, start, context, where: "
+        "original(text, context.find(text), context, where)",
         "kbert/tasks/question_answering/test_squad_files.py", within="squad",
     ),
 )  # fmt: skip
@@ -454,7 +472,7 @@ _EXPORTS = (
     ),
     _fault(
         "Python's tokenizer: marks in the order of the text", "_with_ordered_marks",
-        "lambda original: lambda text: text",
+        "lambda original: lambda text, becomes: text.translate(becomes)",
         "export/tokenizers/test_every_language.py::test_random_texts_split_as_in_the_graph",
         within="lower_casing",
     ),
@@ -463,5 +481,5 @@ _EXPORTS = (
 FAULTS = (
     *_KERNELS, *_MODEL, *_TOKENIZATION, *_INPUT_PIPELINES, *_TRAINING, *_RESUME, *_CHECKPOINTS, *_LOSSES,
     *_SCORES,
-    *_QUESTIONS, *_ANSWERS, *_DATA_TOOLS, *_FROZEN, *_EXPORTS,
+    *_LABELS, *_QUESTIONS, *_ANSWERS, *_DATA_TOOLS, *_FROZEN, *_EXPORTS,
 )  # fmt: skip

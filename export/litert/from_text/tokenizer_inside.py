@@ -22,14 +22,13 @@ from ..interpreter_pool import InterpreterPool
 CUSTOM_OPS = ("FastBertNormalize", "FastWordpieceTokenizeWithOffsets", "RaggedTensorToTensor")
 # TF-Text's functions that an app calls to know these ops; they have these names in C++, too.
 REGISTRARS = ("AddFastBertNormalize", "AddFastWordpieceTokenize", "AddRaggedTensorToTensor")
-MAX_BYTES_PER_WORD = 200  # BERT's limit is 200 characters; of ASCII that is the same
 
 
 class TokenizerInside:
     """Tokenizes and packs single texts or pairs with ops that convert to LiteRT.
 
     Args:
-      vocabulary: the `Vocabulary` with its casing.
+      vocabulary: the `Vocabulary` with its rules; see `requests.check_tokenizer_inside`.
       max_seq_length: the length of the rows.
 
     Call arguments:
@@ -52,7 +51,8 @@ class TokenizerInside:
             vocab=list(vocabulary.tokens),
             token_out_type=tf.int32,
             unknown_token="[UNK]",
-            max_bytes_per_word=MAX_BYTES_PER_WORD,
+            # Its limit is in bytes, that of the rules in characters; of ASCII that is the same.
+            max_bytes_per_word=vocabulary.rules.max_input_chars_per_word,
             lower_case_nfd_strip_accents=vocabulary.do_lower_case,
         )
         self._packer = SegmentPacker(vocabulary, max_seq_length)

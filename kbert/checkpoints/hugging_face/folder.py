@@ -51,6 +51,7 @@ from kbert.files.stored_tensor import stored_array
 from kbert.files.whole_file import write_json
 from kbert.heads.parts import POOLER
 from kbert.tasks import TASKS
+from kbert.tokenization.vocabulary import require_wordpiece
 
 CONFIG_FILE = "config.json"
 _SEGMENTS = "embeddings/token_type_embeddings"
@@ -113,9 +114,9 @@ def read_hugging_face(path: Path, do_lower_case: bool | None, report: Report) ->
         modules.encoder_folder, do_lower_case, report, pooling is None, modules.activation, is_sentences=True
     )
     if modules.do_lower_case and not checkpoint.vocabulary.do_lower_case:
-        raise ValueError(
-            f"{path} lower-cases its texts, but its vocabulary is cased; kbert does not support both at once."
-        )
+        vocabulary = require_wordpiece(checkpoint.vocabulary, f"{path}, which lower-cases its texts,")
+        report.note("texts are lower-cased (sentence_bert_config.json) before the cased tokenizer cuts them")
+        checkpoint = dataclasses.replace(checkpoint, vocabulary=vocabulary.with_rules(do_lower_case=True))
     longest = _longest(checkpoint, modules, path, report)
     checkpoint = dataclasses.replace(checkpoint, source=str(path), max_seq_length=longest)
     if pooling is None:

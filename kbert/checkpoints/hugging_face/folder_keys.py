@@ -79,7 +79,8 @@ _CONFIG = {
         _WHERE_FROM,
         "_name_or_path name_or_path _commit_hash transformers_version _attn_implementation_autoset "
         "model_name "
-        "finetuning_task task_specific_params base_model_name_or_path language",
+        "finetuning_task task_specific_params base_model_name_or_path language name "
+        "vocab_size_or_config_json_file",
     ),
     **_no_effect("is the type in the file; kbert computes in float32", "dtype torch_dtype"),
     **_no_effect(
@@ -106,6 +107,7 @@ _CONFIG = {
         "exponential_decay_length_penalty suppress_tokens begin_suppress_tokens prefix "
         "cross_attention_hidden_size tie_encoder_decoder is_composition",
     ),
+    **_no_effect("is left by TinyBERT's training", "cell emb_size structure pre_trained training"),
     **_no_effect(
         "belongs to a pooler that no class of transformers has",
         "directionality pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers "
@@ -157,6 +159,7 @@ _OF_FAMILIES = {
         ),
         **_no_effect(_TRAINING, "embedding_dropout sparse_prediction sparse_pred_ignore_index"),
         **_no_effect(_SPEED, "deterministic_flash_attn reference_compile repad_logits_with_grad"),
+        **_no_effect("norm_eps is what counts", "layer_norm_eps"),
     },
 }
 

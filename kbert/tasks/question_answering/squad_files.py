@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kbert.files.file_format import format_by_name
 from kbert.input_pipelines.file_problems import FileProblems
 from kbert.input_pipelines.json_rows import json_type, why_no_text
 from kbert.input_pipelines.labelled_files import EmptyTexts
@@ -44,7 +45,7 @@ class Question(NamedTuple):
 
 
 class _Item(NamedTuple):
-    """What a file says about a question: an object, its context, and its place for messages."""
+    """What a file says about a question: an object, its context, and its name for messages."""
 
     question: Any
     context: Any
@@ -120,6 +121,8 @@ def _items(path, file_format, problems) -> Iterator[_Item]:
                 for where, row in table_rows.read_rows(file, table.file_format, columns):
                     yield _Item(row, row.get("context"), where)
             return
+    if format_by_name(path) in ("csv", "tsv"):
+        raise ValueError(f"{path}: questions are read from JSON, lines of JSON and tables, not from CSV.")
     with opened(path) as stream:
         for where, value, is_row in paragraphs_and_rows(stream, path):
             if is_row:
@@ -131,8 +134,8 @@ def _items(path, file_format, problems) -> Iterator[_Item]:
                 problems.add(error)
                 continue
             for number, question in enumerate(questions, start=1):
-                place = f"{where}: question {number} of the paragraph"
-                yield _Item(question, value["context"], place)
+                name = f"{where}: question {number} of the paragraph"
+                yield _Item(question, value["context"], name)
 
 
 def _list_of_questions(paragraph, where):

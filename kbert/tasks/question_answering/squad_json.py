@@ -56,12 +56,12 @@ def paragraphs_and_rows(stream, path: Path) -> Iterator[tuple[str, dict, bool]]:
         root = form.root(prefix, event)
         paragraph = f"{root}.paragraphs.item"
         is_inside = prefix == paragraph or prefix.startswith(f"{paragraph}.")
-        begins = event not in ("map_key", "end_map", "end_array")
-        if prefix == paragraph and begins and paragraph not in objects:
+        is_start = event not in ("map_key", "end_map", "end_array")
+        if prefix == paragraph and is_start and paragraph not in objects:
             if event != "start_map":
                 raise ValueError(f"{path}: article {article} has a paragraph that is no object.")
             objects[paragraph], number = ijson.ObjectBuilder(), number + 1
-        elif begins and not is_inside:
+        elif is_start and not is_inside:
             form.check(prefix, event, root)
             if prefix == root and event == "start_map":
                 objects[root], article, number = ijson.ObjectBuilder(), article + bool(root), 0

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from absl import logging
 
 from kbert.input_pipelines import labelled_files
+from kbert.input_pipelines.label_names import as_number
 from kbert.input_pipelines.labels import class_label
 from kbert.tasks.files import Files
 
@@ -51,7 +52,7 @@ class ChoiceFiles(Files):
     def complete_dataset(self, dataset, examples):
         """The dataset itself. Warns of labels that seem to count from 1."""
         labels = {example.label for example in examples}
-        if 0 not in labels and len(labels) == len(dataset.choices) - 1 > 1:
+        if not dataset.labels and 0 not in labels and len(labels) == len(dataset.choices) - 1 > 1:
             logging.warning(
                 "no row has the first choice (label 0) as its right one; if the file counts from 1, list its "
                 "labels in dataset.labels, in the order of the choices."
@@ -66,9 +67,15 @@ def _right_choice(record, dataset, where):
     letters = tuple(string.ascii_uppercase[:number])
     texts = tuple(record.get(column) for column in dataset.choices)
     own = dataset.labels if len(dataset.labels) == number else ()
-    for names in (own, dataset.choices, tuple(map(str, range(number))), letters, texts):
-        if names.count(label) == 1:
-            return names.index(label)
+    numbers = tuple(map(str, range(number)))
+    value = as_number(label)
+    bare = str(int(value)) if value is not None and value == int(value) else label.strip()
+    for names, name in (
+        (own, label), (dataset.choices, label), (numbers, bare), (letters, bare), (texts, label),
+        (tuple(map(str.lower, letters)), bare),
+    ):  # fmt: skip
+        if names.count(name) == 1:
+            return names.index(name)
     from_1 = json.dumps([str(n + 1) for n in range(number)])
     raise ValueError(
         f"{where}: label {label!r} does not name a choice; expected a number from 0 to {number - 1}, a "

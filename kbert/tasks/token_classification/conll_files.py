@@ -77,6 +77,7 @@ def read_conll(path: str | Path, dataset: DatasetConfig, with_tags: bool = True)
             continue
         if rows:
             words, tags, locations = zip(*rows, strict=True)
+            _require_no_header(words, tags, dataset, locations[0])
             if is_empty:
                 _require_words(words, tags, dataset, columns, locations[0])
             is_empty = False
@@ -151,8 +152,8 @@ def _find_columns(path, dataset, with_tags):
     return _Columns(separator, number, 0, number - 1, "the first is the word, the last its tag")
 
 
-def _require_words(words, tags, dataset, columns, where):
-    """Raises ValueError for a first sentence that shows a header, or another order of the columns."""
+def _require_no_header(words, tags, dataset, where):
+    """Raises ValueError for a sentence that begins with names of columns."""
     if words[0].lower() in (*_HEADS_OF_WORDS, dataset.text.lower()) and tags[0].lower() in (
         *_HEADS_OF_TAGS,
         dataset.label.lower(),
@@ -161,6 +162,10 @@ def _require_words(words, tags, dataset, columns, where):
             f"{where} looks like a header ({words[0]!r}, {tags[0]!r}); take the line out, or, for a file "
             "with a header, set dataset.sentence to the column that numbers its sentences."
         )
+
+
+def _require_words(words, tags, dataset, columns, where):
+    """Raises ValueError for a first sentence that shows another order of the columns than is usual."""
     if dataset.column_names:
         return
     what = ""

@@ -108,7 +108,14 @@ def _strings(record, column, where):
         raise ValueError(f"{where} has a JSON {json_type(values)} as {column!r}; expected a list of strings.")
     for number, value in enumerate(values):
         if why := why_no_text({column: value}, column):
-            raise ValueError(f"{where}, entry {number} of {column!r}: the line {why}; expected a string.")
+            advice = (
+                " Write the names of the labels, or read a table of `datasets`, whose schema has them."
+                if type(value) is int
+                else ""
+            )
+            raise ValueError(
+                f"{where}, entry {number} of {column!r}: the line {why}; expected a string.{advice}"
+            )
         if not value.strip():
             raise ValueError(f"{where}, entry {number} of {column!r} is blank; expected a word or a label.")
     return values

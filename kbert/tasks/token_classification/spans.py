@@ -62,7 +62,8 @@ def _parse_span(entry, where):
     if not fields[2].strip():
         raise ValueError(f"{where} has a blank type; name the kind of entity.")
     text = entry.get("text") if isinstance(entry, dict) else None
-    return Span(*fields, text if isinstance(text, str) else None)
+    start, end, kind = fields
+    return Span(start, end, kind, text if isinstance(text, str) else None)
 
 
 def tag_words(
@@ -102,10 +103,10 @@ def _require_inside(span, text, shown):
         raise ValueError(
             f"{shown} is not inside the text, which has {len(text)} characters.{advice or empty}"
         )
-    found = text[span.start : span.end]
-    if span.text is not None and not same_words(found, span.text):
+    held = text[span.start : span.end]
+    if span.text is not None and not same_words(held, span.text):
         raise ValueError(
-            f"{shown}: text[{span.start}:{span.end}] is {found[:80]!r}, the span says {span.text[:80]!r}; "
+            f"{shown}: text[{span.start}:{span.end}] is {held[:80]!r}, the span says {span.text[:80]!r}; "
             f"offsets count characters (code points) from 0.{advice}"
         )
 

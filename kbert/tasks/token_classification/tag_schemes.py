@@ -162,10 +162,13 @@ def _no_scheme(path, broken, letters):
     """Where the schemes with the letters of a file break, or the usual schemes."""
     letters = letters - {OUTSIDE}
     named = [scheme for scheme in SCHEMES if letters and letters <= set(_PREFIXES[scheme])] or _NAMED
-    breaks = "; ".join(f"{scheme} breaks at {broken[scheme]}" for scheme in named)
+    breaks = {broken[scheme]: f"{scheme} breaks at {broken[scheme]}" for scheme in named}
+    is_same = len(breaks) == 1 < len(named)  # such as a tag of no scheme at all
+    shown = "; ".join(breaks if is_same else breaks.values())
     return (
-        f"{path}: its tags are in none of the schemes {', '.join(SCHEMES)}: {breaks}. Mend the file; for "
-        'labels that are no entities, such as parts of speech, set dataset.tag_scheme = "none".'
+        f"{path}: its tags are in none of the schemes {', '.join(SCHEMES)}: {shown}. Mend the file (types of "
+        "entities without a prefix may get I-); for labels that are no entities, such as parts of speech, "
+        'set dataset.tag_scheme = "none".'
     )
 
 
@@ -179,8 +182,8 @@ def to_iob2(tags: Sequence[str], scheme: str) -> tuple[str, ...]:
     converted = []
     for before, (prefix, kind), _ in _with_neighbours(tags, scheme):
         goes_on = before[1] == kind and before[0] not in ("E", "S")
-        begins = {"iob1": prefix == "B" or not goes_on, "ioe1": not goes_on, "ioe2": not goes_on}
-        is_first = begins.get(scheme, prefix in ("B", "S"))
+        is_new = {"iob1": prefix == "B" or not goes_on, "ioe1": not goes_on, "ioe2": not goes_on}
+        is_first = is_new.get(scheme, prefix in ("B", "S"))
         converted.append(f"{'B' if is_first else 'I'}-{kind}" if kind else OUTSIDE)
     return tuple(converted)
 
@@ -189,14 +192,14 @@ def from_iob2(tags: Sequence[str], scheme: str) -> tuple[str, ...]:
     """IOB2 in another scheme: the way back from `to_iob2`."""
     converted = []
     for before, (prefix, kind), after in _with_neighbours(tags, "iob2"):
-        begins, ends = prefix == "B", after != ("I", kind)
-        first, inner, last, single = _LETTERS.get(scheme, "BIES")
+        is_first, ends = prefix == "B", after != ("I", kind)
+        first, inner, last, single = tuple(_LETTERS.get(scheme, "BIES"))
         letters = {
-            "iob1": "B" if begins and before[1] == kind else "I",
+            "iob1": "B" if is_first and before[1] == kind else "I",
             "iob2": prefix,
             "ioe1": "E" if ends and after[1] == kind else "I",
             "ioe2": "E" if ends else "I",
         }
-        marked = (single if ends else first) if begins else (last if ends else inner)
+        marked = (single if ends else first) if is_first else (last if ends else inner)
         converted.append(f"{letters.get(scheme, marked)}-{kind}" if kind else OUTSIDE)
     return tuple(converted)

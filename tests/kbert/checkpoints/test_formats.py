@@ -286,3 +286,17 @@ def test_an_encoder_of_another_shape_gives_nothing():
 
 
 # ------------------------------------------------------------------------- the command line
+
+
+@pytest.mark.parametrize("format", ["google", "hugging_face"])
+@pytest.mark.parametrize(
+    ("task", "labels"), [("cosine_similarity", ()), ("token_classification", ("a", "b"))]
+)
+def test_an_encoder_that_never_had_a_pooler_is_read_again(format, task, labels, tmp_path):
+    model = random_checkpoint(task, labels)
+    allowed = ["token_classification/*"] if format == "google" else ()
+    write_checkpoint(model, tmp_path / "out", format, allowed)
+    read = read_checkpoint(tmp_path / "out")
+    written = {name: value for name, value in numbers(model).items() if name in read.tensors}
+    assert written == numbers(read) and "layer_0/attention/query/kernel" in written
+    assert set(read.missing) <= {"pooler/dense/kernel", "pooler/dense/bias"}

@@ -141,6 +141,20 @@ def test_the_folders_name_tells_the_casing(folder, name, lower):
             read_checkpoint(renamed)
 
 
+@pytest.mark.parametrize("name", ["japanese_L-12_H-768_A-12", "korean"])
+def test_a_name_that_says_nothing_leaves_it_to_the_tokens(folder, name):
+    renamed = folder.rename(folder.with_name(name))
+    for pieces, lower in (("か が ##ば", False), ("か た 東", None)):
+        digits = [str(n) for n in range(len(foreign_files.TOKENS) - 5 - len(pieces.split()))]
+        tokens = [*foreign_files.TOKENS[:5], *pieces.split(), *digits]
+        (renamed / "vocab.txt").write_text("\n".join(tokens) + "\n")
+        if lower is None:
+            with pytest.raises(ValueError, match="nothing says whether texts are lower-cased"):
+                read_checkpoint(renamed)
+        else:
+            assert read_checkpoint(renamed).vocabulary.do_lower_case is lower
+
+
 def test_the_flag_tells_the_casing_where_nothing_else_does(folder):
     checkpoint = read_checkpoint(folder, do_lower_case=True)
     assert "do_lower_case=True, from the argument do_lower_case" in str(checkpoint.report)

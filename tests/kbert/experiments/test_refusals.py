@@ -2,6 +2,7 @@
 
 import dataclasses
 import shutil
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -10,6 +11,7 @@ from kbert.config import DatasetConfig, DistillationConfig, LoraConfig, PhaseCon
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.pretraining import pretrain
 from kbert.manifest import read_manifest
+from kbert.runs.run_directory import RunDirectory
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.training.devices import distribution
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
@@ -21,7 +23,7 @@ VOCABULARY = small_corpus.vocabulary()
 OTHER = Vocabulary([*VOCABULARY.tokens, "new"], do_lower_case=True)
 START = {"train_file": "train.tsv", "init_checkpoint": "start"}
 NOTHING = {"init_checkpoint": None}
-# Whoever read it before the refusal would say that it is broken.
+# Whoever read it before the refusal would say that its config names no model.
 UNREAD = {"init_checkpoint": "unread"}
 RECORDS = {"train_file": None, "train_dir": "train"}
 TAUGHT = {"distillation": DistillationConfig("teacher", init_layers=(0,))}
@@ -108,7 +110,7 @@ def folder(pretraining_run, finetuned_run, labelled_files, records_dir, tmp_path
     for name, path in (linked | {path.name: path for path in labelled_files}).items():
         (tmp_path / name).symlink_to(path)
     (tmp_path / "unread").mkdir()
-    (tmp_path / "unread" / "run.json").touch()
+    (tmp_path / "unread" / "config.json").write_text("{}")
     write_squad(tmp_path / "squad.json", 12, impossible=True)
     other = shutil.copytree(records_dir / "heldout", tmp_path / "other")
     manifest = read_manifest(other)
@@ -134,3 +136,36 @@ def test_pretraining_that_cannot_be(folder, case):
     with pytest.raises(ValueError, match=sentence):
         pretrain(config, folder / "run", **{"input_dir": "train"} | arguments)
     assert not (folder / "run").exists()
+
+
+def locked_run(folder):
+    """A run in which this very process trains."""
+    run = shutil.copytree(folder / "start", folder / "locked")
+    return run, RunDirectory(run).lock()
+
+
+# What stands in the way of the folder -> function from the test's folder to the run's, and what keeps it so.
+FOLDERS = {
+    "nothing can be made": (lambda folder: ("/proc/no/run", None), "run_dir=/proc/no/run cannot be written"),
+    "a file on the way": (lambda folder: (folder / "train.tsv" / "run", None), "written: Not a dir"),
+    "other files": (lambda folder: (folder / "unread", None), "exists and is no kbert run; choose a new or"),
+    "another training": (locked_run, "another process .process .* is working in .*locked"),
+    "no checkpoint": (lambda folder: (folder / "run", None), "checkpoint none does not exist; give a run"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FOLDERS)
+def test_folders_are_checked_before_tensorflow_loads(folder, case, monkeypatch):
+    make, sentence = FOLDERS[case]
+    run_dir, _kept = make(folder)
+    monkeypatch.setitem(sys.modules, "kbert.training.trainer", None)  # importing it fails
+    init = "none" if case == "no checkpoint" else "start"
+    for train in (
+        lambda: finetune(tiny_finetuning_config(), run_dir, "train.tsv", init_checkpoint=init),
+        lambda: pretrain(tiny_pretraining_config(), run_dir, "train", init_checkpoint=init),
+    ):
+        with pytest.raises((ValueError, BlockingIOError), match=sentence):
+            train()
+    assert not (folder / "run").exists()
+    if _kept:
+        _kept.close()

@@ -124,3 +124,25 @@ def test_the_code_of_the_guide_runs(regression, tmp_path, monkeypatch):
     report = []
     results = doctest.DocTestRunner(verbose=False).run(test, out=report.append)
     assert results.attempted and results.failed == 0, "".join(report)
+
+
+def test_a_run_whose_metric_was_never_a_number_ends_and_answers(regression, start, tmp_path, caplog):
+    """Scores of the development file that are all the same: no correlation with them is defined."""
+    _, (train_file, _), _, _ = regression
+    dev_file = tmp_path / "dev.jsonl"
+    rows = [{"text": word, "other": "look", "label": 2.5} for word in ("jump", "walk", "ask")]
+    write_rows(dev_file, rows)
+    config = config_of(
+        "cosine_similarity", num_train_epochs=3.0, eval_every_steps=2, early_stopping_patience=1,
+        task_settings={"highest_score": 5.0},
+    )  # fmt: skip
+    _, metrics = finetune(config, tmp_path / "run", train_file, dev_file, init_checkpoint=start)
+    said = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert np.isnan(metrics["spearman"]) and np.isfinite(metrics["loss"])
+    assert "All 3 labels are the same: no correlation with them is defined." in said
+    assert sum("is not a number on the evaluation data" in line for line in said) == 1
+    assert not any("constant answer: spearman" in line for line in said)
+    assert kbert.load(tmp_path / "run").predict("walk", "look") and len(said) < 12
+    assert RunDirectory(tmp_path / "run").checkpoint().name == "step-00000009"
+    with pytest.raises(ValueError, match="spearman was not a number in any of 5 evaluations"):
+        kbert.load(tmp_path / "run", checkpoint="best")

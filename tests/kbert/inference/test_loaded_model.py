@@ -214,6 +214,18 @@ def test_a_sentence_transformers_folder(make_folder, pretraining_run, pooling, m
 MEAN = {"pooling_mode_mean_tokens": True}
 
 
+def test_texts_of_a_folder_that_lower_cases_them_for_a_cased_tokenizer(make_folder):
+    """sentence-transformers' Transformer lower-cases, then the tokenizer keeps case and accents."""
+    folder = write_modules(make_folder(), MEAN, lower=True)
+    (folder / "tokenizer_config.json").unlink()
+    (folder / "tokenizer_config.json").write_text('{"do_lower_case": false}')
+    (folder / "tokenizer.json").unlink()
+    loaded = load(folder, allow_unmatched=["do_lower_case"])
+    rules = loaded.vocabulary.rules
+    assert (rules.do_lower_case, rules.strip_accents) == (True, False)
+    np.testing.assert_array_equal(loaded.embed(["A FILM"]), loaded.embed(["a film"]))
+
+
 @pytest.mark.parametrize(
     ("pooling", "changes", "modules", "facts"),
     [

@@ -115,6 +115,20 @@ def test_the_delimiter_of_a_file_without_a_header_is_found_by_the_number_of_colu
     assert read_rows(write("b.csv", "a; b,pos\n"), dataset) == [LabelledText("a; b", None, "pos")]
 
 
+def test_quotes_that_a_tsv_file_keeps_are_said(write, caplog):
+    rows = read_rows(write("a.tsv", 'text\tlabel\n"said ""so"""\ta\n"x" and "y"\tb\n""\tb\n'), PLAIN)
+    assert rows[0].text == '"said ""so"""' and "a.tsv: 1 row(s) have cells in quotation marks" in caplog.text
+    other = DatasetConfig(file_format="csv", delimiter="\t")
+    assert read_rows(write("b.tsv", 'text\tlabel\n"said ""so"""\ta\n'), other)[0].text == 'said "so"'
+    assert caplog.text.count("quotation marks") == 1
+
+
+def test_the_format_of_a_file_with_another_name_is_asked_for(write):
+    for line, likely in (("text\tlabel", "tsv"), ("text;label", "csv"), ('{"text": 1}', "jsonl")):
+        (message,) = message_of(write("a.txt", line + "\n"))
+        assert message.endswith(f"or set dataset.file_format={likely}, which its first line looks like.")
+
+
 def test_what_is_found_by_the_header_is_said_once(write, caplog):
     path = write("a.csv", "text;label\na;b\n")
     for _ in range(2):
@@ -146,7 +160,7 @@ def test_everything_that_is_wrong_stands_in_one_message(write):
             "line 4: 3 columns where 2 were expected (text, Category)",
             "2 row(s) are empty (line 3, 7); leave them out by dataset.skip_empty_rows=true.",
             "A text with ';' in it has to stand in quotation marks",
-            "Name the columns in the config, or by --override=dataset.text=...",
+            "Write --override=dataset.label=Category.",
         ],
         strict=True,
     ):
@@ -199,7 +213,11 @@ def test_empty_rows_are_left_out_by_a_setting_and_counted(write, caplog):
         ),
         ("a.csv", 'text,label\n"a" b,c\n"d",e\n"f" g,h\n', ["line 2: ", "(Also line 4.)", "are doubled"]),
         ("a.csv", "text,text,label\na,b,c\n", ["has 2 columns 'text'"]),
-        ("a.csv", " text , label\na,b\n", ["has no column 'text'", "Did you mean ' text '?"]),
+        (
+            "a.csv",
+            " text , label\na,b\n",
+            ["Did you mean ' text '?", "Write '--override=dataset.text= text '."],
+        ),
         ("a.json", '[{"text": "a"}]\n', ["is one JSON value over all its lines", "to_json"]),
         ("a.json", '{\n "text": "a"\n}\n', ["is one JSON value over all its lines"]),
         (

@@ -25,7 +25,8 @@ def read(tmp_path, given, texts="red,green,blue", **dataset):
         (["one", "two", "three"], ()),
         (["red", "green", "blue"], ()),
         (["1", "2", "3"], ("1", "2", "3")),
-        (["0.0", "1.0", "2.0"], ("0.0", "1.0", "2.0")),
+        (["0.0", " 1", "2."], ()),
+        (["a", "b", "C "], ()),
     ],
 )
 def test_the_right_choice_has_several_names(tmp_path, labels, listed):

@@ -9,7 +9,7 @@ import pytest
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.json_rows import MissingColumn
 from kbert.tasks import TASKS
-from kbert.tasks.file_columns import _FILES, ALWAYS_TAKEN, check_file, files_of, task_columns, task_inputs
+from kbert.tasks.file_columns import _FILES, ALWAYS_TAKEN, check_file, task_columns, task_files, task_inputs
 
 ROW = {"text": "jump", "text_pair": "walk", "ending0": "look", "ending1": "see", "label": "1"}
 FILES = {"question_answering": "SQuAD's JSON", "token_classification": "CoNLL's columns or words in JSON"}
@@ -41,13 +41,13 @@ def test_every_task_that_reads_labelled_files_is_known():
     own = {name: TASKS[name].files for name in TASKS if TASKS[name].files}
     assert own.keys() == _FILES.keys()
     for name, files in own.items():
-        known = files_of(name)
+        known = task_files(name)
         assert type(known) is type(files) and vars(known) == vars(files)
 
 
 def test_files_are_known_without_tensorflow():
     script = (
-        "import sys; from kbert.tasks.file_columns import _FILES, files_of; list(map(files_of, _FILES)); "
+        "import sys; from kbert.tasks.file_columns import _FILES, task_files; list(map(task_files, _FILES)); "
         "print([name for name in ('tensorflow', 'keras') if name in sys.modules])"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

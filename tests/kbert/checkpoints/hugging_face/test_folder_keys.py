@@ -58,6 +58,25 @@ def test_every_key_of_a_config_of_transformers_is_known(model_type):
     assert set(f"{EVERY} {WRITTEN[model_type]}".split()) - keys.keys() == set()
 
 
+# What well-known models on the hub have beside these, from older versions and other programs.
+ON_THE_HUB = {
+    "bert": """directionality pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers
+    pooler_size_per_head pooler_type gradient_checkpointing position_embedding_type _num_labels
+    finetuning_task output_past torch_dtype sbert_ce_default_activation_function sentence_transformers
+    language name""",
+    "xlm-roberta": "output_past gradient_checkpointing torch_dtype",
+    "distilbert": "tie_weights_ output_past finetuning_task",
+    "modernbert": """global_attn_every_n_layers global_rope_theta local_rope_theta reference_compile
+    repad_logits_with_grad layer_norm_eps position_embedding_type gradient_checkpointing""",
+}
+
+
+@pytest.mark.parametrize("model_type", ON_THE_HUB)
+def test_keys_of_well_known_models_are_known(model_type):
+    keys = FOLDER_KEYS["config.json"] | config_keys(model_type)
+    assert set(ON_THE_HUB[model_type].split()) - keys.keys() == set()
+
+
 @pytest.mark.parametrize("file", SENTENCES)
 def test_every_key_of_sentence_transformers_is_known(file):
     assert set(SENTENCES[file].split()) <= FOLDER_KEYS[file].keys()

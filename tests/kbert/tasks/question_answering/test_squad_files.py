@@ -133,6 +133,14 @@ def test_a_missing_cut_or_foreign_file_is_refused(tmp_path):
         list(read_questions(write(tmp_path, cut, "cut.json.gz")))
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+def test_a_byte_order_mark_is_followed(tmp_path, encoding):
+    path = write(tmp_path, content())
+    expected = questions(path)
+    path.write_bytes(path.read_text(encoding="utf-8").encode(encoding))
+    assert questions(path) == expected and expected
+
+
 def test_a_large_file_is_read_in_little_memory(tmp_path):
     """The paragraphs of one article: nothing of a file is held but the paragraph and the ids."""
     path = tmp_path / "large.json"
@@ -225,6 +233,11 @@ def test_a_broken_row_is_named(tmp_path, row, message):
     with pytest.raises(ValueError, match=message) as raised:
         list(read_questions(path))
     assert str(path) in str(raised.value)
+
+
+def test_rows_of_csv_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="rows.csv: questions are read from JSON, lines of JSON and tables"):
+        list(read_questions(write(tmp_path, b"id,question\n", "rows.csv")))
 
 
 def test_all_broken_questions_are_in_one_message(tmp_path):

@@ -76,6 +76,27 @@ def test_separators_and_line_ends(tmp_path, content, name):
     assert sentences[0].document is not sentences[1].document  # without -DOCSTART- each is its own
 
 
+@pytest.mark.parametrize(
+    ("encoding", "dataset"), [("utf-8-sig", {}), ("utf-16", {}), ("cp1252", {"encoding": "cp1252"})]
+)
+def test_columns_in_other_encodings(tmp_path, encoding, dataset):
+    path = tmp_path / "a.conll"
+    path.write_bytes("Frau\tO\nMüller\tB-PER\n".encode(encoding))
+    (sentence,) = read(path, **dataset)
+    assert sentence.words == ("Frau", "Müller") and sentence.labels == ("O", "B-PER")
+
+
+def test_all_wrong_words_are_in_one_message(tmp_path):
+    path = tmp_path / "a.conll"
+    path.write_bytes(b"Frau\tO\nM\xfcller\tB-PER\nsah\n\nAnn\t\n")
+    with pytest.raises(ValueError) as error:
+        read(path, tag_scheme="iob2")
+    first, *others = str(error.value).split("\n")
+    assert first.endswith("a.conll cannot be used as it is:")
+    beginnings = ("line 2 is not UTF-8", "line 3: 1 columns between tabs", "line 5 has an empty tag")
+    assert all(line.strip().startswith(begin) for line, begin in zip(others, beginnings, strict=True))
+
+
 def test_named_columns_and_packed_files(tmp_path):
     path = tmp_path / "tags.txt.gz"
     path.write_bytes(gzip.compress(b"1 EU NNP B-ORG x\n2 said VBD O x\n"))
@@ -267,6 +288,7 @@ def test_conll_u_has_lines_that_are_no_words(tmp_path):
     ("content", "message"),
     [
         ("B-PER Ann\nO saw\n", "line 1: the first column holds tags, .*dataset.column_names"),
+        ("Ann B-PER\n\nWord Tag\nAnn B-PER\n", r"line 3 looks like a header"),
         ("Word Tag\nAnn B-PER\n", r"line 1 looks like a header \('Word', 'Tag'\); take the line out"),
     ],
 )

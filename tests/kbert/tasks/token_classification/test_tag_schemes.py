@@ -118,3 +118,9 @@ def test_labels_of_a_model_in_a_relative_of_bioes(labels, first):
         assert found is None or found == {label: label for label in labels}
     else:
         assert found[labels[-1]] == "B-A" and found[labels[2]] == found[labels[3]] == "I-A"
+
+
+def test_tags_without_a_prefix_are_told_once():
+    with pytest.raises(ValueError) as error:
+        find_scheme([(["PER", "O"], ["line 1", "line 2"])], "file")
+    assert str(error.value).count("'PER' is no tag of an entity") == 1 and "may get I-" in str(error.value)
