@@ -9,6 +9,7 @@ from keras import ops
 from kbert.answering.answering_encoder import AnsweringEncoder
 from kbert.config.pooling_config import JOIN, POOLINGS, PoolingConfig
 from kbert.features import ENCODER_INPUTS
+from kbert.forked import require_own_tensorflow
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.loaded_model import as_loaded_model
 from kbert.inference.texts import text_batch
@@ -113,7 +114,10 @@ class FeatureExtractor:
         return batch.answer(features)
 
     def _features(self, texts, text_pairs):
-        inputs = self.loaded.inputs([self._prompt + text for text in texts], text_pairs)
+        require_own_tensorflow()
+        pairs = None if text_pairs is None else tf.constant(text_pairs, tf.string)
+        prompted = tf.constant([self._prompt + text for text in texts], tf.string)
+        inputs = self.loaded.text_inputs(prompted, pairs, pad_to_longest=True)
         values = self._run(inputs).numpy()
         tokens = self.loaded.vocabulary.tokens
         features = []

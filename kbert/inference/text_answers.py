@@ -94,18 +94,17 @@ class TextAnswers:
         if not texts:
             return []
         pooling = self.task.pooling
-        before_query, before_text = _prompts(getattr(pooling, "prompts", None) or {})
-        function = getattr(pooling, "similarity_fn_name", "cosine")
-        vectors = self.embed(texts, **before_text)
-        return similarities(self.embed([query], **before_query), vectors, function)[0].tolist()
+        query_prompt, text_prompt = _prompt_names(pooling.prompts)
+        first = self.embed([query], prompt_name=query_prompt)
+        vectors = self.embed(texts, prompt_name=text_prompt)
+        return similarities(first, vectors, pooling.similarity_fn_name)[0].tolist()
 
 
-def _prompts(prompts) -> tuple[dict, dict]:
-    """The arguments of `embed` for a query and for texts: their own prompts, if the model has such.
+def _prompt_names(prompts) -> tuple[str | None, str | None]:
+    """The prompts of a query and of texts, if the model has such; else None, the default one.
 
     Source: sentence-transformers, `SentenceTransformer.encode_query` and `encode_document`.
     """
     if not {"query", *_TEXT_PROMPTS} & set(prompts):
-        return {}, {}
-    document = next((name for name in _TEXT_PROMPTS if name in prompts), "document")
-    return {"prompt_name": "query"}, {"prompt_name": document}
+        return None, None
+    return "query", next((name for name in _TEXT_PROMPTS if name in prompts), "document")

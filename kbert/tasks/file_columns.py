@@ -146,8 +146,8 @@ def holds_pairs(path: str | Path) -> bool:
     Raises:
       ValueError: as `stream_records` does.
     """
+    pairs = reading_dataset(path, DatasetConfig(text_pair="text_pair"))
     try:
-        pairs = DatasetConfig(text_pair="text_pair")
         for where, record in stream_records(path, pairs, _TEXTS, with_labels=False):
             require_column(record, "text_pair", where)
             return True

@@ -3,13 +3,12 @@
 import numpy as np
 from keras import ops
 
+from kbert.config.pooling_config import SIMILARITY_FUNCTIONS
 from kbert.layers.sequence_pooling import unit
 from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import TRUNCATED, Signature, texts_signature
 
 SAME_VECTOR = 0.99  # the least cosine of two vectors that stand for the same text
-# How sentence-transformers compares vectors (its `SimilarityFunction`): more is more similar in all of them.
-SIMILARITIES = ("cosine", "dot", "euclidean", "manhattan")
 
 
 def cosine(first, second):
@@ -22,7 +21,7 @@ def similarities(queries, texts, function: str = "cosine") -> np.ndarray:
 
     Args:
       queries, texts: arrays of vectors, of shapes (queries, width) and (texts, width).
-      function: one of `SIMILARITIES`; "euclidean" and "manhattan" are distances with a minus in front.
+      function: one of `SIMILARITY_FUNCTIONS`; "euclidean" and "manhattan" are distances with a minus before.
 
     Raises:
       ValueError: for another function.
@@ -34,8 +33,9 @@ def similarities(queries, texts, function: str = "cosine") -> np.ndarray:
         queries, texts = np.asarray(unit(queries)), np.asarray(unit(texts))
     if function in ("cosine", "dot"):
         return queries @ texts.T
-    if function not in SIMILARITIES:
-        raise ValueError(f"similarity={function!r} is not known; choose one of {', '.join(SIMILARITIES)}.")
+    if function not in SIMILARITY_FUNCTIONS:
+        choices = ", ".join(SIMILARITY_FUNCTIONS)
+        raise ValueError(f"similarity={function!r} is not known; choose one of {choices}.")
     order = {"euclidean": 2, "manhattan": 1}[function]
     return -np.stack([np.linalg.norm(texts - query, ord=order, axis=-1) for query in queries])
 

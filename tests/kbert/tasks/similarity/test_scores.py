@@ -7,11 +7,12 @@ import pytest
 from scipy import stats
 from scipy.spatial.distance import cdist
 
+from kbert.config.pooling_config import SIMILARITY_FUNCTIONS
 from kbert.features import EXAMPLE_WEIGHTS, TARGET_FEATURE
 from kbert.tasks.similarity.cosine_similarity import CosineSimilarity
 from kbert.tasks.similarity.multiple_negatives_ranking import MultipleNegativesRanking
 from kbert.tasks.similarity.retrieval_scores import retrieval_scores
-from kbert.tasks.similarity.vectors import SIMILARITIES, similarities
+from kbert.tasks.similarity.vectors import similarities
 from kbert.tasks.task import Predictions
 from tests.kbert.tasks.test_losses import evaluate
 
@@ -119,7 +120,7 @@ def test_many_queries_are_ranked_as_a_loop_ranks_them():
     assert scores["accuracy_at_1"] == pytest.approx(np.mean(np.array(ranks) == 1), abs=2e-3)
 
 
-@pytest.mark.parametrize("function", SIMILARITIES)
+@pytest.mark.parametrize("function", SIMILARITY_FUNCTIONS)
 def test_similarities_are_scipys(function):
     queries, texts = RNG.normal(size=(2, 8)), RNG.normal(size=(5, 8))
     expected = {
