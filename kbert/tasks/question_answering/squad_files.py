@@ -45,10 +45,10 @@ class Question(NamedTuple):
 
 
 class _Item(NamedTuple):
-    """What a file says about a question: an object, its context, and its name for messages."""
+    """What a file says about a question: an object, its context (None where that holds it), and where."""
 
     question: Any
-    context: Any
+    context: str | None
     where: str
 
 
