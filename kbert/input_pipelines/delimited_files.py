@@ -5,15 +5,17 @@ import csv
 import io
 import itertools
 import re
+import shlex
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
+from kbert.files.text_encoding import likely_encoding
 from kbert.files.text_file import Problem, find_encoding, numbered_lines, require_text_file
 from kbert.input_pipelines.file_problems import FileProblems
-from kbert.input_pipelines.json_rows import MissingColumn, did_you_mean
+from kbert.input_pipelines.json_rows import MissingColumn, did_you_mean, nearest_name
 
 # In characters. The default of the csv module, 131,072, is too small for a book. Without any limit, a quote
 # that is never closed would make one cell of the whole rest of a CSV file.
@@ -38,15 +40,18 @@ def text_lines(path: str | Path, encoding: str | None, problems: FileProblems) -
     """
     require_text_file(path, "rows of text")
     own = find_encoding(path, encoding)
-    if encoding and not codecs.lookup(encoding).name.startswith(own):
+    asked = encoding and codecs.lookup(encoding).name
+    if asked and not (asked.startswith(own) or own.startswith(asked)):
         warn_once(f"{path} is {own.upper()}, and is read so in spite of dataset.encoding={encoding!r}")
+    likely: str | None = None
     for number, _, line in numbered_lines(path, encoding=own):
         if isinstance(line, Problem):
             if not line.undecoded:
                 problems.add(f"{path} line {number} {line.what}; {line.remedy}.")
             else:
                 problems.add_undecoded(number, line.what, line.undecoded)
-            line = line.undecoded.decode("latin-1")
+            likely = likely or likely_encoding(line.undecoded) or "latin-1"
+            line = line.undecoded.decode(likely, "replace")
         elif not line.isascii():
             problems.utf8_lines += own == "utf-8"
         if "\r" in line:
@@ -70,26 +75,23 @@ class Layout(NamedTuple):
 
 
 def require_columns(
-    header: list[str], path: str | Path, columns: Collection[str], label: str, problems: FileProblems
+    header: list[str],
+    path: str | Path,
+    columns: Collection[str],
+    dataset: DatasetConfig,
+    problems: FileProblems,
 ):
     """Keeps a problem for each column that is not there, and for each that is there twice."""
     for column in columns:
         if column not in header:
-            quoted = any(name.startswith('"') and name.endswith('"') for name in header)
-            problems.add(
-                MissingColumn(
-                    f"{path} has no column {column!r}; its columns are {str(header)[:500]}."
-                    + did_you_mean(column, header),
-                    "Name the columns in the config, or by --override=dataset.text=... (dataset.text, "
-                    "dataset.text_pair, dataset.label; dataset.column_names for a file without a header "
-                    "line).",
-                    column,
-                ),
-                "TSV is read without quoting: for names in quotes set dataset.file_format=csv."
-                if quoted
-                else "",
-            )
-    for column in dict.fromkeys((*columns, label)):
+            what = f"{path} has no column {column!r}; its columns are {str(header)[:500]}."
+            what += did_you_mean(column, header)
+            problems.add(MissingColumn(what, _naming_advice(column, header, dataset), column))
+            if any(name.startswith('"') and name.endswith('"') for name in header):
+                problems.add_hint(
+                    "TSV is read without quoting: for names in quotes set dataset.file_format=csv."
+                )
+    for column in dict.fromkeys((*columns, dataset.label)):
         if header.count(column) > 1:
             problems.add(
                 f"{path} has {header.count(column)} columns {column!r}; its columns are {str(header)[:500]}. "
@@ -97,8 +99,24 @@ def require_columns(
             )
 
 
+def _naming_advice(column, header, dataset):
+    near = nearest_name(column, header)
+    names = {getattr(dataset, field): field for field in ("label", "text_pair", "text")}
+    if near and column in names:
+        return "Write " + shlex.quote(f"--override=dataset.{names[column]}={near}") + "."
+    return (
+        "Name the columns in the config, or by --override=dataset.text=... (dataset.text, dataset.text_pair, "
+        "dataset.label; dataset.column_names for a file without a header line)."
+    )
+
+
 def find_layout(
-    lines: Iterator[str], path: str | Path, file_format: str, dataset: DatasetConfig, wanted: Collection[str]
+    lines: Iterator[str],
+    path: str | Path,
+    file_format: str,
+    dataset: DatasetConfig,
+    wanted: Collection[str],
+    problems: FileProblems,
 ) -> Layout:
     """The layout of a file, from its first line; what differs from the custom is said in a warning.
 
@@ -112,13 +130,15 @@ def find_layout(
       file_format: "tsv" or "csv".
       dataset: says `delimiter` and `column_names`.
       wanted: the names of columns that the reader looks for.
+      problems: those of the lines, which may be the reason that there is no header.
 
     Raises:
-      ValueError: for a file without a first line.
+      ValueError: for a file without a header line.
     """
-    first, skipped, usual = next(lines, ""), 0, dataset.delimiter or _USUAL[file_format]
+    (first, skipped), usual = _next_line(lines), dataset.delimiter or _USUAL[file_format]
     if mark := _EXCEL_LINE.fullmatch(first.strip("\r\n")):
-        first, skipped, usual = next(lines, ""), 1, mark[1]
+        (first, blank), usual = _next_line(lines), mark[1]
+        skipped += 1 + blank
     delimiter = _find_delimiter(first, usual, dataset.column_names, wanted)
     if delimiter != usual:
         warn_once(
@@ -131,8 +151,17 @@ def find_layout(
     rows = _cut(itertools.chain([first], lines), delimiter, quoted)
     header = next(rows, [])
     if not header:
+        problems.raise_all()
         raise ValueError(f"{path} is empty; expected a first line with the names of the columns.")
     return Layout(delimiter, quoted, header, [], skipped + rows.line_num)
+
+
+def _next_line(lines) -> tuple[str, int]:
+    """(the next line in which something stands, how many blank ones come before it)"""
+    for number, line in enumerate(lines):
+        if line.strip(" \r\n"):
+            return line, number
+    return "", 0
 
 
 def _find_delimiter(line, usual, column_names, wanted) -> str:
@@ -220,9 +249,9 @@ def delimited_records(
       problems: collects what is wrong.
     """
     lines = text_lines(path, dataset.encoding, problems)
-    layout = find_layout(lines, path, file_format, dataset, wanted)
+    layout = find_layout(lines, path, file_format, dataset, wanted, problems)
     header, short, in_quotes = layout.header, [], 0
-    require_columns(header, path, columns, dataset.label, problems)
+    require_columns(header, path, columns, dataset, problems)
     least = len(header)
     while least > 1 and not header[least - 1].strip():  # a delimiter at the end of each line
         least -= 1
@@ -238,7 +267,8 @@ def delimited_records(
         elif skip_short and len(cells) < least:
             short.append(number)
         elif len(cells) < least or any(cells[len(header) :]):
-            problems.add(_wrong_number(where, cells, header), _hint(cells, layout))
+            problems.add(_wrong_number(where, cells, header))
+            problems.add_hint(_hint(cells, layout))
         else:
             yield where, dict(zip(header, cells + [""] * (len(header) - len(cells)), strict=False))
     if in_quotes:

@@ -32,6 +32,7 @@ class FileProblems:
         self._hints: dict[str, None] = {}
         self._kinds: set[type[ValueError]] = set()
         self._num_rows, self._is_any = 0, False
+        self._raised: ValueError | None = None
         self.utf8_lines = 0
 
     def __bool__(self) -> bool:
@@ -42,16 +43,11 @@ class FileProblems:
         """Whether there are so many problems that the file need not be read to its end."""
         return self._num_rows >= self._most
 
-    def add(self, error: ValueError | str, hint: str = ""):
-        """Keeps an error of a row, whose sentence begins with file and line; or one of the whole file.
-
-        Args:
-          error: the error, or its sentence.
-          hint: a sentence that is said once, after all others.
-        """
+    def add(self, error: ValueError | str):
+        """Keeps an error, or its sentence: of a row it begins with file and line, else it is of the file."""
+        if error is self._raised:
+            return
         self._is_any = True
-        if hint:
-            self._hints[hint] = None
         if isinstance(error, MissingColumn):
             if error.column is None or error.column not in [known.column for known in self._missing]:
                 self._missing.append(error)
@@ -60,6 +56,11 @@ class FileProblems:
         self._num_rows += 1
         position, sentence = self._split(str(error))
         self._sentences.setdefault(sentence, []).append(position)
+
+    def add_hint(self, hint: str):
+        """Keeps what may be the reason of problems; it is written once, after all of them."""
+        if hint:
+            self._hints[hint] = None
 
     def add_undecoded(self, number: int, what: str, content: bytes):
         """Keeps a line that is not in the encoding of its file: its number, what is wrong, its bytes."""
@@ -85,10 +86,12 @@ class FileProblems:
             *self._hints,
         ]
         what = self._listed(sentences)
-        if self._missing:
-            raise MissingColumn(what, advice, self._missing[0].column)
         kind = self._kinds.pop() if len(self._kinds) == 1 and len(sentences) == 1 else ValueError
-        raise (kind if kind.__init__ is ValueError.__init__ else ValueError)(what)
+        if self._missing:
+            self._raised = MissingColumn(what, advice, self._missing[0].column)
+        else:
+            self._raised = (kind if kind.__init__ is ValueError.__init__ else ValueError)(what)
+        raise self._raised
 
     def _split(self, sentence):
         """("line 3", the rest) of a sentence about a row; ("", the sentence) of any other."""
@@ -118,7 +121,7 @@ class FileProblems:
     def _undecoded_sentence(self, first):
         number, what, content = first
         others = len(self._undecoded) - 1
-        also = f", nor are {others:,} others" if others else ""
+        also = f", nor {'is 1 other' if others == 1 else f'are {others:,} others'}" if others else ""
         start = f"{self._path} line {number} {what}{also}"
         if self.utf8_lines:
             return (

@@ -31,14 +31,16 @@ def require_column(record, column, where):
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """ " Did you mean 'Category'?", for messages; "" where no name is near.
+    """ " Did you mean 'Category'?", for messages; "" where no name is near."""
+    near = nearest_name(name, names)
+    return f" Did you mean {near!r}?" if near else ""
 
-    A name is near that is equal but for case, blanks and quotes, or else is spelt nearly alike.
-    """
+
+def nearest_name(name: str, names: Iterable[str]) -> str | None:
+    """The name that is equal but for case, blanks and quotes, or else spelt nearly alike; or None."""
     bare = {_bare(known): known for known in reversed(list(names))}
     nearest = difflib.get_close_matches(_bare(name)[:100], [known[:100] for known in bare], n=1, cutoff=0.75)
-    near = bare.get(_bare(name)) or (bare.get(nearest[0]) if nearest else None)
-    return f" Did you mean {near!r}?" if near else ""
+    return bare.get(_bare(name)) or (bare.get(nearest[0]) if nearest else None)
 
 
 def _bare(name):

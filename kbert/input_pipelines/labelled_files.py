@@ -232,7 +232,7 @@ def _table_records(table, dataset, columns, with_labels, problems):
     wanted = dict.fromkeys(filter(None, (*columns, *_text_columns(dataset), dataset.document, label)))
     for file in table.files:
         header = table_rows.column_names(file, table.file_format)
-        require_columns(header, file, columns, dataset.label, problems)
+        require_columns(header, file, columns, dataset, problems)
         problems.raise_all()
         read = [column for column in wanted if column in header]
         if with_labels and len(read) < len(wanted):  # what the file has belongs in the message
@@ -285,7 +285,9 @@ def count_rows(path: str | Path, dataset: DatasetConfig) -> int:
     if (file_format := dataset.file_format or _file_format(path)) == "jsonl":
         number = sum(1 for line in lines if line.strip())
     else:
-        layout = find_layout(lines, path, file_format, dataset, (*_text_columns(dataset), dataset.label))
+        layout = find_layout(
+            lines, path, file_format, dataset, (*_text_columns(dataset), dataset.label), problems
+        )
         number = sum(1 for _, cells in read_cells(lines, path, layout, problems) if cells)
     problems.raise_all()
     return number
@@ -310,7 +312,7 @@ def read_header(path: str | Path, dataset: DatasetConfig, wanted: Iterable[str] 
         text_lines(path, dataset.encoding, problems),
         dataset.file_format or _file_format(path),
     )
-    header = find_layout(lines, path, file_format, dataset, list(wanted)).header
+    header = find_layout(lines, path, file_format, dataset, list(wanted), problems).header
     problems.raise_all()
     return header
 

@@ -226,7 +226,8 @@ def _require_no_header(record, dataset, where):
 
     def names(column, heads):
         cell = record.get(column)
-        return isinstance(cell, str) and cell.strip().lower() in heads | {column.lower()}
+        # A byte order mark stands before the header of a file that was joined to another.
+        return isinstance(cell, str) and cell.strip("\ufeff").strip().lower() in heads | {column.lower()}
 
     if names(dataset.label, _HEADS_OF_LABELS) and names(dataset.text, _HEADS_OF_TEXTS):
         advice = ", or leave out dataset.column_names, which is for files without one" * bool(

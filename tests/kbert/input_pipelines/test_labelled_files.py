@@ -208,7 +208,8 @@ REFUSED = {
     "another delimiter and no such column": (
         "a.csv",
         "Text;label\na;b\n",
-        "a.csv has no column 'text'; its columns are ['Text', 'label']. Did you mean 'Text'? Name the col",
+        "a.csv has no column 'text'; its columns are ['Text', 'label']. Did you mean 'Text'? Write "
+        "--override=dataset.text=Text.",
     ),
     "header only": ("a.tsv", "text\tlabel\n", "a.tsv holds no rows; expected labelled texts, one per line."),
     "not JSON": ("a.jsonl", '{"text": "x", "label": "1"}\n{"text": \n', "a.jsonl line 2 is not valid JSON: "),
