@@ -199,6 +199,10 @@ def own(text, start, end, quote):
         ({"text": "Peter", "label": {}}, "has a JSON object as its spans"),
         ({"text": "Peter", "label": [[0, 5]]}, "span 0 is [0, 5]; expected an object with start and end"),
         ({"text": "Peter", "label": [span(0, 5, " ")]}, "span 0 has a blank type"),
+        (
+            {"text": "Peter", "label": [span(0, 5, "B-PER")]},
+            "span 0 has the type 'B-PER', the tag of a word;",
+        ),
         ({"text": "Peter", "label": [span(0, 6)]}, "0 to 6 (PER) is not inside the text, which has 5"),
         ({"text": "Peter Pan", "label": [span(6, 9), span(0, 9)]}, "6 to 9 (PER) overlaps 0 to 9 (PER)"),
         ({"text": "Peter Pan", "label": [span(0, 7)]}, "cuts through the word 'Pan' at 6 to 9"),
