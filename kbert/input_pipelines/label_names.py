@@ -115,7 +115,6 @@ def _likeness(label, other):
         return "are the same number"
     if seen_text(label).lower() == seen_text(other).lower():
         return "differ only in capitals"
-    marks = seen_text(label) == seen_text(html.unescape(label)) and seen_text(other) == seen_text(
-        html.unescape(other)
-    )
-    return f"differ only in {'hyphens, underscores or blanks' if marks else 'how HTML writes them'}"
+    if (html.unescape(label), html.unescape(other)) != (label, other):
+        return "differ only in how HTML writes them"
+    return "differ only in hyphens, underscores or blanks"

@@ -64,8 +64,8 @@ def _parse_span(entry, where):
         raise ValueError(f"{where} has a blank type; name the kind of entity.")
     if re.fullmatch(r"[BI]-[A-Z]+", fields[2]):
         raise ValueError(
-            f"{where} has the type {fields[2]!r}, the tag of a word; join the words of an entity to a span of "
-            f"the type {fields[2][2:]!r}, or give lists of words and tags."
+            f"{where} has the type {fields[2]!r}, the tag of a word; join the words of an entity to a span "
+            f"of the type {fields[2][2:]!r}, or give lists of words and tags."
         )
     text = entry.get("text") if isinstance(entry, dict) else None
     start, end, kind = fields
