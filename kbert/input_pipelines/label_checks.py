@@ -41,9 +41,11 @@ def judge_labels(counts: Mapping[str, int], path: str | Path):
 
     Raises:
       ValueError: with the pairs, how often each label is there, and the code points in which they differ; for
-        "-" and -1 as marks of rows without a label; for many labels of which each is there once.
+        "-" and -1 as marks of rows without a label; for many labels of which each is there once; for labels
+        in quotation marks.
     """
     _require_repeated(counts, path)
+    _require_bare(counts, path)
     if same := same_labels(counts):
         raise ValueError(
             f"{path}: {same}. Write each label in one way, or list both in dataset.labels if they are two."
@@ -67,6 +69,17 @@ def _require_repeated(counts, path):
         f"{path}: each of the {len(counts):,} labels is there once ({first}, ...), as classes never are. Is "
         f"dataset.label the column of the labels?{advice}"
     )
+
+
+def _require_bare(counts, path):
+    """Refuses labels with the quotation marks of a file around them."""
+    quoted = next((label for label in counts if len(label) > 2 and label[0] == label[-1] == '"'), None)
+    if quoted:
+        raise ValueError(
+            f"{path}: the label {quoted[:200]!r} stands in quotation marks. TSV is read without quoting; for "
+            "a file with quotes set dataset.file_format=csv and dataset.delimiter='\\t'; if the marks are "
+            "part of the labels, list all in dataset.labels."
+        )
 
 
 def judge_several_labels(counts: Mapping[str, int], path: str | Path):

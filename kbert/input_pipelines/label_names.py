@@ -1,6 +1,7 @@
 """Names of labels: their order, and which of them a person would take for one."""
 
 import collections
+import html
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -75,7 +76,7 @@ def _sameness(label):
 
 def _nearness(label):
     """Equal for labels that may mean the same."""
-    seen, number = _shape(label), as_number(label)
+    seen, number = _shape(html.unescape(label)), as_number(label)
     return re.sub(r"(?<=\w)[-_ ]+(?=\w)", " ", seen.lower()) if number is None else number
 
 
@@ -111,4 +112,5 @@ def _likeness(label, other):
         return "are the same number"
     if _shape(label).lower() == _shape(other).lower():
         return "differ only in capitals"
-    return "differ only in hyphens, underscores or blanks"
+    marks = _shape(label) == _shape(html.unescape(label)) and _shape(other) == _shape(html.unescape(other))
+    return f"differ only in {'hyphens, underscores or blanks' if marks else 'how HTML writes them'}"

@@ -38,6 +38,7 @@ ALIKE = {
 MAYBE_ALIKE = {
     "capitals": ("spam", "Spam", "differ only in capitals"),
     "a leading zero": ("1", "01", "are the same number"),
+    "HTML": ("R&amp;D", "R&D", "differ only in how HTML writes them"),
     "hyphens": ("not_spam", "not-spam", "differ only in hyphens, underscores or blanks"),
 }
 APART = [
@@ -142,6 +143,14 @@ def test_a_label_that_is_not_listed_is_told_its_twin(tmp_path):
 )
 def test_the_last_label_is_the_positive_one(labels, expected):
     assert sorted_labels(labels) == expected
+
+
+def test_quotation_marks_of_a_file_are_no_part_of_a_label(tmp_path):
+    path = tmp_path / "rows.tsv"
+    path.write_text('text\tlabel\na\t"x"\nb\t"y"\n')
+    with pytest.raises(ValueError, match="rows.tsv: the label '\"x\"' stands in quot.*file_format=csv"):
+        completed(path)
+    assert completed(path, file_format="csv", delimiter="\t") == ("x", "y")
 
 
 # ------------------------------------------------------------------------------ no label

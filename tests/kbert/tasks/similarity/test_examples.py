@@ -88,6 +88,14 @@ def test_a_score_outside_the_range_is_refused():
         CosineSimilarity().check_examples([TextGroup(("a", "b"), 1.0), TextGroup(("c", "b"), 4.2)], 8)
 
 
+def test_scores_of_another_scale_are_told(caplog):
+    CosineSimilarity(highest_score=5.0).check_examples([TextGroup(("a", "b"), n / 20) for n in range(21)], 8)
+    assert (
+        "all 21 scores lie from 0 to 1, which become cosines up to 0.20, because highest_score=5"
+        in caplog.text
+    )
+
+
 def few(number, score=None):
     return [TextGroup((f"query {place}", f"positive {place}"), score) for place in range(number)]
 

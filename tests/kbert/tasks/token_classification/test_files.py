@@ -265,6 +265,12 @@ def test_a_number_sign_that_is_a_word_stays(tmp_path, caplog):
     assert "comments" not in caplog.text
 
 
+def test_words_alone_may_begin_with_a_number_sign(tmp_path):
+    path = write(tmp_path, "#happy\nday\n\n# a comment\n#\n1\n")
+    sentences = read_tagged_sentences(path, DatasetConfig(), with_labels=False)
+    assert [sentence.words for sentence in sentences] == [("#happy", "day"), ("#", "1")]
+
+
 def test_conll_u_has_lines_that_are_no_words(tmp_path):
     cells = [
         ("1-2", "im", "_"),
