@@ -40,8 +40,8 @@ def text_lines(path: str | Path, encoding: str | None, problems: FileProblems) -
     """
     require_text_file(path, "rows of text")
     own = find_encoding(path, encoding)
-    asked = encoding and codecs.lookup(encoding).name
-    if asked and not (asked.startswith(own) or own.startswith(asked)):
+    wanted = encoding and codecs.lookup(encoding).name
+    if wanted and not (wanted.startswith(own) or own.startswith(wanted)):
         warn_once(f"{path} is {own.upper()}, and is read so in spite of dataset.encoding={encoding!r}")
     likely: str | None = None
     for number, _, line in numbered_lines(path, encoding=own):
