@@ -70,6 +70,8 @@ def holds_utf8(beginning: bytes, encoding: str) -> bool:
         text = codecs.getincrementaldecoder("utf-8")().decode(beginning)
     except UnicodeDecodeError:
         return False
+    if not cuts_at_line_feeds(encoding):  # line feeds and commas of UTF-16 have zero bytes
+        return bool(beginning) and b"\0" not in beginning
     one_byte = len(bytes(range(256)).decode(encoding, "replace")) == 256
     return sum(not char.isascii() for char in text) >= (1 if one_byte else 8)
 

@@ -136,6 +136,8 @@ def find_encoding(path: str | Path, encoding: str | None = None) -> str:
             raise ValueError(f"{path} {_unmarked(wide).what}; {_unmarked(wide).remedy}.")
         return "utf-8"
     encoding = codecs.lookup(encoding).name.removesuffix("-sig")
+    if (wide := unmarked_wide_encoding(beginning)) and wide.startswith(encoding):
+        return wide  # "utf-16" alone would need a mark
     return "utf-8" if holds_utf8(beginning, encoding) else encoding
 
 
@@ -154,7 +156,7 @@ def _unmarked(wide):
     return Problem(
         "files left out, UTF-16 or UTF-32 without a mark",
         f"is {wide.upper()} without a byte order mark, by its zero bytes",
-        f"convert it: iconv -f {wide.upper()} -t UTF-8",
+        f"convert it (iconv -f {wide.upper()} -t UTF-8), or for a labelled file set dataset.encoding={wide}",
     )
 
 

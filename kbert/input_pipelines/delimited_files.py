@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
+from kbert.files.text_encoding import likely_encoding
 from kbert.files.text_file import Problem, find_encoding, numbered_lines, require_text_file
 from kbert.input_pipelines.file_problems import FileProblems
 from kbert.input_pipelines.json_rows import MissingColumn, did_you_mean, nearest_name
@@ -39,15 +40,18 @@ def text_lines(path: str | Path, encoding: str | None, problems: FileProblems) -
     """
     require_text_file(path, "rows of text")
     own = find_encoding(path, encoding)
-    if encoding and not codecs.lookup(encoding).name.startswith(own):
+    wanted = encoding and codecs.lookup(encoding).name
+    if wanted and not (wanted.startswith(own) or own.startswith(wanted)):
         warn_once(f"{path} is {own.upper()}, and is read so in spite of dataset.encoding={encoding!r}")
+    likely: str | None = None
     for number, _, line in numbered_lines(path, encoding=own):
         if isinstance(line, Problem):
             if not line.undecoded:
                 problems.add(f"{path} line {number} {line.what}; {line.remedy}.")
             else:
                 problems.add_undecoded(number, line.what, line.undecoded)
-            line = line.undecoded.decode("latin-1")
+            likely = likely or likely_encoding(line.undecoded) or "latin-1"
+            line = line.undecoded.decode(likely, "replace")
         elif not line.isascii():
             problems.utf8_lines += own == "utf-8"
         if "\r" in line:
@@ -107,7 +111,12 @@ def _naming_advice(column, header, dataset):
 
 
 def find_layout(
-    lines: Iterator[str], path: str | Path, file_format: str, dataset: DatasetConfig, wanted: Collection[str]
+    lines: Iterator[str],
+    path: str | Path,
+    file_format: str,
+    dataset: DatasetConfig,
+    wanted: Collection[str],
+    problems: FileProblems,
 ) -> Layout:
     """The layout of a file, from its first line; what differs from the custom is said in a warning.
 
@@ -121,13 +130,15 @@ def find_layout(
       file_format: "tsv" or "csv".
       dataset: says `delimiter` and `column_names`.
       wanted: the names of columns that the reader looks for.
+      problems: those of the lines, which may be the reason that there is no header.
 
     Raises:
-      ValueError: for a file without a first line.
+      ValueError: for a file without a header line.
     """
-    first, skipped, usual = next(lines, ""), 0, dataset.delimiter or _USUAL[file_format]
+    (first, skipped), usual = _next_line(lines), dataset.delimiter or _USUAL[file_format]
     if mark := _EXCEL_LINE.fullmatch(first.strip("\r\n")):
-        first, skipped, usual = next(lines, ""), 1, mark[1]
+        (first, blank), usual = _next_line(lines), mark[1]
+        skipped += 1 + blank
     delimiter = _find_delimiter(first, usual, dataset.column_names, wanted)
     if delimiter != usual:
         warn_once(
@@ -140,8 +151,17 @@ def find_layout(
     rows = _cut(itertools.chain([first], lines), delimiter, quoted)
     header = next(rows, [])
     if not header:
+        problems.raise_all()
         raise ValueError(f"{path} is empty; expected a first line with the names of the columns.")
     return Layout(delimiter, quoted, header, [], skipped + rows.line_num)
+
+
+def _next_line(lines) -> tuple[str, int]:
+    """(the next line in which something stands, how many blank ones come before it)"""
+    for number, line in enumerate(lines):
+        if line.strip(" \r\n"):
+            return line, number
+    return "", 0
 
 
 def _find_delimiter(line, usual, column_names, wanted) -> str:
@@ -229,7 +249,7 @@ def delimited_records(
       problems: collects what is wrong.
     """
     lines = text_lines(path, dataset.encoding, problems)
-    layout = find_layout(lines, path, file_format, dataset, wanted)
+    layout = find_layout(lines, path, file_format, dataset, wanted, problems)
     header, short, in_quotes = layout.header, [], 0
     require_columns(header, path, columns, dataset, problems)
     least = len(header)

@@ -32,6 +32,7 @@ class FileProblems:
         self._hints: dict[str, None] = {}
         self._kinds: set[type[ValueError]] = set()
         self._num_rows, self._is_any = 0, False
+        self._raised: ValueError | None = None
         self.utf8_lines = 0
 
     def __bool__(self) -> bool:
@@ -44,6 +45,8 @@ class FileProblems:
 
     def add(self, error: ValueError | str):
         """Keeps an error, or its sentence: of a row it begins with file and line, else it is of the file."""
+        if error is self._raised:
+            return
         self._is_any = True
         if isinstance(error, MissingColumn):
             if error.column is None or error.column not in [known.column for known in self._missing]:
@@ -83,10 +86,12 @@ class FileProblems:
             *self._hints,
         ]
         what = self._listed(sentences)
-        if self._missing:
-            raise MissingColumn(what, advice, self._missing[0].column)
         kind = self._kinds.pop() if len(self._kinds) == 1 and len(sentences) == 1 else ValueError
-        raise (kind if kind.__init__ is ValueError.__init__ else ValueError)(what)
+        if self._missing:
+            self._raised = MissingColumn(what, advice, self._missing[0].column)
+        else:
+            self._raised = (kind if kind.__init__ is ValueError.__init__ else ValueError)(what)
+        raise self._raised
 
     def _split(self, sentence):
         """("line 3", the rest) of a sentence about a row; ("", the sentence) of any other."""
@@ -116,7 +121,7 @@ class FileProblems:
     def _undecoded_sentence(self, first):
         number, what, content = first
         others = len(self._undecoded) - 1
-        also = f", nor are {others:,} others" if others else ""
+        also = f", nor {'is 1 other' if others == 1 else f'are {others:,} others'}" if others else ""
         start = f"{self._path} line {number} {what}{also}"
         if self.utf8_lines:
             return (

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from kbert.cli.warn_once import warn_once
-from kbert.input_pipelines.label_names import as_number, near_labels, same_labels
+from kbert.input_pipelines.label_names import DASHES, as_number, near_labels, same_labels, seen_text
 
 _TOO_MANY_ONCE = 20  # labels of a file in which none is there twice
 
@@ -106,8 +106,9 @@ def _judge_signs(counts, path):
     SNLI writes "-" and Hugging Face's `datasets` -1. They are classes beside "+" and +1, and -1 also beside
     other negative numbers.
     """
-    if "-" in counts and "+" not in counts:
-        raise ValueError(f"{path}: {_sign_for_none('-', counts, 'as in SNLI')}")
+    dash = next((label for label in counts if seen_text(label) in DASHES), None)
+    if dash and "+" not in counts:
+        raise ValueError(f"{path}: {_sign_for_none(dash, counts, 'as in SNLI')}")
     numbers = sorted({number for label in counts if (number := as_number(label)) is not None})
     if None in map(as_number, counts) or numbers[:1] != [-1] or numbers == [-1, 1]:
         return

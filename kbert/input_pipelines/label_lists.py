@@ -29,6 +29,13 @@ def zero_or_one(value) -> int | None:
     return _ZERO_OR_ONE.get(str(value).strip().lower())
 
 
+def held_names(value) -> list | None:
+    """The names with a 1 of an object of zeros and ones; None for any other value."""
+    if not isinstance(value, dict) or None in map(zero_or_one, value.values()):
+        return None
+    return [name for name, holds in value.items() if zero_or_one(holds)]
+
+
 def listed_in_text(cell: str) -> list[str] | None:
     """The entries of a list that a program printed into a cell; None where a cell is none.
 
@@ -54,15 +61,24 @@ def split_cell(cell: str, separator: str | None) -> list[str]:
     Raises:
       ValueError: saying what is wrong with the cell, for pieces of a list that was not understood.
     """
-    listed = listed_in_text(cell)
-    if listed is not None:
-        return listed
+    for read in (listed_in_text, _printed_object):
+        if (listed := read(cell)) is not None:
+            return listed
     names = [name.strip() for name in cell.split(separator)] if separator else [cell]
     names = names[:-1] if len(names) > 1 and not names[-1] else names  # a separator at the end
     in_brackets = cell.strip()[:1] in ("[", "{") and cell.strip()[-1:] in ("]", "}")
-    if in_brackets and (len(names) > 1 or "," in cell):
-        raise ValueError("which looks like a list, but its entries are not in quotes")
+    if (in_brackets and (len(names) > 1 or "," in cell)) or re.search(r"""[\[{]['"]""", cell):
+        raise ValueError("which looks like a list, but its entries are not names in quotes")
     return names
+
+
+def _printed_object(cell):
+    """The object of zeros and ones that a program printed into a cell; None where a cell is none."""
+    try:
+        value = ast.literal_eval(cell) if cell.startswith("{") else None
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+    return held_names(value)
 
 
 def from_zeros_and_ones(values: list, labels: tuple[str, ...]) -> list | None:

@@ -1,12 +1,14 @@
 """Names of labels: their order, and which of them a person would take for one."""
 
 import collections
+import functools
 import html
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
+DASHES = ("-", "--")  # as `seen_text` gives them
 _MOST_SHOWN = 5
 # Letters of Cyrillic and Greek that look like Latin ones, and marks that stand for each other.
 _SAME_SHAPE = str.maketrans(
@@ -42,8 +44,9 @@ def code_points(label: str, other: str) -> str:
     return " ".join(f"U+{ord(character):04X}" for character in label[begin : len(label) - end])
 
 
-def _shape(label):
-    """What is seen of a label."""
+@functools.lru_cache(maxsize=4096)  # a file has few labels and many rows
+def seen_text(label: str) -> str:
+    """What is seen of a label: composed, without invisible characters, with usual blanks and hyphens."""
     seen = (c for c in unicodedata.normalize("NFKC", label) if c not in _UNSEEN)
     bare = "".join(c for c in seen if c.isspace() or unicodedata.category(c) not in ("Cf", "Cc"))
     return " ".join(bare.translate(_SAME_SHAPE).split())
@@ -51,8 +54,8 @@ def _shape(label):
 
 def as_number(label: str) -> Decimal | None:
     """The number that a label is; None for other texts."""
-    seen = _shape(label)
-    return Decimal(seen) if re.fullmatch(r"[+-]?[0-9]+(\.[0-9]*)?", seen) else None
+    seen = seen_text(label)
+    return Decimal(seen) if re.fullmatch(r"[+-]?\d+(\.\d*)?", seen) else None
 
 
 def same_labels(counts: Mapping[str, int]) -> str:
@@ -67,16 +70,16 @@ def near_labels(counts: Mapping[str, int]) -> str:
 
 def _sameness(label):
     """Equal for labels that mean the same without doubt."""
-    seen, number = _shape(label), as_number(label)
+    seen, number = seen_text(label), as_number(label)
     if number is not None:
-        leading = re.match(r"[+-]?(0*)(?=[0-9])", seen)
+        leading = re.match(r"[+-]?(0*)(?=\d)", seen)
         return number, leading and leading[1]
     return seen.lower() if seen.lower() in ("true", "false") else seen
 
 
 def _nearness(label):
     """Equal for labels that may mean the same."""
-    seen, number = _shape(html.unescape(label)), as_number(label)
+    seen, number = seen_text(html.unescape(label)), as_number(label.replace(",", "."))
     return re.sub(r"(?<=\w)[-_ ]+(?=\w)", " ", seen.lower()) if number is None else number
 
 
@@ -98,7 +101,7 @@ def _shown_pairs(pairs, counts):
 
 
 def _shown(label, other, counts):
-    points = code_points(label, other) if _shape(label) == _shape(other) else ""
+    points = code_points(label, other) if seen_text(label) == seen_text(other) else ""
     times = f"{counts[label]:,} time{'s' * (counts[label] != 1)}"
     return f"{label[:200]!r} ({times}{points and f', with {points[:200]}'})"
 
@@ -106,11 +109,12 @@ def _shown(label, other, counts):
 def _likeness(label, other):
     if label.strip() == other.strip():
         return "differ only in blanks at their ends"
-    if _shape(label) == _shape(other):
+    if seen_text(label) == seen_text(other):
         return "look alike"
-    if as_number(label) is not None:
+    if as_number(label.replace(",", ".")) is not None:
         return "are the same number"
-    if _shape(label).lower() == _shape(other).lower():
+    if seen_text(label).lower() == seen_text(other).lower():
         return "differ only in capitals"
-    marks = _shape(label) == _shape(html.unescape(label)) and _shape(other) == _shape(html.unescape(other))
-    return f"differ only in {'hyphens, underscores or blanks' if marks else 'how HTML writes them'}"
+    if (html.unescape(label), html.unescape(other)) != (label, other):
+        return "differ only in how HTML writes them"
+    return "differ only in hyphens, underscores or blanks"

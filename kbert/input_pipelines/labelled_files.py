@@ -285,7 +285,9 @@ def count_rows(path: str | Path, dataset: DatasetConfig) -> int:
     if (file_format := dataset.file_format or _file_format(path)) == "jsonl":
         number = sum(1 for line in lines if line.strip())
     else:
-        layout = find_layout(lines, path, file_format, dataset, (*_text_columns(dataset), dataset.label))
+        layout = find_layout(
+            lines, path, file_format, dataset, (*_text_columns(dataset), dataset.label), problems
+        )
         number = sum(1 for _, cells in read_cells(lines, path, layout, problems) if cells)
     problems.raise_all()
     return number
@@ -310,7 +312,7 @@ def read_header(path: str | Path, dataset: DatasetConfig, wanted: Iterable[str] 
         text_lines(path, dataset.encoding, problems),
         dataset.file_format or _file_format(path),
     )
-    header = find_layout(lines, path, file_format, dataset, list(wanted)).header
+    header = find_layout(lines, path, file_format, dataset, list(wanted), problems).header
     problems.raise_all()
     return header
 

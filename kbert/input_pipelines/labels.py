@@ -15,17 +15,20 @@ from kbert.input_pipelines.json_rows import (
 )
 from kbert.input_pipelines.label_lists import (
     from_zeros_and_ones,
+    held_names,
     label_columns,
     listed_in_text,
     split_cell,
     zero_or_one,
 )
-from kbert.input_pipelines.label_names import find_twin
+from kbert.input_pipelines.label_names import DASHES, find_twin, seen_text
 
 # What programs and people write where a row has no label: SNLI, pandas, R, SQL, Python, Excel.
-_NO_LABEL = frozenset(("?", "NaN", "nan", "N/A", "n/a", "NA", "#N/A", "<NA>", "None", "null", "NULL", "\\N"))
-# Signs that may also be classes, beside +1 and "+": the whole file tells, see `complete_labels`.
-_MINUS_ONE, _MINUS = _SIGNS = ("-1", "-")
+_NO_LABEL = frozenset(
+    ("?", "NaN", "nan", "N/A", "n/a", "NA", "#N/A", "<NA>", "None", "null", "NULL", "\\N", "n.a.", "N.A.")
+)
+# Signs that may also be classes, beside +1 and "+": the whole file tells, see `judge_labels`.
+_SIGNS = (*DASHES, "-1", "-1.0", "-1.")
 # Names of columns, in lower case, that a header has and no label is likely to be.
 _HEADS_OF_LABELS = frozenset(("label", "labels", "gold_label", "class", "category", "target", "score"))
 _HEADS_OF_TEXTS = frozenset(("text", "sentence", "sentence1", "question", "question1", "body", "review"))
@@ -91,13 +94,11 @@ def class_label(record: dict, dataset: DatasetConfig, where: str) -> str:
     label = record[column]
     if type(label) is int:  # many tools write class numbers like this; the type check excludes True and False
         label = record[column] = str(label)
-    _require_label(label, dataset, where, may_be_sign=True)
+    _require_label(label, dataset, where, _signs_of_none(dataset))
     if not isinstance(label, str):
         raise ValueError(f"{where} has {_shown(label)} as its label {column!r}, {_WHOSE_LABEL[type(label)]}.")
     if why := why_no_text(record, column):
         raise ValueError(f"{where} {why}; mend the row or leave it out.")
-    if label in _SIGNS and label not in dataset.labels and (dataset.labels or dataset.skip_unlabelled):
-        raise NoLabel(_MARKED.format(where=where, label=label, column=column))
     if label not in dataset.labels and listed_in_text(label) is not None:
         raise ValueError(
             f"{where} has {label[:80]!r} as its label {column!r}, which is a list as text; for several "
@@ -158,6 +159,8 @@ def label_set(record: dict, dataset: DatasetConfig, where: str) -> tuple[str, ..
             f"{where} has {_shown(value)} as its label {dataset.label!r}; multi-label classification expects "
             "a list of strings, or names with dataset.label_separator between them."
         )
+    for name in names:
+        _require_label(name, dataset, where, _signs_of_none(dataset))
     return tuple(dict.fromkeys(listed_label(name, dataset, where) for name in names))
 
 
@@ -202,8 +205,13 @@ _MARKED = (
 )
 
 
-def _require_label(value, dataset, where, may_be_sign=False):
-    """Raises NoLabel for what stands where there is none."""
+def _signs_of_none(dataset):
+    """The signs that stand for no label, where that is known before the whole file is read."""
+    return _SIGNS if dataset.labels or dataset.skip_unlabelled else ()
+
+
+def _require_label(value, dataset, where, signs=DASHES):
+    """Raises NoLabel for what stands where there is none; `signs` are what else does."""
     column = dataset.label
     if value is None or value != value:  # NaN
         raise NoLabel(
@@ -212,12 +220,12 @@ def _require_label(value, dataset, where, may_be_sign=False):
         )
     if not isinstance(value, str) or value in dataset.labels:
         return
-    if not value.strip():
+    if not seen_text(value):
         raise NoLabel(
             f"{where} has no label in column {column!r}; give it one, or leave all such rows out by "
             "dataset.skip_unlabelled=true."
         )
-    if value.strip() in _NO_LABEL or (value.strip() == _MINUS and not may_be_sign):
+    if seen_text(value) in (*signs, *_NO_LABEL):
         raise NoLabel(_MARKED.format(where=where, label=value, column=column))
 
 
@@ -226,7 +234,8 @@ def _require_no_header(record, dataset, where):
 
     def names(column, heads):
         cell = record.get(column)
-        return isinstance(cell, str) and cell.strip().lower() in heads | {column.lower()}
+        # A byte order mark stands before the header of a file that was joined to another.
+        return isinstance(cell, str) and cell.strip("\ufeff").strip().lower() in heads | {column.lower()}
 
     if names(dataset.label, _HEADS_OF_LABELS) and names(dataset.text, _HEADS_OF_TEXTS):
         advice = ", or leave out dataset.column_names, which is for files without one" * bool(
@@ -242,8 +251,8 @@ def _names(value, dataset):
     """The entries of a list or a cell. Raises ValueError saying what is wrong with it."""
     if isinstance(value, str):
         value = split_cell(value, dataset.label_separator) if value else []
-    if isinstance(value, dict) and None not in map(zero_or_one, value.values()):
-        return [name for name, holds in value.items() if zero_or_one(holds)]
+    if (with_ones := held_names(value)) is not None:
+        return with_ones
     if not isinstance(value, list):
         return [None]
     hot = from_zeros_and_ones(value, dataset.labels)
@@ -256,7 +265,7 @@ def _holds(record, column, where):
     held = zero_or_one(value)
     if held is not None:
         return held == 1
-    if value is None or value != value or str(value).strip() in ("", "-1.0", *_SIGNS, *_NO_LABEL):
+    if value is None or value != value or seen_text(str(value)) in ("", *_SIGNS, *_NO_LABEL):
         raise NoLabel(
             f"{where} has {_shown(value) if str(value).strip() else 'nothing'} in the column {column!r} of 0 "
             "and 1, so it has no label; give it one, or leave all such rows out by "

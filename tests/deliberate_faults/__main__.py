@@ -20,7 +20,7 @@ from pathlib import Path
 from absl import app, flags
 
 from tests.deliberate_faults.faults import FAULTS
-from tests.deliberate_faults.patching import appended, task_files
+from tests.deliberate_faults.patching import appended, files_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 _SECONDS, _SECONDS_WITHOUT = 300, 3600  # for the tests of one fault, and for all of them without any
@@ -38,7 +38,7 @@ def main(argv):
     if not chosen:
         sys.exit(f"error: no fault has any of {_ONLY.value} in its name.")
     try:
-        files = task_files(FAULTS, REPOSITORY)
+        files = files_of(FAULTS, REPOSITORY)
     except ValueError as error:
         sys.exit(f"error: {error}")
     sys.dont_write_bytecode = True  # a file that changes twice a second would be taken for the same

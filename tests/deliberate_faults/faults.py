@@ -162,6 +162,21 @@ _TOKENIZATION = (
 
 _INPUT_PIPELINES = (
     _fault(
+        "a file of old characters is read as what it may be", "_decoded",
+        "lambda original: lambda line, encoding: line.removesuffix(b'\\n').decode('latin-1')",
+        "kbert/files/test_text_encoding.py", within="text_file",
+    ),
+    _fault(
+        "the first wrong row ends the reading", "FileProblems.is_full",
+        "lambda original: lambda self: bool(self)",
+        "kbert/input_pipelines/test_file_problems.py",
+    ),
+    _fault(
+        "the usual delimiter whatever the header says", "_find_delimiter",
+        "lambda original: lambda line, usual, *a: usual",
+        "kbert/input_pipelines/test_file_problems.py",
+    ),
+    _fault(
         "pieces of whole words are masked alone", "_Groups.__init__",
         "lambda original: lambda self, candidate, joins, ids: original(self, candidate, None, ids)",
         "kbert/input_pipelines/test_masking.py",

@@ -56,7 +56,7 @@ class Fault(NamedTuple):
     within: str = ""
 
 
-def task_files(faults, repository: Path) -> dict[str, str]:
+def files_of(faults, repository: Path) -> dict[str, str]:
     """Name of a fault -> the file that defines what it patches.
 
     Raises:

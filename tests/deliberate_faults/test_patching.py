@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.deliberate_faults.faults import FAULTS
-from tests.deliberate_faults.patching import Fault, appended, task_files
+from tests.deliberate_faults.patching import Fault, appended, files_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SOURCE = """
@@ -31,7 +31,7 @@ def function(): return NUMBER
 
 
 def test_every_fault_names_one_function_and_tests_that_are_there():
-    files = task_files(FAULTS, REPOSITORY)
+    files = files_of(FAULTS, REPOSITORY)
     for fault in FAULTS:
         compile(appended(fault), files[fault.name], "exec")
 
@@ -57,4 +57,4 @@ def test_a_fault_whose_function_is_gone_or_not_the_only_one_says_so():
     with pytest.raises(
         ValueError, match="(?s)nothing.there is defined in 0 files.*many: _backward is defined"
     ):
-        task_files(faults, REPOSITORY)
+        files_of(faults, REPOSITORY)

@@ -45,10 +45,10 @@ class Question(NamedTuple):
 
 
 class _Item(NamedTuple):
-    """What a file says about a question: an object, its context, and its name for messages."""
+    """What a file says about a question: an object, its context (None where that holds it), and where."""
 
     question: Any
-    context: Any
+    context: str | None
     where: str
 
 
@@ -119,14 +119,14 @@ def _items(path, file_format, problems) -> Iterator[_Item]:
                 header = table_rows.column_names(file, table.file_format)
                 columns = [name for name in _COLUMNS if name in header]
                 for where, row in table_rows.read_rows(file, table.file_format, columns):
-                    yield _Item(row, row.get("context"), where)
+                    yield _Item(row, None, where)
             return
     if format_by_name(path) in ("csv", "tsv"):
         raise ValueError(f"{path}: questions are read from JSON, lines of JSON and tables, not from CSV.")
     with opened(path) as stream:
         for where, value, is_row in paragraphs_and_rows(stream, path):
             if is_row:
-                yield _Item(value, value.get("context"), where)
+                yield _Item(value, None, where)
                 continue
             try:
                 questions = _list_of_questions(value, where)
@@ -139,14 +139,14 @@ def _items(path, file_format, problems) -> Iterator[_Item]:
 
 
 def _list_of_questions(paragraph, where):
-    _context(paragraph.get("context"), paragraph, where)
+    _context(paragraph, where)
     if not isinstance(paragraph.get("qas"), list):
         raise ValueError(f"{where} has no list 'qas' of questions; it has {_names(paragraph)}.")
     return paragraph["qas"]
 
 
-def _context(context, values, where):
-    _text(values, "context", where)
+def _context(values, where):
+    context = _text(values, "context", where)
     if not context.strip():
         raise ValueError(f"{where} has an empty context; leave it out.")
     return context
@@ -161,7 +161,7 @@ def _question(item, path, with_answers) -> Question:
     name = _text(question, "id", where)
     by_id = f"{path}: question {name!r}"
     text = _text(question, "question", by_id)
-    context = _context(context, item._asdict() if context is not None else question, by_id)
+    context = _context(question, by_id) if context is None else context
     return Question(name, text, context, _answers(question, context, by_id) if with_answers else None)
 
 

@@ -50,33 +50,43 @@ def paragraphs_and_rows(stream, path: Path) -> Iterator[tuple[str, dict, bool]]:
       ValueError: for JSON of another form.
     """
     form = _Form(path)
-    objects: dict[str, ijson.ObjectBuilder] = {}  # by prefix, those that are not whole yet
+    objects: dict[str, ijson.ObjectBuilder] = {}  # rows and what is around them, by prefix
+    builder, inside = None, ""  # of the paragraph that is read
     article = number = row = 0
     for prefix, event, value in ijson.parse(stream, use_float=True, multiple_values=True):
+        if builder is not None:
+            builder.event(event, value)
+            if event == "end_map" and prefix == inside:
+                yield f"{path}, paragraph {number} of article {article}", builder.value, False
+                builder = None
+            continue
         root = form.root(prefix, event)
-        paragraph = f"{root}.paragraphs.item"
-        is_inside = prefix == paragraph or prefix.startswith(f"{paragraph}.")
-        is_start = event not in ("map_key", "end_map", "end_array")
-        if prefix == paragraph and is_start and paragraph not in objects:
-            if event != "start_map":
-                raise ValueError(f"{path}: article {article} has a paragraph that is no object.")
-            objects[paragraph], number = ijson.ObjectBuilder(), number + 1
-        elif is_start and not is_inside:
+        inside = f"{root}.paragraphs.item"
+        if event not in ("map_key", "end_map", "end_array"):
+            if prefix == inside:
+                builder, number = _paragraph(event, path, article), number + 1
+                continue
             form.check(prefix, event, root)
             if prefix == root and event == "start_map":
                 objects[root], article, number = ijson.ObjectBuilder(), article + bool(root), 0
-        owner = objects.get(paragraph if is_inside else "" if prefix == "data" else root)
-        if owner is None or prefix in ("data", f"{root}.paragraphs"):
+        if prefix in ("data", f"{root}.paragraphs") or root not in objects:
             continue
-        owner.event(event, value)
-        if event == "end_map" and prefix == paragraph:
-            yield f"{path}, paragraph {number} of article {article}", objects.pop(paragraph).value, False
-        elif event == "end_map" and prefix == root:
+        objects[root].event(event, value)
+        if event == "end_map" and prefix == root:
             whole = objects.pop(root).value
             if "question" in whole or "context" in whole:
                 row += 1
                 yield f"{path}, row {row}", whole, True
                 form.holds_rows = True
+
+
+def _paragraph(event, path, article):
+    """A builder of a paragraph, after its first event."""
+    if event != "start_map":
+        raise ValueError(f"{path}: article {article} has a paragraph that is no object.")
+    builder = ijson.ObjectBuilder()
+    builder.event(event, None)
+    return builder
 
 
 class _Form:

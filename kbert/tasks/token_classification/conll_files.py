@@ -111,8 +111,8 @@ class _Comments:
     def _is_word(self, line):
         """Whether a line has the columns of a word, and a tag that words of other lines have, or # itself."""
         cells = _cut(line, self._columns.separator)
-        if len(cells) != self._columns.number:
-            return False
+        if len(cells) != self._columns.number or len(cells) == 1:
+            return len(cells) == self._columns.number
         if self._tags is None:
             rows = (_cut(row, self._columns.separator) for row in _rows(self._path, self._dataset))
             self._tags = {row[self._columns.tag] for row in rows if len(row) == self._columns.number}

@@ -1,5 +1,6 @@
 """Entities as spans of characters -> a tag for each word of their text."""
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -25,9 +26,9 @@ class Span(NamedTuple):
     text: str | None = None
 
 
-# What tools call the fields of a span: Doccano, Label Studio, Prodigy, spaCy, transformers' pipelines.
+# What tools call the fields of a span: Doccano, Label Studio, Prodigy, spaCy, Rasa, transformers' pipelines.
 _STARTS, _ENDS = ("start", "start_offset"), ("end", "end_offset")
-_TYPES = ("type", "label", "labels", "entity_group")
+_TYPES = ("type", "label", "labels", "entity", "entity_group")
 _LISTS = ("entities", "spans")
 
 
@@ -61,6 +62,11 @@ def _parse_span(entry, where):
         )
     if not fields[2].strip():
         raise ValueError(f"{where} has a blank type; name the kind of entity.")
+    if re.fullmatch(r"[BI]-[A-Z]+", fields[2]):
+        raise ValueError(
+            f"{where} has the type {fields[2]!r}, the tag of a word; join the words of an entity to a span "
+            f"of the type {fields[2][2:]!r}, or give lists of words and tags."
+        )
     text = entry.get("text") if isinstance(entry, dict) else None
     start, end, kind = fields
     return Span(start, end, kind, text if isinstance(text, str) else None)

@@ -41,6 +41,7 @@ READ = {
     "tabs in .csv": ("a.csv.gz", 'text\tlabel\n"gut, schön"\tpos\nschlecht\tneg\n', {}),
     "commas in .tsv": ("a.tsv", 'id,text,label\n1,"gut, schön",pos\n2,schlecht,neg\n', {}),
     "bars": ("a.csv", "text|label\ngut, schön|pos\nschlecht|neg\n", {}),
+    "blank lines above": ("a.csv", "\n \ntext;label\n\ngut, schön;pos\nschlecht;neg\n", {}),
     "a delimiter of one's own": ("a.csv", "text^label\ngut, schön^pos\nschlecht^neg\n", {"delimiter": "^"}),
     "Excel's first line": ("a.csv", "sep=;\r\ntext;label\r\ngut, schön;pos\r\nschlecht;neg\r\n", {}),
     "a delimiter at each end": ("a.csv", "text;label;\ngut, schön;pos;\nschlecht;neg;\n", {}),
@@ -134,6 +135,33 @@ def test_what_is_found_by_the_header_is_said_once(write, caplog):
     for _ in range(2):
         read_rows(path, PLAIN)
     assert caplog.text.count("a.csv: ';' separates its columns, not ','") == 1
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le"])
+def test_wide_characters_without_a_mark_need_the_setting(write, encoding):
+    content = "text;label\ngut, schön;pos\nschlecht;neg\n"
+    path = write("a.csv", content, encoding)
+    (line,) = message_of(path)
+    assert (
+        f"is {encoding.upper()} without a byte order mark" in line and f"dataset.encoding={encoding}" in line
+    )
+    for name in (encoding, encoding[:6]):
+        assert read_rows(path, DatasetConfig(encoding=name)) == GOOD_AND_BAD
+    assert read_rows(write("b.csv", content), DatasetConfig(encoding=encoding)) == GOOD_AND_BAD
+
+
+def test_names_in_another_encoding_are_looked_for_in_the_likely_one(write):
+    path = write("a.csv", "текст;метка\nПривет мир;да\nПока;нет\n", "cp1251")
+    dataset = DatasetConfig(text="текст", label="метка")
+    (line,) = message_of(path, dataset)
+    assert line.startswith(
+        "a.csv line 1 is not UTF-8 (byte 0xf2), nor are 2 others. It is likely to be cp1251"
+    )
+
+
+def test_joined_files_have_a_header_in_the_middle(write):
+    (line,) = message_of(write("a.csv", "\ufefftext,label\na,x\n\ufefftext,label\nb,y\n"))
+    assert line.startswith("a.csv line 3 repeats the header")
 
 
 def test_a_damaged_line_of_utf_8_is_not_taken_for_another_encoding(write):

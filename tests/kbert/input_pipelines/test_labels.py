@@ -13,7 +13,7 @@ from kbert.input_pipelines.data_files import data_as_files
 from kbert.input_pipelines.label_checks import judge_labels, judge_several_labels
 from kbert.input_pipelines.label_names import sorted_labels
 from kbert.input_pipelines.labelled_files import stream_rows
-from kbert.input_pipelines.labels import label_set, number_label
+from kbert.input_pipelines.labels import NoLabel, label_set, number_label
 from kbert.tasks.files import NUMBER_FILES, ONE_LABEL_FILES, SEVERAL_LABELS_FILES
 
 CAFE = unicodedata.normalize("NFC", "café"), unicodedata.normalize("NFD", "café")
@@ -32,12 +32,14 @@ ALIKE = {
     "blanks at an end": ("pos", "pos ", "differ only in blanks at their ends"),
     "a fraction": ("1", "1.0", "are the same number"),
     "a sign": ("1", "+1", "are the same number"),
+    "other digits": ("1", "\u0661", "are the same number"),
     "another minus": ("-1", "\u22121", "with U+2212) look alike"),
     "truth values": ("True", "true", "differ only in capitals"),
 }
 MAYBE_ALIKE = {
     "capitals": ("spam", "Spam", "differ only in capitals"),
     "a leading zero": ("1", "01", "are the same number"),
+    "a decimal comma": ("1.5", "1,5", "are the same number"),
     "HTML": ("R&amp;D", "R&D", "differ only in how HTML writes them"),
     "hyphens": ("not_spam", "not-spam", "differ only in hyphens, underscores or blanks"),
 }
@@ -155,7 +157,7 @@ def test_quotation_marks_of_a_file_are_no_part_of_a_label(tmp_path):
 
 # ------------------------------------------------------------------------------ no label
 
-NONE = ["?", "NaN", "nan", "N/A", "NA", "None", "null", "", " "]
+NONE = ["?", "NaN", "nan", "N/A", "NA", "None", "null", "n.a.", "", " ", "\u200b", "\u00a0"]
 
 
 @pytest.mark.parametrize("mark", NONE)
@@ -190,13 +192,16 @@ def test_a_missing_value_is_no_label(tmp_path, files, value):
     (["-2", "-1", "0", "1", "2"], True),
     (["0", "1", "2", "-1"], False),
     (["0", "-1", "0"], False),
+    (["0.0", "-1.0", "2.0"], False),
+    (["a", "--", "b"], False),
+    (["a", "\u2014", "b"], False),
 ])  # fmt: skip
 def test_a_minus_is_a_class_beside_its_plus_alone(with_source, labels, is_class):
     path = with_source(labels)
     if is_class:
         assert set(completed(path)) == set(labels)
         return
-    mark = "-1" if "-1" in labels else "-"
+    mark = next(label for label in labels if label in ("-1", "-", "--", "\u2014", "-1.0"))
     with pytest.raises(ValueError, match=rf"1 of {len(labels)} labels are '{mark}', .*skip_unlabelled=true"):
         completed(path)
     assert set(completed(path, skip_unlabelled=True)) == set(labels) - {mark}
@@ -244,6 +249,7 @@ def test_a_printed_list_is_its_entries(cell, separator):
     ("[]", ()), ("", ()), ("()", ()), ("['x']", ("x",)), ("[3, 17]", ("3", "17")), ("['it\\'s']", ("it's",)),
     ("[sic]", ("[sic]",)), ("a (b), c", ("a (b)", "c")), ("x,y", ("x", "y")), ("[a],[b]", ("[a]", "[b]")),
     ('["a, b"]', ("a, b",)), ("x, y,", ("x", "y")), ({"x": 1, "z": 0, "y": True}, ("x", "y")),
+    ("{'x': 1, 'z': 0}", ("x",)),
 ])  # fmt: skip
 def test_other_cells(cell, names):
     if cell == "[a],[b]":
@@ -253,9 +259,21 @@ def test_other_cells(cell, names):
     assert label_set({"label": cell}, DatasetConfig(label_separator=","), "here") == names
 
 
+@pytest.mark.parametrize("value", [["nan"], ["x", "None"], [-1], ["-"], "-", "nan", None])
+def test_an_entry_that_stands_for_no_label(value):
+    with pytest.raises(NoLabel, match="here has .*skip_unlabelled=true"):
+        label_set({"label": value}, DatasetConfig(skip_unlabelled=True), "here")
+
+
 def test_a_list_that_is_not_understood_is_shown():
-    for cell in ("[x, y]", "['x', y]", "['x' 'y' ... 'z', 'w']"):
-        with pytest.raises(ValueError, match="looks like a list, but its entries are not in quotes") as error:
+    for cell in (
+        "[x, y]",
+        "['x', y]",
+        "['x' 'y' ... 'z', 'w']",
+        "[['x'], ['y']]",
+        "Index(['x', 'y'], dtype='o')",
+    ):
+        with pytest.raises(ValueError, match="looks like a list, but its entries are not names") as error:
             label_set({"label": cell}, DatasetConfig(label_separator=","), "here")
         assert cell in str(error.value)
 

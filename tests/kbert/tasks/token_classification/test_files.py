@@ -199,6 +199,10 @@ def own(text, start, end, quote):
         ({"text": "Peter", "label": {}}, "has a JSON object as its spans"),
         ({"text": "Peter", "label": [[0, 5]]}, "span 0 is [0, 5]; expected an object with start and end"),
         ({"text": "Peter", "label": [span(0, 5, " ")]}, "span 0 has a blank type"),
+        (
+            {"text": "Peter", "label": [span(0, 5, "B-PER")]},
+            "span 0 has the type 'B-PER', the tag of a word;",
+        ),
         ({"text": "Peter", "label": [span(0, 6)]}, "0 to 6 (PER) is not inside the text, which has 5"),
         ({"text": "Peter Pan", "label": [span(6, 9), span(0, 9)]}, "6 to 9 (PER) overlaps 0 to 9 (PER)"),
         ({"text": "Peter Pan", "label": [span(0, 7)]}, "cuts through the word 'Pan' at 6 to 9"),
@@ -263,6 +267,12 @@ def test_a_number_sign_that_is_a_word_stays(tmp_path, caplog):
     words = [sentence.words for sentence in read(path, tag_scheme="none")]
     assert words == [("#", "1"), ("#1", "hit"), ("#", "5")]
     assert "comments" not in caplog.text
+
+
+def test_words_alone_may_begin_with_a_number_sign(tmp_path):
+    path = write(tmp_path, "#happy\nday\n\n# a comment\n#\n1\n")
+    sentences = read_tagged_sentences(path, DatasetConfig(), with_labels=False)
+    assert [sentence.words for sentence in sentences] == [("#happy", "day"), ("#", "1")]
 
 
 def test_conll_u_has_lines_that_are_no_words(tmp_path):
