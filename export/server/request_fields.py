@@ -51,7 +51,7 @@ class RequestFields(BaseModel):
           RequestError: a field is unknown, missing, not what it should be, or there under two names.
         """
         named, sent = cls._named(document)
-        unknown = [name for name in named if name not in cls.model_fields]
+        unknown = _unknown_names(named, cls.model_fields)
         faults = [cls._unknown(name) for name in unknown[:_MAX_FAULTS]]
         try:
             fields = cls.model_validate(named)
@@ -122,3 +122,7 @@ class RequestFields(BaseModel):
         near = difflib.get_close_matches(name[:100], cls.known(), n=1)
         hint = f"did you mean {near[0]}?" if near else f"its fields are {', '.join(cls.model_fields)}"
         return f"{shown(name)} is no field of this request; {hint}"
+
+
+def _unknown_names(named: dict, fields: dict) -> list[str]:
+    return [name for name in named if name not in fields]

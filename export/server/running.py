@@ -21,12 +21,15 @@ from .gate import Gate
 from .grpc_api import start_grpc_server
 from .limits import Limits
 from .metrics import Metrics
+from .ranking import rank
+from .request import Request
 from .rest_api import make_app
 from .served_model import ServedModel, remove_folders_aside
 from .service import Service
 from .vertex_routes import VertexRoutes
 
 _BACKLOG = 1024  # connections that the system holds until they are accepted
+_WARM_UP_SECONDS = 600.0
 _IDLE_SECONDS = 75  # between two requests of a connection
 _LIMITS = Limits()
 # A name stands in paths, and in a docker line: no quotes. One like the hub's has a slash.
@@ -125,6 +128,8 @@ class DevelopmentServer:
         """The first run of a signature prunes its graph: not while somebody waits."""
         if self.model.embedding_signature:
             self.model.session.run(self.model.embedding_signature, self.model.tokenize([b"a text"])[0])
+        elif self.model.pair_number and self.model.text_inputs:
+            rank(self.service, Request(_WARM_UP_SECONDS), "a query", ["a text"])
 
 
 class _HttpServer(uvicorn.Server):

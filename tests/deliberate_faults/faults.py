@@ -485,6 +485,16 @@ _EXPORTS = (
         "export/server/test_batch_queue.py",
     ),
     _fault(
+        "fields of a request that are unknown are ignored", "_unknown_names",
+        "lambda original: lambda named, fields: []",
+        "export/server/test_request_fields.py", within="request_fields",
+    ),
+    _fault(
+        "texts are ranked behind the prompt of queries", "prompts_of_ranking",
+        "lambda original: lambda model: original(model)[::-1]",
+        "export/server/test_ranking.py",
+    ),
+    _fault(
         "an op is known where the newest server has it", "releases_from",
         "lambda original: lambda *a: original(*a)[-1:]",
         "export/gate/test_op_gate.py",
