@@ -106,7 +106,7 @@ def _strings(record, column, where):
     values = record[column]
     if not isinstance(values, list):
         raise ValueError(f"{where} has a JSON {json_type(values)} as {column!r}; expected a list of strings.")
-    for number, value in enumerate(values):
+    for number, value in enumerate(values, start=1):
         if why := why_no_text({column: value}, column):
             advice = (
                 " Write the names of the labels, or read a table of `datasets`, whose schema has them."

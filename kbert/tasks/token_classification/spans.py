@@ -45,7 +45,7 @@ def parse_spans(value: Any, where: str) -> list[Span]:
         value = next((value[name] for name in _LISTS if name in value), value)
     if not isinstance(value, list):
         raise ValueError(f"{where} has a JSON {json_type(value)} as its spans; expected a list of spans.")
-    return [_parse_span(entry, f"{where}, span {number}") for number, entry in enumerate(value)]
+    return [_parse_span(entry, f"{where}, span {number}") for number, entry in enumerate(value, start=1)]
 
 
 def _parse_span(entry, where):
