@@ -105,14 +105,14 @@ def replay(requests: list[WarmupRequest], written, ask: Callable[[str, dict], ob
     Raises:
       whatever `ask` does, for a request that a server could not replay.
     """
-    asked, start, per_token = set(), time.perf_counter(), 0.0
+    signatures, start, per_token = set(), time.perf_counter(), 0.0
     by_size = zip(requests, written, strict=True)
     for request, (signature, inputs) in sorted(by_size, key=lambda both: _num_tokens(both[0])):
         begin = time.perf_counter()
-        if signature in asked and begin - start + per_token * _num_tokens(request) > seconds:
+        if signature in signatures and begin - start + per_token * _num_tokens(request) > seconds:
             continue
         ask(signature, inputs)
-        asked.add(signature)
+        signatures.add(signature)
         per_token = (time.perf_counter() - begin) / _num_tokens(request)
 
 

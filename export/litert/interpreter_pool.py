@@ -10,24 +10,28 @@ from typing import Any
 
 from ..deployment.measurements import num_cores
 
+_MOST_BYTES = 1 << 30  # of all interpreters of a file, as often as they hold it
+
 
 class InterpreterPool:
     """Interpreters of a file. An interpreter has one set of tensors: two calls at once would mix their texts.
 
     There are as many as calls have run at the same time, at most as many as the cores have room for: more
-    would be no faster, and each has a copy of the weights in the form that its kernels take. A call beyond
-    that waits.
+    would be no faster. Each has copies of the weights in the form that its kernels take, so of a large file
+    there are fewer. A call beyond that waits.
 
     Args:
-      make: makes an interpreter. The first is made here.
+      make: makes an interpreter of a file. The first is made here.
+      path: the file.
       num_threads: the threads of each.
 
     Attributes:
       details: function from the name of a signature to (inputs, outputs), as LiteRT describes them.
     """
 
-    def __init__(self, make: Callable[[], Any], num_threads: int):
-        self._make, self._most = make, max(1, num_cores() // num_threads)
+    def __init__(self, make: Callable[[Any], Any], path, num_threads: int):
+        self._make, self._path = make, str(path)
+        self._most = max(1, min(num_cores() // num_threads, _MOST_BYTES // os.path.getsize(path)))
         self._begin()
         with self.borrowed() as runners:
             self.details = {
@@ -54,7 +58,7 @@ class InterpreterPool:
             return self._free.get_nowait()
         with self._lock:
             if self._num_made < self._most:
-                made = _Interpreter(self._make())
+                made = _Interpreter(self._make(self._path))
                 self._num_made += 1
                 return made
         return self._free.get()

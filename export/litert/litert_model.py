@@ -50,8 +50,8 @@ class LiteRTModel:
         from ai_edge_litert.interpreter import Interpreter
 
         self.path = path
-        make = functools.partial(Interpreter, model_path=str(path), num_threads=num_threads)
-        self._interpreters = InterpreterPool(make, num_threads)
+        make = functools.partial(Interpreter, num_threads=num_threads)
+        self._interpreters = InterpreterPool(make, path, num_threads)
         self._signatures = {  # length -> name
             inputs["input_ids"]["shape"][-1].item(): name
             for name, (inputs, _) in self._interpreters.details.items()

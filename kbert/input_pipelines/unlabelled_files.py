@@ -159,8 +159,8 @@ def texts_and_pairs(
 def _by_input(example, dataset) -> dict:
     """`text` and `text_pair` of an object, which stand under the dataset's keys or under their own."""
     keys = {"text": (dataset.text, "text"), "text_pair": (dataset.text_pair, "text_pair")}
-    present = {name: [key for key in those if key in example] for name, those in keys.items()}
-    return {name: example[those[0]] for name, those in present.items() if those}
+    own = {name: [key for key in names if key in example] for name, names in keys.items()}
+    return {name: example[names[0]] for name, names in own.items() if names}
 
 
 def _by_name(dataset):

@@ -116,18 +116,18 @@ class TextLiteRTModel:
         from tensorflow.lite.python import interpreter
         from tensorflow_text import tflite_registrar
 
-        def make():
+        def make(path):
             with warnings.catch_warnings():
                 # It is said to leave TensorFlow. ai-edge-litert has one as well, but is not built together
                 # with TF-Text's kernels.
                 warnings.filterwarnings("ignore", message="[^.]*tf.lite.Interpreter is deprecated")
                 return interpreter.InterpreterWithCustomOps(
-                    model_path=str(path),
+                    model_path=path,
                     custom_op_registerers=[getattr(tflite_registrar, name) for name in REGISTRARS],
                     num_threads=num_threads,
                 )
 
-        self.path, self._interpreters = path, InterpreterPool(make, num_threads)
+        self.path, self._interpreters = path, InterpreterPool(make, path, num_threads)
         self.inputs, self.outputs = map(tuple, map(sorted, self._interpreters.details[ONE_LENGTH]))
 
     def __call__(self, texts, text_pairs=None):

@@ -99,4 +99,5 @@ class MultipleNegativesRanking(EmbeddingTask):
     def score(self, examples, predictions):
         """See `embedding_scores`; texts are equal as they stand in the file."""
         texts = examples and text_numbers([examples[owner].texts for owner in predictions.owners])
-        return embedding_scores(*(predictions.values[name] for name in self.collected), texts)
+        embeddings, targets = (predictions.values[name] for name in self.collected)
+        return embedding_scores(embeddings, targets, texts)

@@ -79,18 +79,18 @@ class PositiveFiles(ScoredPairFiles):
     def warn_of_contradictions(self, examples):
         """Logs a warning where a negative is a positive of its query in another training example."""
         positives = _positives(examples)
-        found = [
+        contradictions = [
             (number, negative)
             for number, (texts, _) in enumerate(examples, 1)
             for negative in texts[2:]
             if negative in positives[texts[0]]
         ]
-        if found:
-            number, negative = found[0]
+        if contradictions:
+            number, negative = contradictions[0]
             logging.warning(
                 "%d negatives are positives of the same query in other training examples; the first is %r in "
                 "training example %d. Leave them out: training pulls both ways.",
-                len(found), negative[:80], number,
+                len(contradictions), negative[:80], number,
             )  # fmt: skip
 
     def require_positives(self, examples, dataset):

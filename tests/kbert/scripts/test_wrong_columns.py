@@ -66,10 +66,11 @@ def refused(*arguments):
         ("evaluate --run_dir={run} --eval_file={wrong}", OF_THE_RUN),
         ("predict --run_dir={run} --input_file={texts}", "has the columns ['review']; expected sentence."),
         (
-            "features --run_dir={run} --input_file={wrong} --output_file={made}.jsonl",
-            "expected text, or text",
+            "features --run_dir={run} --input_file={texts} --output_file={made}.jsonl",
+            "has the columns ['review']; expected sentence",
         ),
         ("export-litert --run_dir={run} --output_dir={made} --eval_file={wrong}", OF_THE_RUN),
+        ("export-litert --init_checkpoint={run} --output_dir={made} --eval_file={wrong}", OF_THE_RUN),
         (
             "finetuning-data --init_checkpoint=x --input_file={wrong} --output_dir={made} "
             "--config=configs/finetuning/sst2.toml",
