@@ -128,8 +128,8 @@ def _softmax_gradient(kept, upstream, *, scale, rate, packed, window, is_biased)
     gradient = dropped(ops.cast(upstream, "float32"), rate, seed)
     inner = row_sums(gradient * probabilities)
     gradient = probabilities * (gradient - inner)
-    of_bias = ops.sum(gradient, axis=0) if is_biased else None
-    return rounded(gradient * scale, dtype), of_bias, None, None, None, None
+    bias_gradient = ops.sum(gradient, axis=0) if is_biased else None
+    return rounded(gradient * scale, dtype), bias_gradient, None, None, None, None
 
 
 _softmax_kernel = Kernel(_softmax, _softmax_gradient, keeps=("seed",), calls_compiled=True)

@@ -101,7 +101,7 @@ class BestCheckpoint:
         early = "; training will not stop early" if self._patience else ""
         return (
             f"{self.metric} is not a number on the evaluation data, so no checkpoint is the best by "
-            f"it{early}. If that stays so, the last checkpoint answers. Take other data, or as best_metric "
+            f"it{early}. If that stays so, the last checkpoint answers. Take other data, or for best_metric "
             f"one of {', '.join(sorted(others))}."
         )
 
