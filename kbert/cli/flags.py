@@ -40,7 +40,7 @@ GROUPS = {
     ),
     "server": (
         "model_base_path model_name version host allowed_hosts port rest_api_port api_key min_server_version "
-        "grace_seconds log_requests"
+        "grace_seconds log_requests cors_origins"
     ),
     "requests": (
         "max_batch_tokens rest_api_timeout_in_ms max_message_bytes max_text_bytes "

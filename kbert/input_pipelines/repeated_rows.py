@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 _SHOWN = 60  # characters of a text
 
 
@@ -17,20 +15,16 @@ def repetitions(examples: Sequence[tuple]) -> tuple[str | None, str | None]:
     Returns:
       A sentence each, or None where there is nothing of the kind.
     """
-    texts = np.fromiter((hash(tuple(example)[:-1]) for example in examples), np.int64, len(examples))
-    rows = np.fromiter((hash(tuple(example)) for example in examples), np.int64, len(examples))
-    _, first = np.unique(rows, return_index=True)
-    repeated = len(examples) - len(first)
+    labels: dict[tuple, dict] = {}  # texts -> their labels, each once
+    for *texts, label in examples:
+        labels.setdefault(tuple(texts), {})[label] = None
+    repeated = len(examples) - sum(map(len, labels.values()))
     duplicates = f"{repeated:,} of {len(examples):,} rows repeat an earlier one" if repeated else None
-    # Of equal rows only the first counts here: texts that are left twice have several labels.
-    different, counts = np.unique(texts[first], return_counts=True)
-    several = different[counts > 1]
-    if not len(several) or isinstance(examples[0][-1], float | None):
+    several = [texts for texts, known in labels.items() if len(known) > 1]
+    if not several or isinstance(examples[0][-1], float | None):
         return duplicates, None
-    indices = np.flatnonzero(texts == several[0]).tolist()
-    labels = sorted({repr(examples[index][-1]) for index in indices})
-    text = str(next(iter(examples[indices[0]])))[:_SHOWN]
+    shown = " and ".join(sorted(map(repr, labels[several[0]]))[:3])
     return duplicates, (
-        f"{len(several):,} text(s) have several labels, as {text!r} has {' and '.join(labels[:3])}; "
+        f"{len(several):,} text(s) have several labels, as {str(several[0][0])[:_SHOWN]!r} has {shown}; "
         "if these are slips, mend them: the model cannot learn both"
     )

@@ -64,7 +64,7 @@ def wait_for_workers(cluster: Cluster):
                 waiting.go_on(missing[0], reasons[missing[0]])
         last = time.monotonic() + _SECONDS_FOR_THE_LAST
         while not answers.have_been_given_to_all() and time.monotonic() < last:
-            waiting.stop_if_asked("for the other workers")
+            waiting.stop_if_asked("the other workers")
             time.sleep(_SECONDS_BETWEEN_TRIES)
     _have_met.add(tuple(cluster.addresses.items()))
 
@@ -77,17 +77,17 @@ class _Waiting:
         self._pause, self._next_line = _FIRST_LINE_AFTER, time.monotonic() + _FIRST_LINE_AFTER
 
     def go_on(self, worker, reason):
-        place = f"for {worker_name(worker)} ({self._cluster.addresses[worker]})"
-        self.stop_if_asked(place)
+        peer = f"{worker_name(worker)} ({self._cluster.addresses[worker]})"
+        self.stop_if_asked(peer)
         if time.monotonic() >= self._next_line:
-            logging.info("waiting %s: %s", place, reason)
+            logging.info("waiting for %s: %s", peer, reason)
             self._pause = min(2 * self._pause, _LONGEST_PAUSE)
             self._next_line = time.monotonic() + self._pause
         time.sleep(_SECONDS_BETWEEN_TRIES)
 
-    def stop_if_asked(self, place):
+    def stop_if_asked(self, peer):
         if self._stop.received:
-            raise StoppedBySignal(self._stop.received, f"while it waited {place}; no step was taken.")
+            raise StoppedBySignal(self._stop.received, f"while it waited for {peer}; no step was taken.")
 
 
 class _Answers:
