@@ -77,17 +77,17 @@ class _Waiting:
         self._pause, self._next_line = _FIRST_LINE_AFTER, time.monotonic() + _FIRST_LINE_AFTER
 
     def go_on(self, worker, reason):
-        place = f"for {worker_name(worker)} ({self._cluster.addresses[worker]})"
-        self.stop_if_asked(place)
+        whom = f"for {worker_name(worker)} ({self._cluster.addresses[worker]})"
+        self.stop_if_asked(whom)
         if time.monotonic() >= self._next_line:
-            logging.info("waiting %s: %s", place, reason)
+            logging.info("waiting %s: %s", whom, reason)
             self._pause = min(2 * self._pause, _LONGEST_PAUSE)
             self._next_line = time.monotonic() + self._pause
         time.sleep(_SECONDS_BETWEEN_TRIES)
 
-    def stop_if_asked(self, place):
+    def stop_if_asked(self, whom):
         if self._stop.received:
-            raise StoppedBySignal(self._stop.received, f"while it waited {place}; no step was taken.")
+            raise StoppedBySignal(self._stop.received, f"while it waited {whom}; no step was taken.")
 
 
 class _Answers:
