@@ -246,9 +246,13 @@ def gumbel_noise(input_ids, positions, vocab_size: int):
     ids = words(input_ids, 0x9E3779B1)
     tokens = ops.where(input_ids > 0, hashed(ids + words(columns, 0x85EBCA77)), ops.zeros_like(ids))
     texts = ops.cast(ops.sum(ops.cast(tokens, "int32"), axis=1, keepdims=True), "uint32")  # modulo 2**32
-    rows = hashed(texts + words(positions, 0xC2B2AE3D))
-    bits = hashed(ops.expand_dims(rows, -1) + words(ops.arange(vocab_size, dtype="int32"), 0x27D4EB2F))
-    uniform = (ops.cast(ops.right_shift(bits, ops.convert_to_tensor(8, "uint32")), "float32") + 0.5) / 2**24
+    position_words = hashed(texts + words(positions, 0xC2B2AE3D))
+    bits = hashed(
+        ops.expand_dims(position_words, -1) + words(ops.arange(vocab_size, dtype="int32"), 0x27D4EB2F)
+    )
+    # 23 bits and a half are exact in float32, so that no number is 0 or 1.
+    bits = ops.cast(ops.right_shift(bits, ops.convert_to_tensor(9, "uint32")), "float32")
+    uniform = (bits + 0.5) / 2**23
     return -ops.log(-ops.log(uniform))
 
 

@@ -30,7 +30,7 @@ def test_patience_waits_for_a_number_and_the_reason_is_said():
     for step in range(5):
         assert "pearson is not a number on the evaluation data" in best.why_none(nan)
         assert not best.observe(step, nan) and not best.patience_is_spent
-    assert best.why_none(nan).endswith("as best_metric one of loss.")
+    assert best.why_none(nan).endswith("for best_metric one of loss.")
     observe_all(best, [0.5, 0.4, 0.4])
     assert best.patience_is_spent and not best.why_none(nan)
 

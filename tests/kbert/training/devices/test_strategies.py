@@ -30,7 +30,7 @@ def losses(num_workers, *orders):
 def one_process():
     """20 clipped steps: of two replicas with two micro-batches each, and of one with whole batches.
 
-    Then three trainings of another shape, on four devices, on two and on one.
+    Before and after them trainings of another shape, on four devices, on two and on one.
     """
     other = {"losses": CLIPPED | {"num_steps": 2, "num_hidden_layers": 2}}
     return losses(
@@ -39,16 +39,15 @@ def one_process():
         ("mirrored", 2, {"losses": IN_MICRO_BATCHES}),
         ("one_device", 0, {"losses": WHOLE}),
         ("mirrored", 2, other),
-        ("mirrored", 4, other),
         ("one_device", 0, other),
     )
 
 
 @pytest.mark.slow
 def test_a_process_trains_on_several_devices_as_often_as_it_likes(one_process):
-    four, _, _, two, again, expected = one_process
-    assert [answer["num_replicas"] for answer in (four, two, again, expected)] == [4, 2, 4, 1]
-    for answer in (four, two, again):
+    four, _, _, two, expected = one_process
+    assert [answer["num_replicas"] for answer in (four, two, expected)] == [4, 2, 1]
+    for answer in (four, two):
         np.testing.assert_allclose(answer["losses"], expected["losses"], atol=1e-4)
 
 
