@@ -64,7 +64,8 @@ class Layout(NamedTuple):
     """How the lines of a file are cut, and what its columns are called.
 
     `quoted`: a cell may stand in double quotes, which are doubled inside of it. `first`: the lines that are
-    read for this, but are rows. `skipped`: how many other lines come before these.
+    read for this, but are rows. `skipped`: how many other lines come before these. `spaced`: a blank follows
+    each delimiter, and is no part of a cell.
     """
 
     delimiter: str
@@ -72,6 +73,7 @@ class Layout(NamedTuple):
     header: list[str]
     first: list[str]
     skipped: int
+    spaced: bool = False
 
 
 def require_columns(
@@ -87,9 +89,10 @@ def require_columns(
             what = f"{path} has no column {column!r}; its columns are {str(header)[:500]}."
             what += did_you_mean(column, header)
             problems.add(MissingColumn(what, _naming_advice(column, header, dataset), column))
-            if any(name.startswith('"') and name.endswith('"') for name in header):
+            if any(map(_in_marks, header)):
                 problems.add_hint(
-                    "TSV is read without quoting: for names in quotes set dataset.file_format=csv."
+                    "Names of columns stand in quotation marks. CSV reads double ones as such; TSV, for which "
+                    "dataset.file_format=csv may be set, reads none."
                 )
     for column in dict.fromkeys((*columns, dataset.label)):
         if header.count(column) > 1:
@@ -99,10 +102,21 @@ def require_columns(
             )
 
 
+def _in_marks(name):
+    return len(name) > 1 and name[0] == name[-1] and name[0] in "\"'"
+
+
 def _naming_advice(column, header, dataset):
     near = nearest_name(column, header)
     names = {getattr(dataset, field): field for field in ("label", "text_pair", "text")}
+    if header and header[0].startswith("__label__"):
+        return (
+            "It looks like fastText's form. Make two columns of it, sed 's/ /\\t/' OLD > NEW.tsv, and set "
+            """--override='dataset.column_names=["label", "text"]'."""
+        )
     if near and column in names:
+        if _in_marks(near):
+            return ""
         return "Write " + shlex.quote(f"--override=dataset.{names[column]}={near}") + "."
     return (
         "Name the columns in the config, or by --override=dataset.text=... (dataset.text, dataset.text_pair, "
@@ -122,7 +136,8 @@ def find_layout(
 
     The delimiter is `dataset.delimiter`, or by custom a comma in CSV and a tab in TSV, unless another one is
     obvious: only with it the header line has the names that are `wanted` (or `column_names` cells). A file
-    with another delimiter than its kind is read as CSV, with quotes.
+    with another delimiter than its kind is read as CSV, with quotes; so is TSV whose names of columns all stand
+    in quotes. Blanks around names, and after each delimiter of the header line, are left out.
 
     Args:
       lines: the lines of the file with their ends; the header is taken from them.
@@ -148,12 +163,20 @@ def find_layout(
     quoted = file_format == "csv" or delimiter != usual
     if dataset.column_names:
         return Layout(delimiter, quoted, list(dataset.column_names), [first] if first else [], skipped)
-    rows = _cut(itertools.chain([first], lines), delimiter, quoted)
-    header = next(rows, [])
+    names = next(_cut([first], delimiter, quoted), [])
+    if not quoted and names and all(map(_in_marks, names)) and not {*names} & {*wanted}:
+        quoted = True
+        warn_once(
+            f"{path}: the names of its columns stand in quotation marks, so it is read as CSV, with quotes. "
+            "dataset.file_format=csv says so."
+        )
+    spaced = quoted and any(name[:1] == " " and name.strip() for name in names[1:])
+    rows = _cut(itertools.chain([first], lines), delimiter, quoted, spaced=spaced)
+    header = [name if name in wanted else name.strip() for name in next(rows, [])]
     if not header:
         problems.raise_all()
         raise ValueError(f"{path} is empty; expected a first line with the names of the columns.")
-    return Layout(delimiter, quoted, header, [], skipped + rows.line_num)
+    return Layout(delimiter, quoted, header, [], skipped + rows.line_num, spaced)
 
 
 def _next_line(lines) -> tuple[str, int]:
@@ -183,13 +206,13 @@ def likely_format(line: str) -> str:
     """ "jsonl", "tsv" or "csv": what a first line looks like; "" for a line without a sign of any."""
     if line.lstrip().startswith("{"):
         return "jsonl"
-    return "tsv" if "\t" in line else "csv" if "," in line or ";" in line else ""
+    return "tsv" if "\t" in line else "csv" if set(",;|") & {*line} else ""
 
 
-def _cut(lines, delimiter, quoted=True, strict=False):
+def _cut(lines, delimiter, quoted=True, strict=False, spaced=False):
     csv.field_size_limit(_LONGEST_CELL)
     if quoted:
-        return csv.reader(lines, delimiter=delimiter, strict=strict)
+        return csv.reader(lines, delimiter=delimiter, strict=strict, skipinitialspace=spaced)
     return csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
 
 
@@ -205,7 +228,8 @@ def read_cells(
 
     A row whose quotes are broken is a problem, and left out.
     """
-    reader = _cut(itertools.chain(layout.first, lines), layout.delimiter, layout.quoted, strict=True)
+    lines = itertools.chain(layout.first, lines)
+    reader = _cut(lines, layout.delimiter, layout.quoted, strict=True, spaced=layout.spaced)
     while not problems.is_full:
         begin = reader.line_num + layout.skipped + 1
         try:
@@ -225,7 +249,10 @@ def _quote_problem(error):
         )
     if error.startswith("field larger"):
         return f"a cell has more than {_LONGEST_CELL:,} characters, as where a quotation mark is not closed."
-    return f'{error}: in a cell between quotation marks, those of the text are doubled (""); mend the row.'
+    return (
+        f"{error}: in a cell between quotation marks, those of the text are doubled (\"\"), not marked by a "
+        "backslash; mend the row."
+    )
 
 
 def delimited_records(
@@ -293,6 +320,11 @@ def _wrong_number(where, cells, header):
 def _hint(cells, layout) -> str:
     """What may be the reason for a wrong number of cells, said once."""
     mark = layout.delimiter
+    if len(cells) == len(layout.header) + 1 and cells[0].strip('" ').isdigit():
+        return (
+            "If each row begins with its number, for which the header has no name, as R's write.table writes "
+            "it: write it with row.names=FALSE, or put a name before the others."
+        )
     if not layout.quoted and any('"' in cell for cell in cells):
         return (
             "TSV is read without quoting, and these rows have quotation marks. If they stand around texts "

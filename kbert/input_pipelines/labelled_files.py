@@ -25,6 +25,12 @@ from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_table
 
 
+_AS_LINES = (
+    "expected an object in each line. With pandas: pandas.read_json(path).to_json(\"rows.jsonl\", "
+    'orient="records", lines=True); or: jq -c .[] FILE.'
+)
+
+
 class LabelledText(NamedTuple):
     """One labelled text, or pair of texts.
 
@@ -245,6 +251,7 @@ def _table_records(table, dataset, columns, with_labels, problems):
 
 def _json_records(path, dataset, problems):
     """(where, record) of a file of JSON lines."""
+    number, record = 0, None
     for number, line in enumerate(text_lines(path, dataset.encoding, problems), start=1):
         if not line.strip():
             continue
@@ -255,19 +262,15 @@ def _json_records(path, dataset, problems):
                 raise ValueError(f"{where}: expected an object of columns, received {str(record)[:500]}.")
         except ValueError as error:
             if number == 1 and line.strip() in ("[", "{") or line.lstrip().startswith("[{"):
-                raise ValueError(_one_json(path)) from None
+                raise ValueError(f"{path} is one JSON value over all its lines; {_AS_LINES}") from None
             problems.add(error)
             if problems.is_full:
                 return
         else:
             yield where, record
-
-
-def _one_json(path):
-    return (
-        f"{path} is one JSON value over all its lines; expected an object in each line. With pandas: "
-        'pandas.read_json(path).to_json("rows.jsonl", orient="records", lines=True); or: jq -c .[] FILE.'
-    )
+    is_nested = isinstance(record, dict) and any(isinstance(cell, list | dict) for cell in record.values())
+    if number == 1 and is_nested and problems:
+        problems.add_hint(f"Its one object may hold all rows; {_AS_LINES}")
 
 
 def count_rows(path: str | Path, dataset: DatasetConfig) -> int:

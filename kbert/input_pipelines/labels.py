@@ -21,14 +21,16 @@ from kbert.input_pipelines.label_lists import (
     split_cell,
     zero_or_one,
 )
-from kbert.input_pipelines.label_names import DASHES, find_twin, seen_text
+from kbert.input_pipelines.label_names import DASHES, NUMBERS_FOR_NONE, find_twin, seen_text
 
-# What programs and people write where a row has no label: SNLI, pandas, R, SQL, Python, Excel.
+# What programs and people write where a row has no label: SNLI, pandas, R, SQL, Python, SAS, Excel (with its
+# other errors).
 _NO_LABEL = frozenset(
-    ("?", "NaN", "nan", "N/A", "n/a", "NA", "#N/A", "<NA>", "None", "null", "NULL", "\\N", "n.a.", "N.A.")
+    ("?", "NaN", "nan", "N/A", "n/a", "NA", "#N/A", "<NA>", "None", "null", "NULL", "\\N", "n.a.", "N.A.", ".")
+    + ("#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#NUM!", "#NULL!")
 )
 # Signs that may also be classes, beside +1 and "+": the whole file tells, see `judge_labels`.
-_SIGNS = (*DASHES, "-1", "-1.0", "-1.")
+_SIGNS = (*DASHES, *(f"{number}{end}" for number in NUMBERS_FOR_NONE for end in ("", ".0", ".")))
 # Names of columns, in lower case, that a header has and no label is likely to be.
 _HEADS_OF_LABELS = frozenset(("label", "labels", "gold_label", "class", "category", "target", "score"))
 _HEADS_OF_TEXTS = frozenset(("text", "sentence", "sentence1", "question", "question1", "body", "review"))
