@@ -31,7 +31,7 @@ def plain_values(values) -> list | None:
 
 
 def plain_value(value):
-    """A value as Python's own: of a tensor or an array's number, lists for arrays in cells, texts for bytes."""
+    """A value as Python's own: of a tensor, an array's number, lists for arrays in cells, texts for bytes."""
     if isinstance(value, str | int | float | None):
         return value
     if type(value).__module__.startswith("tensorflow.") and hasattr(value, "numpy"):

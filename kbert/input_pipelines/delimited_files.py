@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
-from kbert.files.text_encoding import likely_encoding
+from kbert.files.text_encoding import is_misread, likely_encoding, shown_as
 from kbert.files.text_file import Problem, find_encoding, numbered_lines, require_text_file
 from kbert.input_pipelines.file_problems import FileProblems
 from kbert.input_pipelines.json_rows import MissingColumn, did_you_mean, nearest_name
@@ -44,6 +44,7 @@ def text_lines(path: str | Path, encoding: str | None, problems: FileProblems) -
     if wanted and not (wanted.startswith(own) or own.startswith(wanted)):
         warn_once(f"{path} is {own.upper()}, and is read so in spite of dataset.encoding={encoding!r}")
     likely: str | None = None
+    number, damaged = 0, _Damaged(path)
     for number, _, line in numbered_lines(path, encoding=own):
         if isinstance(line, Problem):
             if not line.undecoded:
@@ -54,10 +55,41 @@ def text_lines(path: str | Path, encoding: str | None, problems: FileProblems) -
             line = line.undecoded.decode(likely, "replace")
         elif not line.isascii():
             problems.utf8_lines += own == "utf-8"
+            damaged.look_at(line)
         if "\r" in line:
             yield from io.StringIO(f"{line}\n", newline="")
         else:
             yield f"{line}\n"
+    damaged.say(number)
+
+
+class _Damaged:
+    """Counts lines that were read in another encoding, and saved so, before they came here. A few are passed
+    over: STS-B and RTE have one or two among thousands."""
+
+    def __init__(self, path):
+        self._path = path
+        self._misread, self._lost, self._first = 0, 0, ""
+
+    def look_at(self, line):
+        if is_misread(line):
+            self._misread += 1
+            self._first = self._first or line
+        self._lost += "\ufffd" in line
+
+    def say(self, num_lines):
+        """Warns of what is in more than a line of a hundred."""
+        if self._misread * 100 > num_lines:
+            shown = shown_as(self._first.encode(), "utf-8")
+            warn_once(
+                f"{self._path}: {self._misread:,} line(s) look as if UTF-8 had been read as Windows-1252 and "
+                f"saved, as {shown!r}; get the texts in UTF-8, or mend them, for example with ftfy."
+            )
+        if self._lost * 100 > num_lines:
+            warn_once(
+                f"{self._path}: {self._lost:,} line(s) hold U+FFFD, which stands for characters that were lost "
+                "when they were read in a wrong encoding; get the texts again."
+            )
 
 
 class Layout(NamedTuple):
@@ -91,8 +123,8 @@ def require_columns(
             problems.add(MissingColumn(what, _naming_advice(column, header, dataset), column))
             if any(map(_in_marks, header)):
                 problems.add_hint(
-                    "Names of columns stand in quotation marks. CSV reads double ones as such; TSV, for which "
-                    "dataset.file_format=csv may be set, reads none."
+                    "Names of columns stand in quotation marks: CSV reads double ones as such, TSV none; for "
+                    "TSV with quotes set dataset.file_format=csv."
                 )
     for column in dict.fromkeys((*columns, dataset.label)):
         if header.count(column) > 1:
@@ -136,8 +168,8 @@ def find_layout(
 
     The delimiter is `dataset.delimiter`, or by custom a comma in CSV and a tab in TSV, unless another one is
     obvious: only with it the header line has the names that are `wanted` (or `column_names` cells). A file
-    with another delimiter than its kind is read as CSV, with quotes; so is TSV whose names of columns all stand
-    in quotes. Blanks around names, and after each delimiter of the header line, are left out.
+    with another delimiter than its kind is read as CSV, with quotes; so is TSV whose names of columns all
+    stand in quotes. Blanks around names are left out, and after each delimiter where the header has them.
 
     Args:
       lines: the lines of the file with their ends; the header is taken from them.
@@ -250,7 +282,7 @@ def _quote_problem(error):
     if error.startswith("field larger"):
         return f"a cell has more than {_LONGEST_CELL:,} characters, as where a quotation mark is not closed."
     return (
-        f"{error}: in a cell between quotation marks, those of the text are doubled (\"\"), not marked by a "
+        f'{error}: in a cell between quotation marks, those of the text are doubled (""), not marked by a '
         "backslash; mend the row."
     )
 
@@ -285,7 +317,8 @@ def delimited_records(
     for number, cells in read_cells(lines, path, layout, problems):
         where = f"{path} line {number}"
         if len(cells) == len(header):
-            in_quotes += not layout.quoted and any(map(_is_in_quotes, cells))
+            # Joined first: this is done for every row.
+            in_quotes += not layout.quoted and '""' in "".join(cells) and any(map(_is_in_quotes, cells))
             yield where, dict(zip(header, cells, strict=True))
         elif not cells:
             continue

@@ -31,7 +31,8 @@ def with_judged_labels(
     """
     counts: collections.Counter[str] = collections.Counter()
     for example in examples:
-        counts.update(labels_of(example))
+        for label in labels_of(example):  # faster than `update`
+            counts[label] += 1
         yield example
     judge(counts, path)
 

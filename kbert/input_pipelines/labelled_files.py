@@ -24,9 +24,8 @@ from kbert.input_pipelines.labels import LEFT_OUT, RowLabels, class_label, label
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_table
 
-
 _AS_LINES = (
-    "expected an object in each line. With pandas: pandas.read_json(path).to_json(\"rows.jsonl\", "
+    'expected an object in each line. With pandas: pandas.read_json(path).to_json("rows.jsonl", '
     'orient="records", lines=True); or: jq -c .[] FILE.'
 )
 
@@ -163,9 +162,14 @@ def _with_texts(records, path, dataset, problems):
     """The rows of a labelled file in which something stands."""
     texts, one_empty, skipped = _text_columns(dataset), EmptyTexts(), 0
     for where, record in records:
-        if all(isinstance(text := record.get(column), str) and text.strip() for column in texts):
+        for column in texts:  # no generator expression: this is done for every row
+            text = record.get(column)
+            if not isinstance(text, str) or not text.strip():
+                break
+        else:
             yield where, record
-        elif all(value is None or isinstance(value, str) and not value.strip() for value in record.values()):
+            continue
+        if all(value is None or isinstance(value, str) and not value.strip() for value in record.values()):
             if dataset.skip_empty_rows:
                 skipped += 1
             else:

@@ -81,13 +81,13 @@ def read_sentence_rows(
 def _require_sentences(rows, path):
     """The rows. Raises ValueError after several of one word each."""
     number, longest = 0, 0
-    for number, row in enumerate(rows, start=1):
-        longest = max(longest, len(row.words))
+    for row in rows:
+        number, longest = number + 1, max(longest, len(row.words))
         yield row
     if number > 2 and longest == 1:
         raise ValueError(
-            f"{path}: each of {number:,} rows has one word. For a word in each row, set dataset.sentence to the "
-            "column that numbers sentences."
+            f"{path}: each of {number:,} rows has one word. For a word in each row, set dataset.sentence to "
+            "the column that numbers sentences."
         )
 
 
@@ -95,8 +95,8 @@ def _word(record, column, where):
     word = text_cell(record, column, where)
     if "\n" in word:
         raise ValueError(
-            f"{where} has a word with line ends in it, {word[:80]!r}: a quotation mark opens a cell there; one "
-            'that is a word itself is written """" in CSV.'
+            f"{where} has a word with line ends in it, {word[:80]!r}: a quotation mark opens a cell there; "
+            'one that is a word itself is written """" in CSV.'
         )
     return word
 

@@ -242,7 +242,8 @@ def test_a_header_among_the_rows_is_no_row(tmp_path, number, heads):
 @pytest.mark.parametrize("separator", [None, ",", ";"])
 @pytest.mark.parametrize("cell", [
     "['x', 'y']", '["x", "y"]', "['x' 'y']", "['x'\n 'y']", "('x', 'y')", "{'x', 'y'}", " ['x','y'] ",
-    "array(['x', 'y'], dtype=object)", "['x', \"y\"]", "Index(['x', 'y'], dtype='object')", "frozenset({'x', 'y'})",
+    "array(['x', 'y'], dtype=object)", "['x', \"y\"]",
+    "Index(['x', 'y'], dtype='object')", "frozenset({'x', 'y'})",
 ])  # fmt: skip
 def test_a_printed_list_is_its_entries(cell, separator):
     dataset = DatasetConfig(label_separator=separator)
@@ -250,7 +251,8 @@ def test_a_printed_list_is_its_entries(cell, separator):
 
 
 @pytest.mark.parametrize(("cell", "names"), [
-    ("[]", ()), ("", ()), ("set()", ()), ("()", ()), ("['x']", ("x",)), ("[3, 17]", ("3", "17")), ("['it\\'s']", ("it's",)),
+    ("[]", ()), ("", ()), ("set()", ()), ("()", ()), ("['x']", ("x",)), ("[3, 17]", ("3", "17")),
+    ("['it\\'s']", ("it's",)),
     ("[sic]", ("[sic]",)), ("a (b), c", ("a (b)", "c")), ("x,y", ("x", "y")), ("[a],[b]", ("[a]", "[b]")),
     ('["a, b"]', ("a, b",)), ("x, y,", ("x", "y")), ({"x": 1, "z": 0, "y": True}, ("x", "y")),
     ("{'x': 1, 'z': 0}", ("x",)),

@@ -58,7 +58,9 @@ def test_a_number_that_is_also_a_text_is_what_the_other_rows_have(tmp_path, capl
         if expected:
             assert [example.label for example in ChoiceFiles().read_examples(path, config)] == expected
         else:
-            with pytest.raises(ValueError, match="line 2: label '1' is the number .* Other rows have the text"):
+            with pytest.raises(
+                ValueError, match="line 2: label '1' is the number .* Other rows have the text"
+            ):
                 list(ChoiceFiles().read_examples(path, config))
 
 
