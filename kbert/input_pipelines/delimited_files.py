@@ -87,8 +87,8 @@ class _Damaged:
             )
         if self._lost * 100 > num_lines:
             warn_once(
-                f"{self._path}: {self._lost:,} line(s) hold U+FFFD, which stands for characters that were lost "
-                "when they were read in a wrong encoding; get the texts again."
+                f"{self._path}: {self._lost:,} line(s) hold U+FFFD, which stands for characters that were "
+                "lost when a wrong encoding was read; get the texts again."
             )
 
 
