@@ -95,7 +95,11 @@ _CONFIG = {
         "top_p typical_p repetition_penalty length_penalty no_repeat_ngram_size encoder_no_repeat_ngram_size "
         "bad_words_ids num_return_sequences forced_bos_token_id forced_eos_token_id remove_invalid_values "
         "exponential_decay_length_penalty suppress_tokens begin_suppress_tokens prefix "
-        "cross_attention_hidden_size tie_encoder_decoder is_composition",
+        "cross_attention_hidden_size tie_encoder_decoder is_composition eos_token_ids",
+    ),
+    **_no_effect(
+        "transformers never comes to it: the number of outputs and problem_type decide before",
+        "function_to_apply",
     ),
     **_no_effect("is left by TinyBERT's training", "cell emb_size structure pre_trained training"),
     **_no_effect(
@@ -248,6 +252,9 @@ OTHER_FILES = {
     "adapter_model.safetensors, adapter_model.bin, adapter_config.json": Key(
         Use.REFUSED, "kbert reads no adapters; merge them into the weights"
     ),
+    "model_head.pkl, model_head.joblib": Key(
+        Use.REFUSED, "SetFit's classifier is a program of scikit-learn's or torch's, which kbert does not run"
+    ),
 }
 
 _NOT_ONE_VECTOR = "kbert has no model that does so; allow_unmatched=modules.json reads its encoder alone"
@@ -278,6 +285,7 @@ _SENTENCE_CONFIG = {
     **followed("truncate_dim", "how many numbers of a vector are given"),
     **followed("activation_fn", "a cross-encoder's activation"),
     **_no_effect(_WHERE_FROM, "__version__"),
+    **_no_effect("says which packages Python needs", "requirements"),
     **_no_effect("kbert computes in float32", "keep_in_fp32_modules"),
 }
 _POOLING = {
