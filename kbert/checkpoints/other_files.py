@@ -16,8 +16,8 @@ _MERGE = (
 )
 HEAD_FILES = ("model_head.pkl", "model_head.joblib")
 HEAD = (
-    "SetFit's classifier, a program that kbert does not run; the vectors under it are read without it, and can "
-    "be trained on its examples anew"
+    "SetFit's classifier, a program that kbert does not run; the vectors are read without it, and a "
+    "classifier of kbert can be trained from them"
 )
 ADAPTER = f"an adapter of PEFT, whose weights belong to the answers; {_MERGE}"
 # Files in a folder -> (what they are, the way on). `{path}` is the folder.

@@ -47,7 +47,8 @@ def find_activation(
             return SIGMOID
         sentence = (
             f"{path} has one output, and nothing in it says that it is a regression, or names an activation: "
-            "its score is the sigmoid of the output, as in sentence-transformers' CrossEncoder and transformers' pipelines"
+            "its score is the sigmoid of the output, as in sentence-transformers' CrossEncoder and "
+            "transformers' pipelines"
         )
         report.note(sentence)
         logging.warning(

@@ -101,6 +101,7 @@ _CONFIG = {
         "transformers never comes to it: the number of outputs and problem_type decide before",
         "function_to_apply",
     ),
+    **_no_effect("is for transformers.js", "transformers.js_config transformers_js_config"),
     **_no_effect("is left by TinyBERT's training", "cell emb_size structure pre_trained training"),
     **_no_effect(
         "belongs to a pooler that no class of transformers has",
@@ -188,7 +189,8 @@ _TOKENIZER_CONFIG = {
         "name_or_path tokenizer_file vocab_file merges_file special_tokens_map_file full_tokenizer_file "
         "init_inputs "
         "processor_class backend is_local local_files_only from_slow use_fast legacy _commit_hash "
-        "transformers_version spm_file return_tensors",
+        "transformers_version spm_file return_tensors trust_remote_code use_auth_token cache_dir revision "
+        "subfolder force_download device_map",
     ),
     **_no_effect(
         "is for ids that become text again", "clean_up_tokenization_spaces decode_with_prefix_space errors"

@@ -87,14 +87,14 @@ def _refuse_rules_of_one_file(files, rules, do_lower_case):
     """
     if files.class_name in CLASSES_OF_THE_FILE:
         return
-    of_class = {"strip_accents": do_lower_case, "tokenize_chinese_chars": True}
+    defaults = {"strip_accents": do_lower_case, "tokenize_chinese_chars": True}
     for name, (value, declared_by) in rules.items():
-        if declared_by == files.path.name and None not in (value, of_class[name]) and value != of_class[name]:
+        if declared_by == files.path.name and None not in (value, defaults[name]) and value != defaults[name]:
             files.report.conflict(
                 name,
-                f"{files.path} says {_RULES[name][1]}={json.dumps(value)}, but {files.settings_path.name} does "
-                f"not say {name}, and transformers' {files.class_name or 'BertTokenizer'} takes "
-                f"{json.dumps(of_class[name])} then; write it there",
+                f"{files.path} says {_RULES[name][1]}={json.dumps(value)}, but {files.settings_path.name} "
+                f"does not say {name}, and transformers' {files.class_name or 'BertTokenizer'} takes "
+                f"{json.dumps(defaults[name])} then; write it there too",
             )
 
 

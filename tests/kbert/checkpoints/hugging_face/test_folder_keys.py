@@ -65,7 +65,7 @@ ON_THE_HUB = {
     "bert": """directionality pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers
     pooler_size_per_head pooler_type gradient_checkpointing position_embedding_type _num_labels
     finetuning_task output_past torch_dtype sbert_ce_default_activation_function sentence_transformers
-    language name eos_token_ids function_to_apply""",
+    language name eos_token_ids function_to_apply transformers.js_config""",
     "xlm-roberta": "output_past gradient_checkpointing torch_dtype",
     "distilbert": "tie_weights_ output_past finetuning_task",
     "modernbert": """global_attn_every_n_layers global_rope_theta local_rope_theta reference_compile
