@@ -61,7 +61,7 @@ def why_no_text(row: dict, name: str) -> str | None:
         return f"has no field {name!r}, only {', '.join(map(repr, list(row)[:8]))[:500] or 'nothing'}"
     if not isinstance(row[name], str):
         return f"has a JSON {json_type(row[name])} as {name!r}, not a string"
-    if half := _find_surrogate(row[name]):
+    if half := find_surrogate(row[name]):
         return f"has text with half a surrogate pair ({half}) as {name!r}, which UTF-8 cannot encode"
     return None
 
@@ -71,7 +71,8 @@ def json_type(value) -> str:
     return _NAMES.get(type(value), "number")
 
 
-def _find_surrogate(text):
+def find_surrogate(text: str) -> str | None:
+    """The code point of half a surrogate pair, such as "U+D83D", which UTF-8 cannot encode; or None."""
     if text.isascii():
         return None
     try:
