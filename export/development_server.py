@@ -22,7 +22,7 @@ import os
 
 from absl import flags
 
-from kbert.checkpoints.near_models import did_you_mean
+from kbert.checkpoints.near_models import models_like
 from kbert.cli import script
 from kbert.extras import require
 
@@ -54,7 +54,7 @@ def main() -> None:
     path = values.model_base_path
     _require_model(path)
     if "://" not in path and (os.sep in path or path.startswith(".")) and not os.path.exists(path):
-        near = did_you_mean(path)
+        near = models_like(path)
         raise ValueError(f"{path} does not exist; expected an export, a run or a checkpoint.{near}")
     if not os.path.exists(path):
         from kbert.checkpoints.formats import detect_format, local_path  # late: they bring NumPy along

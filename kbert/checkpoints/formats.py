@@ -21,7 +21,7 @@ from kbert.checkpoints.hugging_face import hub
 from kbert.checkpoints.hugging_face.sentence_transformers import is_sentence_transformers
 from kbert.checkpoints.keras_hub import preset as keras_hub
 from kbert.checkpoints.model_variables import part_name
-from kbert.checkpoints.near_models import did_you_mean, models_around
+from kbert.checkpoints.near_models import models_around, models_like
 from kbert.checkpoints.other_files import EXPORT_FILE, other_model
 from kbert.checkpoints.report import JSON_FILE, Report, one_line, write_reports
 from kbert.cli.progress import activity
@@ -109,7 +109,7 @@ def _no_checkpoint(path: Path) -> str:
         return (
             f"checkpoint {path} does not exist; give a run directory, a Hugging Face folder, a KerasHub "
             "preset, a checkpoint of TF1 or Model Garden (its folder, or .../bert_model.ckpt), a SavedModel "
-            f"of TF Hub, or a name: hf://org/name, bert-base-uncased.{did_you_mean(path, hub.model_names())}"
+            f"of TF Hub, or a name: hf://org/name, bert-base-uncased.{models_like(path, hub.model_names())}"
         )
     if other := other_model(path):
         return f"{path}: {other}."

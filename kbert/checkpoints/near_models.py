@@ -3,17 +3,17 @@
 Standard library only, and no network.
 """
 
-import difflib
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from kbert.files.near_names import near_names
+
 _SHOWN = 3
-_NEAR = 0.75  # difflib's ratio: one wrong or missing letter in a short name
 _MOST_FOLDERS = 1000  # that are looked at
 
 
-def did_you_mean(path, known: Iterable[str] = (), scheme: str = "") -> str:
+def models_like(path, known: Iterable[str] = (), scheme: str = "") -> str:
     """A question at the end of a sentence about a path or name that does not exist; empty without near names.
 
     Args:
@@ -23,8 +23,12 @@ def did_you_mean(path, known: Iterable[str] = (), scheme: str = "") -> str:
     """
     name = str(path).removeprefix(scheme).rstrip("/")
     parent = Path(name).parent
-    beside = [] if scheme else [str(parent / near) for near in _near(Path(name).name, _folders(parent))]
-    near = dict.fromkeys([*beside, *(scheme + near for near in _near(name, known))])
+    beside = (
+        []
+        if scheme
+        else [str(parent / near) for near in near_names(Path(name).name, _folders(parent), _SHOWN)]
+    )
+    near = dict.fromkeys([*beside, *(scheme + near for near in near_names(name, known, _SHOWN))])
     return f" Did you mean {' or '.join([*near][:_SHOWN])}?" if near else ""
 
 
@@ -37,13 +41,6 @@ def models_around(path: Path, holds_model: Callable[[Path], bool]) -> str:
     inside = [str(path / name) for name in sorted(_folders(path)) if holds_model(path / name)]
     more = ", ..." if len(inside) > _SHOWN else ""
     return f" It holds the models {', '.join(inside[:_SHOWN])}{more}: give one of them." if inside else ""
-
-
-def _near(name, names: Iterable[str]) -> list[str]:
-    """The nearest other names, whatever their case."""
-    by_lower = {other.lower(): other for other in names if other != name}
-    nearest = difflib.get_close_matches(name.lower(), by_lower, _SHOWN, _NEAR)
-    return [by_lower[lower] for lower in nearest]
 
 
 def _folders(path) -> list[str]:

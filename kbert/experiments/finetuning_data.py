@@ -12,7 +12,7 @@ from kbert.config import DatasetConfig, FinetuningConfig
 from kbert.config.checks import require_single
 from kbert.experiments.labelled_file import LabelledFile
 from kbert.input_pipelines.data_files import shown_source
-from kbert.input_pipelines.repeated_rows import repetitions
+from kbert.input_pipelines.repeated_rows import repetitions, shared_rows
 from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.tasks import TASKS
 from kbert.tasks.file_columns import reads_without_tensorflow, task_files
@@ -133,6 +133,8 @@ def open_data(config: FinetuningConfig, paths: LabelledPaths) -> FinetuningData:
         _say_repetitions(whole)
     dataset = whole.agreed_dataset(config.dataset)
     dev = {"": open_source(paths.dev_file, paths.dev_dir, dataset)} if paths.has_dev else {}
+    if paths.train_file and paths.dev_file and (shared := shared_rows(whole.examples, dev[""].examples)):
+        logging.warning("%s: %s", shown_source(paths.dev_file), shared)
     if config.dev_split:
         train, dev[""] = whole.split(config.dev_split, config.dev_split_seed)
         shares = {"training": train, "evaluation": dev[""]}

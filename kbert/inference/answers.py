@@ -6,7 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, NamedTuple
 
-from kbert.input_pipelines.data_in_memory import column_names, plain_value, plain_values, shown, text_alone
+from kbert.input_pipelines.data_in_memory import (
+    column_names,
+    plain_value,
+    plain_values,
+    require_no_path,
+    shown,
+    text_alone,
+)
+from kbert.input_pipelines.json_rows import find_surrogate
 from kbert.input_pipelines.unlabelled_files import examples_from_table
 
 if TYPE_CHECKING:
@@ -142,6 +150,11 @@ def _require_text(name, value):
     texts = value if isinstance(value, list | tuple) and value else [value]
     if not all(isinstance(text, str) for text in texts):
         raise ValueError(f"{name} is {value!r:.60}; expected a text, or for choices a list of texts.")
+    if half := next(filter(None, map(find_surrogate, texts)), None):
+        raise ValueError(
+            f"{name} has half a surrogate pair ({half}), which UTF-8 cannot encode; read the text again with "
+            "the encoding that it was written in, or remove the character."
+        )
 
 
 def _batches(signatures, examples, batch_size) -> Iterator[list[int]]:
@@ -193,6 +206,7 @@ def to_examples(examples, inputs: Sequence[tuple[str, ...]], dataset=None) -> Ex
     if column_names(examples) is not None:
         rows = examples_from_table(examples, inputs, dataset)
         return Examples(rows, False, "row {} of the data", 1)
+    require_no_path(examples)
     if isinstance(examples, str | tuple | Mapping):
         return Examples([_example(examples, inputs[0], "the example")], True, "the example")
     listed = plain_values(examples)

@@ -8,9 +8,11 @@ from kbert.input_pipelines.data_in_memory import (
     describe_columns,
     is_missing,
     plain_values,
+    require_no_path,
     shown,
     text_alone,
 )
+from kbert.input_pipelines.json_rows import find_surrogate
 
 # Texts of a batch. Threads share a product of few rows badly, so short texts come in larger batches: as many
 # as keep to this sum of characters. A token has a character or more, but for [CLS] and [SEP], so such a batch
@@ -88,6 +90,7 @@ def text_batch(texts, text_pairs=None, pairs_may_miss: bool = False) -> TextBatc
         second texts as texts.
     """
     texts, text_pairs = text_alone(texts), text_alone(text_pairs)
+    require_no_path(texts)
     is_alone = isinstance(texts, str)
     firsts = _texts(texts, "texts")
     if text_pairs is None:
@@ -125,12 +128,9 @@ def _text(text, name):
     if not isinstance(text, str):
         mend = "; decode it first, for example with .decode('utf-8')" if isinstance(text, bytes) else ""
         raise ValueError(f"{name} is {shown(text)}; expected a text (str){mend}.")
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
+    if half := find_surrogate(text):
         raise ValueError(
-            f"{name} cannot be encoded in UTF-8: its character {error.start + 1} is "
-            f"{ascii(text[error.start])}, half of a surrogate pair. Read the text again with the encoding "
-            "that it was written in, or remove the character."
-        ) from None
+            f"{name} has half a surrogate pair ({half}), which UTF-8 cannot encode. Read the text again with "
+            "the encoding that it was written in, or remove the character."
+        )
     return str(text)

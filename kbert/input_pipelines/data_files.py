@@ -59,7 +59,14 @@ def data_as_files(sources: Mapping[str, Any], advice: str = "") -> Iterator[list
 def _write(data, path, name):
     with path.open("w", encoding="utf-8") as file:
         for row in read_rows(data, name):
-            file.write(json.dumps(row, default=str) + "\n")  # a date in another column is nobody's concern
+            file.write(json.dumps(row, default=_other_value) + "\n")
+
+
+def _other_value(value):
+    """What JSON has no type for: a date in a column that nobody reads is nobody's concern."""
+    if isinstance(value, bytes):
+        raise ValueError(f"the data have bytes that are not UTF-8 ({value!r:.60}); decode them first.")
+    return str(value)
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ A table is a DataFrame of pandas or polars, a table of pyarrow, a `datasets.Data
 dict of columns. Each is known by the methods of its objects, so none of these packages is imported here.
 """
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from kbert.input_pipelines.tables.table_rows import class_names, named_class
 
 _TO_LIST = ("to_pylist", "to_list", "tolist")  # Arrow's; Series of pandas and polars; NumPy's
 _MISSING = ("NAType", "NaTType")  # of pandas, which compare with nothing
+_ENDINGS = (".txt", ".csv", ".tsv", ".jsonl", ".json", ".parquet")
 _SHOWN = 300  # characters of a list of columns in an error
 
 
@@ -78,6 +80,15 @@ def describe_columns(data) -> str:
 def shown(value) -> str:
     """A value for a message, on one line: its type and how it begins."""
     return type(value).__name__ + ("" if value is None else f" ({' '.join(repr(value).split()):.60})")
+
+
+def require_no_path(text):
+    """Raises ValueError for the path of a file of data where a text is expected."""
+    if isinstance(text, str) and text.endswith(_ENDINGS) and os.path.isfile(text):
+        raise ValueError(
+            f"received {shown(text)}, which is a file; give its texts, or ask `kbert predict` or `kbert "
+            f"features` with --input_file={text}."
+        )
 
 
 def is_data(data) -> bool:

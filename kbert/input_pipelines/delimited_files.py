@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
+from kbert.files.near_names import did_you_mean, nearest_name
 from kbert.files.text_encoding import is_misread, likely_encoding, shown_as
 from kbert.files.text_file import Problem, find_encoding, numbered_lines, require_text_file
 from kbert.input_pipelines.file_problems import FileProblems
-from kbert.input_pipelines.json_rows import MissingColumn, did_you_mean, nearest_name
+from kbert.input_pipelines.json_rows import MissingColumn
 
 # In characters. The default of the csv module, 131,072, is too small for a book. Without any limit, a quote
 # that is never closed would make one cell of the whole rest of a CSV file.

@@ -1,7 +1,6 @@
-"""Checks the columns and texts of rows, for corpora and labelled files alike. Standard library only."""
+"""Checks the columns and texts of rows, for corpora and labelled files alike."""
 
-import difflib
-from collections.abc import Iterable
+from kbert.files.near_names import did_you_mean
 
 _NAMES = {type(None): "null", bool: "true or false", str: "string", list: "list", dict: "object"}
 
@@ -30,23 +29,6 @@ def require_column(record, column, where):
         raise MissingColumn(what + did_you_mean(column, record), column=column)
 
 
-def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """ " Did you mean 'Category'?", for messages; "" where no name is near."""
-    near = nearest_name(name, names)
-    return f" Did you mean {near!r}?" if near else ""
-
-
-def nearest_name(name: str, names: Iterable[str]) -> str | None:
-    """The name that is equal but for case, blanks and quotes, or else spelt nearly alike; or None."""
-    bare = {_bare(known): known for known in reversed(list(names))}
-    nearest = difflib.get_close_matches(_bare(name)[:100], [known[:100] for known in bare], n=1, cutoff=0.75)
-    return bare.get(_bare(name)) or (bare.get(nearest[0]) if nearest else None)
-
-
-def _bare(name):
-    return str(name).strip().strip("\ufeff\"'").strip().casefold()
-
-
 def why_no_text(row: dict, name: str) -> str | None:
     """What is wrong with the text of a row, to be put after "FILE line 3 " in a message; None if nothing is.
 
@@ -61,7 +43,7 @@ def why_no_text(row: dict, name: str) -> str | None:
         return f"has no field {name!r}, only {', '.join(map(repr, list(row)[:8]))[:500] or 'nothing'}"
     if not isinstance(row[name], str):
         return f"has a JSON {json_type(row[name])} as {name!r}, not a string"
-    if half := _find_surrogate(row[name]):
+    if half := find_surrogate(row[name]):
         return f"has text with half a surrogate pair ({half}) as {name!r}, which UTF-8 cannot encode"
     return None
 
@@ -71,7 +53,8 @@ def json_type(value) -> str:
     return _NAMES.get(type(value), "number")
 
 
-def _find_surrogate(text):
+def find_surrogate(text: str) -> str | None:
+    """The code point of half a surrogate pair, such as "U+D83D", which UTF-8 cannot encode; or None."""
     if text.isascii():
         return None
     try:

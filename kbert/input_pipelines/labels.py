@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
+from kbert.files.near_names import did_you_mean
 from kbert.input_pipelines.json_rows import (
     MissingColumn,
-    did_you_mean,
     json_type,
     require_column,
     why_no_text,

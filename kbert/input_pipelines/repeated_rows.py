@@ -2,7 +2,20 @@
 
 from collections.abc import Sequence
 
+_SHARE = 10
 _SHOWN = 60  # characters of a text
+
+
+def shared_rows(train: Sequence[tuple], dev: Sequence[tuple]) -> str | None:
+    """A sentence on examples for evaluation that are trained on as well; None for a tenth of them at most."""
+    known = set(train)
+    number = sum(example in known for example in dev)
+    if number * _SHARE <= len(dev):
+        return None
+    return (
+        f"{number:,} of {len(dev):,} examples for evaluation are also training examples: scores on them say "
+        "little about other texts"
+    )
 
 
 def repetitions(examples: Sequence[tuple]) -> tuple[str | None, str | None]:

@@ -4,25 +4,28 @@ Nothing heavy is imported.
 """
 
 import dataclasses
-import difflib
+import re
 import sys
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from kbert.cli.progress import awaited
+from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
 from kbert.files.file_format import format_by_name, is_json_lines
 from kbert.files.json_file import parse_json
+from kbert.files.near_names import did_you_mean, near_names
 from kbert.files.text_file import bounded_lines, read_lines
 from kbert.input_pipelines.data_in_memory import column_names, read_rows
 from kbert.input_pipelines.file_problems import MOST_ROWS, FileProblems
-from kbert.input_pipelines.json_rows import did_you_mean, require_column
+from kbert.input_pipelines.json_rows import json_type, require_column
 from kbert.input_pipelines.labelled_files import read_header, stream_records
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_table
 
 _KEPT = "id"  # what answers give back
 _DELIMITED = ("csv", "tsv")
+_OBJECT = re.compile(r'\s*\{\s*"\w+"\s*:.*\}\s*')
 _TEXTS_OF_A_LINE = {("text",): 1, ("text", "text_pair"): 2}
 
 
@@ -202,7 +205,7 @@ def _match_columns(header, file, inputs, dataset, advice=_LINES_ADVICE) -> dict[
 def _require_no_misspelt(unread, file, inputs, columns):
     """Refuses a column with nearly the name of an input: some models answer `text` without `text_pair`."""
     for name in {name for names in inputs for name in names} - set(columns):
-        if near := difflib.get_close_matches(name, unread, 1, 0.85):
+        if near := near_names(name, unread, nearness=0.85):
             raise ValueError(
                 f"{file} has a column {near[0]!r}, which is not read, and no column {name!r}; rename it to "
                 f"{name!r}, or leave it out."
@@ -275,6 +278,11 @@ def examples_from_lines(
     number_of_texts = None if json_lines else _TEXTS_OF_A_LINE.get(tuple(inputs))
     problems = FileProblems(source, most_problems)
     for number, line in enumerate(lines, start=1):
+        if number == 1 and number_of_texts == 1 and _OBJECT.match(line):
+            warn_once(
+                f"{source} line 1 is a JSON object, and is read as a text, as all lines are; JSON lines are "
+                "read from a file whose name ends in .jsonl."
+            )
         try:
             example = _example_of_line(line, f"{source} line {number}", inputs, number_of_texts)
         except ValueError as error:
@@ -293,7 +301,10 @@ def _example_of_line(line, where, inputs, number_of_texts) -> dict:
     if number_of_texts is None:
         example = parse_json(line, where)
         if not isinstance(example, dict):
-            raise ValueError(f"{where}: expected an object with {', '.join(inputs)}.")
+            raise ValueError(
+                f"{where}: expected an object with {', '.join(inputs)}, received a {json_type(example)}."
+                + (" Write each entry in a line: jq -c .[] FILE." if isinstance(example, list) else "")
+            )
         return example
     if line.count("\t") != 1:
         raise ValueError(f"{where}: expected two texts with a tab between them.")

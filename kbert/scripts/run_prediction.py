@@ -49,6 +49,7 @@ from kbert.inference.answer_files import (
     write_answers,
 )
 from kbert.inference.answers import answered, require_answers, require_inputs, source_dataset, source_task
+from kbert.input_pipelines.data_in_memory import require_no_path
 from kbert.input_pipelines.unlabelled_files import (
     examples_from_columns,
     examples_from_lines,
@@ -121,6 +122,7 @@ def _flag_examples(source):
     for example, pair in zip(examples, pairs, strict=False):
         example["text_pair"] = pair
     for example in examples:
+        require_no_path(example["text"])
         if choices:
             example["choices"] = choices
         if FLAGS.candidate:

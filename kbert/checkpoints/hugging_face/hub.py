@@ -8,7 +8,7 @@ import os
 import re
 from pathlib import Path
 
-from kbert.checkpoints.near_models import did_you_mean
+from kbert.checkpoints.near_models import models_like
 from kbert.checkpoints.report import one_line
 from kbert.extras import require
 
@@ -138,7 +138,7 @@ def download(name: str) -> Path:
     except errors.RepositoryNotFoundError:
         raise ValueError(
             f"{name}: the hub has no model {repository}, or it is private; check the name, or run `hf auth "
-            f"login`.{did_you_mean(repository, model_names(), SCHEME)}"
+            f"login`.{models_like(repository, model_names(), SCHEME)}"
         ) from None
     except errors.RevisionNotFoundError:
         raise ValueError(
@@ -148,7 +148,7 @@ def download(name: str) -> Path:
         is_offline = huggingface_hub.constants.HF_HUB_OFFLINE
         why = "HF_HUB_OFFLINE is set" if is_offline else one_line(error.__cause__ or error)
         mend = "unset HF_HUB_OFFLINE" if is_offline else "check the network and the name"
-        near = did_you_mean(repository, model_names(), SCHEME)
+        near = models_like(repository, model_names(), SCHEME)
         raise ValueError(
             f"{name} is not in the cache ({huggingface_hub.constants.HF_HUB_CACHE}) and could not be "
             f"downloaded ({why}); {mend}, or give a folder.{near} {_WITHOUT_HUB}"

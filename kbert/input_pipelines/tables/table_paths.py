@@ -1,6 +1,5 @@
 """A path -> the files of a table. Standard library only: what is missing is said before anything is read."""
 
-import difflib
 import glob
 import hashlib
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import NamedTuple
 
 from kbert.files.file_format import TABLES, format_by_name
 from kbert.files.json_file import read_json_object
+from kbert.files.near_names import near_names
 from kbert.files.path_inside import path_inside
 from kbert.manifest import digest
 
@@ -84,7 +84,7 @@ def _table_format(path, file_format):
 def _file_like(path):
     """A file beside it with nearly this name, for the message."""
     beside = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
-    near = difflib.get_close_matches(path.name[:100], beside, n=1, cutoff=0.8)
+    near = near_names(path.name, beside, nearness=0.8)
     return f" Did you mean {path.parent / near[0]}?" if near else ""
 
 

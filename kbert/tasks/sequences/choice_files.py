@@ -81,13 +81,13 @@ class _RightChoice:
         Raises:
           ValueError: for a label that names no choice.
         """
-        found = _named(class_label(record, dataset, where), record, dataset, where)
-        if len(found) == 1:
-            self._ways.update(found.values())
+        ways = _named(class_label(record, dataset, where), record, dataset, where)
+        if len(ways) == 1:
+            self._ways.update(ways.values())
         else:
-            first, second, *_ = found.values()
+            first, second, *_ = ways.values()
             self._doubtful.append((f"{where}: label {record[dataset.label]!r}", first, second))
-        return next(iter(found))
+        return next(iter(ways))
 
     def judge(self):
         """Judges, after the last row, the labels that may mean two choices.
@@ -119,15 +119,15 @@ def _named(label, record, dataset, where) -> dict[int, str]:
     bare = str(int(value)) if value is not None and value == int(value) else label.strip()
     if own.count(label) == 1:
         return {own.index(label): "label"}
-    found: dict[int, str] = {}
+    named: dict[int, str] = {}
     for how, names, name in (
         ("column", dataset.choices, label), ("number", numbers, bare), ("letter", letters, bare),
         ("text", texts, label), ("letter", tuple(map(str.lower, letters)), bare),
     ):  # fmt: skip
         if names.count(name) == 1:
-            found.setdefault(names.index(name), how)
-    if found:
-        return found
+            named.setdefault(names.index(name), how)
+    if named:
+        return named
     from_1 = json.dumps([str(n + 1) for n in range(number)])
     raise ValueError(
         f"{where}: label {label!r} does not name a choice; expected a number from 0 to {number - 1}, a "

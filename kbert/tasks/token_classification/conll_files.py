@@ -13,6 +13,7 @@ from kbert.tasks.token_classification.tag_schemes import OUTSIDE, is_tag
 
 DOCUMENT_MARK = "-DOCSTART-"  # the first column of the line before a document, in CoNLL-2003
 _COMMENT = "#"
+_LONG = 500  # words of a sentence that is likely to be several
 _CONLL_U = 10  # columns between tabs; lines with such a number are no words, but several or none
 _NO_WORD = re.compile(r"[0-9]+[-.][0-9]+\t")
 _HEADS_OF_WORDS = ("word", "words", "token", "tokens", "text", "form")
@@ -63,6 +64,7 @@ def read_conll(path: str | Path, dataset: DatasetConfig, with_tags: bool = True)
     columns, document, is_marked, is_empty = _find_columns(path, dataset, with_tags), 0, False, True
     comments, problems = _Comments(path, dataset, columns), FileProblems(path)
     rows: list[tuple[str, str, str]] = []  # word, tag, where
+    words: tuple[str, ...] = ()
     for number, line in _lines_and_an_end(path, dataset, problems):
         is_mark = line.startswith(DOCUMENT_MARK)
         if line.strip(" \t") and not is_mark:
@@ -88,6 +90,11 @@ def read_conll(path: str | Path, dataset: DatasetConfig, with_tags: bool = True)
             document, is_marked = document + 1, True
     problems.raise_all()
     comments.say()
+    if document == 1 and not is_marked and len(words) > _LONG:
+        warn_once(
+            f"{path}: all {len(words):,} words are one sentence, because there is no blank line; put one "
+            "between sentences."
+        )
     if is_empty:
         raise ValueError(f"{path} holds no sentences; expected one word a line, in columns.")
 

@@ -62,6 +62,8 @@ def _parse_span(entry, where):
         )
     if not fields[2].strip():
         raise ValueError(f"{where} has a blank type; name the kind of entity.")
+    if fields[2] == OUTSIDE:
+        raise ValueError(f"{where} has the type {OUTSIDE!r}, which means no entity; leave such spans out.")
     if re.fullmatch(r"[BI]-[A-Z]+", fields[2]):
         raise ValueError(
             f"{where} has the type {fields[2]!r}, the tag of a word; join the words of an entity to a span "
@@ -123,11 +125,8 @@ def _words_inside(words, span, shown):
     for index in touched:
         word = words[index]
         if word.start < span.start or word.end > span.end:
-            advice = (
-                " If the file counts the last character in, add 1 to each end."
-                if word.start >= span.start and word.end == span.end + 1
-                else ""
-            )
+            is_short = word.end == span.end + 1 and words[touched[0]].start == span.start
+            advice = " If the file counts the last character in, add 1 to each end." if is_short else ""
             raise ValueError(
                 f"{shown} cuts through the word {word.text!r} at {word.start} to {word.end}; move its ends "
                 f"to those of words.{advice}"

@@ -46,7 +46,7 @@ def read_word_rows(
         warn_once(
             f"{again[0]}: a sentence goes on whose rows ended before, or another has its number, as "
             f"{len(again):,} have; they are read as sentences of their own. Sort the rows by sentence; where "
-            "numbers begin anew in each document, set dataset.document."
+            "each document counts from 1, set dataset.document."
         )
 
 

@@ -91,6 +91,8 @@ def test_a_text_alone_and_in_a_list_get_the_answers_of_the_script(classifier):
     assert alone["label"] == listed[1]["label"] and set(alone) == {"label", "probabilities"}
     assert alone["probabilities"] == pytest.approx(listed[1]["probabilities"], abs=1e-6)
     assert classifier.predict([]) == []
+    with pytest.raises(ValueError, match=r"text has half a surrogate pair \(U\+D83D\), which UTF-8 cannot"):
+        classifier.predict(["\ud83d"])
     with pytest.raises(ValueError, match=r"the example: text is 3; expected a text"):
         classifier.predict({"text": 3})
 

@@ -60,14 +60,14 @@ def test_a_text_by_itself_gets_what_a_list_of_it_gets(roads, name):
         ({"jump"}, "texts is set .*; expected a text"),
         (np.array("jump"), "texts is ndarray .*; expected a text"),
         (["a [MASK]", None], r"texts\[1\] is NoneType; expected a text \(str\)\."),
-        ([b"jump"], r"texts\[0\] is bytes \(b'jump'\); .*; decode it first, for example with \.decode"),
+        ([b"\xff"], r"texts\[0\] is bytes .*; decode it first, for example with \.decode"),
         ([["jump", "walk"]], r"texts\[0\] is list \(\['jump', 'walk'\]\)"),
         (
             {"text": ["a"]},
             r"texts is a dict with the columns 'text'; give one of them, such as texts\['text'\]",
         ),
         (Frame({"a": ["b"], "c": [1]}), "texts is a Frame with the columns 'a', 'c'; give one of them"),
-        (["half of \ud83d"], r"texts\[0\] cannot be encoded in UTF-8: its character 9 is '\\ud83d'"),
+        (["half of \ud83d"], r"texts\[0\] has half a surrogate pair \(U\+D83D\)"),
     ],
     ids=repr,
 )
@@ -93,6 +93,14 @@ def test_pairs_that_do_not_fit(classifier, texts, pairs, sentence):
         TextClassifier(classifier)(texts, pairs)
     with pytest.raises(ValueError, match=sentence):
         classifier.inputs(texts, pairs)
+
+
+def test_the_path_of_a_file_is_no_text(tmp_path):
+    path = tmp_path / "texts.csv"
+    assert text_batch(str(path)).texts == [str(path)], "no such file: a text like others"
+    path.write_text("text\na\n")
+    with pytest.raises(ValueError, match=r"which is a file; give its texts, or ask `kbert predict`"):
+        text_batch(str(path))
 
 
 def test_whatever_can_be_gone_through_is_a_list():

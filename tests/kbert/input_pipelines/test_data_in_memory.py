@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from kbert.input_pipelines.data_files import data_as_files
 from kbert.input_pipelines.data_in_memory import column_names, plain_values, read_rows
 from tests.kbert.input_pipelines.frames import Column, Frame
 
@@ -58,6 +59,11 @@ def test_bytes_are_texts_in_utf_8():
         np.rec.fromarrays([np.char.encode(texts, "utf-8")], names=["text"]),
     ):
         assert [row["text"] for row in read_rows(data, "the data")] == texts
+    with (
+        pytest.raises(ValueError, match="bytes that are not UTF-8"),
+        data_as_files({"it": [{"text": b"\xff"}]}),
+    ):
+        pass
 
 
 def test_what_is_missing_is_none():

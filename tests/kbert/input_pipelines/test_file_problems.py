@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from kbert.config import DatasetConfig
-from kbert.input_pipelines.json_rows import MissingColumn, did_you_mean
+from kbert.files.near_names import did_you_mean
+from kbert.input_pipelines.json_rows import MissingColumn
 from kbert.input_pipelines.labelled_files import LabelledText, count_rows, read_header, read_rows, stream_rows
 from kbert.input_pipelines.unlabelled_files import examples_from_columns, examples_from_lines
 
@@ -286,6 +287,14 @@ def test_lines_and_columns_to_be_answered_are_refused_in_one_message_too(write):
         list(examples_from_lines(("text", "text_pair"), ["a\tb", "c", "d"], "x"))
     with pytest.raises(ValueError, match="^x line 2: expected two texts with a tab between them.$"):
         list(examples_from_lines(("text", "text_pair"), ["a\tb", "c", "d"], "x", most_problems=1))
+    with pytest.raises(ValueError, match=r"^x line 1: .* received a list. Write each entry in a line: jq -c"):
+        list(examples_from_lines(("text",), ['[{"text": "a"}]'], "x", json_lines=True))
+
+
+def test_json_in_a_file_of_texts_is_said(caplog):
+    assert len(list(examples_from_lines(("text",), ["{curly} text", "b"], "x"))) == 2 and not caplog.text
+    assert len(list(examples_from_lines(("text",), ['{"text": "a"}', "b"], "x"))) == 2
+    assert "x line 1 is a JSON object, and is read as a text" in caplog.text
 
 
 @pytest.mark.parametrize(

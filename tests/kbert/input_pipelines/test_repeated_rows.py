@@ -6,7 +6,7 @@ import random
 import pytest
 
 from kbert.input_pipelines.labelled_files import LabelledText
-from kbert.input_pipelines.repeated_rows import repetitions
+from kbert.input_pipelines.repeated_rows import repetitions, shared_rows
 
 
 @pytest.mark.parametrize("labels", [("x", "y"), (("x",), ("x", "y")), (0, 1)])
@@ -27,3 +27,9 @@ def test_nothing_is_said_of_different_rows_and_numbers():
     pairs = [LabelledText("a", "b", "x"), LabelledText("b", "a", "y"), LabelledText("a", None, "y")]
     assert repetitions(pairs) == (None, None)
     assert repetitions([LabelledText("a", "b", 1.0), LabelledText("a", "b", 2.0)]) == (None, None)
+
+
+def test_examples_for_evaluation_that_are_trained_on():
+    rows = [LabelledText(f"text {number}", None, "x") for number in range(20)]
+    assert shared_rows(rows[:11], rows[10:]) is None
+    assert shared_rows(rows[:12], rows[10:]).startswith("2 of 10 examples for evaluation are also training")

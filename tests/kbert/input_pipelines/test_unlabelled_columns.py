@@ -80,6 +80,9 @@ def test_texts_and_pairs_of_json_lines(tmp_path, name):
     (tmp_path / name).write_text('{"text": "a"}\n{"text": 5}\n')
     with pytest.raises(ValueError, match="row 2 has no text under 'text'"):
         list(texts_and_pairs(tmp_path / name))
+    (tmp_path / name).write_text('{"txt": "a"}\n')
+    with pytest.raises(ValueError, match="row 1 has no column 'text'; .* Did you mean 'txt'"):
+        list(texts_and_pairs(tmp_path / name))
 
 
 @pytest.mark.parametrize(

@@ -199,6 +199,7 @@ def own(text, start, end, quote):
         ({"text": "Peter", "label": {}}, "has a JSON object as its spans"),
         ({"text": "Peter", "label": [[0, 5]]}, "span 1 is [0, 5]; expected an object with start and end"),
         ({"text": "Peter", "label": [span(0, 5, " ")]}, "span 1 has a blank type"),
+        ({"text": "Peter", "label": [span(0, 5, "O")]}, "span 1 has the type 'O', which means no entity"),
         (
             {"text": "Peter", "label": [span(0, 5, "B-PER")]},
             "span 1 has the type 'B-PER', the tag of a word;",
@@ -362,6 +363,11 @@ def test_sentences_are_told_by_their_document_too_and_stand_together(tmp_path, c
     path = write(tmp_path, "s,Word,Tag\n1,Ann,O\n2,Bob,O\n1,ran,O\n", "shuffled.csv")
     assert len(read(path, **columns)) == 3
     assert "line 4: a sentence goes on whose rows ended before" in caplog.text
+
+
+def test_a_file_without_blank_lines_is_said(tmp_path, caplog):
+    assert len(read(write(tmp_path, "a O\n" * 501))) == 1
+    assert "all 501 words are one sentence, because there is no blank line" in caplog.text
 
 
 @pytest.mark.parametrize("tags", ["O B-geo", "\"['O', 'B-geo']\""])
