@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kbert.checkpoints.as_run import needs_no_more_weights
 from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig
 from kbert.experiments.evaluation import held_out_part
 from kbert.inference.loaded_model import LoadedModel
@@ -132,7 +133,7 @@ def _checkpoint_source(loaded, config, eval_file) -> LiteRTSource:
 
 def _labelled_dataset(loaded, config) -> DatasetConfig:
     """The config's dataset with the checkpoint's labels."""
-    if config.task != loaded.task.name and not _needs_no_more_weights(TASKS[config.task], loaded.task):
+    if config.task != loaded.task.name and not needs_no_more_weights(TASKS[config.task], loaded.task):
         raise ValueError(
             f"--config is for the task {config.task}, but {loaded.source} is "
             f"a model of {loaded.task.name}; "
@@ -145,13 +146,3 @@ def _labelled_dataset(loaded, config) -> DatasetConfig:
             f"{list(labels)}; give a config with its labels."
         )
     return dataclasses.replace(config.dataset, labels=labels)
-
-
-def _needs_no_more_weights(task_class, own) -> bool:
-    """Whether a kind of task answers a text as the checkpoint does, with its encoder alone.
-
-    Tasks on pairs of vectors do: they have no head, so any encoder of vectors can be measured on their files.
-    """
-    if own.serving is None or own.serving.one_text_output is None or task_class.parts != ():
-        return False
-    return task_class.from_labels(()).serving.one_text_output == own.serving.one_text_output

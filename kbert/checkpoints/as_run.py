@@ -80,12 +80,14 @@ def with_config(checkpoint: BertCheckpoint, config: FinetuningConfig) -> BertChe
 
     Args:
       checkpoint: of any format but kbert's own, which records all this.
-      config: a config of its task. The labels are the checkpoint's: its logits stand in their order.
+      config: a config of its task, or of one that `needs_no_more_weights`. The labels are the checkpoint's:
+        its logits stand in their order.
 
     Raises:
       ValueError: for a config of another task or with wrong settings, and for a length beyond the positions.
     """
-    if config.task != checkpoint.task:
+    own = TASKS[checkpoint.task].from_labels(checkpoint.labels).with_pooling(checkpoint.pooling)
+    if config.task != own.name and not needs_no_more_weights(TASKS[config.task], own):
         raise ValueError(
             f"the config is for the task {config.task}, but {checkpoint.source} is "
             f"a model of {checkpoint.task}; give a config of its task."
@@ -106,4 +108,16 @@ def with_config(checkpoint: BertCheckpoint, config: FinetuningConfig) -> BertChe
         task_settings=config.task_settings,
         best_metric=config.best_metric,
     )
-    return dataclasses.replace(checkpoint, recorded=recorded, max_seq_length=config.max_seq_length)
+    return dataclasses.replace(
+        checkpoint, task=config.task, recorded=recorded, max_seq_length=config.max_seq_length
+    )
+
+
+def needs_no_more_weights(task_class, own) -> bool:
+    """Whether a kind of task answers a text as the task of a checkpoint does, with its encoder alone.
+
+    Tasks on pairs of vectors do: they have no head, so any encoder of vectors can be measured on their files.
+    """
+    if own.serving is None or own.serving.one_text_output is None or task_class.parts != ():
+        return False
+    return task_class.from_labels(()).serving.one_text_output == own.serving.one_text_output

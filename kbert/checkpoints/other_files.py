@@ -34,10 +34,14 @@ _OTHERS = (
         "in Python with transformers 4 and Flax: model = AutoModel.from_pretrained({path!r}, from_flax=True) "
         "with the class of its head, and model.save_pretrained({path!r})",
     ),
+    *(
+        (pattern, "an ONNX graph, without a model to train", "give the folder that it was exported from")
+        for pattern in ("*.onnx", "onnx/*.onnx")
+    ),
     (
-        "*.onnx",
-        "an ONNX graph, without a model to train",
-        "give the folder that it was exported from",
+        "*.gguf",
+        "a file of llama.cpp, whose weights are mostly quantized",
+        "give the model's safetensors that it was made of",
     ),
     (
         "*.h5",

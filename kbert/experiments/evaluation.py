@@ -132,11 +132,14 @@ def _open_run(run_dir, eval_file, others, needs_run):
 
 def _judged(run, loaded, checkpoint):
     """(folder of the checkpoint, task, answering model): those of a `LoadedModel`, else read from the run."""
+    from kbert.answering.answering_model import answering_model
+
     if loaded:
         # A checkpoint of others is evaluated with the settings of a config, which its own task does not have.
-        task = loaded.task if loaded.run else run.task()
-        return loaded.checkpoint or run.checkpoint(), task, loaded.answering_model
-    from kbert.answering.answering_model import answering_model
+        task, model = loaded.task if loaded.run else run.task(), loaded.answering_model
+        if task.name != loaded.task.name:
+            model = answering_model(task.build_model(loaded.encoder), loaded.precision)
+        return loaded.checkpoint or run.checkpoint(), task, model
 
     # Only once: in a run that is still training, "last" and "best" soon mean another checkpoint.
     folder, task, model = run.load_checkpoint(checkpoint)

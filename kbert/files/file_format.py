@@ -11,6 +11,9 @@ TABLES = ("parquet", "arrow")  # they hold their columns packed, so another pack
 _FORMATS = {".tsv": "tsv", ".csv": "csv"} | dict.fromkeys(JSON_LINES, "jsonl")
 _LONGEST_MARK = 64  # bytes that are looked at
 
+_POINTER = ("a pointer of Git LFS, not the file itself", "get the file: git lfs pull")
+_PAGE = ("a page of the web (HTML)", "download the file itself, or take the text out of it")
+_DOWNLOADS = (_POINTER, _PAGE)
 # How a file begins that is no text: what it is, and what to do with it.
 _MARKS = (
     (b"PAR1", "parquet", 'name it .parquet, or set dataset.file_format="parquet"'),
@@ -25,9 +28,9 @@ _MARKS = (
         'open it there and save it as "CSV UTF-8", or as plain text',
     ),
     (b"%PDF", "a PDF", "take the text out of it, for example with pdftotext"),
-    (b"version https://git-lfs", "a pointer of Git LFS, not the file itself", "get the file: git lfs pull"),
-    (b"<!doctype html", "a page of the web (HTML)", "download the file itself, or take the text out of it"),
-    (b"<html", "a page of the web (HTML)", "download the file itself, or take the text out of it"),
+    (b"version https://git-lfs", *_POINTER),
+    (b"<!doctype html", *_PAGE),
+    (b"<html", *_PAGE),
 )
 _ZIP = b"PK\x03\x04"
 # A name that such an archive holds -> what it is, and what to do with it.
@@ -78,6 +81,19 @@ def require_text_content(path: str | Path, what: str):
     if foreign:
         kind, remedy = foreign
         raise ValueError(f"{path} is {kind}, by its first bytes; expected {what}: {remedy}.")
+
+
+def require_downloaded(path: str | Path):
+    """Refuses what a download leaves under the name of a file: a pointer of Git LFS, a page of the web.
+
+    Raises:
+      ValueError: naming the file, what it is, and how to get the file itself.
+    """
+    path = Path(path)
+    with path.open("rb") as file:
+        foreign = _marked(file.read(_LONGEST_MARK))
+    if foreign and tuple(foreign) in _DOWNLOADS:
+        raise ValueError(f"{path} is {foreign[0]}; {foreign[1]}.")
 
 
 def _marked(beginning):

@@ -4,6 +4,8 @@ import collections
 import json
 from pathlib import Path
 
+from kbert.files.file_format import require_downloaded
+
 _LARGEST = 1 << 28  # bytes; the tokenizer.json of the largest vocabularies has a tenth of that
 
 
@@ -61,13 +63,14 @@ def read_content(path: str | Path, kind: str, largest: int) -> bytes:
       largest: the largest accepted size in bytes.
 
     Raises:
-      ValueError: when the file is missing, cannot be read, or is larger.
+      ValueError: when the file is missing, cannot be read, is larger, or was not downloaded itself.
     """
     path = Path(path)
     try:
         size = path.stat().st_size
         if size > largest:
             raise ValueError(f"{path} has {size} bytes; {kind} files of more than {largest} are refused.")
+        require_downloaded(path)
         return path.read_bytes()
     except FileNotFoundError:
         raise ValueError(f"{path} does not exist.") from None

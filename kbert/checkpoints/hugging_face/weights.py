@@ -16,6 +16,7 @@ from kbert.checkpoints.conversion.matching import Stored
 from kbert.checkpoints.hugging_face.torch_file import read_torch_file
 from kbert.checkpoints.other_files import ADAPTER, ADAPTER_FILES, HEAD, HEAD_FILES, other_model
 from kbert.checkpoints.report import Report
+from kbert.files.file_format import require_downloaded
 from kbert.files.hdf5_file import read_hdf5
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_value, shown, shown_name
@@ -106,6 +107,7 @@ def _read_file(path, report):
 
     Of TensorFlow's classes the second is name -> name in the file.
     """
+    require_downloaded(path)
     if path.suffix == ".h5":
         return _by_pytorch_names(read_hdf5(path))
     if path.suffix != ".safetensors":

@@ -100,4 +100,4 @@ class MultipleNegativesRanking(EmbeddingTask):
         """See `embedding_scores`; texts are equal as they stand in the file."""
         texts = examples and text_numbers([examples[owner].texts for owner in predictions.owners])
         embeddings, targets = (predictions.values[name] for name in self.collected)
-        return embedding_scores(embeddings, targets, texts)
+        return embedding_scores(embeddings, targets, texts, self.pooling.similarity_fn_name)

@@ -6,25 +6,26 @@ from typing import NamedTuple
 import numpy as np
 
 from kbert.tasks.correlations import correlations
+from kbert.tasks.similarity.vectors import similarities
 
 _QUERIES_AT_ONCE = 512
-# Equal texts have equal cosines but for rounding, which depends on the batches that they stood in.
+# Equal texts are equally similar but for rounding, which depends on the batches that they stood in.
 _TIE = 1e-6
 
 
 def embedding_scores(
-    embeddings: np.ndarray, targets: np.ndarray, texts: np.ndarray | None = None
+    embeddings: np.ndarray, targets: np.ndarray, texts: np.ndarray | None = None, similarity: str = "cosine"
 ) -> dict[str, float]:
-    """`retrieval_scores` of rows without a score; `pearson` and `spearman` of rows with one.
+    """`retrieval_scores` of rows without a score; `pearson` and `spearman` of the cosines of rows with one.
 
     Args:
       embeddings: float array of shape (rows, texts, width).
       targets: float array of shape (rows,): the scores, NaN where a row has none.
-      texts: as for `retrieval_scores`.
+      texts, similarity: as for `retrieval_scores`.
     """
     ranked, scores = np.isnan(targets), {}
     if ranked.any():
-        scores |= retrieval_scores(embeddings[ranked], None if texts is None else texts[ranked])
+        scores |= retrieval_scores(embeddings[ranked], None if texts is None else texts[ranked], similarity)
     if not ranked.all():
         first, second = (embeddings[~ranked, index].astype(np.float64) for index in (0, 1))
         norms = np.linalg.norm(first, axis=-1) * np.linalg.norm(second, axis=-1)
@@ -32,8 +33,10 @@ def embedding_scores(
     return scores
 
 
-def retrieval_scores(embeddings: np.ndarray, texts: np.ndarray | None = None) -> dict[str, float]:
-    """Ranks for each query the candidates, all positives and negatives of the evaluation, by their cosine.
+def retrieval_scores(
+    embeddings: np.ndarray, texts: np.ndarray | None = None, similarity: str = "cosine"
+) -> dict[str, float]:
+    """Ranks for each query the candidates, all positives and negatives of the evaluation.
 
     Equal queries are one query, which has the positives of all its rows; equal candidates are one. A
     candidate that is equal to the query is one like any other.
@@ -41,32 +44,52 @@ def retrieval_scores(embeddings: np.ndarray, texts: np.ndarray | None = None) ->
     Args:
       embeddings: float array of shape (rows, texts, width): query, positive, negatives.
       texts: integer array of shape (rows, texts), the same number for equal texts; None where all differ.
+      similarity: one of `SIMILARITY_FUNCTIONS`.
 
     Returns:
       `accuracy_at_1`, the share of queries with a positive in the first place; `mrr`, the mean of 1 / the
       rank of the first positive; and with negatives `triplet_accuracy`, the share of negatives that are less
       similar to their query than the positive of their row. Candidates as similar as the best positive (to
-      1e-6) share their ranks at random: what is returned is the expected value. So a model that gives all
-      texts the same vector gains nothing.
+      1e-6 of it, where that is above 1) share their ranks at random: what is returned is the expected value.
+      So a model that gives all texts the same vector gains nothing.
 
     Reference: sentence-transformers, evaluation/InformationRetrievalEvaluator.py (accuracy@1, MRR@k with k
     the number of candidates), which leaves ties to the order of its candidates.
     """
-    units = embeddings / np.maximum(np.linalg.norm(embeddings, axis=-1, keepdims=True), 1e-12)
+    if similarity == "cosine":
+        embeddings = embeddings / np.maximum(np.linalg.norm(embeddings, axis=-1, keepdims=True), 1e-12)
     if texts is None:
-        texts = np.arange(units.shape[0] * units.shape[1]).reshape(units.shape[:2])
-    judged = _judged(units, texts)
+        texts = np.arange(embeddings.shape[0] * embeddings.shape[1]).reshape(embeddings.shape[:2])
+    judged = _judged(embeddings, texts, similarity)
     ranks = [*judged.ranks()]
     scores = {
         "accuracy_at_1": float(np.mean([rank.is_first() for rank in ranks])),
         "mrr": float(np.mean([rank.mean_inverse() for rank in ranks])),
     }
-    if units.shape[1] > 2:
-        gaps = np.einsum("rw,rnw->rn", units[:, 0], units[:, 1:2] - units[:, 2:])
-        gaps = gaps[judged.are_wrong(texts)]
+    if embeddings.shape[1] > 2:
+        positive, others = np.split(_similar_in_rows(embeddings, similarity), [1], axis=1)
+        gaps, tie = positive - others, np.broadcast_to(_tie(positive), others.shape)
+        wrong = judged.are_wrong(texts)
+        gaps, tie = gaps[wrong], tie[wrong]
         if gaps.size:
-            scores["triplet_accuracy"] = float(np.mean((gaps > _TIE) + 0.5 * (np.abs(gaps) <= _TIE)))
+            scores["triplet_accuracy"] = float(np.mean((gaps > tie) + 0.5 * (np.abs(gaps) <= tie)))
     return scores
+
+
+def _similar(queries, candidates, similarity):
+    """(queries, candidates); vectors for the cosine have length 1."""
+    if similarity in ("cosine", "dot"):
+        return queries @ candidates.T
+    return similarities(queries, candidates, similarity)
+
+
+def _similar_in_rows(vectors, similarity):
+    """The first text of each row with the others: (rows, texts - 1)."""
+    return np.concatenate([_similar(row[:1], row[1:], similarity) for row in vectors])
+
+
+def _tie(best):
+    return _TIE * np.maximum(1.0, np.abs(best))
 
 
 class _Rank(NamedTuple):
@@ -103,9 +126,10 @@ class _Judged(NamedTuple):
     """Queries and candidates, each once.
 
     Fields:
-      queries, candidates: float arrays (number, width) of length 1.
+      queries, candidates: float arrays (number, width), for the cosine of length 1.
       query_numbers, candidate_numbers: which number of the texts each has, ascending.
       positives: int array (2, number): a query and a candidate that is right for it, as positions.
+      similarity: one of `SIMILARITY_FUNCTIONS`.
     """
 
     queries: np.ndarray
@@ -113,6 +137,7 @@ class _Judged(NamedTuple):
     query_numbers: np.ndarray
     candidate_numbers: np.ndarray
     positives: np.ndarray
+    similarity: str
 
     def ranks(self):
         """The `_Rank` of each query."""
@@ -120,13 +145,14 @@ class _Judged(NamedTuple):
             yield from self._some_ranks(first)
 
     def _some_ranks(self, first):
-        cosines = self.queries[first : first + _QUERIES_AT_ONCE] @ self.candidates.T
-        is_right = np.zeros(cosines.shape, bool)
+        queries = self.queries[first : first + _QUERIES_AT_ONCE]
+        scores = _similar(queries, self.candidates, self.similarity)
+        is_right = np.zeros(scores.shape, bool)
         query, candidate = self.positives
-        here = (query >= first) & (query < first + len(cosines))
+        here = (query >= first) & (query < first + len(scores))
         is_right[query[here] - first, candidate[here]] = True
-        best = np.where(is_right, cosines, -np.inf).max(axis=1, keepdims=True)
-        above, tied = cosines - best > _TIE, np.abs(cosines - best) <= _TIE
+        best = np.where(is_right, scores, -np.inf).max(axis=1, keepdims=True)
+        above, tied = scores - best > _tie(best), np.abs(scores - best) <= _tie(best)
         counts = (above & ~is_right), (tied & ~is_right), (tied & is_right)
         return map(_Rank, *(count.sum(axis=1).tolist() for count in counts))
 
@@ -138,14 +164,15 @@ class _Judged(NamedTuple):
         return ~np.isin(query * len(self.candidates) + negatives, pairs)
 
 
-def _judged(units, texts) -> _Judged:
+def _judged(vectors, texts, similarity) -> _Judged:
     query_numbers, first_query, query = np.unique(texts[:, 0], return_index=True, return_inverse=True)
     others = texts[:, 1:].ravel()
     candidate_numbers, first_candidate = np.unique(others, return_index=True)
     return _Judged(
-        queries=units[first_query, 0],
-        candidates=units[:, 1:].reshape(-1, units.shape[-1])[first_candidate],
+        queries=vectors[first_query, 0],
+        candidates=vectors[:, 1:].reshape(-1, vectors.shape[-1])[first_candidate],
         query_numbers=query_numbers,
         candidate_numbers=candidate_numbers,
         positives=np.stack([query.ravel(), np.searchsorted(candidate_numbers, texts[:, 1])]),
+        similarity=similarity,
     )

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from kbert.files.file_format import require_downloaded
 from kbert.tokenization.base_vocabulary import ROBERTA_TOKENS, BaseVocabulary, SpecialTokens
 
 MODEL_FILE = "sentencepiece.bpe.model"
@@ -55,6 +56,7 @@ class SentencePieceVocabulary(BaseVocabulary):
         path = Path(path)
         if not path.is_file():
             raise ValueError(f"{path} does not exist; expected a SentencePiece model.")
+        require_downloaded(path)
         return cls(path.read_bytes(), special_tokens, str(path))
 
     def continues_word(self, token):

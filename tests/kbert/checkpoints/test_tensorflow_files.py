@@ -335,6 +335,8 @@ WRONG = {
         "give the folder of the run, and",
     ),
     "ONNX": (beside("model.onnx"), "is an ONNX graph, without a model to train"),
+    "ONNX in its folder": (beside("onnx/model.onnx"), "onnx/model.onnx is an ONNX graph"),
+    "GGUF": (beside("model-Q4_K_M.gguf"), "is a file of llama.cpp.*: give the model's safetensors"),
     "Keras's weights": (beside("weights.h5"), "is weights that Keras saved: .* call it tf_model.h5"),
     "SavedModel of transformers": (beside("saved_model/1/saved_model.pb"), "is a SavedModel of transformers"),
 }

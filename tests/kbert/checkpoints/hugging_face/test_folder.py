@@ -421,6 +421,16 @@ def test_several_encoders_and_those_of_other_families_are_named(tmp_path, weight
         read_checkpoint(foreign_files.write_hugging_face(tmp_path / "other", other))
 
 
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json", "tokenizer_config.json"])
+def test_what_a_download_left_is_named(folder, name):
+    (folder / name).write_text("version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 90868376\n")
+    with pytest.raises(ValueError, match=f"{name} is a pointer of Git LFS, .*; get the file: git lfs pull.$"):
+        read_checkpoint(folder)
+    (folder / name).write_text("<!DOCTYPE html><html>404</html>")
+    with pytest.raises(ValueError, match=rf"{name} is a page of the web \(HTML\); download the file itself"):
+        read_checkpoint(folder)
+
+
 @pytest.mark.parametrize("beside", [False, True])
 def test_an_adapter_of_peft_is_named(folder, beside):
     (folder / "adapter_model.safetensors").write_bytes((folder / "model.safetensors").read_bytes())

@@ -13,6 +13,9 @@ from export.export_tflite import export_tflite
 from export.gate.saved_model_session import SavedModelSession
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.checkpoints.hugging_face.sentence_transformers import LENGTH_FILES, read_sentence_modules
+from kbert.config import DatasetConfig
+from kbert.tasks.similarity.vectors import similarities
+from tests.conftest import tiny_finetuning_config
 from tests.kbert.checkpoints import foreign_files
 
 GOLDEN = Path(__file__).resolve().parents[5] / "shared" / "data" / "golden" / "retrieval"
@@ -289,6 +292,30 @@ def test_a_named_prompt_leaves_its_own_tokens_out(tmp_path):
         ValueError, match="prompt_name='passage' is not known; the model has 'document', 'query'"
     ):
         loaded.embed(queries, prompt_name="passage")
+
+
+@pytest.mark.slow
+def test_an_evaluation_ranks_as_the_folder_says(folder):
+    """With its prompt and its similarity; no head is missing, so a config for pairs measures any vectors."""
+    edit(
+        folder / "config_sentence_transformers.json", default_prompt_name="document", similarity_fn_name="dot"
+    )
+    loaded, words = kbert.load(folder), [token for token in foreign_files.TOKENS if token.isalpha()]
+    texts = [f"{word} {other}" for word, other in zip(words, reversed(words), strict=True)]
+    columns = {"text": texts[:4], "text_pair": texts[4:8]}
+    scores = similarities(loaded.embed(columns["text"]), loaded.embed(columns["text_pair"]), "dot")
+    ranks = 1 + (scores > np.diag(scores)[:, None]).sum(axis=1)
+    config = tiny_finetuning_config(
+        task="multiple_negatives_ranking",
+        dataset=DatasetConfig(text_pair="text_pair"),
+        max_seq_length=loaded.max_seq_length,
+    )
+    for model in (folder, loaded):
+        _, metrics = kbert.evaluate(model, columns, config=config)
+        assert metrics["mrr"] == pytest.approx(np.mean(1 / ranks))
+    other = tiny_finetuning_config(max_seq_length=16, dataset=DatasetConfig())
+    with pytest.raises(ValueError, match="for the task sequence_classification, but .* a model of encoder"):
+        kbert.evaluate(folder, {"text": ["a", "b"], "label": ["x", "y"]}, config=other)
 
 
 @pytest.mark.parametrize("name", ["splade_max", "colbert", "dense_tanh"])

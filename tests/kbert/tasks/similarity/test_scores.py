@@ -110,6 +110,23 @@ def test_positives_that_tie_with_others_share_the_ranks():
     assert scores["mrr"] == pytest.approx((inverse + 3 * np.mean(1 / np.arange(1, 6))) / 4)
 
 
+@pytest.mark.parametrize("function", SIMILARITY_FUNCTIONS)
+def test_texts_are_ranked_by_the_similarity_that_the_model_names(function):
+    """As `rank` orders them."""
+    texts = RNG.normal(size=(40, 3, 4)) * RNG.uniform(1, 9, size=(40, 3, 1))
+    candidates = texts[:, 1:].reshape(-1, 4)  # positive, negative, positive, ...
+    scores = similarities(texts[:, 0], candidates, function)
+    right = scores[np.arange(40), 2 * np.arange(40)]
+    ranks = 1 + (scores > right[:, None]).sum(axis=1)
+    triplets = right > scores[np.arange(40), 2 * np.arange(40) + 1]
+    task = MultipleNegativesRanking(num_negatives=1, further_pooling={"similarity_fn_name": function})
+    values = {"embeddings": texts, TARGET_FEATURE: np.full(40, np.nan)}
+    found = task.score(None, Predictions(values, np.arange(40)))
+    assert found["mrr"] == pytest.approx(np.mean(1 / ranks), abs=1e-6)
+    assert found["accuracy_at_1"] == pytest.approx(np.mean(ranks == 1))
+    assert found["triplet_accuracy"] == pytest.approx(np.mean(triplets))
+
+
 def test_many_queries_are_ranked_as_a_loop_ranks_them():
     texts = RNG.normal(size=(700, 2, 3))  # more than one block of queries
     units = texts / np.linalg.norm(texts, axis=-1, keepdims=True)
