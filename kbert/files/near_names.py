@@ -7,7 +7,7 @@ _LONGEST = 100  # characters that are compared: difflib's time is their square
 
 
 def near_names(name: str, names: Iterable[str], most: int = 1, nearness: float = 0.75) -> list[str]:
-    """The other names that are equal but for case, blanks and quotes, or spelt nearly alike; the nearest first.
+    """The other names that are equal but for case, blanks and quotes, or nearly alike; the nearest first.
 
     Args:
       name: what was looked for.
