@@ -123,7 +123,7 @@ def test_rows_that_it_cannot_answer_are_refused(several, classifier):
             several.answer_ids(rows)
     for texts, sentence in (
         (None, "texts is NoneType"),
-        ([b"a"], r"texts\[0\] is bytes"),
+        ([b"\xff"], r"texts\[0\] is bytes"),
         (["\ud800"], "UTF-8"),
     ):
         with pytest.raises(ValueError, match=sentence):
