@@ -1,4 +1,4 @@
-"""Writes the reference of the site, docs/reference/: Python, commands, settings and names of variables.
+"""Writes the reference of the site, docs/reference/: Python, commands, settings, variables, keys of folders.
 
 `make docs` runs this before the site is built. The pages are not stored in the repository: they cannot drift.
 The page of Python holds names alone; mkdocstrings fills in their docstrings when the site is built.
@@ -18,6 +18,8 @@ sys.path.insert(0, str(REPOSITORY))
 import kbert  # noqa: E402
 from kbert.checkpoints.conversion import names  # noqa: E402
 from kbert.checkpoints.hugging_face.families import FAMILIES  # noqa: E402
+from kbert.checkpoints.hugging_face.folder_keys import config_keys  # noqa: E402
+from kbert.checkpoints.hugging_face.key_table import FOLDER_KEYS, OTHER_FILES  # noqa: E402
 from kbert.cli.commands import COMMANDS  # noqa: E402
 from kbert.config import FinetuningConfig, PretrainingConfig  # noqa: E402
 from kbert.config.training_config import TrainingConfig  # noqa: E402
@@ -125,6 +127,33 @@ def name_rows(table: dict[str, tuple[names.NameRow, ...]]) -> list[str]:
     return ["| kbert | there |", "|---|---|", *lines, ""]
 
 
+def folder_keys_page() -> str:
+    """What kbert does about each key of each file of a Hugging Face or sentence-transformers folder."""
+    lines = [
+        "# Keys of a folder",
+        "",
+        "What kbert does about each key that the files of a folder of transformers or sentence-transformers "
+        "may hold. "
+        "A refused key is refused with a value that changes answers, before any weight is read; "
+        "`--allow_unmatched=KEY` goes on without it, where that is not said to be impossible. A key that is "
+        "not here "
+        "is named in a warning.",
+        "",
+    ]
+    tables = dict(FOLDER_KEYS)
+    tables |= {f"config.json: {model_type}": config_keys(model_type) for model_type in FAMILIES}
+    for title, keys in tables.items():
+        lines += [f"## {title}", "", "| key | kbert | |", "|---|---|---|"]
+        for name, key in sorted(keys.items()):
+            use = f"always {key.use}" if key.always else key.use
+            harmless = "".join(f"; `{json.dumps(value)}` is no difference" for value in key.harmless)
+            lines.append(f"| `{name}` | {use} | {key.about}{harmless} |")
+        lines.append("")
+    lines += ["## Other files", "", "| file | kbert | |", "|---|---|---|"]
+    lines += [f"| {names} | {key.use} | {key.about} |" for names, key in OTHER_FILES.items()]
+    return "\n".join([*lines, ""])
+
+
 def main() -> None:
     folder = REPOSITORY / "docs" / "reference"
     folder.mkdir(exist_ok=True)
@@ -133,6 +162,7 @@ def main() -> None:
         "commands": commands_page,
         "settings": settings_page,
         "variables": variables_page,
+        "folder_keys": folder_keys_page,
     }
     for name, page in pages.items():
         (folder / f"{name}.md").write_text(page(), encoding="utf-8")

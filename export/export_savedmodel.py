@@ -9,6 +9,7 @@ model's for every signature, and the size (each weight is stored once). A model 
 beside the model; see docs/serving.md.
 """
 
+import functools
 from pathlib import Path
 
 from absl import flags
@@ -25,11 +26,13 @@ from .gate.server_releases import releases_from
 from .source_flags import define_source_flags, source_from_flags
 
 FLAGS = flags.FLAGS
+POSITIONS = ("run_dir", "model_base_path")  # of arguments without a flag
 
 # Differences from the Keras answer up to this are rounding, of numbers up to 1; see `check_answers`. bfloat16
 # has 8 bits, and rounds between all ops.
 TOLERANCES = {"float32": 1e-5, "bfloat16": 0.1}
 TEXT_OPS = ("tf_text", "core")
+_REPLAY_SECONDS = 10.0  # of a server's requests to warm up with, where their time is not measured
 
 
 def define_flags():
@@ -60,7 +63,12 @@ def define_flags():
         False,
         "Add a signature with the attention of each token of a text; the development server's page draws it.",
     )
-    flags.DEFINE_bool("measure", True, "Measure milliseconds and memory for the card, in another process.")
+    flags.DEFINE_bool(
+        "measure",
+        False,
+        "Measure milliseconds, memory and the time of warming up for the card, in another process: with a "
+        "large model on few cores it takes minutes.",
+    )
     define_json_flag()
     flags.mark_flags_as_required(["model_base_path"])
 
@@ -83,7 +91,8 @@ def export_savedmodel(
       version: the number, by default one more than the largest there.
       precision: "float32" or "bfloat16", see `AnsweringEncoder`.
       min_server_version: the oldest TensorFlow Serving in use, see `check_servable`.
-      measure: whether to measure time and memory, in another process.
+      measure: whether to measure time and memory, in another process: it replays all requests to warm up
+        with, which takes minutes with a large model on few cores. Else they are replayed for some seconds.
       attention: whether to add signatures for the attention, see `attention_signatures`.
       text_ops: "tf_text", or "core": no op of TF-Text, see `kbert.tokenization.text_ops`.
 
@@ -130,7 +139,7 @@ def export_savedmodel(
             report |= check_answers(serving_model, session, TOLERANCES[precision], texts.examples)
         report["compared_on"] = texts.source
         write_beside(aside, serving_model)
-        with activity("requests to warm up with" + (", and their time and memory" if measure else "")):
+        with activity("requests to warm up with" + (", time and memory (--measure)" if measure else "")):
             warm_up = _warm_up(aside, name, serving_model, texts.examples, session, measure)
         report |= check_stored_once(aside, serving_model.num_parameters)
         report["docker"] = docker_command(base, name, min_server_version)
@@ -140,7 +149,8 @@ def export_savedmodel(
 
 
 def _warm_up(directory, name, serving_model, examples, session, with_measurements) -> dict:
-    """Writes the requests that a server replays before it serves a version, and replays them.
+    """Writes the requests that a server replays before it serves a version, and replays some or, to measure,
+    all of them.
 
     Returns:
       num_warmup_requests, and measured: what `measure` gives; None where nothing is measured.
@@ -155,8 +165,8 @@ def _warm_up(directory, name, serving_model, examples, session, with_measurement
     if with_measurements:
         measured = measure(directory, [request[:3] for request in requests])
         return {"num_warmup_requests": number, "measured": measured}
-    for signature, inputs in warmup_requests.read_warmup_requests(extra):
-        run_loaded(session, signature, inputs)
+    written = warmup_requests.read_warmup_requests(extra)
+    warmup_requests.replay(requests, written, functools.partial(run_loaded, session), _REPLAY_SECONDS)
     return {"num_warmup_requests": number, "measured": None}
 
 
@@ -168,10 +178,8 @@ def _next_version(base) -> int:
 def write_beside(directory, serving_model):
     """Writes what clients and `kbert serve` may want to know; servers ignore assets.extra.
 
-    kbert.json has the task, its labels, casing and length, and the prompts of a sentence-transformers folder.
+    kbert.json has the task, its labels, casing and length, and the prompts of a model of vectors.
     """
-    from kbert.checkpoints.formats import local_path
-    from kbert.checkpoints.hugging_face.sentence_transformers import read_prompts
     from kbert.tasks import TASKS
 
     extra, loaded = directory / EXTRA_FOLDER, serving_model.loaded
@@ -184,7 +192,10 @@ def write_beside(directory, serving_model):
         "vocabulary": loaded.vocabulary.describe(),
         "run": str(serving_model.checkpoint),
     }
-    write_json(about | read_prompts(local_path(loaded.source)), extra / ABOUT_FILE)
+    pooling = serving_model.task.pooling
+    if pooling is not None and pooling.prompts:
+        about |= {"prompts": dict(pooling.prompts), "default_prompt_name": pooling.default_prompt_name}
+    write_json(about, extra / ABOUT_FILE)
 
 
 def _write_about(directory, serving_model, report, warm_up, name, version):
@@ -235,4 +246,4 @@ def main():
 
 if __name__ == "__main__":
     define_flags()
-    script.run(main)
+    script.run(main, positions=POSITIONS)

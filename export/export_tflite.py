@@ -31,6 +31,7 @@ from .litert import requests
 from .source_flags import define_source_flags, source_from_flags
 
 FLAGS = flags.FLAGS
+POSITIONS = ("run_dir", "output_dir")  # of arguments without a flag
 
 _PAGE = "report.html"
 MIN_AGREEMENT = 0.99
@@ -41,8 +42,9 @@ def define_flags():
     flags.DEFINE_string(
         "config",
         None,
-        "For checkpoints: a fine-tuning config, whose [dataset] says how --eval_file is read. A model of "
-        "embeddings needs none, or takes one for pairs of texts, such as stsb_embeddings.toml.",
+        "For checkpoints: a fine-tuning config, whose [dataset] says how --eval_file is read, and whose "
+        "max_seq_length is the longest length. A model of embeddings needs none, or takes one for pairs of "
+        "texts, such as stsb_embeddings.toml.",
     )
     flags.DEFINE_string("output_dir", None, "Folder for the .tflite files.")
     flags.DEFINE_list(
@@ -133,7 +135,7 @@ def export_tflite(
     from .litert.litert_source import to_litert_source
     from .litert.measured_export import MeasuredExport
 
-    source = to_litert_source(model, config)
+    source = to_litert_source(model, config, eval_file)
     _check_output_dir(output_dir, source, overwrite)
     requests.check_task(source)
     lengths = requests.checked_lengths(max_seq_lengths, source, several=not (mediapipe or tokenizer_inside))
@@ -178,14 +180,14 @@ def _check_output_dir(output_dir, source, overwrite):
     holds_export = (output_dir / ABOUT_FILE).is_file() and any(output_dir.glob("model_*.tflite"))
     if output_dir.exists() and not holds_export:
         raise ValueError(
-            f"--output_dir={output_dir} holds no earlier export, and --overwrite replaces nothing else; "
+            f"output_dir={output_dir} holds no earlier export, and overwrite replaces nothing else; "
             "choose another, or delete it yourself."
         )
 
 
 def _require_free(output_dir, overwrite):
     if output_dir.exists() and not overwrite:
-        raise ValueError(f"--output_dir={output_dir} exists; choose another, or give --overwrite.")
+        raise ValueError(f"output_dir={output_dir} exists; choose another, or set overwrite.")
 
 
 def _warn_of_long_texts(source, length):
@@ -207,7 +209,7 @@ def main():
     if FLAGS.eval_file:
         from kbert.runs.columns_of_run import require_columns_of_model  # late: it brings NumPy along
 
-        require_columns_of_model(FLAGS.eval_file, FLAGS.run_dir, config)
+        require_columns_of_model(FLAGS.eval_file, FLAGS.run_dir or FLAGS.init_checkpoint, config)
     report = export_tflite(
         source_from_flags(),
         FLAGS.output_dir,
@@ -240,4 +242,4 @@ def _table(reports) -> str:
 
 if __name__ == "__main__":
     define_flags()
-    script.run(main)
+    script.run(main, positions=POSITIONS)

@@ -23,14 +23,17 @@ def source_from_flags():
         --checkpoint without one, or for a path that holds no run or no checkpoint.
     """
     require_single({"--run_dir": FLAGS.run_dir, "--init_checkpoint": FLAGS.init_checkpoint})
-    from kbert.checkpoints.formats import local_path
+    from kbert.checkpoints.formats import detect_format, local_path
     from kbert.runs.run_directory import RunDirectory, holds_run
 
     path = FLAGS.init_checkpoint or FLAGS.run_dir
-    if FLAGS.init_checkpoint is not None or not holds_run(local_path(path)):
+    folder = local_path(path)
+    if FLAGS.init_checkpoint is not None or not holds_run(folder):
+        detect_format(folder)  # raises an error where there is no model
         from kbert.inference.loaded_model import load_model
 
-        return load_model(path, FLAGS.do_lower_case, FLAGS.allow_unmatched, FLAGS.checkpoint)
+        settings = (FLAGS.do_lower_case, FLAGS.allow_unmatched, FLAGS.checkpoint)
+        return load_model(path, *settings, folder=folder)
     if FLAGS.do_lower_case is not None or FLAGS.allow_unmatched:
         raise ValueError(
             "--do_lower_case and --allow_unmatched are for --init_checkpoint; a run records what they say. "

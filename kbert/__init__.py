@@ -1,10 +1,12 @@
 """kbert: the whole life of BERT in TensorFlow and Keras 3.
 
 `import kbert` imports neither TensorFlow nor Keras. The module of a public name is imported when that name is
-first used. docs/api.md shows the public names in use.
+first used. docs/api.md shows the public names in use. TensorFlow starts quietly, as for the command `kbert`:
+with TF_CPP_MIN_LOG_LEVEL=0 in the environment it says everything.
 """
 
 import importlib
+import sys
 
 __version__ = "0.1.0"
 
@@ -22,6 +24,7 @@ _PUBLIC = {
     "pretrain": "kbert.experiments.pretraining",
     "finetune": "kbert.experiments.finetuning",
     "evaluate": "kbert.experiments.evaluation",
+    "convert": "kbert.checkpoints.convert",
     # Models
     "EncoderConfig": "kbert.config.encoder_config",
     "BertEncoder": "kbert.encoder",
@@ -53,6 +56,8 @@ __all__ = [*_PUBLIC, "__version__"]
 def __getattr__(name):
     if name not in _PUBLIC:
         raise AttributeError(f"module 'kbert' has no attribute {name!r}; its names are {', '.join(_PUBLIC)}.")
+    if "tensorflow" not in sys.modules:  # whoever imported it before has chosen how much it says
+        importlib.import_module("kbert.cli.quiet_tensorflow")
     value = getattr(importlib.import_module(_PUBLIC[name]), name)
     globals()[name] = value  # found directly from now on
     return value

@@ -6,6 +6,7 @@ import keras
 
 from kbert.config import EncoderConfig
 from kbert.features import ENCODER_INPUTS, PACKED_POSITIONS
+from kbert.forked import require_own_tensorflow
 from kbert.layers.bert_embeddings import BertEmbeddings
 from kbert.layers.flat_dense import FlatDense
 from kbert.layers.low_rank_dense import lora_config, lora_dict
@@ -85,6 +86,7 @@ class BertEncoder(keras.Model):
         **kwargs,
     ):
         _check_outputs(outputs, packed)
+        require_own_tensorflow()
         policy, lora = keras.dtype_policies.get(dtype), lora_config(lora)
 
         # Layers
@@ -188,7 +190,7 @@ class _BlockWithProbabilities(keras.layers.Layer):
     """
 
     def __init__(self, block):
-        super().__init__(name=block.name, dtype=block.dtype_policy)
+        super().__init__(name=block.name, dtype=block.dtype_policy, autocast=False)  # as the block itself
         self.block = block
 
     def build(self, hidden_states_shape, input_mask_shape):

@@ -46,7 +46,8 @@ class Manifest:
       kind: the kind of example, for example "pretraining".
       features: name -> `Feature`, as in kbert/features.py.
       shards: the files in order.
-      vocabulary: its `describe()`: kind, size, do_lower_case, special_tokens, fingerprint.
+      vocabulary: its `describe()`: kind, size, do_lower_case, special_tokens, fingerprint, and what of its
+        `WordPieceRules` google-research/bert does not have.
       settings: the flags that the records were made with, by name.
       statistics: counts such as documents, tokens and masked pieces.
     """

@@ -18,6 +18,7 @@ from kbert.cli import script
 from kbert.files.output_path import check_output_file, check_output_folder
 from kbert.files.whole_file import whole_folder
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
+from kbert.tokenization.vocabulary_files import read_vocab_file
 from tfrecords_tools.corpus.corpus_files import input_files, input_folders, text_bytes
 from tfrecords_tools.corpus.documents import TextFormat
 from tfrecords_tools.vocabulary import wordpiece_learner
@@ -240,7 +241,8 @@ def _base_vocabulary() -> Vocabulary | None:
             f"--{meaningless[0]} has no meaning with --merge_into and --merge_slots={FLAGS.merge_slots}: the "
             "existing vocabulary determines it; leave the flag out."
         )
-    vocabulary = Vocabulary.from_file(FLAGS.merge_into, FLAGS.do_lower_case)
+    casing = FLAGS["do_lower_case"]
+    vocabulary = read_vocab_file(FLAGS.merge_into, casing.value if casing.present else None)
     if warning := vocabulary.casing_warning():
         logging.warning("%s", warning)
     return vocabulary
@@ -307,7 +309,7 @@ def extend(
     )
     pieces = [*own_tokens, *learned]
     tokens = fill_unused_slots(base.tokens, pieces) if slots == "unused" else [*base.tokens, *pieces]
-    return Vocabulary(tokens, base.do_lower_case)
+    return base.with_tokens(tokens)
 
 
 # ------------------------------------------------------------------------------ summary

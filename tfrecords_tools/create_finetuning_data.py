@@ -20,11 +20,10 @@ from kbert.cli import script
 from kbert.cli.progress import Progress
 from kbert.config import DatasetConfig, FinetuningConfig, load_config, to_dict
 from kbert.config.checks import require_single
-from kbert.input_pipelines.labelled_files import count_rows
 from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.manifest import Manifest, describe_shards
 from kbert.tasks import TASKS
-from kbert.tasks.file_columns import require_columns, task_columns
+from kbert.tasks.file_columns import check_file, task_files
 from tfrecords_tools.vocabulary.vocabulary_source import define_vocabulary_flags, read_source
 from tfrecords_tools.work.worker_pool import StoredVocabulary, WorkerPool, byte_batches
 
@@ -170,12 +169,13 @@ def create_finetuning_data(
     source = [path for path in (vocab_file, tokenizer, init_checkpoint) if path]
     check_output_dir(output_dir, overwrite, [config, input_file, *source])
     source_files(input_file)  # raises where there is nothing to read
-    settings = _read_config(config, overrides, max_seq_length, input_file)
+    settings = _read_config(config, overrides, max_seq_length)
+    checked = check_file(settings.task, input_file, settings.dataset)
     vocabulary = _read_vocabulary(vocab_file, tokenizer, init_checkpoint, do_lower_case, allow_unmatched)
 
     # From here on TensorFlow is loaded; all checks that do not need it have passed.
     task_settings = TASKS[settings.task].read_settings(settings.task_settings)
-    dataset = _complete_dataset(settings, input_file)
+    dataset = checked.dataset if checked else _complete_dataset(settings, input_file)
     record_settings = {
         "config": str(config),
         "input_file": str(input_file),
@@ -194,7 +194,8 @@ def create_finetuning_data(
         job = Job(settings.task, dataset, task_settings, stored, settings.max_seq_length)
         shards = ShardWriter(folder, settings.task, num_shards, compression, shuffle_seed)
         with WorkerPool(num_workers) as pool, shards:
-            counted = _write(job, input_file, pool, shards, RecordStatistics(features, vocabulary))
+            progress = Progress("Wrote", "examples", checked.num_examples if checked else None)
+            counted = _write(job, input_file, pool, shards, RecordStatistics(features, vocabulary), progress)
         statistics = _statistics(counted, vocabulary, dataset)
         warn_of_unknown_pieces(statistics["unknown_share"])
         manifest = Manifest(
@@ -210,12 +211,13 @@ def create_finetuning_data(
     return manifest
 
 
-def _read_config(config, overrides, max_seq_length, input_file) -> FinetuningConfig:
-    """The config, once its task and the file's columns are known to be there."""
+def _read_config(config, overrides, max_seq_length) -> FinetuningConfig:
+    """The config of a task that reads labelled files."""
     overrides = list(overrides) + ([f"max_seq_length={max_seq_length}"] if max_seq_length else [])
     settings = load_config(FinetuningConfig, config, overrides)
     TASKS.require(settings.task)
-    require_columns(settings.task, input_file, settings.dataset)
+    if task_files(settings.task) is None:
+        raise ValueError(f"task={settings.task!r} does not read labelled files; choose another task.")
     return settings
 
 
@@ -233,19 +235,12 @@ def _read_vocabulary(vocab_file, tokenizer, init_checkpoint, do_lower_case, allo
 
 def _complete_dataset(settings, input_file):
     """The config's `DatasetConfig`, with the labels of the file where it lists none."""
-    task_class = TASKS[settings.task]
-    if task_class.files is None:
-        raise ValueError(f"task={settings.task!r} does not read labelled files; choose another task.")
-    examples = task_class.files.read_examples(input_file, settings.dataset)
-    return task_class.files.complete_dataset(settings.dataset, examples)
+    files = task_files(settings.task)
+    return files.complete_dataset(settings.dataset, files.read_examples(input_file, settings.dataset))
 
 
-def _write(job, input_file, pool, shards, counted):
+def _write(job, input_file, pool, shards, counted, progress):
     """Writes all examples to the shards; returns their statistics."""
-    # A row is an example where the task names columns; how many a file of another form has is not known.
-    has_columns = task_columns(job.task, job.dataset)
-    total = count_rows(input_file, job.dataset) if has_columns else None
-    progress = Progress("Wrote", "examples", total)
     rows = TASKS[job.task].files.read_examples(input_file, job.dataset)
     batches = byte_batches(rows, _CHARACTERS_AT_ONCE, size=_characters_of_row)
     for records, new_counts in pool.map(functools.partial(encode_rows, job), batches):
@@ -274,7 +269,7 @@ def encode_rows(job: Job, rows: list) -> "tuple[list[bytes], RecordStatistics]":
     from tfrecords_tools.records.record_statistics import RecordStatistics
     from tfrecords_tools.records.tfrecord_files import encode_examples
 
-    task, vocabulary, features, text_inputs = _tools(job)
+    task, vocabulary, features, text_inputs = _tools(_Same(job))
     # Training on records cannot check the examples any more: it does not see them.
     task.check_examples(rows, job.max_seq_length)
     columns = task.examples_to_features(rows, text_inputs).features
@@ -290,10 +285,24 @@ def encode_rows(job: Job, rows: list) -> "tuple[list[bytes], RecordStatistics]":
     return encode_examples(columns, features), counted
 
 
+class _Same:
+    """A job to remember something for: its settings may hold tables, which have no hash."""
+
+    def __init__(self, job):
+        self.job = job
+
+    def __eq__(self, other):
+        return self.job == other.job
+
+    def __hash__(self):
+        return hash((self.job.task, self.job.max_seq_length))
+
+
 @functools.lru_cache(maxsize=1)
-def _tools(job):
+def _tools(same):
     from kbert.tokenization.text_inputs import TextInputs
 
+    job = same.job
     task = TASKS[job.task].from_dataset(job.dataset, job.task_settings)
     vocabulary = job.vocabulary.read()
     features = task.features(job.max_seq_length)

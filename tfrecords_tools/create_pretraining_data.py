@@ -31,6 +31,8 @@ from tfrecords_tools.work.worker_pool import WorkerPool, workers_worth
 FLAGS = flags.FLAGS
 
 EXAMPLES_TO_LOG = 3
+# Shares of records or tokens from which on `advice` speaks.
+_HIGH_RANDOM_SHARE, _HIGH_SHARE_WITHOUT, _LOW_INNER_SHARE = 0.9, 0.01, 0.01
 
 
 def define_flags():
@@ -228,9 +230,13 @@ def create_pretraining_data(
                 "vocab_file": str(source[0]),
                 **settings.to_dict(),
             },
-            statistics=corpus_statistics | _record_statistics(statistics.to_json(vocabulary)),
+            statistics=corpus_statistics
+            | _record_statistics(statistics.to_json(vocabulary))
+            | statistics.word_shares(vocabulary),
         )
         _log_examples(statistics.examples, vocabulary, manifest)
+        for sentence in _advice(manifest):
+            logging.warning("%s", sentence)
         finish(job, folder, output_dir, manifest, statistics, overwrite)
     return manifest
 
@@ -255,15 +261,50 @@ def _log_examples(examples, vocabulary, manifest):
 
 def _record_statistics(numbers) -> dict:
     """The manifest's statistics of the records; statistics.json holds more."""
+    from tfrecords_tools.records.record_statistics import share  # late: it brings NumPy along
+
     examples = numbers["records"]
-    values = {"examples": examples, "mean_length": round(numbers["tokens"] / examples, 6)}
+    values = {"examples": examples, "mean_length": share(numbers["tokens"], examples)}
     if "next_sentence" in numbers:
-        values["random_next_share"] = round(numbers["next_sentence"][1] / examples, 6)
+        values["random_next_share"] = share(numbers["next_sentence"][1], examples)
     if masking := numbers.get("masking"):
         values["masked_share"] = masking["share"]
         for name in ("as_mask", "unchanged", "random"):
-            values[f"masked_{name}_share"] = round(masking[f"shown_{name}"] / masking["predictions"], 6)
+            values[f"masked_{name}_share"] = share(masking[f"shown_{name}"], masking["predictions"])
     return values
+
+
+def _advice(manifest: Manifest) -> list[str]:
+    """A sentence for each thing in the records that is seldom meant, with what to do."""
+    from tfrecords_tools.pretraining.tokenization_stage import has_single_sentences
+
+    numbers, settings, sentences = manifest.statistics, manifest.settings, []
+    if numbers.get("random_next_share", 0) >= _HIGH_RANDOM_SHARE and not has_single_sentences(numbers):
+        sentences.append(
+            f"{100 * numbers['random_next_share']:.1f}% of the pairs have no real next text: most lines fill "
+            "a record alone. Cut them into sentences (--split_sentences=en), or take "
+            "--pairing=full_sentences."
+        )
+    if (without := numbers.get("without_predictions_share", 0)) >= _HIGH_SHARE_WITHOUT:
+        sentences.append(
+            f"{100 * without:.1f}% of the records have no token to predict, as in the original: "
+            "--do_whole_word_mask masks a word whole or not at all, and all words of these records have more "
+            f"than the {_most_predictions(settings)} tokens that may be masked. In a script without spaces "
+            "a line is one word: leave --do_whole_word_mask out, or put spaces between the words first."
+        )
+    if settings["do_whole_word_mask"] and numbers["inner_share"] < _LOW_INNER_SHARE:
+        sentences.append(
+            f"--do_whole_word_mask changes next to nothing here: {100 * numbers['inner_share']:.1f}% of the "
+            "tokens continue a word. Each Chinese character is a word of its own, as in the original; "
+            "--max_ngram_size=3 masks neighbours together."
+        )
+    return sentences
+
+
+def _most_predictions(settings) -> int:
+    """Tokens that may be masked in a record of the full length, see `PieceMasker.num_to_predict`."""
+    wanted = round(settings["max_seq_length"] * settings["masked_lm_prob"])
+    return min(settings["max_predictions_per_seq"], max(1, wanted))
 
 
 def summary(output_dir: str | Path, manifest: Manifest) -> str:
@@ -281,9 +322,9 @@ def summary(output_dir: str | Path, manifest: Manifest) -> str:
         f"records: {numbers['examples']:,} examples of {numbers['mean_length']:.1f} tokens on average"
     )
     if settings["pairing"] == "sentence_pairs":
-        lines.append(
-            f"random next: {100 * numbers['random_next_share']:.1f}% (more than half, as in the original)"
-        )
+        random = numbers["random_next_share"]
+        usual = " (more than half, as in the original)" if random < _HIGH_RANDOM_SHARE else ""
+        lines.append(f"random next: {100 * random:.1f}%{usual}")
     elif settings["pairing"] == "sentence_order":
         lines.append(f"swapped (or, for single sentences, random): {100 * numbers['random_next_share']:.1f}%")
     if settings["masking"] == "static":
@@ -295,6 +336,8 @@ def summary(output_dir: str | Path, manifest: Manifest) -> str:
         )
     else:
         lines.append("masked: not yet; training draws new masks in every epoch")
+    if without := numbers.get("without_predictions_share"):
+        lines.append(f"without a token to predict: {100 * without:.1f}% of the records")
     files = [name for name in VOCABULARY_FILES if (Path(output_dir) / name).is_file()]
     lines.append(
         f"written to {output_dir}: {len(manifest.shards)} shards, manifest.json, {', '.join(files)}, "

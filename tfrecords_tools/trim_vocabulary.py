@@ -111,9 +111,9 @@ def trim_vocabulary(
     checkpoint = read_checkpoint(source, do_lower_case, allow_unmatched)
     before = require_wordpiece(checkpoint.vocabulary, "kbert trim")
     with plain_texts(files, dataset, text_field) as texts:
-        words = _words(texts, before.do_lower_case)
+        words = _words(texts, before.rules)
     tokens = trim_pieces(before.tokens, before.special_tokens, words, min_count, vocab_size)
-    after = Vocabulary(tokens, before.do_lower_case, special_tokens=before.special_tokens)
+    after = before.with_tokens(tokens)
     report = {
         "tokens": {"before": len(before), "after": len(after)},
         "words": _changed_words(words, before, after),
@@ -222,8 +222,8 @@ def _read_rows(files, dataset):
             yield " ".join(text_cell(record, name, where) for name in columns)
 
 
-def _words(files, do_lower_case):
-    words = count_words(files, do_lower_case)
+def _words(files, rules):
+    words = count_words(files, **vars(rules))
     if not words.counts:
         raise ValueError("the input files hold no words; expected texts such as the model will see.")
     return words.counts
@@ -268,7 +268,7 @@ def changed_texts(texts: Iterable[str], before: Vocabulary, after: Vocabulary) -
     unknown = [0, 0]
     texts = iter(texts)
     while batch := list(itertools.islice(texts, _TEXTS_AT_ONCE)):
-        for words in split_words(tf.constant(batch), before.do_lower_case).to_list():
+        for words in split_words(tf.constant(batch), **before.rules.splitting).to_list():
             pairs = [[matcher(word.decode("utf-8")) for matcher in cut] for word in words]
             changed = [old for old, new in pairs if old != new]
             num_texts, num_changed = num_texts + 1, num_changed + bool(changed)

@@ -5,7 +5,8 @@ at a first call. A request that fails makes the loading fail, and more than 1,00
 TFRecord of `PredictionLog`s (TensorFlow Serving, docs/saved_model_warmup).
 """
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -88,6 +89,35 @@ def read_warmup_requests(folder: Path) -> Iterator[tuple[str, dict[str, np.ndarr
         request = prediction_log_pb2.PredictionLog.FromString(record).predict_log.request
         inputs = {name: tf.make_ndarray(tensor) for name, tensor in request.inputs.items()}
         yield request.model_spec.signature_name, inputs
+
+
+def replay(requests: list[WarmupRequest], written, ask: Callable[[str, dict], object], seconds: float):
+    """Asks requests as they were written, the smallest first, while they fit into some seconds.
+
+    Of each signature one is asked in any case. What a larger one would take is known from those before.
+
+    Args:
+      requests: what was written.
+      written: (signature, inputs) of each of them, as read from the file.
+      ask: function from both to an answer.
+      seconds: how long to ask.
+
+    Raises:
+      whatever `ask` does, for a request that a server could not replay.
+    """
+    signatures, start, per_token = set(), time.perf_counter(), 0.0
+    by_size = zip(requests, written, strict=True)
+    for request, (signature, inputs) in sorted(by_size, key=lambda both: _num_tokens(both[0])):
+        begin = time.perf_counter()
+        if signature in signatures and begin - start + per_token * _num_tokens(request) > seconds:
+            continue
+        ask(signature, inputs)
+        signatures.add(signature)
+        per_token = (time.perf_counter() - begin) / _num_tokens(request)
+
+
+def _num_tokens(request):
+    return request.batch_size * request.num_tokens
 
 
 def _texts(signature, words, pieces, batch_size, num_tokens, mask) -> list[str]:

@@ -6,6 +6,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.core.protobuf import meta_graph_pb2
 
+from kbert.forked import require_own_tensorflow
 from kbert.tokenization.text_ops import import_tf_text
 
 DEFAULT_SIGNATURE = "serving_default"
@@ -42,6 +43,7 @@ class SavedModelSession:
     """
 
     def __init__(self, saved_model_dir: str):
+        require_own_tensorflow()
         import_tf_text()  # registers its ops, as the server's binary does
         with tf.Graph().as_default() as graph, _without_remarks():
             self._session = tf.compat.v1.Session(graph=graph)
@@ -82,6 +84,7 @@ class SavedModelSession:
         Raises:
           RequestError: with the server's status and words.
         """
+        require_own_tensorflow()
         signature = self.signature(name)
         feeds = self._feeds(signature, inputs)
         fetches = self._fetches(signature, output_filter)

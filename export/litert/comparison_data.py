@@ -8,6 +8,7 @@ import tensorflow as tf
 from kbert.experiments.evaluation import not_held_out
 from kbert.experiments.labelled_file import LabelledFile
 from kbert.features import ENCODER_INPUTS
+from kbert.files.file_format import is_json_lines
 from kbert.files.text_file import read_lines
 from kbert.input_pipelines.unlabelled_files import has_columns, texts_and_pairs
 from kbert.tokenization.text_inputs import TextInputs
@@ -64,8 +65,8 @@ def comparison_data(source, eval_file, max_seq_length: int, held_out: bool = Fal
     if eval_file is None:
         return _fixed_rows(source.task, text_inputs)
     if source.task.files is None:
-        return _text_rows(eval_file, text_inputs)
-    data = LabelledFile(eval_file, type(source.task), source.dataset)
+        return _text_rows(source.task, eval_file, text_inputs)
+    data = LabelledFile(eval_file, source.task.files, source.dataset)
     if held_out:
         data = source.held_out(data)
     data.check_with(source.task, max_seq_length)
@@ -76,22 +77,24 @@ def comparison_data(source, eval_file, max_seq_length: int, held_out: bool = Fal
     return ComparisonData(str(eval_file), data.first_rows(len(owners)), examples, owners)
 
 
-def _text_rows(eval_file, text_inputs):
+def _text_rows(task, eval_file, text_inputs):
     """As `extract_features` reads texts: the column `text`, or each line, an empty line too."""
-    columns = has_columns(eval_file) and texts_and_pairs(eval_file)
+    columns = (has_columns(eval_file) or is_json_lines(eval_file)) and texts_and_pairs(eval_file)
     texts = [text for text, _ in columns] if columns else [line.strip() for line in read_lines(eval_file)]
     if not texts:
         raise ValueError(
             f"--eval_file={eval_file} is empty; give a file with a text in each line, or with a column "
             "`text`."
         )
+    texts = [task.default_prompt + text for text in texts]
     rows = _as_arrays(text_inputs(tf.constant(texts)))
     return ComparisonData(f"{len(texts)} texts of {eval_file}", rows, texts=[(text,) for text in texts])
 
 
 def _fixed_rows(task, text_inputs):
     in_pairs = len(task.serving.inputs) == 2 and task.texts_per_example == 1
-    texts_by_input = [FIXED_TEXTS, FIXED_TEXTS[::-1]]
+    texts = [task.default_prompt + text for text in FIXED_TEXTS]
+    texts_by_input = [texts, texts[::-1]]
     rows = _as_arrays(text_inputs(*map(tf.constant, texts_by_input if in_pairs else texts_by_input[:1])))
     # An example of several texts takes them in turn, as many examples as there are whole ones.
     count = len(FIXED_TEXTS) // task.texts_per_example

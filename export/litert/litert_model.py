@@ -15,17 +15,19 @@ from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.tokenization.vocabulary import require_wordpiece
 
 from ..tokenizers.python.text_inputs import TextInputs
+from .interpreter_pool import InterpreterPool
 
 
 class LiteRTModel:
     """Runs a .tflite file, with the ids that kbert's tokenizer gives everywhere, made without TensorFlow.
 
-    Each row goes to the signature of the shortest length that has room for it.
+    Each row goes to the signature of the shortest length that has room for it. Any number of threads may ask:
+    see `InterpreterPool`.
 
     Args:
       path: the .tflite file.
       vocabulary: the `Vocabulary` beside it, with its casing.
-      num_threads: threads of the interpreter.
+      num_threads: threads of an interpreter.
 
     Attributes:
       path: as given.
@@ -48,14 +50,13 @@ class LiteRTModel:
         from ai_edge_litert.interpreter import Interpreter
 
         self.path = path
-        # A runner keeps no hold of its interpreter: without this attribute it would ask freed memory.
-        self._interpreter = Interpreter(model_path=str(path), num_threads=num_threads)
-        names = self._interpreter.get_signature_list()
-        runners = [self._interpreter.get_signature_runner(name) for name in names]
-        self._runners = {
-            runner.get_input_details()["input_ids"]["shape"][-1].item(): runner for runner in runners
+        make = functools.partial(Interpreter, num_threads=num_threads)
+        self._interpreters = InterpreterPool(make, path, num_threads)
+        self._signatures = {  # length -> name
+            inputs["input_ids"]["shape"][-1].item(): name
+            for name, (inputs, _) in self._interpreters.details.items()
         }
-        self.lengths = tuple(sorted(self._runners))
+        self.lengths = tuple(sorted(self._signatures))
         self._vocabulary = vocabulary
 
     @functools.cached_property
@@ -112,16 +113,18 @@ class LiteRTModel:
     @property
     def outputs(self) -> dict[str, tuple]:
         """name -> shape of an output for one row, of the longest length."""
-        details = self._runners[self.lengths[-1]].get_output_details()
-        return {name: tuple(detail["shape"].tolist()[1:]) for name, detail in details.items()}
+        _, outputs = self._interpreters.details[self._signatures[self.lengths[-1]]]
+        return {name: tuple(detail["shape"].tolist()[1:]) for name, detail in outputs.items()}
 
     def input_shape(self, length: int) -> tuple:
         """The shape of each input of the signature of a length, with its batch of 1."""
-        return tuple(self._runners[length].get_input_details()["input_ids"]["shape"].tolist())
+        inputs, _ = self._interpreters.details[self._signatures[length]]
+        return tuple(inputs["input_ids"]["shape"].tolist())
 
     def run(self, inputs: dict, length: int) -> dict:
         """One call of the signature of a length, as it is: for measuring it."""
-        return self._runners[length](**inputs)
+        with self._interpreters.borrowed() as runners:
+            return runners[self._signatures[length]](**inputs)
 
     def _check_shape(self, shape):
         expected = self.input_shape(self.lengths[-1])[1:-1]

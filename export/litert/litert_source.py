@@ -11,6 +11,7 @@ from kbert.experiments.evaluation import held_out_part
 from kbert.inference.loaded_model import LoadedModel
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
+from kbert.tasks.file_columns import holds_pairs
 from kbert.tokenization.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -50,25 +51,32 @@ class LiteRTSource(NamedTuple):
 
 
 def to_litert_source(
-    model: RunDirectory | LoadedModel, config: FinetuningConfig | None = None
+    model: RunDirectory | LoadedModel, config: FinetuningConfig | None = None, eval_file=None
 ) -> LiteRTSource:
     """The `LiteRTSource` of a run or of a loaded checkpoint.
 
     Args:
-      model: a `RunDirectory`, or a `LoadedModel`, which does not say how labelled files are read.
-      config: says it for a `LoadedModel`: columns, settings and metric of its task. A run has its own.
+      model: a `RunDirectory`, or a `LoadedModel`.
+      config: how labelled files are read for a checkpoint of others: columns, settings and metric of its
+        task. A run, also a loaded one, has its own.
+      eval_file: the labelled file to compare on: it says whether a checkpoint reads pairs, where neither that
+        nor a config does.
 
     Raises:
       ValueError: for a run without a checkpoint, a config for a run, or a config of another task or of other
         labels than the checkpoint's.
     """
-    return _checkpoint_source(model, config) if isinstance(model, LoadedModel) else _run_source(model, config)
-
-
-def _run_source(run, config) -> LiteRTSource:
+    run = model if isinstance(model, RunDirectory) else model.run
+    if run is None:
+        return _checkpoint_source(model, config, eval_file)
     if config is not None:
         raise ValueError(_CONFIG_OF_A_RUN)
-    run.checkpoint()
+    source = _run_source(run)
+    return source if model is run else _as_loaded(source, model)
+
+
+def _run_source(run) -> LiteRTSource:
+    run.checkpoint()  # raises an error when there is none
     task = run.task()
     return LiteRTSource(
         path=run.path,
@@ -84,14 +92,26 @@ def _run_source(run, config) -> LiteRTSource:
     )
 
 
-def _checkpoint_source(loaded, config) -> LiteRTSource:
-    task, dataset = loaded.task, DatasetConfig()
-    if config is not None and loaded.run is not None:
-        raise ValueError(_CONFIG_OF_A_RUN)
+def _as_loaded(source, loaded) -> LiteRTSource:
+    """The source of a run with the checkpoint and the length of what was loaded of it."""
+    return source._replace(
+        task=loaded.task,
+        max_seq_length=loaded.max_seq_length,
+        load=lambda: (loaded.task, loaded.model),
+    )
+
+
+def _checkpoint_source(loaded, config, eval_file) -> LiteRTSource:
+    task, takes_pairs, length = loaded.task, loaded.takes_pairs, loaded.max_seq_length
+    if takes_pairs is None and eval_file and task.files is not None and config is None:
+        takes_pairs = holds_pairs(eval_file)
+    dataset = DatasetConfig(text_pair="text_pair" if takes_pairs else None)
     if config is not None:
         dataset = _labelled_dataset(loaded, config)
         settings = TASKS[config.task].read_settings(config.task_settings)
         task = TASKS[config.task].from_dataset(dataset, settings).with_pooling(loaded.own_pooling)
+        task = task.with_activation(getattr(loaded.task, "activation", None))
+        length = min(length, config.max_seq_length)  # the one that `kbert evaluate` reads a file with
 
     def load():
         own = task.name == loaded.task.name
@@ -101,7 +121,7 @@ def _checkpoint_source(loaded, config) -> LiteRTSource:
         path=loaded.source,
         task=task,
         vocabulary=loaded.vocabulary,
-        max_seq_length=loaded.max_seq_length,
+        max_seq_length=length,
         encoder=loaded.config,
         dataset=dataset,
         best_metric=(config and config.best_metric) or task.best_metric,

@@ -60,21 +60,38 @@ class LoadedFile(TextAnswers):
         """What answers the texts of a signature; see `LoadedModel.predictor`."""
         serving = self.task.serving
         inputs = ({"serving_default": serving.inputs} | serving.other_inputs)[signature]
-        if len(inputs) > len(serving.row_texts) and signature == "serving_default":
-            raise ValueError(f"{self.source} turns single texts into vectors; ask it by embed(texts).")
-        return _Predictor(self._model, serving, inputs)
+        if len(inputs) > len(serving.row_texts):
+            raise ValueError(
+                f"{self.source} turns single texts into vectors; ask it by embed(texts), rank(query, texts)."
+            )
+        return _Predictor(self._model, serving, inputs, prompt=self.task.default_prompt)
 
-    def embed(self, texts) -> np.ndarray:
+    def embed(self, texts, prompt_name: str | None = None) -> np.ndarray:
         """One vector for each text, as the file was exported: float32 (texts, width); (width,) for one text.
 
+        Args:
+          texts: a text, or an iterable of texts.
+          prompt_name: as for `LoadedModel.embed`.
+
         Raises:
-          ValueError: when the file gives no vectors of texts, or for an input that is not a text.
+          ValueError: when the file gives no vectors of texts, for an input that is not a text, an unknown
+            prompt, and one whose tokens do not count, unless it is the default: the file says how many do
+            not.
         """
         output = self.task.serving.one_text_output
         if output != "embedding":
             raise ValueError(f"{self.source} has the task {self.task.name} and gives no vectors of texts.")
-        batch = text_batch(texts)
-        return batch.answer(self._model(batch.texts)[output])
+        batch, pooling = text_batch(texts), self.task.pooling
+        prompt = pooling.prompt(prompt_name)
+        if pooling.skipped_tokens(prompt_name) != pooling.skipped_tokens():
+            raise ValueError(
+                f"prompt_name={prompt_name!r}: in {self.source} {pooling.skipped_tokens()} tokens of each "
+                "text do "
+                f"not count, and behind this prompt it is {pooling.skipped_tokens(prompt_name)}; load the "
+                "run or "
+                "the checkpoint that it was made of."
+            )
+        return batch.answer(self._model([prompt + text for text in batch.texts])[output])
 
 
 class _Predictor(NamedTuple):
@@ -84,9 +101,11 @@ class _Predictor(NamedTuple):
     serving: Serving
     inputs: tuple[str, ...]
     settings: tuple[str, ...] = ()
+    prompt: str = ""
 
     def answers(self, inputs: dict, positions=None, name="texts[{}]") -> list[dict]:
-        served = self.serving.served(self.model(*inputs.values()))
+        prompted = [[self.prompt + text for text in texts] for texts in inputs.values()]
+        served = self.serving.served(self.model(*prompted))
         outputs = {key: np.asarray(values) for key, values in served.items()}
         return [
             self.serving.answer({key: values[row] for key, values in outputs.items()}, example)

@@ -125,11 +125,17 @@ def check_mediapipe(source, lengths):
             f"--mediapipe: {source.path} reads long texts as its task_settings.long_texts says, and "
             "MediaPipe cuts them; use the file whose inputs are token ids, and make the rows yourself."
         )
+    _require_no_prompt("--mediapipe", source)
     vocabulary = require_wordpiece(source.vocabulary, "--mediapipe")
     if vocabulary.special_tokens != BERT_TOKENS:
         raise ValueError(
             f"--mediapipe: {source.path} has the special tokens {', '.join(vocabulary.special_tokens)}, and "
             "MediaPipe puts [CLS] and [SEP] around every text; use the file whose inputs are token ids."
+        )
+    if not vocabulary.rules.tokenize_chinese_chars:
+        raise ValueError(
+            f"--mediapipe: {source.path} has tokenize_chinese_chars=false, and MediaPipe makes a word of "
+            "every ideograph; use the file whose inputs are token ids."
         )
     if not vocabulary.do_lower_case:
         raise ValueError(
@@ -141,7 +147,15 @@ def check_mediapipe(source, lengths):
 
 def check_tokenizer_inside(source, lengths):
     """Raises ValueError unless one row, made of an example's texts, answers as the model does."""
-    require_wordpiece(source.vocabulary, "--tokenizer_inside")
+    vocabulary = require_wordpiece(source.vocabulary, "--tokenizer_inside")
+    for name in ("strip_accents", "tokenize_chinese_chars"):
+        if name in vocabulary.rules.not_googles:
+            value = str(getattr(vocabulary.rules, name)).lower()
+            raise ValueError(
+                f"--tokenizer_inside: {source.path} has {name}={value}, which TF-Text's ops for LiteRT do "
+                "not have; use the file whose inputs are token ids."
+            )
+    _require_no_prompt("--tokenizer_inside", source)
     task = source.task
     if not task.serving.row_texts:
         raise ValueError(
@@ -153,4 +167,13 @@ def check_tokenizer_inside(source, lengths):
         raise ValueError(
             "--tokenizer_inside: the length of a text is known only inside the file, so it has one "
             f"graph, received max_seq_length={list(lengths)}; give one length."
+        )
+
+
+def _require_no_prompt(flag, source):
+    if prompt := source.task.default_prompt:
+        raise ValueError(
+            f"{flag}: {source.path} puts its default prompt, {prompt!r}, before every text, which a file "
+            "that is "
+            "asked with texts does not do; use the file whose inputs are token ids."
         )

@@ -112,7 +112,7 @@ class BatchQueue:
                     "texts at a time, or name the outputs that you need.",
                 )
             answers.append(answer)
-        return {name: _joined([answer[name] for answer in answers]) for name in answers[0]}
+        return {name: joined([answer[name] for answer in answers]) for name in answers[0]}
 
     @property
     def length(self) -> int:
@@ -170,9 +170,9 @@ class BatchQueue:
         wanted = [waiting for waiting in batch if waiting.is_wanted()]
         if len(wanted) > 1:
             names = wanted[0].inputs
-            joined = {name: _joined([waiting.inputs[name] for waiting in wanted]) for name in names}
+            together = {name: joined([waiting.inputs[name] for waiting in wanted]) for name in names}
             try:
-                answer = self._session_run(wanted, joined)
+                answer = self._session_run(wanted, together)
                 sizes = [len(next(iter(waiting.inputs.values()))) for waiting in wanted]
                 if all(len(array) == sum(sizes) for array in answer.values()):
                     begin = 0
@@ -194,6 +194,9 @@ class BatchQueue:
         try:
             return self._session.run(slices[0].signature, inputs, list(slices[0].outputs), seconds)
         except RequestError as error:
+            if error.status == "DEADLINE_EXCEEDED":
+                slices[0].request.give_up()
+                slices[0].request.remaining()  # raises, and says whose time it was
             raise RequestError(error.status, _sentence(error.message)) from error
         finally:
             for waiting in slices:
@@ -246,19 +249,19 @@ def _kinds(inputs: Arrays) -> tuple:
     return tuple((name, a.dtype.str, a.ndim if padded else a.shape[1:]) for name, a in sorted(inputs.items()))
 
 
-def _joined(arrays: list[np.ndarray]) -> np.ndarray:
+def joined(arrays: list[np.ndarray]) -> np.ndarray:
     """Rows of several arrays in one, padded with 0 or "" as the graph pads within a request."""
     if len(arrays) == 1 or arrays[0].ndim == 0:
         return arrays[0]
     widths = np.max([array.shape[1:] for array in arrays], axis=0) if arrays[0].ndim > 1 else []
-    joined = np.full(
+    whole = np.full(
         [sum(map(len, arrays)), *widths], b"" if arrays[0].dtype == object else 0, arrays[0].dtype
     )
     begin = 0
     for array in arrays:
-        joined[(slice(begin, begin + len(array)), *(slice(size) for size in array.shape[1:]))] = array
+        whole[(slice(begin, begin + len(array)), *(slice(size) for size in array.shape[1:]))] = array
         begin += len(array)
-    return joined
+    return whole
 
 
 def _num_bytes(array: np.ndarray) -> int:

@@ -2,34 +2,25 @@
 
 import asyncio
 import hmac
-import http
 import ipaddress
-import json
 import re
 import traceback
+import urllib.parse
 
 from absl import logging
 
 from ..gate.saved_model_session import RequestError
+from .errors import HTTP_STATUS, send_error
 from .limits import Limits
 from .metrics import Metrics
-from .request import Request
+from .request import Request, invalid
+from .unpacking import BodyRefused, unpacked
 
-HTTP_STATUS = {
-    "INVALID_ARGUMENT": 400,
-    "FAILED_PRECONDITION": 400,
-    "OUT_OF_RANGE": 400,
-    "UNAUTHENTICATED": 401,
-    "PERMISSION_DENIED": 403,
-    "NOT_FOUND": 404,
-    "RESOURCE_EXHAUSTED": 413,
-    "UNIMPLEMENTED": 501,
-    "UNAVAILABLE": 503,
-    "CANCELLED": 503,
-    "DEADLINE_EXCEEDED": 504,
-}
 # Answered without a key: whether the server lives, and the page that asks for the key.
-_OPEN = re.compile(r"/|/health|/page/.*")
+_OPEN = re.compile(r"/|/health|/ping|/v2/health/(live|ready)|/page/.*")
+# Of Azure's clients of OpenAI, and it changes no answer.
+_HARMLESS_PARAMETERS = {"api-version"}
+_REQUEST_ID = re.compile(rb"[\x21-\x7e]{1,128}")
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:@/]*)(:\d*)?", re.IGNORECASE)
 
 
@@ -45,6 +36,7 @@ class Gate:
       allowed_hosts: more such names.
       api_key: what `Authorization: Bearer` must bring; None lets everybody ask.
       log: whether each request gets a line.
+      health: a further path that is answered without a key.
     """
 
     def __init__(
@@ -56,24 +48,27 @@ class Gate:
         allowed_hosts=(),
         api_key=None,
         log=False,
+        health=None,
     ):
         self._app, self._limits, self._metrics, self._log = app, limits, metrics, log
         self._names = {"", "localhost", *(name.lower() for name in allowed_hosts)}
         self._is_private = host == "localhost" or (
             _is_address(host) and ipaddress.ip_address(host).is_loopback
         )
-        self._api_key = api_key
+        self._api_key, self._health = api_key, health
         self._num_inside = self._bytes_inside = 0  # of the event loop's thread alone
 
     async def __call__(self, scope, receive, send) -> None:
-        request, answered = Request(self._limits.timeout_seconds), []
+        request, answered = Request(self._limits.timeout_seconds, self._limits.timeout), []
         # As it was sent: decoded, it may hold line ends, and with them lines that look like the log's.
-        path = scope["raw_path"][:200].decode("latin-1")
-        scope.setdefault("state", {})["request"] = request
+        sent = f"{scope['method']} {scope['raw_path'][:200].decode('latin-1')}"
+        scope = _as_the_app_knows(scope, request)
+        request_id = _request_id(scope)
 
         async def note_and_send(message):
             if message["type"] == "http.response.start":
                 answered.append(message["status"])
+                message["headers"] = [*message.get("headers", ()), *request_id]
             await send(message)
 
         self._num_inside += 1
@@ -81,7 +76,7 @@ class Gate:
             await self._answer(scope, receive, note_and_send, request)
         except Exception as error:  # anything else than a refusal is a fault of this server
             if not isinstance(error, RequestError):
-                logging.error("%s: %s", path, traceback.format_exc())
+                logging.error("%s: %s", sent, traceback.format_exc())
                 error = RequestError("INTERNAL", "An error inside the server; its log has more.")
             if not answered:
                 await send_error(
@@ -92,12 +87,14 @@ class Gate:
             status = answered[0] if answered else 499
             self._metrics.answered(_route(scope), status, request)
             if self._log:
-                logging.info(request.line(f"{scope['method']} {path}", status))
+                id_shown = "".join(f" id={value.decode()}" for _, value in request_id)
+                logging.info(request.line(sent, status) + id_shown)
 
     async def _answer(self, scope, receive, send, request: Request) -> None:
         headers = dict(scope["headers"])
         self._check_host(headers.get(b"host", b"").decode("latin-1"))
-        self._check_key(scope["path"], headers.get(b"authorization", b""))
+        self._check_key(scope, headers.get(b"authorization", b""))
+        _check_parameters(scope)
         if self._num_inside > self._limits.max_pending and scope["method"] == "POST":
             raise RequestError("UNAVAILABLE", "Too many requests run or wait; try again a little later.")
         size = 0
@@ -115,10 +112,17 @@ class Gate:
                     size += len(part)
                     self._bytes_inside += len(part)
                     more = message.get("more_body", False)
+            packing = headers.get(b"content-encoding", b"").decode("latin-1").strip().lower()
+            if packing not in ("", "identity"):
+                most = self._limits.max_message_bytes
+                body = await asyncio.to_thread(unpacked, body, packing, most)
+                self._check_size(len(body), len(body))
+                size += len(body)
+                self._bytes_inside += len(body)
             await self._run(scope, receive, send, request, bytes(body))
         except TimeoutError:
             await send_error(send, 408, "The body did not arrive in time.", scope["path"], close=True)
-        except _TooLarge as error:  # the rest of the body is not read, so the connection cannot go on
+        except BodyRefused as error:  # the rest of the body is not read, so the connection cannot go on
             await send_error(send, error.http_status, error.message, scope["path"], close=True)
         finally:
             self._bytes_inside -= size
@@ -150,50 +154,48 @@ class Gate:
                 "it by localhost or by its address, or name that host with --allowed_hosts.",
             )
 
-    def _check_key(self, path: str, authorization: bytes) -> None:
-        if self._api_key and not _OPEN.fullmatch(path) and not is_key(authorization, self._api_key):
+    def _check_key(self, scope, authorization: bytes) -> None:
+        path = scope["path"]
+        is_open = scope["method"] == "GET" and (path == self._health or _OPEN.fullmatch(path))
+        if self._api_key and not is_open and not is_key(authorization, self._api_key):
             raise RequestError("UNAUTHENTICATED", "Expected the header Authorization: Bearer KEY.")
 
     def _check_size(self, size: int, new: int) -> bool:
         if size > self._limits.max_message_bytes:
             most = self._limits.max_message_bytes
-            raise _TooLarge(413, f"The body has over {most} bytes (--max_message_bytes); send fewer texts.")
+            raise BodyRefused(413, f"The body has over {most} bytes (--max_message_bytes); send fewer texts.")
         if self._bytes_inside + new > self._limits.max_pending_bytes:
-            raise _TooLarge(503, "Too much is being sent at once; try again a little later.")
+            raise BodyRefused(503, "Too much is being sent at once; try again a little later.")
         return True
 
 
-class _TooLarge(Exception):
-    """A body that is not read to its end."""
-
-    def __init__(self, http_status: int, message: str):
-        super().__init__(message)
-        self.http_status, self.message = http_status, message
-
-
 def is_key(authorization: bytes, api_key: str) -> bool:
-    """Whether an Authorization header brings the key."""
-    return hmac.compare_digest(authorization, b"Bearer " + api_key.encode())
+    """Whether an Authorization header brings the key; the word before it has no case (RFC 9110, 11.1)."""
+    scheme, _, key = authorization.strip().partition(b" ")
+    return scheme.lower() == b"bearer" and hmac.compare_digest(key.lstrip(), api_key.encode())
 
 
-async def send_error(send, status: int, message: str, path: str, close: bool = False) -> None:
-    """Sends an error in the form that the clients of a path know."""
-    body = json.dumps(error_body(status, message, path)).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-    if close:
-        headers.append((b"connection", b"close"))
-    if status == 503:
-        headers.append((b"retry-after", b"1"))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+def _as_the_app_knows(scope, request: Request) -> dict:
+    """The scope of a request for the paths: HEAD is GET, whose body the connection leaves out; no slash at
+    the end."""
+    method = "GET" if scope["method"] == "HEAD" else scope["method"]
+    path = scope["path"].rstrip("/") or "/"
+    return scope | {"method": method, "path": path, "state": scope.get("state", {}) | {"request": request}}
 
 
-def error_body(status: int, message: str, path: str) -> dict:
-    """TensorFlow Serving's form below /v1/models/NAME, OpenAI's below the rest of /v1, else a sentence."""
-    if not path.startswith("/v1/") or path.startswith("/v1/models/"):
-        return {"error": message}
-    kind = http.HTTPStatus(status).phrase.lower().replace(" ", "_")
-    return {"error": {"message": message, "type": kind, "param": None, "code": status}}
+def _request_id(scope) -> list[tuple[bytes, bytes]]:
+    """The header by which a client finds its request in the log, to be sent back."""
+    return [
+        pair for pair in scope["headers"] if pair[0] == b"x-request-id" and _REQUEST_ID.fullmatch(pair[1])
+    ][:1]
+
+
+def _check_parameters(scope) -> None:
+    """Raises `RequestError` for a POST with parameters in its URL, which nobody would read."""
+    if scope["method"] == "POST" and scope["query_string"]:
+        names = urllib.parse.parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        if unknown := sorted(set(names) - _HARMLESS_PARAMETERS):
+            raise invalid(f"{', '.join(unknown)[:200]}: nothing of the URL is read; send it in the body.")
 
 
 def _route(scope) -> str:

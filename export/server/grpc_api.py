@@ -91,9 +91,11 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
     @contextlib.contextmanager
     def _answering(self, method: str, spec, context):
         """Checks who asks for what; counts and logs the request; gives an error its status."""
-        left = context.time_remaining()
-        most = self._service.limits.timeout_seconds
-        own, status = Request(most if left is None else min(left, most)), "OK"
+        left, limits = context.time_remaining(), self._service.limits
+        waits = (limits.timeout_seconds, limits.timeout)
+        if left is not None and left < limits.timeout_seconds:
+            waits = (left, f"the {left:.3g} s that its client waits")
+        own, status = Request(*waits), "OK"
         context.add_callback(own.give_up)  # the client has gone, or the answer is under way
         try:
             authorization = dict(context.invocation_metadata()).get("authorization", "")

@@ -9,13 +9,16 @@ Reference: https://www.tensorflow.org/tfx/serving/api_rest
 import base64
 import binascii
 import json
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import tensorflow as tf
+from pydantic import Field, model_validator
 
+from .json_body import shown
 from .limits import Limits
 from .request import invalid
+from .request_fields import RequestFields
 from .tensors import check_size, check_texts
 
 _MAX_RANK = 8
@@ -28,49 +31,61 @@ _NUMBERS = {
 }
 
 
-def parse_body(body: bytes) -> dict:
-    """The JSON object of a `:predict` request.
+class TensorFields(RequestFields):
+    """The body of a `:predict` request. `parameters` are those inputs that are one value for all rows, such
+    as `top_k`, and `signature_name`: Vertex AI lets nothing else through beside `instances`."""
 
-    Raises:
-      RequestError: it is no such object.
-    """
-    try:
-        document = json.loads(body.decode())
-    except UnicodeDecodeError as error:
-        raise invalid(f"The body is not UTF-8: byte {error.start}.") from None
-    except RecursionError:
-        raise invalid("The body is nested too deeply.") from None
-    except ValueError as error:  # no JSON, or a number of thousands of digits
-        raise invalid(f"The body is no JSON: {error}"[:300]) from None
-    if not isinstance(document, dict) or not isinstance(document.get("signature_name", ""), str):
-        raise invalid('The body must be an object, its "signature_name" a string.')
-    if ("instances" in document) == ("inputs" in document):
-        raise invalid('The body must have either "instances" (rows) or "inputs" (columns).')
-    return document
+    signature_name: Annotated[str, Field(description="the name of a signature")] = ""
+    instances: Annotated[Any, Field(description="a list of examples")] = None
+    inputs: Annotated[Any, Field(description="all values of an input, or an object of them")] = None
+    parameters: Annotated[dict[str, Any], Field(description="an object")] = {}
+
+    @model_validator(mode="after")
+    def _check(self):
+        if (self.instances is None) == (self.inputs is None):
+            raise ValueError('The body must have either "instances" (rows) or "inputs" (columns).')
+        name = self.parameters.pop("signature_name", None)
+        if name is not None and (self.signature_name or not isinstance(name, str)):
+            raise ValueError("parameters.signature_name: expected one name of a signature, here or above.")
+        self.signature_name = self.signature_name or name or ""
+        return self
+
+    @property
+    def is_rows(self) -> bool:
+        return self.instances is not None
 
 
-def read_inputs(document: dict, definition, limits: Limits) -> dict[str, np.ndarray]:
-    """The inputs of a parsed body: name -> array.
+def read_inputs(fields: TensorFields, definition, limits: Limits) -> dict[str, np.ndarray]:
+    """The inputs of a request: name -> array.
 
     Args:
-      document: of `parse_body`.
+      fields: those of the request.
       definition: the `SignatureDef`, for names and dtypes.
       limits: the bounds of the server.
 
     Raises:
       RequestError: names, shapes or types that are not those of the signature, or beyond the limits.
     """
-    names = sorted(definition.inputs)
-    columns: Any = document.get("inputs")
-    if "instances" in document:
-        columns = _columns(document["instances"], names)
+    parameters = {name: value for name, value in fields.parameters.items() if value is not None}
+    for name in parameters:
+        if name not in definition.inputs or definition.inputs[name].tensor_shape.dim:
+            settings = [each for each, info in definition.inputs.items() if not info.tensor_shape.dim]
+            raise invalid(
+                f"parameters: {shown(name)} is no setting of the signature; it has {_listed(settings)}."
+            )
+    names = sorted(set(definition.inputs) - set(parameters))
+    columns: Any = fields.inputs
+    if fields.is_rows:
+        columns = _columns(fields.instances, names)
     elif not _is_object(columns):
         columns = {names[0]: columns} if len(names) == 1 else {}
+    else:
+        columns = _without_null(columns)
     if set(columns) != set(names):
         raise invalid(f"received inputs {_listed(columns)}; the signature takes {_listed(names)}.")
     return {
-        name: _array(name, columns[name], tf.as_dtype(definition.inputs[name].dtype), limits)
-        for name in names
+        name: tensor_from_json(name, value, tf.as_dtype(definition.inputs[name].dtype), limits)
+        for name, value in sorted((columns | parameters).items())
     }
 
 
@@ -123,6 +138,7 @@ def _columns(rows, names: list[str]) -> dict[str, list]:
         raise invalid('"instances" must be a list of one example or more.')
     if len(names) == 1 and not any(map(_is_object, rows)):
         return {names[0]: rows}
+    rows = [_without_null(row) if _is_object(row) else row for row in rows]
     for index, row in enumerate(rows):
         if not _is_object(row) or set(row) != set(names):
             received = _listed(row) if _is_object(row) else "a plain value"
@@ -130,7 +146,7 @@ def _columns(rows, names: list[str]) -> dict[str, list]:
     return {name: [row[name] for row in rows] for name in names}
 
 
-def _array(name: str, value, dtype: tf.DType, limits: Limits) -> np.ndarray:
+def tensor_from_json(name: str, value, dtype: tf.DType, limits: Limits) -> np.ndarray:
     """Nested lists -> array, level by level: no recursion, and nothing larger than what came."""
     shape: list[int] = []
     flat = [value]
@@ -170,6 +186,12 @@ def _bytes(name: str, value) -> bytes:
     except (binascii.Error, ValueError):
         raise invalid(f"{name}: no base64 in b64.") from None
     raise invalid(f"{name}: {json.dumps(value)[:60]} is no text.")
+
+
+def _without_null(values: dict) -> dict:
+    if None not in values.values():
+        return values
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _is_object(value) -> bool:

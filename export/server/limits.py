@@ -43,3 +43,8 @@ class Limits:
                 raise ValueError(
                     f"{field.name}={getattr(self, field.name)} is not a limit; expected a number above 0."
                 )
+
+    @property
+    def timeout(self) -> str:
+        """The waiting time with its flag, for errors."""
+        return f"the {self.timeout_seconds:g} s of --rest_api_timeout_in_ms"

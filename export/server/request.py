@@ -15,17 +15,21 @@ class Request:
 
     Args:
       timeout_seconds: when nobody waits for the answer any more.
+      waits: who waits so long, for the error.
 
     Attributes:
-      texts, tokens: how many it asks about; tokens of texts that the graph tokenizes are estimated.
+      texts, tokens: how many it asks about.
+      is_estimated: whether tokens are: those of texts that the graph tokenizes.
       tokenizing: seconds spent on it outside of the graph.
       queued, inference: seconds it waited, and its runs took.
     """
 
-    def __init__(self, timeout_seconds: float):
+    def __init__(self, timeout_seconds: float, waits: str = "this server waits"):
         self._began = time.monotonic()
         self._end = self._began + timeout_seconds
+        self._waits = waits
         self.texts = self.tokens = 0
+        self.is_estimated = False
         self.tokenizing = self.queued = self.inference = 0.0
 
     def remaining(self) -> float:
@@ -36,10 +40,14 @@ class Request:
         """
         left = self._end - time.monotonic()
         if left <= 0:
-            raise RequestError(
-                "DEADLINE_EXCEEDED", "The request took longer than this server or client waits."
-            )
+            raise RequestError("DEADLINE_EXCEEDED", f"The request took longer than {self._waits}.")
         return left
+
+    def count(self, texts: int, tokens: int, estimated: bool = False) -> None:
+        """Adds what one run of it asks about."""
+        self.texts += texts
+        self.tokens += tokens
+        self.is_estimated |= estimated
 
     def give_up(self) -> None:
         """Nobody waits any more: what has not run yet does not run."""

@@ -12,6 +12,7 @@ import threading
 import anyio.to_thread
 import uvicorn
 from absl import logging
+from starlette.middleware.cors import CORSMiddleware
 
 from kbert.cli.progress import activity
 
@@ -20,15 +21,21 @@ from .gate import Gate
 from .grpc_api import start_grpc_server
 from .limits import Limits
 from .metrics import Metrics
+from .ranking import rank
+from .request import Request
 from .rest_api import make_app
 from .served_model import ServedModel, remove_folders_aside
 from .service import Service
+from .vertex_routes import VertexRoutes
 
 _BACKLOG = 1024  # connections that the system holds until they are accepted
+_WARM_UP_SECONDS = 600.0
 _IDLE_SECONDS = 75  # between two requests of a connection
 _LIMITS = Limits()
-# A name stands in paths, and in a docker line: no slash, no quotes.
-_NAME = re.compile(r"[\w.-]{1,100}")
+# A name stands in paths, and in a docker line: no quotes. One like the hub's has a slash.
+_NAME = re.compile(r"(?!.{101})[\w.-]*[\w-][\w.-]*(/[\w.-]*[\w-][\w.-]*)?")
+# `*`, or what browsers send as Origin (RFC 6454): a scheme, a host, perhaps a port.
+_ORIGIN = re.compile(r"\*|[a-z][a-z0-9+.-]*://[^\s/]+", re.IGNORECASE)
 
 
 class DevelopmentServer:
@@ -40,6 +47,8 @@ class DevelopmentServer:
       port, rest_api_port: of gRPC and REST; 0 picks a free one.
       host: the address to listen on.
       allowed_hosts, api_key, log: see `Gate`.
+      cors_origins: whose pages in a browser may ask, for example "https://app.example"; "*" for all.
+      vertex: the paths that Vertex AI asks by; None takes those that the environment names.
       limits: what is accepted.
 
     Attributes:
@@ -65,10 +74,17 @@ class DevelopmentServer:
         api_key: str | None = None,
         limits: Limits = _LIMITS,
         log: bool = False,
+        cors_origins: tuple[str, ...] = (),
+        vertex: VertexRoutes | None = None,
     ):
+        _require_origins(cors_origins)
+        vertex = VertexRoutes.from_environment() if vertex is None else vertex
         name = model_name or model_name_from(str(model_base_path))
         if not _NAME.fullmatch(name):
-            raise ValueError(f"model_name={name[:100]!r}; expected letters, digits, '_', '.' and '-'.")
+            raise ValueError(
+                f"model_name={name[:100]!r}; expected letters, digits, '_', '.' and '-', and up to one '/' "
+                "between them."
+            )
         listener = _listen(host, rest_api_port)  # before a model is loaded
         try:
             self.model = ServedModel(str(model_base_path), name)
@@ -83,8 +99,9 @@ class DevelopmentServer:
             raise
         self.rest_api_port = listener.getsockname()[1]
         self._limits = limits
-        app = Gate(make_app(self.service, metrics), limits, metrics, host, allowed_hosts, api_key, log)
-        self._rest = _HttpServer(app, limits)
+        app = make_app(self.service, metrics, vertex)
+        app = Gate(app, limits, metrics, host, allowed_hosts, api_key, log, vertex.health)
+        self._rest = _HttpServer(_answering_browsers(app, cors_origins), limits)
         self._thread = threading.Thread(target=self._rest.run, args=([listener],), name="rest", daemon=True)
         self._thread.start()
 
@@ -111,6 +128,8 @@ class DevelopmentServer:
         """The first run of a signature prunes its graph: not while somebody waits."""
         if self.model.embedding_signature:
             self.model.session.run(self.model.embedding_signature, self.model.tokenize([b"a text"])[0])
+        elif self.model.pair_number and self.model.text_inputs:
+            rank(self.service, Request(_WARM_UP_SECONDS), "a query", ["a text"])
 
 
 class _HttpServer(uvicorn.Server):
@@ -138,6 +157,29 @@ class _HttpServer(uvicorn.Server):
     async def serve(self, sockets=None) -> None:
         anyio.to_thread.current_default_thread_limiter().total_tokens = self._num_threads
         await self._serve(sockets)  # `serve` itself would take the signals
+
+
+def _require_origins(origins) -> None:
+    for origin in origins:
+        if not _ORIGIN.fullmatch(origin):
+            raise ValueError(
+                f"cors_origins={origin[:100]!r}; expected a scheme, a host and perhaps a port, as in "
+                "https://app.example:3000, or * for every page."
+            )
+
+
+def _answering_browsers(app, origins):
+    """The application, which also tells browsers that pages of these origins may ask it."""
+    if not origins:
+        return app
+    return CORSMiddleware(
+        app,
+        allow_origins=[origin.lower() for origin in origins],
+        allow_methods=["GET", "HEAD", "POST"],
+        allow_headers=["*"],
+        allow_private_network=True,  # a page of the internet that asks this machine, in Chrome
+        expose_headers=["x-request-id", "retry-after"],
+    )
 
 
 def model_name_from(path: str) -> str:

@@ -4,7 +4,9 @@ So there is one engine: the session by which TensorFlow Serving runs models, and
 export.
 """
 
+import dataclasses
 import json
+import math
 import pathlib
 import shutil
 import tempfile
@@ -17,6 +19,8 @@ from kbert.config.pooling_config import PoolingConfig
 from kbert.features import ENCODER_INPUTS
 from kbert.inference.loaded_model import load_model
 from kbert.inference.text_answers import PAIR_NUMBERS
+from kbert.tasks.sequences.long_texts import LongTexts
+from kbert.tasks.sequences.settings import LongTextSettings
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary_files import VOCABULARY_FILES, read_vocabulary
 
@@ -70,27 +74,64 @@ class ServedModel:
             for n, signature in definitions
             if signature.inputs and signature.outputs and n[:2] != "__"
         }
-        # Traced once; a call then takes a fraction of a millisecond.
-        self._rows = self.text_inputs and tf.function(
-            self.text_inputs.rows, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False
-        )
+        # By the number of texts. Traced once; a call then takes a fraction of a millisecond.
+        self._rows = {
+            number: tf.function(
+                rows, input_signature=[tf.TensorSpec([None], tf.string)] * number, autograph=False
+            )
+            for number, rows in (self._readers() if self.text_inputs else {}).items()
+        }
 
     @property
     def prompts(self) -> dict[str, str]:
         """What some models want before a text, by name: {"query": "query: "}."""
-        return self.about.get("prompts") or {}
+        return self._vector_setting("prompts") or {}
+
+    @property
+    def default_prompt_name(self) -> str | None:
+        """The prompt of texts for which none is named."""
+        return self._vector_setting("default_prompt_name")
+
+    @property
+    def similarity(self) -> str:
+        """How its vectors are compared, in sentence-transformers' words."""
+        return self._vector_setting("similarity_fn_name") or "cosine"
+
+    @property
+    def counts_prompts(self) -> bool:
+        """Whether the tokens of a prompt count in the vector of its text, as those of all texts do."""
+        return self._vector_setting("include_prompt") is not False
+
+    def _vector_setting(self, name: str):
+        """A setting of models that give vectors; None where it is not said."""
+        further = (self.about.get("task_config") or {}).get("further_pooling") or {}
+        return self.about.get(name, further.get(name))
 
     @property
     def embedding_signature(self) -> str | None:
         """The signature from token ids to the vector of a text; None where the model gives none."""
-        for name, signature in self.signatures.items():
-            if (
-                "embedding" in signature.outputs
-                and set(signature.inputs) == set(ENCODER_INPUTS)
-                and self.text_inputs
-            ):
-                return name
+        return self.ids_signature("embedding")
+
+    def signature_behind(self, prompt_name: str | None) -> str | None:
+        """The `embedding_signature` of texts behind a prompt: where tokens of prompts do not count, those
+        with another number of tokens have their own."""
+        own = f"ids_{prompt_name}"
+        return own if own in self.signatures and self.text_inputs else self.embedding_signature
+
+    def ids_signature(self, output: str) -> str | None:
+        """The signature from token ids to an output; None where there is none, or no vocabulary."""
+        for name in ("ids", *self.signatures):
+            signature = self.signatures.get(name)
+            if signature and output in signature.outputs and set(signature.inputs) == set(ENCODER_INPUTS):
+                return name if self.text_inputs else None
         return None
+
+    @property
+    def width(self) -> int | None:
+        """How many numbers a vector of a text has; None where it is not known."""
+        signature = self.embedding_signature and self.signatures[self.embedding_signature]
+        size = signature.outputs["embedding"].tensor_shape.dim[-1].size if signature else -1
+        return None if size < 0 else size
 
     @property
     def pair_number(self) -> tuple[str, str] | None:
@@ -101,6 +142,16 @@ class ServedModel:
                     if output in signature.outputs and len(signature.outputs[output].tensor_shape.dim) == 1:
                         return name, output
         return None
+
+    @property
+    def ranks_by_vectors(self) -> bool:
+        """Whether pairs of texts are compared by their vectors: no number for a pair is more than that."""
+        return self.embedding_signature is not None and (self.pair_number or ("", "cosine"))[1] == "cosine"
+
+    @property
+    def most_tokens(self) -> float:
+        """The most tokens that are read of a text; infinite where windows read all, or it is not known."""
+        return math.inf if self._settings.in_windows else self.about.get("max_seq_length", math.inf)
 
     def signature(self, name: str):
         """(name, `SignatureDef`) of what a request calls; an empty name is `serving_default`.
@@ -116,19 +167,39 @@ class ServedModel:
             )
         return name, self.signatures[name]
 
-    def tokenize(self, texts: list[bytes]) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """(encoder inputs, padded to the longest; whether each text was cut).
+    def tokenize(self, texts, pairs=None) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """(encoder inputs, padded to the longest; whether each text or pair was cut).
+
+        Pairs are read as the model reads them, in windows if it does: then there is a feature
+        `window_numbers`, and a pair may have several rows.
+
+        Args:
+          texts, pairs: texts as bytes, and the second ones of pairs.
 
         Raises:
           RequestError: the model came without its vocabulary.
         """
-        if self._rows is None:
+        if self.text_inputs is None:
             raise RequestError(
                 "NOT_FOUND",
                 f"{self.name} has no vocabulary beside it, so this server cannot tokenize for it.",
             )
-        rows = self._rows(tf.constant(texts, tf.string))
+        columns = [tf.constant(list(texts), tf.string) for texts in (texts, pairs) if texts is not None]
+        rows = self._rows[len(columns)](*columns)
         return {name: values.numpy() for name, values in rows.features.items()}, rows.truncated.numpy()
+
+    @property
+    def _settings(self) -> LongTextSettings:
+        """What becomes of texts that are too long."""
+        settings = self.about.get("task_config") or {}
+        names = [field.name for field in dataclasses.fields(LongTextSettings)]
+        is_said = names[0] in settings
+        return LongTextSettings(**{name: settings[name] for name in names if is_said and name in settings})
+
+    def _readers(self) -> dict:
+        """Number of texts -> function from them to `TextRows`."""
+        pairs = LongTexts(self._settings, None).reader(self.text_inputs)
+        return {1: self.text_inputs.rows, 2: pairs.rows}
 
     def _read_text_inputs(self, folder) -> TextInputs | None:
         extra, description = folder / EXTRA_FOLDER, self.about.get("vocabulary", {})

@@ -1,13 +1,16 @@
-"""What both APIs ask: named tensors, vectors of texts, texts ranked by a query, tokens of a text."""
+"""What both APIs ask: named tensors, vectors of texts, tokens of a text."""
 
+import threading
 import time
+from collections.abc import Callable
 
 import numpy as np
 import tensorflow as tf
 
 from ..gate.saved_model_session import RequestError
-from .batch_queue import BatchQueue, has_rows
+from .batch_queue import BatchQueue, has_rows, joined
 from .limits import Limits
+from .prompts import NO_PROMPT, Prompt
 from .request import Request, invalid
 from .served_model import ServedModel
 from .tensors import check_size, check_texts
@@ -16,6 +19,7 @@ from .tensors import check_size, check_texts
 _MAX_SETTING = 1000
 # Bytes of a token, with room: the queue estimates how many tokens a text has that the graph tokenizes.
 _BYTES_OF_A_TOKEN = 3
+_PART_BYTES = 1 << 20  # of pairs that are tokenized together
 
 
 class Service:
@@ -30,6 +34,7 @@ class Service:
         self.model, self.limits = model, limits
         self.queue = BatchQueue(model.session, limits.max_batch_tokens)
         self.is_stopping = False
+        self._pairs_lock = threading.Lock()
 
     def predict(self, request: Request, name: str, inputs: dict, outputs: tuple[str, ...] = ()) -> dict:
         """Runs a signature: input name -> array, to output name -> array; see `SavedModelSession.run`."""
@@ -47,8 +52,7 @@ class Service:
             if array.ndim == 0 and array.dtype.kind == "i" and not 0 <= array <= _MAX_SETTING:
                 raise invalid(f"{setting}={array}; expected a number from 0 to {_MAX_SETTING}.")
         tokens = _estimated_tokens(inputs, definition)
-        request.texts += max(len(tokens), 1)
-        request.tokens += sum(tokens)
+        request.count(max(len(tokens), 1), sum(tokens), estimated=True)
         return self.queue.run(request, name, inputs, tokens, outputs, self.limits.max_answer_bytes)
 
     def embed(
@@ -57,7 +61,8 @@ class Service:
         texts: list[str],
         truncate: bool = True,
         max_tokens: int | None = None,
-        prompt_name: str | None = None,
+        prompt: Prompt = NO_PROMPT,
+        name_text: Callable[[int], str] = "texts[{}]".format,
     ) -> np.ndarray:
         """One vector for each text, float32 (texts, width).
 
@@ -66,48 +71,38 @@ class Service:
           texts: one or more.
           truncate: whether a text may be cut; otherwise one that is too long is refused.
           max_tokens: cut at fewer tokens than the model takes.
-          prompt_name: which of the model's prompts comes before each text.
+          prompt: comes before each text.
+          name_text: what an error calls a text, by its index.
         """
-        signature = self.model.embedding_signature
+        signature = self.model.signature_behind(prompt.name)
         if signature is None:
             raise RequestError(
                 "NOT_FOUND", f"{self.model.name} gives no vectors of texts; ask it by :predict."
             )
-        prompt = self._prompt(prompt_name)
-        rows, truncated = self._tokenized(request, [prompt + text for text in texts])
+        rows, truncated = self.tokenized(request, self.checked(prompt.before(texts)))
         if max_tokens is not None and max_tokens < rows["input_ids"].shape[1]:
             rows, cut = _cut(rows, max(max_tokens, 2), self.model.text_inputs.vocabulary.sep_id)
             truncated = truncated | cut
         if not truncate and truncated.any():
             most = max_tokens or self.model.text_inputs.max_seq_length
             raise invalid(
-                f"texts[{int(truncated.argmax())}] has more than the {most} tokens that are answered; send a "
-                "shorter one, or allow truncation."
+                f"{name_text(int(truncated.argmax()))} has more than the {most} tokens that are answered; "
+                "send a shorter one, or allow truncation."
             )
-        tokens = rows["input_mask"].sum(axis=1)
-        request.texts, request.tokens = len(texts), int(tokens.sum())
-        order = np.argsort(tokens, kind="stable")  # texts of a length run together
-        rows = {name: array[order] for name, array in rows.items()}
-        answer = self.queue.run(request, signature, rows, tokens[order].tolist(), ("embedding",))
-        return answer["embedding"][np.argsort(order)]
+        return self.run_rows(request, signature, rows, ("embedding",))["embedding"]
 
-    def rank(self, request: Request, query: str, texts: list[str], truncate: bool = True) -> np.ndarray:
-        """How well each text fits the query, float32 (texts,), by a model that gives pairs one number."""
-        if self.model.pair_number is None:
-            raise RequestError("NOT_FOUND", f"{self.model.name} gives no number for pairs of texts.")
-        signature, output = self.model.pair_number
-        definition = self.model.signatures[signature]
-        inputs = {"text_pair": self._texts(texts), "text": self._texts([query]).repeat(len(texts))}
-        wanted = [output, *({"truncated"} & set(definition.outputs))]
-        answer = self.predict(request, signature, inputs, tuple(wanted))
-        if not truncate and answer.get("truncated", np.zeros(1)).any():
-            index = int(answer["truncated"].argmax())
-            raise invalid(f"texts[{index}] and the query are too long together; allow truncation.")
-        return answer[output]
+    def run_rows(self, request: Request, signature: str, rows: dict, outputs: tuple[str, ...]) -> dict:
+        """Runs a signature that takes token ids, a row for each text or pair: output name -> array."""
+        tokens = rows["input_mask"].sum(axis=1)
+        request.count(len(tokens), int(tokens.sum()))
+        order = np.argsort(tokens, kind="stable")  # rows of a length run together
+        rows = {name: array[order] for name, array in rows.items()}
+        answer = self.queue.run(request, signature, rows, tokens[order].tolist(), outputs)
+        return {name: array[np.argsort(order)] for name, array in answer.items()}
 
     def pieces(self, request: Request, texts: list[str]) -> list[list[dict]]:
         """The tokens of each text: {"id", "text", "special"}; a literal `[MASK]` is text like any other."""
-        rows, _ = self._tokenized(request, texts)
+        rows, _ = self.tokenized(request, self.checked(texts))
         vocabulary = self.model.text_inputs.vocabulary
         special = {vocabulary.cls_id, vocabulary.sep_id}
         return [
@@ -115,15 +110,7 @@ class Service:
             for ids, mask in zip(rows["input_ids"].tolist(), rows["input_mask"], strict=True)
         ]
 
-    def _prompt(self, name: str | None) -> str:
-        prompts = self.model.prompts
-        if name is None:
-            return prompts.get(str(self.model.about.get("default_prompt_name")), "")
-        if name not in prompts:
-            raise invalid(f"prompt_name={name[:60]!r}; the model has {', '.join(prompts) or 'no prompts'}.")
-        return prompts[name]
-
-    def _texts(self, texts: list[str]) -> np.ndarray:
+    def checked(self, texts: list[str]) -> np.ndarray:
         """Texts of one request, checked, as bytes."""
         if not texts:
             raise invalid("received no text; expected one or more.")
@@ -137,12 +124,29 @@ class Service:
             raise invalid("a text has half of a surrogate pair; expected UTF-8.") from None
         return array
 
-    def _tokenized(self, request: Request, texts: list[str]):
-        array = self._texts(texts)
+    def tokenized(self, request: Request, texts: np.ndarray, pairs: np.ndarray | None = None):
+        """(features of texts or of pairs, whether each was cut), see `ServedModel.tokenize`.
+
+        Args:
+          request: is told how long it took.
+          texts, pairs: as `checked` gives them. Pairs are read in parts, one at a time: the same long query
+            beside each of many texts is much larger than its request.
+        """
         began = time.monotonic()
-        rows, truncated = self.model.tokenize(list(array))
+        longest = max(map(len, texts), default=0) + max(map(len, () if pairs is None else pairs), default=0)
+        size = len(texts) if pairs is None else max(1, _PART_BYTES // max(longest, 1))
+        parts = []
+        for begin in range(0, len(texts), size):
+            request.remaining()
+            part = slice(begin, begin + size)
+            if pairs is None:
+                parts.append(self.model.tokenize(texts[part]))
+            else:
+                with self._pairs_lock:
+                    parts.append(self.model.tokenize(texts[part], pairs[part]))
         request.tokenizing += time.monotonic() - began
-        return rows, truncated
+        rows = {name: joined([features[name] for features, _ in parts]) for name in parts[0][0]}
+        return rows, np.concatenate([truncated for _, truncated in parts])
 
 
 def _cut(rows, max_tokens: int, sep_id: int):

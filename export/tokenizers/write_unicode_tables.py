@@ -25,13 +25,14 @@ def source_files(facts: GraphFacts) -> dict[Path, str]:
 
 def _tables(facts) -> dict[str, str]:
     sets = facts._asdict()
-    folded, mark_order = sets.pop("folded"), sets.pop("mark_order")
+    shifts = {name: compact_shifts(sets.pop(name)) for name in ("lowered", "decomposed")}
+    mark_order = sets.pop("mark_order")
     # Halves of surrogate pairs have no UTF-8, so the graph never sees one.
     sets["dropped"] = facts.dropped | set(SURROGATES)
     # White space at the ends of a line of vocab.txt: load_vocab of the original strips each line.
     sets["stripped"] = {code for code in range(0x110000) if chr(code).isspace()}
     tables = {name: compact_set(codes) for name, codes in sets.items()}
-    return tables | {"folded": compact_shifts(folded), "mark_order": compact_numbers(mark_order)}
+    return tables | shifts | {"mark_order": compact_numbers(mark_order)}
 
 
 def main():

@@ -15,6 +15,7 @@ from kbert.checkpoints.kbert_run import RUN_FILE, write_kbert_run
 from kbert.checkpoints.report import Report
 from kbert.config import FinetuningConfig
 from kbert.tasks import TASKS
+from kbert.tasks.file_columns import holds_pairs
 
 
 @contextlib.contextmanager
@@ -24,6 +25,7 @@ def open_as_run(
     config: FinetuningConfig | None = None,
     run_only: str = "",
     allow_unmatched=(),
+    eval_file=None,
 ) -> Iterator:
     """Gives the `RunDirectory` at `path`, or one that is made of a checkpoint and removed afterwards.
 
@@ -35,6 +37,8 @@ def open_as_run(
       run_only: the flag that makes sense for a run alone; it is refused for a checkpoint, with the command
         that makes a run of it. Empty if there is none.
       allow_unmatched: for a checkpoint of others, as for `read_checkpoint`.
+      eval_file: the labelled file that it is evaluated on: without a config, a checkpoint that does not say
+        whether it takes pairs takes those of a file that `holds_pairs`.
 
     Raises:
       ValueError: when there is no model, or an argument does not go with it.
@@ -58,11 +62,17 @@ def open_as_run(
     checkpoint = read_checkpoint(path, do_lower_case, allow_unmatched)
     if config is not None:
         checkpoint = with_config(checkpoint, config)
+    elif eval_file and _may_take_pairs(checkpoint) and holds_pairs(eval_file):
+        checkpoint = dataclasses.replace(checkpoint, takes_pairs=True)
     with tempfile.TemporaryDirectory(prefix="kbert_") as aside:
         run_path = Path(aside) / (Path(path).resolve().name or "checkpoint")
         write_kbert_run(checkpoint, run_path, Report(KBERT, str(run_path)))
         logging.info("%s is a checkpoint of %s, task %s", path, checkpoint.report.format, checkpoint.task)
         yield RunDirectory(run_path)
+
+
+def _may_take_pairs(checkpoint) -> bool:
+    return checkpoint.takes_pairs is None and "takes_pairs" in checkpoint.known_task.task_config
 
 
 def with_config(checkpoint: BertCheckpoint, config: FinetuningConfig) -> BertCheckpoint:
@@ -91,7 +101,7 @@ def with_config(checkpoint: BertCheckpoint, config: FinetuningConfig) -> BertChe
         dataset = dataclasses.replace(dataset, labels=checkpoint.labels)
     task = task_class.from_dataset(dataset, task_class.read_settings(config.task_settings))
     recorded = RecordedTask(
-        task_config=task.with_pooling(checkpoint.pooling).get_config(),
+        task_config=task.with_pooling(checkpoint.pooling).with_activation(checkpoint.activation).get_config(),
         dataset=dataset,
         task_settings=config.task_settings,
         best_metric=config.best_metric,

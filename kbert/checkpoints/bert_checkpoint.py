@@ -53,6 +53,8 @@ class BertCheckpoint:
       max_seq_length: the longest sequence that the source accepts.
       takes_pairs: whether the task is about pairs of texts; None when the source does not say.
       pooling: how the source makes one vector of a text; None when it does not say.
+      activation: how a cross-encoder makes a score of its output, see `SequenceRegression`; None when the
+        source does not say it.
       report: what became of each tensor and setting in the reading.
       recorded: the settings of the task and the columns of its files; None when the source does not say them.
     """
@@ -68,6 +70,7 @@ class BertCheckpoint:
     takes_pairs: bool | None = None
     pooling: PoolingConfig | None = None
     recorded: RecordedTask | None = None
+    activation: str | None = None
 
     @property
     def parts(self) -> dict[str, Part]:
@@ -83,6 +86,7 @@ class BertCheckpoint:
         if self.recorded is not None:
             return self.recorded
         task = TASKS[self.task].from_labels(self.labels).with_pooling(self.pooling)
+        task = task.with_activation(self.activation)
         return RecordedTask(
             task.get_config(), DatasetConfig(text_pair="text_pair" if self.takes_pairs else None)
         )
@@ -139,4 +143,5 @@ class BertCheckpoint:
             report=report,
             takes_pairs=None,
             recorded=None,
+            activation=None,
         )

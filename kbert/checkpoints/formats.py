@@ -1,6 +1,7 @@
 """Detects the format of a checkpoint, and reads and writes every format."""
 
 import dataclasses
+import os
 from pathlib import Path
 
 from kbert.checkpoints import (
@@ -20,6 +21,7 @@ from kbert.checkpoints.hugging_face import hub
 from kbert.checkpoints.hugging_face.sentence_transformers import is_sentence_transformers
 from kbert.checkpoints.keras_hub import preset as keras_hub
 from kbert.checkpoints.model_variables import part_name
+from kbert.checkpoints.near_models import did_you_mean, models_around
 from kbert.checkpoints.other_files import EXPORT_FILE, other_model
 from kbert.checkpoints.report import JSON_FILE, Report, one_line, write_reports
 from kbert.cli.progress import activity
@@ -51,7 +53,7 @@ _DOWNLOADS = {
 
 
 def local_path(path) -> Path:
-    """A path unchanged; for a name such as `hf://org/name` or `bert-base-uncased`, the folder of the model.
+    """A path (~ is the home folder); for a name, `hf://org/name` or `bert-base-uncased`, the model's folder.
 
     What exists on disk is a path. With `hf://` the hub is asked first, and the cache answers without network;
     without it the cache is asked first, and the hub only for well-known names (see `find_model`).
@@ -62,28 +64,35 @@ def local_path(path) -> Path:
     for scheme, download in _DOWNLOADS.items():
         if str(path).startswith(scheme):
             return download(str(path))
-    if Path(path).exists() or google_tf1.checkpoint_prefix(Path(path)) is not None:
-        return Path(path)
-    return hub.find_model(str(path)) or Path(path)
+    path = Path(os.path.expanduser(path))  # pathlib's raises an error where there is no such user
+    if path.exists() or google_tf1.checkpoint_prefix(path) is not None:
+        return path
+    return hub.find_model(str(path)) or path
+
+
+def require_checkpoint(path):
+    """Raises ValueError where `read_checkpoint` would find none, without TensorFlow; names of hubs wait."""
+    if not str(path).startswith(tuple(_DOWNLOADS)):
+        detect_format(local_path(path))
 
 
 def detect_format(path) -> str:
     """The format of the checkpoint at `path`, from the files that are there: one of FORMATS.
 
     Raises:
-      ValueError: for a path without a checkpoint; the sentence says what was looked for.
+      ValueError: for a path without a checkpoint; the sentence says what was looked for, and where one may
+        be meant.
     """
-    path = Path(path)
+    if (format := _find_format(Path(path))) is None:
+        raise ValueError(_no_checkpoint(Path(path)))
+    return format
+
+
+def _find_format(path: Path) -> str | None:
     is_google = (path / google_tf1.CONFIG_FILE).is_file() or not (path / hugging_face.CONFIG_FILE).is_file()
     prefix = google_tf1.checkpoint_prefix(path) if is_google else None
     if prefix is not None:
         return MODEL_GARDEN if model_garden.is_object_checkpoint(prefix) else GOOGLE
-    if not path.exists():
-        raise ValueError(
-            f"checkpoint {path} does not exist; give a run directory, a Hugging Face folder, a KerasHub "
-            "preset, a checkpoint of TF1 or Model Garden (its folder, or .../bert_model.ckpt), a SavedModel "
-            "of TF Hub, or a name: hf://org/name, bert-base-uncased."
-        )
     if (path / kbert_run.RUN_FILE).is_file():
         return KBERT
     if keras_hub.is_preset(path):
@@ -92,13 +101,31 @@ def detect_format(path) -> str:
         return MODEL_GARDEN
     if (path / hugging_face.CONFIG_FILE).is_file() or is_sentence_transformers(path):
         return HUGGING_FACE
+    return None
+
+
+def _no_checkpoint(path: Path) -> str:
+    if not path.exists():
+        return (
+            f"checkpoint {path} does not exist; give a run directory, a Hugging Face folder, a KerasHub "
+            "preset, a checkpoint of TF1 or Model Garden (its folder, or .../bert_model.ckpt), a SavedModel "
+            f"of TF Hub, or a name: hf://org/name, bert-base-uncased.{did_you_mean(path, hub.model_names())}"
+        )
     if other := other_model(path):
-        raise ValueError(f"{path}: {other}.")
-    raise ValueError(
+        return f"{path}: {other}."
+    return (
         f"{path} holds no checkpoint that kbert knows: no {kbert_run.RUN_FILE} (a run of kbert), no "
         f"{google_tf1.CHECKPOINT_NAME}.index (Google's TF1, Model Garden), no {hugging_face.CONFIG_FILE} "
         f"(Hugging Face, KerasHub), no {model_garden.SAVED_MODEL} (TF Hub)."
+        f"{models_around(path, _holds_model)}"
     )
+
+
+def _holds_model(folder):
+    try:
+        return _find_format(folder) is not None
+    except ValueError:  # several of them
+        return True
 
 
 @activity("reading the checkpoint")
@@ -171,6 +198,8 @@ def write_checkpoint(
     path = Path(path)
     require_free(path, overwrite)
     written = Report(format, str(path), allow_unmatched=allow_unmatched)
+    if format not in (KBERT, HUGGING_FACE):
+        _require_no_further_answers(checkpoint, format, written)
     try:
         with whole_folder(path, replace=overwrite) as aside:
             _WRITERS[format](checkpoint, aside, written)
@@ -182,6 +211,26 @@ def write_checkpoint(
             or f"{path} could not be written: {reason}; check its path and its rights."
         ) from None
     return written
+
+
+def _require_no_further_answers(checkpoint, format, report):
+    """Refuses what only a run and a Hugging Face folder can say of a model's answers."""
+    task_config = checkpoint.known_task.task_config
+    if task_config.get("activation") == "sigmoid":
+        report.conflict(
+            "activation_fn",
+            f"the score of {checkpoint.source} goes through a sigmoid, and {format} has no place for it",
+        )
+    pooling = checkpoint.pooling
+    if pooling is None:
+        return
+    report.note(f"how it makes one vector of a text (pooling {pooling.mode!r}) has no place in {format}")
+    if pooling.truncate_dim or any(pooling.prompts.values()):
+        report.conflict(
+            "prompts",
+            f"{checkpoint.source} says {', '.join(pooling.further)} of its vectors, and {format} has no "
+            "place for it",
+        )
 
 
 def require_free(path, overwrite: bool = False, inputs=()):

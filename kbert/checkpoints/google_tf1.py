@@ -14,13 +14,14 @@ from kbert.checkpoints.conversion.checks import (
     check_sizes,
     decide_casing,
     require_bert,
+    require_googles_rules,
     require_same,
     require_same_masked_lm,
 )
 from kbert.checkpoints.conversion.matching import Stored, guess_task, match
 from kbert.checkpoints.conversion.names import GOOGLE_TF1, rows
 from kbert.checkpoints.conversion.own_keys import own_keys, take_own_keys
-from kbert.checkpoints.model_variables import task_parts, with_pooler
+from kbert.checkpoints.model_variables import part_name, task_parts, with_pooler
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
 from kbert.files.full_disk import full_disk_code
@@ -29,20 +30,21 @@ from kbert.files.json_values import json_texts, json_value, require_once, shown_
 from kbert.files.stored_tensor import StoredTensor
 from kbert.files.whole_file import write_json
 from kbert.heads.parts import POOLER
-from kbert.tokenization.vocabulary import Vocabulary, require_wordpiece
+from kbert.tokenization.vocabulary import read_pieces, require_wordpiece
+from kbert.tokenization.wordpiece_rules import RULES, WrongRules, recorded_rules
 
 CONFIG_FILE = "bert_config.json"
 CHECKPOINT_NAME = "bert_model.ckpt"
 _INDEX = ".index"
-# The variables of optimizers: BERT's own (optimization.py, `adam_m`), LAMB's, and those of TensorFlow's
-# AdamOptimizer; and the counters of training.
-_SLOTS = re.compile(r".+/(adam_m|adam_v|lamb_m|lamb_v|Adam|Adam_1)|beta[12]_power")
-_COUNTERS = ("global_step",)
+# The last part of the name of an optimizer's variable: BERT's own (optimization.py, `adam_m`), LAMB's, and
+# those of TensorFlow's optimizers, which carry their name. Where the weight itself is there, any name behind
+# it is one.
+_SLOT = re.compile(r"(adam|lamb)_[mv]|\w*(Adam|LAMB|Momentum|RMSProp|Adagrad|Adafactor|Optimizer)\w*")
 # Like tokenization.py, `validate_case_matches_checkpoint`: the folder's name shows the casing.
 _CASED_FOLDER = re.compile(r"(^|[_-])(multi_)?cased([_-]|$)")
 _UNCASED_FOLDER = re.compile(r"(^|[_-])uncased([_-]|$)|^(multilingual|chinese)_L-")
 # Keys that kbert adds to bert_config.json; the original's reader accepts any key and uses only its own.
-_OWN_KEYS = ("do_lower_case", "labels")
+_OWN_KEYS = ("do_lower_case", "labels", *RULES)
 NOT_IN_FILE = "not in this checkpoint; initialised if a kbert model has it"
 
 
@@ -93,14 +95,18 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
     config = from_dict(EncoderConfig, values, where=str(config_file))
     require_bert(config, config_file)
 
-    tokens = Vocabulary.from_file(vocab_file, do_lower_case=True).tokens
-    vocabulary = decide_casing(tokens, str(vocab_file), *guess_casing(folder, own), do_lower_case, report)
+    try:
+        rules = recorded_rules(own)
+    except WrongRules as error:
+        raise ValueError(f"{config_file}: {error}") from None
+    tokens = read_pieces(vocab_file)
+    casing = guess_casing(folder, own)
+    vocabulary = decide_casing(tokens, str(vocab_file), *casing, do_lower_case, report, **rules)
     check_sizes(vocabulary, config, str(folder), recorded.vocabulary_size, report)
 
     tensors = read_tensors(prefix, "TF1 checkpoint")
-    ignored = {name: "an optimizer's slot" for name in tensors if _SLOTS.fullmatch(name)}
-    ignored |= {name: "a counter of training steps" for name in _COUNTERS if name in tensors}
-    stored = Stored(tensors, ignored=ignored)
+    tensors, originals = _without_wrapper(tensors, report)
+    stored = Stored(tensors, originals, _training_state(tensors))
     task, num_labels, _ = guess_task(stored, GOOGLE_TF1, report)
     labels = json_texts(own, "labels", config_file) or [str(index) for index in range(num_labels)]
     require_once(labels, f"{config_file}: labels")
@@ -124,6 +130,33 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
         max_seq_length=config.max_position_embeddings,
         report=report,
     )
+
+
+def _without_wrapper(tensors, report):
+    """(name without the scope that a program put before all of them -> tensor, name -> name in the file)."""
+    table = GOOGLE_TF1["body"][0].outside
+    scopes = [name.removesuffix(table) for name in tensors if name.endswith(f"/{table}")]
+    if len(scopes) != 1 or table in tensors:
+        return tensors, {}
+    originals = {name.removeprefix(scopes[0]): name for name in tensors}
+    if len(originals) < len(tensors):
+        return tensors, {}
+    report.note(f"the names begin with {shown_name(scopes[0])}, which is taken off")
+    return {name: tensors[original] for name, original in originals.items()}, originals
+
+
+def _training_state(tensors):
+    """Name -> what it is, of variables that are not the model's: slots of optimizers, single numbers."""
+    state = {}
+    for name, tensor in tensors.items():
+        owner, _, last = name.rpartition("/")
+        if owner and (owner in tensors or _SLOT.fullmatch(last)):
+            state[name] = "an optimizer's slot"
+        elif tensor.shape == ():  # global_step, beta1_power, loss_scale, bad_steps
+            state[name] = (
+                f"a {'counter of training steps' if last == 'global_step' else 'number of the training'}"
+            )
+    return state
 
 
 def guess_casing(folder: Path, own: dict) -> tuple[bool | None, str]:
@@ -197,8 +230,8 @@ def write_google(checkpoint: BertCheckpoint, folder: Path, report: Report):
       checkpoint: the model; only the tensors that it has are written.
       folder: an empty folder.
       report: takes every name. What the original's code does not have and the user may allow:
-        `layer_norm_eps`, `hidden_act`, `masked_lm_settings`, `pooler_hidden_act`, and kbert's names of
-        variables.
+        `layer_norm_eps`, `hidden_act`, `masked_lm_settings`, `pooler_hidden_act`, `strip_accents`,
+        `tokenize_chinese_chars`, and kbert's names of variables.
 
     Raises:
       ValueError: for a model whose numbers the original's code would not reproduce.
@@ -214,6 +247,7 @@ def write_google(checkpoint: BertCheckpoint, folder: Path, report: Report):
         )
     require_same_masked_lm(checkpoint, library, report)
     require_same(checkpoint, "pooler_hidden_act", "tanh", library, report)
+    require_googles_rules(vocabulary, library, report)
     parts = with_pooler(checkpoint.parts)
     table_rows = {row.kbert: row for row in rows(GOOGLE_TF1, parts, config.num_hidden_layers)}
     arrays = {}
@@ -233,10 +267,11 @@ def write_google(checkpoint: BertCheckpoint, folder: Path, report: Report):
         if values[name] == getattr(EncoderConfig, name):
             del values[name]
     values = {name: value for name, value in values.items() if value is not None}
-    values["do_lower_case"] = vocabulary.do_lower_case
-    if checkpoint.labels:
+    values |= {"do_lower_case": vocabulary.do_lower_case, **vocabulary.rules.not_googles}
+    has_head = any(part_name(name) not in ("body", POOLER.name) for _, name, _ in report.taken)
+    if checkpoint.labels and has_head:
         values["labels"] = list(checkpoint.labels)
-    write_json(values | own_keys(checkpoint), folder / CONFIG_FILE)
+    write_json(values | own_keys(checkpoint, has_head), folder / CONFIG_FILE)
     vocabulary.write(folder / "vocab.txt")
 
 

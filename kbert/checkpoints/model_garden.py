@@ -29,7 +29,7 @@ from kbert.files.json_file import read_json_object
 from kbert.files.json_values import shown, shown_name
 from kbert.heads.parts import MASKED_LM, POOLER
 from kbert.tasks import TASKS
-from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.vocabulary import read_pieces
 
 SAVED_MODEL = "saved_model.pb"
 _OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
@@ -107,7 +107,7 @@ def read_model_garden(path: Path, do_lower_case: bool | None, report: Report) ->
     config = _config(folder, stored, num_attention_heads, report)
 
     vocab_file = _asset(folder) if is_hub else folder / "vocab.txt"
-    tokens = Vocabulary.from_file(vocab_file, do_lower_case=True).tokens
+    tokens = read_pieces(vocab_file)
     declared, declared_by = _declared_casing(tensors) if is_hub else guess_casing(folder, {})
     vocabulary = decide_casing(tokens, str(vocab_file), declared, declared_by, do_lower_case, report)
     check_sizes(vocabulary, config, str(folder), None, report)

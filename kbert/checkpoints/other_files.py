@@ -8,8 +8,16 @@ _EXPORT = (
     "ask it by kbert serve {path}, or give the run that it was exported from",
 )
 _IN_A_RUN = "part of a run of kbert", "give the folder of the run, and choose by --checkpoint=STEP"
+ADAPTER_FILES = ("adapter_model.safetensors", "adapter_model.bin", "adapter_config.json")
+_MERGE = (
+    "merge it into the weights: in Python with peft, model = AutoPeftModelFor....from_pretrained(folder) "
+    "with the "
+    "class of its head, and model.merge_and_unload().save_pretrained(new_folder)"
+)
+ADAPTER = f"an adapter of PEFT, whose weights belong to the answers; {_MERGE}"
 # Files in a folder -> (what they are, the way on). `{path}` is the folder.
 _OTHERS = (
+    *((name, "an adapter of PEFT, without the model that it changes", _MERGE) for name in ADAPTER_FILES),
     (
         "saved_model/1/saved_model.pb",
         "a SavedModel of transformers, which is for serving",

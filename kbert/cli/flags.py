@@ -1,6 +1,7 @@
 """The command line of a script: what `--help` shows, and how a wrong flag is answered."""
 
 import contextlib
+import itertools
 import re
 import shlex
 import sys
@@ -39,7 +40,7 @@ GROUPS = {
     ),
     "server": (
         "model_base_path model_name version host allowed_hosts port rest_api_port api_key min_server_version "
-        "grace_seconds log_requests"
+        "grace_seconds log_requests cors_origins"
     ),
     "requests": (
         "max_batch_tokens rest_api_timeout_in_ms max_message_bytes max_text_bytes "
@@ -55,12 +56,13 @@ GROUPS = {
 }
 
 
-def parse_flags(argv: list[str], config_classes=()) -> list[str]:
+def parse_flags(argv: list[str], config_classes=(), positions=()) -> list[str]:
     """Parses a command line into `flags.FLAGS`. `--help` prints its page and ends the process.
 
     Args:
       argv: the command line, with the program's name first.
       config_classes: the configs whose settings this script's --override changes.
+      positions: the flags that the first arguments may stand for, see `named_positions`.
 
     Returns:
       The program's name, and what is no flag.
@@ -70,8 +72,9 @@ def parse_flags(argv: list[str], config_classes=()) -> list[str]:
     """
     if _HELP & set(argv[1:]):
         with contextlib.suppress(BrokenPipeError):  # `--help | head`
-            print(help_page(), flush=True)
+            print(help_page(positions), flush=True)
         sys.exit(0)
+    argv = [argv[0], *named_positions(argv[1:], positions)]
     try:
         return flags.FLAGS(argv)
     except flags.UnrecognizedFlagError as error:
@@ -79,6 +82,26 @@ def parse_flags(argv: list[str], config_classes=()) -> list[str]:
     except flags.Error as error:
         sentence = _missing(str(error)) or " ".join(str(error).split()).removeprefix("flag ")
         raise ValueError(sentence) from None
+
+
+def named_positions(arguments: list[str], names) -> list[str]:
+    """`kbert serve DIR` as `kbert serve --model_base_path=DIR`: what stands before all flags gets names.
+
+    Raises:
+      ValueError: for a flag that is given in both forms.
+    """
+    values = [*itertools.takewhile(lambda argument: not argument.startswith("-"), arguments)][: len(names)]
+    named, rest = dict(zip(names, values, strict=False)), arguments[len(values) :]
+    for argument in rest:
+        name = argument.partition("=")[0].lstrip("-")
+        if argument.startswith("-") and name in named:
+            raise ValueError(f"{named[name]!r} and {argument} both say --{name}; leave one of them out.")
+    return [*(f"--{name}={value}" for name, value in named.items()), *rest]
+
+
+def shown_positions(positions) -> str:
+    """`kbert predict RUN_DIR TEXT`, for people."""
+    return " ".join([program(), *map(str.upper, positions)])
 
 
 def _unknown(name, argument, config_classes):
@@ -122,7 +145,7 @@ def program() -> str:
     return find_command(module) or f"python -m {module}"
 
 
-def help_page() -> str:
+def help_page(positions=()) -> str:
     """The script's docstring, and its flags in groups."""
     known = own_flags()
     groups = {
@@ -131,6 +154,8 @@ def help_page() -> str:
     groups["other"] = [known[name] for name in sorted(known)]
     about = (sys.modules["__main__"].__doc__ or "").strip().removeprefix("Script: ")
     lines = [f"{program()}: {about}", ""]
+    if positions:
+        lines += [f"The first arguments need no flag: {shown_positions(positions)}", ""]
     for heading, members in groups.items():
         if members:
             lines += [f"{heading}:", *map(_described, members), ""]

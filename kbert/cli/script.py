@@ -17,7 +17,7 @@ from pathlib import Path
 from absl import app, flags, logging
 
 from kbert.cli import quiet_tensorflow  # noqa: F401  before TensorFlow
-from kbert.cli.flags import parse_flags, program
+from kbert.cli.flags import parse_flags, program, shown_positions
 from kbert.cli.progress import log_activities
 from kbert.cli.signals import INTERRUPTED, STOPPED_BY_CTRL_C, StoppedBySignal, is_from_interrupt
 from kbert.files import full_disk
@@ -31,7 +31,7 @@ _PACKAGES = ("kbert", "tfrecords_tools", "export", "kbert_export", "benchmarks")
 _IN_PIPELINE = re.compile(r"\b(\w*(?:Error|Exception)): (.*?)\nTraceback \(most recent call last\):", re.S)
 
 
-def run(main, *config_classes):
+def run(main, *config_classes, positions=()):
     """Parses the flags, runs `main()` and leaves the process with its exit code.
 
     A user can mend a ValueError, an OSError (a missing file, an existing file), a full disk, whoever found
@@ -45,12 +45,14 @@ def run(main, *config_classes):
       main: function without arguments; what it returns is the exit code, None for 0.
       *config_classes: the configs that --override of this script changes. A flag that names one of their
         settings (`--learning_rate=3e-5`) is answered with the override to type.
+      positions: the names of the flags that the first arguments may stand for: `kbert serve DIR`.
     """
 
     def main_with_log(argv):
         if len(argv) > 1:
+            first = f"write {shown_positions(positions)} before all flags; " if positions else ""
             raise ValueError(
-                f"unexpected argument {argv[1]!r}; flags are written --name=value, and globs in "
+                f"unexpected argument {argv[1]!r}; {first}flags are written --name=value, and globs in "
                 "quotes: --input_files='corpus/*.txt'."
             )
         if not flags.FLAGS["verbosity"].present:
@@ -61,7 +63,7 @@ def run(main, *config_classes):
         return code
 
     try:
-        app.run(main_with_log, flags_parser=lambda argv: parse_flags(argv, config_classes))
+        app.run(main_with_log, flags_parser=lambda argv: parse_flags(argv, config_classes, positions))
     except BaseException as error:  # at least SystemExit
         code = _exit_code(error)
     _end(code)

@@ -7,7 +7,9 @@ from kbert.config.frozen_config import FrozenConfig
 from kbert.config.lora_config import LoraConfig, is_adapter
 from kbert.config.training_config import TrainingConfig
 from kbert.files.json_values import require_once, shown
+from kbert.files.text_encoding import is_text_encoding
 
+_TAG_SCHEMES = ("auto", "iob1", "iob2", "bioes", "bilou", "bmes", "bmewo", "ioe1", "ioe2", "none")
 _ENCODER = FrozenConfig(embeddings=True, layers=1000)  # without pooler and heads
 
 
@@ -28,12 +30,21 @@ class DatasetConfig:
     `negatives` are the columns of texts that are wrong for `text`, where `text_pair` is the right one, for
     `multiple_negatives_ranking`.
 
-    `tag_scheme` and `document` are for token classification: the scheme of a file's tags ("auto" finds it,
-    "none" for labels that are no entities), and the JSONL column that tells which document a line is from.
+    `tag_scheme`, `document` and `sentence` are for token classification: the scheme of a file's tags ("auto"
+    finds it, "none" for labels that are no entities); the column that tells which document a line is from;
+    and, in a file with a word in each row, the column that tells its sentence, in each row or in the first.
 
     `skip_short_rows` skips rows of a labelled TSV or CSV file that have too few columns, as some rows of
     GLUE's QQP have, and counts them in a warning. Without it, and in files without labels, such a row is an
-    error.
+    error. `skip_empty_rows` does the same for rows in which nothing stands, such as the `;;;` that Excel
+    writes below a table.
+    `skip_unlabelled` leaves out rows without a label, and counts them: an empty cell, null, NaN, "-",
+    -1 (unless `labels` lists it) and the like. Without it such a row is an error.
+
+    `delimiter` is the character between the columns of a TSV or CSV file. Without it that is a tab or a comma
+    by the format, or another one of `,` `;` `|` and tab where the header line shows it, which is said. With
+    `file_format = "csv"` and `delimiter = "\\t"` a file of tabs is read with double quotes. `encoding` is
+    that of a file without a byte order mark that is not UTF-8, by Python's name, such as "cp1252".
     """
 
     text: str = "text"
@@ -48,7 +59,12 @@ class DatasetConfig:
     file_format: str | None = None
     tag_scheme: str = "auto"
     document: str | None = None
+    sentence: str | None = None
     skip_short_rows: bool = False
+    skip_unlabelled: bool = False
+    skip_empty_rows: bool = False
+    delimiter: str | None = None
+    encoding: str | None = None
 
     def __post_init__(self):
         require_once(self.labels, "dataset.labels")
@@ -57,10 +73,11 @@ class DatasetConfig:
             f"dataset.file_format={shown(self.file_format)} is not known; choose tsv, csv, jsonl, parquet or "
             "arrow.",
         )
+        self._check_text_format()
         require(
-            self.tag_scheme in ("auto", "iob1", "iob2", "bioes", "none"),
-            f"dataset.tag_scheme={shown(self.tag_scheme)} is not known; choose auto, iob1, iob2, bioes or "
-            "none.",
+            self.tag_scheme in _TAG_SCHEMES,
+            f"dataset.tag_scheme={shown(self.tag_scheme)} is not known; choose one of "
+            f"{', '.join(_TAG_SCHEMES)}.",
         )
         require(
             self.positive_label is None or not self.labels or self.positive_label in self.labels,
@@ -79,6 +96,24 @@ class DatasetConfig:
                     f"dataset column {shown(column)} is not among "
                     f"column_names={shown(list(self.column_names))}.",
                 )
+
+    def _check_text_format(self):
+        if self.delimiter == "\\t":  # as a shell leaves it
+            object.__setattr__(self, "delimiter", "\t")
+        require(
+            self.delimiter is None or (len(self.delimiter) == 1 and self.delimiter not in '"\r\n\0'),
+            f'dataset.delimiter={shown(self.delimiter)} must be one character, such as ";" or "\\t".',
+        )
+        require(
+            self.delimiter is None or self.file_format in (None, "tsv", "csv"),
+            f"dataset.delimiter={shown(self.delimiter)} cuts the lines of TSV and CSV files, but "
+            f"dataset.file_format is {shown(self.file_format)}; leave one of them out.",
+        )
+        require(
+            self.encoding is None or is_text_encoding(self.encoding),
+            f"dataset.encoding={shown(self.encoding)} is no encoding of text that Python knows; give one "
+            "such as utf-8, utf-16, cp1252 (western Windows), cp1251, shift_jis, gb18030.",
+        )
 
 
 @dataclass(frozen=True)

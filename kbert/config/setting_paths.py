@@ -19,6 +19,7 @@ _OTHER_NAMES = {
     "warmup_steps": "num_warmup_steps",
     "max_grad_norm": "global_clipnorm",
     "metric_for_best_model": "best_metric",
+    "sep": "delimiter",
 }
 
 

@@ -47,7 +47,9 @@ class DistillationModel(keras.Model):
         self.teacher.trainable = False
         self._observed_teacher.trainable = False
         self._layers_of_teacher = tuple(layers)
-        self._encoders = encoder, teacher_encoder
+        # A function: else Keras takes what only the encoders have, such as a pooler that the task does not
+        # read, for variables of this model.
+        self._encoders = lambda: (encoder, teacher_encoder)
         self._states, self._scores = states, scores
         self.projection = None
         width, teacher_width = encoder.config.hidden_size, teacher_config.hidden_size
@@ -82,7 +84,7 @@ class DistillationModel(keras.Model):
                 *(teacher_states[layer + 1] for layer in self._layers_of_teacher),
             )
         if self._scores:
-            student, teacher = self._encoders
+            student, teacher = self._encoders()
             compared["student_scores"] = _scores(student, range(len(student.blocks)), student_states)
             compared["teacher_scores"] = _scores(teacher, self._layers_of_teacher, teacher_states)
         return compared

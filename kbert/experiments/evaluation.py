@@ -6,6 +6,7 @@ import math
 from kbert.config import FinetuningConfig, PretrainingConfig
 from kbert.config.checks import require_single
 from kbert.experiments import show_lines
+from kbert.input_pipelines.data_files import data_as_files, shown_source
 
 MOST_EXAMPLES = 50  # on a page
 # Metrics are means in float32. One example of a million more would be twice as much.
@@ -31,8 +32,10 @@ def evaluate(
     """Evaluates a model on held-out data, as `kbert evaluate` does with the flags of these names.
 
     Args:
-      run_dir: a `RunDirectory`, or the path or name of a run or of any checkpoint with its head.
-      eval_file: a labelled file, for a fine-tuned run. Give either this or `input_dir`.
+      run_dir: a `RunDirectory`, or the path or name of a run or of any checkpoint with its head; or a
+        `LoadedModel`, whose weights, length and precision are then judged as they are in memory.
+      eval_file: a labelled file, for a fine-tuned run; or data in memory, as for `kbert.finetune`, in columns
+        of the same names. Give either this or `input_dir`.
       input_dir: a folder of records of the kind that the run was trained on.
       batch_size: examples at a time.
       checkpoint: which checkpoint of the run, as in `RunDirectory.checkpoint`.
@@ -57,10 +60,18 @@ def evaluate(
       (13, 0.538)
     """
     show_lines()
-    require_single({"eval_file (labelled examples)": eval_file, "input_dir (records)": input_dir})
     for_runs = {"keep_chosen": keep_chosen, "checkpoint": checkpoint, "split": split == "dev"}
     needs_run = next((name for name, value in for_runs.items() if value), "")
     with contextlib.ExitStack() as stack:
+        (eval_file,) = stack.enter_context(data_as_files({"the data": eval_file}))
+        require_single({"eval_file (labelled examples)": eval_file, "input_dir (records)": input_dir})
+        loaded = run_dir if hasattr(run_dir, "model") else None
+        if loaded and checkpoint is not None:
+            raise ValueError(
+                f"checkpoint={checkpoint!r} chooses one of a run's, but this model is judged as it is; "
+                "choose where you load it: kbert.load(run_dir, checkpoint=...)."
+            )
+        run_dir = (loaded.run or loaded.source) if loaded else run_dir
         others = {"config": config, "do_lower_case": do_lower_case, "allow_unmatched": allow_unmatched}
         run = stack.enter_context(_open_run(run_dir, eval_file, others, needs_run))
         _require_examples(run, eval_file, predictions_dir, keep_chosen)
@@ -69,20 +80,18 @@ def evaluate(
 
         import tensorflow as tf
 
-        from kbert.answering.answering_model import answering_model
         from kbert.runs.checkpoint import parse_step
         from kbert.training.evaluation_step import EvaluationStep, evaluate_batches
 
         open_data = _pretraining_records if isinstance(run.config, PretrainingConfig) else labelled_data
-        data, make_batches = open_data(run, eval_file, input_dir, split == "dev")
-        # Only once: in a run that is still training, "last" and "best" soon mean another checkpoint.
-        folder, task, model = run.load_checkpoint(checkpoint)
+        length = loaded.max_seq_length if loaded and config is None else None
+        data, make_batches = open_data(run, eval_file, input_dir, split == "dev", length)
+        folder, task, model = _judged(run, loaded, checkpoint)
         stack.enter_context(data.naming_damaged_records())
         batches = make_batches(task, batch_size)
         examples, owners = data.evaluated_examples() if data.evaluated_examples else (None, None)
-        evaluation_step = EvaluationStep(
-            task, answering_model(model), tf.distribute.get_strategy(), for_page=bool(html_file)
-        )
+        strategy = tf.distribute.get_strategy()
+        evaluation_step = EvaluationStep(task, model, strategy, for_page=bool(html_file))
         sections = []
 
         def collect(examples, predictions):
@@ -97,10 +106,11 @@ def evaluate(
         _require_finite_losses(run, metrics)
         metrics |= task.baseline(batches.as_numpy_iterator(), run.vocabulary())
         if keep_chosen:
-            run.keep_chosen(parse_step(folder), task.chosen(metrics), eval_file)
+            run.keep_chosen(parse_step(folder), task.chosen(metrics), shown_source(eval_file))
         metrics |= {"num_examples": data.num_examples}
         if html_file:
-            _write_page(run, eval_file or input_dir, task, metrics, sections, parse_step(folder), html_file)
+            source = shown_source(eval_file or input_dir)
+            _write_page(run, source, task, metrics, sections, parse_step(folder), html_file)
         return task, metrics
 
 
@@ -110,11 +120,24 @@ def _open_run(run_dir, eval_file, others, needs_run):
     from kbert.runs.columns_of_run import require_columns_of_model
     from kbert.runs.run_directory import RunDirectory
 
+    if eval_file:
+        require_columns_of_model(eval_file, getattr(run_dir, "path", run_dir), others["config"])
     if isinstance(run_dir, RunDirectory):
         return contextlib.nullcontext(run_dir)
-    if eval_file:
-        require_columns_of_model(eval_file, run_dir, others["config"])
-    return open_as_run(run_dir, run_only=needs_run, **others)
+    return open_as_run(run_dir, run_only=needs_run, eval_file=eval_file, **others)
+
+
+def _judged(run, loaded, checkpoint):
+    """(folder of the checkpoint, task, answering model): those of a `LoadedModel`, else read from the run."""
+    if loaded:
+        # A checkpoint of others is evaluated with the settings of a config, which its own task does not have.
+        task = loaded.task if loaded.run else run.task()
+        return loaded.checkpoint or run.checkpoint(), task, loaded.answering_model
+    from kbert.answering.answering_model import answering_model
+
+    # Only once: in a run that is still training, "last" and "best" soon mean another checkpoint.
+    folder, task, model = run.load_checkpoint(checkpoint)
+    return folder, task, answering_model(model)
 
 
 def _write_page(run, data, task, metrics, sections, step, html_file):
@@ -122,7 +145,7 @@ def _write_page(run, data, task, metrics, sections, step, html_file):
 
     best = run.config.best_metric or task.best_metric
     sections = [*(task.page.metric_sections(metrics) if task.page else ()), *sections]
-    write_evaluation_page(run.path, str(data), step, best, metrics, sections, html_file)
+    write_evaluation_page(run.path, data, step, best, metrics, sections, html_file)
 
 
 def _require_examples(run, eval_file, predictions_dir, keep_chosen):
@@ -180,13 +203,14 @@ def held_out_part(run, data):
     return held_out
 
 
-def labelled_data(run, eval_file, input_dir=None, held_out=False):
+def labelled_data(run, eval_file, input_dir=None, held_out=False, max_seq_length=None):
     """The labelled examples that a run is evaluated on, ready to become batches.
 
     Args:
       run: the `RunDirectory`.
       eval_file, input_dir: as for `evaluate`.
       held_out: whether only the part is meant that `dev_split` held out.
+      max_seq_length: another length than the run's.
 
     Returns:
       (data, function from the `Task` that scores and a batch size to a `tf.data.Dataset`): see `LabelledFile`
@@ -199,14 +223,14 @@ def labelled_data(run, eval_file, input_dir=None, held_out=False):
     from kbert.input_pipelines.records.record_folders import LabelledRecords
     from kbert.tokenization.text_inputs import TextInputs
 
-    task, length = run.task(), run.config.max_seq_length
+    task, length = run.task(), max_seq_length or run.config.max_seq_length
     if task.files is None:
         raise ValueError(
             f"{run.path} has the task {task.name}, which is not evaluated on labelled examples; fine-tune it "
             "first (kbert finetune)."
         )
     if eval_file:
-        data = LabelledFile(eval_file, type(task), run.config.dataset)
+        data = LabelledFile(eval_file, task.files, run.config.dataset)
         if held_out:
             data = held_out_part(run, data)
     else:
@@ -224,8 +248,8 @@ def labelled_data(run, eval_file, input_dir=None, held_out=False):
     return data, make_batches
 
 
-def _pretraining_records(run, eval_file, input_dir, held_out=False):
-    del held_out  # refused before: records of a pretraining have no such part
+def _pretraining_records(run, eval_file, input_dir, held_out=False, max_seq_length=None):
+    del held_out, max_seq_length  # refused before: records of a pretraining have no such part, and one length
     from kbert.input_pipelines.records.record_folders import PretrainingRecords
 
     if eval_file:
@@ -266,7 +290,9 @@ def add_baselines(task, metrics: dict, data: dict, config, vocabulary) -> dict:
     return with_baselines
 
 
-def no_better_than_constant(metrics: dict, higher_is_better, class_weights=False) -> list[str]:
+def no_better_than_constant(
+    metrics: dict, higher_is_better, class_weights=False, advice="another seed, or a smaller learning rate"
+) -> list[str]:
     """A sentence for each metric that is no better than that of the best constant answer.
 
     A classifier that ends at the most frequent label has learnt nothing; with few examples that happens to
@@ -276,6 +302,7 @@ def no_better_than_constant(metrics: dict, higher_is_better, class_weights=False
       metrics: as of `add_baselines`.
       higher_is_better: function from a metric's name to whether more of it is better.
       class_weights: whether the sentence names `class_weights`, for a task that has them.
+      advice: what to try.
     """
     balanced = ", or for rare labels task_settings.class_weights=balanced" if class_weights else ""
     sentences = []
@@ -284,10 +311,12 @@ def no_better_than_constant(metrics: dict, higher_is_better, class_weights=False
         value = metrics.get(metric)
         if metric == name or not isinstance(value, float) or not isinstance(constant, float):
             continue
+        if math.isnan(constant):  # of labels that are all the same nothing is better than anything
+            continue
         ahead = value - constant if higher_is_better(metric) else constant - value
         if not ahead > _ROUNDING * max(1.0, abs(constant)):  # also for not-a-number
             sentences.append(
                 f"This run does no better than a constant answer: {metric} {value:.4g}, the best constant "
-                f"answer {constant:.4g}. Try another seed, a smaller learning rate, more epochs{balanced}."
+                f"answer {constant:.4g}. Try {advice}{balanced}."
             )
     return sentences

@@ -11,18 +11,23 @@ from kbert.config import FinetuningConfig, settled_config
 from kbert.experiments import show_lines
 from kbert.experiments.evaluation import add_baselines, no_better_than_constant
 from kbert.experiments.finetuning_checks import (
-    require_columns_of_files,
     require_pooler,
     require_trainable,
     require_weights,
     too_few_steps,
+    what_to_try,
 )
-from kbert.experiments.finetuning_data import FinetuningData, LabelledPaths, columns_as_files, open_data
+from kbert.experiments.finetuning_data import FinetuningData, LabelledPaths, open_data, reads_early
 from kbert.experiments.init import Init, initial_model
 from kbert.experiments.teaching import Teaching
+from kbert.input_pipelines.data_files import data_as_files, shown_source
+from kbert.runs.run_directory import require_run_folder
 from kbert.tasks import TASKS
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.tokenization.vocabulary_files import read_vocabulary
+from kbert.training.devices.rendezvous import require_free_port
+
+_NAME_COLUMNS = "Name the columns: kbert.finetune(..., text='review', label='stars'), or rename them."
 
 
 def finetune(
@@ -56,10 +61,12 @@ def finetune(
         `init_checkpoint` its encoder must be None or the same as the checkpoint's.
       run_dir: the folder of the run.
       train_file, dev_file: examples to train on, and to evaluate on while it trains: labelled files in the
-        columns that `config.dataset` names; or columns in memory, such as {"text": texts, "label": labels}.
+        columns that `config.dataset` names; or data in memory: a DataFrame, columns such as {"text": texts,
+        "label": labels}, or a list of dicts, a row each. Name their columns by the settings `text`,
+        `text_pair` and `label`.
       init_checkpoint: the checkpoint to start from, a path or a name such as "bert-base-uncased".
       train_dir, dev_dir: folders of records of `kbert finetuning-data`, instead of files.
-      other_dev_files: name -> a further labelled file to evaluate on, see `LabelledPaths`.
+      other_dev_files: name -> further data to evaluate on, see `LabelledPaths`.
       from_scratch: use vocabulary and encoder shape of `init_checkpoint`, but not its weights.
       vocabulary: the `Vocabulary` of a run without `init_checkpoint`.
       do_lower_case, allow_unmatched: for a checkpoint, as for `kbert.load`.
@@ -93,8 +100,11 @@ def finetune(
     settled = settled_config(FinetuningConfig, config, settings, len(vocabulary) if vocabulary else None)
     init = Init(init_checkpoint, do_lower_case, tuple(allow_unmatched), from_scratch, vocabulary)
     devices = {"name": strategy, "num_devices": num_devices, "cluster": cluster, "tpu": tpu}
-    with columns_as_files(train_file, dev_file) as (train, dev):
-        paths = LabelledPaths(train, dev, train_dir, dev_dir, other_dev_files or {})
+    others = other_dev_files or {}
+    sources = {"the training data": train_file, "the development data": dev_file}
+    sources |= {f"the data {name!r}": source for name, source in others.items()}
+    with data_as_files(sources, _NAME_COLUMNS) as (train, dev, *other_paths):
+        paths = LabelledPaths(train, dev, train_dir, dev_dir, dict(zip(others, other_paths, strict=True)))
         return _finetune(settled, run_dir, paths, init, devices)
 
 
@@ -102,7 +112,10 @@ def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Ini
     # Check what needs no TensorFlow.
     require_trainable(config, paths)
     require_weights(config, init.for_student(config.distillation))
-    require_columns_of_files(config, paths)
+    if require_free_port(devices["name"], devices["cluster"]):
+        require_run_folder(run_dir)
+    opened = open_data(config, paths) if reads_early(config, paths) else None
+    init.require_checkpoint(run_dir)
 
     from kbert.reports.run_page import try_write_run_page
     from kbert.training.devices import distribution
@@ -112,7 +125,7 @@ def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Ini
     distribution.require_whole_shares(config, strategy)
 
     # Open the data; then the checkpoint, which takes far longer.
-    opened = open_data(config, paths)
+    opened = opened or open_data(config, paths)
     num_train_steps = _num_train_steps(config, opened.train)
     prepared = _prepare(config, run_dir, paths, init, opened)
     data, task, vocabulary = prepared.data, prepared.task, prepared.vocabulary
@@ -135,7 +148,8 @@ def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Ini
     if distribution.is_chief(strategy):
         try_write_run_page(run.path)
     unweighted = task.get_config().get("class_weights", "") is None
-    for sentence in no_better_than_constant(metrics or {}, task.higher_is_better, unweighted):
+    advice = what_to_try(prepared.config, num_train_steps)
+    for sentence in no_better_than_constant(metrics or {}, task.higher_is_better, unweighted, advice):
         logging.warning("%s", sentence)
     logging.info("the run is in %s", run.path)
     return task, metrics
@@ -185,7 +199,7 @@ def _prepare(config, run_dir, paths, init, data: FinetuningData) -> _Prepared:
     details = {
         **TASKS.to_record(task),
         "max_seq_length": complete.max_seq_length,
-        "train_file": str(paths.train_file or paths.train_dir),
+        "train_file": shown_source(paths.train_file or paths.train_dir),
         **teaching.init.details,
         "from_scratch": not teaching.init.has_weights,
         **data.details(config),

@@ -5,7 +5,6 @@ from kbert.experiments.finetuning_data import LabelledPaths
 from kbert.experiments.init import Init
 from kbert.heads.parts import POOLER
 from kbert.tasks import TASKS
-from kbert.tasks.file_columns import require_columns
 
 # With fewer examples, fewer steps and fewer epochs than these, some seeds fail. arXiv 2006.04884, section 6:
 # RTE, MRPC and CoLA, of 2,500 to 8,600 examples, do not fail over 20 epochs; arXiv 2006.05987, section 6:
@@ -45,12 +44,6 @@ def require_trainable(config: FinetuningConfig, paths: LabelledPaths):
         )
 
 
-def require_columns_of_files(config: FinetuningConfig, paths: LabelledPaths):
-    """Raises ValueError where a labelled file lacks a column that the config names, see `require_columns`."""
-    for path in paths.files:
-        require_columns(config.task, path, config.dataset)
-
-
 def require_weights(config: FinetuningConfig, init: Init):
     """Raises ValueError where the config changes or adapts weights, and there are none to start from."""
     if config.lora and not init.has_weights:
@@ -86,5 +79,12 @@ def too_few_steps(config: FinetuningConfig, num_examples: int, num_train_steps: 
     return (
         f"{num_examples:,} training examples and {num_train_steps:,} steps: on so few, some seeds learn "
         f"nothing. At least {ENOUGH_STEPS:,} steps or {ENOUGH_EPOCHS} epochs are safer: "
-        f"{', '.join(changes)}, or configs/finetuning/small_data.toml."
+        f"{', '.join(changes)}."
     )
+
+
+def what_to_try(config: FinetuningConfig, num_train_steps: int) -> str:
+    """What may help a run that has learnt nothing: more steps where there were few."""
+    if num_train_steps < ENOUGH_STEPS and config.num_train_epochs < ENOUGH_EPOCHS:
+        return f"more epochs (num_train_epochs={config.num_train_epochs:g} made {num_train_steps:,} steps)"
+    return "another seed, or a smaller learning rate"

@@ -1,10 +1,7 @@
 """The labelled examples of a fine-tuning: where they lie; opened and shared out."""
 
-import contextlib
-import json
 import re
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,8 +10,12 @@ from absl import logging
 
 from kbert.config import DatasetConfig, FinetuningConfig
 from kbert.config.checks import require_single
+from kbert.experiments.labelled_file import LabelledFile
+from kbert.input_pipelines.data_files import shown_source
+from kbert.input_pipelines.repeated_rows import repetitions
 from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.tasks import TASKS
+from kbert.tasks.file_columns import reads_without_tensorflow, task_files
 
 
 @dataclass(frozen=True)
@@ -67,42 +68,6 @@ class LabelledPaths:
         return [path for path in (self.train_file, self.dev_file, *self.other_dev_files.values()) if path]
 
 
-@contextlib.contextmanager
-def columns_as_files(*sources) -> Iterator[list]:
-    """Each source as a file: columns in memory, name -> list, are written to one that is removed afterwards.
-
-    Args:
-      *sources: a path, None, or columns: a dict of lists, or anything else with `keys`, as pandas has.
-
-    Raises:
-      ValueError: when a column is no list, or the columns are not equally long.
-    """
-    with tempfile.TemporaryDirectory(prefix="kbert_") as folder:
-        files = list(sources)
-        for number, source in enumerate(sources):
-            if hasattr(source, "keys"):
-                files[number] = Path(folder) / f"examples_{number}.jsonl"
-                files[number].write_text("".join(_json_lines(source)), encoding="utf-8")
-        yield files
-
-
-def _json_lines(columns):
-    for name in columns.keys():
-        if isinstance(columns[name], str) or not hasattr(columns[name], "__len__"):
-            raise ValueError(
-                f"the column {name!r} is {columns[name]!r:.60}; expected a list, one entry for each example."
-            )
-    lengths = {name: len(columns[name]) for name in columns.keys()}
-    if len(set(lengths.values())) > 1:
-        sizes = ", ".join(f"{length} {name}" for name, length in lengths.items())
-        raise ValueError(
-            f"the columns have different lengths ({sizes}); give each of them one entry per example."
-        )
-    for row in zip(*(columns[name] for name in lengths), strict=True):
-        values = [value.tolist() if hasattr(value, "tolist") else value for value in row]  # NumPy's numbers
-        yield json.dumps(dict(zip(lengths, values, strict=True)), ensure_ascii=False) + "\n"
-
-
 @dataclass(frozen=True)
 class FinetuningData:
     """The opened examples.
@@ -136,27 +101,36 @@ class FinetuningData:
         return details
 
 
+def reads_early(config: FinetuningConfig, paths: LabelledPaths) -> bool:
+    """Whether `open_data` needs no TensorFlow: then it says what is wrong in a file before that loads."""
+    return not (paths.train_dir or paths.dev_dir) and all(
+        reads_without_tensorflow(config.task, path, config.dataset) for path in paths.files
+    )
+
+
 def open_data(config: FinetuningConfig, paths: LabelledPaths) -> FinetuningData:
     """Reads the labelled files and opens the records, and holds out what `dev_split` says.
 
     Raises:
       ValueError: when a file cannot be read, or the task is not one that is fine-tuned.
     """
-    from kbert.experiments.labelled_file import LabelledFile
-    from kbert.input_pipelines.records.record_folders import LabelledRecords
-
-    task_class = TASKS[config.task]
-    if task_class.files is None:
-        tasks = [name for name in TASKS if TASKS[name].files]
+    files = task_files(config.task)
+    if files is None:
+        tasks = [name for name in TASKS if task_files(name)]
         raise ValueError(f"task={config.task!r} cannot be fine-tuned; choose one of {', '.join(tasks)}.")
 
     def open_source(file, directory, dataset):
         if file:
-            return LabelledFile(file, task_class, dataset)
+            return LabelledFile(file, files, dataset)
+        from kbert.input_pipelines.records.record_folders import LabelledRecords  # late: with TensorFlow
+
+        task_class = TASKS[config.task]
         settings = task_class.read_settings(config.task_settings)
         return LabelledRecords(directory, task_class, config.max_seq_length, settings)
 
     whole = train = open_source(paths.train_file, paths.train_dir, config.dataset)
+    if paths.train_file:
+        _say_repetitions(whole)
     dataset = whole.agreed_dataset(config.dataset)
     dev = {"": open_source(paths.dev_file, paths.dev_dir, dataset)} if paths.has_dev else {}
     if config.dev_split:
@@ -173,6 +147,14 @@ def open_data(config: FinetuningConfig, paths: LabelledPaths) -> FinetuningData:
     for data in dev.values():
         data.agreed_dataset(dataset)
     return FinetuningData(train, dev, dataset)
+
+
+def _say_repetitions(data):
+    repeated, contradicting = repetitions(data.examples)
+    if repeated:
+        logging.info("%s: %s", shown_source(data.path), repeated)
+    if contradicting:
+        logging.warning("%s: %s", shown_source(data.path), contradicting)
 
 
 def _log_split(config, shares):

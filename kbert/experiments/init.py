@@ -60,6 +60,14 @@ class Init:
             self, checkpoint=distillation.teacher, layers=distillation.init_layers, vocabulary=None
         )
 
+    def require_checkpoint(self, run_dir):
+        """Raises ValueError where the checkpoint of a run that is to begin is not there."""
+        from kbert.checkpoints.formats import require_checkpoint
+        from kbert.runs.run_directory import run_to_resume
+
+        if self.checkpoint and not run_to_resume(run_dir):
+            require_checkpoint(self.checkpoint)
+
     def require_casing(self, vocabulary: BaseVocabulary, owner):
         """Raises ValueError where `do_lower_case` contradicts the vocabulary of a run without a checkpoint.
 

@@ -5,6 +5,7 @@ import contextlib
 import copy
 import functools
 
+from kbert.input_pipelines.data_files import reading_dataset
 from kbert.input_pipelines.held_out_split import digest_examples, held_out_indices
 from kbert.input_pipelines.labelled_files import examples_fingerprint
 
@@ -14,7 +15,7 @@ class LabelledFile:
 
     Args:
       path: the file.
-      task_class: the class of `Task` that reads it.
+      files: the `Files` of the task that reads it.
       dataset: the `DatasetConfig`.
 
     Attributes:
@@ -28,10 +29,10 @@ class LabelledFile:
 
     manifest = None
 
-    def __init__(self, path, task_class, dataset):
-        self.path, self._task_class = path, task_class
-        self.examples = list(task_class.files.read_examples(path, dataset))
-        self.dataset = task_class.files.complete_dataset(dataset, self.examples)
+    def __init__(self, path, files, dataset):
+        self.path, self._files = path, files
+        self.examples = list(files.read_examples(path, reading_dataset(path, dataset)))
+        self.dataset = files.complete_dataset(dataset, self.examples)
         self.fingerprint = examples_fingerprint(self.examples)
         self._task = self._text_inputs = None
 
@@ -47,7 +48,7 @@ class LabelledFile:
         Raises:
           ValueError: when nothing would be held out.
         """
-        files = self._task_class.files
+        files = self._files
         groups = files.groups(self.examples)
         strata = [files.stratum(example) for example in self.examples]
         held_out = set(held_out_indices(groups, strata, fraction, seed))
@@ -84,7 +85,7 @@ class LabelledFile:
     def count_labels(self) -> tuple[dict[str, int], int]:
         """(label -> how often the examples have it, the number of examples)."""
         counts = collections.Counter(
-            label for example in self.examples for label in self._task_class.files.labels(example)
+            label for example in self.examples for label in self._files.labels(example)
         )
         return dict(counts), len(self.examples)
 

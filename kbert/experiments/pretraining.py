@@ -11,8 +11,10 @@ from kbert.experiments.init import Init, initial_model
 from kbert.experiments.teaching import Teaching
 from kbert.input_pipelines.records.record_folders import PretrainingRecords
 from kbert.manifest import read_manifest
+from kbert.runs.run_directory import require_run_folder
 from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary_files import read_vocabulary
+from kbert.training.devices.rendezvous import require_free_port
 
 
 def pretrain(
@@ -119,6 +121,9 @@ def _pretrain(config: PretrainingConfig, run_dir, phases, init: Init, devices: d
     records = [phase.train for phase in phases]
     vocabulary = read_vocabulary(records[0].directory, records[0].manifest.vocabulary)
     init.require_casing(vocabulary, records[0].directory)
+    if require_free_port(devices["name"], devices["cluster"]):
+        require_run_folder(run_dir)
+    init.require_checkpoint(run_dir)
 
     from kbert.input_pipelines.records import record_reader
     from kbert.reports.run_page import try_write_run_page

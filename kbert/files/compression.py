@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kbert.extras import require
 
 # Listed so that they can be refused clearly: read as text, they would only give an error about UTF-8.
-_UNREAD_SUFFIXES = (".7z", ".br", ".lz4", ".lzma", ".parquet", ".arrow", ".rar", ".tar", ".tgz", ".z", ".zip")
+_UNREAD_SUFFIXES = frozenset(".7z .br .lz4 .lzma .parquet .arrow .rar .tar .tbz2 .tgz .txz .z .zip".split())
 
 
 class Compression(NamedTuple):
@@ -76,13 +76,13 @@ def require_read_kind(path: str | Path, what: str):
     """Refuses archives and other formats that kbert does not read.
 
     Args:
-      path: the file; only its suffix is checked.
+      path: the file; only its suffix is checked, and the one before that of a compression, as in .tar.gz.
       what: what is expected instead, for the error message, for example "text".
 
     Raises:
       ValueError: naming the file.
     """
-    if Path(path).suffix.lower() in _UNREAD_SUFFIXES:
+    if not _UNREAD_SUFFIXES.isdisjoint((Path(path).suffix.lower(), Path(name_when_unpacked(path)).suffix)):
         raise ValueError(
             f"{path} has a format that kbert does not read; give {what}, plain or compressed as .gz, .bz2, "
             ".xz or .zst."

@@ -6,37 +6,38 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from kbert.files.compression import find_opener, name_when_unpacked
+from kbert.files.compression import find_opener
+from kbert.files.file_format import format_by_name
 from kbert.files.output_path import check_output_file, require_parent_folder
 from kbert.files.whole_file import whole_file
 
-JSON_LINES, TABLES = ".jsonl", (".csv", ".tsv")
+JSON_LINES, TABLES = "jsonl", ("csv", "tsv")
 LABEL_SEPARATOR = ";"  # where the run's files have none
 _OF_ONE = {"probabilities": "probability"}  # what one of a table of numbers is called
 
 
-def find_ending(path: str | Path) -> str:
-    """ ".jsonl", ".csv" or ".tsv": how the name ends, before the ending of a compressed file.
+def find_format(path: str | Path) -> str:
+    """ "jsonl", "csv" or "tsv": what the name says, see `format_by_name`.
 
     Raises:
-      ValueError: when it ends otherwise, or a package for the compression is missing.
+      ValueError: when it says something else, or a package for the compression is missing.
     """
-    ending = Path(name_when_unpacked(path)).suffix
-    if ending not in (JSON_LINES, *TABLES):
+    file_format = format_by_name(path)
+    if file_format not in (JSON_LINES, *TABLES):
         raise ValueError(
             f"output_file={path}: the ending says the format; end it in .jsonl (JSON lines), "
             ".csv or .tsv (columns), alone or with .gz, .bz2, .xz or .zst behind it."
         )
-    return ending
+    return file_format
 
 
 def check_answer_file(path: str | Path, inputs: Iterable[str | Path], overwrite: bool):
     """Raises an error unless answers may be written to `path`. Call it before any work is done.
 
     Raises:
-      ValueError, FileExistsError: see `find_ending`, `check_output_file` and `require_parent_folder`.
+      ValueError, FileExistsError: see `find_format`, `check_output_file` and `require_parent_folder`.
     """
-    find_ending(path)
+    find_format(path)
     check_output_file(path, inputs, overwrite)
     require_parent_folder(path)
 
@@ -49,7 +50,7 @@ def write_answers(path: str | Path, answered: Iterable[tuple[dict, dict]], label
     column for each, `probability_LABEL`. Any other list or object is JSON in its cell.
 
     Args:
-      path: the file, see `find_ending`.
+      path: the file, see `find_format`.
       answered: (example, answer) in order, both ready for JSON.
       label_separator: in a table it stands between the strings of an answer's list, as
         `dataset.label_separator` does. A list with a string that holds it is JSON; with None every list is.
@@ -57,9 +58,9 @@ def write_answers(path: str | Path, answered: Iterable[tuple[dict, dict]], label
     Raises:
       ValueError: as `require_cells` does.
     """
-    ending = find_ending(path)
+    file_format = find_format(path)
     with whole_file(path) as aside, find_opener(path)(aside, "wt", encoding="utf-8", newline="") as file:
-        if ending == JSON_LINES:
+        if file_format == JSON_LINES:
             for example, answer in answered:
                 file.write(json_line(example | answer))
             return
@@ -68,7 +69,7 @@ def write_answers(path: str | Path, answered: Iterable[tuple[dict, dict]], label
             columns = _keep(answered, waiting, label_separator)
             waiting.seek(0)
             if any(columns):
-                _write_table(file, ending, columns, map(json.loads, waiting))
+                _write_table(file, file_format, columns, map(json.loads, waiting))
 
 
 def json_line(values: dict) -> str:
@@ -87,10 +88,10 @@ def require_cells(rows: Iterable[dict], path: str | Path):
     Raises:
       ValueError: naming row and column, for a tab or a line end in a .tsv file, and half a surrogate pair.
     """
-    ending = find_ending(path)
+    file_format = find_format(path)
     for number, row in enumerate(rows, start=1):
         for name, value in row.items():
-            _require_cell(_cell(value), name, number, ending)
+            _require_cell(_cell(value), name, number, file_format)
 
 
 def _keep(answered, waiting, label_separator):
@@ -106,16 +107,18 @@ def _keep(answered, waiting, label_separator):
     return example_columns, answer_columns
 
 
-def _write_table(file, ending, columns, kept):
+def _write_table(file, file_format, columns, kept):
     example_columns, answer_columns = columns
     header = [*example_columns, *(_new_name(name, example_columns) for name in answer_columns)]
     rows = ([*map(cells.get, example_columns), *map(answers.get, answer_columns)] for cells, answers in kept)
     for number, row in enumerate(itertools.chain([header], rows)):
         row = ["" if cell is None else cell for cell in row]  # an example may lack an `id` that others have
         for name, cell in zip(header, row, strict=True):
-            _require_cell(cell, name, number, ending)
-        cells = row if ending == ".tsv" else map(_quoted, row)  # as they are read: .tsv files have no quotes
-        file.write({".tsv": "\t", ".csv": ","}[ending].join(cells) + "\n")
+            _require_cell(cell, name, number, file_format)
+        cells = (
+            row if file_format == "tsv" else map(_quoted, row)
+        )  # as they are read: .tsv files have no quotes
+        file.write({"tsv": "\t", "csv": ","}[file_format].join(cells) + "\n")
 
 
 def _quoted(cell):
@@ -153,8 +156,8 @@ def _cell(value) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _require_cell(cell, name, number, ending):
-    if ending == ".tsv" and not set(cell).isdisjoint("\t\n\r"):
+def _require_cell(cell, name, number, file_format):
+    if file_format == "tsv" and not set(cell).isdisjoint("\t\n\r"):
         raise ValueError(
             f"row {number}, column {name!r}: {cell[:60]!r} has a tab or a line end, which a .tsv file cannot "
             "hold; name the output_file .csv or .jsonl."

@@ -1,10 +1,13 @@
 """A model + texts -> answers, ready for JSON."""
 
-import contextlib
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from numbers import Integral
+from typing import TYPE_CHECKING, NamedTuple
+
+from kbert.input_pipelines.data_in_memory import column_names, plain_value, plain_values, shown, text_alone
+from kbert.input_pipelines.unlabelled_files import examples_from_table
 
 if TYPE_CHECKING:
     from kbert.inference.unknown_tokens import UnknownTokens
@@ -23,6 +26,8 @@ def answered(
     read_ahead: int | None = None,
     report: Callable[[int], None] | None = None,
     unknown: "UnknownTokens | None" = None,
+    name: str = "example {}",
+    first: int = 1,
 ) -> Iterator[tuple[dict, dict]]:
     """Yields (example, answer) for each example, in their order and ready for JSON.
 
@@ -38,24 +43,26 @@ def answered(
         each example before the next is read.
       report: called after each batch with the number of examples that are answered so far.
       unknown: the `UnknownTokens` that count the examples and warn at the end.
+      name: what messages call an example, with {} for its number.
+      first: the number of the first example.
 
     Raises:
       ValueError: when an example has other keys or no answer; the message names the example.
     """
     predictor = functools.cache(loaded.predictor)
-    numbered, num_answered = enumerate(examples, start=1), 0
+    numbered, num_answered = enumerate(examples, start=first), 0
     while window := list(itertools.islice(numbered, read_ahead or _READ_AHEAD * batch_size)):
-        signatures = [_signature(loaded, example, f"example {number}") for number, example in window]
+        signatures = [_signature(loaded, example, name.format(number)) for number, example in window]
         answers: list[dict] = [{}] * len(window)
         for positions in _batches(signatures, [example for _, example in window], batch_size):
             predict = predictor(signatures[positions[0]])
             batch = [window[position][1] for position in positions]
-            columns = {name: [example[name] for example in batch] for name in predict.inputs}
-            columns |= {name: settings[name] for name in predict.settings}
+            columns = {key: [example[key] for example in batch] for key in predict.inputs}
+            columns |= {key: settings[key] for key in predict.settings}
             numbers = [window[position][0] for position in positions]
             if unknown:
                 unknown.count(batch, numbers)
-            batch_answers = predict.answers(columns, numbers, "example {}")
+            batch_answers = predict.answers(columns, numbers, name)
             for position, answer in zip(positions, batch_answers, strict=True):
                 answers[position] = answer
             num_answered += len(positions)
@@ -75,8 +82,9 @@ def source_task(source):
 
 
 def source_dataset(source):
-    """The `DatasetConfig` of a `RunDirectory`, which names columns; None of other sources."""
-    return getattr(getattr(source, "config", None), "dataset", None)
+    """The `DatasetConfig` of a run, which names columns; None of other sources."""
+    run = getattr(source, "run", source)  # of a `LoadedModel`, or a `RunDirectory` itself
+    return getattr(getattr(run, "config", None), "dataset", None)
 
 
 def require_answers(source):
@@ -98,6 +106,12 @@ def require_inputs(source, example: dict, where: str):
       where: what it is called in the message.
     """
     _signature(source, example, where)
+
+
+def require_top_k(top_k):
+    """Raises ValueError for what is no number of answers."""
+    if isinstance(top_k, bool) or not isinstance(top_k, Integral) or top_k < 1:
+        raise ValueError(f"top_k={top_k!r}: expected a whole number, at least 1.")
 
 
 def _source_name(source):
@@ -145,46 +159,62 @@ def _batches(signatures, examples, batch_size) -> Iterator[list[int]]:
             yield batch
 
 
-def to_examples(examples, inputs: tuple[str, ...]) -> tuple[list[dict], bool]:
-    """The examples, and whether a single one was given, not in a list.
+class Examples(NamedTuple):
+    """The examples that a caller gives.
+
+    Fields:
+      listed: dicts of the task's inputs.
+      is_alone: whether a single one was given, not in a list.
+      name: what messages call one, with {} for its number.
+      first: the number of the first.
+    """
+
+    listed: list[dict]
+    is_alone: bool
+    name: str
+    first: int = 0
+
+
+def to_examples(examples, inputs: Sequence[tuple[str, ...]], dataset=None) -> Examples:
+    """What a caller gives as `Examples`.
 
     Args:
-      examples: one example, or a list or another iterable of them. An example is a text; a tuple with the
-        task's inputs in order, such as the texts of a pair, or a question and its context; or a dict of them.
-      inputs: the names of the task's inputs in order.
+      examples: one example, a list or another collection of them, or a table, see `column_names`. An example
+        is a text; a tuple with the task's inputs in order, such as the texts of a pair, or a question and its
+        context; or a dict of them.
+      inputs: the inputs of each signature of the task that answers texts, those of "serving_default" first.
+      dataset: the `DatasetConfig` that names columns of a table, or None.
 
     Raises:
       ValueError: when something else is given; the message names its position.
     """
+    examples = text_alone(examples)
+    if column_names(examples) is not None:
+        rows = examples_from_table(examples, inputs, dataset)
+        return Examples(rows, False, "row {} of the data", 1)
     if isinstance(examples, str | tuple | Mapping):
-        return [_example(examples, inputs, "the example")], True
-    listed = None
-    # Bytes would be taken apart into numbers, and a set has no order.
-    if isinstance(examples, Iterable) and not isinstance(examples, Set | bytes | bytearray):
-        with contextlib.suppress(TypeError):  # a NumPy array of shape () is Iterable, but has nothing in it
-            listed = list(examples)
+        return Examples([_example(examples, inputs[0], "the example")], True, "the example")
+    listed = plain_values(examples)
     if listed is None:
-        raise ValueError(f"received {_kind(examples)}; expected {_expected(inputs)}, or a list of such.")
-    return [_example(example, inputs, f"example {index}") for index, example in enumerate(listed)], False
+        raise ValueError(f"received {shown(examples)}; expected {_expected(inputs[0])}, or a list of such.")
+    listed = [_example(example, inputs[0], f"examples[{index}]") for index, example in enumerate(listed)]
+    return Examples(listed, False, "examples[{}]")
 
 
 def _example(example, inputs, where):
     if isinstance(example, Mapping):
-        return dict(example)
+        return {name: plain_value(value) for name, value in example.items()}
     if isinstance(example, str):
         return {inputs[0]: str(example)}
     if isinstance(example, tuple):
+        example = tuple(map(plain_value, example))
         names = inputs if len(example) == len(inputs) else _PAIR
         if len(example) == len(names):
             return dict(zip(names, example, strict=True))
-    raise ValueError(f"{where} is {_kind(example)}; expected {_expected(inputs)}.")
+    raise ValueError(f"{where} is {shown(example)}; expected {_expected(inputs)}.")
 
 
 def _expected(inputs):
     if len(inputs) == 1:
         return "a text (str), a pair of texts (tuple) or a dict with the key " + repr(inputs[0])
     return f"a tuple of {' and '.join(inputs)}, or a dict with these keys"
-
-
-def _kind(value):
-    return type(value).__name__ if value is None else f"{type(value).__name__} ({value!r:.40})"

@@ -7,8 +7,9 @@ import tensorflow as tf
 from keras import ops
 
 from kbert.answering.answering_encoder import AnsweringEncoder
-from kbert.config.pooling_config import POOLINGS
+from kbert.config.pooling_config import JOIN, POOLINGS, PoolingConfig
 from kbert.features import ENCODER_INPUTS
+from kbert.forked import require_own_tensorflow
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.loaded_model import as_loaded_model
 from kbert.inference.texts import text_batch
@@ -41,10 +42,13 @@ class FeatureExtractor:
       layers: which layers: -1 is the last, -2 the one before; 0 is the output of the embeddings, 1 the first
         layer.
       pooling: "none" for one vector for each token, or a mode of `SequencePooling` for one vector for each
-        text.
+        text; or the `own_pooling` of the model, with its default prompt, `normalize` and all.
       normalize: whether to scale a text's vector to length 1.
       combine: how to combine several layers: "none" keeps them apart, "sum" adds them, "concat" concatenates
         them in the given order.
+
+    Attributes:
+      loaded: the `LoadedModel`.
 
     Call arguments:
       texts: a text or a list of texts.
@@ -70,7 +74,7 @@ class FeatureExtractor:
     """
 
     def __init__(self, model, layers=(-1,), pooling="none", combine="none", normalize: bool = False):
-        model = as_loaded_model(model)
+        self.loaded = model = as_loaded_model(model)
         number = model.config.num_hidden_layers
         for layer in layers:
             if not -number - 1 <= layer <= number:
@@ -80,16 +84,18 @@ class FeatureExtractor:
                 )
         if not layers:
             raise ValueError("layers is empty; give at least one, for example -1 for the last.")
-        if pooling not in ("none", *POOLINGS):
+        if isinstance(pooling, str) and not {*pooling.split(JOIN)} <= {"none", *POOLINGS}:
             raise ValueError(f"pooling={pooling!r} is not known; choose one of none, {', '.join(POOLINGS)}.")
+        if isinstance(pooling, str) and pooling != "none":
+            pooling = PoolingConfig(pooling, normalize)
         if combine not in COMBINATIONS:
             raise ValueError(f"combine={combine!r} is not known; choose one of {', '.join(COMBINATIONS)}.")
         self.layers = tuple(layers)
         self.pooling = pooling
         self.combine = combine
-        self._model = model
-        self._pool = None if pooling == "none" else SequencePooling(pooling, normalize)
-        self._run = model.graph(("features", self.layers, pooling, normalize, combine), self._graph)
+        self._pool = None if pooling == "none" else SequencePooling.of(pooling)
+        self._prompt = "" if pooling == "none" else pooling.prompt()
+        self._run = model.graph(("features", self.layers, pooling, combine), self._graph)
 
     def __call__(self, texts, text_pairs=None) -> list[TextFeatures]:
         batch = text_batch(texts, text_pairs, pairs_may_miss=True)
@@ -102,15 +108,18 @@ class FeatureExtractor:
                 positions = [kind[position] for position in indices]
                 selected = batch.select(positions)
                 batch_features = self._features(selected.texts, selected.pairs if paired else None)
-                require_finite_answers([row.values for row in batch_features], self._model.source, positions)
+                require_finite_answers([row.values for row in batch_features], self.loaded.source, positions)
                 for position, row in zip(positions, batch_features, strict=True):
                     features[position] = row
         return batch.answer(features)
 
     def _features(self, texts, text_pairs):
-        inputs = self._model.inputs(texts, text_pairs)
+        require_own_tensorflow()
+        pairs = None if text_pairs is None else tf.constant(text_pairs, tf.string)
+        prompted = tf.constant([self._prompt + text for text in texts], tf.string)
+        inputs = self.loaded.text_inputs(prompted, pairs, pad_to_longest=True)
         values = self._run(inputs).numpy()
-        tokens = self._model.vocabulary.tokens
+        tokens = self.loaded.vocabulary.tokens
         features = []
         for ids, mask, row in zip(
             inputs["input_ids"].numpy(), inputs["input_mask"].numpy(), values, strict=True
@@ -122,7 +131,7 @@ class FeatureExtractor:
 
     def _graph(self):
         """Encoder inputs -> float32 tensor of shape (batch, [tokens,] [layers,] width)."""
-        encoder = AnsweringEncoder(self._model.encoder, self._model.precision, outputs=("hidden_states",))
+        encoder = AnsweringEncoder(self.loaded.encoder, self.loaded.precision, outputs=("hidden_states",))
         inputs = {name: tf.TensorSpec([None, None], tf.int32) for name in ENCODER_INPUTS}
 
         def values(inputs):

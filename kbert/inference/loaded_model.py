@@ -1,7 +1,9 @@
 """A run directory or any checkpoint -> a Keras model with its tokenizer and config."""
 
+import dataclasses
 import functools
 import importlib
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,19 +13,23 @@ import tensorflow as tf
 
 from kbert.answering.answering_encoder import PRECISIONS, AnsweringEncoder
 from kbert.answering.answering_model import answering_model
-from kbert.checkpoints.formats import local_path, read_checkpoint
+from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.checkpoints.formats import local_path, read_checkpoint, write_checkpoint
 from kbert.checkpoints.hugging_face.hub import known_casing
 from kbert.checkpoints.model_loading import build_model
+from kbert.checkpoints.report import Report
 from kbert.cli.commands import export_package
 from kbert.cli.progress import activity
+from kbert.config import DatasetConfig
 from kbert.config.pooling_config import PoolingConfig
 from kbert.features import ENCODER_INPUTS
+from kbert.forked import require_own_tensorflow
 from kbert.inference.finite_numbers import require_finite_answers
+from kbert.inference.model_as_checkpoint import model_as_checkpoint
 from kbert.inference.predictor import Predictor
 from kbert.inference.text_answers import TextAnswers
 from kbert.inference.texts import text_batch
-from kbert.layers.sequence_pooling import SequencePooling
-from kbert.runs.checkpoint import parse_step
+from kbert.layers.sequence_pooling import SequencePooling, unit
 from kbert.runs.run_directory import RunDirectory, holds_run
 from kbert.tasks.signatures.signature import Signature
 from kbert.tokenization.text_inputs import TextInputs
@@ -36,10 +42,14 @@ def load_model(
     allow_unmatched=(),
     checkpoint: str | int | None = None,
     precision: str = "float32",
+    folder: Path | None = None,
 ) -> "LoadedModel":
-    """A run or a checkpoint as a Keras model with its tokenizer: `kbert.load` without .tflite files."""
+    """A run or a checkpoint as a Keras model with its tokenizer: `kbert.load` without .tflite files.
+
+    `folder` is where the model lies, if `local_path` was asked before.
+    """
     _require_precision(precision)
-    folder = local_path(path)
+    folder = local_path(path) if folder is None else folder
     if (folder / "run.json").is_file():
         loaded = LoadedModel.from_run(_run(folder, do_lower_case, allow_unmatched), checkpoint)
     elif checkpoint is not None:
@@ -93,6 +103,7 @@ class LoadedModel(TextAnswers):
       run: the `RunDirectory` that it was loaded from, None for a checkpoint of others.
       checkpoint: the folder of a run's checkpoint.
       read_with: the arguments of `read_checkpoint` for a checkpoint of others.
+      description: what a checkpoint of others is beside its tensors; None for a run.
       pooling: how `embed` makes one vector of a text, see `SequencePooling`.
       normalize: whether `embed` scales vectors to length 1.
       precision: the one in which the encoder predicts.
@@ -121,19 +132,19 @@ class LoadedModel(TextAnswers):
         self.run: RunDirectory | None = None
         self.checkpoint: Path | None = None
         self.read_with: dict = {}
+        self.description: BertCheckpoint | None = None
         self.task = task
         self.model = model
         self.vocabulary = vocabulary
         self.max_seq_length = max_seq_length
         self.takes_pairs = takes_pairs
         self.own_pooling = own_pooling
-        pooling = own_pooling or PoolingConfig()
-        self.pooling, self.normalize = pooling.mode, pooling.normalize
+        self.pooling, self.normalize = self._pooling_config.mode, self._pooling_config.normalize
         self.encoder = getattr(model, "encoder", model)
         self.config = self.encoder.config
         self.text_inputs = TextInputs(vocabulary, max_seq_length)
         self.precision = "float32"
-        self._graphs = {}  # see `graph`
+        self._made, self._lock = {}, threading.RLock()  # see `_once`
 
     def __repr__(self):
         shape = f"{self.config.num_hidden_layers} layers of {self.config.hidden_size}"
@@ -158,15 +169,21 @@ class LoadedModel(TextAnswers):
         loaded.run, loaded.checkpoint = run, folder
         return loaded
 
-    @functools.cached_property
+    @property
+    def dataset(self) -> DatasetConfig | None:
+        """The `DatasetConfig` of its run, which names columns; None of a pretraining and of others'."""
+        return getattr(self.run and self.run.config, "dataset", None)
+
+    @property
     def answering_model(self) -> keras.Model:
         """What answers in the place of `model`, with its weights; made when it is first asked for."""
-        return answering_model(self.model, self.precision)
+        return self._once("answering_model", lambda: answering_model(self.model, self.precision))
 
-    @functools.cached_property
+    @property
     def signatures(self) -> dict[str, Signature]:
         """The signatures of the model: name -> `Signature`, see `Serving.signatures`."""
-        return self.task.serving.signatures(self.answering_model, self.text_inputs)
+        signatures = self.task.serving.signatures
+        return self._once("signatures", lambda: signatures(self.answering_model, self.text_inputs))
 
     def graph(self, key, make: Callable[[], Callable]) -> Callable:
         """The `tf.function` that `make` gives for a key, the same one at every call.
@@ -174,9 +191,15 @@ class LoadedModel(TextAnswers):
         Tracing takes half a second and its memory is not given back, so graphs belong to the model and not
         to what asks it.
         """
-        if key not in self._graphs:
-            self._graphs[key] = make()
-        return self._graphs[key]
+        return self._once(("graph", key), make)
+
+    def _once(self, key, make):
+        """What `make` gives for a key; threads that ask at the same time wait for the first of them."""
+        require_own_tensorflow()
+        with self._lock:
+            if key not in self._made:
+                self._made[key] = make()
+            return self._made[key]
 
     def with_max_seq_length(self, max_seq_length: int) -> "LoadedModel":
         """The same model with another maximum length.
@@ -199,6 +222,7 @@ class LoadedModel(TextAnswers):
             self.own_pooling,
         )
         changed.precision, changed.read_with = self.precision, self.read_with
+        changed.description = self.description
         changed.run, changed.checkpoint = self.run, self.checkpoint
         return changed
 
@@ -210,15 +234,18 @@ class LoadedModel(TextAnswers):
           text_pairs: the second texts in the same form, or None.
           with_masks: whether `[MASK]` in a text means the mask token.
 
+        A model of vectors with a default prompt (`own_pooling`) has it before each text.
+
         Returns:
           dict of int32 tensors of shape (texts, length): input_ids, input_mask, segment_ids.
 
         Raises:
           ValueError: when an input is not a text; the message names its index.
         """
-        batch = text_batch(texts, text_pairs)
+        require_own_tensorflow()
+        batch, prompt = text_batch(texts, text_pairs), self._pooling_config.prompt()
         pairs = None if batch.pairs is None else tf.constant(batch.pairs, tf.string)
-        texts = tf.constant(batch.texts, tf.string)
+        texts = tf.constant([prompt + text for text in batch.texts], tf.string)
         return self.text_inputs(texts, pairs, pad_to_longest=True, with_masks=with_masks)
 
     def predictor(self, signature: str) -> Predictor:
@@ -226,16 +253,15 @@ class LoadedModel(TextAnswers):
         return Predictor(self, signature)
 
     def evaluate(self, eval_file=None, **arguments) -> dict:
-        """The metrics of the model, as it was saved (its length and precision too), on held-out data.
+        """The metrics of the model as it is now (weights, length and precision) on held-out data.
 
         Args:
-          eval_file: a labelled file.
+          eval_file: a labelled file; or data in memory, such as a DataFrame, see `kbert.evaluate`.
           **arguments: others of `kbert.evaluate`, such as `input_dir`, `html_file` or `config`.
         """
         from kbert.experiments.evaluation import evaluate  # which stands above this module
 
-        checkpoint = self.checkpoint and parse_step(self.checkpoint)
-        return evaluate(self.source, eval_file, checkpoint=checkpoint, **self.read_with | arguments)[1]
+        return evaluate(self, eval_file, **self.read_with | arguments)[1]
 
     def export(self, model_base_path, **arguments) -> dict:
         """Writes a SavedModel for TensorFlow Serving, as `kbert export` does.
@@ -251,7 +277,50 @@ class LoadedModel(TextAnswers):
         exporter = importlib.import_module(f"{export_package()}.export_savedmodel")
         return exporter.export_savedmodel(self, model_base_path, **{"precision": self.precision} | arguments)
 
-    def embed(self, texts, pooling: str | None = None, normalize: bool | None = None) -> np.ndarray:
+    def export_litert(self, output_dir, quantizations=("float32", "dynamic_int8"), **arguments) -> dict:
+        """Writes LiteRT (.tflite) files for phones, as `kbert export-litert` does.
+
+        Args:
+          output_dir: the folder of the files, which must not exist.
+          quantizations: one or more of "float32", "float16", "dynamic_int8".
+          **arguments: others of `export_tflite`, such as `max_seq_lengths`, `eval_file` or `overwrite`.
+
+        Returns:
+          The report of each file, see `export_tflite`.
+        """
+        exporter = importlib.import_module(f"{export_package()}.export_tflite")
+        return exporter.export_tflite(self, output_dir, quantizations, **arguments)
+
+    def save(self, path, format: str = "kbert", allow_unmatched=(), overwrite: bool = False) -> Report:
+        """Writes the model with the weights that it has now as a new folder, which `kbert.load` reads.
+
+        Args:
+          path: the folder to make.
+          format: "kbert" (a run of 0 steps), "hugging_face", "google" or "keras_hub".
+          allow_unmatched: names of settings that the format may leave out.
+          overwrite: whether an earlier one may be replaced.
+
+        Returns:
+          The `Report` of the writing.
+
+        Raises:
+          ValueError: for an unknown format, a folder that holds files, or a model that the format cannot
+            express; OSError when it cannot be written. Nothing is left behind then.
+        """
+        return write_checkpoint(model_as_checkpoint(self), path, format, allow_unmatched, overwrite)
+
+    @property
+    def _pooling_config(self) -> PoolingConfig:
+        """The model's own, or the default."""
+        return self.own_pooling or PoolingConfig()
+
+    def embed(
+        self,
+        texts,
+        pooling: str | None = None,
+        normalize: bool | None = None,
+        prompt_name: str | None = None,
+    ) -> np.ndarray:
         """One vector for each text, for comparing texts with each other.
 
         By default this is the mean of the last layer's vectors of all tokens, scaled to length 1 (so the dot
@@ -261,51 +330,60 @@ class LoadedModel(TextAnswers):
 
         Args:
           texts: a text, or an iterable of texts. Long lists are processed in batches of similar lengths.
-          pooling: "cls", "mean", "max" or "mean_sqrt_len"; None uses the model's own.
+          pooling: a mode of `SequencePooling`; None uses the model's own.
           normalize: whether to scale to length 1; None uses the model's own.
+          prompt_name: which of the model's prompts (`own_pooling.prompts`) stands before each text; None uses
+            the model's default prompt, if it has one.
 
         Returns:
-          float32 array of shape (texts, hidden_size); (hidden_size,) for a single text (not in a list).
+          float32 array of shape (texts, width); (width,) for a single text (not in a list). The width is
+          hidden_size, unless the model has several poolings or keeps fewer numbers (`truncate_dim`).
 
         Raises:
-          ValueError: when an input is not a text (the message names its index), or when vectors are not
-            finite.
+          ValueError: when an input is not a text (the message names its index), the model has no prompt of
+            this name, or vectors are not finite.
         """
-        batch = text_batch(texts)
-        pooling, normalize = self._pooling(pooling, normalize)
-        key = ("embed", pooling, normalize)
-        embedder = self.graph(key, functools.partial(self._embedder, pooling, normalize))
-        embeddings = np.zeros((len(batch.texts), self.config.hidden_size), np.float32)
+        batch, prompt = text_batch(texts), self._pooling_config.prompt(prompt_name)
+        config = self._chosen_pooling(pooling, normalize)
+        key = ("embed", config.mode, config.normalize, normalize, config.skipped_tokens(prompt_name))
+        embedder = self.graph(key, functools.partial(self._embedder, config, normalize, prompt_name))
+        embeddings = np.zeros((len(batch.texts), config.width(self.config.hidden_size)), np.float32)
         for positions in batch.positions_by_length():
-            values = embedder(tf.constant(batch.select(positions).texts, tf.string)).numpy()
+            prompted = [prompt + text for text in batch.select(positions).texts]
+            values = embedder(tf.constant(prompted, tf.string)).numpy()
             require_finite_answers(values, self.source, positions)
             embeddings[positions] = values
         return batch.answer(embeddings)
 
-    def _pooling(self, pooling, normalize):
-        """The model's own pooling and scaling in the place of None."""
-        return pooling or self.pooling, self.normalize if normalize is None else normalize
+    def _chosen_pooling(self, pooling, normalize) -> PoolingConfig:
+        """The model's own, or the default, with what is not None."""
+        chosen = {"mode": pooling, "normalize": normalize}
+        return dataclasses.replace(
+            self._pooling_config, **{name: value for name, value in chosen.items() if value is not None}
+        )
 
-    def _embedder(self, pooling, normalize):
+    def _embedder(self, config, normalize, prompt_name):
+        """The graph from texts, with their prompt, to vectors; of length 1 after the cut, if asked for."""
         encoder = AnsweringEncoder(self.encoder, self.precision, outputs=("sequence_output",))
-        pool = SequencePooling(pooling, normalize)
+        pool, scales_again = SequencePooling.of(config, prompt_name), normalize and config.truncate_dim
 
         def embed(texts):
             inputs = self.text_inputs(texts, pad_to_longest=True)
-            return pool(encoder(inputs)["sequence_output"], inputs["input_mask"])
+            vectors = pool(encoder(inputs)["sequence_output"], inputs["input_mask"])
+            return unit(vectors) if scales_again else vectors
 
         signature = [tf.TensorSpec([None], tf.string)]
         return tf.function(embed, input_signature=signature, autograph=False)
 
     def embedding_model(self, pooling: str | None = None, normalize: bool | None = None) -> keras.Model:
-        """Encoder and pooling as one Keras model: encoder inputs -> float32 (batch, hidden_size).
+        """Encoder and pooling as one Keras model: what `inputs` gives -> float32 (batch, width).
 
         It shares its weights with this model, so training one changes the other too.
 
         Args:
           pooling, normalize: as for `embed`.
         """
-        layer = SequencePooling(*self._pooling(pooling, normalize), name="sequence_pooling")
+        layer = SequencePooling.of(self._chosen_pooling(pooling, normalize), name="sequence_pooling")
         encoder = self.encoder.with_outputs("sequence_output")
         inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in ENCODER_INPUTS}
         return keras.Model(inputs, layer(encoder(inputs)["sequence_output"], inputs["input_mask"]))
@@ -339,7 +417,7 @@ def load_answering(run, answers: tuple[str, ...], need: str) -> LoadedModel:
 
 def _from_checkpoint(checkpoint):
     task, model = build_model(checkpoint)
-    return LoadedModel(
+    loaded = LoadedModel(
         checkpoint.source,
         task,
         model,
@@ -348,3 +426,5 @@ def _from_checkpoint(checkpoint):
         takes_pairs=False if checkpoint.pooling else checkpoint.takes_pairs,
         own_pooling=checkpoint.pooling,
     )
+    loaded.description = dataclasses.replace(checkpoint, tensors={})
+    return loaded

@@ -1,11 +1,15 @@
-"""`kbert.load`: any model that answers texts."""
+"""`kbert.load`: any model that answers texts. Without TensorFlow until a model is found."""
 
 import importlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from kbert.checkpoints.formats import detect_format, local_path
 from kbert.cli.commands import export_package
-from kbert.inference.loaded_model import LoadedModel, load_model
-from kbert.inference.text_answers import TextAnswers
+
+if TYPE_CHECKING:
+    from kbert.inference.loaded_model import LoadedModel
+    from kbert.inference.text_answers import TextAnswers
 
 _LITERT = ".tflite"
 
@@ -16,7 +20,7 @@ def load(
     allow_unmatched=(),
     checkpoint: str | int | None = None,
     precision: str = "float32",
-) -> LoadedModel | TextAnswers:
+) -> "LoadedModel | TextAnswers":
     """Loads a model with its tokenizer and config.
 
     Args:
@@ -48,7 +52,11 @@ def load(
     """
     settings = (do_lower_case, allow_unmatched, checkpoint, precision)
     if Path(path).suffix != _LITERT:
-        return load_model(path, *settings)
+        folder = local_path(path)
+        detect_format(folder)  # raises an error where there is no model, before TensorFlow is imported
+        from kbert.inference.loaded_model import load_model
+
+        return load_model(path, *settings, folder=folder)
     if settings != (None, (), None, "float32"):
         raise ValueError(
             f"{path} is a LiteRT file, with its casing and weights inside; leave all other arguments out."

@@ -6,8 +6,11 @@ import numpy as np
 import tensorflow as tf
 from absl import logging
 
+from kbert.forked import require_own_tensorflow
+from kbert.inference.answers import require_top_k
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.texts import text_batch
+from kbert.input_pipelines.data_in_memory import plain_values, shown
 from kbert.tasks.signatures.signature import TRUNCATED
 
 
@@ -64,7 +67,8 @@ class Predictor:
     def answers(self, inputs: dict, positions: Sequence[int] | None = None, name="texts[{}]") -> list[dict]:
         """The same for inputs in a dict; `positions` and `name` are those of `require_finite_answers`."""
         self._require_names(inputs)
-        columns = [_column(name, inputs[name]) for name in self.inputs]
+        inputs = inputs | {name: _column(name, inputs[name]) for name in self.inputs}
+        columns = [inputs[name] for name in self.inputs]
         if len({len(column) for column in columns}) > 1:
             sizes = ", ".join(f"{len(inputs[name])} {name}" for name in self.inputs)
             raise ValueError(f"received {sizes}; give as many of each, one for each example.")
@@ -95,6 +99,7 @@ class Predictor:
 
     def outputs(self, **inputs) -> dict[str, np.ndarray]:
         """The outputs of the signature, finite or not: name -> array with one row for each example."""
+        require_own_tensorflow()
         self._require_names(inputs)
         tensors = [
             tf.constant(inputs[name], dtype=dtype) for name, (dtype, _) in self._signature.inputs.items()
@@ -113,10 +118,10 @@ class Predictor:
 
 def _column(name, values):
     """The values of an input; a text alone would be taken apart into its characters."""
-    if isinstance(values, Sequence | np.ndarray) and not isinstance(values, str | bytes):
-        return values
+    if (listed := plain_values(values)) is not None:
+        return listed
     raise ValueError(
-        f"{name} is {values!r:.60}; expected a list with one entry for each example. "
+        f"{name} is {shown(values)}; expected a list with one entry for each example. "
         "kbert.load(...).predict(...) takes a single text too."
     )
 
@@ -220,8 +225,7 @@ class MaskFiller:
 
     def __call__(self, texts, top_k: int = 5, whole_words: bool = False, candidates=None):
         batch = text_batch(texts)
-        if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
-            raise ValueError(f"top_k={top_k!r}: expected a whole number of tokens, at least 1.")
+        require_top_k(top_k)
         words = None if candidates is None else text_batch(candidates).texts
         for text in batch.texts:  # before any is answered
             inputs = {"text": text} | ({} if words is None else {"candidates": words})

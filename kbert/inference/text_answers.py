@@ -2,11 +2,14 @@
 
 from typing import Any
 
-from kbert.inference.answers import answered, require_answers, to_examples
+from kbert.inference.answers import answered, require_answers, require_top_k, source_dataset, to_examples
 from kbert.inference.texts import text_batch
+from kbert.input_pipelines.data_in_memory import shown, text_alone
+from kbert.tasks.similarity.vectors import similarities
 
 # Answers that are one number for a pair of texts.
 PAIR_NUMBERS = ("prediction", "cosine")
+_TEXT_PROMPTS = ("document", "passage", "corpus")
 
 
 class TextAnswers:
@@ -15,38 +18,47 @@ class TextAnswers:
     Attributes:
       source: where the model was loaded from.
       task: its `Task`.
+      embed: method from texts to float32 (texts, width), for tasks that give vectors.
     """
 
     source: str
     task: Any
+    embed: Any
 
     def predict(self, examples, top_k: int = 5, whole_words: bool = False):
         """Answers in words, as `run_prediction` gives them: a label, a number, entities, filled masks.
 
         Args:
           examples: a text; a tuple of the task's inputs, such as the two texts of a pair, or a question and
-            its context; a dict of them; or a list of such examples.
+            its context; a dict of them; or a list of such examples. Or a table: a DataFrame, or a dict of
+            columns, with the columns that the run was trained on or those of the task's inputs.
           top_k: how many answers to give if the task gives several, for example tokens for each [MASK].
           whole_words: for [MASK]: leave out tokens that continue a word.
 
         Returns:
-          The answer, a dict as `Serving.answer` makes it; a list of answers for a list.
+          The answer, a dict as `Serving.answer` makes it; a list of answers for a list or a table.
 
         Raises:
           ValueError: when the task does not answer texts, for anything that is no example (the message names
-            its place), or when an answer is not finite.
+            its place), for `top_k` below 1, or when an answer is not finite.
         """
         require_answers(self)
-        listed, is_alone = to_examples(examples, self.task.serving.inputs)
+        require_top_k(top_k)
+        serving = self.task.serving
+        inputs = (serving.inputs, *serving.other_inputs.values())
+        parsed = to_examples(examples, inputs, source_dataset(self))
         settings = {"top_k": top_k, "whole_words": whole_words}
-        answers = [answer for _, answer in answered(self, listed, settings)]
-        return answers[0] if is_alone else answers
+        pairs = answered(self, parsed.listed, settings, name=parsed.name, first=parsed.first)
+        answers = [answer for _, answer in pairs]
+        return answers[0] if parsed.is_alone else answers
 
     def rank(self, query: str, texts, top_k: int | None = None) -> list[dict]:
         """Orders texts by how well they fit a query, the best first.
 
-        It takes a model that gives a pair of texts one number: a cross-encoder, which is a run or checkpoint
-        of `sequence_regression` on pairs, or a model of similar sentences.
+        It takes a model that gives a pair of texts one number, a cross-encoder (a run or checkpoint of
+        `sequence_regression` on pairs), or one that gives vectors of texts. Vectors are compared by the
+        similarity that the model names, or else by their cosine. For many queries on the same texts, embed
+        these once (docs/similarity.md, Semantic search).
 
         Args:
           query: what the texts are to fit.
@@ -57,15 +69,42 @@ class TextAnswers:
           dicts with `index` (the position in `texts`), `score` and `text`.
 
         Raises:
-          ValueError: when the model gives pairs no number, or for anything that is no text.
+          ValueError: when the model gives neither, for anything that is no text, and for `top_k` below 1.
         """
-        if self.task.serving is None or not set(PAIR_NUMBERS) & set(self.task.serving.answers):
+        require_top_k(1 if top_k is None else top_k)
+        query = text_alone(query)
+        if not isinstance(query, str):
+            raise ValueError(f"query is {shown(query)}; expected one text (str).")
+        texts, serving = text_batch(texts).texts, self.task.serving
+        if serving is not None and serving.one_text_output == "embedding":
+            scores = self._compare(query, texts)
+        elif serving is not None and set(PAIR_NUMBERS) & set(serving.answers):
+            answers = self.predict([(query, text) for text in texts])
+            scores = [answer[name] for answer in answers for name in PAIR_NUMBERS if name in answer]
+        else:
             raise ValueError(
                 f"{self.source} has the task {self.task.name}; rank takes one that gives a pair of texts a "
-                f"number, {' or '.join(PAIR_NUMBERS)}."
+                f"number, {' or '.join(PAIR_NUMBERS)}, or a model of vectors of texts."
             )
-        texts = text_batch(texts).texts
-        answers = self.predict([(query, text) for text in texts])
-        scores = [answer[name] for answer in answers for name in PAIR_NUMBERS if name in answer]
         order = sorted(range(len(scores)), key=lambda index: -scores[index])
         return [{"index": i, "score": scores[i], "text": texts[i]} for i in order[:top_k]]
+
+    def _compare(self, query, texts) -> list[float]:
+        """How similar the vector of each text is to that of the query."""
+        if not texts:
+            return []
+        pooling = self.task.pooling
+        query_prompt, text_prompt = _prompt_names(pooling.prompts)
+        first = self.embed([query], prompt_name=query_prompt)
+        vectors = self.embed(texts, prompt_name=text_prompt)
+        return similarities(first, vectors, pooling.similarity_fn_name)[0].tolist()
+
+
+def _prompt_names(prompts) -> tuple[str | None, str | None]:
+    """The prompts of a query and of texts, if the model has such; else None, the default one.
+
+    Source: sentence-transformers, `SentenceTransformer.encode_query` and `encode_document`.
+    """
+    if not {"query", *_TEXT_PROMPTS} & set(prompts):
+        return None, None
+    return "query", next((name for name in _TEXT_PROMPTS if name in prompts), "document")

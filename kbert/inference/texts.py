@@ -1,13 +1,21 @@
 """Checks the texts that a caller gives and turns them into lists of strings."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
+
+from kbert.input_pipelines.data_in_memory import (
+    column_names,
+    describe_columns,
+    is_missing,
+    plain_values,
+    shown,
+    text_alone,
+)
 
 # Texts of a batch. Threads share a product of few rows badly, so short texts come in larger batches: as many
 # as keep to this sum of characters. A token has a character or more, but for [CLS] and [SEP], so such a batch
 # has about as many tokens as 32 texts of 512 at most (docs/notes/speed.md has the speeds).
 TEXTS_AT_ONCE, SHORT_TEXTS_AT_ONCE, CHARACTERS_AT_ONCE = 32, 128, 32 * 512
-_SHOWN = 40  # characters of a text in an error
 
 
 class TextBatch(NamedTuple):
@@ -71,7 +79,7 @@ def text_batch(texts, text_pairs=None, pairs_may_miss: bool = False) -> TextBatc
     """One or several texts, or pairs of texts, as lists.
 
     Args:
-      texts: a string, or an iterable of strings.
+      texts: a string, or strings in an order: a list, an array, a column of a table, a tensor, a generator.
       text_pairs: the second texts, in the same form; or None.
       pairs_may_miss: whether None is allowed instead of a second text.
 
@@ -79,6 +87,7 @@ def text_batch(texts, text_pairs=None, pairs_may_miss: bool = False) -> TextBatc
       ValueError: when an input is not a text (the message names its index), or when there are not as many
         second texts as texts.
     """
+    texts, text_pairs = text_alone(texts), text_alone(text_pairs)
     is_alone = isinstance(texts, str)
     firsts = _texts(texts, "texts")
     if text_pairs is None:
@@ -99,23 +108,23 @@ def text_batch(texts, text_pairs=None, pairs_may_miss: bool = False) -> TextBatc
 def _texts(texts, name, may_miss=False):
     if isinstance(texts, str):
         return [_text(texts, name)]
-    # Not allowed: iterating a mapping gives its keys, a set has no fixed order, and bytes give numbers.
-    if not isinstance(texts, Iterable) or isinstance(texts, Mapping | Set | bytes | bytearray):
-        raise ValueError(f"{name} is {_kind(texts)}; expected a text (str) or a list of texts.")
-    try:
-        listed = list(texts)
-    except TypeError:  # a NumPy array of shape () is an Iterable, but cannot be iterated
-        raise ValueError(f"{name} is {_kind(texts)}; expected a text (str) or a list of texts.") from None
+    if names := column_names(texts):  # going through a table gives the names of its columns
+        raise ValueError(
+            f"{name} is a {describe_columns(texts)}; give one of them, such as {name}[{names[0]!r}]."
+        )
+    values = plain_values(texts)
+    if values is None:
+        raise ValueError(f"{name} is {shown(texts)}; expected a text (str) or a list of texts.")
     return [
-        text if text is None and may_miss else _text(text, f"{name}[{position}]")
-        for position, text in enumerate(listed)
+        None if may_miss and is_missing(text) else _text(text, f"{name}[{position}]")
+        for position, text in enumerate(values)
     ]
 
 
 def _text(text, name):
     if not isinstance(text, str):
         mend = "; decode it first, for example with .decode('utf-8')" if isinstance(text, bytes) else ""
-        raise ValueError(f"{name} is {_kind(text)}; expected a text (str){mend}.")
+        raise ValueError(f"{name} is {shown(text)}; expected a text (str){mend}.")
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -125,8 +134,3 @@ def _text(text, name):
             "that it was written in, or remove the character."
         ) from None
     return str(text)
-
-
-def _kind(value):
-    shown = "" if value is None else f" ({repr(value)[:_SHOWN]})"
-    return f"{type(value).__name__}{shown}"

@@ -1,41 +1,28 @@
 """Labelled TSV, CSV and JSONL files, and tables -> rows. Nothing heavy is imported."""
 
-import csv
-import functools
 import hashlib
-import io
-import math
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from absl import logging
-
+from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
-from kbert.files.compression import name_when_unpacked
+from kbert.files.file_format import format_by_name
 from kbert.files.json_file import parse_json
-from kbert.files.text_file import read_lines
-from kbert.input_pipelines.json_rows import json_type, why_no_text
+from kbert.files.text_file import require_text_file
+from kbert.input_pipelines.delimited_files import (
+    delimited_records,
+    find_layout,
+    likely_format,
+    read_cells,
+    require_columns,
+    text_lines,
+)
+from kbert.input_pipelines.file_problems import FileProblems
+from kbert.input_pipelines.json_rows import require_column, why_no_text
+from kbert.input_pipelines.labels import LEFT_OUT, RowLabels, class_label, label_set
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_table
-
-# In characters. The default of the csv module, 131,072, is too small for a book. Without any limit, a quote
-# that is never closed would make one cell of the whole rest of a CSV file.
-_LONGEST_CELL = 1 << 24
-
-
-class MissingColumn(ValueError):
-    """A file or a row does not have a column.
-
-    Args:
-      what: says which file, which column, and what there is instead.
-      advice: what to do where a config names the columns.
-    """
-
-    def __init__(self, what: str, advice: str = ""):
-        super().__init__(f"{what} {advice}".rstrip())
-        self.what = what
 
 
 class LabelledText(NamedTuple):
@@ -64,19 +51,24 @@ def stream_rows(
       path: the file.
       dataset: names its columns.
       with_labels: whether to read labels.
-      read_label: function from (record, dataset, where) to a label: `class_label` (the default),
-        `number_label` or `label_set`.
+      read_label: function from (record, dataset, where) to a label: one of kbert/input_pipelines/labels.py,
+        by default `class_label`.
 
     Raises:
       ValueError: as `stream_records` does; also for a text or label of the wrong type, and for a label that
         is not in `dataset.labels` (if that lists any).
     """
-    read_label = read_label or class_label
-    columns = (dataset.text, dataset.text_pair)
-    for where, record in stream_records(path, dataset, columns, with_labels):
+
+    def read(record, label, where):
         text = text_cell(record, dataset.text, where)
         text_pair = text_cell(record, dataset.text_pair, where) if dataset.text_pair else None
-        yield LabelledText(text, text_pair, read_label(record, dataset, where) if with_labels else None)
+        return LabelledText(text, text_pair, label)
+
+    read_label = (read_label or class_label) if with_labels else None
+    # Several labels may stand in columns of their own.
+    label = None if read_label in (None, label_set) else dataset.label
+    columns = (dataset.text, dataset.text_pair, label)
+    return stream_examples(path, dataset, columns, read, with_labels, read_label)
 
 
 def stream_records(
@@ -84,34 +76,104 @@ def stream_records(
 ) -> Iterator[tuple[str, dict]]:
     """Yields (where, columns by name) row by row: the file and line (or row) for messages, and its values.
 
+    For callers that raise no errors of their own about rows; see `stream_examples`, which has the arguments
+    and raises the errors.
+    """
+
+    def read(record, label, where):
+        return where, record
+
+    return stream_examples(path, dataset, columns, read, with_labels)
+
+
+def stream_examples(
+    path: str | Path,
+    dataset: DatasetConfig,
+    columns,
+    read: Callable,
+    with_labels: bool = True,
+    read_label: Callable | None = None,
+) -> Iterator:
+    """Yields what `read` makes of each row, as long as nothing is wrong.
+
+    At the first problem the file is read on, to name all of them in one message, up to twenty rows.
+
     Args:
       path: a TSV, CSV or JSONL file, or a table, see `find_table`: parquet, Arrow, a folder of `datasets`.
       dataset: names its columns.
-      columns: the columns that must exist, which is checked before any row is read; None entries are ignored.
+      columns: the columns that must exist; None entries are ignored.
+      read: function from (columns by name, label, file and line for messages) to an example; its ValueErrors
+        are problems of their row.
       with_labels: whether the file is labelled. In a file without labels every row needs an answer, so no row
         is skipped, and one may be empty.
+      read_label: as for `RowLabels`; by default the labels are None.
 
     Raises:
-      ValueError: for a missing or empty file, bytes that are not UTF-8, a missing (`MissingColumn`) or
-        repeated column, a row with a wrong number of columns, or a labelled one without any text (see
-        `EmptyTexts`); the message names file and line.
+      ValueError: for a missing or empty file, text in another encoding, a missing (`MissingColumn`) or
+        repeated column, rows with a wrong number of columns, and of a labelled file those that are empty
+        (unless `dataset.skip_empty_rows`) or have no text (see `EmptyTexts`); it names file and lines.
     """
-    path = Path(path)
-    wanted = [column for column in columns if column]
+    problems, labels = FileProblems(path), RowLabels(dataset, read_label)
+    try:
+        for where, record in _records(Path(path), dataset, columns, with_labels, problems):
+            label = None
+            try:
+                label = labels.read(record, where)
+            except ValueError as error:
+                problems.add(error)
+            if label is LEFT_OUT:
+                continue
+            try:
+                example = read(record, label, where)
+            except ValueError as error:
+                problems.add(error)
+            if not problems:
+                yield example
+            elif problems.is_full:
+                break
+        else:
+            labels.say()
+    except ValueError as error:
+        problems.add(error)
+    problems.raise_all()
+
+
+def _records(path, dataset, columns, with_labels, problems):
+    """(where, record) of all rows that are to be read."""
+    columns = [column for column in columns if column]
+    wanted = dict.fromkeys(filter(None, (*columns, *_text_columns(dataset), with_labels and dataset.label)))
     if table := find_table(path, dataset.file_format):
-        records = _table_records(table, dataset, wanted, with_labels)
+        records = _table_records(table, dataset, columns, with_labels, problems)
+    elif (file_format := dataset.file_format or _file_format(path)) == "jsonl":
+        records = _json_records(path, dataset, problems)
     else:
-        records = _text_records(path, dataset, wanted, with_labels and dataset.skip_short_rows)
-    records = _not_empty(records, path)
-    yield from _with_texts(records, dataset) if with_labels else records
+        skip_short = with_labels and dataset.skip_short_rows
+        records = delimited_records(path, file_format, dataset, columns, wanted, skip_short, problems)
+    records = _not_empty(records, path, problems)
+    yield from _with_texts(records, path, dataset, problems) if with_labels else records
 
 
-def _with_texts(records, dataset):
-    texts, empty = _text_columns(dataset), EmptyTexts()
+def _with_texts(records, path, dataset, problems):
+    """The rows of a labelled file in which something stands."""
+    texts, one_empty, skipped = _text_columns(dataset), EmptyTexts(), 0
     for where, record in records:
-        empty.check({column: record[column] for column in texts if column in record}, where)
-        yield where, record
-    empty.say()
+        if all(isinstance(text := record.get(column), str) and text.strip() for column in texts):
+            yield where, record
+        elif all(value is None or isinstance(value, str) and not value.strip() for value in record.values()):
+            if dataset.skip_empty_rows:
+                skipped += 1
+            else:
+                problems.add_empty(where)
+        else:
+            try:
+                one_empty.check({column: record[column] for column in texts if column in record}, where)
+            except ValueError as error:
+                problems.add(error)
+            else:
+                yield where, record
+    one_empty.say()
+    if skipped:
+        warn_once(f"{path}: {skipped:,} empty row(s) are left out")
 
 
 class EmptyTexts:
@@ -151,32 +213,27 @@ class EmptyTexts:
             )
 
 
-@functools.cache
-def warn_once(sentence: str):
-    """Logs a warning, once for all readings of a file: records are made of its second."""
-    logging.warning("%s", sentence)
-
-
 def _text_columns(dataset):
     return tuple(filter(None, (dataset.text, dataset.text_pair, *dataset.choices, *dataset.negatives)))
 
 
-def _not_empty(records, path):
+def _not_empty(records, path, problems):
     is_empty = True
     for record in records:
         is_empty = False
         yield record
-    if is_empty:
+    if is_empty and not problems:
         raise ValueError(f"{path} holds no rows; expected labelled texts, one per line.")
 
 
-def _table_records(table, dataset, columns, with_labels):
+def _table_records(table, dataset, columns, with_labels, problems):
     """(where, record) of all files of a table, with the columns that the dataset names."""
     label = dataset.label if with_labels else None
     wanted = dict.fromkeys(filter(None, (*columns, *_text_columns(dataset), dataset.document, label)))
     for file in table.files:
         header = table_rows.column_names(file, table.file_format)
-        _require_columns(header, file, columns, dataset.label)
+        require_columns(header, file, columns, dataset, problems)
+        problems.raise_all()
         read = [column for column in wanted if column in header]
         if with_labels and len(read) < len(wanted):  # what the file has belongs in the message
             read = table_rows.readable_columns(file, table.file_format)
@@ -186,50 +243,78 @@ def _table_records(table, dataset, columns, with_labels):
             yield where, record | unread
 
 
-def _text_records(path, dataset, columns, skip_short):
-    """(where, record) of a file of lines."""
-    file_format = dataset.file_format or _file_format(path)
-    if file_format != "jsonl":
-        yield from _delimited_records(path, file_format, dataset, columns, skip_short)
-        return
-    for number, line in enumerate(_lines(path), start=1):
-        if line.strip():
-            where = f"{path} line {number}"
+def _json_records(path, dataset, problems):
+    """(where, record) of a file of JSON lines."""
+    for number, line in enumerate(text_lines(path, dataset.encoding, problems), start=1):
+        if not line.strip():
+            continue
+        where = f"{path} line {number}"
+        try:
             record = parse_json(line, where)
             if not isinstance(record, dict):
-                raise ValueError(f"{where}: expected an object of columns, received {_cut(record)}.")
+                raise ValueError(f"{where}: expected an object of columns, received {str(record)[:500]}.")
+        except ValueError as error:
+            if number == 1 and line.strip() in ("[", "{") or line.lstrip().startswith("[{"):
+                raise ValueError(_one_json(path)) from None
+            problems.add(error)
+            if problems.is_full:
+                return
+        else:
             yield where, record
+
+
+def _one_json(path):
+    return (
+        f"{path} is one JSON value over all its lines; expected an object in each line. With pandas: "
+        'pandas.read_json(path).to_json("rows.jsonl", orient="records", lines=True); or: jq -c .[] FILE.'
+    )
 
 
 def count_rows(path: str | Path, dataset: DatasetConfig) -> int:
     """The number of rows of a labelled file, without a look into them: much faster than reading.
 
-    Rows that `dataset.skip_short_rows` leaves out are counted too.
+    Rows that `dataset.skip_short_rows` and `dataset.skip_empty_rows` leave out are counted too.
 
     Raises:
-      ValueError: when the file is missing, damaged, not in UTF-8, or has broken quotes.
+      ValueError: when the file is missing, damaged, in another encoding, or has broken quotes.
     """
-    path = Path(path)
+    path, problems = Path(path), FileProblems(path)
     if table := find_table(path, dataset.file_format):
         return sum(table_rows.count_rows(file, table.file_format) for file in table.files)
-    file_format = dataset.file_format or _file_format(path)
-    if file_format == "jsonl":
-        return sum(1 for line in _lines(path) if line.strip())
-    number = sum(1 for _, cells in _read_cells(path, file_format) if cells)
-    return number - (not dataset.column_names)  # the first line names the columns
+    lines = text_lines(path, dataset.encoding, problems)
+    if (file_format := dataset.file_format or _file_format(path)) == "jsonl":
+        number = sum(1 for line in lines if line.strip())
+    else:
+        layout = find_layout(
+            lines, path, file_format, dataset, (*_text_columns(dataset), dataset.label), problems
+        )
+        number = sum(1 for _, cells in read_cells(lines, path, layout, problems) if cells)
+    problems.raise_all()
+    return number
 
 
-def read_header(path: str | Path, dataset: DatasetConfig) -> list[str]:
+def read_header(path: str | Path, dataset: DatasetConfig, wanted: Iterable[str] = ()) -> list[str]:
     """The names of the columns of a TSV or CSV file: its first line, or `dataset.column_names`.
 
+    Args:
+      path: the file.
+      dataset: how it is read.
+      wanted: names of columns that the reader looks for, see `find_layout`.
+
     Raises:
-      ValueError: for an empty file, for damage or bytes that are not UTF-8 in its beginning, and for broken
+      ValueError: for an empty file, for damage or text in another encoding in its beginning, and for broken
         quotes.
     """
     if dataset.column_names:
         return list(dataset.column_names)
-    path = Path(path)
-    return _take_header(_read_cells(path, dataset.file_format or _file_format(path)), path)
+    path, problems = Path(path), FileProblems(path)
+    lines, file_format = (
+        text_lines(path, dataset.encoding, problems),
+        dataset.file_format or _file_format(path),
+    )
+    header = find_layout(lines, path, file_format, dataset, list(wanted), problems).header
+    problems.raise_all()
+    return header
 
 
 def text_cell(record: dict, column: str, where: str) -> str:
@@ -238,110 +323,6 @@ def text_cell(record: dict, column: str, where: str) -> str:
     if why := why_no_text(record, column):
         raise ValueError(f"{where} {why}; mend the row or leave it out.")
     return record[column]
-
-
-def require_column(record, column, where):
-    """Raises MissingColumn, a ValueError, when a record does not have a column."""
-    if column not in record:
-        raise MissingColumn(f"{where} has no column {column!r}; it has {_cut(sorted(record))}.")
-
-
-def class_label(record: dict, dataset: DatasetConfig, where: str) -> str:
-    """The name of one class: a string that is not blank, or an integer, which becomes its decimal digits.
-
-    Raises:
-      ValueError: for any other value, and for a class that is not in `dataset.labels` (if that lists any).
-    """
-    column = dataset.label
-    require_column(record, column, where)
-    label = record[column]
-    if type(label) is int:  # many tools write class numbers like this; the type check excludes True and False
-        label = record[column] = str(label)
-    if not isinstance(label, str):
-        raise ValueError(f"{where} has {_shown(label)} as its label {column!r}, {_WHOSE_LABEL[type(label)]}.")
-    if why := why_no_text(record, column):
-        raise ValueError(f"{where} {why}; mend the row or leave it out.")
-    if not label.strip():
-        raise ValueError(f"{where} has no label in column {column!r}; give it one or leave the row out.")
-    return listed_label(label, dataset, where)
-
-
-def number_label(record: dict, dataset: DatasetConfig, where: str) -> float:
-    """The number to learn: a JSON number, or a string with a decimal number.
-
-    Raises:
-      ValueError: for any other value, and for infinity and NaN.
-    """
-    column = dataset.label
-    require_column(record, column, where)
-    value = record[column]
-    try:
-        number = (
-            float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else None
-        )
-    except (ValueError, OverflowError):
-        number = None
-    if number is None or not math.isfinite(number):
-        raise ValueError(
-            f"{where} has {_shown(value)} as its label {column!r}; regression needs a finite number, such "
-            "as 2.5: mend the row or leave it out."
-        )
-    return number
-
-
-def label_set(record: dict, dataset: DatasetConfig, where: str) -> tuple[str, ...]:
-    """The classes of a text, any number of them, in their order and each once.
-
-    The value is a JSON list of strings, or one string that is split at `dataset.label_separator`.
-
-    Raises:
-      ValueError: for any other value, and for a class that is not in `dataset.labels` (if that lists any).
-    """
-    column = dataset.label
-    require_column(record, column, where)
-    value = record[column]
-    if isinstance(value, str):
-        if dataset.label_separator is None and value:
-            value = [value]
-        else:
-            value = [name.strip() for name in value.split(dataset.label_separator)] if value else []
-    names = (
-        [str(name) if type(name) is int else name for name in value] if isinstance(value, list) else [None]
-    )
-    if not all(isinstance(name, str) and name.strip() for name in names):
-        raise ValueError(
-            f"{where} has {_shown(value)} as its label {column!r}; multi-label classification expects a list "
-            "of strings, or names with dataset.label_separator between them."
-        )
-    return tuple(dict.fromkeys(listed_label(name, dataset, where) for name in names))
-
-
-def listed_label(label, dataset: DatasetConfig, where: str):
-    """The label, a string. Raises ValueError where the dataset lists labels without it."""
-    if dataset.labels and label not in dataset.labels:
-        raise ValueError(
-            f"{where}: label {_cut(repr(label))} is not among the labels {list(dataset.labels)}, those of "
-            "dataset.labels or else of the training file; mend the row, leave it out, or train with the "
-            "label."
-        )
-    return label
-
-
-# For each type of value that cannot be a class label: what it is, and how to mend the row.
-_WHOSE_LABEL = {
-    float: "a number, which is a label for regression; classification expects a string or an integer, so "
-    "write the name of a class",
-    list: "which is for multi-label classification; this task expects one label, a string or an integer",
-    bool: "which could be taken for several names of classes; write a string, or 0 and 1",
-    dict: "an object; classification expects a string or an integer",
-    type(None): "so it has no label; give it one or leave the row out",
-}
-
-
-def _shown(value):
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    return f"the {json_type(value)} {str(value)[:80]}"
 
 
 def examples_fingerprint(examples: Iterable[tuple]) -> str:
@@ -365,120 +346,13 @@ def examples_fingerprint(examples: Iterable[tuple]) -> str:
     return content.hexdigest()
 
 
-def sorted_labels(labels: Iterable[str]) -> tuple[str, ...]:
-    """Each label once, sorted; numbers sort as numbers.
-
-    Raises:
-      ValueError: when two labels differ only in blanks at their ends.
-    """
-    labels = set(labels)
-    _require_no_blank_twins(labels)
-    if all(re.fullmatch(r"-?[0-9]+", label) for label in labels):
-        return tuple(sorted(labels, key=lambda label: (int(label), label)))
-    return tuple(sorted(labels))
-
-
-def _require_no_blank_twins(labels):
-    bare: dict[str, str] = {}
-    for label in sorted(labels):
-        twin = bare.setdefault(label.strip(), label)
-        if twin != label:
-            raise ValueError(
-                f"the labels {_cut(repr(twin))} and {_cut(repr(label))} differ only in blanks at their ends; "
-                "take the blanks out of the file, or list both in dataset.labels."
-            )
-
-
-def _lines(path) -> Iterator[str]:
-    """The lines of a file with their ends: a carriage return alone is one, too."""
-    for line in read_lines(path):
-        yield from io.StringIO(f"{line}\n", newline="")
-
-
-def _read_cells(path, file_format) -> Iterator[tuple[int, list[str]]]:
-    """(number of the last line, cells) of each row of a TSV or CSV file; a blank line has no cells."""
-    quoting: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if file_format == "tsv" else {}
-    csv.field_size_limit(_LONGEST_CELL)
-    reader = csv.reader(_lines(path), strict=True, **quoting)
-    try:
-        for cells in reader:
-            yield reader.line_num, cells
-    except csv.Error as error:
-        raise ValueError(f"{path} line {reader.line_num}: {error}.") from None
-
-
-def _delimited_records(path, file_format, dataset, columns, skip_short):
-    rows = _read_cells(path, file_format)
-    header = list(dataset.column_names) or _take_header(rows, path)
-    _require_columns(header, path, columns, dataset.label)
-    short = []  # numbers of skipped lines
-    for number, cells in rows:
-        if not cells:
-            continue
-        if skip_short and len(cells) < len(header):
-            short.append(number)
-            continue
-        if len(cells) < len(header) or any(cells[len(header) :]):
-            raise ValueError(
-                f"{path} line {number}: {len(cells)} columns where {len(header)} were expected "
-                f"({_cut(', '.join(map(_plain, header)))}); mend the line."
-            )
-        yield f"{path} line {number}", dict(zip(header, cells, strict=False))
-    if short:
-        shown = ", ".join(map(str, short[:5])) + (", ..." if len(short) > 5 else "")
-        warn_once(f"{path}: {len(short)} row(s) with too few columns are skipped: line {shown}")
-
-
-def _take_header(rows, path) -> list[str]:
-    _, header = next(rows, (0, []))
-    if not header:
-        raise ValueError(f"{path} is empty; expected a first line with the names of the columns.")
-    return header
-
-
-def _require_columns(header, path, columns, label):
-    for column in columns:
-        if column not in header:
-            raise MissingColumn(
-                f"{path} has no column {column!r}; its columns are {_cut(header)}.{other_separator(header)}",
-                "Name the columns in the config, or by --override=dataset.text=... (dataset.text, "
-                "dataset.text_pair, dataset.label; dataset.column_names for a file without a header line).",
-            )
-    for column in (*columns, label):
-        if header.count(column) > 1:
-            raise ValueError(
-                f"{path} has {header.count(column)} columns {column!r}; its columns are {_cut(header)}. "
-                "Give each column a different name."
-            )
-
-
-def other_separator(header: Sequence[str]) -> str:
-    """A sentence for a message where all columns stand in one name, with another separator; else ""."""
-    if len(header) != 1:
-        return ""
-    separator = next((mark for mark in (";", "\t", "|", ",") if mark in header[0]), None)
-    return (
-        f" They look as if {separator!r} separates them: .csv files have ',', .tsv files tabs."
-        if separator
-        else ""
-    )
-
-
-def _cut(value):
-    """Shortens a value for a message: a wrong cell may be very long."""
-    return str(value)[:500]
-
-
-def _plain(name):
-    return name if name.isprintable() else repr(name)
-
-
 def _file_format(path):
-    name = name_when_unpacked(path)
-    for file_format in ("tsv", "csv", "jsonl"):
-        if name.endswith("." + file_format):
-            return file_format
-    raise ValueError(
-        f"{path}: cannot tell the format from the name; end it in .tsv, .csv, .jsonl or .parquet, or set "
-        "dataset.file_format."
-    )
+    file_format = format_by_name(path)
+    if file_format is None:
+        require_text_file(path, "rows of text")
+        likely = likely_format(next(text_lines(path, None, FileProblems(path)), ""))
+        raise ValueError(
+            f"{path}: cannot tell the format from the name; end it in .tsv, .csv, .jsonl or .parquet, or set "
+            f"dataset.file_format{likely and f'={likely}, which its first line looks like'}."
+        )
+    return file_format

@@ -93,10 +93,21 @@ class PieceMasker:
         wanted = np.rint(np.asarray(lengths) * self._masked_lm_prob).astype(np.int64)
         return np.minimum(self._max_predictions, np.maximum(1, wanted))
 
+    def are_never_masked(self, input_ids: np.ndarray, lengths) -> np.ndarray:
+        """Which rows have no position to choose, whatever is drawn, as all groups are too long: bool (B,)."""
+        wanted = self.num_to_predict(lengths)
+        sizes = _Groups(self._candidate(input_ids, lengths), self._joins_previous, input_ids).sizes
+        return np.where(sizes > 0, sizes, input_ids.shape[1] + 1).min(axis=1) > wanted
+
+    def _candidate(self, input_ids, lengths):
+        """The positions that may be chosen: bool (B, L)."""
+        is_real = np.arange(input_ids.shape[1]) < np.asarray(lengths)[:, np.newaxis]
+        return is_real & self._may_be_chosen[input_ids]
+
     def __call__(self, input_ids: np.ndarray, lengths: np.ndarray, generator: np.random.Generator):
         batch, length = input_ids.shape
         wanted = self.num_to_predict(lengths)
-        candidate = (np.arange(length) < np.asarray(lengths)[:, np.newaxis]) & self._may_be_chosen[input_ids]
+        candidate = self._candidate(input_ids, lengths)
         if self._joins_previous is None and self._max_ngram_size == 1:
             positions = _single_pieces(candidate, wanted, self._max_predictions, generator)
         else:

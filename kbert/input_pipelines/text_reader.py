@@ -2,6 +2,7 @@
 
 import numpy as np
 import tensorflow as tf
+from absl import logging
 
 from kbert.cli.progress import Progress
 from kbert.features import ENCODER_INPUTS
@@ -13,6 +14,7 @@ from kbert.input_pipelines.epochs import (
     require_share,
     without_autotune,
 )
+from kbert.tokenization.text_inputs import TextInputs
 
 _ROWS_AT_ONCE = 2048
 # Lengths are rounded up to a multiple of this, so that few shapes occur: each new shape needs a compilation.
@@ -30,12 +32,23 @@ def tokenize_rows(rows, text_inputs) -> dict[str, np.ndarray]:
     Returns:
       dict name -> int32 array of shape [rows, max_seq_length].
     """
-    packed, progress = [], Progress("Tokenized", "texts", len(rows))
+    packed, num_cut, progress = [], 0, Progress("Tokenized", "texts", len(rows))
     for start in range(0, len(rows), _ROWS_AT_ONCE):
         batch = rows[start : start + _ROWS_AT_ONCE]
         pairs = None if batch[0].text_pair is None else tf.constant([row.text_pair for row in batch])
-        packed.append(text_inputs(tf.constant([row.text for row in batch]), pairs))
+        texts = tf.constant([row.text for row in batch])
+        if isinstance(text_inputs, TextInputs):
+            features, truncated = text_inputs.rows(texts, pairs, pad_to_longest=False)
+            num_cut += int(np.sum(truncated))
+        else:
+            features = text_inputs(texts, pairs)
+        packed.append(features)
         progress.report(start + len(batch))
+    if num_cut:
+        logging.info(
+            "%s of %s texts (%.2g%%) are longer than max_seq_length=%d tokens, and are cut at the end.",
+            f"{num_cut:,}", f"{len(rows):,}", 100 * num_cut / len(rows), text_inputs.max_seq_length,
+        )  # fmt: skip
     return {name: np.concatenate([features[name].numpy() for features in packed]) for name in packed[0]}
 
 

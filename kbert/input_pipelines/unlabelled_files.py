@@ -1,29 +1,35 @@
-"""What is to be answered: files with named columns, or lines -> examples. Nothing heavy is imported."""
+"""What is to be answered: named columns of files and of tables in memory, or lines -> examples.
+
+Nothing heavy is imported.
+"""
 
 import dataclasses
+import difflib
 import sys
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from kbert.cli.progress import awaited
 from kbert.config import DatasetConfig
-from kbert.files.compression import name_when_unpacked
+from kbert.files.file_format import format_by_name, is_json_lines
 from kbert.files.json_file import parse_json
 from kbert.files.text_file import bounded_lines, read_lines
-from kbert.input_pipelines.labelled_files import other_separator, read_header, stream_records
+from kbert.input_pipelines.data_in_memory import column_names, read_rows
+from kbert.input_pipelines.file_problems import MOST_ROWS, FileProblems
+from kbert.input_pipelines.json_rows import did_you_mean
+from kbert.input_pipelines.labelled_files import read_header, stream_records
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_table
 
 _KEPT = "id"  # what answers give back
-_ENDINGS = (".csv", ".tsv")
-_JSON_ENDINGS = (".jsonl", ".ndjson", ".json")
+_DELIMITED = ("csv", "tsv")
 _TEXTS_OF_A_LINE = {("text",): 1, ("text", "text_pair"): 2}
 
 
 def has_columns(path: str | Path) -> bool:
     """Whether a file has named columns: a table (see `find_table`), or one whose name ends in .csv or .tsv,
     before the ending of a compressed one. Raises ValueError as `find_table` and `find_compression` do."""
-    return bool(find_table(path)) or name_when_unpacked(path).endswith(_ENDINGS)
+    return bool(find_table(path)) or format_by_name(path) in _DELIMITED
 
 
 def count_rows(path: str | Path, dataset: DatasetConfig | None = None) -> int:
@@ -59,7 +65,7 @@ def examples_from_columns(
     dataset = _by_name(dataset)
     table = find_table(path)
     if not table:
-        columns = _match_columns(read_header(path, dataset), path, inputs, dataset)
+        columns = _match_columns(_header(path, dataset, inputs), path, inputs, dataset)
         records = _read_records(path, dataset, _names_in(columns))
         return (_example(record, columns) for record in records)
     read = []
@@ -71,6 +77,30 @@ def examples_from_columns(
         for file, columns in read
         for _, record in table_rows.read_rows(file, table.file_format, _names_in(columns))
     )
+
+
+def examples_from_table(
+    table, inputs: Collection[tuple[str, ...]], dataset: DatasetConfig | None = None
+) -> list[dict]:
+    """The examples of a table in memory, by the columns that `examples_from_columns` reads of a file.
+
+    Args:
+      table: anything with `column_names`.
+      inputs, dataset: as for `examples_from_columns`.
+
+    Raises:
+      ValueError: for a table that has the columns of no signature, a row without any input, and as
+        `read_rows` does.
+    """
+    name = "the data"
+    header = list(map(str, column_names(table) or ()))
+    columns = _match_columns(header, name, inputs, _by_name(dataset), "")
+    examples = [_example(row, columns) for row in read_rows(table, name)]
+    for number, example in enumerate(examples, start=1):
+        if not example.keys() - {_KEPT}:
+            empty = " and ".join(map(repr, _names_in(columns)))
+            raise ValueError(f"row {number} of {name} has no value in {empty}; mend the row or leave it out.")
+    return examples
 
 
 def whole_rows(path: str | Path, dataset: DatasetConfig | None = None) -> Iterator[dict]:
@@ -95,19 +125,26 @@ def whole_rows(path: str | Path, dataset: DatasetConfig | None = None) -> Iterat
     yield from _read_records(path, dataset)
 
 
-def texts_and_pairs(path: str | Path) -> Iterator[tuple[str, str | None]]:
+def texts_and_pairs(
+    path: str | Path, dataset: DatasetConfig | None = None
+) -> Iterator[tuple[str, str | None]]:
     """(text, second text or None) of each row of a file with columns, or of JSON lines.
 
-    `text`, and maybe `text_pair`, are the names of the columns, or the keys of each object.
+    Columns, and the keys of each object, are those that the dataset names, else `text` and maybe `text_pair`.
+
+    Args:
+      path: the file.
+      dataset: of the run's config, whose files had such columns.
 
     Raises:
       ValueError: as `examples_from_columns` and `examples_from_lines` do; while it is read, for a row without
         a text.
     """
-    if holds_json_lines(path):
-        examples = examples_from_lines(("text",), read_lines(path), str(path), json_lines=True)
+    if is_json_lines(path):
+        lines = examples_from_lines(("text",), read_lines(path), str(path), json_lines=True)
+        examples = (_by_input(example, dataset or DatasetConfig()) for example in lines)
     else:
-        examples = examples_from_columns(path, [("text",), ("text", "text_pair")])
+        examples = examples_from_columns(path, [("text",), ("text", "text_pair")], dataset)
 
     def rows():
         for number, example in enumerate(examples, start=1):
@@ -119,6 +156,13 @@ def texts_and_pairs(path: str | Path) -> Iterator[tuple[str, str | None]]:
     return rows()
 
 
+def _by_input(example, dataset) -> dict:
+    """`text` and `text_pair` of an object, which stand under the dataset's keys or under their own."""
+    keys = {"text": (dataset.text, "text"), "text_pair": (dataset.text_pair, "text_pair")}
+    own = {name: [key for key in names if key in example] for name, names in keys.items()}
+    return {name: example[names[0]] for name, names in own.items() if names}
+
+
 def _by_name(dataset):
     """The dataset without its format: that is said by the name of the file."""
     return dataclasses.replace(dataset or DatasetConfig(), file_format=None)
@@ -128,7 +172,10 @@ def _read_records(path, dataset, columns=()):
     return (record for _, record in stream_records(path, dataset, columns, with_labels=False))
 
 
-def _match_columns(header, file, inputs, dataset) -> dict[str, str | tuple[str, ...]]:
+_LINES_ADVICE = " A file with a text in each line, and no columns, has another ending, such as .txt."
+
+
+def _match_columns(header, file, inputs, dataset, advice=_LINES_ADVICE) -> dict[str, str | tuple[str, ...]]:
     """input -> its column, or its columns, for all that the file has."""
     named = {"text": dataset.text, "text_pair": dataset.text_pair, "choices": dataset.choices}
     columns: dict[str, str | tuple[str, ...]] = {}
@@ -141,10 +188,31 @@ def _match_columns(header, file, inputs, dataset) -> dict[str, str | tuple[str, 
     if not any(set(names) <= set(columns) for names in inputs):
         raise ValueError(
             f"{file} has the columns {str(header)[:500]}; expected "
-            f"{_expected(inputs, named)}.{other_separator(header)} Rename its columns. A file with "
-            "a text in each line, and no columns, has another ending, such as .txt."
+            f"{_expected(inputs, named)}.{_near(header, inputs, named)} Rename its columns.{advice}"
         )
+    _require_no_misspelt(set(header) - set(_names_in(columns)), file, inputs, columns)
     return columns | ({_KEPT: _KEPT} if _KEPT in header else {})
+
+
+def _require_no_misspelt(unread, file, inputs, columns):
+    """Refuses a column with nearly the name of an input: some models answer `text` without `text_pair`."""
+    for name in {name for names in inputs for name in names} - set(columns):
+        if near := difflib.get_close_matches(name, unread, 1, 0.85):
+            raise ValueError(
+                f"{file} has a column {near[0]!r}, which is not read, and no column {name!r}; rename it to "
+                f"{name!r}, or leave it out."
+            )
+
+
+def _header(path, dataset, inputs):
+    """The names of a file's columns, looked for by the names that may be read."""
+    named = (dataset.text, dataset.text_pair, *dataset.choices)
+    return read_header(path, dataset, {*filter(None, named), *(name for names in inputs for name in names)})
+
+
+def _near(header, inputs, named) -> str:
+    names = dict.fromkeys(named.get(name) or name for names in inputs for name in names)
+    return next(filter(None, (did_you_mean(name, header) for name in names if isinstance(name, str))), "")
 
 
 def _expected(inputs, named) -> str:
@@ -176,7 +244,11 @@ def _example(record, columns) -> dict:
 
 
 def examples_from_lines(
-    inputs: tuple[str, ...], lines: Iterable[str], source: str, json_lines: bool = False
+    inputs: tuple[str, ...],
+    lines: Iterable[str],
+    source: str,
+    json_lines: bool = False,
+    most_problems: int = MOST_ROWS,
 ) -> Iterator[dict]:
     """The examples of lines.
 
@@ -188,36 +260,47 @@ def examples_from_lines(
       lines: the lines.
       source: where they are from, for messages.
       json_lines: whether every line is a JSON object.
+      most_problems: with 1 the first line of another form is an error at once, where somebody waits for the
+        answer to each line.
 
     Raises:
-      ValueError: for a line of another form; the message names `source` and the line.
+      ValueError: for lines of another form; the message names `source` and all of them up to
+        `most_problems`.
     """
     number_of_texts = None if json_lines else _TEXTS_OF_A_LINE.get(tuple(inputs))
+    problems = FileProblems(source, most_problems)
     for number, line in enumerate(lines, start=1):
-        where = f"{source} line {number}"
-        if number_of_texts is None:
-            example = parse_json(line, where)
-            if not isinstance(example, dict):
-                raise ValueError(f"{where}: expected an object with {', '.join(inputs)}.")
-            yield example
-        elif number_of_texts == 1:
-            yield {"text": line}
-        elif line.count("\t") != 1:
-            raise ValueError(f"{where}: expected two texts with a tab between them.")
+        try:
+            example = _example_of_line(line, f"{source} line {number}", inputs, number_of_texts)
+        except ValueError as error:
+            problems.add(error)
+            if problems.is_full:
+                break
         else:
-            yield dict(zip(inputs, line.split("\t"), strict=True))
+            if not problems:
+                yield example
+    problems.raise_all()
 
 
-def holds_json_lines(path: str | Path) -> bool:
-    """Whether a file's name ends in .jsonl, .ndjson or .json, before the ending of a compressed one."""
-    return name_when_unpacked(path).endswith(_JSON_ENDINGS)
+def _example_of_line(line, where, inputs, number_of_texts) -> dict:
+    if number_of_texts == 1:
+        return {"text": line}
+    if number_of_texts is None:
+        example = parse_json(line, where)
+        if not isinstance(example, dict):
+            raise ValueError(f"{where}: expected an object with {', '.join(inputs)}.")
+        return example
+    if line.count("\t") != 1:
+        raise ValueError(f"{where}: expected two texts with a tab between them.")
+    return dict(zip(inputs, line.split("\t"), strict=True))
 
 
 def read_standard_input() -> Iterator[str]:
     """The lines of standard input, read as UTF-8 whatever the encoding of the system is."""
     for number, line in enumerate(awaited(bounded_lines(sys.stdin.buffer, "standard input")), start=1):
         try:
-            yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
+            text = line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
+            yield text.removeprefix("\ufeff") if number == 1 else text
         except UnicodeDecodeError as error:
             raise ValueError(
                 f"standard input line {number} is not UTF-8 (byte 0x{line[error.start]:02x}); convert it, "

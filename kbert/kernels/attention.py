@@ -96,9 +96,9 @@ def mask_adder(input_mask, packed: bool, window: int | None = None, own_mask=Non
 
 
 @compiled
-def _masked(scores, input_mask, own_mask, offset, *, scale, packed, window):
+def _masked(scores, position_bias, input_mask, own_mask, offset, *, scale, packed, window):
     adder = mask_adder(input_mask, packed, window, own_mask, offset)
-    return ops.cast(scores, "float32") * scale + adder
+    return ops.cast(scores, "float32") * scale + position_bias + adder
 
 
 @compiled
@@ -106,9 +106,13 @@ def _dropped(exact, seed, *, rate, dtype):
     return rounded(dropped(exact, rate, seed), dtype)
 
 
-def _softmax(scores, input_mask, own_mask, offset, seed, *, scale, rate, packed, window):
+def _softmax(
+    scores, position_bias, input_mask, own_mask, offset, seed, *, scale, rate, packed, window, is_biased
+):
     # TensorFlow's softmax reads and writes memory once. XLA takes six loops for it on a CPU.
-    masked = _masked(scores, input_mask, own_mask, offset, scale=scale, packed=packed, window=window)
+    masked = _masked(
+        scores, position_bias, input_mask, own_mask, offset, scale=scale, packed=packed, window=window
+    )
     exact = ops.softmax(masked, axis=-1)
     probabilities = ops.cast(exact, scores.dtype)
     if not rate:
@@ -117,13 +121,15 @@ def _softmax(scores, input_mask, own_mask, offset, seed, *, scale, rate, packed,
 
 
 @compiled
-def _softmax_gradient(kept, upstream, *, scale, rate, packed, window):
+def _softmax_gradient(kept, upstream, *, scale, rate, packed, window, is_biased):
     seed, probabilities = kept
     dtype = probabilities.dtype
     probabilities = ops.cast(probabilities, "float32")
     gradient = dropped(ops.cast(upstream, "float32"), rate, seed)
     inner = row_sums(gradient * probabilities)
-    return rounded(probabilities * (gradient - inner) * scale, dtype), None, None, None, None
+    gradient = probabilities * (gradient - inner)
+    bias_gradient = ops.sum(gradient, axis=0) if is_biased else None
+    return rounded(gradient * scale, dtype), bias_gradient, None, None, None, None
 
 
 _softmax_kernel = Kernel(_softmax, _softmax_gradient, keeps=("seed",), calls_compiled=True)
@@ -139,6 +145,7 @@ def attention_softmax(
     window: int | None = None,
     own_mask=None,
     offset=0,
+    position_bias=None,
 ):
     """Attention probabilities after dropout.
 
@@ -148,10 +155,13 @@ def attention_softmax(
       seed: uint32 tensor `(2,)`, see `dropout_mask`.
       scale: factor of the scores, in float32.
       rate: share of the probabilities dropped.
+      position_bias: float32 tensor `(N, S, S)` that is added to the scores after the scale; None for nothing.
 
     Returns:
       Tensor like `scores`; computed in float32.
     """
     settings = {"scale": scale, "rate": rate, "packed": packed, "window": window}
+    settings["is_biased"] = position_bias is not None
     own_mask, offset = input_mask if own_mask is None else own_mask, ops.convert_to_tensor(offset, "int32")
-    return _softmax_kernel(scores, input_mask, own_mask, offset, seed, **settings)
+    position_bias = ops.zeros((), "float32") if position_bias is None else position_bias
+    return _softmax_kernel(scores, position_bias, input_mask, own_mask, offset, seed, **settings)

@@ -58,8 +58,8 @@ def seed_words(state):
     words = ops.cast(state, "uint32")
     if keras.backend.standardize_dtype(state.dtype) != "int64":
         return words
-    once = _hashed(ops.cast(ops.right_shift(state[1], 32), "uint32"))  # the hash of 0 is 0
-    return ops.bitwise_xor(words, ops.stack([once, _hashed(once)]))
+    once = hashed(ops.cast(ops.right_shift(state[1], 32), "uint32"))  # the hash of 0 is 0
+    return ops.bitwise_xor(words, ops.stack([once, hashed(once)]))
 
 
 def _positions(shape, first):
@@ -76,12 +76,13 @@ def _positions(shape, first):
 
 def _mixed_seed(seed):
     """Two hashed words: seeds that count up must not give neighbouring words."""
-    words = _hashed(seed + _word(0x9E3779B9))
+    words = hashed(seed + _word(0x9E3779B9))
     first, second = words[0], words[1]
     return first + second, _shift_xor(_multiplied(second + first * _word(5), 16, _FIRST_FACTOR), 15)
 
 
-def _hashed(bits):
+def hashed(bits):
+    """uint32 tensor -> one of its shape whose bits look random, the same for the same bits; 0 stays 0."""
     return _shift_xor(_multiplied(_multiplied(bits, 16, _FIRST_FACTOR), 15, _SECOND_FACTOR), 16)
 
 

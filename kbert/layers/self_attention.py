@@ -154,9 +154,15 @@ class SelfAttention(keras.layers.Layer):
             return self._attend_locally(query, key, value, rows, seed), None
         if seed is not None and not with_probabilities:
             scores = ops.einsum("bnfd,bntd->bnft", query, key)
-            if rows.position_bias is not None:  # before the kernel, which multiplies by the scale
-                scores += ops.cast(rows.position_bias / self.scale, scores.dtype)
-            kept = attention_softmax(scores, rows.input_mask, seed, self.scale, self.dropout, rows.packed)
+            kept = attention_softmax(
+                scores,
+                rows.input_mask,
+                seed,
+                self.scale,
+                self.dropout,
+                rows.packed,
+                position_bias=rows.position_bias,
+            )
             context = merge_heads(ops.matmul(kept, value), self.num_attention_heads)
             return ops.reshape(context, (-1, self.hidden_size)), None
 

@@ -88,17 +88,21 @@ class SequencePooling(keras.layers.Layer):
     """Pools the vectors of a sequence's tokens into one vector, without weights, in float32.
 
     Args:
-      mode: "cls" takes the first token's vector; "mean" and "max" go over the real tokens, special tokens
-        included; "mean_sqrt_len" divides their sum by the square root of their number.
+      mode: "cls" and "lasttoken" take the first and the last real token's vector; "mean" and "max" go over
+        the real tokens, special tokens included; "mean_sqrt_len" divides their sum by the square root of
+        their number; "weightedmean" counts the first token once, the second twice and so on. Several modes,
+        as in "cls+mean", give a vector each, one behind the other.
       normalize: whether to bring the vector to length 1 (L2 norm; the zero vector stays).
+      truncate_dim: how many numbers of the vector to keep, after that; None keeps all.
+      skipped_tokens: how many tokens at the beginning do not count: those of a prompt.
 
     Call arguments:
       sequence_output: tensor of shape `(batch, seq_length, hidden_size)`.
       input_mask: int tensor of shape `(batch, seq_length)`, 1 at real tokens and 0 at padding. A row with
-        nothing but padding gives zeros, except with "cls", which ignores the mask.
+        nothing but padding gives zeros, except with "cls", which takes the first vector then.
 
     Returns:
-      float32 tensor of shape `(batch, hidden_size)`.
+      float32 tensor of shape `(batch, width)`, see `PoolingConfig.width`.
 
     Raises:
       ValueError: for another mode.
@@ -111,43 +115,68 @@ class SequencePooling(keras.layers.Layer):
       >>> SequencePooling("mean")(hidden, mask).numpy().tolist()
       [[2.0, 4.0]]
 
-    Reference: arXiv 1908.10084 (Sentence-BERT), section 3.
+    Reference: arXiv 1908.10084 (Sentence-BERT), section 3; sentence-transformers, modules/pooling.py.
     """
 
-    def __init__(self, mode="mean", normalize=False, **kwargs):
+    def __init__(self, mode="mean", normalize=False, truncate_dim=None, skipped_tokens=0, **kwargs):
         super().__init__(**kwargs)
-        PoolingConfig(mode)  # raises an error for another mode
+        self._config = PoolingConfig(mode, normalize, truncate_dim)  # raises an error for another mode
         self.mode = mode
         self.normalize = normalize
+        self.truncate_dim = truncate_dim
+        self.skipped_tokens = skipped_tokens
+
+    @classmethod
+    def of(cls, config: PoolingConfig, prompt_name: str | None = None, **kwargs) -> "SequencePooling":
+        """The layer of a `PoolingConfig`, for texts behind its default prompt or that of a name."""
+        skipped = config.skipped_tokens(prompt_name)
+        return cls(config.mode, config.normalize, config.truncate_dim, skipped, **kwargs)
 
     def build(self, sequence_output_shape, input_mask_shape):
         self.built = True
 
     def call(self, sequence_output, input_mask):
         hidden = ops.cast(sequence_output, "float32")
-        pooled = self._pool(hidden, ops.expand_dims(ops.cast(input_mask, "float32"), 2))  # mask (B, S, 1)
-        return unit(pooled) if self.normalize else pooled
+        mask = ops.cast(input_mask, "float32")
+        if self.skipped_tokens:
+            counts = ops.arange(ops.shape(mask)[1]) >= self.skipped_tokens
+            mask = mask * ops.cast(counts, "float32")
+        vectors = [self._pool(mode, hidden, ops.expand_dims(mask, 2)) for mode in self._config.modes]
+        pooled = vectors[0] if len(vectors) == 1 else ops.concatenate(vectors, axis=1)
+        pooled = unit(pooled) if self.normalize else pooled
+        return pooled if self.truncate_dim is None else pooled[:, : self.truncate_dim]
 
-    def _pool(self, hidden, mask):
-        if self.mode == "cls":
-            return hidden[:, 0]
-        number = ops.maximum(ops.sum(mask, axis=1), 1.0)  # (B, 1)
-        if self.mode == "max":
+    def _pool(self, mode, hidden, mask):  # mask: (B, S, 1)
+        total = ops.sum(mask, axis=1)  # (B, 1)
+        if mode == "cls":
+            if not self.skipped_tokens:
+                return hidden[:, 0]
+            first = mask * ops.cast(ops.cumsum(mask, axis=1) == 1, "float32")
+            return ops.where(total > 0, ops.sum(hidden * first, axis=1), hidden[:, 0])
+        if mode == "lasttoken":
+            last = mask * ops.cast(ops.cumsum(mask, axis=1) == ops.expand_dims(total, 1), "float32")
+            return ops.sum(hidden * last, axis=1)
+        if mode == "max":
             # -3e38 is finite and below all real values. A row without real tokens would return it: 0 instead.
             largest = ops.max(ops.where(mask > 0, hidden, -3e38), axis=1)
-            return ops.where(ops.sum(mask, axis=1) > 0, largest, 0.0)
-        total = ops.sum(hidden * mask, axis=1)
-        return total / (ops.sqrt(number) if self.mode == "mean_sqrt_len" else number)
+            return ops.where(total > 0, largest, 0.0)
+        if mode == "weightedmean":
+            weights = ops.arange(1, ops.shape(mask)[1] + 1, dtype="float32")
+            mask = mask * ops.reshape(weights, (1, -1, 1))
+            total = ops.sum(mask, axis=1)
+        number = ops.maximum(total, 1.0)
+        return ops.sum(hidden * mask, axis=1) / (ops.sqrt(number) if mode == "mean_sqrt_len" else number)
 
     def compute_output_shape(self, sequence_output_shape, input_mask_shape):
-        return (sequence_output_shape[0], sequence_output_shape[2])
+        return (sequence_output_shape[0], self._config.width(sequence_output_shape[2]))
 
     def compute_output_spec(self, sequence_output, input_mask):
         shape = self.compute_output_shape(sequence_output.shape, input_mask.shape)
         return keras.KerasTensor(shape, dtype="float32")
 
     def get_config(self):
-        return super().get_config() | {"mode": self.mode, "normalize": self.normalize}
+        names = ("mode", "normalize", "truncate_dim", "skipped_tokens")
+        return super().get_config() | {name: getattr(self, name) for name in names}
 
 
 # Nothing beside the squares of real vectors. It gives a vector of zeros a finite gradient, under XLA too.

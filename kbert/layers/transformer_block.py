@@ -188,7 +188,8 @@ class TransformerBlock(keras.layers.Layer):
         is_last=False,
         **kwargs,
     ):
-        super().__init__(**kwargs)
+        # Keras would round the position bias to the compute dtype, and scores are summed in float32.
+        super().__init__(autocast=False, **kwargs)
         self.hidden_size = hidden_size
         self.num_attention_heads = num_attention_heads
         self.intermediate_size = intermediate_size
@@ -268,6 +269,7 @@ class TransformerBlock(keras.layers.Layer):
             seeds = tuple(layer.next_seed() for layer in dropouts)
 
         def block(hidden_states, input_mask, for_attention, first, second, position_bias=None):
+            hidden_states = ops.cast(hidden_states, self.compute_dtype)
             # Kernels take tokens alone.
             hidden = ops.reshape(hidden_states, (-1, self.hidden_size)) if training else hidden_states
             rows = Rows(input_mask, self.packed, position_bias)

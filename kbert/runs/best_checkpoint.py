@@ -48,7 +48,8 @@ class BestCheckpoint:
         """Records an evaluation. Returns whether it is the best so far; of equal ones the first is the best.
 
         The first evaluation of a phase counts as better than those of earlier phases, because numbers on
-        other data cannot be compared. Observing the same step again, after a resume, changes nothing.
+        other data cannot be compared. What is not a number is never the best. Observing the same step again,
+        after a resume, changes nothing.
 
         Raises:
           ValueError: when the metric is not among the metrics.
@@ -58,14 +59,14 @@ class BestCheckpoint:
             self._observed_step = step
             if self._is_better(metrics[self.metric], phase):
                 self.step, self.metrics, self._phase, self._fruitless = step, metrics, phase, 0
-            else:
+            elif self.step is not None:  # before the first number there is nothing to improve
                 self._fruitless += 1
         return step == self.step
 
     def _is_better(self, value, phase):
-        if self.step is None or phase != self._phase:
+        if not math.isfinite(value) or self.step is None or phase != self._phase:
             return math.isfinite(value)
-        return self._sign * value > self._sign * self.metrics[self.metric]  # False for NaN
+        return self._sign * value > self._sign * self.metrics[self.metric]
 
     def without_checkpoint(self, before: dict):
         """Goes back to `before`, the result of `state()` before the newest evaluation.
@@ -83,8 +84,26 @@ class BestCheckpoint:
 
     @property
     def patience_is_spent(self) -> bool:
-        """Whether there were `patience` evaluations in a row without an improvement."""
-        return self._patience is not None and self._fruitless >= self._patience
+        """Whether there were `patience` evaluations in a row without an improvement of a number."""
+        return self._patience is not None and self.step is not None and self._fruitless >= self._patience
+
+    def why_none(self, metrics: dict) -> str:
+        """What an evaluation without any number to go by means; "" where there is one, now or before.
+
+        Args:
+          metrics: of the evaluation.
+        """
+        if self.step is not None or math.isfinite(metrics[self.metric]):
+            return ""
+        others = [
+            name for name, value in metrics.items() if isinstance(value, float) and math.isfinite(value)
+        ]
+        early = "; training will not stop early" if self._patience else ""
+        return (
+            f"{self.metric} is not a number on the evaluation data, so no checkpoint is the best by "
+            f"it{early}. If that stays so, the last checkpoint answers. Take other data, or for best_metric "
+            f"one of {', '.join(sorted(others))}."
+        )
 
     def state(self) -> dict:
         """The state as JSON-ready values, for `restore`."""

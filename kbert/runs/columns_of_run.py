@@ -6,16 +6,23 @@ A run that is broken, or of a task of the user's own, is not checked here; what 
 from pathlib import Path
 
 from kbert.config import DatasetConfig, FinetuningConfig, from_dict
+from kbert.files.file_format import is_json_lines
 from kbert.files.json_file import read_json_object
-from kbert.input_pipelines.labelled_files import MissingColumn
+from kbert.files.text_file import read_lines
+from kbert.input_pipelines.json_rows import MissingColumn
 from kbert.input_pipelines.tables.table_paths import source_files
-from kbert.input_pipelines.unlabelled_files import examples_from_columns
+from kbert.input_pipelines.unlabelled_files import (
+    count_rows,
+    examples_from_columns,
+    examples_from_lines,
+    has_columns,
+)
 from kbert.runs.run_directory import holds_run
-from kbert.tasks.file_columns import ALWAYS_TAKEN, require_columns, task_columns, task_inputs
+from kbert.tasks.file_columns import ALWAYS_TAKEN, check_file, task_columns, task_inputs
 
 
 def require_columns_of_model(path, run_dir, config: FinetuningConfig | None = None):
-    """Refuses a labelled file without a column that the config or, without a config, the run reads.
+    """Refuses a labelled file that cannot be read as the config or, without a config, the run says.
 
     Args:
       path: the labelled file, as for `stream_records`.
@@ -23,41 +30,49 @@ def require_columns_of_model(path, run_dir, config: FinetuningConfig | None = No
       config: how the file is read for a checkpoint that does not record it.
 
     Raises:
-      ValueError: when the file is missing, lacks a column, or has a first row that cannot be read.
+      ValueError: when the file is missing, lacks a column, or has rows that cannot be read.
     """
     if config is not None:
-        require_columns(config.task, path, config.dataset)
+        check_file(config.task, path, config.dataset)
         return
     task, _, dataset = _recorded_task(run_dir)
     if task is None:
         return
     source_files(path)  # raises where there is nothing to read
     try:
-        require_columns(task, path, dataset)
+        check_file(task, path, dataset)
     except MissingColumn as error:
         columns = ", ".join(map(repr, task_columns(task, dataset)))
         raise ValueError(
-            f"{error.what} The run {run_dir} was trained on {columns}; give the file's columns these names."
+            f"{error.what} The run {run_dir} was trained on {columns}; give the columns these names."
         ) from None
 
 
-def require_inputs_of_run(path, run_dir):
-    """Refuses a file with columns, but without those of any text that the model answers.
+def count_inputs_of_run(path, run_dir) -> int:
+    """Reads a file of texts once, and refuses one that the model cannot answer; the number of its examples.
 
     Args:
-      path: a file that `has_columns`.
+      path: a file with columns, of JSON lines or of lines, as `kbert predict` takes it.
       run_dir: the run directory, or where a checkpoint of others lies; of that only is known that it takes a
         text, or a question with its context.
 
     Raises:
-      ValueError: as `examples_from_columns` does before it reads a row.
+      ValueError: as `examples_from_columns` and `examples_from_lines` do.
     """
-    if not holds_run(run_dir):
-        examples_from_columns(path, ALWAYS_TAKEN)
-        return
-    task, task_config, dataset = _recorded_task(run_dir)
-    if task is not None and (inputs := task_inputs(task, task_config)):
-        examples_from_columns(path, inputs, dataset)
+    task, task_config, dataset = _recorded_task(run_dir) if holds_run(run_dir) else (None, {}, None)
+    inputs = task_inputs(task, task_config) if task else () if holds_run(run_dir) else ALWAYS_TAKEN
+    if not has_columns(path):
+        json_lines = is_json_lines(path)
+        expected = inputs[0] if inputs and task else ("text",)
+        return sum(1 for _ in examples_from_lines(expected, read_lines(path), str(path), json_lines))
+    if not inputs:
+        return count_rows(path, dataset)
+    return sum(1 for _ in examples_from_columns(path, inputs, dataset))
+
+
+def recorded_dataset(run_dir) -> DatasetConfig | None:
+    """How labelled files of a run are read; None for any other path."""
+    return _recorded_task(run_dir)[2]
 
 
 def _recorded_task(run_dir):

@@ -13,6 +13,9 @@ run_dir/
   events/         the same for TensorBoard, where it is installed
 """
 
+import contextlib
+import os
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +30,7 @@ from kbert.runs import checkpoint
 from kbert.runs.base_weights import base_file, merged_weights
 from kbert.runs.best_checkpoint import read_index
 from kbert.runs.chosen_settings import read_chosen, write_chosen
+from kbert.runs.metrics_file import read_metrics
 from kbert.runs.resume import require_same_run
 from kbert.tasks import TASKS
 from kbert.tokenization.base_vocabulary import BaseVocabulary
@@ -61,7 +65,7 @@ class RunDirectory:
     """
 
     def __init__(self, path, which: str | int | None = None):
-        self.path = Path(path)
+        self.path = Path(os.path.expanduser(path))
         self._which = which
         if not holds_run(self.path):
             raise ValueError(f"{path} holds no kbert run (no run.json); give the folder of a run.")
@@ -113,8 +117,8 @@ class RunDirectory:
 
     @staticmethod
     def _create(path, config, details, vocabulary):
-        if path.exists() and not (path.is_dir() and _is_free(path)):
-            raise ValueError(f"run_dir={path} exists and is no kbert run; choose a new or empty folder.")
+        if path.exists():
+            _require_free(path)
         path.mkdir(parents=True, exist_ok=True)
         # The lock file comes first: it marks the folder as kbert's own, even if writing the next files fails.
         with lock_folder(path):
@@ -179,17 +183,18 @@ class RunDirectory:
         Args:
           which: "last"; "best", by the run's `best_metric` on its evaluation data; or a step. None means
             what this object was made with, else "best" for a run with early stopping, whose last checkpoint
-            is by design not its best, and "last" for all other runs.
+            is by design not its best, and "last" for all other runs, and where the metric was never a number.
 
         Raises:
           ValueError: when there is no such checkpoint (yet).
         """
         which = self._which if which is None else which
-        if which is None:
-            which = "best" if getattr(self.config, "early_stopping_patience", None) else "last"
         folders = checkpoint.list_checkpoints(self.checkpoints)
         if not folders:
             raise ValueError(f"{self.path} holds no checkpoint yet; train until the first one is saved.")
+        if which is None:
+            stops_early = getattr(self.config, "early_stopping_patience", None)
+            which = "best" if stops_early and read_index(self.checkpoints) else "last"
         if which == "last":
             return folders[-1]
         steps = [checkpoint.parse_step(path) for path in folders]
@@ -197,16 +202,29 @@ class RunDirectory:
             index = read_index(self.checkpoints)
             if index is None:
                 raise ValueError(
-                    f"{self.path} has no best checkpoint: it was not evaluated while it trained. Its "
-                    f"checkpoints are of the steps {', '.join(map(str, steps))}."
+                    f"{self.path} has no best checkpoint: {self._why_no_best()}. Its checkpoints are of the "
+                    f"steps {', '.join(map(str, steps))}."
                 )
             which = index["step"]
+            if which not in steps:
+                raise ValueError(
+                    f"{self.path}: the best checkpoint, of step {which}, has been deleted; give "
+                    f"checkpoint=last, or one of the steps {', '.join(map(str, steps))}."
+                )
         if not str(which).isdigit() or int(which) not in steps:
             raise ValueError(
                 f"{self.path} has no checkpoint {which!r}; choose last, best or one of the steps "
                 f"{', '.join(map(str, steps))}."
             )
         return folders[steps.index(int(which))]
+
+    def _why_no_best(self):
+        lines = read_metrics(self.metrics_file) if self.metrics_file.is_file() else []
+        evaluations = sum(line["split"] == "eval" for line in lines)
+        if not evaluations:
+            return "it was not evaluated while it trained"
+        metric = self.config.best_metric or self.task().best_metric
+        return f"its {metric} was not a number in any of {evaluations} evaluations"
 
     def load_model(self, which: str | int | None = None):
         """Task and model with a checkpoint's weights, in float32: (task, Keras model).
@@ -246,8 +264,7 @@ class RunDirectory:
         try:
             checkpoint.verify(path, [checkpoint.WEIGHTS_FILE])
         except checkpoint.DamagedCheckpoint as error:
-            others = [p for p in checkpoint.list_checkpoints(self.checkpoints) if p != path]
-            steps = ", ".join(str(checkpoint.parse_step(p)) for p in others)
+            steps = ", ".join(str(checkpoint.parse_step(p)) for p in self._whole_checkpoints())
             way = (
                 f"Choose another checkpoint, of the steps {steps}" if steps else "Restore it, or train again"
             )
@@ -266,6 +283,13 @@ class RunDirectory:
                 variable.assign(merged[name].as_finite_float32(f"{path}: {name}").read())
         return task, model
 
+    def _whole_checkpoints(self):
+        """Those whose weights can be read."""
+        for path in checkpoint.list_checkpoints(self.checkpoints):
+            with contextlib.suppress(checkpoint.DamagedCheckpoint):
+                checkpoint.verify(path, [checkpoint.WEIGHTS_FILE])
+                yield path
+
     def stored_weights(self, path) -> dict[str, StoredTensor]:
         """The weights of one of the run's checkpoints; with adapters (LoRA) merged into plain ones.
 
@@ -281,7 +305,50 @@ class RunDirectory:
 
 def holds_run(path) -> bool:
     """Whether there is a run in a folder, whole or broken."""
-    return (Path(path) / "run.json").is_file()
+    return (Path(os.path.expanduser(path)) / "run.json").is_file()
+
+
+def require_run_folder(path):
+    """Raises an error where a run can neither be made nor go on. Call it before heavy work.
+
+    It leaves no new folder.
+
+    Raises:
+      ValueError: when the folder holds other files or a broken run, or cannot be written.
+      BlockingIOError: when another process trains in it.
+    """
+    path = Path(path)
+    try:
+        if not path.exists():
+            return _try_to_make(path)
+        if not holds_run(path):
+            _require_free(path)
+        with tempfile.TemporaryFile(dir=path):
+            pass
+        if holds_run(path):
+            RunDirectory(path).lock().close()
+    except BlockingIOError:
+        raise
+    except OSError as error:
+        raise ValueError(
+            f"run_dir={path} cannot be written: {error.strerror or error}; choose another folder, or mend "
+            "its rights."
+        ) from None
+
+
+def _try_to_make(path):
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    finally:
+        for folder in missing:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+
+
+def _require_free(path):
+    if not (path.is_dir() and _is_free(path)):
+        raise ValueError(f"run_dir={path} exists and is no kbert run; choose a new or empty folder.")
 
 
 def run_to_resume(path) -> RunDirectory | None:

@@ -11,15 +11,14 @@ or .../bert_model.ckpt); kbert recognises the format by the content. It can also
 hf://org/name@revision or keras_hub://preset. The report is printed and also written to the new folder.
 """
 
-import dataclasses
-
 from absl import flags
 
 from kbert.checkpoints import FORMATS
+from kbert.checkpoints.convert import convert as convert_checkpoint
 from kbert.cli import script
-from kbert.tokenization.vocabulary import Vocabulary, require_wordpiece
 
 FLAGS = flags.FLAGS
+POSITIONS = ("from", "to")  # of arguments without a flag
 
 
 def define_flags():
@@ -52,49 +51,6 @@ def define_flags():
     flags.mark_flags_as_required(["from", "to"])
 
 
-def convert_checkpoint(
-    source,
-    target,
-    format,
-    allow_unmatched=(),
-    do_lower_case=None,
-    encoder_only=False,
-    takes_pairs=None,
-    max_position_embeddings=None,
-    vocab_file=None,
-    overwrite=False,
-    layers=(),
-):
-    """Reads the checkpoint `source` and writes it to `target`. The other arguments are those of the flags.
-
-    Returns:
-      (report of the reading, report of the writing).
-
-    Raises:
-      ValueError, OSError: when the conversion fails; `target` is then unchanged.
-    """
-    # Late: they bring NumPy along, which --help and a wrong flag do not need.
-    from kbert.checkpoints.conversion.resizing import with_layers, with_positions, with_vocabulary
-    from kbert.checkpoints.formats import read_checkpoint, require_free, write_checkpoint
-
-    require_free(target, overwrite, inputs=[path for path in (source, vocab_file) if path is not None])
-    checkpoint = read_checkpoint(source, do_lower_case, allow_unmatched)
-    if encoder_only:
-        checkpoint = checkpoint.encoder_alone()
-    if takes_pairs is not None:
-        checkpoint = dataclasses.replace(checkpoint, takes_pairs=takes_pairs)
-    if layers:
-        checkpoint = with_layers(checkpoint, layers)
-    if max_position_embeddings is not None:
-        checkpoint = with_positions(checkpoint, max_position_embeddings)
-    if vocab_file is not None:
-        own = require_wordpiece(checkpoint.vocabulary, "--vocab_file")
-        vocabulary = Vocabulary.from_file(vocab_file, own.do_lower_case, own.special_tokens)
-        checkpoint = with_vocabulary(checkpoint, vocabulary)
-    written = write_checkpoint(checkpoint, target, format, allow_unmatched, overwrite)
-    return checkpoint.report, written
-
-
 def _layers(numbers) -> list[int]:
     if not all(number.strip().isdecimal() for number in numbers):
         raise ValueError(f"--layers={','.join(numbers)}: expected whole numbers such as 0,2,5.")
@@ -120,4 +76,4 @@ def main():
 
 if __name__ == "__main__":
     define_flags()
-    script.run(main)
+    script.run(main, positions=POSITIONS)

@@ -18,6 +18,7 @@ from kbert.files.output_path import check_output_file
 from kbert.scripts.training_flags import define_checkpoint_flag
 
 FLAGS = flags.FLAGS
+POSITIONS = ("run_dir", "text")  # of arguments without a flag
 _LONGEST = 128  # tokens by default: a larger picture is hard to read
 
 
@@ -50,6 +51,13 @@ def main():
     if output_file.suffix != ".html":
         raise ValueError(f"--output_file={output_file} must end in .html.")
     check_output_file(output_file, overwrite=FLAGS.overwrite)
+    from kbert.checkpoints.formats import require_checkpoint  # late: it brings NumPy along
+
+    require_checkpoint(FLAGS.run_dir)
+
+    from kbert.checkpoints.formats import detect_format, local_path  # late: they bring NumPy along
+
+    detect_format(local_path(FLAGS.run_dir))  # raises an error when there is no model
 
     # TensorFlow loads here, after all checks that do not need it.
     from kbert.inference.attention import compute_attention
@@ -75,4 +83,4 @@ def _numbers(name, values):
 
 if __name__ == "__main__":
     define_flags()
-    script.run(main)
+    script.run(main, positions=POSITIONS)

@@ -5,8 +5,8 @@ r"""Script: a model + a file with one text per line -> vectors of tokens or text
   kbert features --run_dir=runs/phase1 --input_file=texts.txt \
       --output_file=vectors.npz --format=npz --pooling=mean
 
-" ||| " in a line separates the two texts of a pair. A .csv, .tsv or .parquet file has a column `text`, and
-for pairs `text_pair`. The JSON lines have the format of the original
+" ||| " in a line separates the two texts of a pair. A .csv, .tsv or .parquet file has the columns that the
+run was trained on, or `text`, and for pairs `text_pair`. The JSON lines have the format of the original
 extract_features.py; docs/api.md describes the other formats.
 """
 
@@ -19,12 +19,15 @@ from absl import flags
 
 from kbert.cli import script
 from kbert.cli.progress import Progress
+from kbert.config.pooling_config import POOLINGS
+from kbert.files.file_format import is_json_lines
 from kbert.files.output_path import check_output_file, require_parent_folder
 from kbert.files.text_file import read_lines
-from kbert.input_pipelines.unlabelled_files import has_columns, holds_json_lines, texts_and_pairs
+from kbert.input_pipelines.unlabelled_files import has_columns, texts_and_pairs
 from kbert.scripts.training_flags import define_checkpoint_flag
 
 FLAGS = flags.FLAGS
+POSITIONS = ("run_dir", "input_file")  # of arguments without a flag
 _LONGEST = 128  # tokens, the default of the original extract_features.py
 _NUM_LAYERS = 4
 _FORMATS = ["jsonl", "npz", "tfrecord"]
@@ -38,8 +41,8 @@ def define_flags():
         "input_file",
         None,
         "One text per line; ' ||| ' separates the two texts of a pair. It may be compressed: .gz, .bz2, "
-        ".xz, .zst. Or a .csv, .tsv or .parquet file with the column text, and text_pair for pairs; or "
-        "JSON lines (.jsonl, .ndjson, .json) with these keys.",
+        ".xz, .zst. Or a .csv, .tsv or .parquet file with the columns that the run was trained on, or the "
+        "column text, and text_pair for pairs; or JSON lines (.jsonl, .ndjson, .json) with these keys.",
     )
     flags.DEFINE_string("output_file", None, "The file to write.")
     flags.DEFINE_bool("overwrite", False, "Replace an output_file that exists.")
@@ -49,7 +52,7 @@ def define_flags():
         "Layers: 0 is the embeddings, 1 the first layer, -1 the last. By default the last four; of a model "
         "made for sentence embeddings, with its own pooling, the last.",
     )
-    flags.DEFINE_enum("pooling", None, ["none", "cls", "mean", "max", "mean_sqrt_len"],
+    flags.DEFINE_enum("pooling", None, ["none", *POOLINGS],
                       "none: a vector for each token; otherwise one vector for each text. By default none; "
                       "of a model made for sentence embeddings its own, with its normalization.")  # fmt: skip
     flags.DEFINE_enum("combine", "none", ["none", "sum", "concat"], "How to combine several layers.")
@@ -79,7 +82,7 @@ def extract_features(
     Args:
       extractor: a `FeatureExtractor`.
       input_file: UTF-8 text, plain or compressed, with one text or pair per line; an empty line is a text
-        too. Or a file with columns, or JSON lines, see `texts_and_pairs`.
+        too. Or a file with columns, or JSON lines, see `texts_and_pairs`; a run's are those of its training.
       output_file: the file to write; it appears only when it is complete.
       format: "jsonl", "npz" or "tfrecord", see kbert.inference.feature_files.
       batch_size: texts at a time.
@@ -93,13 +96,14 @@ def extract_features(
       FileExistsError: when the output_file exists and `overwrite` is not set.
     """
     check_output_file(output_file, [input_file], overwrite)
-    num_texts = _count(input_file)
+    dataset = extractor.loaded.dataset
+    num_texts = _count(input_file, dataset)
     from kbert.inference.feature_files import feature_file
 
     progress = Progress("Wrote", "texts", num_texts)
     done = 0
     with feature_file(output_file, format, extractor) as write:
-        texts = _texts_and_pairs(input_file)
+        texts = _texts_and_pairs(input_file, dataset)
         while batch := list(itertools.islice(texts, batch_size)):
             for features in extractor([text for text, _ in batch], [pair for _, pair in batch]):
                 write(done, features)
@@ -109,16 +113,16 @@ def extract_features(
     return done
 
 
-def _count(input_file) -> int:
+def _count(input_file, dataset) -> int:
     """The number of texts. Reads all of them, so that an error in one is found before other work begins."""
-    return sum(1 for _ in _texts_and_pairs(input_file))
+    return sum(1 for _ in _texts_and_pairs(input_file, dataset))
 
 
-def _texts_and_pairs(input_file):
+def _texts_and_pairs(input_file, dataset):
     """(text, second text or None) of each line or row."""
-    if not has_columns(input_file) and not holds_json_lines(input_file):
+    if not has_columns(input_file) and not is_json_lines(input_file):
         return map(_text_and_pair, read_lines(input_file))
-    return texts_and_pairs(input_file)
+    return texts_and_pairs(input_file, dataset)
 
 
 def _text_and_pair(line):
@@ -166,13 +170,14 @@ def main():
         raise ValueError(
             f"--input_file={FLAGS.input_file} does not exist; give a file of texts, one per line."
         )
-    from kbert.checkpoints.formats import detect_format, local_path  # late: they bring NumPy along
+    from kbert.checkpoints.formats import local_path, require_checkpoint  # late: they bring NumPy along
+    from kbert.runs.columns_of_run import recorded_dataset
 
     check_output_file(FLAGS.output_file, [FLAGS.input_file, *_model_files(FLAGS.run_dir)], FLAGS.overwrite)
     require_parent_folder(FLAGS.output_file)
     output_format = _output_format(FLAGS.output_file)
-    detect_format(local_path(FLAGS.run_dir))  # raises an error when there is no model
-    _count(FLAGS.input_file)
+    require_checkpoint(FLAGS.run_dir)
+    _count(FLAGS.input_file, recorded_dataset(local_path(FLAGS.run_dir)))
 
     # TensorFlow loads here, after all checks that do not need it.
     from kbert.inference.feature_extractor import FeatureExtractor
@@ -180,11 +185,11 @@ def main():
 
     model = load_model(FLAGS.run_dir, FLAGS.do_lower_case, checkpoint=FLAGS.checkpoint)
     model = model.with_max_seq_length(FLAGS.max_seq_length or default_length(model.config))
-    pooling, normalize = FLAGS.pooling or "none", False
+    pooling = FLAGS.pooling or "none"
     if FLAGS.pooling is None and model.own_pooling:
-        pooling, normalize, layers = model.pooling, model.normalize, layers or [-1]
+        pooling, layers = model.own_pooling, layers or [-1]
     layers = layers or default_layers(model.config)
-    extractor = FeatureExtractor(model, layers, pooling, FLAGS.combine, normalize)
+    extractor = FeatureExtractor(model, layers, pooling, FLAGS.combine)
     extract_features(
         extractor, FLAGS.input_file, FLAGS.output_file, output_format, FLAGS.batch_size, FLAGS.overwrite
     )
@@ -192,4 +197,4 @@ def main():
 
 if __name__ == "__main__":
     define_flags()
-    script.run(main)
+    script.run(main, positions=POSITIONS)

@@ -32,6 +32,7 @@ from kbert.runs.metrics_file import json_ready
 from kbert.scripts.training_flags import define_checkpoint_flag
 
 FLAGS = flags.FLAGS
+POSITIONS = ("run_dir", "eval_file")  # of arguments without a flag
 
 
 def define_flags():
@@ -139,4 +140,4 @@ def _check_files_to_write():
 
 if __name__ == "__main__":
     define_flags()
-    script.run(main)
+    script.run(main, positions=POSITIONS)

@@ -41,8 +41,7 @@ from kbert.scripts.training_flags import (
     parse_seeds,
     starting_flags,
 )
-from kbert.tokenization.vocabulary import Vocabulary
-from kbert.tokenization.vocabulary_files import read_vocabulary
+from kbert.tokenization.vocabulary_files import read_vocab_file, read_vocabulary
 
 FLAGS = flags.FLAGS
 
@@ -131,7 +130,7 @@ def _vocabulary():
                 "out."
             )
     if FLAGS.vocab_file:
-        return Vocabulary.from_file(FLAGS.vocab_file, FLAGS.do_lower_case is not False)
+        return read_vocab_file(FLAGS.vocab_file, FLAGS.do_lower_case)
     if FLAGS.init_checkpoint:
         return None
     if FLAGS.train_dir:

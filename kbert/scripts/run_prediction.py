@@ -30,35 +30,36 @@ that --text_pair follows --text.
 """
 
 import sys
+from pathlib import Path
 
 from absl import flags
 
 from kbert.cli import script
 from kbert.cli.progress import Progress
 from kbert.config.checks import require
+from kbert.files.file_format import is_json_lines
 from kbert.files.text_file import read_lines
 from kbert.inference.answer_files import (
     LABEL_SEPARATOR,
     TABLES,
     check_answer_file,
-    find_ending,
+    find_format,
     json_line,
     require_cells,
     write_answers,
 )
 from kbert.inference.answers import answered, require_answers, require_inputs, source_dataset, source_task
 from kbert.input_pipelines.unlabelled_files import (
-    count_rows,
     examples_from_columns,
     examples_from_lines,
     has_columns,
-    holds_json_lines,
     read_standard_input,
     whole_rows,
 )
 from kbert.scripts.training_flags import define_checkpoint_flag
 
 FLAGS = flags.FLAGS
+POSITIONS = ("run_dir", "text")  # of arguments without a flag
 
 
 def define_flags():
@@ -148,7 +149,7 @@ def _check_files():
     """Finds errors in the flags of files, and in the input file, before a model is read.
 
     Returns:
-      the number of lines of --input_file; None without one, and for one with columns, which the run may name.
+      the number of texts of --input_file, all of which have been read; None without one.
     """
     if FLAGS.output_file:
         inputs = [FLAGS.input_file] if FLAGS.input_file else []
@@ -157,17 +158,14 @@ def _check_files():
         return None
     if FLAGS.text or FLAGS.question:
         raise ValueError("--input_file beside --text or --question; give one of them.")
-    if not has_columns(FLAGS.input_file):
-        num_lines = sum(1 for _ in read_lines(FLAGS.input_file))
-        require(num_lines > 0, f"--input_file={FLAGS.input_file} is empty; expected a text on each line.")
-        return num_lines
-    from kbert.runs.columns_of_run import require_inputs_of_run  # late: it brings NumPy along
+    from kbert.runs.columns_of_run import count_inputs_of_run  # late: it brings NumPy along
 
-    require_inputs_of_run(FLAGS.input_file, FLAGS.run_dir)
-    return None
+    number = count_inputs_of_run(FLAGS.input_file, FLAGS.run_dir)
+    require(number > 0, f"--input_file={FLAGS.input_file} is empty; expected a text on each line.")
+    return number
 
 
-def _examples(source, task, num_lines):
+def _examples(source, task, num_texts):
     """(the examples, how many there are or None, how many to read ahead or None)."""
     inputs = task.serving.inputs
     examples = _flag_examples(source)
@@ -176,15 +174,15 @@ def _examples(source, task, num_lines):
         return examples, len(examples), one_by_one
     if not FLAGS.input_file:
         alone = 1 if sys.stdin.isatty() else one_by_one  # a person waits for the answer to each line
-        return examples_from_lines(inputs, read_standard_input(), "standard input"), None, alone
+        lines = read_standard_input()
+        return examples_from_lines(inputs, lines, "standard input", most_problems=1), None, alone
     if has_columns(FLAGS.input_file):
         dataset = source_dataset(source)
-        number = count_rows(FLAGS.input_file, dataset)
         answered_inputs = (inputs, *task.serving.other_inputs.values())
-        return examples_from_columns(FLAGS.input_file, answered_inputs, dataset), number, one_by_one
+        return examples_from_columns(FLAGS.input_file, answered_inputs, dataset), num_texts, one_by_one
     lines = (line.removesuffix("\r") for line in read_lines(FLAGS.input_file))
-    json_lines = holds_json_lines(FLAGS.input_file)
-    return examples_from_lines(inputs, lines, FLAGS.input_file, json_lines), num_lines, one_by_one
+    json_lines = is_json_lines(FLAGS.input_file)
+    return examples_from_lines(inputs, lines, FLAGS.input_file, json_lines), num_texts, one_by_one
 
 
 def _model():
@@ -195,6 +193,10 @@ def _model():
         run = RunDirectory(FLAGS.run_dir)
         run.require_casing(FLAGS.do_lower_case)
         return run
+    if Path(FLAGS.run_dir).suffix != ".tflite":
+        from kbert.checkpoints.formats import require_checkpoint  # late: it brings NumPy along
+
+        require_checkpoint(FLAGS.run_dir)
     from kbert.inference.loading import load
 
     return load(FLAGS.run_dir, FLAGS.do_lower_case, checkpoint=FLAGS.checkpoint)
@@ -209,7 +211,7 @@ def _loaded(source):
 
 
 def _writes_table():
-    return bool(FLAGS.output_file) and find_ending(FLAGS.output_file) in TABLES
+    return bool(FLAGS.output_file) and find_format(FLAGS.output_file) in TABLES
 
 
 def _whole_rows(source):
@@ -229,13 +231,13 @@ def _write(source, answers):
 
 
 def main():
-    num_lines = _check_files()
+    num_texts = _check_files()
     source = _model()
     require_answers(source)
     task = source_task(source)
     if _writes_table() and (FLAGS.input_file or FLAGS.text or FLAGS.question):
-        require_cells(_whole_rows(source) or _examples(source, task, num_lines)[0], FLAGS.output_file)
-    examples, total, read_ahead = _examples(source, task, num_lines)
+        require_cells(_whole_rows(source) or _examples(source, task, num_texts)[0], FLAGS.output_file)
+    examples, total, read_ahead = _examples(source, task, num_texts)
     progress = Progress("Answered", "texts", total)
     is_told = FLAGS.output_file or FLAGS.input_file  # others see how the answers come
     from kbert.inference.unknown_tokens import UnknownTokens  # late: it brings TensorFlow along
@@ -260,4 +262,4 @@ def main():
 
 if __name__ == "__main__":
     define_flags()
-    script.run(main)
+    script.run(main, positions=POSITIONS)

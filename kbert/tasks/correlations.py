@@ -10,13 +10,15 @@ def correlations(predicted, true) -> dict[str, float]:
     """`pearson` and `spearman` (with mean ranks for ties) of two arrays of shape (examples,).
 
     When all predictions are the same, no correlation is defined. Such a model gets the worst score, -1, and a
-    warning, so that any other model is better. Both are NaN when there are fewer than two examples, or when
-    all labels are the same: that says nothing about the model.
+    warning, so that any other model is better. Both are NaN when there are fewer than two examples, and, with
+    a warning, when all labels are the same: that says nothing about the model.
     """
     from scipy import stats
 
     predicted, true = np.asarray(predicted, np.float64), np.asarray(true, np.float64)
     if len(true) < 2 or np.ptp(true) == 0:
+        if len(true) > 1:
+            logging.warning("All %d labels are the same: no correlation with them is defined.", len(true))
         return {"pearson": float("nan"), "spearman": float("nan")}
     if np.ptp(predicted) == 0:
         logging.warning(

@@ -4,7 +4,7 @@ from kbert.config.pooling_config import PoolingConfig
 from kbert.features import encoder_features
 from kbert.heads.parts import POOLER
 from kbert.layers.sequence_pooling import SequencePooling
-from kbert.tasks.signatures.signature import row_signatures
+from kbert.tasks.similarity.prompts import vector_signatures
 from kbert.tasks.similarity.vectors import VectorServing
 from kbert.tasks.task import CheckpointKind, Task
 
@@ -17,15 +17,18 @@ class Encoding(Task):
     Args:
       pooling, normalize: how the checkpoint makes one vector of a text, see `PoolingConfig`; None where it
         does not say so.
+      further_pooling: what `PoolingConfig.further` says.
     """
 
     name = "encoder"
     checkpoint = CheckpointKind("BertModel")
     parts = (POOLER,)
 
-    def __init__(self, pooling: str | None = None, normalize: bool = True):
+    def __init__(
+        self, pooling: str | None = None, normalize: bool = True, further_pooling: dict | None = None
+    ):
         super().__init__()
-        self.pooling = None if pooling is None else PoolingConfig(pooling, normalize)
+        self.pooling = None if pooling is None else PoolingConfig(pooling, normalize, **further_pooling or {})
 
     @property
     def serving(self):
@@ -33,10 +36,13 @@ class Encoding(Task):
 
     def get_config(self):
         pooling = self.pooling
-        return {} if pooling is None else {"pooling": pooling.mode, "normalize": pooling.normalize}
+        if pooling is None:
+            return {}
+        further = {"further_pooling": pooling.further} if pooling.further else {}
+        return {"pooling": pooling.mode, "normalize": pooling.normalize} | further
 
     def with_pooling(self, pooling):
-        return self if pooling is None else Encoding(pooling.mode, pooling.normalize)
+        return self if pooling is None else Encoding(pooling.mode, pooling.normalize, pooling.further)
 
     def features(self, max_seq_length):
         return encoder_features(max_seq_length)
@@ -48,20 +54,18 @@ class Encoding(Task):
 
 class _Serving(VectorServing):
     inputs = row_texts = ("text",)
+    other_inputs = {"cosine": ("text", "text_pair")}
     answers = ("embedding",)
     vectors = "embedding"
 
     def signatures(self, model, text_inputs):
-        """`serving_default`: `text` (string [batch]) -> `embedding` (float32 [batch, hidden_size]). `ids`:
-        encoder inputs (int32 [batch, length]) -> `embedding`."""
-        pooling = self.task.pooling
-        pool = SequencePooling(pooling.mode, pooling.normalize)
+        """`serving_default`: `text` (string [batch]) -> `embedding` (float32 [batch, width]). `cosine`:
+        `text`, `text_pair` -> `cosine` (float32 [batch]). `ids`: encoder inputs (int32 [batch, length]) ->
+        `embedding`. Of some prompts more, see `vector_signatures`."""
+        pool = SequencePooling.of(self.task.pooling)
 
         def embed_ids(inputs):
             return {"embedding": pool(model(inputs)["sequence_output"], inputs["input_mask"])}
 
-        return row_signatures(self.inputs, embed_ids, model, text_inputs)
-
-    def answer(self, outputs, inputs):
-        """The vector of the text, a list of numbers."""
-        return {"embedding": [float(value) for value in outputs["embedding"]]}
+        signatures = vector_signatures(self.task.pooling, model, embed_ids, model, text_inputs)
+        return signatures | {"cosine": self.pair_signature(signatures["serving_default"])}

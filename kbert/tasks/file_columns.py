@@ -1,18 +1,35 @@
-"""Which columns of a file a task reads, known without TensorFlow: a wrong name is told at once."""
+"""Which files and columns a task reads, known without TensorFlow: what is wrong in a file is told at once."""
 
+import importlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from kbert.config import DatasetConfig
-from kbert.input_pipelines.labelled_files import require_column, stream_records
+from kbert.input_pipelines.data_files import reading_dataset
+from kbert.input_pipelines.json_rows import MissingColumn, require_column
+from kbert.input_pipelines.labelled_files import stream_records
+from kbert.tasks import TASKS
 
 _TEXTS = ("text", "text_pair")
+
+# Name of a task -> where its `Files` are, or their class. A task of your own is asked itself.
+_FILES = {
+    "sequence_classification": "kbert.tasks.files.ONE_LABEL_FILES",
+    "multi_label_classification": "kbert.tasks.files.SEVERAL_LABELS_FILES",
+    "sequence_regression": "kbert.tasks.files.NUMBER_FILES",
+    "multiple_choice": "kbert.tasks.sequences.choice_files.ChoiceFiles",
+    "cosine_similarity": "kbert.tasks.similarity.text_groups.ScoredPairFiles",
+    "multiple_negatives_ranking": "kbert.tasks.similarity.text_groups.PositiveFiles",
+    "question_answering": "kbert.tasks.question_answering.squad_files.SquadFiles",
+    "token_classification": "kbert.tasks.token_classification.tagged_sentences.TaggedFiles",
+}
 
 # Name of a task -> the fields of a `DatasetConfig` with the columns without which it refuses a labelled file.
 # Tasks whose files have a form of their own (SQuAD's, CoNLL's) do not stand here.
 _COLUMNS = {
     "sequence_classification": (*_TEXTS, "label"),
-    "multi_label_classification": (*_TEXTS, "label"),
+    "multi_label_classification": _TEXTS,  # and what `require_label_set` says
     "sequence_regression": (*_TEXTS, "label"),
     "multiple_choice": (*_TEXTS, "choices", "label"),
     "cosine_similarity": (*_TEXTS, "label"),
@@ -68,24 +85,72 @@ def task_columns(task: str, dataset: DatasetConfig) -> list[str]:
     return columns
 
 
-def require_columns(task: str, path: str | Path, dataset: DatasetConfig):
-    """Reads the header and the first row of a labelled file; nothing heavy is imported.
+def task_files(task: str):
+    """The `Files` of a task, or None for one that reads no labelled files. The task is not imported if it is
+    one of kbert's own."""
+    if task not in _FILES:
+        return TASKS[task].files
+    module, _, name = _FILES[task].rpartition(".")
+    files = getattr(importlib.import_module(module), name)
+    return files() if isinstance(files, type) else files
 
-    Of a table of several files it reads the first. A task that is not known here is asked nothing.
+
+class CheckedFile(NamedTuple):
+    """What one reading of a labelled file says: the `DatasetConfig`, complete, and the number of examples."""
+
+    dataset: DatasetConfig
+    num_examples: int
+
+
+def reads_without_tensorflow(task: str, path: str | Path, dataset: DatasetConfig) -> bool:
+    """Whether a labelled file can be read without TensorFlow: files of kbert's tasks but for a few."""
+    return task in _FILES and not task_files(task).needs_tensorflow(path, reading_dataset(path, dataset))
+
+
+def check_file(task: str, path: str | Path, dataset: DatasetConfig) -> CheckedFile | None:
+    """Reads a labelled file once, to its end, so that all that is wrong in it is said before heavy work.
 
     Args:
       task: the name of a task.
-      path: a labelled file, as for `stream_records`.
-      dataset: names its columns.
+      path: a labelled file.
+      dataset: how it is read.
+
+    Returns:
+      None for a file that cannot be read without TensorFlow, which is not looked at.
 
     Raises:
-      ValueError: a `MissingColumn` for a column that the task reads and the file does not have, and as
-        `stream_records` does.
+      ValueError: as `Files.read_examples` and `Files.complete_dataset` do; a `MissingColumn` for a column
+        that the task reads and the file does not have.
     """
-    columns = task_columns(task, dataset)
-    if not columns:
-        return
-    for where, record in stream_records(path, dataset, columns):
-        for column in columns:
-            require_column(record, column, where)
-        return
+    dataset = reading_dataset(path, dataset)
+    if not reads_without_tensorflow(task, path, dataset):
+        return None
+    files, number = task_files(task), 0
+
+    def counted():
+        nonlocal number
+        for example in files.read_examples(path, dataset):
+            number += 1
+            yield example
+
+    examples = counted()
+    complete = files.complete_dataset(dataset, examples)
+    for _ in examples:  # what is left where the dataset lists all labels
+        pass
+    return CheckedFile(complete, number)
+
+
+def holds_pairs(path: str | Path) -> bool:
+    """Whether a labelled file has the column `text_pair` beside `text`: pairs, where no config names columns.
+
+    Raises:
+      ValueError: as `stream_records` does.
+    """
+    pairs = reading_dataset(path, DatasetConfig(text_pair="text_pair"))
+    try:
+        for where, record in stream_records(path, pairs, _TEXTS, with_labels=False):
+            require_column(record, "text_pair", where)
+            return True
+    except MissingColumn:
+        pass
+    return False

@@ -5,6 +5,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 from kbert.config import DatasetConfig
 from kbert.input_pipelines import labelled_files
+from kbert.input_pipelines.label_checks import judge_labels, judge_several_labels, with_judged_labels
+from kbert.input_pipelines.label_names import sorted_labels
+from kbert.input_pipelines.labels import class_label, label_set, number_label
 
 
 class Files:
@@ -20,6 +23,10 @@ class Files:
           ValueError: when a line does not match `dataset`; the message names file and line.
         """
         raise NotImplementedError
+
+    def needs_tensorflow(self, path, dataset: DatasetConfig) -> bool:
+        """Whether a file can only be read with TensorFlow: then what is wrong in it is said later."""
+        return False
 
     def complete_dataset(self, dataset: DatasetConfig, examples: Iterable) -> DatasetConfig:
         """The dataset; if it lists no labels, with those of the examples. By default the dataset itself."""
@@ -51,27 +58,36 @@ class TextFiles(Files):
     """A text, or a pair of texts, and its label: `LabelledText`s of TSV, CSV or JSONL files or tables.
 
     Args:
-      read_label: the function that reads a label, see kbert/input_pipelines/labelled_files.py.
+      read_label: the function that reads a label, see kbert/input_pipelines/labels.py.
       label_names: function from what is read to the names of labels in it; None for numbers. By default an
         example has one label.
+      judge: the function that judges the labels of a file, see kbert/input_pipelines/label_checks.py.
     """
 
     def __init__(
         self,
-        read_label: Callable = labelled_files.class_label,
+        read_label: Callable = class_label,
         label_names: Callable | None = lambda label: (label,),
+        judge: Callable = judge_labels,
     ):
-        self._read_label, self._label_names = read_label, label_names
+        self._read_label, self._label_names, self._judge = read_label, label_names, judge
 
     def read_examples(self, path, dataset, with_labels=True):
-        return labelled_files.stream_rows(path, dataset, with_labels, self._read_label)
+        """The rows of a file; where the dataset lists no labels, those of the file are judged at its end.
+
+        Raises:
+          ValueError: as `stream_rows` and `judge_labels` do.
+        """
+        rows = labelled_files.stream_rows(path, dataset, with_labels, self._read_label)
+        is_known = dataset.labels or self._label_names is None or not with_labels
+        return rows if is_known else with_judged_labels(rows, self.labels, self._judge, path)
 
     def complete_dataset(self, dataset, examples):
         """The dataset; if it lists no labels, with the sorted labels of the examples."""
         if dataset.labels or self._label_names is None:
             return dataset
         names = (label for example in examples for label in self.labels(example))
-        return dataclasses.replace(dataset, labels=labelled_files.sorted_labels(names))
+        return dataclasses.replace(dataset, labels=sorted_labels(names))
 
     def labels(self, example):
         return tuple(self._label_names(example.label)) if self._label_names else ()
@@ -85,5 +101,5 @@ class TextFiles(Files):
 
 
 ONE_LABEL_FILES = TextFiles()
-SEVERAL_LABELS_FILES = TextFiles(labelled_files.label_set, tuple)
-NUMBER_FILES = TextFiles(labelled_files.number_label, None)
+SEVERAL_LABELS_FILES = TextFiles(label_set, tuple, judge_several_labels)
+NUMBER_FILES = TextFiles(number_label, None)

@@ -15,6 +15,7 @@ from kbert.files.json_values import require_once, shown
 from kbert.tasks.losses import cross_entropies
 
 BALANCED = "balanced"
+_MOST_SHOWN = 10  # of the weights that "balanced" chose
 
 
 @dataclass(frozen=True)
@@ -100,9 +101,12 @@ class OneLabelLoss:
         """
         total, occurring = sum(counts.values()), sum(1 for label in self._labels if counts.get(label))
         _warn_of_absent(counts, self._labels)
-        return {
-            label: total / (occurring * counts[label]) if counts.get(label) else 1.0 for label in self._labels
-        }
+        return _logged(
+            {
+                label: total / (occurring * counts[label]) if counts.get(label) else 1.0
+                for label in self._labels
+            }
+        )
 
     def weights(self, weights, label_ids, training: bool):
         """The weights of examples or tokens, float32 (...): in training times those of their labels."""
@@ -149,7 +153,7 @@ class SeveralLabelsLoss:
         for label in self._labels:
             count = counts.get(label, 0)
             weights[label] = (num_examples - count) / count if 0 < count < num_examples else 1.0
-        return weights
+        return _logged(weights)
 
     def weights(self, weights, held, training: bool):
         """float32 (batch, labels): the weights of examples, (batch,), in training times that of each label
@@ -167,6 +171,15 @@ class SeveralLabelsLoss:
             smoothing = self._settings.label_smoothing
             targets = targets * (1.0 - smoothing) + 0.5 * smoothing
         return ops.relu(logits) - logits * targets + ops.log1p(ops.exp(-ops.abs(logits)))
+
+
+def _logged(weights):
+    """The weights, of which at most the ten largest are logged."""
+    largest = sorted(weights.items(), key=lambda item: -item[1])
+    rest = f" and {len(largest) - _MOST_SHOWN} smaller ones" if len(largest) > _MOST_SHOWN else ""
+    shown_weights = ", ".join(f"{label} {weight:.3g}" for label, weight in largest[:_MOST_SHOWN])
+    logging.info('class_weights="%s": %s%s', BALANCED, shown_weights, rest)
+    return weights
 
 
 def _warn_of_absent(counts, labels):

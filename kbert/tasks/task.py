@@ -177,6 +177,11 @@ class Task:
         """A `Page`, or None."""
         return self.page_class and self.page_class(self)
 
+    @property
+    def default_prompt(self) -> str:
+        """What stands before every text of a model of vectors; "" for nothing."""
+        return "" if self.pooling is None else self.pooling.prompt()
+
     # ------------------------------------------------------------------------------- the task itself
 
     def __init__(self, **settings):
@@ -223,6 +228,13 @@ class Task:
         """The task that starts from a checkpoint which makes vectors of texts in this way (None: in no way).
 
         What the task's settings say stays. By default the task itself.
+        """
+        return self
+
+    def with_activation(self, activation: str | None) -> "Task":
+        """The task of a checkpoint that makes a score of its output in this way, see `SequenceRegression`.
+
+        By default the task itself.
         """
         return self
 

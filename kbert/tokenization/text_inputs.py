@@ -62,9 +62,10 @@ class TextInputs:
         first, second = self._tokenize(text, text_pair, with_masks)
         return self._packer(first, second, pad_to_longest=pad_to_longest)
 
-    def rows(self, text, text_pair=None, with_masks=False) -> TextRows:
-        """As a call with `pad_to_longest`, with what was cut off; a row for each text."""
-        return self._pack(*self._tokenize(text, text_pair, with_masks))
+    def rows(self, text, text_pair=None, with_masks=False, pad_to_longest=True) -> TextRows:
+        """As a call, by default with `pad_to_longest`, with what was cut off; a row for each text."""
+        first, second = self._tokenize(text, text_pair, with_masks)
+        return self._pack(first, second, pad_to_longest)
 
     def pack_tokens(self, tokens) -> TextRows:
         """As `rows`, for texts that are tokenized: int32 RaggedTensor of shape [batch, (tokens)]."""
@@ -74,6 +75,6 @@ class TextInputs:
         tokenize = self.tokenizer.tokenize_with_masks if with_masks else self.tokenizer
         return tokenize(text), None if text_pair is None else tokenize(text_pair)
 
-    def _pack(self, first, second):
-        features = self._packer(first, second, pad_to_longest=True)
+    def _pack(self, first, second, pad_to_longest=True):
+        features = self._packer(first, second, pad_to_longest=pad_to_longest)
         return TextRows(features, self._packer.truncates(first, second))

@@ -15,7 +15,7 @@ from absl import logging
 
 from kbert.tokenization.core_ops.core_wordpiece import CoreWordpieceTokenizer
 from kbert.tokenization.core_ops.decomposition import decompose
-from kbert.tokenization.vocabulary import MAX_CHARACTERS_PER_WORD
+from kbert.tokenization.wordpiece_rules import MAX_CHARACTERS_PER_WORD
 
 _LONGEST_UTF8_CHARACTER = 4
 _core_wanted = ContextVar("core_wanted", default=False)
@@ -69,7 +69,7 @@ def sentencepiece_ops() -> ModuleType:
 
 
 def decompose_characters(texts: tf.Tensor) -> tf.Tensor:
-    """NFD of lower-case texts. The accents that are dropped next may be left out.
+    """NFD of texts. The accents that are dropped next may be left out.
 
     Args:
       texts: string tensor of shape [batch], UTF-8.
@@ -107,10 +107,12 @@ class LongestMatch:
     Args:
       tokens: the pieces in id order.
       unknown_token: the piece of words that no pieces make.
+      longest_word: in characters; the caller makes the unknown token of longer words.
     """
 
-    def __init__(self, tokens, unknown_token: str):
+    def __init__(self, tokens, unknown_token: str, longest_word: int = MAX_CHARACTERS_PER_WORD):
         self._tokens, self._unknown_token = list(tokens), unknown_token
+        self._longest_word = longest_word
 
     def tokenize(self, words: tf.RaggedTensor) -> tf.RaggedTensor:
         """String RaggedTensor of shape [batch, (words)] -> int32 RaggedTensor [batch, (words), (pieces)]."""
@@ -131,5 +133,7 @@ class LongestMatch:
                 no_pretokenization=True,
                 # The limit that counts is that in characters, which the caller applies; this one, in bytes,
                 # only has to stay out of its way.
-                max_bytes_per_word=_LONGEST_UTF8_CHARACTER * MAX_CHARACTERS_PER_WORD,
+                max_bytes_per_word=max(
+                    _LONGEST_UTF8_CHARACTER * self._longest_word, len(self._unknown_token.encode())
+                ),
             )

@@ -1,35 +1,42 @@
-"""WordPiece's vocabulary: vocab.txt <-> ids, special tokens, casing. Standard library only."""
+"""WordPiece's vocabulary: vocab.txt <-> ids, special tokens, rules. Standard library only."""
 
 import functools
 import hashlib
+import logging
+from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
 
 from kbert.files.json_values import is_unicode
 from kbert.files.whole_file import write_text
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, BaseVocabulary, SpecialTokens
+from kbert.tokenization.casing import casing_contradiction
+from kbert.tokenization.wordpiece_rules import MAX_CHARACTERS_PER_WORD, WordPieceRules
 
 SPECIAL_TOKENS = BERT_TOKENS
 VOCABULARY_FILE = "vocab.txt"
 MAX_BYTES_PER_PIECE = 256  # of UTF-8, without "##"; TF-Text's WordPiece op takes no longer ones
-# tokenization.py, WordpieceTokenizer(max_input_chars_per_word=200): longer words become [UNK].
-MAX_CHARACTERS_PER_WORD = 200
 # The published Chinese vocabulary has this as a token, and stripping its line leaves nothing: the token is
 # "" in the original as well. Written as it was, it cannot be mistaken for a line that is empty.
 LINE_OF_EMPTY_TOKEN = "\u2028"
+_PLACEHOLDER = "[repeated_line_"
 
 
 class Vocabulary(BaseVocabulary):
-    """The WordPieces of a `vocab.txt` (one a line, id = line number from 0) and their casing.
+    """The WordPieces of a `vocab.txt` (one a line, id = line number from 0) and the rules for texts.
 
-    Casing is no property of the file, so it is kept beside the tokens wherever they travel: manifests,
-    run directories and exports all record `do_lower_case`.
+    The rules are no property of the file, so they are kept beside the tokens wherever these travel:
+    manifests, run directories and exports record `do_lower_case`, and what else google-research/bert lacks.
 
     Args:
       tokens: strings, in id order.
-      do_lower_case: whether texts are lower-cased and stripped of accents before WordPiece.
+      do_lower_case: whether texts are lower-cased before WordPiece.
       source: a name for messages, such as the path of the file.
       special_tokens: the `SpecialTokens`; MPNet's are others than BERT's.
+      strip_accents, tokenize_chinese_chars, max_input_chars_per_word: see `WordPieceRules`.
+
+    Attributes:
+      rules: the `WordPieceRules`.
 
     Raises:
       ValueError: for a path (see `from_file`), without a casing, for an empty vocabulary, a repeated token, a
@@ -51,6 +58,10 @@ class Vocabulary(BaseVocabulary):
         do_lower_case: bool | None = None,
         source: str = "vocabulary",
         special_tokens: SpecialTokens = BERT_TOKENS,
+        *,
+        strip_accents: bool | None = None,
+        tokenize_chinese_chars: bool = True,
+        max_input_chars_per_word: int = MAX_CHARACTERS_PER_WORD,
     ):
         if isinstance(tokens, str | PathLike):
             raise ValueError(
@@ -63,7 +74,10 @@ class Vocabulary(BaseVocabulary):
                 "False for a cased vocabulary."
             )
         super().__init__(tokens, special_tokens, source)
-        self.do_lower_case = bool(do_lower_case)
+        self.rules = WordPieceRules(
+            bool(do_lower_case), strip_accents, tokenize_chinese_chars, max_input_chars_per_word
+        )
+        self.do_lower_case = self.rules.do_lower_case
         for index, token in enumerate(self.tokens):
             # TF-Text's trie of tokens ends a token at a NUL; no text has one after its control characters.
             if "\n" in token or "\0" in token or not is_unicode(token):
@@ -81,10 +95,23 @@ class Vocabulary(BaseVocabulary):
 
     @classmethod
     def from_file(
-        cls, path: str | Path, do_lower_case: bool, special_tokens: SpecialTokens = BERT_TOKENS
+        cls, path: str | Path, do_lower_case: bool, special_tokens: SpecialTokens = BERT_TOKENS, **rules
     ) -> "Vocabulary":
-        """Reads a `vocab.txt`. Raises ValueError as `read_pieces`, and for whatever makes no vocabulary."""
-        return cls(read_pieces(path), do_lower_case, str(path), special_tokens)
+        """Reads a `vocab.txt`. Raises ValueError as `read_pieces`, and for whatever makes no vocabulary.
+
+        Args:
+          path: the file.
+          do_lower_case, special_tokens, rules: arguments of the class.
+        """
+        return cls(read_pieces(path), do_lower_case, str(path), special_tokens, **rules)
+
+    def with_tokens(self, tokens, source: str = "vocabulary") -> "Vocabulary":
+        """Other tokens with the same rules and special tokens."""
+        return Vocabulary(tokens, source=source, special_tokens=self.special_tokens, **asdict(self.rules))
+
+    def with_rules(self, **rules) -> "Vocabulary":
+        """The same tokens with other rules; those that are not named stay."""
+        return Vocabulary(self.tokens, special_tokens=self.special_tokens, **asdict(self.rules) | rules)
 
     def write(self, path: str | Path):
         """Writes the tokens one a line."""
@@ -108,41 +135,42 @@ class Vocabulary(BaseVocabulary):
     def continues_word(self, token):
         return token.startswith("##")
 
+    def describe(self):
+        return super().describe() | self.rules.not_googles
+
     @functools.cached_property
     def fingerprint(self) -> str:
-        """A short digest of tokens and casing: equal fingerprints give equal ids for every text."""
+        """A short digest: equal ones give equal ids for every text, but for the limit of a word's length.
+
+        The limit is left out so that records may be made with a model's vocab.txt alone. It is recorded.
+        """
         content = "\n".join(self.tokens) + f"\ndo_lower_case={self.do_lower_case}"
+        for name, value in self.rules.not_googles.items():
+            if name != "max_input_chars_per_word":
+                content += f"\n{name}={value}"
         if self.special_tokens != BERT_TOKENS:
             content += f"\nspecial_tokens={','.join(self.special_tokens)}"
         return hashlib.sha256(content.encode("utf-8")).hexdigest()[:16]
 
     def casing_warning(self) -> str | None:
-        """A sentence when the tokens speak against `do_lower_case`, else None.
-
-        The original guesses from path names (tokenization.py, `validate_case_matches_checkpoint`); the
-        tokens themselves tell more: an uncased vocabulary has no upper-case letter.
-        """
-        words = [token for token in self.tokens if not token.startswith("[")]
-        cased = sum(token != token.lower() for token in words)
-        if self.do_lower_case and cased > 0.05 * len(words):
-            return (
-                f"{cased} of {len(words)} tokens hold upper-case letters, which do_lower_case=true never "
-                "produces: this looks like a cased vocabulary; try --nodo_lower_case."
-            )
-        if not self.do_lower_case and cased == 0 and any(token.isalpha() for token in words):
-            return (
-                "no token holds an upper-case letter, so with do_lower_case=false every capitalised word "
-                "becomes [UNK] or many tokens: this looks like an uncased vocabulary; try --do_lower_case."
-            )
-        return None
+        """A sentence when the tokens speak against the rules, else None."""
+        contradiction = casing_contradiction(self.tokens, self.rules)
+        return contradiction and contradiction.sentence
 
 
 def read_pieces(path: str | Path) -> list[str]:
+    """The tokens of a `vocab.txt`: `read_stripped_lines`, of which `last_lines_count`."""
+    return last_lines_count(read_stripped_lines(path), path)
+
+
+def read_stripped_lines(path: str | Path) -> list[str]:
     """The lines of a `vocab.txt`, stripped as the original does (tokenization.py, `load_vocab`).
 
+    One empty line at the end of the file is no token.
+
     Raises:
-      ValueError: for a missing file, one that is not UTF-8, and an empty line (the original counts it as a
-        token, others do not, so ids after it are in doubt).
+      ValueError: for a missing file, one that is not UTF-8, and an empty line before the end (the original
+        counts it as a token, others do not, so ids after it are in doubt).
     """
     path = Path(path)
     if not path.is_file():
@@ -154,7 +182,9 @@ def read_pieces(path: str | Path) -> list[str]:
         raise ValueError(f"{path} is not UTF-8 (byte {error.start}); expected a vocab.txt.") from None
     # Only "\n" ends a line: the published Chinese vocabulary has U+2028 as a token.
     lines = text.split("\n")
-    if lines and not lines[-1]:
+    if not lines[-1]:
+        lines.pop()
+    if len(lines) > 1 and not lines[-1].strip("\r"):
         lines.pop()
     for number, line in enumerate(lines, start=1):
         if not line.strip(" \t\r"):
@@ -164,6 +194,30 @@ def read_pieces(path: str | Path) -> list[str]:
                 "was counted."
             )
     return [line.strip() for line in lines]
+
+
+def last_lines_count(tokens: list[str], path) -> list[str]:
+    """The tokens with a placeholder for each that comes again; says so.
+
+    `load_vocab` of the original puts the lines into a dictionary, so the last of several equal ones has the
+    token. No text is cut into the others' numbers, nor into the placeholder: brackets are split off.
+    """
+    last = {token: index for index, token in enumerate(tokens)}
+    if len(last) == len(tokens):
+        return tokens
+    repeated = [index for index, token in enumerate(tokens) if last[token] != index]
+    first = tokens[repeated[0]]
+    logging.getLogger(__name__).warning(
+        "%s repeats tokens on %d lines, such as %r on line %d, which stands on line %d again: as in BERT's "
+        "own code, the last one counts.", path, len(repeated), first, repeated[0] + 1, last[first] + 1,
+    )  # fmt: skip
+    placeholders = {index: f"{_PLACEHOLDER}{index + 1}]" for index in repeated}
+    return [placeholders.get(index, token) for index, token in enumerate(tokens)]
+
+
+def is_placeholder(token: str) -> bool:
+    """Whether `last_lines_count` put this token in the place of another."""
+    return token.startswith(_PLACEHOLDER)
 
 
 def require_wordpiece(vocabulary: BaseVocabulary, purpose: str) -> Vocabulary:

@@ -6,7 +6,9 @@ from pathlib import Path
 from kbert.tokenization import vocabulary
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, BaseVocabulary, SpecialTokens
 from kbert.tokenization.bpe import bpe_vocabulary
+from kbert.tokenization.casing import casing_contradiction
 from kbert.tokenization.sentencepiece import sentencepiece_vocabulary
+from kbert.tokenization.wordpiece_rules import WrongRules, recorded_rules
 
 # All that `write_files` may write.
 VOCABULARY_FILES = (
@@ -18,7 +20,10 @@ VOCABULARY_FILES = (
 _Reader = Callable[[Path, dict, SpecialTokens], BaseVocabulary]
 _READERS: dict[str, _Reader] = {
     "wordpiece": lambda folder, description, special: vocabulary.Vocabulary.from_file(
-        folder / vocabulary.VOCABULARY_FILE, description["do_lower_case"], special
+        folder / vocabulary.VOCABULARY_FILE,
+        description["do_lower_case"],
+        special,
+        **recorded_rules(description),
     ),
     "bpe": lambda folder, _, special: bpe_vocabulary.BytePairVocabulary.from_files(
         folder / bpe_vocabulary.VOCABULARY_FILE, folder / bpe_vocabulary.MERGES_FILE, special
@@ -27,6 +32,27 @@ _READERS: dict[str, _Reader] = {
         folder / sentencepiece_vocabulary.MODEL_FILE, special
     ),
 }
+
+
+def read_vocab_file(path: str | Path, do_lower_case: bool | None) -> vocabulary.Vocabulary:
+    """The WordPieces of a vocab.txt that nothing else describes, by the rules of google-research/bert.
+
+    Args:
+      path: the file.
+      do_lower_case: the casing. None means lower-cased, as in google-research/bert, unless the tokens prove
+        that they are cased.
+
+    Raises:
+      ValueError: for None and such tokens, and whatever makes no vocabulary.
+    """
+    read = vocabulary.Vocabulary.from_file(path, do_lower_case is not False)
+    if do_lower_case is None and (contradiction := casing_contradiction(read.tokens, read.rules)):
+        if contradiction.is_certain:
+            raise ValueError(
+                f"{path}: texts are lower-cased if nothing is said, but {contradiction.sentence.rstrip('.')} "
+                "(do_lower_case=False), or say --do_lower_case if that is meant."
+            )
+    return read
 
 
 def read_vocabulary(folder: str | Path, description: dict) -> BaseVocabulary:
@@ -50,7 +76,10 @@ def read_vocabulary(folder: str | Path, description: dict) -> BaseVocabulary:
             f"{folder}: the description of its vocabulary should have do_lower_case, fingerprint and "
             f"{len(BERT_TOKENS)} special_tokens, received {str(description)[:200]}; restore the original."
         )
-    read = _READERS[kind](Path(folder), description, SpecialTokens(*special))
+    try:
+        read = _READERS[kind](Path(folder), description, SpecialTokens(*special))
+    except WrongRules as error:
+        raise ValueError(f"{folder}: the description of its vocabulary: {error}") from None
     if read.fingerprint != description["fingerprint"]:
         raise ValueError(
             f"{folder}: {' and '.join(read.files())} (fingerprint {read.fingerprint}) is not the vocabulary "

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from kbert.tokenization.word_splitter import is_accent, is_white_space, split_words
+from kbert.tokenization.wordpiece_rules import WordPieceRules
 
 # What becomes of a character that leaves nothing in the words.
 _DELETED = 0
@@ -32,17 +33,22 @@ class OffsetWords(NamedTuple):
     ends: tf.RaggedTensor
 
 
-def split_words_with_offsets(texts: tf.Tensor, do_lower_case: bool) -> OffsetWords:
+def split_words_with_offsets(
+    texts: tf.Tensor,
+    do_lower_case: bool,
+    strip_accents: bool | None = None,
+    tokenize_chinese_chars: bool = True,
+) -> OffsetWords:
     """Splits as `split_words` and tells where each word stands.
 
     `text[start:end]` in Python is the source of a word, where `text` is decoded with `errors="ignore"`.
     Deleted characters inside of a word are in its span, those before and behind it are not. Accents that
-    lower-casing dropped belong to the character before them, so they are in the span of a word that ends
-    with it. docs/tokenization.md has all rules.
+    were stripped belong to the character before them, so they are in the span of a word that ends with it.
+    docs/tokenization.md has all rules.
 
     Args:
       texts: string tensor of shape [batch]; bytes that are not UTF-8 are ignored and have no position.
-      do_lower_case: lower-case and strip accents.
+      do_lower_case, strip_accents, tokenize_chinese_chars: see `WordPieceRules`.
 
     Returns:
       `OffsetWords`.
@@ -54,9 +60,10 @@ def split_words_with_offsets(texts: tf.Tensor, do_lower_case: bool) -> OffsetWor
       >>> words.to_list(), starts.to_list(), ends.to_list()
       ([[b'cafes', b',', b'no']], [[0, 5, 7]], [[5, 6, 9]])
     """
-    words = split_words(texts, do_lower_case)
+    rules = WordPieceRules(do_lower_case, strip_accents, tokenize_chinese_chars)
+    words = split_words(texts, **rules.splitting)
     characters = count_characters(words)
-    starts, ends = spans(texts, do_lower_case, characters, words, characters, tf.range(tf.size(characters)))
+    starts, ends = spans(texts, rules, characters, words, characters, tf.range(tf.size(characters)))
     return OffsetWords(words, starts, ends)
 
 
@@ -98,12 +105,12 @@ def value_row_ids(row_splits: tf.Tensor) -> tf.Tensor:
     return tf.cumsum(changes)[:-1]
 
 
-def spans(texts, do_lower_case, characters, pieces, piece_characters, word_ids):
+def spans(texts, rules, characters, pieces, piece_characters, word_ids):
     """Where the pieces of words stand in their texts; words are pieces as well.
 
     Args:
       texts: string tensor of shape [batch].
-      do_lower_case: as for `split_words`.
+      rules: the `WordPieceRules`.
       characters: `count_characters` the words of the texts.
       pieces: RaggedTensor of shape [batch, (pieces)], in the order of the words.
       piece_characters: int32 tensor of shape [all pieces]: how many code points of its word each piece has;
@@ -114,7 +121,7 @@ def spans(texts, do_lower_case, characters, pieces, piece_characters, word_ids):
       Two int32 RaggedTensors of the shape of `pieces`: starts and ends, in code points of the text.
     """
     code_points = tf.strings.unicode_decode(texts, "UTF-8", errors="ignore")  # [batch, (code points)]
-    fates = _fates(code_points.flat_values, do_lower_case)
+    fates = _fates(code_points.flat_values, rules)
     kept = tf.maximum(fates, 0)
     # For each character of the words: its source, and whether it is the first or a later one from there.
     origins = tf.cast(tf.where(tf.sequence_mask(kept)), tf.int32)
@@ -129,11 +136,11 @@ def spans(texts, do_lower_case, characters, pieces, piece_characters, word_ids):
     return pieces.with_flat_values(starts - row_starts), pieces.with_flat_values(ends - row_starts)
 
 
-def _fates(code_points, do_lower_case):
+def _fates(code_points, rules):
     """How many characters of the words each becomes, or why none: int32, of the shape of `code_points`."""
     different, indices = tf.unique(code_points)
     characters = tf.strings.unicode_encode(different[:, tf.newaxis], "UTF-8")
-    words = split_words(characters, do_lower_case)
+    words = split_words(characters, **rules.splitting)
     kept = tf.reduce_sum(words.with_flat_values(count_characters(words)), axis=1)
     reasons = tf.where(
         is_white_space(characters), _WHITE_SPACE, tf.where(is_accent(characters), _ACCENT, _DELETED)

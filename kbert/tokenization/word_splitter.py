@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from kbert.tokenization.core_ops.other_rows import change_other_rows
 from kbert.tokenization.text_ops import decompose_characters
+from kbert.tokenization.wordpiece_rules import WordPieceRules
 
 # Rows of these characters alone, most rows of English, need only ASCII lower-casing and the spaces around
 # punctuation: ASCII without controls, and the dashes, quotes, bullets and dots of U+2010 to U+2027.
@@ -31,20 +32,26 @@ _ACCENT = r"\p{Mn}"  # `_run_strip_accents`
 _PUNCTUATION = r"[!-/:-@\[-`{-~\p{P}]"  # `_is_punctuation`: all ASCII symbols, and Unicode P*
 
 
-def split_words(texts: tf.Tensor, do_lower_case: bool) -> tf.RaggedTensor:
+def split_words(
+    texts: tf.Tensor,
+    do_lower_case: bool,
+    strip_accents: bool | None = None,
+    tokenize_chinese_chars: bool = True,
+) -> tf.RaggedTensor:
     """Splits texts into the words and punctuation marks that WordPiece sees.
 
     Args:
       texts: string tensor of shape [batch]; bytes that are not UTF-8 are ignored.
-      do_lower_case: lower-case and strip accents.
+      do_lower_case, strip_accents, tokenize_chinese_chars: see `WordPieceRules`.
 
     Returns:
       String RaggedTensor of shape [batch, (words)].
     """
+    rules = WordPieceRules(do_lower_case, strip_accents, tokenize_chinese_chars)
     if do_lower_case:
         # This ASCII pass also shields I from a Turkish locale, which the one in `_normalize` honours.
         texts = tf.strings.lower(texts)
-    texts = change_other_rows(texts, _PLAIN_ROW, lambda rows: _normalize(rows, do_lower_case))
+    texts = change_other_rows(texts, _PLAIN_ROW, lambda rows: _normalize(rows, rules))
     texts = tf.strings.regex_replace(texts, _PUNCTUATION, r" \0 ")
     return tf.strings.split(texts)  # at ASCII white space
 
@@ -55,11 +62,11 @@ def is_white_space(characters: tf.Tensor) -> tf.Tensor:
 
 
 def is_accent(characters: tf.Tensor) -> tf.Tensor:
-    """Whether each of these characters is one that lower-casing drops: bool, of the same shape."""
+    """Whether each of these characters is one that stripping accents drops: bool, of the same shape."""
     return tf.strings.regex_full_match(characters, _ACCENT)
 
 
-def _normalize(texts, do_lower_case):
+def _normalize(texts, rules):
     """Everything that characters outside of `_PLAIN_ROW` need but the spaces around punctuation."""
     text = change_other_rows(
         texts,
@@ -68,9 +75,11 @@ def _normalize(texts, do_lower_case):
     )
     text = tf.strings.regex_replace(text, _SPACES, " ")
     text = tf.strings.regex_replace(text, _DROPPED, "")
-    text = tf.strings.regex_replace(text, _IDEOGRAPH, r" \0 ")
-    if do_lower_case:
+    if rules.tokenize_chinese_chars:
+        text = tf.strings.regex_replace(text, _IDEOGRAPH, r" \0 ")
+    if rules.do_lower_case:
         text = tf.strings.lower(text, encoding="utf-8")
+    if rules.strip_accents:
         text = decompose_characters(text)
         text = tf.strings.regex_replace(text, _ACCENT, "")
     return text

@@ -4,7 +4,7 @@ import tensorflow as tf
 
 from kbert.tokenization.base_tokenizer import BaseTokenizer, OffsetTokens
 from kbert.tokenization.text_ops import LongestMatch
-from kbert.tokenization.vocabulary import MAX_CHARACTERS_PER_WORD, Vocabulary
+from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.word_offsets import count_characters, spans, value_row_ids
 from kbert.tokenization.word_splitter import split_words
 
@@ -16,7 +16,7 @@ class WordPieceTokenizer(BaseTokenizer):
     disagree.
 
     Args:
-      vocabulary: the `Vocabulary`; its casing decides lower-casing and accents.
+      vocabulary: the `Vocabulary` with its rules.
 
     Call arguments:
       texts: string tensor of shape [batch].
@@ -34,14 +34,16 @@ class WordPieceTokenizer(BaseTokenizer):
 
     def __init__(self, vocabulary: Vocabulary):
         super().__init__(vocabulary)
-        self._do_lower_case = vocabulary.do_lower_case
+        self._rules = vocabulary.rules
         self._unknown = vocabulary.special_tokens.unk
-        self._longest_match = LongestMatch(vocabulary.tokens, self._unknown)
+        self._longest_match = LongestMatch(
+            vocabulary.tokens, self._unknown, self._rules.max_input_chars_per_word
+        )
         # No word begins with ##: it is punctuation, and so split off.
         self._piece_characters = [len(token.removeprefix("##")) for token in vocabulary.tokens]
 
     def __call__(self, texts: tf.Tensor) -> tf.RaggedTensor:
-        words = split_words(texts, self._do_lower_case)
+        words = split_words(texts, **self._rules.splitting)
         return self._pieces(words, count_characters(words)).merge_dims(1, 2)
 
     def with_offsets(self, texts: tf.Tensor) -> OffsetTokens:
@@ -68,7 +70,7 @@ class WordPieceTokenizer(BaseTokenizer):
           >>> tokens.starts.to_list(), tokens.ends.to_list()
           ([[0, 4, 8]], [[4, 7, 13]])
         """
-        words = split_words(texts, self._do_lower_case)
+        words = split_words(texts, **self._rules.splitting)
         characters = count_characters(words)
         tokens = self._pieces(words, characters)  # [batch, (words), (tokens)]
         ids = tokens.merge_dims(1, 2)
@@ -79,11 +81,11 @@ class WordPieceTokenizer(BaseTokenizer):
             tf.gather(characters, word_ids),
             tf.gather(self._piece_characters, ids.flat_values),
         )
-        starts, ends = spans(texts, self._do_lower_case, characters, ids, piece_characters, word_ids)
+        starts, ends = spans(texts, self._rules, characters, ids, piece_characters, word_ids)
         first_words = tf.cast(tf.gather(words.row_splits, value_row_ids(ids.row_splits)), tf.int32)
         return OffsetTokens(ids, starts, ends, ids.with_flat_values(word_ids - first_words))
 
     def _pieces(self, words, characters):
         # The unknown token is whole in the vocabulary, and no word can be it: brackets are split off.
-        flat = tf.where(characters > MAX_CHARACTERS_PER_WORD, self._unknown, words.flat_values)
+        flat = tf.where(characters > self._rules.max_input_chars_per_word, self._unknown, words.flat_values)
         return self._longest_match.tokenize(words.with_flat_values(flat))

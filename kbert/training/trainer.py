@@ -5,6 +5,7 @@ import functools
 import itertools
 import math
 import shutil
+import time
 from typing import Any
 
 import keras
@@ -43,6 +44,8 @@ from kbert.training.phases import Phase, Plan
 from kbert.training.train_step import TrainStep
 from kbert.training.training_state import TrainingState
 
+_SECONDS_TO_SEE = 10.0  # until a file of another machine shows on a network disk
+
 
 @contextlib.contextmanager
 def open_run(strategy, path, config: TrainingConfig, details: dict, vocabulary):
@@ -62,6 +65,8 @@ def open_run(strategy, path, config: TrainingConfig, details: dict, vocabulary):
     is_new = not holds_run(path)
 
     def open_and_lock():
+        if not is_chief(strategy):
+            _require_run_of_chief(path)
         run = RunDirectory.create_or_resume(path, config, details, vocabulary)
         return run, run.lock() if is_chief(strategy) else contextlib.nullcontext()
 
@@ -79,6 +84,18 @@ def open_run(strategy, path, config: TrainingConfig, details: dict, vocabulary):
             if is_new and is_chief(strategy) and not (run.metrics_file.exists() or run.checkpoints.exists()):
                 shutil.rmtree(run.path, ignore_errors=True)
             raise
+
+
+def _require_run_of_chief(path):
+    """Raises ValueError on a worker that does not see the folder which the chief has just opened."""
+    last = time.monotonic() + _SECONDS_TO_SEE
+    while not holds_run(path):
+        if time.monotonic() > last:
+            raise ValueError(
+                f"run_dir={path} holds no run on this worker, although the chief has opened it; give all "
+                "workers the same folder, on storage that all of them see."
+            )
+        time.sleep(0.1)
 
 
 def train(task: Task, config: TrainingConfig, plan: Plan, run: RunDirectory, strategy) -> dict | None:
@@ -146,6 +163,7 @@ class Trainer:
         self._metrics_file = MetricsFile(run.metrics_file) if self._chief else None
         self._train_step = self._metrics = self._progress = None
         self._evaluation_step: Any = None
+        self._has_warned = False
 
     def run_phases(self):
         """Trains from the current step of the run to its end; returns the metrics to report."""
@@ -335,6 +353,9 @@ class Trainer:
         self._metrics = metrics
         self._progress.evaluate(step, metrics)
         before = self._best.state()
+        if self._chief and not self._has_warned and (sentence := self._best.why_none(metrics)):
+            self._has_warned = True
+            logging.warning("%s", sentence)
         if self._best.observe(step, metrics, self._number):
             self._save(must_succeed=False)
             if wait_for_all(self._strategy, failed=self._state.saved_step != step):

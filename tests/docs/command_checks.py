@@ -1,10 +1,11 @@
 """What is wrong with a shown command: its script, flags, config, overrides, targets, paths or program."""
 
 import functools
+import importlib
 import re
 
-from export.development_server import named_path
 from kbert.cli.commands import modules
+from kbert.cli.flags import named_positions
 from kbert.config import FinetuningConfig, PretrainingConfig, load_config
 from tests.docs.markdown import REPOSITORY
 from tests.docs.script_flags import OF_EVERY_SCRIPT, flags_of, is_required, script_file
@@ -82,8 +83,7 @@ def script_faults(module: str, words: list[str], is_complete: bool) -> list[str]
         return []
     if script_file(module) is None:
         return [f"no script {module}"]
-    if module.endswith("development_server"):
-        words = named_path(words)
+    words = named_positions(words, getattr(importlib.import_module(module), "POSITIONS", ()))
     known, values, found = flags_of(module), {}, []
     for word in words:
         if word == _LEFT_OUT:

@@ -9,6 +9,9 @@ import pytest
 
 import kbert
 from kbert.checkpoints.conversion import names
+from kbert.checkpoints.hugging_face.families import FAMILIES
+from kbert.checkpoints.hugging_face.folder_keys import config_keys
+from kbert.checkpoints.hugging_face.key_table import FOLDER_KEYS
 from kbert.cli.commands import modules
 from kbert.tasks import TASKS
 from tests.docs.markdown import REPOSITORY, anchors
@@ -49,6 +52,15 @@ def test_the_page_of_variables_has_every_name_of_every_format():
     assert len(rows) > 100
     assert [row for row in rows if f"| `{row.kbert}` | `{row.outside}`" not in page] == []
     assert "| `span/dense/kernel` | `cls/squad/output_weights` ᵀ |" in page
+
+
+def test_the_page_of_folder_keys_has_every_key_and_what_kbert_does_about_it():
+    page = reference.folder_keys_page()
+    tables = [*FOLDER_KEYS.values(), *map(config_keys, FAMILIES)]
+    rows = [f"| `{name}` | " for keys in tables for name in keys]
+    assert len(rows) > 300 and [row for row in rows if row not in page] == []
+    assert "| `is_decoder` | always refused | kbert's BERT is a bidirectional encoder; `false` is no" in page
+    assert all(key.about and not key.about.endswith(".") for keys in tables for key in keys.values())
 
 
 @pytest.mark.slow

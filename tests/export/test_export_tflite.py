@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from kbert.inference.predictor import TextClassifier
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from tests.conftest import MAX_SEQ_LENGTH
+from tests.forks import in_fork
 from tests.html_checks import read_page
 from tests.warm_processes import run_script
 
@@ -55,6 +57,14 @@ def test_a_loaded_file_predicts_as_its_run(exported, kind):
         assert prediction["probabilities"] == pytest.approx(wanted["probabilities"], abs=TOLERANCES[kind])
         assert kind != "float32" or prediction["label"] == wanted["label"]
     assert loaded.predict(TEXTS[0]) == predictions[0]
+
+
+def test_a_loaded_file_answers_threads_and_forks(exported):
+    loaded = kbert.load(exported[1] / "model_float32.tflite")
+    expected = loaded.predict(TEXTS)
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(loaded.predict, TEXTS * 8)) == expected * 8
+    assert in_fork(lambda: loaded.predict(TEXTS)) == repr(expected)
 
 
 def test_kbert_predict_takes_a_file(exported):
@@ -230,10 +240,10 @@ def test_overwriting_replaces_an_earlier_export_and_nothing_else(finetuned_run, 
     (other / "letter.txt").write_text("dear")
     (tmp_path / "file").write_text("a file")
     run, overwrite = finetuned_run, {"overwrite": True}
-    with pytest.raises(ValueError, match="exists; choose another, or give --overwrite"):
+    with pytest.raises(ValueError, match="exists; choose another, or set overwrite"):
         export_tflite(run, other, ["float32"])
     for output_dir, sentence in (
-        (other, "holds no earlier export, and --overwrite replaces nothing else"),
+        (other, "holds no earlier export, and overwrite replaces nothing else"),
         (tmp_path / "file", "holds no earlier export"),
         (run.path, "lies in the output folder .*, which is replaced as a whole"),
         (run.path.parent, "lies in the output folder"),

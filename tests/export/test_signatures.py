@@ -91,7 +91,7 @@ CASES = {
     "question_answering": Case(
         QuestionAnswering(max_query_length=6, doc_stride=7, unanswerable=True), {"serving_default": ALONE}, {}
     ),
-    "encoder": Case(Encoding("mean"), {"serving_default": ALONE}),
+    "encoder": Case(Encoding("mean"), {"serving_default": ALONE, "cosine": PAIRS}),
     "cosine_similarity": Case(TASKS["cosine_similarity"](pooling="cls"), *COSINE),
     "multiple_negatives_ranking": Case(TASKS["multiple_negatives_ranking"](pooling="max"), *COSINE),
 }

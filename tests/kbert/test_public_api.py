@@ -2,6 +2,7 @@
 
 import doctest
 import inspect
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -65,6 +66,56 @@ def test_import_kbert_is_instant_and_without_tensorflow():
         [sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, timeout=60
     )
     assert result.stdout.strip() == "True set() 768 False", result.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", [None, "0"])
+def test_tensorflow_starts_quietly_unless_the_user_has_chosen(level):
+    code = (
+        "import kbert; kbert.BertEncoder; import os, sys; import tensorflow as tf; tf.constant(1) + 1; "
+        "print(os.environ['TF_CPP_MIN_LOG_LEVEL']); print('of this program', file=sys.stderr)"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "TF_CPP_MIN_LOG_LEVEL"}
+    environment |= {} if level is None else {"TF_CPP_MIN_LOG_LEVEL": level}
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=REPOSITORY,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert result.stdout.strip() == (level or "3")
+    assert (result.stderr.strip() == "of this program") == (level is None)
+
+
+def test_what_is_chosen_after_tensorflow_was_imported_stays():
+    code = (
+        "import os, sys; sys.modules['tensorflow'] = None; import kbert; kbert.EncoderConfig; "
+        "print(os.environ.get('TF_CPP_MIN_LOG_LEVEL'))"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "TF_CPP_MIN_LOG_LEVEL"}
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=REPOSITORY,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert result.stdout.strip() == "None", result.stderr
+
+
+def test_a_path_without_a_model_is_refused_before_tensorflow_is_imported():
+    code = (
+        "import sys, kbert\ntry: kbert.load('nowhere/at/all')\n"
+        "except ValueError as error: print(error, 'tensorflow' in sys.modules)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, timeout=60
+    )
+    assert result.stdout.startswith("checkpoint nowhere/at/all does not exist"), result.stderr
+    assert result.stdout.strip().endswith(" False")
 
 
 def test_a_name_that_is_not_there():

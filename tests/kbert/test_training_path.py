@@ -141,10 +141,35 @@ def test_half_precision_is_near(plain, dtype, packed):
     compare_roughly(answer_and_gradients(encoder(dtype=dtype, packed=packed), training=True), plain)
 
 
+HALF = ("mixed_bfloat16", "mixed_float16")
+
+
 @pytest.mark.slow
-def test_half_precision_of_modernbert_is_near():
-    expected = answer_and_gradients(encoder(shape=MODERN), training=False)
-    compare_roughly(answer_and_gradients(encoder(shape=MODERN, dtype="mixed_bfloat16"), True), expected)
+@pytest.mark.parametrize("shape", [MODERN, MPNET], ids=["ModernBERT", "MPNet"])
+def test_half_precision_of_other_encoders_is_near(shape):
+    expected = answer_and_gradients(encoder(shape=shape), training=False)
+    for dtype, settings in zip(HALF, ({"recompute": True}, {"packed": True}), strict=True):
+        compare_roughly(answer_and_gradients(encoder(shape=shape, dtype=dtype, **settings), True), expected)
+
+
+@pytest.mark.parametrize("dtype", HALF)
+@pytest.mark.parametrize("outputs", ["sequence_output", "attention_probabilities"])
+@pytest.mark.parametrize("training", [True, False])
+def test_position_biases_reach_the_scores_in_float32(dtype, outputs, training):
+    """A bias of 1024.5 is no number of 16 bits; the kernels of the scores are 0, so only biases count."""
+    model = encoder(shape=MPNET, dtype=dtype).with_outputs(outputs)
+    bias = model.embeddings.position_bias.relative_attention_bias
+    seen = []
+    attend = model.blocks[0].attention.attend
+
+    def attending(query, key, value, rows, *further):
+        seen.append(rows.position_bias)
+        return attend(query, key, value, rows, *further)
+
+    model.blocks[0].attention.attend = attending
+    bias.assign(np.full(bias.shape, 1024.5))
+    model(batch(), training=training)
+    assert seen[0].dtype == tf.float32 and np.all(seen[0] == 1024.5)
 
 
 def compare_roughly(found, expected):

@@ -143,6 +143,13 @@ def test_the_tokenizer_of_a_folder_may_be_taken(make, labelled_files, tmp_path):
     require_equal(all_features(records), live)
 
 
+def test_settings_of_the_task_may_be_tables(make, labelled_files):
+    """They change no record."""
+    config = tiny_finetuning_config(task_settings={"class_weights": {"quiet": 1.0, "loud": 3.0}})
+    of_table = make(labelled_files[0], "with_table", config=config)
+    assert shard_bytes(of_table) == shard_bytes(make(labelled_files[0], "plain"))
+
+
 @pytest.mark.slow
 @pytest.mark.long
 def test_the_number_of_workers_changes_nothing(make, tmp_path, monkeypatch):

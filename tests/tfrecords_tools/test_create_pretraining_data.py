@@ -16,7 +16,10 @@ import tensorflow as tf
 
 from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
 from kbert.checkpoints.hugging_face.tokenizer_wordpiece import MPNET_TOKENS
+from kbert.input_pipelines.masking import PieceMasker
+from kbert.input_pipelines.records.record_folders import PretrainingRecords
 from kbert.manifest import read_manifest
+from kbert.tasks.pretraining.objectives import MaskedLM
 from kbert.tokenization.tokenizer import build_tokenizer
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
@@ -176,6 +179,78 @@ def test_statistics_are_those_of_the_records(tmp_path, corpus):
     assert numbers["masked_share"] == pytest.approx(np.sum(weights) / np.sum(lengths), abs=1e-5)
     assert "10 documents" in script.summary("out", manifest)
     assert json.loads((tmp_path / "out" / "statistics.json").read_text())["records"] == len(records)
+
+
+# A vocabulary of letters alone, and lines of words that are much longer than what may be masked in a record;
+# one line in four has short ones. A character of the last is a word, as in Chinese.
+LETTERS = [*"abcdef", *(f"##{letter}" for letter in "abcdef"), *"今天学习中文"]
+LONG, SINGLE = ("abcdef" * 10,), ("今天学习中文",)
+MIXED = (*LONG, "ab cd", *LONG, *LONG)
+
+
+def write_lines(folder, lines, sentences=4, documents=6):
+    """Documents of some of these lines, and the vocabulary of `LETTERS`."""
+    texts = ["\n".join(lines[(n + m) % len(lines)] for m in range(sentences)) for n in range(documents)]
+    (folder / "lines.txt").write_text("\n\n".join(texts) + "\n", encoding="utf-8")
+    Vocabulary([*SPECIAL_TOKENS, *LETTERS], False).write(folder / "letters.txt")
+    return folder / "lines.txt", folder / "letters.txt"
+
+
+@pytest.mark.parametrize("masking", ["static", "dynamic"])
+@pytest.mark.parametrize("lines", [LONG, MIXED])
+def test_records_without_a_token_to_predict_are_made_counted_and_told(tmp_path, caplog, lines, masking):
+    """As of texts in a script without spaces: no whole word fits into the share that is masked."""
+    settings = SMALL | {"do_whole_word_mask": True, "do_lower_case": False, "masking": masking}
+    manifest = create_pretraining_data(*write_lines(tmp_path, lines), tmp_path / "out", **settings)
+    vocabulary = Vocabulary.from_file(tmp_path / "letters.txt", False)
+    names = ("max_predictions_per_seq", "masked_lm_prob", "do_whole_word_mask")
+    masker = PieceMasker(vocabulary, **{name: manifest.settings[name] for name in names})
+    records = records_of(tmp_path / "out")
+    pieces = list(map(unmasked, records))
+    ids = np.array([row + [0] * (SMALL["max_seq_length"] - len(row)) for row in pieces])
+    masked = masker(ids, (ids > 0).sum(axis=1), np.random.default_rng(1)).weights.any(axis=1)
+    without = manifest.statistics["without_predictions_share"]
+    assert without == pytest.approx(np.mean(~masked), abs=1e-6) and (without == 1.0) == (lines is LONG)
+    if masking == "static":
+        assert (manifest.statistics["masked_share"] == 0) == (lines is LONG)
+        rows = {name: np.array([record[name] for record in records]) for name in records[0]}
+        assert (MaskedLM().baseline([rows], vocabulary)["baseline_accuracy"] == 0) == (lines is LONG)
+    assert f"{100 * without:.1f}% of the records have no token to predict" in caplog.text
+    assert f"without a token to predict: {100 * without:.1f}%" in script.summary(tmp_path / "out", manifest)
+    PretrainingRecords(tmp_path / "out")  # what `kbert pretrain` reads
+    assert f"{100 * without:.1f}% of the records of {tmp_path / 'out'} have no token" in caplog.text
+    show_records(tmp_path / "out")
+    assert (tmp_path / "out" / "statistics.html").is_file() and not check_records(tmp_path / "out")
+
+
+def test_masks_of_whole_words_where_each_character_is_one_are_told(tmp_path, caplog):
+    settings = SMALL | {"do_whole_word_mask": True, "do_lower_case": False}
+    manifest = create_pretraining_data(*write_lines(tmp_path, SINGLE), tmp_path / "out", **settings)
+    assert manifest.statistics["inner_share"] == 0 and manifest.statistics["without_predictions_share"] == 0
+    assert "--do_whole_word_mask changes next to nothing here: 0.0% of the tokens" in caplog.text
+
+
+@pytest.mark.parametrize("pairing", ["sentence_pairs", "sentence_order"])
+def test_documents_of_one_sentence_are_told_where_pairs_are_made(tmp_path, caplog, pairing):
+    def make(name, **settings):
+        caplog.clear()
+        create_pretraining_data(*files, tmp_path / name, **SMALL | {"do_lower_case": False} | settings)
+        return caplog.text
+
+    files = write_lines(tmp_path, ["ab cd", "ef", "a b c"], sentences=1)
+    assert "every document has one sentence (6 documents, 6 sentences)" in make("pairs", pairing=pairing)
+    assert "one sentence" not in make("none", pairing="full_sentences")
+    files = write_lines(tmp_path, ["ab cd", "ef", "a b c"], sentences=3)
+    assert "one sentence" not in make("usual", pairing=pairing)
+    files = write_lines(tmp_path, LONG)  # each line fills a record
+    assert "100.0% of the pairs have no real next text" in make("long", pairing=pairing)
+
+
+@pytest.mark.parametrize("content", ["\n \n\n", "\ufeff", "\ufeff\n\n"])
+def test_files_without_text_are_said_to_be_so(tmp_path, corpus, content):
+    corpus[0].write_text(content, encoding="utf-8")
+    with pytest.raises(ValueError, match="the input files hold no text, only blank lines"):
+        create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
 
 
 # ------------------------------------------------------------------------------ the same bytes

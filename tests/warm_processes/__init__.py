@@ -71,6 +71,10 @@ class WarmProcess:
         """The whole lines of its standard output so far."""
         return (self._folder / "stdout").read_text(encoding="utf-8").split("\n")[:-1]
 
+    def errors(self) -> str:
+        """Its standard error so far."""
+        return (self._folder / "stderr").read_text(encoding="utf-8")
+
     def communicate(self, timeout: float = 300) -> tuple[str, str]:
         """All of its standard output and error, once it has ended."""
         self.wait(timeout)

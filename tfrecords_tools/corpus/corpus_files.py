@@ -4,7 +4,9 @@ import os
 from glob import glob
 from pathlib import Path
 
-from kbert.files.compression import find_compression, name_when_unpacked, require_read_kind
+from kbert.files.compression import find_compression, require_read_kind
+from kbert.files.file_format import require_text_content
+from kbert.files.text_file import require_line_feeds
 
 _COMPRESSED_TO_TEXT = 4
 
@@ -73,13 +75,10 @@ def _check_readable(file: Path):
     if not os.access(file, os.R_OK):
         raise ValueError(f"{file} may not be read by this user; change its permissions or leave it out.")
     find_compression(file)
+    require_text_content(file, "text or JSON lines")
+    require_line_feeds(file)
 
 
 def text_bytes(file: Path) -> int:
     """About how much text a file holds; of a compressed one a guess, for planning only."""
     return file.stat().st_size * (_COMPRESSED_TO_TEXT if find_compression(file) else 1)
-
-
-def is_json_lines(path: str | Path) -> bool:
-    """Whether the name, without the suffix of a compression, ends in `.jsonl`, `.ndjson` or `.json`."""
-    return name_when_unpacked(path).endswith((".jsonl", ".ndjson", ".json"))

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from kbert.extras import require
 from kbert.files.compression import find_compression
+from kbert.files.file_format import is_json_lines
 from kbert.files.json_file import parse_json
-from kbert.files.text_file import LONGEST_LINE, Problem, numbered_lines
+from kbert.files.text_file import LONGEST_LINE, Problem, has_line_feeds_as_bytes, numbered_lines
 from kbert.input_pipelines.json_rows import json_type, why_no_text
-from tfrecords_tools.corpus.corpus_files import is_json_lines
 from tfrecords_tools.corpus.problems import LineOfFile, Problems
 
 # The languages for which sentencex 1.0.32 has its own rules. It accepts any other code as well, but treats it
@@ -66,13 +66,14 @@ def plan_units(files, unit_bytes: int) -> list[Unit]:
     """Cuts files into units, in the order of the files. Depends on names and sizes only.
 
     Args:
-      files: those that `input_files` returns. A compressed file makes one unit, an empty file none.
+      files: those that `input_files` returns. A compressed file makes one unit, as one in UTF-16 or UTF-32
+        does, and an empty file none.
       unit_bytes: the size of a unit, for files that are not compressed.
     """
     units = []
     for file in files:
         size = Path(file).stat().st_size
-        if find_compression(file):
+        if find_compression(file) or not has_line_feeds_as_bytes(file):
             units += [Unit(str(file), 0, -1)] if size else []
         else:
             starts = range(0, size, unit_bytes)

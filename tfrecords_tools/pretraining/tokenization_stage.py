@@ -23,6 +23,7 @@ from tfrecords_tools.work.worker_pool import byte_batches
 # Bytes of text in a block: the unit that pairs are sampled from, and that is made again after a crash.
 BLOCK_BYTES = 1 << 20
 _TEXT_BYTES_AT_ONCE = 1 << 18
+_FEWEST_SENTENCES = 1.2  # a document, on average; with fewer nearly all have one
 
 
 class TextGroup(NamedTuple):
@@ -76,6 +77,7 @@ def tokenize_corpus(job: PretrainingJob, pool: Pool, groups: list[TextGroup]) ->
         raise ValueError("the input files hold no text: tokenization gave no tokens; give files with text.")
     if job.settings.has_pairs:
         _require_two_documents(counts["documents"])
+        _warn_of_single_sentences(counts)
     warn_of_unknown_pieces(counts["unknown"] / counts["tokens"])
     num_documents = sum(block["documents"] for block in blocks)
     return blocks, {
@@ -88,12 +90,29 @@ def tokenize_corpus(job: PretrainingJob, pool: Pool, groups: list[TextGroup]) ->
     }
 
 
+def has_single_sentences(counts) -> bool:
+    """Whether nearly all documents have one sentence; `counts`: how many `documents` and `sentences`."""
+    return counts["sentences"] < _FEWEST_SENTENCES * counts["documents"]
+
+
+def _warn_of_single_sentences(counts):
+    if has_single_sentences(counts):
+        every = "every document has" if counts["sentences"] == counts["documents"] else "most documents have"
+        logging.warning(
+            "%s one sentence (%d documents, %d sentences): there is no real next one, so nothing is to be "
+            "learnt from pairs. A blank line ends a document: leave it out between the sentences of a text, "
+            "or take --pairing=full_sentences.", every, counts["documents"], counts["sentences"],
+        )  # fmt: skip
+
+
 def _require_two_documents(num_documents: int):
+    if not num_documents:
+        raise ValueError("the input files hold no text, only blank lines; give files with text.")
     if num_documents < 2:
         raise ValueError(
-            f"the input holds {num_documents} document{'' if num_documents == 1 else 's'}, but random "
-            "next sentences come from other documents, so at least 2 are needed: put a blank line between "
-            "documents, give more files, or use --pairing=full_sentences."
+            "the input holds 1 document, but random next sentences come from other documents, so at least 2 "
+            "are needed: put a blank line between documents, give more files, or use "
+            "--pairing=full_sentences."
         )
 
 

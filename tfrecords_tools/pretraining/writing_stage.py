@@ -14,7 +14,7 @@ from kbert.files.whole_file import replace_folder, write_json
 from kbert.manifest import Manifest, Shard, describe_shards
 from tfrecords_tools.pretraining.example_buckets import Examples, count_examples, read_bucket
 from tfrecords_tools.pretraining.pretraining_job import Pool, PretrainingJob, run_items, summary_file
-from tfrecords_tools.records.record_statistics import RecordStatistics
+from tfrecords_tools.records.record_statistics import NEVER_MASKED, RecordStatistics
 from tfrecords_tools.records.record_writer import check_output_dir
 from tfrecords_tools.records.statistics_page import write_statistics
 from tfrecords_tools.records.tfrecord_files import encode_examples, naming_full_disks, open_tfrecord
@@ -115,6 +115,9 @@ def write_part(job: PretrainingJob, part: Part):
         for start in range(0, len(order), _EXAMPLES_AT_ONCE):
             batch = _lay_out(job, examples.take(order[start : start + _EXAMPLES_AT_ONCE]), generator)
             statistics.update(batch)
+            if settings.masking == "dynamic" and settings.do_whole_word_mask:
+                never = _masker(job).are_never_masked(batch["input_ids"], batch["input_mask"].sum(axis=1))
+                statistics.add({NEVER_MASKED: np.array([np.count_nonzero(never)])})
             for record in encode_examples(batch, features):
                 writer.write(record)
     np.savez(job.parts / f"{part.name}.npz", **statistics.counts)  # type: ignore[arg-type]  # arrays by name
@@ -128,12 +131,11 @@ def _lay_out(job, examples: Examples, generator) -> dict[str, np.ndarray]:
     """The features of a batch of examples."""
     has_pairs = job.settings.has_pairs
     pack = _packer(job.stored_vocabulary, job.settings.max_seq_length, has_pairs)
-    masker = _masker(job)
     first, second = examples.split_texts()
     packed = pack(*first, *second) if has_pairs else pack(*first)
     batch = {name: values.numpy() for name, values in packed.items()}
-    if masker is not None:
-        masked = masker(batch["input_ids"], batch["input_mask"].sum(axis=1), generator)
+    if job.settings.masking == "static":
+        masked = _masker(job)(batch["input_ids"], batch["input_mask"].sum(axis=1), generator)
         batch |= {
             "input_ids": masked.input_ids,
             "masked_lm_positions": masked.positions,
@@ -165,12 +167,9 @@ def _packer(stored_vocabulary, max_seq_length, has_pairs):
 
 @functools.lru_cache(maxsize=1)
 def _masker(job):
-    """The masker, or None for dynamic masking."""
     from kbert.input_pipelines.masking import PieceMasker
 
     settings = job.settings
-    if settings.masking == "dynamic":
-        return None
     return PieceMasker(
         job.vocabulary(),
         max_predictions_per_seq=settings.max_predictions_per_seq,

@@ -16,6 +16,7 @@ STATISTICS_FILE_NAME = "statistics.json"
 PAGE_FILE_NAME = "statistics.html"
 MOST_PIECES_SHOWN = 50
 EXAMPLES_KEPT = 4
+NEVER_MASKED = "never_masked"  # in `counts`: how many records no mask that is drawn later can fit
 _HIGH_UNKNOWN_SHARE = 0.05
 
 
@@ -143,10 +144,7 @@ class RecordStatistics:
         counts = self.counts
         num_sequences = int(self._total("lengths"))
         tokens = int(np.arange(self.max_seq_length + 1) @ self._histogram("lengths"))
-        pieces = self._histogram("shown_pieces", self._vocab_size).copy()
-        if self.has_masks:  # back to the text as it was
-            pieces += self._histogram("masked_pieces", self._vocab_size)
-            pieces -= self._histogram("pieces_at_masks", self._vocab_size)
+        pieces = self._pieces()
         unknown_tokens = int(pieces[vocabulary.unk_id])
         special = vocabulary.special_tokens
         pieces[[vocabulary.ids[token] for token in special if token != special.unk]] = 0
@@ -156,10 +154,10 @@ class RecordStatistics:
             "sequences": num_sequences,
             "max_seq_length": self.max_seq_length,
             "tokens": tokens,
-            "fill_rate": _share(tokens, num_sequences * self.max_seq_length),
+            "fill_rate": share(tokens, num_sequences * self.max_seq_length),
             "text_tokens": text_tokens,
             "unknown_tokens": unknown_tokens,
-            "unknown_share": _share(unknown_tokens, text_tokens),
+            "unknown_share": share(unknown_tokens, text_tokens),
             "vocab_size": self._vocab_size,
             "pieces_used": int(np.count_nonzero(pieces)),
             "lengths": self._histogram("lengths").tolist(),
@@ -173,7 +171,7 @@ class RecordStatistics:
             shown_as_mask, shown_unchanged, shown_random = self._histogram("mask_kinds", 3).tolist()
             values["masking"] = {
                 "predictions": num_masked,
-                "share": _share(num_masked, tokens),
+                "share": share(num_masked, tokens),
                 "shown_as_mask": shown_as_mask,
                 "shown_unchanged": shown_unchanged,
                 "shown_random": shown_random,
@@ -186,6 +184,31 @@ class RecordStatistics:
         if self.has_labels:
             values["labels"] = counts.get("labels", np.zeros(0, np.int64)).tolist()
         return values
+
+    def word_shares(self, vocabulary: BaseVocabulary) -> dict[str, float]:
+        """What masks of whole words make of the text, as shares.
+
+        Returns:
+          `inner_share`, of the tokens that continue a word; and where it is known
+          `without_predictions_share`, of the records without a token to predict.
+        """
+        pieces = self._pieces()
+        special = [vocabulary.ids[token] for token in vocabulary.special_tokens]
+        is_inner = np.array(list(map(vocabulary.continues_word, vocabulary.tokens)))
+        is_inner[special] = False
+        shares = {"inner_share": share(pieces[is_inner].sum(), pieces.sum() - pieces[special].sum())}
+        without = self.counts.get("masks_per_record", self.counts.get(NEVER_MASKED))
+        if without is not None:
+            shares["without_predictions_share"] = share(int(without[0]), int(self._total("records")))
+        return shares
+
+    def _pieces(self):
+        """How often each piece stands in the text as it was, special tokens included."""
+        pieces = self._histogram("shown_pieces", self._vocab_size).copy()
+        if self.has_masks:
+            pieces += self._histogram("masked_pieces", self._vocab_size)
+            pieces -= self._histogram("pieces_at_masks", self._vocab_size)
+        return pieces
 
     def _total(self, name):
         return self.counts[name].sum() if name in self.counts else 0
@@ -205,7 +228,8 @@ def warn_of_unknown_pieces(share: float):
         )
 
 
-def _share(count, total):
+def share(count, total) -> float:
+    """Their quotient, rounded to 6 digits; 0 of nothing."""
     return round(count / total, 6) if total else 0.0
 
 

@@ -61,8 +61,8 @@ def check_tokens(tokens: Sequence[str], do_lower_case: bool):
     # Late: TensorFlow takes seconds to import, and wrong flags have been reported by now.
     import tensorflow as tf
 
-    from kbert.tokenization.vocabulary import MAX_CHARACTERS_PER_WORD
     from kbert.tokenization.word_splitter import split_words
+    from kbert.tokenization.wordpiece_rules import MAX_CHARACTERS_PER_WORD
 
     tokens = [token for token in tokens if not is_marker(token)]
     # A letter in place of the `##` makes a word, to see what text processing does inside a word.

@@ -8,8 +8,7 @@ from absl import flags, logging
 from kbert.config.checks import require_single
 from kbert.files.json_file import read_json_object
 from kbert.tokenization.base_vocabulary import BaseVocabulary
-from kbert.tokenization.vocabulary import Vocabulary
-from kbert.tokenization.vocabulary_files import read_vocabulary
+from kbert.tokenization.vocabulary_files import read_vocab_file, read_vocabulary
 
 # Where a run, records, a LiteRT export and a SavedModel describe the vocabulary that lies beside.
 _DESCRIPTIONS = ("run.json", "manifest.json", "kbert.json", "assets.extra/kbert.json")
@@ -38,7 +37,8 @@ def read_source(
     Args:
       vocab_file: a vocab.txt; give either this or `tokenizer`.
       tokenizer: a folder with tokenizer files, a run, an export or records.
-      do_lower_case: the casing of `vocab_file`; None means lower-cased.
+      do_lower_case: the casing of `vocab_file`; None means lower-cased, and is refused where the tokens prove
+        that they are cased.
       allow_unmatched: settings of tokenizer files that may differ, see `Report`.
 
     Raises:
@@ -46,7 +46,7 @@ def read_source(
     """
     require_single({"vocab_file": vocab_file, "tokenizer": tokenizer})
     if vocab_file:
-        vocabulary = Vocabulary.from_file(vocab_file, do_lower_case is not False)
+        vocabulary: BaseVocabulary = read_vocab_file(vocab_file, do_lower_case)
     elif do_lower_case is not None:
         raise ValueError("do_lower_case has no effect on a tokenizer, whose files say it; leave it out.")
     else:

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from absl import logging
 
 from kbert.cli.progress import Progress
+from kbert.tokenization.wordpiece_rules import WordPieceRules
 from tfrecords_tools.corpus.documents import TextFormat, Unit, plan_units, read_unit_lines
 from tfrecords_tools.corpus.problems import Problems
 from tfrecords_tools.work.worker_pool import WorkerPool, byte_batches
@@ -38,8 +39,8 @@ class WordCounts(NamedTuple):
     Attributes:
       counts: how often each word occurs.
       num_dropped_long: how many running words were left out because they are too long for WordPiece.
-      num_marked: how many running chunks between spaces have accents or other combining marks, which
-        lower-casing drops; 0 where texts are not lower-cased.
+      num_marked: how many running chunks between spaces have accents or other combining marks, which are
+        stripped; 0 where they are not.
       marked: one of these chunks; "" without any.
       problems: the lines that could not be read, with `errors="skip"`.
       highest_dropped_count: how often the most frequent of the words occurred that were dropped because there
@@ -61,16 +62,18 @@ def count_words(
     *,
     text_format: TextFormat | None = None,
     pool: WorkerPool | None = None,
+    **rules,
 ) -> WordCounts:
     """Counts the words of the files' lines.
 
     Args:
       files: those that `input_files` returns.
-      do_lower_case: as for `split_words`.
+      do_lower_case: see `WordPieceRules`.
       max_words_in_memory: the most different words. Whenever there are more, the rarest are dropped until
         three quarters are left. The counts of words that come again later are then too low.
       text_format: how to read the files.
       pool: the processes that count; by default this process counts.
+      rules: further arguments of `WordPieceRules`.
 
     Raises:
       ValueError: naming file and line of what cannot be read, unless `text_format` skips it.
@@ -81,7 +84,7 @@ def count_words(
     pool = pool or WorkerPool(1)
     progress = Progress("Counted", "bytes", sum(sizes))
     work = functools.partial(
-        count_units, do_lower_case=do_lower_case, text_format=text_format or TextFormat()
+        count_units, rules=WordPieceRules(do_lower_case, **rules), text_format=text_format or TextFormat()
     )
     counts, results, done, highest = Counter(), [], 0, 0
     for size, result in zip(sizes, pool.map(work, groups), strict=True):
@@ -127,9 +130,9 @@ def _num_bytes(unit):
 # ------------------------------------------------------------------------------ one worker
 
 
-def count_units(units: Iterable[Unit], *, do_lower_case: bool, text_format: TextFormat) -> WordCounts:
+def count_units(units: Iterable[Unit], *, rules: WordPieceRules, text_format: TextFormat) -> WordCounts:
     """Counts the words of some units."""
-    chunks, words, problems = Counter(), _Words(do_lower_case), Problems()
+    chunks, words, problems = Counter(), _Words(rules), Problems()
     num_bytes = 0
     for unit in units:
         for lines in byte_batches(read_unit_lines(unit, text_format, problems), _TEXT_BYTES_AT_ONCE):
@@ -150,8 +153,8 @@ def count_units(units: Iterable[Unit], *, do_lower_case: bool, text_format: Text
 class _Words:
     """The words of counted chunks, see `WordCounts`; all as bytes."""
 
-    def __init__(self, do_lower_case):
-        self._do_lower_case = do_lower_case
+    def __init__(self, rules):
+        self._rules = rules
         self.counts, self.num_long, self.num_marked, self.marked = Counter(), 0, 0, b""
 
     def add(self, chunks: Counter):
@@ -159,17 +162,17 @@ class _Words:
         import numpy as np
         import tensorflow as tf
 
-        from kbert.tokenization.vocabulary import MAX_CHARACTERS_PER_WORD
         from kbert.tokenization.word_splitter import split_words
 
         for batch in byte_batches(chunks, _BYTES_PER_SPLIT):
             numbers = np.fromiter(map(chunks.__getitem__, batch), np.int64)
-            split = split_words(tf.constant(batch, tf.string), self._do_lower_case)
-            if self._do_lower_case:
+            split = split_words(tf.constant(batch, tf.string), **self._rules.splitting)
+            if self._rules.strip_accents:
                 self._note_marks(batch, numbers)
             flat, repeated = split.flat_values, np.repeat(numbers, split.row_lengths().numpy())
             # WordPiece makes [UNK] of longer ones; here they would only fill the memory.
-            is_short = (tf.strings.length(flat, unit="UTF8_CHAR") <= MAX_CHARACTERS_PER_WORD).numpy()
+            longest = self._rules.max_input_chars_per_word
+            is_short = (tf.strings.length(flat, unit="UTF8_CHAR") <= longest).numpy()
             self.num_long += int(repeated[~is_short].sum())
             short = zip(flat.numpy()[is_short].tolist(), repeated[is_short].tolist(), strict=True)
             for word, number in short:

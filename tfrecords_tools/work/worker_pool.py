@@ -110,11 +110,18 @@ class StoredVocabulary:
       folder: where its files are.
       description: its `describe()`.
       fingerprint: the vocabulary's.
+
+    Attributes:
+      longest_word: its `max_input_chars_per_word`, which the fingerprint leaves out; None for the default.
     """
 
     folder: Path = field(compare=False)
     description: dict = field(compare=False)
     fingerprint: str
+    longest_word: int | None = field(init=False)
+
+    def __post_init__(self):
+        object.__setattr__(self, "longest_word", self.description.get("max_input_chars_per_word"))
 
     def read(self) -> BaseVocabulary:
         return read_vocabulary(self.folder, self.description)

@@ -40,6 +40,7 @@ class MediaPipeTokenizer(TextInputs):
 class _Pieces(WordPieceTokenizer):
     def __init__(self, vocabulary):
         super().__init__(vocabulary)
+        self._longest_word = MAX_BYTES_PER_WORD  # in characters, so the limit in bytes below comes first
         # MediaPipe strips no line, so it can meet this one in a text.
         if "" in vocabulary.ids:
             self._first = {**vocabulary.ids, LINE_OF_EMPTY_TOKEN: vocabulary.ids[""]}

@@ -9,11 +9,11 @@ import numpy as np
 from absl import logging
 
 from kbert.features import ENCODER_INPUTS
+from kbert.tokenization.wordpiece_rules import MAX_CHARACTERS_PER_WORD, WordPieceRules
 
 from ..comparison import Answered, compare, compute_metrics, predict_rows
 from ..comparison_data import ComparisonData
 from .mediapipe_tokenizer import MAX_BYTES_PER_WORD, split_words
-from .tokenizer_inside import MAX_BYTES_PER_WORD as MAX_BYTES_INSIDE
 
 MOST_LISTED = 200  # texts in a report
 _SHOWN = 200  # characters of each
@@ -73,7 +73,7 @@ def read_otherwise(
       texts: of each row, see `texts_by_row`.
       data: the rows, by BERT's rules.
       tokens: the pieces in id order.
-      reasons: a table of reasons: MEDIAPIPE, INSIDE_CASED or INSIDE_UNCASED.
+      reasons: a table of reasons: `mediapipe_reasons` or `inside_reasons`.
     """
     exact, other = {name: _flat(data.rows[name]) for name in ENCODER_INPUTS}, read(texts)
     changed = np.any([(exact[name] != other[name]).any(axis=1) for name in ENCODER_INPUTS], axis=0)
@@ -162,9 +162,17 @@ def _folds(text):
     return unicodedata.normalize("NFKC", text.casefold()) != unicodedata.normalize("NFC", lowered)
 
 
-_LONG_WORD = "a word of more than {} bytes, which becomes [UNK]"
-MEDIAPIPE = {
-    "accents, which stay": lambda text: (
+_Reasons = dict[str, Callable[[str], bool]]
+
+
+def _long_word(most_bytes) -> _Reasons:
+    reason = f"a word of more than {most_bytes} bytes, which becomes [UNK]"
+    return {reason: lambda text: _has_long_word(text, most_bytes)}
+
+
+_ACCENTS = "accents, which stay"
+MEDIAPIPE: _Reasons = {
+    _ACCENTS: lambda text: (
         unicodedata.normalize("NFD", text) != text or "Mn" in map(unicodedata.category, text)
     ),
     "capitals beyond ASCII, which stay": lambda text: any(
@@ -172,10 +180,28 @@ MEDIAPIPE = {
     ),
     "controls or white space beyond ASCII, which stay in words": lambda text: _has(text, _CONTROLS + _SPACES),
     "a NUL, where the text ends": lambda text: "\0" in text,
-    _LONG_WORD.format(MAX_BYTES_PER_WORD): lambda text: _has_long_word(text, MAX_BYTES_PER_WORD),
+    **_long_word(MAX_BYTES_PER_WORD),
 }
-INSIDE_CASED = {
-    "controls, which split words": lambda text: _has(text, _CONTROLS),
-    _LONG_WORD.format(MAX_BYTES_INSIDE): lambda text: _has_long_word(text, MAX_BYTES_INSIDE),
-}
+_GOOGLES_LIMIT = _long_word(MAX_CHARACTERS_PER_WORD)
+INSIDE_CASED = {"controls, which split words": lambda text: _has(text, _CONTROLS), **_GOOGLES_LIMIT}
 INSIDE_UNCASED = INSIDE_CASED | {"characters that folding changes, such as ½ ™ ß ς …": _folds}
+
+
+def mediapipe_reasons(rules: WordPieceRules) -> _Reasons:
+    """Why MediaPipe may read a text otherwise than a tokenizer of these rules."""
+    limit = rules.max_input_chars_per_word
+    reasons = {
+        reason: applies for reason, applies in MEDIAPIPE.items() if rules.strip_accents or reason != _ACCENTS
+    }
+    if limit < MAX_BYTES_PER_WORD:
+        reasons[f"a word of more than {limit} characters, which does not become [UNK]"] = lambda text: any(
+            len(word) > limit for word in split_words(text)
+        )
+    return reasons
+
+
+def inside_reasons(rules: WordPieceRules) -> _Reasons:
+    """The same for the tokenizer inside, whose limit of a word is that of the rules, in bytes."""
+    table = INSIDE_UNCASED if rules.do_lower_case else INSIDE_CASED
+    others = {reason: applies for reason, applies in table.items() if reason not in _GOOGLES_LIMIT}
+    return others | _long_word(rules.max_input_chars_per_word)

@@ -11,7 +11,7 @@ from ..flatbuffer import checked_ops
 from ..litert_model import LiteRTModel
 from .mediapipe_file import mediapipe_content
 from .mediapipe_tokenizer import MediaPipeTokenizer
-from .other_reading import INSIDE_CASED, INSIDE_UNCASED, MEDIAPIPE, read_otherwise, texts_by_row
+from .other_reading import inside_reasons, mediapipe_reasons, read_otherwise, texts_by_row
 from .tokenizer_inside import CUSTOM_OPS, TextLiteRTModel, TokenizerInside, convert_with_tokenizer
 
 _CLASSIFIER, _EMBEDDER = "TextClassifier", "TextEmbedder"  # MediaPipe's names
@@ -47,7 +47,7 @@ class MediaPipeFiles:
             texts_by_row(task, data),
             data,
             source.vocabulary.tokens,
-            MEDIAPIPE,
+            mediapipe_reasons(source.vocabulary.rules),
         )
 
     def write(self, path: Path, model, quantization: str) -> dict:
@@ -92,14 +92,13 @@ class FilesWithTokenizer:
         self._task, self._signature = task, signature
         self._tokenizer = TokenizerInside(source.vocabulary, length)
         self._texts = texts_by_row(task, data)
-        lower = source.vocabulary.do_lower_case
         self.reading = read_otherwise(
             "the tokenizer inside",
             self._read,
             self._texts,
             data,
             source.vocabulary.tokens,
-            INSIDE_UNCASED if lower else INSIDE_CASED,
+            inside_reasons(source.vocabulary.rules),
         )
 
     def _read(self, rows):

@@ -16,19 +16,19 @@ from kbert.tokenization.text_ops import import_tf_text
 from kbert.tokenization.vocabulary import Vocabulary
 
 from ..conversion import ONE_LENGTH, converted, float_outputs
+from ..interpreter_pool import InterpreterPool
 
 # What a file with `TokenizerInside` needs beside LiteRT's own ops; TF-Text's kernels for LiteRT have them.
 CUSTOM_OPS = ("FastBertNormalize", "FastWordpieceTokenizeWithOffsets", "RaggedTensorToTensor")
 # TF-Text's functions that an app calls to know these ops; they have these names in C++, too.
 REGISTRARS = ("AddFastBertNormalize", "AddFastWordpieceTokenize", "AddRaggedTensorToTensor")
-MAX_BYTES_PER_WORD = 200  # BERT's limit is 200 characters; of ASCII that is the same
 
 
 class TokenizerInside:
     """Tokenizes and packs single texts or pairs with ops that convert to LiteRT.
 
     Args:
-      vocabulary: the `Vocabulary` with its casing.
+      vocabulary: the `Vocabulary` with its rules; see `requests.check_tokenizer_inside`.
       max_seq_length: the length of the rows.
 
     Call arguments:
@@ -51,7 +51,8 @@ class TokenizerInside:
             vocab=list(vocabulary.tokens),
             token_out_type=tf.int32,
             unknown_token="[UNK]",
-            max_bytes_per_word=MAX_BYTES_PER_WORD,
+            # Its limit is in bytes, that of the rules in characters; of ASCII that is the same.
+            max_bytes_per_word=vocabulary.rules.max_input_chars_per_word,
             lower_case_nfd_strip_accents=vocabulary.do_lower_case,
         )
         self._packer = SegmentPacker(vocabulary, max_seq_length)
@@ -95,7 +96,7 @@ class TextLiteRTModel:
 
     Args:
       path: the file.
-      num_threads: threads of the interpreter.
+      num_threads: threads of an interpreter.
 
     Attributes:
       inputs: the names of the texts that it takes, one or two.
@@ -115,18 +116,19 @@ class TextLiteRTModel:
         from tensorflow.lite.python import interpreter
         from tensorflow_text import tflite_registrar
 
-        with warnings.catch_warnings():
-            # It is said to leave TensorFlow. ai-edge-litert has one as well, but is not built together with
-            # TF-Text's kernels.
-            warnings.filterwarnings("ignore", message="[^.]*tf.lite.Interpreter is deprecated")
-            self._interpreter = interpreter.InterpreterWithCustomOps(
-                model_path=str(path),
-                custom_op_registerers=[getattr(tflite_registrar, name) for name in REGISTRARS],
-                num_threads=num_threads,
-            )
-        self._runner = self._interpreter.get_signature_runner(ONE_LENGTH)
-        self.path, self.inputs = path, tuple(sorted(self._runner.get_input_details()))
-        self.outputs = tuple(sorted(self._runner.get_output_details()))
+        def make(path):
+            with warnings.catch_warnings():
+                # It is said to leave TensorFlow. ai-edge-litert has one as well, but is not built together
+                # with TF-Text's kernels.
+                warnings.filterwarnings("ignore", message="[^.]*tf.lite.Interpreter is deprecated")
+                return interpreter.InterpreterWithCustomOps(
+                    model_path=path,
+                    custom_op_registerers=[getattr(tflite_registrar, name) for name in REGISTRARS],
+                    num_threads=num_threads,
+                )
+
+        self.path, self._interpreters = path, InterpreterPool(make, path, num_threads)
+        self.inputs, self.outputs = map(tuple, map(sorted, self._interpreters.details[ONE_LENGTH]))
 
     def __call__(self, texts, text_pairs=None):
         batch = text_batch(texts, text_pairs)
@@ -136,7 +138,8 @@ class TextLiteRTModel:
                 f"{self.path} takes {' and '.join(self.inputs)}, received {len(columns)} of them."
             )
         rows = [[np.array([text.encode()]) for text in row] for row in zip(*columns, strict=True)]
-        answers = [self._runner(**dict(zip(self.inputs, row, strict=True))) for row in rows]
+        with self._interpreters.borrowed() as runners:
+            answers = [runners[ONE_LENGTH](**dict(zip(self.inputs, row, strict=True))) for row in rows]
         return {
             name: batch.answer(np.concatenate([outputs[name] for outputs in answers]))
             for name in self.outputs

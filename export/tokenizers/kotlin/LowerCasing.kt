@@ -1,4 +1,4 @@
-// Lower case, decomposed, without accents: as the graph's StringLower, NFD and dropping of marks.
+// Lower case, and decomposed without accents: as the graph's StringLower, NFD and dropping of marks.
 
 package kbert.tokenizer
 
@@ -20,22 +20,40 @@ internal object LowerCasing {
     private val fixedAccents = CodePointSet(UnicodeTables["fixed_accents"])
     private val cased = CodePointSet(UnicodeTables["cased"])
     private val caseIgnorable = CodePointSet(UnicodeTables["case_ignorable"])
-    private val folded = numbers(UnicodeTables["folded"])
+    private val lowered = numbers(UnicodeTables["lowered"])
+    private val decomposed = numbers(UnicodeTables["decomposed"])
     private val markOrder = numbers(UnicodeTables["mark_order"])
 
-    /** The lower-case text, decomposed and without accents: code points in, code points out. */
-    fun fold(codes: List<Int>): List<Int> {
+    /** The text in lower case, and decomposed without accents, or one of both: code points in, code points out. */
+    fun fold(codes: List<Int>, doLowerCase: Boolean, stripAccents: Boolean): List<Int> {
+        val lower = if (doLowerCase) lower(codes) else codes
+        return if (stripAccents) strip(lower) else lower
+    }
+
+    private fun lower(codes: List<Int>): List<Int> {
+        val result = ArrayList<Int>(codes.size)
+        codes.forEachIndexed { place, code ->
+            if (code == CAPITAL_SIGMA) result.add(smallSigma(codes, place)) else addShifted(code, lowered, result)
+        }
+        return result
+    }
+
+    private fun strip(codes: List<Int>): List<Int> {
         val result = ArrayList<Int>(codes.size)
         var runStart = 0 // where the marks begin that may be put into another order
-        codes.forEachIndexed { place, code ->
+        for (code in codes) {
             if (code in accents) {
                 if (code in fixedAccents) runStart = result.size
             } else {
-                val parts = if (code == CAPITAL_SIGMA) intArrayOf(smallSigma(codes, place)) else partsOf(code)
-                for (part in parts) runStart = put(part, result, runStart)
+                for (part in partsOf(code)) runStart = put(part, result, runStart)
             }
         }
         return result
+    }
+
+    private fun addShifted(code: Int, table: Map<Int, IntArray>, result: MutableList<Int>) {
+        val shifts = table[code]
+        if (shifts == null) result.add(code) else shifts.forEach { result.add(code + it) }
     }
 
     /** Appends a code point, a mark at its place in NFD's order; returns where the run of marks begins. */
@@ -51,7 +69,7 @@ internal object LowerCasing {
 
     private fun partsOf(code: Int): IntArray {
         if (code in FIRST_SYLLABLE..LAST_SYLLABLE) return jamo(code - FIRST_SYLLABLE)
-        val shifts = folded[code] ?: return intArrayOf(code)
+        val shifts = decomposed[code] ?: return intArrayOf(code)
         return IntArray(shifts.size) { code + shifts[it] }
     }
 

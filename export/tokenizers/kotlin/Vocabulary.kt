@@ -1,17 +1,34 @@
-// vocab.txt -> ids, special tokens, casing.
+// vocab.txt -> ids, special tokens, rules.
 
 package kbert.tokenizer
 
 private val SPECIAL_TOKENS = listOf("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 
 /**
- * The WordPieces of a vocab.txt (one a line, id = line number from 0) and their casing.
+ * How a text becomes words, as the arguments of transformers' BertTokenizer say it.
  *
- * [tokens]: the pieces in the order of their ids. [doLowerCase]: whether texts are lower-cased and stripped of
- * accents. Throws IllegalArgumentException for a token that stands twice and for a missing special token.
+ * [doLowerCase]: lower-case texts. [stripAccents]: decompose characters and drop combining marks.
+ * [tokenizeChineseChars]: each ideograph is a word. [maxInputCharsPerWord]: longer words become [UNK].
  */
-class Vocabulary(val tokens: List<String>, val doLowerCase: Boolean) {
+data class Rules(
+    val doLowerCase: Boolean,
+    val stripAccents: Boolean = doLowerCase,
+    val tokenizeChineseChars: Boolean = true,
+    val maxInputCharsPerWord: Int = 200, // of google-research/bert
+)
+
+/**
+ * The WordPieces of a vocab.txt (one a line, id = line number from 0) and their rules.
+ *
+ * [tokens]: the pieces in the order of their ids. [rules]: for texts. Throws IllegalArgumentException for a token that
+ * stands twice and for a missing special token.
+ */
+class Vocabulary(val tokens: List<String>, val rules: Rules) {
     val ids: Map<String, Int>
+
+    val doLowerCase get() = rules.doLowerCase
+
+    constructor(tokens: List<String>, doLowerCase: Boolean) : this(tokens, Rules(doLowerCase))
 
     init {
         val found = HashMap<String, Int>(2 * tokens.size)
@@ -38,20 +55,32 @@ class Vocabulary(val tokens: List<String>, val doLowerCase: Boolean) {
     companion object {
         private val stripped = CodePointSet(UnicodeTables["stripped"])
         private val specialTokens = Regex("\"special_tokens\"\\s*:\\s*\\[([^\\]]*)\\]")
-        private val casing = Regex("\"do_lower_case\"\\s*:\\s*(true|false)\\b")
 
-        /** Reads the texts of the two files of an export: vocab.txt, and kbert.json for the casing. */
+        /** Reads the texts of the two files of an export: vocab.txt, and kbert.json for the rules. */
         fun ofExport(vocabTxt: String, kbertJson: String): Vocabulary {
-            // One value of one name: no JSON library is needed, and Android's is not Java's.
-            val found = casing.findAll(kbertJson).map { it.groupValues[1] }.toList()
-            require(found.size == 1) {
+            val casing = only("do_lower_case", kbertJson)
+            require(casing == "true" || casing == "false") {
                 "kbert.json does not say the casing: expected vocabulary.do_lower_case, true or false."
             }
             val special = specialTokens.find(kbertJson)?.groupValues?.get(1)
             require(special == null || SPECIAL_TOKENS.all { "\"$it\"" in special }) {
                 "kbert.json names other special tokens than BERT's: $special. This tokenizer has BERT's alone."
             }
-            return Vocabulary(tokensOf(vocabTxt), found[0] == "true")
+            val google = Rules(casing == "true")
+            val rules = Rules(
+                google.doLowerCase,
+                only("strip_accents", kbertJson)?.toBooleanStrict() ?: google.stripAccents,
+                only("tokenize_chinese_chars", kbertJson)?.toBooleanStrict() ?: google.tokenizeChineseChars,
+                only("max_input_chars_per_word", kbertJson)?.toInt() ?: google.maxInputCharsPerWord,
+            )
+            return Vocabulary(tokensOf(vocabTxt), rules)
+        }
+
+        /** The value of a name, or null: no JSON library is needed, and Android's is not Java's. */
+        private fun only(name: String, json: String): String? {
+            val found = Regex("\"$name\"\\s*:\\s*(true|false|\\d+)\\b").findAll(json).map { it.groupValues[1] }.toList()
+            require(found.size < 2) { "kbert.json says $name several times; give that of an export." }
+            return found.firstOrNull()
         }
 
         /** The tokens of the text of a vocab.txt; lines are stripped, as the original's load_vocab does. */

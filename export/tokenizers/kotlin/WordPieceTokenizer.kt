@@ -2,10 +2,7 @@
 
 package kbert.tokenizer
 
-// tokenization.py, WordpieceTokenizer(max_input_chars_per_word=200): longer words become [UNK].
-private const val MAX_CHARACTERS_PER_WORD = 200
-
-/** [vocabulary]: its casing decides lower-casing and accents. */
+/** [vocabulary]: with its rules. */
 class WordPieceTokenizer(private val vocabulary: Vocabulary) {
     private val first = vocabulary.ids // no word begins with ##: it is punctuation, and so split off
     private val inner = first.filterKeys { it.startsWith("##") }.mapKeys { it.key.substring(2) }
@@ -13,11 +10,11 @@ class WordPieceTokenizer(private val vocabulary: Vocabulary) {
 
     /** The ids of a text, without [CLS] and [SEP]. */
     fun ids(text: String): List<Int> =
-        WordSplitter.splitWords(text, vocabulary.doLowerCase).flatMap { pieces(it) }
+        WordSplitter.splitWords(text, vocabulary.rules).flatMap { pieces(it) }
 
     private fun pieces(word: String): List<Int> {
         val unknown = listOf(vocabulary.unkId)
-        if (word.codePointCount(0, word.length) > MAX_CHARACTERS_PER_WORD) return unknown
+        if (word.codePointCount(0, word.length) > vocabulary.rules.maxInputCharsPerWord) return unknown
         val ids = ArrayList<Int>()
         var start = 0
         while (start < word.length) {

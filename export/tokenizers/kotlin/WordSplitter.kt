@@ -7,23 +7,24 @@ private const val SPACE = 0x20
 object WordSplitter {
     private val spaces = CodePointSet(UnicodeTables["spaces"])
     private val dropped = CodePointSet(UnicodeTables["dropped"])
-    private val alone = CodePointSet(UnicodeTables["alone"])
+    private val punctuation = CodePointSet(UnicodeTables["punctuation"])
+    private val ideographs = CodePointSet(UnicodeTables["ideographs"])
 
     /**
      * The words and marks of a text, normalized.
      *
-     * [text]: any string; halves of surrogate pairs are ignored. [doLowerCase]: lower-case and strip accents.
+     * [text]: any string; halves of surrogate pairs are ignored. [rules]: how it is split.
      */
-    fun splitWords(text: String, doLowerCase: Boolean): List<String> {
-        val cleaned = clean(text)
+    fun splitWords(text: String, rules: Rules): List<String> {
+        val codes = LowerCasing.fold(clean(text), rules.doLowerCase, rules.stripAccents)
         val words = ArrayList<String>()
         val word = StringBuilder()
         fun end() {
             if (word.isNotEmpty()) words.add(word.toString())
             word.setLength(0)
         }
-        for (code in if (doLowerCase) LowerCasing.fold(cleaned) else cleaned) {
-            val isAlone = code in alone
+        for (code in codes) {
+            val isAlone = code in punctuation || (rules.tokenizeChineseChars && code in ideographs)
             if (isAlone || code == SPACE) end()
             if (code != SPACE) word.appendCodePoint(code)
             if (isAlone) end()
@@ -31,6 +32,9 @@ object WordSplitter {
         end()
         return words
     }
+
+    /** The same by the rules of google-research/bert. */
+    fun splitWords(text: String, doLowerCase: Boolean) = splitWords(text, Rules(doLowerCase))
 
     private fun clean(text: String): List<Int> {
         val codes = ArrayList<Int>(text.length)

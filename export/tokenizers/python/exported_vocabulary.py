@@ -1,11 +1,12 @@
-"""The vocabulary of an exported folder, with the casing that stands in its kbert.json."""
+"""The vocabulary of an exported folder, with the rules that stand in its kbert.json."""
 
 from pathlib import Path
 
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_texts, json_value
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, SpecialTokens
-from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.vocabulary import Vocabulary, read_stripped_lines
+from kbert.tokenization.wordpiece_rules import WrongRules, recorded_rules
 
 from ...folder_names import ABOUT_FILE, VOCABULARY_FILE
 
@@ -31,4 +32,9 @@ def exported_vocabulary(folder: str | Path) -> Vocabulary:
             f"{about_file} has {len(special_tokens)} special_tokens; expected {len(BERT_TOKENS)}: give a "
             "folder that export_tflite wrote."
         )
-    return Vocabulary.from_file(Path(folder) / VOCABULARY_FILE, casing, SpecialTokens(*special_tokens))
+    try:
+        rules = recorded_rules(recorded)
+    except WrongRules as error:
+        raise ValueError(f"{about_file}: {error}") from None
+    file = Path(folder) / VOCABULARY_FILE
+    return Vocabulary(read_stripped_lines(file), casing, str(file), SpecialTokens(*special_tokens), **rules)

@@ -1,8 +1,14 @@
-"""Lower case, decomposed, without accents: as the graph's StringLower, NFD and dropping of marks."""
+"""Lower case, and decomposed without accents: as the graph's StringLower, NFD and dropping of marks."""
 
 import re
 
-from kbert.tokenization.core_ops.code_points import TABLES, CodePointSet, folded_characters, numbers
+from kbert.tokenization.core_ops.code_points import (
+    TABLES,
+    CodePointSet,
+    decomposed_characters,
+    lowered_characters,
+    numbers,
+)
 
 _CASED, _CASE_IGNORABLE, _FIXED_ACCENTS = map(
     CodePointSet, (TABLES["cased"], TABLES["case_ignorable"], TABLES["fixed_accents"])
@@ -11,23 +17,27 @@ _MARK_ORDER = {chr(code): rank for code, (rank,) in numbers(TABLES["mark_order"]
 _ORDERED_MARK = re.compile(f"[{''.join(_MARK_ORDER)}]")
 
 
+_ACCENTS = dict.fromkeys(CodePointSet(TABLES["accents"]), "")
 # Code point -> what it becomes, as str.translate asks for it.
-_FOLDING = {code: "".join(map(chr, codes)) for code, codes in folded_characters().items()} | dict.fromkeys(
-    CodePointSet(TABLES["accents"]), ""
-)
+_LOWERED = {code: "".join(map(chr, codes)) for code, codes in lowered_characters().items()}
+_STRIPPED = {code: "".join(map(chr, codes)) for code, codes in decomposed_characters().items()} | _ACCENTS
+_FOLDED = _STRIPPED | {code: text.translate(_STRIPPED) for code, text in _LOWERED.items()}
 
 
-def fold(text: str) -> str:
-    """The lower-case text, decomposed and without accents.
+def fold(text: str, do_lower_case: bool = True, strip_accents: bool = True) -> str:
+    """The text in lower case, and decomposed without accents, or one of both.
 
     A capital sigma at the end of a word becomes the final one, as The Unicode Standard, table 3-17, says.
     """
     if text.isascii():
-        return text.lower()
-    if "Σ" in text:
+        return text.lower() if do_lower_case else text
+    if do_lower_case and "Σ" in text:
         text = _with_small_sigmas(text)
-    folded = text.translate(_FOLDING)
-    return _with_ordered_marks(text) if _ORDERED_MARK.search(folded) else folded
+    if not strip_accents:
+        return text.translate(_LOWERED) if do_lower_case else text
+    becomes = _FOLDED if do_lower_case else _STRIPPED
+    folded = text.translate(becomes)
+    return _with_ordered_marks(text, becomes) if _ORDERED_MARK.search(folded) else folded
 
 
 def _with_small_sigmas(text):
@@ -50,13 +60,13 @@ def _meets_cased(text, position, step) -> bool:
     return 0 <= position < len(text) and text[position] in _CASED
 
 
-def _with_ordered_marks(text):
+def _with_ordered_marks(text, becomes):
     """The folded text with its marks in NFD's order: an insertion into each run of them."""
     folded, run_start = [], 0
     for character in text:
         if character in _FIXED_ACCENTS:
             run_start = len(folded)
-        for mark in character.translate(_FOLDING):
+        for mark in character.translate(becomes):
             rank = _MARK_ORDER.get(mark, 0)
             position = len(folded)
             while rank and position > run_start and _MARK_ORDER[folded[position - 1]] > rank:

@@ -12,18 +12,28 @@ def _character_class(table):
     return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges(table))
 
 
+def _words(*alone):
+    """A pattern of words: a character of these classes, or what stands between them and spaces."""
+    characters = "".join(map(_character_class, alone))
+    return re.compile(f"[{characters}]|[^ {characters}]+")
+
+
 _CLEANED: dict[int, str | None] = dict.fromkeys(CodePointSet(TABLES["spaces"]), " ") | dict.fromkeys(
     CodePointSet(TABLES["dropped"])
 )
-_WORD = re.compile(f"[{_character_class(TABLES['alone'])}]|[^ {_character_class(TABLES['alone'])}]+")
+# By `tokenize_chinese_chars`.
+_WORDS = {True: _words(TABLES["punctuation"], TABLES["ideographs"]), False: _words(TABLES["punctuation"])}
 
 
-def split_words(text: str, do_lower_case: bool) -> list[str]:
+def split_words(
+    text: str, do_lower_case: bool, strip_accents: bool | None = None, tokenize_chinese_chars: bool = True
+) -> list[str]:
     """The words and marks of a text, normalized.
 
     Args:
       text: any string; halves of surrogate pairs, which UTF-8 cannot write, are ignored.
-      do_lower_case: lower-case and strip accents.
+      do_lower_case, strip_accents, tokenize_chinese_chars: see `WordPieceRules`.
     """
-    cleaned = text.translate(_CLEANED)
-    return _WORD.findall(fold(cleaned) if do_lower_case else cleaned)
+    strip_accents = do_lower_case if strip_accents is None else strip_accents
+    cleaned = fold(text.translate(_CLEANED), do_lower_case, strip_accents)
+    return _WORDS[tokenize_chinese_chars].findall(cleaned)

@@ -4,15 +4,12 @@ from kbert.tokenization.vocabulary import Vocabulary
 
 from .word_splitter import split_words
 
-# tokenization.py, WordpieceTokenizer(max_input_chars_per_word=200): longer words become [UNK].
-MAX_CHARACTERS_PER_WORD = 200
-
 
 class WordPieceTokenizer:
     """The ids of a text, as kbert's `WordPieceTokenizer` gives them in the graph.
 
     Args:
-      vocabulary: the `Vocabulary`; its casing decides lower-casing and accents.
+      vocabulary: the `Vocabulary` with its rules.
 
     Call arguments:
       text: str.
@@ -33,13 +30,15 @@ class WordPieceTokenizer:
         self._first = vocabulary.ids  # no word begins with ##: it is punctuation, and so split off
         self._inner = {token[2:]: index for token, index in vocabulary.ids.items() if token.startswith("##")}
         self._longest = max(map(len, vocabulary.tokens))
+        self._splitting = vocabulary.rules.splitting
+        self._longest_word = vocabulary.rules.max_input_chars_per_word
 
     def __call__(self, text: str) -> list[int]:
-        words = split_words(text, self.vocabulary.do_lower_case)
+        words = split_words(text, **self._splitting)
         return [index for word in words for index in self._pieces(word)]
 
     def _pieces(self, word) -> list[int]:
-        if len(word) > MAX_CHARACTERS_PER_WORD:
+        if len(word) > self._longest_word:
             return [self.vocabulary.unk_id]
         if word in self._first:
             return [self._first[word]]

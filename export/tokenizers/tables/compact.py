@@ -14,9 +14,9 @@ def compact_set(codes) -> str:
     return _runs({code: () for code in codes}, steps=(1,))
 
 
-def compact_shifts(folded) -> str:
-    """`folded`: code point -> code points, which are written as distances from it: so alphabets are runs."""
-    return _runs({code: tuple(to - code for to in codes) for code, codes in folded.items()}, steps=(1, 2))
+def compact_shifts(becomes) -> str:
+    """`becomes`: code point -> code points, which are written as distances from it: so alphabets are runs."""
+    return _runs({code: tuple(to - code for to in codes) for code, codes in becomes.items()}, steps=(1, 2))
 
 
 def compact_numbers(numbers) -> str:

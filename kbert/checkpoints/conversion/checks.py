@@ -1,10 +1,13 @@
 """What must agree before a tensor is read or written: casing, sizes, and settings that a format may lack."""
 
+from absl import logging
+
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig
 from kbert.heads.parts import MASKED_LM, POOLER
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, BaseVocabulary, SpecialTokens
+from kbert.tokenization.casing import casing_contradiction, casing_shown
 from kbert.tokenization.vocabulary import Vocabulary
 
 MASKED_LM_KEYS = ("masked_lm_hidden_act", "masked_lm_layer_norm_eps")
@@ -22,8 +25,9 @@ def decide_casing(
     flag: bool | None,
     report: Report,
     special_tokens: SpecialTokens = BERT_TOKENS,
+    **rules,
 ) -> Vocabulary:
-    """The vocabulary with its casing, decided by the user's flag, the checkpoint, or the tokens themselves.
+    """The vocabulary with its casing: that of the user's flag, of the checkpoint, or what the tokens prove.
 
     Args:
       tokens: those of the vocabulary, in id order.
@@ -33,10 +37,11 @@ def decide_casing(
       flag: the user's `do_lower_case`, or None.
       report: see `Report.conflict`; the setting is called `do_lower_case`.
       special_tokens: the vocabulary's.
+      rules: the other arguments of `Vocabulary`.
 
     Raises:
-      ValueError: when flag and checkpoint contradict each other, or the tokens contradict the casing, unless
-        allowed.
+      ValueError: when flag and checkpoint contradict each other, or the tokens prove the other casing, unless
+        allowed; and when nothing shows it.
     """
     if declared is not None and flag is not None and declared != flag:
         report.conflict(
@@ -47,17 +52,56 @@ def decide_casing(
     elif declared is not None:
         decided, reason = declared, declared_by
     else:
-        # The pieces decide: an uncased vocabulary has (almost) no piece with an upper-case letter.
-        decided = Vocabulary(tokens, True, source, special_tokens).casing_warning() is None
+        decided = _shown_casing(tokens, source)
         reason = f"the tokens of {source}, as nothing in the checkpoint says it"
-    vocabulary = Vocabulary(tokens, decided, source, special_tokens)
+    vocabulary = Vocabulary(tokens, decided, source, special_tokens, **rules)
     report.note(f"do_lower_case={decided}, from {reason}")
-    warning = vocabulary.casing_warning()
-    if warning is not None:
-        report.conflict(
-            "do_lower_case", f"{source}, do_lower_case={decided} from {reason}: {warning.rstrip('.')}"
-        )
+    for name, value in vocabulary.rules.not_googles.items():
+        report.note(f"{name}={value}, which google-research/bert does not have; kbert follows it")
+    contradiction = casing_contradiction(tokens, vocabulary.rules)
+    if contradiction is None:
+        return vocabulary
+    sentence = f"{source}, do_lower_case={decided} from {reason}: {contradiction.sentence.removesuffix('.')}"
+    if contradiction.is_certain:
+        report.conflict("do_lower_case", sentence)
+    else:
+        report.note(sentence)
+        logging.warning("%s.", sentence)
     return vocabulary
+
+
+def _shown_casing(tokens, source) -> bool:
+    shown = casing_shown(tokens)
+    if shown is None:
+        raise ValueError(
+            f"{source}: nothing says whether texts are lower-cased, and the tokens do not show it: give "
+            "do_lower_case=True or False (--do_lower_case, --nodo_lower_case), or write do_lower_case into "
+            "the tokenizer_config.json of a Hugging Face folder. The other one would make other tokens."
+        )
+    return shown
+
+
+def require_googles_rules(vocabulary: Vocabulary, library: str, report: Report):
+    """Refuses to write WordPieces for code that cuts texts by the rules of google-research/bert alone.
+
+    Another limit of a word's length is a note: it changes words of a hundred characters and more.
+
+    Args:
+      vocabulary: what to write; its rules are written beside it, for kbert.
+      library: whose code that is.
+      report: see `Report.conflict`; the settings are called `strip_accents` and `tokenize_chinese_chars`.
+
+    Raises:
+      ValueError: unless allowed.
+    """
+    for name, value in vocabulary.rules.not_googles.items():
+        sentence = (
+            f"{name} is {str(value).lower()}, which {library} does not have: it would make other tokens"
+        )
+        if name == "max_input_chars_per_word":
+            report.note(f"{sentence} of longer words")
+        else:
+            report.conflict(name, sentence)
 
 
 def check_sizes(

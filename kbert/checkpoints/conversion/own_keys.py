@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.files.json_values import json_count, json_texts
+from kbert.heads.parts import POOLER
 
 VOCABULARY_SIZE = "kbert_vocabulary_size"
 UNTRAINED = "kbert_untrained"
@@ -35,11 +36,20 @@ def take_own_keys(values: dict, path) -> OwnKeys:
     return OwnKeys(size, tuple(untrained))
 
 
-def own_keys(checkpoint: BertCheckpoint) -> dict:
-    """The keys to add to the config file that is written for `checkpoint`; often none."""
+def own_keys(checkpoint: BertCheckpoint, has_head: bool = True) -> dict:
+    """The keys to add to the config file that is written for `checkpoint`; often none.
+
+    Args:
+      checkpoint: the model.
+      has_head: whether its heads are written, as far as it has any. An encoder alone is read with a pooler.
+    """
     values: dict = {}
     if len(checkpoint.vocabulary) < checkpoint.encoder.vocab_size:
         values[VOCABULARY_SIZE] = len(checkpoint.vocabulary)
-    if checkpoint.missing:
-        values[UNTRAINED] = list(checkpoint.missing)
+    untrained = list(checkpoint.missing)
+    if not (has_head and checkpoint.parts):
+        pooler = POOLER.shapes(checkpoint.encoder)
+        untrained += [name for name in pooler if name not in (*checkpoint.tensors, *untrained)]
+    if untrained:
+        values[UNTRAINED] = untrained
     return values

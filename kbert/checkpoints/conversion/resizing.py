@@ -12,6 +12,7 @@ import numpy as np
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.files.stored_tensor import stored_array
 from kbert.tokenization.base_vocabulary import BaseVocabulary
+from kbert.tokenization.vocabulary import Vocabulary
 
 POSITION_TABLE = "embeddings/position_embeddings"
 WORD_TABLE = "embeddings/word_embeddings"
@@ -52,17 +53,21 @@ def with_vocabulary(checkpoint: BertCheckpoint, vocabulary: BaseVocabulary) -> B
 
     Args:
       checkpoint: any checkpoint.
-      vocabulary: the new vocabulary, of the same casing.
+      vocabulary: the new vocabulary, with the same rules but for the limit of a word, which stays.
 
     Raises:
-      ValueError: for another casing, for other special tokens, or when fewer than half of the new tokens are
+      ValueError: for other rules, for other special tokens, or when fewer than half of the new tokens are
         known to the model.
     """
     old = checkpoint.vocabulary
-    if vocabulary.do_lower_case != old.do_lower_case:
+    if isinstance(vocabulary, Vocabulary) and isinstance(old, Vocabulary):
+        # A vocab.txt alone does not say the limit of a word; the model's stays.
+        vocabulary = vocabulary.with_rules(max_input_chars_per_word=old.rules.max_input_chars_per_word)
+    ours, theirs = (vars(each.rules) if isinstance(each, Vocabulary) else {} for each in (vocabulary, old))
+    for name in (name for name in ours if ours[name] != theirs.get(name)):
         raise ValueError(
-            f"the new vocabulary has do_lower_case={vocabulary.do_lower_case}, {checkpoint.source} has "
-            f"{old.do_lower_case}: the same words would become other tokens; give one of the same casing."
+            f"the new vocabulary has {name}={ours[name]}, {checkpoint.source} has {theirs.get(name)}: the "
+            "same words would become other tokens; give one of the same casing and rules."
         )
     if vocabulary.special_tokens != old.special_tokens:
         raise ValueError(

@@ -6,6 +6,7 @@ from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.conversion.checks import MASKED_LM_KEYS, require_bert, require_berts_blocks
 from kbert.checkpoints.conversion.own_keys import OwnKeys, own_keys, take_own_keys
 from kbert.checkpoints.hugging_face import modernbert
+from kbert.checkpoints.hugging_face.cross_encoder import SIGMOID, activation_values, config_activation
 from kbert.checkpoints.hugging_face.families import (
     FAMILIES,
     MPNET_BUCKETS,
@@ -14,6 +15,7 @@ from kbert.checkpoints.hugging_face.families import (
     require_readable,
     written_model_type,
 )
+from kbert.checkpoints.hugging_face.folder_keys import check_keys
 from kbert.checkpoints.other_files import lacking
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
@@ -43,7 +45,8 @@ _ACTIVATIONS_BACK = {"gelu_erf": "gelu", "gelu": "gelu_new"} | {
     name: name for name in ("relu", "tanh", "linear")
 }
 
-_PROBLEM_TYPES = ("single_label_classification", "multi_label_classification", "regression")
+SEVERAL_LABELS = "multi_label_classification"
+_PROBLEM_TYPES = ("single_label_classification", SEVERAL_LABELS, "regression")
 # Where a head's own dropout stands.
 _HEAD_DROPOUTS = ("classifier_dropout", "seq_classif_dropout")
 
@@ -61,6 +64,7 @@ class HuggingFaceConfig:
       skipped_positions: how many rows of the position table no token reads, see `families`.
       problem_type: "regression" or "multi_label_classification" as in the file, otherwise None.
       own: the values of kbert's own keys.
+      activation: the class by which a cross-encoder makes a score of its output, or None.
     """
 
     encoder: EncoderConfig
@@ -72,6 +76,7 @@ class HuggingFaceConfig:
     skipped_positions: int
     problem_type: str | None
     own: OwnKeys
+    activation: str | None = None
 
 
 def parse_config(values: dict, path, report: Report) -> HuggingFaceConfig:
@@ -94,7 +99,10 @@ def parse_config(values: dict, path, report: Report) -> HuggingFaceConfig:
         report.note(f"config.json names no model_type; read as {model_type!r}")
     if architecture and find_model_type(architecture) != model_type:
         raise ValueError(f"{path} names model_type {model_type!r} but architecture {architecture!r}.")
-    _refuse_variants(values, path)
+    check_keys("config.json", values, path, report, model_type)
+    own_part = "sentence_transformers"
+    own_values = json_value(values, own_part, dict, path, {})
+    check_keys(f"config.json: {own_part}", own_values, f"{path}: {own_part}", report)
     _note_head_dropout(values, FAMILIES[model_type], path, report)
     pad_id = json_count(values, "pad_token_id", path, least=0)
     skipped = FAMILIES[model_type].skipped_positions(1 if pad_id is None else pad_id)
@@ -108,6 +116,7 @@ def parse_config(values: dict, path, report: Report) -> HuggingFaceConfig:
         skipped_positions=skipped,
         problem_type=_problem_type(values, path),
         own=own,
+        activation=config_activation(values, path),
     )
 
 
@@ -118,22 +127,6 @@ def _architecture(values, path, report):
     if names[0] is not None:
         require_readable(names[0], path)
     return names[0]
-
-
-def _refuse_variants(values, path):
-    absolute = json_value(values, "position_embedding_type", str, path, "absolute")
-    if absolute != "absolute":
-        raise ValueError(
-            f"{path}: position_embedding_type={shown(absolute)}, but kbert's positions are 'absolute' and "
-            "would give other results."
-        )
-    for key in ("is_decoder", "add_cross_attention"):
-        if json_value(values, key, bool, path, False):
-            raise ValueError(f"{path}: {key}=true, but kbert's BERT is a bidirectional encoder.")
-    if values.get("pruned_heads"):
-        raise ValueError(f"{path}: pruned_heads are set, but kbert's layers have all their heads.")
-    if values.get("quantization_config"):
-        raise ValueError(f"{path}: the weights are quantized (quantization_config); take float weights.")
 
 
 def _note_head_dropout(values, family, path, report):
@@ -275,4 +268,11 @@ def build_config(checkpoint: BertCheckpoint) -> dict:
     # The logits of such a class may mean several things.
     if TASKS.find_by_architecture(TASKS[checkpoint.task].checkpoint.architecture, "regression"):
         values["problem_type"] = checkpoint.problem_type or "single_label_classification"
+    if checkpoint.problem_type == "regression":
+        activation = checkpoint.known_task.task_config.get("activation")
+        values |= activation_values(activation)
+        if activation == SIGMOID:  # to pipelines a regression is the output itself
+            values["problem_type"] = None
+    elif checkpoint.problem_type == SEVERAL_LABELS:
+        values |= activation_values(SIGMOID)  # a cross-encoder of several outputs has none by default
     return values | own_keys(checkpoint)

@@ -7,13 +7,20 @@ import dataclasses
 from pathlib import Path
 
 import numpy as np
+from absl import logging
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.conversion.checks import check_sizes, require_same, require_same_masked_lm
 from kbert.checkpoints.conversion.matching import match
 from kbert.checkpoints.conversion.names import CLASSIFIER_POOLER, rows
 from kbert.checkpoints.conversion.resizing import POSITION_TABLE
-from kbert.checkpoints.hugging_face.config import build_config, parse_config
+from kbert.checkpoints.hugging_face.config import SEVERAL_LABELS, build_config, parse_config
+from kbert.checkpoints.hugging_face.cross_encoder import (
+    CROSS_ENCODER,
+    REGRESSION,
+    SIGMOID,
+    find_activation,
+)
 from kbert.checkpoints.hugging_face.families import (
     FAMILIES,
     MPNET_BUCKETS,
@@ -21,12 +28,15 @@ from kbert.checkpoints.hugging_face.families import (
     has_own_pooler,
     require_readable,
     stored_parts,
+    written_model_type,
 )
 from kbert.checkpoints.hugging_face.modernbert import join_projections, split_projections
 from kbert.checkpoints.hugging_face.sentence_transformers import (
     MODULES_FILE,
+    SENTENCE_FILE,
     is_sentence_transformers,
     read_sentence_modules,
+    read_sentence_settings,
     write_sentence_modules,
 )
 from kbert.checkpoints.hugging_face.tokenizer import read_tokenizer, write_tokenizer
@@ -34,7 +44,6 @@ from kbert.checkpoints.hugging_face.weights import read_weights
 from kbert.checkpoints.model_variables import part_name, task_parts, with_pooler
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig
-from kbert.config.pooling_config import PoolingConfig
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import shown
 from kbert.files.safetensors_file import write_safetensors
@@ -42,6 +51,7 @@ from kbert.files.stored_tensor import stored_array
 from kbert.files.whole_file import write_json
 from kbert.heads.parts import POOLER
 from kbert.tasks import TASKS
+from kbert.tokenization.vocabulary import require_wordpiece
 
 CONFIG_FILE = "config.json"
 _SEGMENTS = "embeddings/token_type_embeddings"
@@ -84,29 +94,71 @@ def read_hugging_face(path: Path, do_lower_case: bool | None, report: Report) ->
       ValueError: for anything that is missing, broken, or unknown to kbert. Settings are checked before any
         tensor is read.
     """
-    if not is_sentence_transformers(path) or report.allows(MODULES_FILE):
+    if report.allows(MODULES_FILE):
         return _read_model(path, do_lower_case, report)
-    modules = read_sentence_modules(path)
+    if not is_sentence_transformers(path):
+        settings = read_sentence_settings(path, report)
+        if (path / SENTENCE_FILE).is_file() and settings["activation_fn"] is None:
+            sentence = (
+                f"{path} holds {SENTENCE_FILE} without {MODULES_FILE}: neither pooling nor prompts are "
+                "followed"
+            )
+            report.note(sentence)
+            logging.warning("%s; copy all files of the folder.", sentence)
+        return _read_model(path, do_lower_case, report, activation=settings["activation_fn"])
+    modules = read_sentence_modules(path, report)
     report.path = str(modules.encoder_folder)
+    pooling = modules.pooling_config
     # Pooling reads the last layer, so such folders may come without BERT's own pooler.
-    checkpoint = _read_model(modules.encoder_folder, do_lower_case, report, needs_pooler=False)
+    checkpoint = _read_model(
+        modules.encoder_folder, do_lower_case, report, pooling is None, modules.activation, is_sentences=True
+    )
     if modules.do_lower_case and not checkpoint.vocabulary.do_lower_case:
+        vocabulary = require_wordpiece(checkpoint.vocabulary, f"{path}, which lower-cases its texts,")
+        report.note("texts are lower-cased (sentence_bert_config.json) before the cased tokenizer cuts them")
+        checkpoint = dataclasses.replace(checkpoint, vocabulary=vocabulary.with_rules(do_lower_case=True))
+    longest = _longest(checkpoint, modules, path, report)
+    checkpoint = dataclasses.replace(checkpoint, source=str(path), max_seq_length=longest)
+    if pooling is None:
+        return checkpoint
+    if modules.width not in (None, checkpoint.encoder.hidden_size):
         raise ValueError(
-            f"{path} lower-cases its texts, but its vocabulary is cased; kbert does not support both at once."
+            f"{path} pools vectors of length {modules.width} (embedding_dimension), but its encoder's have "
+            f"{checkpoint.encoder.hidden_size}; use the files of one model."
         )
-    longest = modules.max_seq_length or checkpoint.max_seq_length
-    if longest > checkpoint.encoder.max_position_embeddings:
-        raise ValueError(
-            f"{path}: max_seq_length={longest}, but the encoder has only "
-            f"{checkpoint.encoder.max_position_embeddings} positions."
-        )
-    pooling = PoolingConfig(modules.pooling, modules.normalize)
-    report.note(f"{MODULES_FILE}: pooling {pooling.mode!r}, normalize {pooling.normalize}")
-    return dataclasses.replace(checkpoint, source=str(path), max_seq_length=longest, pooling=pooling)
+    if not pooling.include_prompt:
+        from kbert.tasks.similarity.prompts import prompt_lengths  # which imports TensorFlow
+
+        lengths = prompt_lengths(pooling, checkpoint.vocabulary, longest)
+        pooling = dataclasses.replace(pooling, prompt_lengths=lengths)
+    further = "".join(f", {name} {shown(value)}" for name, value in pooling.further.items())
+    report.note(f"{MODULES_FILE}: pooling {pooling.mode!r}, normalize {pooling.normalize}{further}")
+    return dataclasses.replace(checkpoint, pooling=pooling)
 
 
-def _read_model(folder, do_lower_case, report, needs_pooler=True):
-    """A folder of transformers. `needs_pooler` tells whether an encoder without its pooler is an error."""
+def _longest(checkpoint, modules, path, report):
+    """The longest sequence. Of RoBERTa and those after it folders also count the rows that no token reads."""
+    longest, positions = modules.max_seq_length, checkpoint.encoder.max_position_embeddings
+    skipped = FAMILIES[written_model_type(checkpoint)].skipped_positions(checkpoint.vocabulary.pad_id)
+    if longest is not None and positions < longest <= positions + skipped:
+        report.note(f"max_seq_length={longest} counts rows that no token reads; kbert takes {positions}")
+        longest = positions
+    if longest is not None and longest > positions:
+        raise ValueError(f"{path}: max_seq_length={longest}, but the encoder has only {positions} positions.")
+    return longest or checkpoint.max_seq_length
+
+
+def _read_model(
+    folder, do_lower_case, report, needs_pooler=True, activation=None, is_sentences=False
+) -> BertCheckpoint:
+    """A folder of transformers.
+
+    Args:
+      folder, do_lower_case, report: as for `read_hugging_face`.
+      needs_pooler: whether an encoder without its pooler is an error.
+      activation: the class by which a cross-encoder makes a score, where a file beside config.json says it.
+      is_sentences: whether it is a part of a folder of sentence-transformers.
+    """
     config_file = folder / CONFIG_FILE
     config = parse_config(read_json_object(config_file), config_file, report)
     encoder, family = config.encoder, FAMILIES[config.model_type]
@@ -120,14 +172,14 @@ def _read_model(folder, do_lower_case, report, needs_pooler=True):
             "tokenizer of one model."
         )
     positions = encoder.max_position_embeddings
-    if longest is not None and longest > positions:
+    if longest is not None and longest > positions + skipped:
         report.conflict(
             "model_max_length",
             f"{folder}: tokenizer_config.json says model_max_length={longest}, but config.json "
             f"max_position_embeddings={positions}",
         )
 
-    stored = read_weights(folder, family.prefix, report)
+    stored = read_weights(folder, family.prefix, family.table["body"][0].outside, report)
     _cut_tables(stored, config)
     split_projections(stored)
     name = config.architecture or _guess_architecture(stored, family, report)
@@ -138,7 +190,10 @@ def _read_model(folder, do_lower_case, report, needs_pooler=True):
         report.note("config.json says BertForMaskedLM, but there is a next-sentence head: it is read too")
         name = "BertForPreTraining"
     labels = _labels(config, name, stored, folder, report)
-    task = find_task(name, config.problem_type or ("regression" if len(labels) == 1 else None))
+    problem_type, own_activation = _meaning(
+        config, name, labels, activation, stored, is_sentences, folder, report
+    )
+    task = find_task(name, problem_type)
 
     parts, table = task_parts(task, labels), family.name_table(name)
     own = parts
@@ -168,7 +223,23 @@ def _read_model(folder, do_lower_case, report, needs_pooler=True):
         tensors=tensors,
         max_seq_length=min(longest or positions, positions),
         report=report,
+        activation=own_activation,
     )
+
+
+def _meaning(config, name, labels, activation, stored, is_sentences, folder, report):
+    """(problem type, activation): what the outputs of a classifier mean, and what makes a score of them."""
+    problem_type = config.problem_type or ("regression" if len(labels) == 1 else None)
+    if not name.endswith("ForSequenceClassification"):
+        return problem_type, None
+    # TensorFlow's classes did not write what they had learnt.
+    is_regression = config.problem_type == "regression" or stored.as_in_keras
+    kind = CROSS_ENCODER if is_sentences else REGRESSION if is_regression else None
+    activation = find_activation(activation or config.activation, len(labels), kind, folder, report)
+    if len(labels) > 1 and activation == SIGMOID and problem_type is None:
+        report.note("each output goes through a sigmoid: read as several labels")
+        problem_type = SEVERAL_LABELS
+    return problem_type, activation if problem_type == "regression" else None
 
 
 def _cut_tables(stored, config):

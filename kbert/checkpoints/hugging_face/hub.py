@@ -8,6 +8,7 @@ import os
 import re
 from pathlib import Path
 
+from kbert.checkpoints.near_models import did_you_mean
 from kbert.checkpoints.report import one_line
 from kbert.extras import require
 
@@ -28,9 +29,10 @@ _SMALL_FILES = (
     "special_tokens_map.json",
     # sentence-transformers
     "modules.json",
-    "sentence_bert_config.json",
-    "sentence_roberta_config.json",
+    "sentence_*_config.json",
     "?_Pooling/config.json",
+    "?_Normalize/config.json",
+    "adapter_config.json",
     "config_sentence_transformers.json",
     # KerasHub
     "assets/tokenizer/vocabulary.txt",
@@ -136,17 +138,20 @@ def download(name: str) -> Path:
     except errors.RepositoryNotFoundError:
         raise ValueError(
             f"{name}: the hub has no model {repository}, or it is private; check the name, or run `hf auth "
-            "login`."
+            f"login`.{did_you_mean(repository, model_names(), SCHEME)}"
         ) from None
     except errors.RevisionNotFoundError:
         raise ValueError(
             f"{name}: the model has no revision {revision!r}; give a branch, tag or commit."
         ) from None
     except errors.LocalEntryNotFoundError as error:
+        is_offline = huggingface_hub.constants.HF_HUB_OFFLINE
+        why = "HF_HUB_OFFLINE is set" if is_offline else one_line(error.__cause__ or error)
+        mend = "unset HF_HUB_OFFLINE" if is_offline else "check the network and the name"
+        near = did_you_mean(repository, model_names(), SCHEME)
         raise ValueError(
             f"{name} is not in the cache ({huggingface_hub.constants.HF_HUB_CACHE}) and could not be "
-            f"downloaded ({one_line(error.__cause__ or error)}); check the network, unset "
-            f"HF_HUB_OFFLINE, or give a folder. {_WITHOUT_HUB}"
+            f"downloaded ({why}); {mend}, or give a folder.{near} {_WITHOUT_HUB}"
         ) from None
     except (OSError, errors.HfHubHTTPError) as error:
         raise ValueError(
@@ -187,6 +192,12 @@ def find_model(name: str) -> Path | None:
         return download(f"{SCHEME}{repository}")
     except ValueError as error:
         raise ValueError(f"{name} is no file or folder here; {error}") from None
+
+
+def model_names() -> list[str]:
+    """The names of models that are known here: those that everybody knows, and those in the cache."""
+    cached = (path.name.split("--")[1:] for path in cache_folder().glob("models--*"))
+    return [*_FULL_NAMES, *_FULL_NAMES.values(), *("/".join(parts) for parts in cached)]
 
 
 def known_casing(name: str) -> bool | None:

@@ -106,12 +106,25 @@ def _layer_types(number, every):
 
 def _theta(values, kind, path):
     parameters = json_value(values, "rope_parameters", dict, path, {})
+    if unknown := parameters.keys() - set(_LAYER_TYPES.values()):
+        raise ValueError(
+            f"{path}: rope_parameters has {shown(sorted(unknown))}; expected "
+            f"{' and '.join(_LAYER_TYPES.values())}."
+        )
     own = json_value(parameters, _LAYER_TYPES[kind], dict, f"{path}: rope_parameters", {})
-    rope_type = json_value(own, "rope_type", str, f"{path}: rope_parameters", "default")
+    key = "rope_type" if "rope_type" in own else "type"  # the older name
+    rope_type = json_value(own, key, str, f"{path}: rope_parameters", "default")
     if rope_type != "default" or values.get("rope_scaling"):
         raise ValueError(
             f"{path}: its rotary positions are scaled (rope_type={shown(rope_type)}, rope_scaling="
             f"{shown(values.get('rope_scaling'))}); kbert has those of type 'default'."
+        )
+    others = own.keys() - {"rope_type", "type", "rope_theta"}
+    if others := {name: own[name] for name in others if own[name] not in (None, 1, 1.0)}:
+        raise ValueError(
+            f"{path}: its rotary positions are scaled or partial (rope_parameters: {shown(others)}); kbert "
+            "has those "
+            "of type 'default'."
         )
     whole = json_value(values, f"{kind}_rope_theta", float, path, _THETAS[kind])
     return json_value(own, "rope_theta", float, f"{path}: rope_parameters", whole)

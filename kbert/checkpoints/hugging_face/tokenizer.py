@@ -9,6 +9,11 @@ from typing import NamedTuple
 
 from kbert.checkpoints.hugging_face.tokenizer_bpe import bpe_rules, bpe_settings, read_bpe
 from kbert.checkpoints.hugging_face.tokenizer_json import Rules, TokenizerFiles, build_tokenizer_json
+from kbert.checkpoints.hugging_face.tokenizer_keys import (
+    ROLES_FILE,
+    check_tokenizer_keys,
+    refuse_more_special_tokens,
+)
 from kbert.checkpoints.hugging_face.tokenizer_unigram import MODEL_FILES, read_unigram, unigram_rules
 from kbert.checkpoints.hugging_face.tokenizer_wordpiece import (
     read_wordpiece,
@@ -97,16 +102,19 @@ def read_tokenizer(
       ValueError: for missing or contradictory files, or a setting that kbert cannot follow.
     """
     files = TokenizerFiles(folder, report)
+    check_tokenizer_keys(files)
     kind, path = _find_kind(files), files.settings_path
     _refuse_other_settings(files, kind, do_lower_case)
     vocabulary = kind.read(files, do_lower_case)
-    for name in (path.name, "special_tokens_map.json"):
+    refuse_more_special_tokens(files, vocabulary)
+    for name in (path.name, ROLES_FILE):
         _refuse_other_roles(folder / name, files.read(name) or {}, vocabulary, report)
     if vocabulary.kind == "sentencepiece":
         files.added_tokens(vocabulary.special_tokens)
     files.refuse_other_ids(vocabulary)
     files.refuse_other_processor(vocabulary)
-    longest = json_count(files.settings, "model_max_length", path, SHORTEST_LENGTH)
+    length = "model_max_length" if files.settings.get("model_max_length") is not None else "max_len"
+    longest = json_count(files.settings, length, path, SHORTEST_LENGTH)
     return vocabulary, None if longest is None or longest >= _NO_LIMIT else longest
 
 
@@ -188,7 +196,7 @@ def _refuse_other_roles(path, values, vocabulary, report):
 
 # --------------------------------------------------------------------------------------- writing
 
-_WRITTEN_FILES = {*VOCABULARY_FILES, "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"}
+_WRITTEN_FILES = {*VOCABULARY_FILES, "tokenizer.json", "tokenizer_config.json", ROLES_FILE}
 
 
 def holds_tokenizer_alone(folder: Path) -> bool:
@@ -224,6 +232,6 @@ def write_tokenizer(
         **roles,
     }
     vocabulary.write_files(folder)
-    write_json(roles, folder / "special_tokens_map.json")
+    write_json(roles, folder / ROLES_FILE)
     write_json(settings, folder / "tokenizer_config.json")
     write_json(content, folder / "tokenizer.json")

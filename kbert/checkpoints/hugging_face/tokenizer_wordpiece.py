@@ -3,63 +3,87 @@
 transformers' BERT tokenizer equals the original's except in rare cases (docs/checkpoints.md).
 """
 
+import json
+
 from kbert.checkpoints.conversion.checks import decide_casing
 from kbert.checkpoints.hugging_face.tokenizer_json import Rules, TokenizerFiles
-from kbert.files.json_values import json_texts, json_value, shown
+from kbert.files.json_values import json_count, json_texts, json_value, shown
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, ROBERTA_TOKENS, SpecialTokens
 from kbert.tokenization.bpe.bpe_vocabulary import in_id_order
-from kbert.tokenization.vocabulary import (
-    MAX_CHARACTERS_PER_WORD,
-    VOCABULARY_FILE,
-    Vocabulary,
-    read_pieces,
-)
+from kbert.tokenization.vocabulary import VOCABULARY_FILE, Vocabulary, is_placeholder, read_pieces
+from kbert.tokenization.wordpiece_rules import MOST_CHARACTERS
 
 MPNET_TOKENS = ROBERTA_TOKENS._replace(unk=BERT_TOKENS.unk)
-_TRANSFORMERS_LIMIT = 100  # characters a word, which BERT's files on the hub have; the original's is 200
+_TRANSFORMERS_LIMIT = 100  # characters a word, where no tokenizer.json says it; the original's is 200
+# Setting -> its key in tokenizer_config.json, and in the normalizer of tokenizer.json.
+_RULES = {
+    "do_lower_case": ("do_lower_case", "lowercase"),
+    "strip_accents": ("strip_accents", "strip_accents"),
+    "tokenize_chinese_chars": ("tokenize_chinese_chars", "handle_chinese_chars"),
+}
+# Further settings of either file, and their only value that kbert has.
+_FIXED = {"clean_text": True, "do_basic_tokenize": True, "wordpieces_prefix": "##"}
 
 
 def read_wordpiece(files: TokenizerFiles, do_lower_case: bool | None) -> Vocabulary:
-    """The vocabulary with its casing.
+    """The vocabulary with its rules.
 
     Args:
       files: `vocab.txt` or `tokenizer.json`, or both.
       do_lower_case: the user's flag, or None. Settings that may differ, if allowed: `do_lower_case`,
-        `strip_accents`, `tokenize_chinese_chars`, `added_tokens`, `special_tokens`, `normalizer`,
-        `pre_tokenizer`, `do_basic_tokenize`, `never_split`, `continuing_subword_prefix`,
-        `max_input_chars_per_word`.
+        `strip_accents`, `tokenize_chinese_chars`, where the two files contradict each other; `added_tokens`,
+        `special_tokens`, `normalizer`, `pre_tokenizer`, `clean_text`, `do_basic_tokenize`, `never_split`,
+        `wordpieces_prefix`, `continuing_subword_prefix`.
 
     Raises:
       ValueError: for a contradictory vocabulary, or a setting that kbert cannot follow.
     """
-    path, report = files.path, files.report
     source, tokens = _read_tokens(files)
     special = _special_tokens(files, tokens)
     tokens = _with_added_tokens(files, special, _with_mpnets_tokens(files, special, tokens))
-    declared, declared_by = _declared_casing(files)
     normalizer = _bert_normalizer(files)
-    if normalizer is not None:
-        lowercase = json_value(normalizer, "lowercase", bool, f"{path}: normalizer", True)
-        if declared is None:
-            declared, declared_by = lowercase, path.name
-        elif declared != lowercase:
-            report.conflict(
-                "do_lower_case",
-                f"{files.folder}: tokenizer_config.json says do_lower_case={declared}, but tokenizer.json "
-                f"lowercase={lowercase}",
-            )
-    vocabulary = decide_casing(tokens, str(source), declared, declared_by, do_lower_case, report, special)
-    _refuse_other_words(files.settings_path, files.settings, "tokenize_chinese_chars", vocabulary, report)
-    if normalizer is not None:
-        _refuse_other_words(path, normalizer, "handle_chinese_chars", vocabulary, report)
+    rules = {name: _declared(files, normalizer, name) for name in _RULES}
+    declared, declared_by = rules.pop("do_lower_case")
+    vocabulary = decide_casing(
+        tokens,
+        str(source),
+        declared,
+        declared_by,
+        do_lower_case,
+        files.report,
+        special,
+        **{name: value for name, (value, _) in rules.items() if value is not None},
+        max_input_chars_per_word=_longest_word(files),
+    )
+    _refuse_other_words(files.settings_path, files.settings, files.report)
+    _refuse_other_words(files.path, normalizer, files.report)
     if files.rules is not None:
-        _refuse_other_pieces(files, vocabulary)
+        unknown = special.unk
+        files.refuse_other_model({"unk_token": (unknown, unknown), "continuing_subword_prefix": ("##", "##")})
     return vocabulary
 
 
-def _declared_casing(files):
-    path = files.settings_path
-    return json_value(files.settings, "do_lower_case", bool, path), path.name
+def _declared(files, normalizer, name) -> tuple[bool | None, str]:
+    """What the two files say of a setting, and the name of the one that counts; null says nothing."""
+    key, other_key = _RULES[name]
+    declared = json_value(files.settings, key, bool, files.settings_path)
+    other = json_value(normalizer, other_key, bool, f"{files.path}: normalizer")
+    if declared is not None and other not in (None, declared):
+        files.report.conflict(
+            name,
+            f"{files.folder}: {files.settings_path.name} says {key}={declared}, but {files.path.name} "
+            f"{other_key}={other}",
+        )
+    if declared is not None:
+        return declared, files.settings_path.name
+    return other, files.path.name
+
+
+def _longest_word(files) -> int:
+    """As the folder says it; else as transformers' BertTokenizer, which has no setting for it."""
+    where = f"{files.path}: model"
+    limit = json_count(files.model, "max_input_chars_per_word", where) or _TRANSFORMERS_LIMIT
+    return min(limit, MOST_CHARACTERS)
 
 
 def _read_tokens(files):
@@ -68,7 +92,10 @@ def _read_tokens(files):
     if file.is_file():
         contents[file] = (read_pieces(file),)
     if files.rules is not None:
-        vocab = json_value(files.model, "vocab", dict, f"{files.path}: model", {})
+        vocab = dict(json_value(files.model, "vocab", dict, f"{files.path}: model", {}))
+        # A dictionary has each token once. Lines of vocab.txt that repeat one left their numbers free there.
+        for (lines,) in contents.values():
+            vocab |= {token: index for index, token in enumerate(lines) if is_placeholder(token)}
         # As the lines of a vocab.txt: Chinese BERT has U+2028, which is white space, as a token.
         contents[files.path] = ([token.strip() for token in in_id_order(vocab, files.path)],)
     source, (tokens,) = files.same_content(contents)
@@ -105,51 +132,27 @@ def _with_added_tokens(files, special, tokens):
     return [*tokens, *(token for _, token in new)]
 
 
-def _bert_normalizer(files):
-    """The normalizer of tokenizer.json; None without one, or where another is allowed."""
+def _bert_normalizer(files) -> dict:
+    """The normalizer of tokenizer.json; empty without one, or where another is allowed."""
     if files.rules is None:
-        return None
+        return {}
     for key, expected in {"normalizer": "BertNormalizer", "pre_tokenizer": "BertPreTokenizer"}.items():
         step = json_value(files.rules, key, dict, files.path, {})
         if json_value(step, "type", str, f"{files.path}: {key}") != expected:
             files.refuse_other_steps(key, [step], repr(expected))
     normalizer = files.rules.get("normalizer") or {}
-    return normalizer if normalizer.get("type") == "BertNormalizer" else None
+    return {"lowercase": True} | normalizer if normalizer.get("type") == "BertNormalizer" else {}
 
 
-def _refuse_other_words(path, settings, chinese, vocabulary, report):
-    """Refuses settings of either file that split a text into other words than the original does."""
-    lower, accents = vocabulary.do_lower_case, json_value(settings, "strip_accents", bool, path)
-    if accents is not None and accents != lower:
-        report.conflict(
-            "strip_accents",
-            f"{path}: strip_accents={accents} with do_lower_case={lower}; kbert, like the "
-            "original, strips accents exactly when it lower-cases",
-        )
-    if json_value(settings, chinese, bool, path) is False:
-        report.conflict(
-            "tokenize_chinese_chars",
-            f"{path}: {chinese}=false; kbert, like the original, makes a word of every Chinese character",
-        )
-    for key, setting in {"clean_text": "normalizer", "do_basic_tokenize": "do_basic_tokenize"}.items():
-        if json_value(settings, key, bool, path) is False:
-            report.conflict(setting, f"{path}: {key}=false; kbert cleans texts and splits them into words")
+def _refuse_other_words(path, settings, report):
+    """Refuses settings of either file that split a text as kbert cannot."""
+    for key, ours in _FIXED.items():
+        theirs = json_value(settings, key, type(ours), path, ours)
+        if theirs != ours:
+            report.conflict(key, f"{path}: {key}={json.dumps(theirs)}; kbert has {json.dumps(ours)} alone")
     never_split = json_texts(settings, "never_split", path)
     if never_split:
         report.conflict("never_split", f"{path}: never_split={shown(never_split)}")
-
-
-def _refuse_other_pieces(files, vocabulary):
-    """Refuses rules that make other pieces of a word; transformers' limit of 100 characters is a note."""
-    unknown, limit = vocabulary.special_tokens.unk, "max_input_chars_per_word"
-    files.refuse_other_model({"unk_token": (unknown, unknown), "continuing_subword_prefix": ("##", "##")})
-    if json_value(files.model, limit, int, files.path, _TRANSFORMERS_LIMIT) == _TRANSFORMERS_LIMIT:
-        files.report.note(
-            f"{files.path} makes [UNK] of words of more than {_TRANSFORMERS_LIMIT} characters; kbert, like "
-            f"the original, of words of more than {MAX_CHARACTERS_PER_WORD}"
-        )
-    else:
-        files.refuse_other_model({limit: (MAX_CHARACTERS_PER_WORD, _TRANSFORMERS_LIMIT)})
 
 
 # --------------------------------------------------------------------------------------- writing
@@ -157,13 +160,14 @@ def _refuse_other_pieces(files, vocabulary):
 
 def wordpiece_rules(vocabulary: Vocabulary) -> Rules:
     """What the tokenizer.json of a vocabulary says."""
+    rules = vocabulary.rules
     return Rules(
         normalizer={
             "type": "BertNormalizer",
             "clean_text": True,
-            "handle_chinese_chars": True,
-            "strip_accents": None,
-            "lowercase": vocabulary.do_lower_case,
+            "handle_chinese_chars": rules.tokenize_chinese_chars,
+            "strip_accents": _written_accents(rules),
+            "lowercase": rules.do_lower_case,
         },
         pre_tokenizer={"type": "BertPreTokenizer"},
         decoder={"type": "WordPiece", "prefix": "##", "cleanup": True},
@@ -171,7 +175,7 @@ def wordpiece_rules(vocabulary: Vocabulary) -> Rules:
             "type": "WordPiece",
             "unk_token": vocabulary.special_tokens.unk,
             "continuing_subword_prefix": "##",
-            "max_input_chars_per_word": MAX_CHARACTERS_PER_WORD,
+            "max_input_chars_per_word": rules.max_input_chars_per_word,
             "vocab": vocabulary.ids,
         },
     )
@@ -179,10 +183,16 @@ def wordpiece_rules(vocabulary: Vocabulary) -> Rules:
 
 def wordpiece_settings(vocabulary: Vocabulary) -> dict:
     """What its tokenizer_config.json says."""
+    rules = vocabulary.rules
     return {
         # BertTokenizer makes its own rules, with 100 letters per word; this class uses tokenizer.json.
         "tokenizer_class": "PreTrainedTokenizerFast",
-        "do_lower_case": vocabulary.do_lower_case,
-        "strip_accents": None,
-        "tokenize_chinese_chars": True,
+        "do_lower_case": rules.do_lower_case,
+        "strip_accents": _written_accents(rules),
+        "tokenize_chinese_chars": rules.tokenize_chinese_chars,
     }
+
+
+def _written_accents(rules) -> bool | None:
+    """`strip_accents`, or null where it is as lower-casing has it."""
+    return rules.not_googles.get("strip_accents")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from kbert.checkpoints.conversion.matching import Stored
 from kbert.checkpoints.hugging_face.torch_file import read_torch_file
-from kbert.checkpoints.other_files import other_model
+from kbert.checkpoints.other_files import ADAPTER, ADAPTER_FILES, other_model
 from kbert.checkpoints.report import Report
 from kbert.files.hdf5_file import read_hdf5
 from kbert.files.json_file import read_json_object
@@ -56,6 +56,7 @@ _ENDS = {
     "bias": "bias",
 }
 _ENCODERS = ("bert", "distilbert", "electra", "roberta", "mpnet")
+_OTHER_ENCODERS = ("albert", "camembert", "deberta", "mobilebert", "nomic_bert", "transformer", "xlnet")
 # The layers beside the encoder. Whatever stands in front of them, or of the encoder, is the name of a model.
 _HEADS = (
     "cls",
@@ -72,12 +73,13 @@ _HEADS = (
 )
 
 
-def read_weights(folder: Path, prefix: str, report: Report) -> Stored:
+def read_weights(folder: Path, prefix: str, table: str, report: Report) -> Stored:
     """The tensors of a folder by the names of its family's table.
 
     Args:
       folder: holds one of WEIGHT_FILES; the first that is there is read.
       prefix: what the encoder's names begin with, if they are those of a class with a head.
+      table: the name of its table of words, without this prefix.
       report: takes notes.
 
     Raises:
@@ -92,7 +94,11 @@ def read_weights(folder: Path, prefix: str, report: Report) -> Stored:
     path = folder / present[0]
     read = _read_shards if path.suffix == ".json" else _read_file
     tensors, originals = read(path, report)
-    return _stored(tensors, originals, prefix)
+    _refuse_adapter(folder, tensors, report)
+    if originals is None:
+        tensors, originals = _without_wrapper(tensors, prefix, table, report)
+        return _stored(tensors, originals, prefix, as_in_keras=False)
+    return _stored(tensors, originals, prefix, as_in_keras=True)
 
 
 def _read_file(path, report):
@@ -175,9 +181,50 @@ def _by_pytorch_names(tensors):
     return renamed, originals
 
 
-def _stored(tensors, tensorflow_names, prefix):
+def _without_wrapper(tensors, prefix, table, report):
+    """(name -> tensor, name -> name in the file), without what a program put before the names.
+
+    DistributedDataParallel puts `module.` there, torch.compile `_orig_mod.`, and a class of one's own what it
+    calls its encoder. Where the encoder's table of words stands shows it.
+    """
+    tables = [name for name in tensors if name == table or name.endswith(f".{table}")]
+    wrappers = sorted({name.removesuffix(table).removesuffix(prefix) for name in tables}, key=len)
+    if (
+        not wrappers
+        or not wrappers[0]
+        or wrappers[0].split(".")[-2] in {*_ENCODERS, *_OTHER_ENCODERS} - {prefix[:-1]}
+    ):
+        return tensors, {}  # those of another family keep their names, which then have no place
+    if len(wrappers) > 1:
+        raise ValueError(
+            f"{report.path} holds several encoders: their names begin with "
+            f"{', '.join(map(shown_name, wrappers))}; "
+            "save the one that you mean with its own save_pretrained."
+        )
+    wrapper = wrappers[0]
+    originals: dict[str, str] = {}
+    for name in tensors:
+        plain = name.removeprefix(wrapper)
+        if plain in originals:
+            raise ValueError(f"{shown(originals[plain])} and {shown(name)} are names of the same tensor.")
+        originals[plain] = name
+    report.note(f"the names begin with {shown_name(wrapper)}, which is taken off")
+    return {name: tensors[original] for name, original in originals.items()}, originals
+
+
+def _refuse_adapter(folder, tensors, report):
+    """Refuses weights beside an adapter, which transformers would add to them, and those with its names."""
+    adapter = next((name for name in ADAPTER_FILES if (folder / name).is_file()), None)
+    if adapter:
+        report.conflict(adapter, f"{folder} also holds {adapter}, {ADAPTER}")
+    inside = next((name for name in tensors if ".lora_" in name or ".base_layer." in name), None)
+    if inside:
+        report.conflict(inside, f"{folder} holds {shown_name(inside)}, {ADAPTER}")
+
+
+def _stored(tensors, other_names, prefix, as_in_keras):
     """Removes the model's prefix from the names, and gives old names of layer norms their present form."""
-    originals = tensorflow_names or {}
+    originals = other_names
     plain: dict[str, StoredTensor] = {}
     names_in_file: dict[str, str] = {}
     for original, tensor in tensors.items():
@@ -197,7 +244,8 @@ def _stored(tensors, tensorflow_names, prefix):
         if bias not in plain and alias in plain:
             plain[bias] = plain.pop(alias)
             names_in_file[bias] = names_in_file.pop(alias)
-    twice = {name: _pytorch_name(name) for name, original in originals.items() if name == original}
+    keras_names = originals if as_in_keras else {}
+    twice = {name: _pytorch_name(name) for name, original in keras_names.items() if name == original}
     tied = _TIED | {name: twin for name, twin in twice.items() if twin in plain}
     ignored = _BUFFERS | {name: _NO_DETECTOR for name in plain if name.startswith(_DETECTOR)}
-    return Stored(plain, names_in_file, ignored, tied, as_in_keras=tensorflow_names is not None)
+    return Stored(plain, names_in_file, ignored, tied, as_in_keras)

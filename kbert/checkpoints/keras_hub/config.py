@@ -15,6 +15,7 @@ from kbert.files.json_values import json_count, json_texts, json_value, require_
 from kbert.files.whole_file import write_json
 from kbert.heads.parts import MASKED_LM, POOLER
 from kbert.tasks import TASKS
+from kbert.tokenization.vocabulary import Vocabulary
 
 CONFIG_FILE = "config.json"
 TASK_FILE = "task.json"
@@ -55,6 +56,8 @@ _MOST_LABELS = 1_000_000
 
 # kbert's own keys, in metadata.json: KerasHub writes that file and never reads it.
 _ENCODER, _LABELS, _PROBLEM_TYPE = "kbert_encoder", "kbert_labels", "kbert_problem_type"
+_LONGEST_WORD = "kbert_max_input_chars_per_word"
+LONGEST_WORD = 100  # in bytes, fixed in KerasHub's WordPieceTokenizer
 _KEPT = (*FIXED, "attention_probs_dropout_prob", *MASKED_LM_KEYS)
 
 
@@ -70,6 +73,7 @@ class KerasHubConfig:
       max_seq_length: the preprocessor's length, or the number of positions.
       pooling: how a sentence embedder (BertTextEmbedder) makes one vector of many; None for all others.
       own: the values of kbert's own keys.
+      longest_word: in characters; longer words become [UNK].
     """
 
     encoder: EncoderConfig
@@ -79,6 +83,7 @@ class KerasHubConfig:
     max_seq_length: int
     pooling: PoolingConfig | None
     own: OwnKeys
+    longest_word: int
 
 
 def class_and_settings(values: dict, path, known) -> tuple[str, dict]:
@@ -128,6 +133,7 @@ def parse_preset(folder: Path, report: Report) -> KerasHubConfig:
         max_seq_length=_length(folder / PREPROCESSOR_FILE, encoder),
         pooling=_pooling(settings, folder / TASK_FILE) if name == "BertTextEmbedder" else None,
         own=own,
+        longest_word=json_count(metadata, _LONGEST_WORD, folder / METADATA_FILE) or LONGEST_WORD,
     )
 
 
@@ -223,19 +229,21 @@ def backbone_arguments(encoder: EncoderConfig) -> dict:
     return {theirs: getattr(encoder, ours) for theirs, ours in _BACKBONE.items()}
 
 
-def add_own_keys(folder: Path, checkpoint: BertCheckpoint, untrained: list[str]):
+def add_own_keys(folder: Path, checkpoint: BertCheckpoint, vocabulary: Vocabulary, untrained: list[str]):
     """Records in metadata.json what a preset has no key for, so that kbert can read it back.
 
     Args:
       folder: a preset, written by KerasHub.
       checkpoint: what it was written from.
+      vocabulary: the checkpoint's.
       untrained: kbert names of the variables that were initialised and never trained.
     """
     values = {
-        VOCABULARY_SIZE: len(checkpoint.vocabulary),
+        VOCABULARY_SIZE: len(vocabulary),
         UNTRAINED: untrained,
         _ENCODER: {name: getattr(checkpoint.encoder, name) for name in _KEPT},
         _LABELS: checkpoint.labels,
         _PROBLEM_TYPE: checkpoint.problem_type,
+        _LONGEST_WORD: vocabulary.rules.max_input_chars_per_word,
     }
     write_json(read_json_object(folder / METADATA_FILE) | values, folder / METADATA_FILE)

@@ -34,11 +34,19 @@ from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_value, shown
 from kbert.files.stored_tensor import StoredTensor
 from kbert.files.text_file import read_lines
+from kbert.files.whole_file import write_json
 from kbert.heads.parts import MASKED_LM
-from kbert.tokenization.vocabulary import Vocabulary, require_wordpiece
+from kbert.tokenization.vocabulary import Vocabulary, last_lines_count, require_wordpiece
+from kbert.tokenization.wordpiece_rules import MOST_CHARACTERS
 
 # The rules of BertTokenizer that kbert's has too.
-_RULES = {"split": True, "suffix_indicator": "##", "oov_token": "[UNK]", "special_tokens": None}
+_RULES = {
+    "split": True,
+    "suffix_indicator": "##",
+    "oov_token": "[UNK]",
+    "special_tokens": None,
+    "special_tokens_in_strings": False,
+}
 TOKENIZER_FILE = "tokenizer.json"
 VOCABULARY_FILE = "assets/tokenizer/vocabulary.txt"
 PRESET_SCHEME, KAGGLE_SCHEME = "keras_hub://", "kaggle://"
@@ -66,7 +74,7 @@ def read_keras_hub(path: Path, do_lower_case: bool | None, report: Report) -> Be
     """
     preset = parse_preset(path, report)
     encoder, own = preset.encoder, preset.own
-    vocabulary = _read_tokenizer(path, do_lower_case, report)
+    vocabulary = _read_tokenizer(path, do_lower_case, preset.longest_word, report)
     check_sizes(vocabulary, encoder, str(path), own.vocabulary_size, report)
 
     parts = with_pooler(task_parts(preset.task, preset.labels))  # a backbone always has its pooler
@@ -91,8 +99,10 @@ def read_keras_hub(path: Path, do_lower_case: bool | None, report: Report) -> Be
     )
 
 
-def _read_tokenizer(folder: Path, do_lower_case: bool | None, report: Report) -> Vocabulary:
-    """The vocabulary with its casing."""
+def _read_tokenizer(
+    folder: Path, do_lower_case: bool | None, longest_word: int, report: Report
+) -> Vocabulary:
+    """The vocabulary with its rules."""
     path, file = folder / TOKENIZER_FILE, folder / VOCABULARY_FILE
     if not path.is_file() or not file.is_file():
         raise ValueError(
@@ -105,18 +115,22 @@ def _read_tokenizer(folder: Path, do_lower_case: bool | None, report: Report) ->
         if theirs not in (ours, []):
             report.conflict(setting, f"{path}: {setting} is {shown(theirs)}, not {ours!r}")
     lowercase = json_value(settings, "lowercase", bool, path, False)
-    strip = json_value(settings, "strip_accents", bool, path, False)
     # KerasHub strips white space at the ends of lines, and counts empty lines.
-    tokens = [line.rstrip() for line in read_lines(file)]
-    vocabulary = decide_casing(tokens, str(file), lowercase, TOKENIZER_FILE, do_lower_case, report)
-    if strip and not lowercase:
-        report.conflict(
-            "strip_accents",
-            f"{path}: strip_accents=true with lowercase=false; kbert, like the original, strips accents "
-            "exactly when it lower-cases",
-        )
+    tokens = last_lines_count([line.rstrip() for line in read_lines(file)], file)
+    vocabulary = decide_casing(
+        tokens,
+        str(file),
+        lowercase,
+        TOKENIZER_FILE,
+        do_lower_case,
+        report,
+        strip_accents=json_value(settings, "strip_accents", bool, path, False),
+        tokenize_chinese_chars=json_value(settings, "split_on_cjk", bool, path, True),
+        max_input_chars_per_word=min(longest_word, MOST_CHARACTERS),
+    )
     report.note(
-        "ids are the original's; KerasHub's tokenizer gives others for some texts, see docs/checkpoints.md"
+        "words are split as in the original; KerasHub's tokenizer splits some otherwise, see "
+        "docs/checkpoints.md"
     )
     return vocabulary
 
@@ -163,7 +177,7 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, report: Report):
         report.conflict(name, f"KerasHub has no variable for {name}")
         report.left_over.append((name, "KerasHub has no variable for it; allowed"))
 
-    preprocessor = _preprocessor(checkpoint, class_name)
+    preprocessor = _preprocessor(checkpoint, vocabulary, class_name)
     extra = {"preprocessor": preprocessor} if head else {}
     model = build(class_name, backbone_arguments(encoder), len(checkpoint.labels), **extra)
     variables = {variable.path: variable for variable in model.weights}
@@ -181,19 +195,27 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, report: Report):
     save([model] if head else [model, preprocessor], variables.values(), folder)
     # KerasHub writes an empty line for U+2028, a token of the Chinese vocabulary.
     vocabulary.write(folder / VOCABULARY_FILE)
-    add_own_keys(folder, checkpoint, untrained)
+    if not vocabulary.rules.tokenize_chinese_chars:
+        _add_split_on_cjk(folder / TOKENIZER_FILE)
+    add_own_keys(folder, checkpoint, vocabulary, untrained)
     report.note(f"class {class_name}; what KerasHub has no key for is in metadata.json, for kbert alone")
     report.note("KerasHub's tokenizer gives other ids than kbert's for some texts, see docs/checkpoints.md")
 
 
-def _preprocessor(checkpoint, class_name):
+def _add_split_on_cjk(path):
+    """KerasHub reads this setting, but does not write it (0.32)."""
+    values = read_json_object(path)
+    values["config"]["split_on_cjk"] = False
+    write_json(values, path)
+
+
+def _preprocessor(checkpoint, vocabulary, class_name):
     from keras_hub import models  # late: it takes seconds
 
-    vocabulary = checkpoint.vocabulary
     tokenizer = models.BertTokenizer(
         vocabulary=list(vocabulary.tokens),
-        lowercase=vocabulary.do_lower_case,
-        strip_accents=vocabulary.do_lower_case,
+        lowercase=vocabulary.rules.do_lower_case,
+        strip_accents=vocabulary.rules.strip_accents,
     )
     # A bare backbone gets a classifier's preprocessor: without one KerasHub would take a length of 512.
     owner = "BertTextClassifier" if class_name == "BertBackbone" else class_name

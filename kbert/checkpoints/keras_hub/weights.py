@@ -27,7 +27,8 @@ def build(class_name: str, backbone_arguments: dict, num_labels: int, **task_arg
     if class_name == "BertBackbone":
         return backbone
     if class_name == "BertTextClassifier":
-        task_arguments |= {"num_classes": num_labels, "dropout": backbone_arguments["dropout"]}
+        num_outputs = num_labels or 1  # a regression has no labels
+        task_arguments |= {"num_classes": num_outputs, "dropout": backbone_arguments["dropout"]}
     return getattr(models, class_name)(backbone, **task_arguments)
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from absl import logging
 
 from kbert.config import FinetuningConfig, load_config
-from kbert.experiments.finetuning_checks import require_columns_of_files
 from kbert.experiments.finetuning_data import LabelledPaths
 from kbert.experiments.glue.glue_files import GlueFiles, find_files
 from kbert.experiments.glue.glue_summary import average, summarize_task
@@ -16,6 +15,7 @@ from kbert.experiments.seeds import run_seeds
 from kbert.files.whole_file import write_json
 from kbert.reports.glue_report import write_page
 from kbert.runs.metrics_file import json_ready
+from kbert.tasks.file_columns import check_file
 
 SUMMARY, PAGE = "summary.json", "report.html"
 
@@ -66,7 +66,7 @@ def run_glue(
         if not task.model_of
     }
     files = find_files(glue_dir, chosen, run_dir, bool(submission_dir))
-    _require_columns(chosen, configs, files)
+    _check_files(chosen, configs, files)
     by_task: dict[str, dict] = {}
     summary: dict = {}
     for name, task_configs in configs.items():
@@ -87,13 +87,14 @@ def _configs(path, overrides, learning_rates) -> dict[float, FinetuningConfig]:
     return {lr: dataclasses.replace(config, optimizer=optimizers[lr]) for lr in rates}
 
 
-def _require_columns(tasks, configs, files: dict[str, GlueFiles]):
-    """Raises ValueError where a file of any task lacks a column that the task's config names."""
+def _check_files(tasks, configs, files: dict[str, GlueFiles]):
+    """Raises ValueError where a file of any task cannot be read as the task's config says."""
     for task in tasks:
         config, own = next(iter(configs[task.model_of or task.name].values())), files[task.name]
         if own.train_file:
             paths = LabelledPaths(own.train_file, own.dev_file, other_dev_files=own.other_dev_files)
-            require_columns_of_files(config, paths)
+            for path in paths.files:
+                check_file(config.task, path, config.dataset)
         for source, index in own.tests.values():
             require_columns_of_texts(source, index, config.dataset)
 

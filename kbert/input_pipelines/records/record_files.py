@@ -7,7 +7,10 @@ shard, checks every record's CRC, but names neither the file nor the record.
 from collections.abc import Iterator
 from pathlib import Path
 
+from absl import logging
+
 from kbert.manifest import Manifest, Shard, digest
+from kbert.tokenization.wordpiece_rules import MAX_CHARACTERS_PER_WORD
 
 _MOST_BYTES_AT_START = 1 << 30  # of a set; SHA-256 takes 1.5 s for them, and a slow disk ten
 
@@ -76,6 +79,15 @@ def require_vocabulary(directory: str | Path, manifest: Manifest, owner, vocabul
       ValueError: when the vocabularies differ; the message has both fingerprints.
     """
     if manifest.vocabulary["fingerprint"] == vocabulary["fingerprint"]:
+        limit, records_limit = (
+            each.get("max_input_chars_per_word", MAX_CHARACTERS_PER_WORD)
+            for each in (vocabulary, manifest.vocabulary)
+        )
+        if limit != records_limit:
+            logging.warning(
+                "%s was made with max_input_chars_per_word=%d, %s has %d: words of a length between become "
+                "[UNK] in one of them.", directory, records_limit, owner, limit,
+            )  # fmt: skip
         return
     casing = {True: "lower-casing", False: "cased", None: "not WordPiece"}
     raise ValueError(

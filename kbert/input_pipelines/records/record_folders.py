@@ -3,6 +3,8 @@
 import dataclasses
 import json
 
+from absl import logging
+
 from kbert.config import DatasetConfig, from_dict
 from kbert.features import (
     MASK_FEATURES,
@@ -13,6 +15,8 @@ from kbert.features import (
 )
 from kbert.input_pipelines.records.record_files import require_vocabulary, require_written_bytes
 from kbert.manifest import FILE_NAME, read_manifest
+
+_HIGH_SHARE_WITHOUT = 0.01  # of records without a token to predict: from here on that is said
 
 
 class RecordFolder:
@@ -132,6 +136,13 @@ class PretrainingRecords(RecordFolder):
             with_next_sentence=self.next_sentence,
         )
         self.require_features(expected)
+        without = self.manifest.statistics.get("without_predictions_share", 0)
+        if without >= _HIGH_SHARE_WITHOUT:
+            logging.warning(
+                "%.1f%% of the records of %s have no token to predict: the masked LM learns nothing from "
+                "them, and nothing of it is scored (docs/data.md, Pretraining records).",
+                100 * without, directory,
+            )  # fmt: skip
 
     @property
     def max_seq_length(self) -> int:
@@ -272,7 +283,13 @@ class LabelledRecords(RecordFolder):
         return counts, sum(counts.values())  # every example has one label
 
     def check_with(self, task, max_seq_length: int):
-        """Does nothing: the examples were checked when the records were made."""
+        """Examples were checked when records were made. Raises ValueError for a task with a prompt."""
+        if task.default_prompt:
+            raise ValueError(
+                f"{self.directory} holds texts without the prompt {task.default_prompt!r}, which the model "
+                "has before "
+                "every text; give the labelled file that the records were made from."
+            )
 
     def check_training(self, task, config):
         """Raises ValueError when the task cannot be trained on records as `config` says."""

@@ -1,15 +1,16 @@
 """A path -> the files of a table. Standard library only: what is missing is said before anything is read."""
 
+import difflib
 import glob
 import hashlib
 from pathlib import Path
 from typing import NamedTuple
 
+from kbert.files.file_format import TABLES, format_by_name
 from kbert.files.json_file import read_json_object
 from kbert.files.path_inside import path_inside
 from kbert.manifest import digest
 
-FORMATS = ("parquet", "arrow")
 # What `datasets` writes beside its Arrow files: one folder is a split, or holds a folder for each split.
 _SPLIT, _SPLITS = "state.json", "dataset_dict.json"
 
@@ -45,15 +46,14 @@ def find_table(path: str | Path, file_format: str | None = None) -> Table | None
         raise ValueError(f"{path.parent} holds no split {path.name!r}; {_list_splits(path.parent)}.")
     raise ValueError(
         f"file {path} does not exist; expected a .tsv, .csv, .jsonl, .json or .parquet file, or a folder of "
-        "`datasets`."
+        "`datasets`." + _file_like(path)
     )
 
 
 def names_table(path: str | Path) -> bool:
     """Whether a path is meant as a table, by its ending or as a folder of `datasets`, be it there or not."""
     path = Path(path)
-    by_ending = path.suffix.removeprefix(".").lower() in FORMATS
-    return by_ending or any((path / name).is_file() for name in (_SPLIT, _SPLITS))
+    return format_by_name(path) in TABLES or any((path / name).is_file() for name in (_SPLIT, _SPLITS))
 
 
 def source_files(path: str | Path) -> tuple[Path, ...]:
@@ -77,8 +77,15 @@ def source_digest(path: str | Path) -> str:
 
 
 def _table_format(path, file_format):
-    kind = file_format or path.suffix.removeprefix(".").lower()
-    return kind if kind in FORMATS else None
+    kind = file_format or format_by_name(path)
+    return kind if kind in TABLES else None
+
+
+def _file_like(path):
+    """A file beside it with nearly this name, for the message."""
+    beside = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
+    near = difflib.get_close_matches(path.name[:100], beside, n=1, cutoff=0.8)
+    return f" Did you mean {path.parent / near[0]}?" if near else ""
 
 
 def _matching(pattern, file_format):

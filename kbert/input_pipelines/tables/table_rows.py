@@ -52,7 +52,7 @@ def read_rows(file: Path, file_format: str, columns: Sequence[str]) -> Iterator[
         schema = _schema(table)
         for column in columns:
             _require_plain(schema.field(column), file)
-        names = _class_names(schema.metadata, file)
+        names = class_names(schema.metadata, file)
         number = 0
         for batch in _batches(table, file_format, list(columns)):
             cells = [_values(batch.column(name), name, names.get(name), file, number) for name in columns]
@@ -137,7 +137,7 @@ def _values(column, name, classes, file, before):
         ) from None
     if classes:
         values = [
-            _named(value, classes, f"{file} row {row}, column {name!r}")
+            named_class(value, classes, f"{file} row {row}, column {name!r}")
             for row, value in enumerate(values, start=before + 1)
         ]
     return values
@@ -196,7 +196,7 @@ def _is_plain(kind) -> bool:
 # ------------------------------------------------------------------------------ names of classes
 
 
-def _class_names(metadata, file) -> dict[str, tuple[str, ...]]:
+def class_names(metadata, file) -> dict[str, tuple[str, ...]]:
     """The columns of integers that stand for classes, and the names of these.
 
     Args:
@@ -234,14 +234,14 @@ def _feature_classes(feature):
     return _feature_classes(feature.get("feature"))
 
 
-def _named(value, names: tuple[str, ...], where: str):
+def named_class(value, names: tuple[str, ...], where: str):
     """The name of a class, or of each in a list; None where there is no class.
 
     Raises:
       ValueError: naming `where`, for a number that has no name.
     """
     if isinstance(value, list):
-        return [_named(item, names, where) for item in value]
+        return [named_class(item, names, where) for item in value]
     if value is None or value == _NO_CLASS:
         return None
     if not 0 <= value < len(names):

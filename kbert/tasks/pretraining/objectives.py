@@ -190,7 +190,7 @@ class MaskedLM(Task):
         for batch in batches:
             np.add.at(counts, batch["masked_lm_ids"], batch["masked_lm_weights"])
         return {
-            "baseline_accuracy": float(counts.max() / counts.sum()),
+            "baseline_accuracy": float(counts.max() / max(counts.sum(), 1.0)),
             "baseline_token": vocabulary.tokens[int(counts.argmax())],
         }
 

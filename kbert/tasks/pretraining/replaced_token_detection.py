@@ -10,6 +10,7 @@ from kbert.config import EncoderConfig, PretrainingConfig
 from kbert.encoder import BertEncoder
 from kbert.heads.classification_head import TokenClassificationHead
 from kbert.heads.parts import MASKED_LM, Part, dense_shapes
+from kbert.kernels.dropout import hashed
 from kbert.tasks.losses import example_weights
 from kbert.tasks.pretraining.objectives import MaskedLM, masked_lm_head, masked_lm_inputs
 from kbert.tasks.task import Task
@@ -64,10 +65,13 @@ class ReplacedTokenPart(Part):
 
 @keras.saving.register_keras_serializable(package="kbert")
 class DrawnTokens(keras.layers.Layer):
-    """Draws a token for each masked position, in training with a new seed at every call.
+    """Draws a token for each masked position.
+
+    In training there is a new seed at every call. An evaluation always draws the same for the same text,
+    wherever that stands in a batch and however far it is padded.
 
     Call arguments:
-      input_ids: int32 tensor of shape `(batch, seq_length)`.
+      input_ids, input_mask: int32 tensors of shape `(batch, seq_length)`.
       masked_lm_positions: int32 tensor of shape `(batch, predictions)`, see `with_tokens`.
       masked_lm_logits: float32 tensor of shape `(batch, predictions, vocab_size)`.
 
@@ -82,13 +86,20 @@ class DrawnTokens(keras.layers.Layer):
         self.seed_generator = keras.random.SeedGenerator()
         self.built = True
 
-    def call(self, input_ids, masked_lm_positions, masked_lm_logits, training=False):
-        flat = ops.reshape(ops.stop_gradient(masked_lm_logits), (-1, masked_lm_logits.shape[-1]))
-        seed = self.seed_generator if training else 0  # an evaluation always draws the same
-        drawn = keras.random.categorical(flat, 1, dtype="int32", seed=seed)
-        return with_tokens(input_ids, masked_lm_positions, ops.reshape(drawn, ops.shape(masked_lm_positions)))
+    def call(self, input_ids, input_mask, masked_lm_positions, masked_lm_logits, training=False):
+        logits = ops.stop_gradient(masked_lm_logits)
+        if training:
+            flat = ops.reshape(logits, (-1, logits.shape[-1]))
+            drawn = keras.random.categorical(flat, 1, dtype="int32", seed=self.seed_generator)
+        else:
+            noise = gumbel_noise(input_ids * input_mask, masked_lm_positions, logits.shape[-1])
+            drawn = ops.argmax(logits + noise, axis=-1)
+        drawn = ops.reshape(ops.cast(drawn, "int32"), ops.shape(masked_lm_positions))
+        return with_tokens(input_ids, masked_lm_positions, drawn)
 
-    def compute_output_spec(self, input_ids, masked_lm_positions, masked_lm_logits, training=False):
+    def compute_output_spec(
+        self, input_ids, input_mask, masked_lm_positions, masked_lm_logits, training=False
+    ):
         return keras.KerasTensor(input_ids.shape, "int32")
 
 
@@ -169,7 +180,7 @@ class ReplacedTokenDetection(Task):
             encoded = generator({name: inputs[name] for name in generator.input})
             masked_lm_logits = masked_lm_head(generator)(encoded["sequence_output"], positions)
         drawn = DrawnTokens(dtype="float32", name="drawn_tokens")
-        seen_ids = drawn(inputs["input_ids"], positions, masked_lm_logits)
+        seen_ids = drawn(inputs["input_ids"], inputs["input_mask"], positions, masked_lm_logits)
         encoded = encoder({name: inputs[name] for name in encoder.input} | {"input_ids": seen_ids})
         head = ReplacedTokenHead(
             num_labels=1,
@@ -212,6 +223,37 @@ class ReplacedTokenDetection(Task):
     def baseline(self, batches, vocabulary):
         """Those of the generator."""
         return self._masked_lm.baseline(batches, vocabulary)
+
+
+def gumbel_noise(input_ids, positions, vocab_size: int):
+    """Noise whose sum with logits is largest at each token as often as this is probable.
+
+    A hash of the text, the position and the token gives it. (Gumbel-max trick, arXiv 1611.01144, section 2.)
+
+    Args:
+      input_ids: int32 tensor of shape `(batch, seq_length)`, 0 at padding.
+      positions: int32 tensor of shape `(batch, predictions)`.
+      vocab_size: number of tokens.
+
+    Returns:
+      float32 tensor of shape `(batch, predictions, vocab_size)`.
+    """
+
+    def words(numbers, factor):  # far apart for neighbouring numbers
+        return ops.cast(numbers, "uint32") * ops.convert_to_tensor(factor, "uint32")
+
+    columns = ops.arange(ops.shape(input_ids)[1], dtype="int32")
+    ids = words(input_ids, 0x9E3779B1)
+    tokens = ops.where(input_ids > 0, hashed(ids + words(columns, 0x85EBCA77)), ops.zeros_like(ids))
+    texts = ops.cast(ops.sum(ops.cast(tokens, "int32"), axis=1, keepdims=True), "uint32")  # modulo 2**32
+    position_words = hashed(texts + words(positions, 0xC2B2AE3D))
+    bits = hashed(
+        ops.expand_dims(position_words, -1) + words(ops.arange(vocab_size, dtype="int32"), 0x27D4EB2F)
+    )
+    # 23 bits and a half are exact in float32, so that no number is 0 or 1.
+    bits = ops.cast(ops.right_shift(bits, ops.convert_to_tensor(9, "uint32")), "float32")
+    uniform = (bits + 0.5) / 2**23
+    return -ops.log(-ops.log(uniform))
 
 
 def with_tokens(input_ids, positions, tokens):

@@ -60,7 +60,7 @@ def original_texts(spans: list[Span], rows: Rows, input_ids, context: str, vocab
         words.append(" ".join(cut.words[first : last + 1]))
     if not spans:
         return []
-    split = split_words(tf.constant(words), vocabulary.do_lower_case).to_list()
+    split = split_words(tf.constant(words), **vocabulary.rules.splitting).to_list()
     return [
         realigned(piece_text, text, b" ".join(tokens).decode("utf-8"))
         for piece_text, text, tokens in zip(pieces, words, split, strict=True)

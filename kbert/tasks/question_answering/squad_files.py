@@ -1,36 +1,28 @@
-"""Files in SQuAD's JSON format -> questions, in a stream. Without TensorFlow.
+"""Questions on texts -> examples, in a stream: SQuAD's JSON, flat rows of `datasets`. Without TensorFlow.
 
-Form of a file, v1.1 and v2.0 alike; `is_impossible` is v2.0's, and other keys are passed over:
+Forms of a file, v1.1 and v2.0 alike; `is_impossible` is v2.0's, and other keys are passed over:
   {"data": [{"paragraphs": [{"context": "...", "qas": [{"id": "...", "question": "...",
     "answers": [{"text": "...", "answer_start": 0}], "is_impossible": false}]}]}]}
+  {"id": "...", "question": "...", "context": "...", "answers": {"text": ["..."], "answer_start": [0]}}
+The second is a row: a line of JSON, an entry of a list, which may stand under "data", or a row of a table.
+Answers may have either shape in both.
 """
 
-import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import ijson
-
-from kbert.files.compression import find_opener, naming_damage, require_read_kind
+from kbert.files.file_format import format_by_name
+from kbert.input_pipelines.file_problems import FileProblems
 from kbert.input_pipelines.json_rows import json_type, why_no_text
 from kbert.input_pipelines.labelled_files import EmptyTexts
+from kbert.input_pipelines.tables import table_rows
+from kbert.input_pipelines.tables.table_paths import find_table, names_table
+from kbert.input_pipelines.text_offsets import offset_advice
 from kbert.tasks.files import Files
+from kbert.tasks.question_answering.squad_json import opened, paragraphs_and_rows
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_PARAGRAPH = "data.item.paragraphs.item"
-# What a value must be above a paragraph, by ijson's prefixes and events.
-_FORM = {
-    "": "start_map",
-    "data": "start_array",
-    "data.item": "start_map",
-    "data.item.paragraphs": "start_array",
-}
-_SHOWN_FORM = '{"data": [{"paragraphs": [...]}]}'
-_SHOULD_BE = {
-    "start_map": f"should be (or hold) an object, as in {_SHOWN_FORM}.",
-    "start_array": f"should be a list, as in {_SHOWN_FORM}.",
-}
+_COLUMNS = ("id", "question", "context", "answers", "is_impossible")  # of a row
 
 
 class Answer(NamedTuple):
@@ -52,115 +44,125 @@ class Question(NamedTuple):
     answers: tuple[Answer, ...] | None
 
 
+class _Item(NamedTuple):
+    """What a file says about a question: an object, its context (None where that holds it), and where."""
+
+    question: Any
+    context: str | None
+    where: str
+
+
 class SquadFiles(Files):
-    """JSON files in SQuAD's form; a `DatasetConfig` has no say in them."""
+    """Files of questions; of a `DatasetConfig` only `file_format` has a say in them."""
 
     def read_examples(self, path, dataset, with_labels=True):
         """`Question`s; see `read_questions`."""
-        return read_questions(path, with_labels)
+        return read_questions(path, with_labels, dataset.file_format)
 
     def groups(self, examples):
         """The paragraphs: all questions on one stay together."""
         return [example.context for example in examples]
 
 
-def read_questions(path: str | Path, with_answers: bool = True) -> Iterator[Question]:
+def read_questions(
+    path: str | Path, with_answers: bool = True, file_format: str | None = None
+) -> Iterator[Question]:
     """Yields the questions of a file; one paragraph is held at a time, and the ids seen so far.
 
     Args:
-      path: the file, plain or compressed (`.gz`, `.bz2`, `.xz`, `.zst`).
+      path: the file: JSON or lines of JSON, plain or compressed (`.gz`, `.bz2`, `.xz`, `.zst`); or a table,
+        see `find_table`.
       with_answers: whether to read the answers.
+      file_format: "parquet" or "arrow" for a table with another ending.
 
     Raises:
-      ValueError: naming the file and the question or paragraph, for a file that is missing or no JSON in
-        SQuAD's form, missing fields, an id that stands there twice, and an answer that does not stand in the
-        context where it says.
+      ValueError: naming the file and the questions or paragraphs, for a file that is missing or has neither
+        form, missing fields, an id that stands there twice, and an answer that does not stand in the context
+        where it says.
     """
     path, ids, empty = Path(path), set(), EmptyTexts()
-    with _opened(path) as stream:
-        for where, paragraph in _paragraphs(stream, path):
-            for question in _questions(paragraph, where, path, with_answers):
-                if question.id in ids:
-                    raise ValueError(
-                        f"{path}: the question id {question.id!r} appears twice; give each its own id."
-                    )
-                ids.add(question.id)
-                if with_answers:
-                    texts = {"question": question.question, "context": question.context}
-                    empty.check(texts, f"{path}: question {question.id!r}")
+    problems = FileProblems(path)
+    for item in _items(path, file_format, problems):
+        try:
+            question = _question(item, path, with_answers)
+            _require_new(question.id, ids, path)
+            if with_answers:
+                texts = {"question": question.question, "context": question.context}
+                empty.check(texts, f"{path}: question {question.id!r}")
+        except ValueError as error:
+            problems.add(error)
+        else:
+            if not problems:
                 yield question
+        if problems.is_full:
+            break
+    problems.raise_all()
     empty.say()
     if not ids:
         raise ValueError(
-            f'{path} holds no questions; expected SQuAD\'s form, {{"data": [{{"paragraphs": ...}}]}}.'
+            f'{path} holds no questions; expected SQuAD\'s form, {{"data": [{{"paragraphs": ...}}]}}, or '
+            f"rows with {', '.join(_COLUMNS[:4])}."
         )
 
 
-@contextlib.contextmanager
-def _opened(path):
-    """The bytes of a file, unpacked, without a byte order mark; its errors as one sentence."""
-    if not path.is_file():
-        raise ValueError(f"file of questions {path} does not exist.")
-    require_read_kind(path, "JSON in SQuAD's form")
-    try:
-        with naming_damage(path, "get it again"), find_opener(path)(path, "rb") as stream:
-            if stream.read(len(_BYTE_ORDER_MARK)) != _BYTE_ORDER_MARK:
-                stream.seek(0)
-            yield stream
-    except ijson.JSONError as error:
-        raise ValueError(
-            f"{path} is not whole JSON ({_sentence(error)}); expected a file in SQuAD's form."
-        ) from None
+def _require_new(name, ids, path):
+    if name in ids:
+        raise ValueError(f"{path}: the question id {name!r} appears twice; give each its own id.")
+    ids.add(name)
 
 
-def _sentence(error):
-    """The parser's words, which come with a picture of the place, on one line."""
-    text = error.args[0] if error.args else ""
-    text = text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
-    lines = [" ".join(line.split()) for line in text.splitlines()]
-    what, near = lines[0].rstrip("."), lines[1][:80] if len(lines) > 1 else ""
-    return f"{what}, near {near!r}" if near else what
+def _items(path, file_format, problems) -> Iterator[_Item]:
+    """All that a file says about questions; what is wrong with a paragraph is kept in `problems`."""
+    if path.is_file() or names_table(path) or "*" in str(path):
+        if table := find_table(path, file_format):
+            for file in table.files:
+                header = table_rows.column_names(file, table.file_format)
+                columns = [name for name in _COLUMNS if name in header]
+                for where, row in table_rows.read_rows(file, table.file_format, columns):
+                    yield _Item(row, None, where)
+            return
+    if format_by_name(path) in ("csv", "tsv"):
+        raise ValueError(f"{path}: questions are read from JSON, lines of JSON and tables, not from CSV.")
+    with opened(path) as stream:
+        for where, value, is_row in paragraphs_and_rows(stream, path):
+            if is_row:
+                yield _Item(value, None, where)
+                continue
+            try:
+                questions = _list_of_questions(value, where)
+            except ValueError as error:
+                problems.add(error)
+                continue
+            for number, question in enumerate(questions, start=1):
+                name = f"{where}: question {number} of the paragraph"
+                yield _Item(question, value["context"], name)
 
 
-def _paragraphs(stream, path):
-    """Yields (where it is, paragraph)."""
-    builder, article, number = None, 0, 0
-    for prefix, event, value in ijson.parse(stream, use_float=True):
-        if builder is not None:
-            builder.event(event, value)
-            if prefix == _PARAGRAPH and event == "end_map":
-                yield f"{path}, paragraph {number} of article {article}", builder.value
-                builder = None
-        elif prefix == _PARAGRAPH and event not in ("end_array", "end_map"):
-            if event != "start_map":
-                raise ValueError(f"{path}: article {article} has a paragraph that is no object.")
-            builder, number = ijson.ObjectBuilder(), number + 1
-            builder.event(event, value)
-        elif prefix in _FORM and event not in ("map_key", "end_map", "end_array"):
-            if event != _FORM[prefix]:
-                raise ValueError(
-                    f"{path} is not in SQuAD's form: {prefix.removesuffix('.item') or 'the file'} "
-                    f"{_SHOULD_BE[_FORM[prefix]]}"
-                )
-            if prefix == "data.item":
-                article, number = article + 1, 0
-
-
-def _questions(paragraph, where, path, with_answers):
-    context = _text(paragraph, "context", where)
-    if not context.strip():
-        raise ValueError(f"{where} has an empty context; leave the paragraph out.")
+def _list_of_questions(paragraph, where):
+    _context(paragraph, where)
     if not isinstance(paragraph.get("qas"), list):
         raise ValueError(f"{where} has no list 'qas' of questions; it has {_names(paragraph)}.")
-    for number, question in enumerate(paragraph["qas"], start=1):
-        by_number = f"{where}: question {number} of the paragraph"
-        if not isinstance(question, dict):
-            raise ValueError(f"{by_number} is a JSON {json_type(question)}, expected an object.")
-        name = _text(question, "id", by_number)
-        by_id = f"{path}: question {name!r}"
-        text = _text(question, "question", by_id)
-        answers = _answers(question, context, by_id) if with_answers else None
-        yield Question(name, text, context, answers)
+    return paragraph["qas"]
+
+
+def _context(values, where):
+    context = _text(values, "context", where)
+    if not context.strip():
+        raise ValueError(f"{where} has an empty context; leave it out.")
+    return context
+
+
+def _question(item, path, with_answers) -> Question:
+    question, context, where = item
+    if not isinstance(question, dict):
+        raise ValueError(f"{where} is a JSON {json_type(question)}, expected an object.")
+    if type(question.get("id")) is int:
+        question["id"] = str(question["id"])
+    name = _text(question, "id", where)
+    by_id = f"{path}: question {name!r}"
+    text = _text(question, "question", by_id)
+    context = _context(question, by_id) if context is None else context
+    return Question(name, text, context, _answers(question, context, by_id) if with_answers else None)
 
 
 def _text(values, name, where):
@@ -175,10 +177,9 @@ def _names(values):
 
 def _answers(question, context, where):
     """All answers, each of which stands in the context."""
-    answers = question.get("answers")
-    if not isinstance(answers, list):
-        raise ValueError(f"{where} has no list 'answers'; it has {_names(question)}.")
-    is_impossible = question.get("is_impossible", not answers)
+    answers = _listed(question, where)
+    is_impossible = question.get("is_impossible")
+    is_impossible = not answers if is_impossible is None else is_impossible
     if not isinstance(is_impossible, bool):
         raise ValueError(
             f"{where} has a JSON {json_type(is_impossible)} as 'is_impossible', not true or false."
@@ -188,26 +189,58 @@ def _answers(question, context, where):
             f"{where} has is_impossible={str(is_impossible).lower()} and {len(answers)} answers; a question "
             "that cannot be answered has none, and any other has one at least."
         )
-    return tuple(_answer(answer, context, where) for answer in answers)
+    return tuple(_answer(text, start, context, where) for text, start in answers)
 
 
-def _answer(answer, context, where):
+def _listed(question, where) -> list[tuple[Any, Any]]:
+    """(text, start) of each answer, as the file has them; none where all are empty texts."""
+    answers = question.get("answers")
+    if isinstance(answers, dict):
+        texts, starts = (answers.get(name) for name in ("text", "answer_start"))
+        if isinstance(texts, str):
+            texts, starts = [texts], [starts]
+        if not (isinstance(texts, list) and isinstance(starts, list) and len(texts) == len(starts)):
+            raise ValueError(
+                f"{where} has an object of answers without lists 'text' and 'answer_start' of one length; it "
+                f"has {_names(answers)}."
+            )
+        pairs = list(zip(texts, starts, strict=True))
+    elif isinstance(answers, list):
+        for answer in answers:
+            if not isinstance(answer, dict):
+                raise ValueError(f"{where} has a JSON {json_type(answer)} as an answer, expected an object.")
+        pairs = [
+            (_text(answer, "text", f"{where}: an answer"), answer.get("answer_start")) for answer in answers
+        ]
+    else:
+        raise ValueError(f"{where} has no list 'answers'; it has {_names(question)}.")
+    has_text = any(text != "" or start not in (None, -1, 0) for text, start in pairs)
+    return pairs if has_text else []
+
+
+def _text_and_start(answer, where):
     if not isinstance(answer, dict):
         raise ValueError(f"{where} has a JSON {json_type(answer)} as an answer, expected an object.")
-    text, start = _text(answer, "text", f"{where}: an answer"), answer.get("answer_start")
+    return _text(answer, "text", f"{where}: an answer"), answer.get("answer_start")
+
+
+def _answer(text, start, context, where):
+    _text({"text": text}, "text", f"{where}: an answer")
     if type(start) is not int:
         raise ValueError(f"{where} has no whole number 'answer_start' with the answer {text[:80]!r}.")
     if not text.strip():
         raise ValueError(f"{where} has an empty answer; a question without an answer has an empty list.")
+    end = start + len(text)
+    advice = "" if context[max(start, 0) : end] == text else offset_advice(context, text, max(start, 0), end)
     if not 0 <= start <= len(context) - len(text):
         raise ValueError(
             f"{where}: answer_start={start} with the answer {text[:80]!r} lies outside of the context, which "
-            f"has {len(context)} characters."
+            f"has {len(context)} characters.{advice}"
         )
-    quote = context[start : start + len(text)]
+    quote = context[start:end]
     if quote != text:
         raise ValueError(
             f"{where}: at answer_start={start} the context has {quote[:80]!r}, not the answer {text[:80]!r}; "
-            "answer_start counts characters (code points) from 0."
+            f"answer_start counts characters (code points) from 0.{advice}"
         )
     return Answer(text, start)

@@ -1,7 +1,5 @@
 """A text with several possible continuations -> the right one."""
 
-from typing import NamedTuple
-
 import keras
 import numpy as np
 
@@ -9,51 +7,16 @@ from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, Feature
 from kbert.heads.multiple_choice_head import ChoicesAsBatch, MultipleChoiceHead
 from kbert.heads.parts import pooled_head
 from kbert.input_pipelines import labelled_files, text_reader
-from kbert.tasks.files import Files
 from kbert.tasks.losses import correct, cross_entropies, example_mean, example_sum, example_weights
 from kbert.tasks.pages.content import Card, Cards, Fact, Mark, MarkedText, Section, excerpt, shortened
 from kbert.tasks.pages.labels import accuracy_sections, most_probable, worst_indices, worst_note
 from kbert.tasks.pages.page import Page
+from kbert.tasks.sequences.choice_files import ChoiceFiles
 from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import TRUNCATED, Signature, ids_signature
 from kbert.tasks.task import CheckpointKind, ExampleFeatures, SoftTarget, Task
 from kbert.tasks.task_model import TaskModel
 from kbert.tasks.temperature import CalibrationSettings, Temperature
-
-
-class Choices(NamedTuple):
-    """A text, its choices, and the index of the right choice (None without a label)."""
-
-    text: str
-    choices: tuple[str, ...]
-    label: int | None
-
-
-class ChoiceFiles(Files):
-    """TSV, CSV or JSONL files or tables with a column for each choice."""
-
-    def read_examples(self, path, dataset, with_labels=True):
-        """`Choices` of a TSV, CSV or JSONL file or a table.
-
-        Raises:
-          ValueError: when the config names fewer than two columns of choices, or a label does not name one of
-            the choices.
-        """
-        if len(dataset.choices) < 2:
-            raise ValueError(
-                f"dataset.choices={list(dataset.choices)}: multiple choice needs the columns of at least two "
-                'choices, for example choices = ["ending0", "ending1"].'
-            )
-        columns = (dataset.text, dataset.text_pair, *dataset.choices)
-        for where, record in labelled_files.stream_records(path, dataset, columns, with_labels):
-            text = labelled_files.text_cell(record, dataset.text, where)
-            choices = [labelled_files.text_cell(record, column, where) for column in dataset.choices]
-            if dataset.text_pair:
-                beginning = labelled_files.text_cell(record, dataset.text_pair, where)
-                choices = [f"{beginning} {choice}" for choice in choices]
-            yield Choices(
-                text, tuple(choices), _right_choice(record, dataset, where) if with_labels else None
-            )
 
 
 class _Page(Page):
@@ -251,19 +214,6 @@ class MultipleChoice(Task):
         for batch in batches:
             counts += np.bincount(batch[LABEL_FEATURE], minlength=self._number())
         return {"baseline_accuracy": float(counts.max() / counts.sum())}
-
-
-def _right_choice(record, dataset, where):
-    label = labelled_files.class_label(record, dataset, where)
-    number = len(dataset.choices)
-    if label in dataset.choices:  # the name of the column
-        return dataset.choices.index(label)
-    if not (label.isascii() and label.isdecimal() and int(label) < number):
-        raise ValueError(
-            f"{where}: label {label!r} does not name a choice; expected a number from 0 to {number - 1}, or "
-            "the name of the right choice's column."
-        )
-    return int(label)
 
 
 def _card(example, predicted, probabilities):

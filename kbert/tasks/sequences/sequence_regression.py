@@ -5,6 +5,7 @@ from keras import ops
 
 from kbert.config.checks import require
 from kbert.features import TARGET_FEATURE, Feature
+from kbert.files.json_values import shown
 from kbert.tasks.correlations import correlations
 from kbert.tasks.files import NUMBER_FILES
 from kbert.tasks.losses import example_weights
@@ -62,6 +63,9 @@ class SequenceRegression(SequenceTask):
 
     Args:
       takes_pairs: see `SequenceTask`.
+      activation: what makes a published cross-encoder's score of the output: "sigmoid"; "identity" is said to
+        be the output itself, None is not said to be. With "sigmoid" there is also the output `logits`, before
+        it.
       settings: those of `LongTextSettings`, by name; numbers have no vote.
 
     Examples:
@@ -89,12 +93,23 @@ class SequenceRegression(SequenceTask):
     serving_class = _Serving
     page_class = _Page
 
-    def __init__(self, takes_pairs=None, **settings):
+    def __init__(self, takes_pairs=None, activation=None, **settings):
         super().__init__((), takes_pairs, **settings)
+        require(
+            activation in (None, "identity", "sigmoid"),
+            f"activation={shown(activation)} is not known; choose identity or sigmoid.",
+        )
+        self.activation = activation
         require(
             self.settings.window_pooling != VOTE,
             'window_pooling="vote" is for labels; give "mean" or "max" for a number.',
         )
+
+    def get_config(self):
+        return super().get_config() | ({"activation": self.activation} if self.activation else {})
+
+    def with_activation(self, activation):
+        return type(self)(**self.get_config() | {"activation": activation})
 
     @classmethod
     def dataset_arguments(cls, dataset):
@@ -116,11 +131,14 @@ class SequenceRegression(SequenceTask):
         return [f"{example} -> {float(row[TARGET_FEATURE]):g}"]
 
     def outputs(self, logits):
-        """float32 `prediction` of shape (batch,)."""
-        return {"prediction": logits[:, 0]}
+        """float32 `prediction` of shape (batch,); before an activation also `logits` of this shape."""
+        logits = logits[:, 0]
+        if self.activation != "sigmoid":
+            return {"prediction": logits}
+        return {"prediction": ops.sigmoid(logits), "logits": logits}
 
     def logits(self, outputs):
-        return outputs["prediction"][:, None]
+        return outputs.get("logits", outputs["prediction"])[:, None]
 
     def soft_targets(self, outputs, batch):
         return {"loss": (SoftTarget(outputs["prediction"], example_weights(batch), "number"),)}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from keras import ops
 
+from kbert.cli.warn_once import warn_once
 from kbert.config.checks import require
 from kbert.features import TARGET_FEATURE
 from kbert.input_pipelines.labelled_files import LabelledText
@@ -16,6 +17,8 @@ from kbert.tasks.pages.page import NUM_TOKENS, Page
 from kbert.tasks.similarity.embedding_task import EmbeddingSettings, EmbeddingTask
 from kbert.tasks.similarity.text_groups import ScoredPairFiles
 from kbert.tasks.similarity.vectors import cosine
+
+_ENOUGH_SCORES = 20  # of a file, to tell that its scale is another one
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,13 @@ class CosineSimilarity(EmbeddingTask):
 
     def check_examples(self, examples, max_seq_length):
         low, high = self.settings.lowest_score, self.settings.highest_score
+        scores = [example.score for example in examples if example.score is not None]
+        if len(scores) >= _ENOUGH_SCORES and max(scores) - low <= (high - low) / 4:
+            warn_once(
+                f"all {len(scores):,} scores lie from {min(scores):g} to {max(scores):g}, which become "
+                f"cosines up to {self.as_cosines(max(scores)):.2f}, because highest_score={high:g}; set it "
+                "in [task_settings] to the end of the file's scale."
+            )
         for example in examples:
             if example.score is not None and not low <= example.score <= high:
                 raise ValueError(

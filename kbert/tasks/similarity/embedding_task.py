@@ -1,5 +1,6 @@
 """The base class of tasks that learn one vector for each text."""
 
+import dataclasses
 from dataclasses import dataclass
 
 import keras
@@ -10,9 +11,9 @@ from kbert.config.pooling_config import PoolingConfig
 from kbert.features import ENCODER_INPUTS, PACKED_POSITIONS, TARGET_FEATURE, Feature
 from kbert.heads.multiple_choice_head import ChoicesAsBatch, GroupedVectors
 from kbert.layers.sequence_pooling import SequencePooling
-from kbert.tasks.signatures.signature import TRUNCATED, row_signatures, texts_signature
+from kbert.tasks.similarity.prompts import vector_signatures
 from kbert.tasks.similarity.text_groups import text_features, tokenize_groups
-from kbert.tasks.similarity.vectors import VectorServing, cosine
+from kbert.tasks.similarity.vectors import VectorServing
 from kbert.tasks.task import CheckpointKind, ExampleFeatures, Task
 from kbert.tasks.task_model import TaskModel
 
@@ -21,9 +22,9 @@ from kbert.tasks.task_model import TaskModel
 class EmbeddingSettings:
     """How one vector is made of a text.
 
-    `pooling` is "mean", "cls", "max" or "mean_sqrt_len", `normalize` brings the vectors to length 1. What is
-    left out is taken from the checkpoint, where that is a sentence-transformers folder or a run that says it;
-    otherwise it is "mean" and true.
+    `pooling` is "mean", "cls", "max", "mean_sqrt_len", "weightedmean" or "lasttoken", or several, such as
+    "cls+mean". `normalize` brings the vectors to length 1. What is left out is taken from the checkpoint,
+    where that is a sentence-transformers folder or a run that says it; otherwise it is "mean" and true.
     """
 
     pooling: str | None = None
@@ -43,23 +44,19 @@ class _Serving(VectorServing):
 
     def signatures(self, model, text_inputs):
         """`serving_default`: `text`, `text_pair` (string [batch]) -> `cosine` (float32 [batch]). `embedding`:
-        `text` -> `embedding` (float32 [batch, hidden_size]). `ids` takes the encoder inputs of one text each
-        (int32 [batch, length]) -> `embedding`."""
+        `text` -> `embedding` (float32 [batch, width]). `ids` takes the encoder inputs of one text each (int32
+        [batch, length]) -> `embedding`. Of some prompts more, see `vector_signatures`."""
 
         def embed_ids(inputs):
             alone = {name: ops.expand_dims(value, 1) for name, value in inputs.items()}
             return {"embedding": model(alone, training=False)["embeddings"][:, 0]}
 
-        signatures = row_signatures(("text",), embed_ids, model, text_inputs)
-        embed = signatures["serving_default"]
+        def states(inputs):
+            return model.encoder(inputs, training=False)
 
-        def compare(text, text_pair):
-            first, second = embed.function(text), embed.function(text_pair)
-            truncated = ops.logical_or(first[TRUNCATED], second[TRUNCATED])
-            return {"cosine": cosine(first["embedding"], second["embedding"]), TRUNCATED: truncated}
-
-        compared = texts_signature(self.inputs, compare)
-        return {"serving_default": compared, "embedding": embed, "ids": signatures["ids"]}
+        signatures = vector_signatures(self.task.pooling, states, embed_ids, model, text_inputs)
+        embed = signatures.pop("serving_default")
+        return {"serving_default": self.pair_signature(embed), "embedding": embed} | signatures
 
     def outputs_from_ids(self, answer, batch):
         """`embeddings`: each text of an example is a row of its own."""
@@ -67,21 +64,16 @@ class _Serving(VectorServing):
         rows = {name: np.reshape(batch[name], (count * texts, length)) for name in ENCODER_INPUTS}
         return {"embeddings": np.reshape(answer(rows)["embedding"], (count, texts, -1))}
 
-    def answer(self, outputs, inputs):
-        """The cosine of two texts, from -1 to 1; of a text alone its embedding, a list of numbers."""
-        if "text_pair" in inputs:
-            return {"cosine": float(outputs["cosine"])}
-        return {"embedding": [float(value) for value in outputs["embedding"]]}
-
 
 class EmbeddingTask(Task):
     """Two or more texts, each encoded on its own (a bi-encoder), and one vector for each.
 
     The encoder inputs have shape (batch, texts, seq_length). The model has no head: its output `embeddings`,
-    float32 of shape (batch, texts, hidden_size), is pooled from the last layer. `targets`, float32 of shape
+    float32 of shape (batch, texts, width), is pooled from the last layer. `targets`, float32 of shape
     (batch,), is the score of the first two texts as a cosine, NaN where there is none.
 
     Args:
+      further_pooling: what `PoolingConfig.further` says of the checkpoint that the task starts from.
       settings: those of the `settings_class`, by name; pooling and normalization may be open until
         `with_pooling` sets them.
     """
@@ -91,19 +83,29 @@ class EmbeddingTask(Task):
     serving_class = _Serving
     texts_per_example = 2
 
+    def __init__(self, further_pooling: dict | None = None, **settings):
+        super().__init__(**settings)
+        self._further_pooling = dict(further_pooling or {})
+
+    def get_config(self):
+        further = {"further_pooling": self._further_pooling} if self._further_pooling else {}
+        return super().get_config() | further
+
     @property
     def pooling(self):
-        return self._pooling(PoolingConfig())
+        return self._pooling(PoolingConfig(**self._further_pooling))
 
     def with_pooling(self, pooling):
         """The same task; where its settings leave pooling or normalization open, with those of `pooling`."""
-        filled = self._pooling(pooling or PoolingConfig())
-        return type(self)(**self.get_config() | {"pooling": filled.mode, "normalize": filled.normalize})
+        filled = self._pooling(pooling or self.pooling)
+        own = {"pooling": filled.mode, "normalize": filled.normalize}
+        further = {"further_pooling": filled.further} if filled.further else {}
+        return type(self)(**self.get_config() | own | further)
 
     def _pooling(self, default):
-        mode, normalize = self.settings.pooling, self.settings.normalize
-        return PoolingConfig(
-            default.mode if mode is None else mode, default.normalize if normalize is None else normalize
+        chosen = {"mode": self.settings.pooling, "normalize": self.settings.normalize}
+        return dataclasses.replace(
+            default, **{name: value for name, value in chosen.items() if value is not None}
         )
 
     @classmethod
@@ -120,7 +122,7 @@ class EmbeddingTask(Task):
     def examples_to_features(self, examples, text_inputs):
         """Encoder inputs, int32 of shape (rows, texts, max_seq_length), and `targets`."""
         scores = [np.nan if example.score is None else example.score for example in examples]
-        features = tokenize_groups(examples, self.texts_per_example, text_inputs)
+        features = tokenize_groups(examples, self.texts_per_example, text_inputs, self.default_prompt)
         features[TARGET_FEATURE] = self.as_cosines(np.asarray(scores, np.float64)).astype(np.float32)
         return ExampleFeatures(features, np.arange(len(examples)))
 
@@ -142,7 +144,7 @@ class EmbeddingTask(Task):
     # ------------------------------------------------------------------------------- model
 
     def build_model(self, encoder):
-        """Encoder inputs of each text -> float32 `embeddings` (batch, texts, hidden_size)."""
+        """Encoder inputs of each text -> float32 `embeddings` (batch, texts, width)."""
         encoder = encoder.with_outputs("sequence_output")
         inputs = {name: keras.Input((None, None), dtype="int32", name=name) for name in ENCODER_INPUTS}
         as_batch = ChoicesAsBatch(dtype=encoder.policy, name="texts_as_batch")
@@ -150,9 +152,7 @@ class EmbeddingTask(Task):
         if encoder.packed:
             inputs[PACKED_POSITIONS] = keras.Input((None,), dtype="int32", name=PACKED_POSITIONS)
             flat[PACKED_POSITIONS] = inputs[PACKED_POSITIONS]
-        pool = SequencePooling(
-            self.pooling.mode, self.pooling.normalize, dtype="float32", name="sequence_pooling"
-        )
+        pool = SequencePooling.of(self.pooling, dtype="float32", name="sequence_pooling")
         pooled = pool(encoder(flat)["sequence_output"], flat["input_mask"])
         embeddings = GroupedVectors(dtype="float32", name="embeddings")(pooled, inputs["input_ids"])
         return TaskModel(self, encoder, inputs, {"embeddings": embeddings})

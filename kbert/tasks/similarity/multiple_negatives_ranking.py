@@ -8,16 +8,16 @@ from kbert.tasks.losses import example_sum
 from kbert.tasks.similarity.embedding_task import EmbeddingTask
 from kbert.tasks.similarity.in_batch_loss import COUPLED, RankingSettings, ranking_sums
 from kbert.tasks.similarity.retrieval_scores import embedding_scores
-from kbert.tasks.similarity.text_groups import PositiveFiles
+from kbert.tasks.similarity.text_groups import PositiveFiles, text_numbers
 
 
 class MultipleNegativesRanking(EmbeddingTask):
     """In-batch negatives: for each query a softmax over all positives and negatives of the global batch.
 
     The logits are `scale` times the cosines. Each query's own positive is right; the positives of all other
-    rows and the hard negatives of all rows are wrong. So no text may stand twice in a training batch, and the
-    order of the rows sees to that. The loss is the same on one device and on several, because the embeddings
-    of all replicas are gathered.
+    rows and the hard negatives of all rows are wrong. So no text may stand twice in a training batch, nor
+    beside a query that it is a positive of in another row, and the order of the rows sees to that. The loss
+    is the same on one device and on several, because the embeddings of all replicas are gathered.
 
     A file with scores (the column `dataset.label`) can be evaluated too; then its pairs are not ranked.
 
@@ -74,6 +74,7 @@ class MultipleNegativesRanking(EmbeddingTask):
                 "train_file."
             )
         self.files.require_positives(examples, config.dataset)
+        self.files.warn_of_contradictions(examples)
         DistinctBatches(self.files.texts_apart(examples), config.train_batch_size).order(config.seed)
 
     def loss_weights(self, batch, training=False):
@@ -96,5 +97,7 @@ class MultipleNegativesRanking(EmbeddingTask):
         return means
 
     def score(self, examples, predictions):
-        """See `embedding_scores`."""
-        return embedding_scores(*(predictions.values[name] for name in self.collected))
+        """See `embedding_scores`; texts are equal as they stand in the file."""
+        texts = examples and text_numbers([examples[owner].texts for owner in predictions.owners])
+        embeddings, targets = (predictions.values[name] for name in self.collected)
+        return embedding_scores(embeddings, targets, texts)

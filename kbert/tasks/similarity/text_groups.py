@@ -3,9 +3,11 @@
 from typing import NamedTuple
 
 import numpy as np
+from absl import logging
 
 from kbert.features import ENCODER_INPUTS, Feature
-from kbert.input_pipelines import labelled_files, text_reader
+from kbert.input_pipelines import labelled_files
+from kbert.input_pipelines.labels import NoLabel, number_label
 from kbert.tasks.files import Files
 
 
@@ -35,9 +37,11 @@ class ScoredPairFiles(Files):
                 f"dataset.negatives={list(dataset.negatives)}: cosine_similarity learns from pairs with "
                 "scores, not from negatives; leave them out."
             )
-        for where, record, texts in _records(path, dataset, with_labels):
-            score = labelled_files.number_label(record, dataset, where) if with_labels else None
-            yield TextGroup(texts, score)
+
+        def read(record, score, where):
+            return TextGroup(_two_texts(record, dataset, where), score)
+
+        return _stream(path, dataset, read, number_label if with_labels else None, with_labels, dataset.label)
 
     def texts(self, example):
         return example.texts
@@ -52,20 +56,42 @@ class PositiveFiles(ScoredPairFiles):
         Raises:
           ValueError: as `labelled_files.stream_records` does; for a negative that is also the positive.
         """
-        for where, record, texts in _records(path, dataset, with_labels):
+
+        def read(record, score, where):
+            texts = _two_texts(record, dataset, where)
             if dataset.label in record:
-                yield TextGroup(texts, _score(record, dataset, where) if with_labels else None)
-                continue
+                return TextGroup(texts, score)
             negatives = [labelled_files.text_cell(record, column, where) for column in dataset.negatives]
             if texts[1] in negatives:
                 raise ValueError(
                     f"{where}: the positive {texts[1][:80]!r} is among its own negatives; mend the row or "
                     "leave it out."
                 )
-            yield TextGroup((*texts, *negatives), None)
+            return TextGroup((*texts, *negatives), None)
+
+        return _stream(path, dataset, read, _score if with_labels else None, with_labels)
 
     def texts_apart(self, examples):
-        return [example.texts for example in examples]
+        """The texts of each example, and all positives of its query: none of these is wrong for it."""
+        positives = _positives(examples)
+        return [(*example.texts, *positives[example.texts[0]]) for example in examples]
+
+    def warn_of_contradictions(self, examples):
+        """Logs a warning where a negative is a positive of its query in another training example."""
+        positives = _positives(examples)
+        contradictions = [
+            (number, negative)
+            for number, (texts, _) in enumerate(examples, 1)
+            for negative in texts[2:]
+            if negative in positives[texts[0]]
+        ]
+        if contradictions:
+            number, negative = contradictions[0]
+            logging.warning(
+                "%d negatives are positives of the same query in other training examples; the first is %r in "
+                "training example %d. Leave them out: training pulls both ways.",
+                len(contradictions), negative[:80], number,
+            )  # fmt: skip
 
     def require_positives(self, examples, dataset):
         """Raises ValueError for a training example with a score: its second text need not be right."""
@@ -78,21 +104,38 @@ class PositiveFiles(ScoredPairFiles):
                 )
 
 
-def _records(path, dataset, with_labels):
-    """Yields (where it stands, record, its first two texts)."""
+def _positives(examples) -> dict[str, dict[str, None]]:
+    """query -> its positives in all examples, in their order."""
+    positives: dict[str, dict[str, None]] = {}
+    for example in examples:
+        positives.setdefault(example.texts[0], {})[example.texts[1]] = None
+    return positives
+
+
+def _stream(path, dataset, read, read_label, with_labels, label=None):
+    """The examples of a file of two texts or more."""
     if not dataset.text_pair:
         raise ValueError(
             "dataset.text_pair is not set: sentence similarity compares two texts; name the column of the "
             'second one, for example text_pair = "sentence2".'
         )
+    columns = (dataset.text, dataset.text_pair, label if with_labels else None)
+    return labelled_files.stream_examples(path, dataset, columns, read, with_labels, read_label)
+
+
+def _two_texts(record, dataset, where):
     columns = (dataset.text, dataset.text_pair)
-    for where, record in labelled_files.stream_records(path, dataset, columns, with_labels):
-        yield where, record, tuple(labelled_files.text_cell(record, column, where) for column in columns)
+    return tuple(labelled_files.text_cell(record, column, where) for column in columns)
 
 
 def _score(record, dataset, where):
+    """The score of a row; None where the file has none."""
+    if dataset.label not in record:
+        return None
     try:
-        return labelled_files.number_label(record, dataset, where)
+        return number_label(record, dataset, where)
+    except NoLabel:
+        raise
     except ValueError as error:
         raise ValueError(
             f"{error} The column dataset.label={dataset.label!r} should hold the similarity of the "
@@ -100,15 +143,33 @@ def _score(record, dataset, where):
         ) from None
 
 
+def text_numbers(rows: list[tuple[str, ...]]) -> np.ndarray:
+    """The same number for equal texts: int64 (rows, texts); missing texts are empty ones."""
+    longest = max(map(len, rows), default=0)
+    numbers: dict[str, int] = {}
+    return np.array(
+        [
+            [numbers.setdefault(text, len(numbers)) for text in (*row, *[""] * (longest - len(row)))]
+            for row in rows
+        ],
+        np.int64,
+    )
+
+
 def text_features(num_texts: int, max_seq_length: int) -> dict[str, Feature]:
     """Encoder inputs with an axis for the texts of an example."""
     return {name: Feature("int32", (num_texts, max_seq_length)) for name in ENCODER_INPUTS}
 
 
-def tokenize_groups(groups: list, num_texts: int, text_inputs) -> dict[str, np.ndarray]:
-    """Encoder inputs, int32 of shape (groups, num_texts, max_seq_length); missing texts are empty ones."""
+def tokenize_groups(groups: list, num_texts: int, text_inputs, prompt: str = "") -> dict[str, np.ndarray]:
+    """Encoder inputs, int32 of shape (groups, num_texts, max_seq_length); missing texts are empty ones.
+
+    `prompt` stands before each text.
+    """
+    from kbert.input_pipelines import text_reader  # late: it brings TensorFlow along
+
     texts = [
-        labelled_files.LabelledText(text, None, None)
+        labelled_files.LabelledText(prompt + text, None, None)
         for group in groups
         for text in (*group.texts, *[""] * (num_texts - len(group.texts)))
     ]

@@ -1,10 +1,12 @@
-"""Vectors of texts beside each other: their cosine, and when two of them stand for the same text."""
+"""Vectors of texts beside each other: how similar they are, and when two of them stand for the same text."""
 
 import numpy as np
 from keras import ops
 
+from kbert.config.pooling_config import SIMILARITY_FUNCTIONS
 from kbert.layers.sequence_pooling import unit
 from kbert.tasks.serving import Serving
+from kbert.tasks.signatures.signature import TRUNCATED, Signature, texts_signature
 
 SAME_VECTOR = 0.99  # the least cosine of two vectors that stand for the same text
 
@@ -14,11 +16,51 @@ def cosine(first, second):
     return ops.sum(unit(first) * unit(second), axis=-1)
 
 
+def similarities(queries, texts, function: str = "cosine") -> np.ndarray:
+    """How similar each query is to each text, float32 (queries, texts); more is more similar.
+
+    Args:
+      queries, texts: arrays of vectors, of shapes (queries, width) and (texts, width).
+      function: one of `SIMILARITY_FUNCTIONS`; "euclidean" and "manhattan" are distances with a minus before.
+
+    Raises:
+      ValueError: for another function.
+
+    Source: sentence-transformers, util/similarity.py, `cos_sim` to `manhattan_sim`.
+    """
+    queries, texts = np.asarray(queries, np.float32), np.asarray(texts, np.float32)
+    if function == "cosine":
+        queries, texts = np.asarray(unit(queries)), np.asarray(unit(texts))
+    if function in ("cosine", "dot"):
+        return queries @ texts.T
+    if function not in SIMILARITY_FUNCTIONS:
+        choices = ", ".join(SIMILARITY_FUNCTIONS)
+        raise ValueError(f"similarity={function!r} is not known; choose one of {choices}.")
+    order = {"euclidean": 2, "manhattan": 1}[function]
+    return -np.stack([np.linalg.norm(texts - query, ord=order, axis=-1) for query in queries])
+
+
 class VectorServing(Serving):
     """Answers that are vectors of texts. `vectors` names them among the outputs of the model."""
 
     one_text_output = "embedding"
     vectors: str
+
+    def pair_signature(self, embed: Signature) -> Signature:
+        """`text`, `text_pair` (string [batch]) -> `cosine` (float32 [batch]), by that of one text."""
+
+        def compare(text, text_pair):
+            first, second = embed.function(text), embed.function(text_pair)
+            truncated = ops.logical_or(first[TRUNCATED], second[TRUNCATED])
+            return {"cosine": cosine(first["embedding"], second["embedding"]), TRUNCATED: truncated}
+
+        return texts_signature(("text", "text_pair"), compare)
+
+    def answer(self, outputs, inputs):
+        """The cosine of two texts, from -1 to 1; of a text alone its embedding, a list of numbers."""
+        if "text_pair" in inputs:
+            return {"cosine": float(outputs["cosine"])}
+        return {"embedding": [float(value) for value in outputs["embedding"]]}
 
     def same_answers(self, outputs, expected, batch):
         """For each text whether the cosine of both vectors is at least `SAME_VECTOR`."""

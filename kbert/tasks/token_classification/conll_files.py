@@ -1,13 +1,22 @@
 """CoNLL files: one word a line in columns, blank lines between sentences -> words and tags, as they stand."""
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
-from kbert.files.text_file import read_lines
+from kbert.input_pipelines.delimited_files import text_lines
+from kbert.input_pipelines.file_problems import FileProblems
+from kbert.tasks.token_classification.tag_schemes import OUTSIDE, is_tag
 
 DOCUMENT_MARK = "-DOCSTART-"  # the first column of the line before a document, in CoNLL-2003
+_COMMENT = "#"
+_CONLL_U = 10  # columns between tabs; lines with such a number are no words, but several or none
+_NO_WORD = re.compile(r"[0-9]+[-.][0-9]+\t")
+_HEADS_OF_WORDS = ("word", "words", "token", "tokens", "text", "form")
+_HEADS_OF_TAGS = ("tag", "tags", "label", "labels", "ner")
 
 
 class FileSentence(NamedTuple):
@@ -39,45 +48,101 @@ class _Columns(NamedTuple):
 def read_conll(path: str | Path, dataset: DatasetConfig, with_tags: bool = True) -> Iterator[FileSentence]:
     """Yields the sentences of a file.
 
-    Cells are separated by tabs if the first line has one, else by spaces. With `dataset.column_names` the
-    columns `dataset.text` and `dataset.label` are word and tag; without, the first and the last are, as is
-    the custom. A line that begins with -DOCSTART- begins a document; sentences before the first such line
-    are each a document of their own.
+    Cells are separated by tabs if the first line of a word has one, else by spaces. With
+    `dataset.column_names` the columns `dataset.text` and `dataset.label` are word and tag; without, the first
+    and the last are, as is the custom. A line that begins with -DOCSTART- begins a document; sentences before
+    the first such line are each a document of their own. Lines before the first word of a sentence that begin
+    with # and are no word with a tag of the file are comments, and are passed over with a warning. So are the
+    lines of CoNLL-U for several words (1-2) or none (1.1).
 
     Raises:
-      ValueError: naming file and line, for another number of columns than in the first line (or in
-        `column_names`), an empty word or tag, bytes that are not UTF-8, and a file without sentences.
+      ValueError: naming file and lines, for another number of columns than in the first line (or in
+        `column_names`), an empty word or tag, a first column that holds no words, bytes in another encoding,
+        and a file without sentences.
     """
-    columns, document, is_marked, is_empty = None, 0, False, True
+    columns, document, is_marked, is_empty = _find_columns(path, dataset, with_tags), 0, False, True
+    comments, problems = _Comments(path, dataset, columns), FileProblems(path)
     rows: list[tuple[str, str, str]] = []  # word, tag, where
-    for number, line in _lines_and_an_end(path):
-        line = line.rstrip("\r")
+    for number, line in _lines_and_an_end(path, dataset, problems):
         is_mark = line.startswith(DOCUMENT_MARK)
         if line.strip(" \t") and not is_mark:
-            columns = columns or _find_columns(line, dataset, with_tags)
-            where = f"{path} line {number}"
-            rows.append((*_cells(line, columns, where), where))
+            if not comments.pass_over(line, number, bool(rows)):
+                where = f"{path} line {number}"
+                try:
+                    rows.append((*_cells(line, columns, where), where))
+                except ValueError as error:
+                    problems.add(error)
+            if problems.is_full:
+                break
             continue
         if rows:
-            is_empty = False
             words, tags, locations = zip(*rows, strict=True)
-            yield FileSentence(words, tags if with_tags else (), locations, document)
+            _require_no_header(words, tags, dataset, locations[0])
+            if is_empty:
+                _require_words(words, tags, dataset, columns, locations[0])
+            is_empty = False
+            if not problems:
+                yield FileSentence(words, tags if with_tags else (), locations, document)
             document, rows = document + (not is_marked), []
         if is_mark:
             document, is_marked = document + 1, True
+    problems.raise_all()
+    comments.say()
     if is_empty:
         raise ValueError(f"{path} holds no sentences; expected one word a line, in columns.")
 
 
-def _lines_and_an_end(path):
+class _Comments:
+    """Tells comments from words of a file, and counts them."""
+
+    def __init__(self, path, dataset, columns):
+        self._path, self._dataset, self._columns = path, dataset, columns
+        self._number, self._first = 0, ""
+        self._tags: set[str] | None = None
+
+    def pass_over(self, line, number, is_inside):
+        """Whether a line is no word; `is_inside` a sentence a # always is one."""
+        is_comment = line.startswith(_COMMENT) and not is_inside and not self._is_word(line)
+        if is_comment:
+            self._number += 1
+            self._first = self._first or f"line {number}: {line[:60]!r}"
+        return is_comment or (self._columns.number == _CONLL_U and bool(_NO_WORD.match(line)))
+
+    def _is_word(self, line):
+        """Whether a line has the columns of a word, and a tag that words of other lines have, or # itself."""
+        cells = _cut(line, self._columns.separator)
+        if len(cells) != self._columns.number or len(cells) == 1:
+            return len(cells) == self._columns.number
+        if self._tags is None:
+            rows = (_cut(row, self._columns.separator) for row in _rows(self._path, self._dataset))
+            self._tags = {row[self._columns.tag] for row in rows if len(row) == self._columns.number}
+        word, tag = cells[self._columns.word], cells[self._columns.tag]
+        return tag in (*self._tags, OUTSIDE, _COMMENT) or (word != _COMMENT and is_tag(tag))
+
+    def say(self):
+        if self._number:
+            warn_once(
+                f"{self._path}: {self._number:,} line(s) before sentences begin with {_COMMENT} and are "
+                f"passed over as comments; the first is {self._first}"
+            )
+
+
+def _lines_and_an_end(path, dataset, problems):
     """(number, line) of a file, and a blank line to end the last sentence."""
     number = 0
-    for number, line in enumerate(read_lines(path), start=1):
-        yield number, line
+    for number, line in enumerate(text_lines(path, dataset.encoding, problems), start=1):
+        yield number, line.rstrip("\r\n")
     yield number + 1, ""
 
 
-def _find_columns(line, dataset, with_tags):
+def _rows(path, dataset):
+    """The lines of a file that are words without doubt."""
+    lines = (line for _, line in _lines_and_an_end(path, dataset, FileProblems(path)))
+    return (line for line in lines if line.strip(" \t") and not line.startswith((DOCUMENT_MARK, _COMMENT)))
+
+
+def _find_columns(path, dataset, with_tags):
+    line = next(_rows(path, dataset), "")
     separator = "\t" if "\t" in line else " "
     names: Sequence[str] = dataset.column_names
     if names:
@@ -85,6 +150,35 @@ def _find_columns(line, dataset, with_tags):
         return _Columns(separator, len(names), names.index(dataset.text), names.index(dataset.label), shown)
     number = max(len(_cut(line, separator)), 2 if with_tags else 1)
     return _Columns(separator, number, 0, number - 1, "the first is the word, the last its tag")
+
+
+def _require_no_header(words, tags, dataset, where):
+    """Raises ValueError for a sentence that begins with names of columns."""
+    if words[0].lower() in (*_HEADS_OF_WORDS, dataset.text.lower()) and tags[0].lower() in (
+        *_HEADS_OF_TAGS,
+        dataset.label.lower(),
+    ):
+        raise ValueError(
+            f"{where} looks like a header ({words[0]!r}, {tags[0]!r}); take the line out, or, for a file "
+            "with a header, set dataset.sentence to the column that numbers its sentences."
+        )
+
+
+def _require_words(words, tags, dataset, columns, where):
+    """Raises ValueError for a first sentence that shows another order of the columns than is usual."""
+    if dataset.column_names:
+        return
+    what = ""
+    if len(words) > 1 and columns.number > 2 and words == tuple(str(n + 1) for n in range(len(words))):
+        what = "numbers the words"
+    elif set(words) != {OUTSIDE} and all(map(is_tag, words)) and not all(map(is_tag, tags)):
+        what = "holds tags"
+    if what:
+        raise ValueError(
+            f"{where}: the first column {what}, but it is read as the word, and the last as its tag; name "
+            f"all {columns.number} columns in dataset.column_names, and two of them in dataset.text and "
+            "dataset.label."
+        )
 
 
 def _cells(line, columns, where):
@@ -105,5 +199,5 @@ def _cells(line, columns, where):
 
 def _cut(line, separator):
     if separator == "\t":
-        return line.split("\t")
+        return [cell.strip(" ") for cell in line.split("\t")]
     return [cell for cell in line.split(" ") if cell]  # no other white space: a word may hold it

@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kbert.config import DatasetConfig
-from kbert.input_pipelines.json_rows import json_type, why_no_text
-from kbert.input_pipelines.labelled_files import require_column, stream_records
+from kbert.input_pipelines.file_problems import FileProblems
+from kbert.input_pipelines.json_rows import json_type, require_column, why_no_text
+from kbert.input_pipelines.labelled_files import stream_examples
+from kbert.input_pipelines.labels import NoLabel
 from kbert.tasks.token_classification.conll_files import FileSentence
 from kbert.tasks.token_classification.spans import Word, parse_spans, tag_words
 
@@ -27,29 +29,57 @@ def read_json_sentences(
       ValueError: naming file and line, for words and labels of different lengths, a label that is no string,
         a line without words, and for spans as `tag_words` does.
     """
-    records = stream_records(path, dataset, (dataset.text,), with_tags)
+    problems = FileProblems(path)
+    read_label = _tags_or_spans if with_tags else None
+    records = stream_examples(path, dataset, (dataset.text,), _record, with_tags, read_label)
     while rows := list(itertools.islice(records, _ROWS_AT_ONCE)):
-        words_by_text = iter(_find_words([record.get(dataset.text) for _, record in rows]))
-        for where, record in rows:
-            require_column(record, dataset.text, where)
-            if with_tags:
-                require_column(record, dataset.label, where)
-            if isinstance(record[dataset.text], list):
-                words, tags = _tagged_words(record, dataset, where, with_tags)
+        words = _find_words([record.get(dataset.text) for record, _ in rows])
+        for (record, where), text_words in zip(rows, words, strict=True):
+            try:
+                sentence = _sentence(record, dataset, where, with_tags, text_words)
+            except ValueError as error:
+                problems.add(error)
             else:
-                words, tags = _tagged_text(record, dataset, where, with_tags, words_by_text)
-            yield FileSentence(words, tags, (where,) * len(words), _document(record, dataset, where))
+                if not problems:
+                    yield sentence
+            if problems.is_full:
+                problems.raise_all()
+    problems.raise_all()
+
+
+def _record(record, label, where):
+    return record, where
+
+
+def _tags_or_spans(record, dataset, where):
+    """What stands in the column of the labels. Raises NoLabel for null."""
+    require_column(record, dataset.label, where)
+    if record[dataset.label] is None:
+        raise NoLabel(
+            f"{where} has null as its labels {dataset.label!r}; give it some, or leave all such rows out by "
+            "dataset.skip_unlabelled=true."
+        )
+    return record[dataset.label]
+
+
+def _sentence(record, dataset, where, with_tags, text_words) -> FileSentence:
+    require_column(record, dataset.text, where)
+    if isinstance(record[dataset.text], list):
+        words, tags = _tagged_words(record, dataset, where, with_tags)
+    else:
+        words, tags = _tagged_text(record, dataset, where, with_tags, text_words)
+    return FileSentence(words, tags, (where,) * len(words), _document(record, dataset, where))
 
 
 def _find_words(cells) -> list[list[Word]]:
-    """The words of the cells that are texts, found together."""
+    """The words of each cell that is a text, found together; none of other cells."""
+    if not any(isinstance(cell, str) for cell in cells):
+        return [[] for _ in cells]
     import tensorflow as tf
 
     from kbert.tokenization.text_words import find_words
 
-    texts = [cell.encode("utf-8", "ignore") for cell in cells if isinstance(cell, str)]
-    if not texts:
-        return []
+    texts = [cell.encode("utf-8", "ignore") if isinstance(cell, str) else b"" for cell in cells]
     columns = (values.to_list() for values in find_words(tf.constant(texts)))
     return [
         [Word(word.decode(), start, end) for word, start, end in zip(*row, strict=True)]
@@ -76,18 +106,24 @@ def _strings(record, column, where):
     values = record[column]
     if not isinstance(values, list):
         raise ValueError(f"{where} has a JSON {json_type(values)} as {column!r}; expected a list of strings.")
-    for number, value in enumerate(values):
+    for number, value in enumerate(values, start=1):
         if why := why_no_text({column: value}, column):
-            raise ValueError(f"{where}, entry {number} of {column!r}: the line {why}; expected a string.")
+            advice = (
+                " Write the names of the labels, or read a table of `datasets`, whose schema has them."
+                if type(value) is int
+                else ""
+            )
+            raise ValueError(
+                f"{where}, entry {number} of {column!r}: the line {why}; expected a string.{advice}"
+            )
         if not value.strip():
             raise ValueError(f"{where}, entry {number} of {column!r} is blank; expected a word or a label.")
     return values
 
 
-def _tagged_text(record, dataset, where, with_tags, words_by_text):
+def _tagged_text(record, dataset, where, with_tags, text_words):
     if why := why_no_text(record, dataset.text):
         raise ValueError(f"{where} {why}; expected a text, or a list of words.")
-    text_words = next(words_by_text)
     if not text_words:
         raise ValueError(f"{where} has no words in {dataset.text!r}; leave the line out.")
     words = tuple(word.text for word in text_words)

@@ -1,10 +1,12 @@
 """Entities as spans of characters -> a tag for each word of their text."""
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from kbert.input_pipelines.json_rows import json_type
-from kbert.tasks.token_classification.tag_schemes import OUTSIDE, from_iob2
+from kbert.input_pipelines.text_offsets import offset_advice, same_words
+from kbert.tasks.token_classification.tag_schemes import OUTSIDE, SCHEMES, from_iob2
 
 
 class Word(NamedTuple):
@@ -16,30 +18,43 @@ class Word(NamedTuple):
 
 
 class Span(NamedTuple):
-    """An entity of a text, with its position in code points."""
+    """An entity of a text, with its position in code points; `text` is what should stand there, if known."""
 
     start: int
     end: int
     type: str
+    text: str | None = None
+
+
+# What tools call the fields of a span: Doccano, Label Studio, Prodigy, spaCy, Rasa, transformers' pipelines.
+_STARTS, _ENDS = ("start", "start_offset"), ("end", "end_offset")
+_TYPES = ("type", "label", "labels", "entity", "entity_group")
+_LISTS = ("entities", "spans")
 
 
 def parse_spans(value: Any, where: str) -> list[Span]:
-    """The spans of a JSON value: a list of {"start", "end", "type"} (or "label"), or of [start, end, type].
+    """The spans of a JSON value: a list of objects with a start, an end and a type, or of [start, end, type].
+
+    Names of the fields are those of `_STARTS`, `_ENDS` and `_TYPES`. A span with a `text` is checked by it.
+    spaCy's {"entities": [...]} is read as its list.
 
     Raises:
       ValueError: naming `where`, for anything else.
     """
+    if isinstance(value, dict) and len(value) == 1:
+        value = next((value[name] for name in _LISTS if name in value), value)
     if not isinstance(value, list):
         raise ValueError(f"{where} has a JSON {json_type(value)} as its spans; expected a list of spans.")
-    return [_parse_span(entry, f"{where}, span {number}") for number, entry in enumerate(value)]
+    return [_parse_span(entry, f"{where}, span {number}") for number, entry in enumerate(value, start=1)]
 
 
 def _parse_span(entry, where):
     if isinstance(entry, dict):
-        kinds = [entry[name] for name in ("type", "label") if name in entry]
-        fields = [entry.get("start"), entry.get("end"), *kinds]
+        fields = [entry[name] for names in (_STARTS, _ENDS, _TYPES) for name in names if name in entry]
     else:
-        fields = entry if isinstance(entry, list) else []
+        fields = list(entry) if isinstance(entry, list) else []
+    if len(fields) == 3 and isinstance(fields[2], list) and len(fields[2]) == 1:
+        fields[2] = fields[2][0]
     if not (len(fields) == 3 and type(fields[0]) is type(fields[1]) is int and isinstance(fields[2], str)):
         raise ValueError(
             f"{where} is {str(entry)[:200]}; expected an object with start and end (numbers of characters) "
@@ -47,7 +62,14 @@ def _parse_span(entry, where):
         )
     if not fields[2].strip():
         raise ValueError(f"{where} has a blank type; name the kind of entity.")
-    return Span(*fields)
+    if re.fullmatch(r"[BI]-[A-Z]+", fields[2]):
+        raise ValueError(
+            f"{where} has the type {fields[2]!r}, the tag of a word; join the words of an entity to a span "
+            f"of the type {fields[2][2:]!r}, or give lists of words and tags."
+        )
+    text = entry.get("text") if isinstance(entry, dict) else None
+    start, end, kind = fields
+    return Span(start, end, kind, text if isinstance(text, str) else None)
 
 
 def tag_words(
@@ -63,20 +85,36 @@ def tag_words(
       where: file and line, for errors.
 
     Raises:
-      ValueError: for a span that leaves the text, is empty, overlaps another, cuts a word or holds none.
+      ValueError: for a span that leaves the text, is empty, says another text than stands there, overlaps
+        another, cuts a word or holds none.
     """
     tags, before = [OUTSIDE] * len(words), None
-    for span in sorted(spans):
+    for span in sorted(spans, key=lambda span: span[:3]):
         shown = f"{where}: the span {span.start} to {span.end} ({span.type})"
-        if not 0 <= span.start < span.end <= len(text):
-            raise ValueError(f"{shown} is not inside the text, which has {len(text)} characters.")
+        _require_inside(span, text, shown)
         if before and span.start < before.end:
             raise ValueError(f"{shown} overlaps {before.start} to {before.end} ({before.type}).")
         inside = _words_inside(words, span, shown)
         for number, index in enumerate(inside):
             tags[index] = f"{'I' if number else 'B'}-{span.type}"
         before = span
-    return from_iob2(tags, scheme) if scheme in ("iob1", "bioes") else tuple(tags)
+    return from_iob2(tags, scheme) if scheme in SCHEMES else tuple(tags)
+
+
+def _require_inside(span, text, shown):
+    """Raises ValueError for a span that is not inside the text, or is about another part of it."""
+    advice = offset_advice(text, span.text, span.start, span.end) if span.text else ""
+    if not 0 <= span.start < span.end <= len(text):
+        empty = " An end is the position after the last character." if span.start == span.end else ""
+        raise ValueError(
+            f"{shown} is not inside the text, which has {len(text)} characters.{advice or empty}"
+        )
+    held = text[span.start : span.end]
+    if span.text is not None and not same_words(held, span.text):
+        raise ValueError(
+            f"{shown}: text[{span.start}:{span.end}] is {held[:80]!r}, the span says {span.text[:80]!r}; "
+            f"offsets count characters (code points) from 0.{advice}"
+        )
 
 
 def _words_inside(words, span, shown):
@@ -85,9 +123,14 @@ def _words_inside(words, span, shown):
     for index in touched:
         word = words[index]
         if word.start < span.start or word.end > span.end:
+            advice = (
+                " If the file counts the last character in, add 1 to each end."
+                if word.start >= span.start and word.end == span.end + 1
+                else ""
+            )
             raise ValueError(
                 f"{shown} cuts through the word {word.text!r} at {word.start} to {word.end}; move its ends "
-                "to those of words."
+                f"to those of words.{advice}"
             )
     if not touched:
         raise ValueError(f"{shown} holds no word.")

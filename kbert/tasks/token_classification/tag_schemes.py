@@ -1,15 +1,16 @@
 """The schemes that tags of entities are written in, and the way from each to IOB2 and back.
 
 A tag is O, or a prefix, a hyphen and the type of the entity: B-PER. IOB2 begins every entity with B; IOB1
-(CoNLL-2003) begins it with I, and with B only right after another entity of the same type; BIOES also marks
-the last word with E and an entity of one word with S. kbert works with IOB2.
+(CoNLL-2003) begins it with I, and with B only right after another entity of the same type. IOE2 and IOE1 do
+the same with E at the end. BIOES marks the first word with B, the last with E and an entity of one word with
+S; BILOU, BMES and BMEWO are the same in other letters. A file of I alone is IOB1. kbert works with IOB2.
 
 IOB1 is read with a B that need not be there as well: it can only mean the beginning of an entity, and two of
 the 23,499 entities of CoNLL-2003's own training file begin so.
 
 Reference: Ramshaw and Marcus, "Text chunking using transformation-based learning", 1995 (IOB1); Tjong Kim
-Sang and Veenstra, "Representing text chunks", 1999 (IOB2); Ratinov and Roth, "Design challenges and
-misconceptions in named entity recognition", 2009 (BIOES, there BILOU).
+Sang and Veenstra, "Representing text chunks", 1999 (IOB2, IOE1, IOE2); Ratinov and Roth, "Design challenges
+and misconceptions in named entity recognition", 2009 (BILOU).
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,9 +18,13 @@ from collections.abc import Iterable, Sequence
 from absl import logging
 
 OUTSIDE = "O"
-SCHEMES = ("iob1", "iob2", "bioes")
+# The letters of schemes that mark the first, an inner, the last and a single word of an entity.
+_LETTERS = {"bioes": "BIES", "bilou": "BILU", "bmes": "BMES", "bmewo": "BMEW"}
+_PREFIXES = {"iob1": "BI", "iob2": "BI", "ioe1": "IE", "ioe2": "IE"} | _LETTERS
+SCHEMES = tuple(_PREFIXES)
+_TRIED = ("iob2", "bioes", "bilou", "bmes", "bmewo", "ioe2", "iob1", "ioe1")  # the first that fits is taken
+_NAMED = ("iob1", "iob2", "bioes")  # where none fits, and no letter is that of another
 _ENTITIES_FOR_A_NEEDLESS_B = 100
-_PREFIXES = {"iob1": "BI", "iob2": "BI", "bioes": "BIES"}
 
 
 def split_tag(tag: str) -> tuple[str, str]:
@@ -31,7 +36,21 @@ def split_tag(tag: str) -> tuple[str, str]:
 def is_tag(label: str) -> bool:
     """Whether a label is O, or a tag of one of the schemes."""
     prefix, kind = split_tag(label)
-    return label == OUTSIDE or (prefix in tuple("BIES") and bool(kind))
+    return label == OUTSIDE or (prefix in tuple("BIESLUMW") and bool(kind))
+
+
+def labels_in_iob2(labels: Sequence[str]) -> dict[str, str] | None:
+    """label -> tag with B and I alone, for labels of a model that are tags of BIOES or one of its spellings.
+
+    None for other labels, and where all are O.
+    """
+    if not all(map(is_tag, labels)):
+        return None
+    prefixes = {split_tag(label)[0] for label in labels} - {OUTSIDE}
+    scheme = next((name for name, letters in _LETTERS.items() if prefixes <= set(letters)), None)
+    if not prefixes or not scheme:
+        return None
+    return {label: to_iob2([label], scheme)[0] for label in labels}
 
 
 def scheme_problem(tags: Sequence[str], scheme: str) -> tuple[int, str] | None:
@@ -41,21 +60,24 @@ def scheme_problem(tags: Sequence[str], scheme: str) -> tuple[int, str] | None:
       tags: the sentence's.
       scheme: one of `SCHEMES`.
     """
-    for index, (before, tag, after) in enumerate(_with_neighbours(tags)):
-        prefix, kind = split_tag(tag)
+    for index, (before, (prefix, kind), after) in enumerate(_with_neighbours(tags, scheme)):
+        tag = tags[index]
         if not is_tag(tag):
             return index, f"{tag!r} is no tag of an entity; expected O, or a prefix and a type such as B-PER"
-        if tag != OUTSIDE and prefix not in _PREFIXES[scheme]:
+        if tag != OUTSIDE and split_tag(tag)[0] not in _PREFIXES[scheme]:
             return index, f"{tag!r} has a prefix that {scheme} does not have"
         if tag != OUTSIDE and (why := _WRONG[scheme](before, (prefix, kind), after)):
-            return index, f"{tag!r} {why}"
+            letters = _LETTERS.get(scheme, "BIES")
+            return index, f"{tag!r} {why.format(scheme=scheme, E=letters[2], S=letters[3])}"
     return None
 
 
-def _with_neighbours(tags):
-    """(tag before as (prefix, type), tag, tag after) for each; O around the sentence."""
-    split = [(OUTSIDE, ""), *map(split_tag, tags), (OUTSIDE, "")]
-    return zip(split, tags, split[2:], strict=False)
+def _with_neighbours(tags, scheme):
+    """(tag before, tag, tag after) of each as (prefix, type), with BIOES's letters; O around the sentence."""
+    letters = str.maketrans(_LETTERS.get(scheme, "BIES"), "BIES")
+    split = [(prefix.translate(letters), kind) for prefix, kind in map(split_tag, tags)]
+    split = [(OUTSIDE, ""), *split, (OUTSIDE, "")]
+    return zip(split, split[1:], split[2:], strict=False)
 
 
 def _wrong_in_iob2(before, tag, after):
@@ -67,13 +89,29 @@ def _wrong_in_iob2(before, tag, after):
 def _wrong_in_bioes(before, tag, after):
     prefix, kind = tag
     if prefix in "IE" and not (before[0] in ("B", "I") and before[1] == kind):
-        return "goes on with an entity that has not begun; bioes begins it with B"
+        return "goes on with an entity that has not begun; {scheme} begins it with B"
     if prefix in "BI" and not (after[0] in ("I", "E") and after[1] == kind):
-        return "begins or goes on with an entity that does not end; bioes ends it with E, or writes S alone"
+        return (
+            "begins or goes on with an entity that does not end; {scheme} ends it with {E} or has {S} alone"
+        )
     return None
 
 
-_WRONG = {"iob1": lambda *_: None, "iob2": _wrong_in_iob2, "bioes": _wrong_in_bioes}
+def _wrong_in_ioe2(before, tag, after):
+    return None if tag[0] == "E" or after[1] == tag[1] else "does not end; ioe2 ends every entity with E"
+
+
+def _wrong_in_ioe1(before, tag, after):
+    needless = tag[0] == "E" and after[1] != tag[1]
+    return "ends an entity with E that no other of its type follows; ioe1 has I there" if needless else None
+
+
+_WRONG = dict.fromkeys(_LETTERS, _wrong_in_bioes) | {
+    "iob1": lambda *_: None,
+    "iob2": _wrong_in_iob2,
+    "ioe1": _wrong_in_ioe1,
+    "ioe2": _wrong_in_ioe2,
+}
 
 
 def find_scheme(sentences: Iterable[tuple[Sequence[str], Sequence[str]]], path) -> str:
@@ -92,33 +130,46 @@ def find_scheme(sentences: Iterable[tuple[Sequence[str], Sequence[str]]], path) 
     """
     broken: dict[str, str] = {}
     needless, num_entities = [], 0  # where each B stands that IOB1 would not write
+    letters: set[str] = set()
     for tags, locations in sentences:
+        letters.update(split_tag(tag)[0] for tag in tags if is_tag(tag))
         for scheme in SCHEMES:
             if scheme not in broken and (problem := scheme_problem(tags, scheme)):
                 index, why = problem
                 broken[scheme] = f"{locations[index]}: {why}"
-        for where, (before, tag, _) in zip(locations, _with_neighbours(tags), strict=True):
-            prefix, kind = split_tag(tag)
+        for where, (before, (prefix, kind), _) in zip(locations, _with_neighbours(tags, "iob1"), strict=True):
             is_new = bool(kind) and before[1] != kind
             num_entities += is_new or prefix == "B"
             if is_new and prefix == "B":
                 needless.append(where)
     if len(needless) * _ENTITIES_FOR_A_NEEDLESS_B > num_entities:
         broken.setdefault("iob1", f"{needless[0]}: {len(needless)} entities begin with a needless B")
-    able = [scheme for scheme in ("iob2", "bioes", "iob1") if scheme not in broken]
-    if not able:
-        breaks = "; ".join(f"{scheme} breaks at {where}" for scheme, where in broken.items())
-        raise ValueError(
-            f"{path}: its tags are in none of the schemes {', '.join(SCHEMES)}: {breaks}. Mend the file; for "
-            'labels that are no entities, such as parts of speech, set dataset.tag_scheme = "none".'
-        )
-    if able[0] == "iob1" and needless:
+    scheme = next((scheme for scheme in _TRIED if scheme not in broken), None)
+    if scheme is None:
+        raise ValueError(_no_scheme(path, broken, letters))
+    if scheme == "iob1" and needless:
         logging.warning(
             "%s is in iob1, but %s%s with a B- tag where iob1 has I-; the tags are read as they "
             "are written.",
             path, needless[0], f" and {len(needless) - 1} more begin" if needless[1:] else " begins",
         )  # fmt: skip
-    return able[0]
+    if scheme != "iob2":
+        logging.info("%s: the tags are in %s and are read as the same entities in iob2.", path, scheme)
+    return scheme
+
+
+def _no_scheme(path, broken, letters):
+    """Where the schemes with the letters of a file break, or the usual schemes."""
+    letters = letters - {OUTSIDE}
+    named = [scheme for scheme in SCHEMES if letters and letters <= set(_PREFIXES[scheme])] or _NAMED
+    breaks = {broken[scheme]: f"{scheme} breaks at {broken[scheme]}" for scheme in named}
+    is_same = len(breaks) == 1 < len(named)  # such as a tag of no scheme at all
+    shown = "; ".join(breaks if is_same else breaks.values())
+    return (
+        f"{path}: its tags are in none of the schemes {', '.join(SCHEMES)}: {shown}. Mend the file (types of "
+        "entities without a prefix may get I-); for labels that are no entities, such as parts of speech, "
+        'set dataset.tag_scheme = "none".'
+    )
 
 
 def to_iob2(tags: Sequence[str], scheme: str) -> tuple[str, ...]:
@@ -129,25 +180,26 @@ def to_iob2(tags: Sequence[str], scheme: str) -> tuple[str, ...]:
       scheme: one of `SCHEMES`.
     """
     converted = []
-    for before, tag, _ in _with_neighbours(tags):
-        prefix, kind = split_tag(tag)
-        if scheme == "iob1" and prefix == "I" and before[1] != kind:
-            prefix = "B"
-        if scheme == "bioes":
-            prefix = {"S": "B", "E": "I"}.get(prefix, prefix)
-        converted.append(f"{prefix}-{kind}" if kind else tag)
+    for before, (prefix, kind), _ in _with_neighbours(tags, scheme):
+        goes_on = before[1] == kind and before[0] not in ("E", "S")
+        is_new = {"iob1": prefix == "B" or not goes_on, "ioe1": not goes_on, "ioe2": not goes_on}
+        is_first = is_new.get(scheme, prefix in ("B", "S"))
+        converted.append(f"{'B' if is_first else 'I'}-{kind}" if kind else OUTSIDE)
     return tuple(converted)
 
 
 def from_iob2(tags: Sequence[str], scheme: str) -> tuple[str, ...]:
     """IOB2 in another scheme: the way back from `to_iob2`."""
     converted = []
-    for before, tag, after in _with_neighbours(tags):
-        prefix, kind = split_tag(tag)
-        if scheme == "iob1" and prefix == "B" and before[1] != kind:
-            prefix = "I"
-        if scheme == "bioes" and kind:
-            goes_on = after == ("I", kind)
-            prefix = {"B": "B" if goes_on else "S", "I": "I" if goes_on else "E"}[prefix]
-        converted.append(f"{prefix}-{kind}" if kind else tag)
+    for before, (prefix, kind), after in _with_neighbours(tags, "iob2"):
+        is_first, ends = prefix == "B", after != ("I", kind)
+        first, inner, last, single = tuple(_LETTERS.get(scheme, "BIES"))
+        letters = {
+            "iob1": "B" if is_first and before[1] == kind else "I",
+            "iob2": prefix,
+            "ioe1": "E" if ends and after[1] == kind else "I",
+            "ioe2": "E" if ends else "I",
+        }
+        marked = (single if ends else first) if is_first else (last if ends else inner)
+        converted.append(f"{letters.get(scheme, marked)}-{kind}" if kind else OUTSIDE)
     return tuple(converted)

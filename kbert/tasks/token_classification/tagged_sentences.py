@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kbert.config import DatasetConfig
-from kbert.files.compression import name_when_unpacked
-from kbert.input_pipelines.labelled_files import listed_label, sorted_labels
+from kbert.files.file_format import format_by_name
+from kbert.input_pipelines.label_checks import judge_labels, with_judged_labels
+from kbert.input_pipelines.label_names import sorted_labels
+from kbert.input_pipelines.labels import listed_label
 from kbert.input_pipelines.tables.table_paths import find_table
 from kbert.tasks.files import Files
 from kbert.tasks.token_classification.conll_files import FileSentence, read_conll
@@ -21,6 +23,7 @@ from kbert.tasks.token_classification.tag_schemes import (
     split_tag,
     to_iob2,
 )
+from kbert.tasks.token_classification.word_rows import read_sentence_rows, read_word_rows
 
 
 class Document:
@@ -59,8 +62,15 @@ class TaggedFiles(Files):
     """CoNLL columns, JSON lines or tables of words with a label each."""
 
     def read_examples(self, path, dataset, with_labels=True):
-        """`TaggedSentence`s; see `read_tagged_sentences`."""
-        return read_tagged_sentences(path, dataset, with_labels)
+        """`TaggedSentence`s, see `read_tagged_sentences`; where the dataset lists no labels, those of the
+        file are judged at its end, see `judge_labels`."""
+        sentences = read_tagged_sentences(path, dataset, with_labels)
+        is_known = dataset.labels or not with_labels
+        return sentences if is_known else with_judged_labels(sentences, self.labels, judge_labels, path)
+
+    def needs_tensorflow(self, path, dataset):
+        """JSON lines and tables may hold texts, whose words TensorFlow finds."""
+        return _reader(Path(path), dataset) is read_json_sentences
 
     def complete_dataset(self, dataset, examples):
         """The dataset with the labels of the examples, where it lists none; see `sentence_labels`."""
@@ -84,13 +94,15 @@ def read_tagged_sentences(
 ) -> Iterator[TaggedSentence]:
     """Yields the sentences of a file, a document in memory at a time.
 
-    Names that end in .jsonl (or .jsonl.gz), and `dataset.file_format = "jsonl"`, are JSON lines; tables
-    (`find_table`) have the same columns; everything else is CoNLL columns. With `dataset.tag_scheme = "auto"`
-    the tags are read once more before, to find their scheme.
+    Names of JSON lines (`format_by_name`), and `dataset.file_format = "jsonl"`, are JSON lines; tables
+    (`find_table`) have the same columns; CSV has a sentence in each row; with `dataset.sentence` any file
+    with named columns has a word in each row. Everything else is CoNLL columns. With
+    `dataset.tag_scheme = "auto"` the tags are read once more before, to find their scheme.
 
     Raises:
-      ValueError: naming file and line, for whatever does not fit: see `read_conll`, `read_json_sentences` and
-        `find_scheme`; for tags that break the scheme, and for a label that `dataset.labels` does not list.
+      ValueError: naming file and line, for whatever does not fit: see `read_conll`, `read_json_sentences`,
+        `read_word_rows`, `read_sentence_rows` and `find_scheme`; for tags that break the scheme, and for a
+        label that `dataset.labels` does not list.
     """
     path = Path(path)
     read = _reader(path, dataset)
@@ -110,13 +122,12 @@ def read_tagged_sentences(
 
 
 def _reader(path, dataset):
-    name = name_when_unpacked(path)
-    if dataset.file_format == "csv" or (name.endswith(".csv") and not dataset.file_format):
-        raise ValueError(
-            f"{path}: token classification reads CoNLL columns, JSON lines or tables, no CSV; set "
-            'dataset.file_format = "tsv" if the file holds one word a line.'
-        )
-    is_json = dataset.file_format == "jsonl" or (name.endswith(".jsonl") and not dataset.file_format)
+    if dataset.sentence:
+        return read_word_rows
+    file_format = dataset.file_format or format_by_name(path)
+    if file_format == "csv":
+        return read_sentence_rows
+    is_json = file_format == "jsonl"
     return read_json_sentences if is_json or find_table(path, dataset.file_format) else read_conll
 
 

@@ -21,7 +21,7 @@ from kbert.tasks.token_classification.entity_scores import (
 )
 from kbert.tasks.token_classification.sentence_rows import SentenceRows
 from kbert.tasks.token_classification.settings import LINEAR, MIX, TAGGER, TokenClassificationSettings
-from kbert.tasks.token_classification.tag_schemes import OUTSIDE, is_tag, split_tag, to_iob2
+from kbert.tasks.token_classification.tag_schemes import OUTSIDE, labels_in_iob2, split_tag
 from kbert.tasks.token_classification.tagged_sentences import TaggedFiles
 from kbert.tasks.token_classification.word_answers import WordLabels, text_answer
 from kbert.tasks.token_classification.word_page import WordPage, pad_tokens
@@ -114,7 +114,7 @@ class TokenClassification(Task):
         self.labels = tuple(labels)
         self.settings.check_labels(self.labels)
         self.loss = OneLabelLoss(self.labels, self.settings)
-        self.tag_by_label = _tags_in_iob2(self.labels)
+        self.tag_by_label = labels_in_iob2(self.labels)
         self.best_metric = "f1" if self.tag_by_label else "token_accuracy"
 
     def get_config(self):
@@ -271,14 +271,6 @@ class TokenClassification(Task):
         counts = metrics["entity_counts"]
         total = [sum(column) for column in zip(*counts, strict=True)]
         return label_rows("entities", (*self.types, "all"), (*counts, total))
-
-
-def _tags_in_iob2(labels) -> dict[str, str] | None:
-    """label -> tag with B and I alone (S and E are those of a checkpoint in BIOES); None for other labels."""
-    if not all(map(is_tag, labels)):
-        return None
-    iob2 = {label: to_iob2([label], "bioes")[0] for label in labels}
-    return iob2 if set(iob2.values()) != {OUTSIDE} else None
 
 
 def _as_long_as(logits, batch):

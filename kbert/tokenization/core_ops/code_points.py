@@ -39,13 +39,22 @@ def numbers(table: str) -> Iterator[tuple[int, tuple[int, ...]]]:
         end = start + (length - 1) * step + 1
 
 
-def folded_characters() -> dict[int, tuple[int, ...]]:
-    """What a character becomes by lower-casing, decomposing and dropping accents, where that is another text.
+def lowered_characters() -> dict[int, tuple[int, ...]]:
+    """What a character becomes by lower-casing, where that is another text."""
+    return _shifted(TABLES["lowered"])
+
+
+def decomposed_characters() -> dict[int, tuple[int, ...]]:
+    """What a character becomes by decomposing (NFD) and dropping accents, where that is another text.
 
     Accents themselves, which become nothing, are not in it.
     """
-    folded = {code: tuple(code + shift for shift in shifts) for code, shifts in numbers(TABLES["folded"])}
-    return folded | {code: _jamo(code) for code in range(_FIRST_SYLLABLE, _LAST_SYLLABLE + 1)}
+    syllables = range(_FIRST_SYLLABLE, _LAST_SYLLABLE + 1)
+    return _shifted(TABLES["decomposed"]) | {code: _jamo(code) for code in syllables}
+
+
+def _shifted(table):
+    return {code: tuple(code + shift for shift in shifts) for code, shifts in numbers(table)}
 
 
 def _jamo(code) -> tuple[int, ...]:

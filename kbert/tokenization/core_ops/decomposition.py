@@ -1,4 +1,4 @@
-"""Lower-case text -> its characters decomposed (NFD), with ops of TensorFlow's core.
+"""Text -> its characters decomposed (NFD), with ops of TensorFlow's core.
 
 The tables are those of unicode_tables.json, which tell what TF-Text does. They leave out the accents that
 decomposing sets free: BERT drops them anyway.
@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from kbert.tokenization.core_ops.code_points import TABLES, CodePointSet, folded_characters, numbers
+from kbert.tokenization.core_ops.code_points import TABLES, CodePointSet, decomposed_characters, numbers
 from kbert.tokenization.core_ops.other_rows import change_other_rows
 
 _NO_CHARACTER = 0x110000
@@ -43,7 +43,7 @@ def decompose(texts: tf.Tensor) -> tf.Tensor:
     The Unicode Standard, 3.11: a run of marks, up to a character of combining class 0, is sorted by classes.
 
     Args:
-      texts: string tensor of shape [batch], lower-case UTF-8 without NUL.
+      texts: string tensor of shape [batch], UTF-8 without NUL.
 
     Returns:
       String tensor of shape [batch]. With its accents (`\\p{Mn}`) dropped it is as NFD with them dropped.
@@ -85,23 +85,25 @@ def _sort_marks(flat, splits):
 
 @functools.cache
 def _tables() -> _Tables:
-    folded = folded_characters()
+    decomposed = decomposed_characters()
     order = {code: 1 + rank for code, (rank,) in numbers(TABLES["mark_order"])}
     accents, fixed = (set(CodePointSet(TABLES[name])) for name in ("accents", "fixed_accents"))
     ranks = dict.fromkeys(accents - fixed, 1)  # they are dropped, so their positions in the run do not matter
     ranks |= order
-    sorted_marks = order.keys() | {code for code, codes in folded.items() if order.keys() & set(codes)}
-    longest = max(map(len, folded.values()))
-    becomes = [folded[code] + (0,) * (longest - len(folded[code])) for code in sorted(folded)]
+    sorted_marks = order.keys() | {code for code, codes in decomposed.items() if order.keys() & set(codes)}
+    longest = max(map(len, decomposed.values()))
+    becomes = [decomposed[code] + (0,) * (longest - len(decomposed[code])) for code in sorted(decomposed)]
     columns = (
-        [*sorted(folded), _NO_CHARACTER],
+        [*sorted(decomposed), _NO_CHARACTER],
         [*becomes, (0,) * longest],
         [*sorted(ranks), _NO_CHARACTER],
         [*(ranks[code] for code in sorted(ranks)), 0],
     )
     with tf.init_scope():
         tensors = [tf.constant(np.array(column, np.int32)) for column in columns]
-    return _Tables(_pattern_without(folded.keys() | sorted_marks), _pattern_without(sorted_marks), *tensors)
+    return _Tables(
+        _pattern_without(decomposed.keys() | sorted_marks), _pattern_without(sorted_marks), *tensors
+    )
 
 
 def _pattern_without(codes):

@@ -11,6 +11,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
 CLUSTERS = ("tf_config", "slurm")
 _JOBS = ("chief", "worker")
@@ -18,14 +19,30 @@ _FIRST_PORT = 8888
 _EXAMPLE = '{"cluster": {"worker": ["host1:8888", "host2:8888"]}, "task": {"type": "worker", "index": 0}}'
 
 
+class Cluster(NamedTuple):
+    """The workers of a TF_CONFIG.
+
+    Fields:
+      own: (job, number) of this process.
+      addresses: (job, number) -> "host:port" of every worker, the chief first.
+    """
+
+    own: tuple[str, int]
+    addresses: dict[tuple[str, int], str]
+
+
+def worker_name(worker: tuple[str, int]) -> str:
+    """("worker", 1) -> "worker 1"."""
+    return f"{worker[0]} {worker[1]}"
+
+
 def list_workers(tf_config: str) -> list[tuple[str, int]]:
     """The (job, number) of every worker in a TF_CONFIG, the chief first; [("worker", 0)] if it lists none.
 
     Raises:
-      ValueError: when it is not JSON of the expected form, names jobs other than worker and chief, or names
-        a task of this process that is not in the cluster.
+      ValueError: as `read_cluster` does.
     """
-    return _listed_workers(tf_config) or [("worker", 0)]
+    return list(read_cluster(tf_config).addresses) or [("worker", 0)]
 
 
 def is_multi_worker(strategy: str) -> bool:
@@ -35,13 +52,23 @@ def is_multi_worker(strategy: str) -> bool:
     return strategy == "multi_worker"
 
 
-def _listed_workers(tf_config):
+def read_cluster(tf_config: str) -> Cluster:
+    """Reads a TF_CONFIG.
+
+    Raises:
+      ValueError: when it is not JSON of the expected form, names jobs other than worker and chief, gives two
+        workers one address, or names a task of this process that is not in the cluster.
+    """
     try:
         config = json.loads(tf_config)
-        cluster, task = config.get("cluster", {}), config.get("task", {})
-        sizes = {job: len(addresses) for job, addresses in cluster.items()}
-        own = task.get("type", "worker"), task.get("index", 0)
-        addresses = [address for job in cluster.values() for address in job]
+        jobs, task = config.get("cluster", {}), config.get("task", {})
+        sizes = {job: len(addresses) for job, addresses in jobs.items()}
+        own = task.get("type", "worker"), task.get("index")
+        addresses = {
+            (job, number): address
+            for job in sorted(jobs, key=lambda job: job != "chief")
+            for number, address in enumerate(jobs[job])
+        }
     except (ValueError, AttributeError, TypeError):
         raise ValueError(
             f"TF_CONFIG={tf_config!r} is not understood; it should look like {_EXAMPLE}."
@@ -54,32 +81,56 @@ def _listed_workers(tf_config):
         )
     if sizes.get("chief", 0) > 1:
         raise ValueError(f"TF_CONFIG names {sizes['chief']} chiefs; there can be only one.")
-    wrong = [address for address in addresses if not isinstance(address, str) or ":" not in address]
-    if wrong:
+    _check_addresses(list(addresses.values()))
+    if len(addresses) == 1 and not task:
+        own = next(iter(addresses))
+    if addresses and own not in addresses:
         raise ValueError(
-            f"TF_CONFIG: {wrong[0]!r} is not an address host:port; it should look like {_EXAMPLE}."
+            f"TF_CONFIG: the task of this process is {own[0]} {own[1]!r}, which is not in the cluster {sizes}"
+            "; indices are numbers that count from 0."
+            if task
+            else f"TF_CONFIG: it does not say which worker this process is; it should look like {_EXAMPLE}."
         )
-    workers = [(job, number) for job in _JOBS for number in range(sizes.get(job, 0))]
-    if workers and own not in workers:
-        raise ValueError(
-            f"TF_CONFIG: the task of this process is {own[0]} {own[1]}, which is not in the cluster {sizes}; "
-            "indices count from 0."
-        )
-    return workers
+    return Cluster(own, addresses)
 
 
-def require_workers(environment: Mapping[str, str] = os.environ):
-    """Raises ValueError when there is no TF_CONFIG with a worker, or a broken one."""
+def _check_addresses(addresses):
+    for address in addresses:
+        host, _, port = address.rpartition(":") if isinstance(address, str) else ("", "", "")
+        if not host or not port.isdecimal() or not 0 < int(port) < 2**16:
+            raise ValueError(
+                f"TF_CONFIG: {address!r} is not an address host:port, with a port of 1 to 65535; it should "
+                f"look like {_EXAMPLE}."
+            )
+        if addresses.count(address) > 1:
+            raise ValueError(f"TF_CONFIG gives {addresses.count(address)} workers the address {address}.")
+
+
+def require_workers(environment: Mapping[str, str] = os.environ) -> Cluster:
+    """The cluster of TF_CONFIG. Raises ValueError when there is no worker in it, or it is broken."""
     tf_config = environment.get("TF_CONFIG")
     if not tf_config:
         raise ValueError(
             "strategy=multi_worker needs the environment variable TF_CONFIG in every worker, for example "
             f"TF_CONFIG='{_EXAMPLE}'; under Slurm cluster=slurm sets it."
         )
-    if not _listed_workers(tf_config):
+    cluster = read_cluster(tf_config)
+    if not cluster.addresses:
         raise ValueError(
             f"strategy=multi_worker: TF_CONFIG={tf_config!r} lists no worker; it should look like {_EXAMPLE}."
         )
+    return cluster
+
+
+def own_cluster(cluster: str, environment: Mapping[str, str] = os.environ) -> Cluster:
+    """The workers, as `cluster` says: of TF_CONFIG, or of Slurm's variables.
+
+    Raises:
+      ValueError: when it is not known or not described.
+    """
+    if cluster not in CLUSTERS:
+        raise ValueError(f"cluster={cluster!r} is not known; choose one of {', '.join(CLUSTERS)}.")
+    return read_cluster(slurm_tf_config(environment)) if cluster == "slurm" else require_workers(environment)
 
 
 def slurm_tf_config(environment: Mapping[str, str] = os.environ) -> str:

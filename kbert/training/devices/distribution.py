@@ -1,6 +1,7 @@
 """Makes the tf.distribute strategy from flags, and divides data and file writing between its processes."""
 
 import contextlib
+import functools
 import os
 import re
 import signal
@@ -10,6 +11,7 @@ from absl import logging
 
 from kbert.input_pipelines.epochs import without_autotune
 from kbert.training.devices import cluster as clusters
+from kbert.training.devices.rendezvous import wait_for_workers
 
 STRATEGIES = ("auto", "one_device", "mirrored", "multi_worker", "tpu")
 
@@ -63,7 +65,7 @@ def _mirrored(gpus, num_devices):
     if gpus:
         if num_devices and num_devices > len(gpus):
             raise ValueError(f"num_devices={num_devices}, but this machine has only {len(gpus)} GPUs.")
-        return tf.distribute.MirroredStrategy([f"GPU:{i}" for i in range(num_devices or len(gpus))])
+        return _mirrored_strategy(*(f"GPU:{i}" for i in range(num_devices or len(gpus))))
     (cpu,) = tf.config.list_physical_devices("CPU")
     if num_devices and num_devices > 1 and tf.config.get_logical_device_configuration(cpu) is None:
         logical = [tf.config.LogicalDeviceConfiguration() for _ in range(num_devices)]
@@ -72,23 +74,46 @@ def _mirrored(gpus, num_devices):
     wanted = num_devices or len(cpus)
     if wanted > len(cpus):
         raise ValueError(f"num_devices={wanted}, but this process has only {len(cpus)} CPU devices.")
-    return tf.distribute.MirroredStrategy([device.name for device in cpus[:wanted]])
+    return _mirrored_strategy(*(device.name for device in cpus[:wanted]))
+
+
+_GROUPS_APART = 1000
+
+
+@functools.cache
+def _mirrored_strategy(*devices):
+    """One strategy of these devices for the whole process.
+
+    TensorFlow keeps the shape of all that replicas ever exchanged, by two numbers: one of the group of
+    devices and one that counts what is exchanged. Each new strategy begins to count again, so in a second
+    training of another shape the numbers would mean something else.
+    """
+    first_group = _GROUPS_APART * _mirrored_strategy.cache_info().currsize
+    # Private to TensorFlow; without it only devices in a second number would not train after others.
+    apart = {"_collective_key_base": first_group}
+    return type("MirroredStrategy", (tf.distribute.MirroredStrategy,), apart)(list(devices))
 
 
 def _multi_worker(cluster):
     if cluster == "slurm":
         os.environ["TF_CONFIG"] = clusters.slurm_tf_config()
     clusters.require_workers()
+    strategy = _workers_strategy(os.environ["TF_CONFIG"])
+    if not is_chief(strategy):
+        logging.set_verbosity(logging.WARNING)  # only the chief logs the progress
+    return strategy
+
+
+@functools.cache  # TensorFlow connects a process once
+def _workers_strategy(tf_config):
+    wait_for_workers(clusters.read_cluster(tf_config))
     try:
-        strategy = tf.distribute.MultiWorkerMirroredStrategy()
-    except RuntimeError as error:
+        return tf.distribute.MultiWorkerMirroredStrategy()
+    except (RuntimeError, tf.errors.OpError) as error:
         raise ValueError(
             f"the workers cannot be connected ({error}); call make_strategy before every other use of "
             "TensorFlow in the process."
         ) from error
-    if not is_chief(strategy):
-        logging.set_verbosity(logging.WARNING)  # only the chief logs the progress
-    return strategy
 
 
 def _tpu(tpu):

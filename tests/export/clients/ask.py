@@ -3,6 +3,7 @@
 import json
 import sys
 
+import cohere
 import openai
 from huggingface_hub import InferenceClient
 
@@ -21,6 +22,8 @@ def refusal(call):
 created = client.embeddings.create(model=model, input=texts)  # in base64: the client's own choice
 floats = client.embeddings.create(model=model, input=texts, encoding_format="float")
 hugging_face = InferenceClient(f"{url}/embed", token="secret")
+hugging_face_alone = InferenceClient(url, token="secret")  # one path for all it asks
+ranking = cohere.ClientV2("secret", base_url=url)
 print(
     json.dumps(
         {
@@ -28,6 +31,11 @@ print(
             "float": [one.embedding for one in floats.data],
             "tokens": created.usage.total_tokens,
             "hugging_face": [hugging_face.feature_extraction(text).tolist() for text in texts],
+            "similar": hugging_face_alone.sentence_similarity(texts[0], texts),
+            "ranked": [
+                (result.index, result.relevance_score)
+                for result in ranking.rerank(model=model, query=texts[0], documents=texts).results
+            ],
             "models": [one.id for one in client.models.list()],
             "model": client.models.retrieve(model).id,
             "prompted": client.embeddings.create(

@@ -1,4 +1,4 @@
-"""`openai` and `huggingface_hub.InferenceClient` ask a server: their vectors are those of Python."""
+"""`openai`, `huggingface_hub` and `cohere` ask a server: their vectors and scores are those of Python."""
 
 import json
 import os
@@ -34,6 +34,10 @@ def test_the_clients_of_others_get_the_vectors_of_python(tmp_path):
     for way in ("base64", "float", "hugging_face"):
         np.testing.assert_allclose(np.reshape(told[way], expected.shape), expected, atol=1e-5)
     np.testing.assert_allclose(told["prompted"], loaded.embed("the " + TEXTS[0]), atol=1e-5)
+    np.testing.assert_allclose(told["similar"], expected @ expected[0], atol=1e-5)
+    scores = expected @ loaded.embed("the " + TEXTS[0])
+    assert [index for index, _ in told["ranked"]] == np.argsort(-scores).tolist()
+    np.testing.assert_allclose([score for _, score in told["ranked"]], np.sort(scores)[::-1], atol=1e-5)
     assert told["models"] == ["e5"] and told["model"] == "e5"
     assert told["tokens"] == int(loaded.inputs(TEXTS)["input_mask"].numpy().sum())
     kinds = [(kind, status) for kind, status, _ in told["refusals"]]

@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -38,6 +40,23 @@ def test_each_signature_batch_size_and_length_has_a_request_of_that_size(text_in
         if request.signature in ("serving_default", "pair", "ids"):
             lengths = _lengths(request.inputs, text_inputs)
             assert request.num_tokens - 4 <= lengths.max() <= request.num_tokens
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(60, 6), (11, 4), (0, 2)])
+def test_requests_are_replayed_while_there_is_time(monkeypatch, seconds, expected):
+    """A token takes .1 s: requests of 8, 32 and 64 tokens of two signatures, the largest first."""
+    clock, asked = [0.0], []
+    monkeypatch.setattr(warmup, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
+
+    def ask(signature, tokens):
+        asked.append((signature, tokens))
+        clock[0] += 0.1 * tokens
+
+    requests = [warmup.WarmupRequest(name, 2, size, {}) for size in (32, 16, 4) for name in ("ids", "texts")]
+    warmup.replay(
+        requests, [(request.signature, 2 * request.num_tokens) for request in requests], ask, seconds
+    )
+    assert asked == [(name, size) for size in (8, 32, 64) for name in ("ids", "texts")][:expected]
 
 
 def test_masks_are_those_of_the_model(text_inputs):

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+import kbert
 from export.litert.comparison_data import FIXED_TEXTS, comparison_data
 from export.litert.litert_source import to_litert_source
 from kbert.experiments.labelled_file import LabelledFile
@@ -27,6 +28,38 @@ def test_rows_of_a_file_are_all_there_and_of_one_length(finetuned_run, tmp_path)
     assert len(data.examples) == 40 and data.owners.tolist() == list(range(40))
     assert data.rows["input_ids"].shape == (40, 16) and LABEL_FEATURE in data.rows
     assert data.rows["input_mask"].sum(axis=1).tolist() == [min(16, 3 + n) for n in range(40)]
+
+
+def test_a_loaded_run_reads_a_file_as_its_run_does(pair_run, tmp_path):
+    """Columns, metric and held-out part too: a path of a run may be given as that of any checkpoint."""
+    rows = [f"jump {'the ' * n}\twalk\t{'loud' if n % 3 else 'quiet'}" for n in range(9)]
+    file = tmp_path / "dev.tsv"
+    file.write_text("\n".join(["sentence\tother\tlabel", *rows]) + "\n")
+    run, loaded = RunDirectory(pair_run.path), kbert.load(pair_run.path)
+    for chosen in (run, loaded.run):
+        chosen.config = dataclasses.replace(chosen.config, dev_split=0.5, best_metric="f1")
+        chosen.details = chosen.details | {"held_out": {"digest": "", "num_examples": 4}}
+    expected, found = to_litert_source(run), to_litert_source(loaded)
+    data = comparison_data(found, file, 16)
+    assert [example.text_pair for example in data.examples] == ["walk"] * 9
+    differing = dict.fromkeys(("task", "load", "held_out", "vocabulary"))
+    assert found._replace(**differing) == expected._replace(**differing)
+    assert found.load()[1] is loaded.model and found.held_out.args == (loaded.run,)
+    assert to_litert_source(loaded.with_max_seq_length(20)).max_seq_length == 20
+    with pytest.raises(ValueError, match="a run records its own"):
+        to_litert_source(loaded, run.config)
+
+
+def test_a_checkpoint_that_takes_pairs_reads_pairs(pair_run, tmp_path):
+    loaded = kbert.load(pair_run.path)
+    loaded.run, file, config = None, tmp_path / "dev.csv", loaded.run.config
+    config = dataclasses.replace(config, encoder=None, max_seq_length=20)
+    source = to_litert_source(loaded, config)
+    assert source.max_seq_length == 20 and source.dataset.text_pair == "other"
+    file.write_text("text,text_pair,label\njump,walk,loud\n")
+    for takes_pairs, column in ((True, "text_pair"), (None, "text_pair"), (False, None)):
+        loaded.takes_pairs = takes_pairs
+        assert to_litert_source(loaded, eval_file=file).dataset.text_pair == column
 
 
 def test_fixed_texts_have_the_shape_of_the_task(finetuned_run):
@@ -54,7 +87,7 @@ def test_of_the_training_file_only_what_was_held_out_is_compared(finetuned_run, 
     file.write_text("\n".join(["sentence\tother\tlabel", *rows]) + "\n")
     run = RunDirectory(finetuned_run.path)
     run.config = dataclasses.replace(run.config, dev_split=0.25)
-    part = LabelledFile(file, type(run.task()), run.config.dataset).split(0.25, run.config.dev_split_seed)[1]
+    part = LabelledFile(file, run.task().files, run.config.dataset).split(0.25, run.config.dev_split_seed)[1]
     run.details = run.details | {"held_out": {"digest": part.digest, "num_examples": 10}}
     data = comparison_data(to_litert_source(run), file, 16, held_out=True)
     assert list(data.examples) == list(part.examples) and len(data.examples) == 10

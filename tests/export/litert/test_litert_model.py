@@ -1,19 +1,23 @@
 """A file of several lengths: the shortest that fits answers, as a file of one length does."""
 
 import json
+import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from export.litert import interpreter_pool
 from export.litert.conversion import convert_to_litert
 from export.litert.litert_model import LiteRTModel
 from kbert.tasks import TASKS
 from kbert.tasks.signatures.signature import Signature, ids_inputs
 from tests.export.litert.litert_rows import rows_for
+from tests.forks import in_fork
 from tests.kbert.inference.random_model import random_task_model
 
 pytestmark = pytest.mark.slow  # conversions
@@ -71,6 +75,29 @@ def test_a_text_alone_and_no_text_are_answered_too(several):
     answers, empty = several(TEXTS), several([])["probabilities"]
     np.testing.assert_array_equal(several(TEXTS[0])["logits"], answers["logits"][0])
     assert empty.shape == (0, 2) and empty.dtype == np.float32
+
+
+def test_threads_are_answered_as_one_is(several, monkeypatch):
+    """Texts of both lengths at once, with fewer interpreters than threads, and from the first call on."""
+    texts = [f"jump {'the ' * n}{'play ' * (n % 3)}".strip() for n in range(15)] * 8
+    expected = [several(text)["logits"] for text in texts]
+    size = os.path.getsize(several.path)
+    for cores, num_bytes, most in ((1, 9 * size, 1), (3, 9 * size, 3), (9, 2 * size, 2)):
+        monkeypatch.setattr(interpreter_pool, "num_cores", lambda cores=cores: cores)
+        monkeypatch.setattr(interpreter_pool, "_MOST_BYTES", num_bytes)
+        model = LiteRTModel(several.path, several._vocabulary, num_threads=1)
+        with ThreadPoolExecutor(8) as threads:
+            answers = list(threads.map(lambda text, model=model: model(text)["logits"], texts))
+        np.testing.assert_allclose(answers, expected, rtol=1e-6)
+        assert model._interpreters._free.qsize() <= most
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_is_answered_too(several):
+    """Also where another thread was in the middle of a call."""
+    expected = several(TEXTS)["logits"].tolist()
+    with several._interpreters.borrowed():
+        assert in_fork(lambda: several(TEXTS)["logits"].tolist()) == repr(expected)
 
 
 def test_the_litert_library_and_numpy_are_enough(files, several, classifier, tmp_path):

@@ -72,6 +72,24 @@ def test_a_cased_vocabulary_is_refused_before_anything_is_made(finetuned_run, tm
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("check", "rules"),
+    [
+        (requests.check_mediapipe, {"tokenize_chinese_chars": False}),
+        (requests.check_tokenizer_inside, {"tokenize_chinese_chars": False}),
+        (requests.check_tokenizer_inside, {"strip_accents": False}),
+    ],
+)
+def test_rules_that_the_tokenizers_of_phones_lack_are_named(finetuned_run, check, rules):
+    run = RunDirectory(finetuned_run.path)
+    run.vocabulary = lambda: small_corpus.vocabulary().with_rules(**rules)
+    (name,) = rules
+    with pytest.raises(ValueError, match=f"{name}=false, .* use the file whose inputs are token ids"):
+        check(to_litert_source(run), (16,))
+    run.vocabulary = lambda: small_corpus.vocabulary().with_rules(max_input_chars_per_word=100)
+    check(to_litert_source(run), (16,))
+
+
 def test_mediapipe_puts_berts_special_tokens_around_a_text(finetuned_run):
     run = RunDirectory(finetuned_run.path)
     tokens = [*MPNET_TOKENS, *(token for token in small_corpus.TOKENS if token not in MPNET_TOKENS)]

@@ -12,6 +12,7 @@ from tensorflow.core.framework import tensor_pb2, types_pb2
 
 from export.gate.saved_model_session import RequestError
 from export.server.limits import Limits
+from export.server.ranking import rank
 from export.server.request import Request
 from export.server.service import Service
 from export.server.tensors import read_tensor, write_tensor
@@ -58,10 +59,12 @@ def test_a_wrong_tensor_is_an_invalid_argument_and_takes_no_memory(wrong):
 
 
 def test_a_query_is_checked_before_it_stands_beside_every_text():
-    service = Service(SimpleNamespace(session=None, pair_number=("p", "o"), signatures={"p": None}), LIMITS)
+    model = SimpleNamespace(session=None, pair_number=("p", "o"), signatures={"p": None})
+    model.ranks_by_vectors, model.text_inputs = False, None
+    service = Service(model, LIMITS)
     tracemalloc.start()
     with pytest.raises(RequestError, match="a text of 100000 bytes"):
-        service.rank(Request(60), "a" * 100_000, ["b"] * 2048)
+        rank(service, Request(60), "a" * 100_000, ["b"] * 2048)
     assert tracemalloc.get_traced_memory()[1] < 1 << 20
     tracemalloc.stop()
     assert service.queue.stop(10)

@@ -24,9 +24,9 @@ UNCASED_TEMPLATES = (
 _CHUNKS_PER_TEXT = 500
 
 
-def words(texts, do_lower_case) -> list[str]:
+def words(texts, do_lower_case, **rules) -> list[str]:
     """The words of each text, joined by spaces."""
-    split = split_words(_tensor(texts), do_lower_case)
+    split = split_words(_tensor(texts), do_lower_case, **rules)
     joined = tf.strings.reduce_join(split, axis=-1, separator=" ")
     return [text.decode("utf-8") for text in joined.numpy().tolist()]
 

@@ -70,11 +70,12 @@ class Language:
         return answers
 
 
-def write_export(vocab_txt: str, do_lower_case: bool, folder: Path) -> Path:
-    """The two files of an export that a tokenizer reads."""
+def write_export(vocab_txt: str, do_lower_case: bool, folder: Path, **rules) -> Path:
+    """The two files of an export that a tokenizer reads; `rules` are those that are not google's."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "vocab.txt").write_text(vocab_txt, encoding="utf-8", newline="\n")
-    about = {"task": "x", "vocabulary": {"size": 9, "do_lower_case": do_lower_case, "fingerprint": "0"}}
+    description = {"size": 9, "do_lower_case": do_lower_case, "fingerprint": "0", **rules}
+    about = {"task": "x", "vocabulary": description}
     (folder / "kbert.json").write_text(json.dumps(about, indent=2), encoding="utf-8")
     return folder
 
@@ -117,7 +118,7 @@ def _ask_python(folder, questions):
         kind, *texts = question.split("\t")
         text, *pairs = map(_text, texts)
         if kind == "words":
-            return _codes(" ".join(split_words(text, vocabulary.do_lower_case)))
+            return _codes(" ".join(split_words(text, **vocabulary.rules.splitting)))
         if kind == "ids":
             return " ".join(map(str, tables[LENGTHS[-1]].tokenizer(text)))
         used = tables[LENGTHS[-1]]([text], pairs or None)["input_mask"].sum()

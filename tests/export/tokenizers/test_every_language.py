@@ -16,6 +16,7 @@ from tests.export.tokenizers import graph_answers
 from tests.export.tokenizers.languages import LANGUAGES, Language, write_export
 from tests.kbert.tokenization.sample_texts import TEXTS
 from tests.kbert.tokenization.test_golden_ids import sample_vocabulary
+from tests.kbert.tokenization.test_word_splitter import OTHER_RULES
 
 each_language = pytest.mark.parametrize("language", LANGUAGES)
 each_casing = pytest.mark.parametrize("do_lower_case", [True, False], ids=["uncased", "cased"])
@@ -83,6 +84,23 @@ def test_every_character_splits_as_in_the_graph(ask, do_lower_case):
 def test_random_texts_split_as_in_the_graph(ask, do_lower_case):
     texts = [*TEXTS, *SURROGATES, *graph_answers.random_texts(2000, seed=5)]
     require_equal(ask.words(texts), graph_answers.words(texts, do_lower_case))
+
+
+@pytest.mark.parametrize("rules", OTHER_RULES.values(), ids=OTHER_RULES)
+@each_language
+def test_texts_split_by_other_rules_as_in_the_graph(language, rules, tmp_path):
+    """A sample of characters, random texts, and words around the limit."""
+    rules = rules | {"max_input_chars_per_word": 100}
+    vocabulary = Vocabulary([*sample_vocabulary()], **rules)
+    ask = Language(
+        language, write_export("".join(f"{t}\n" for t in sample_vocabulary()), folder=tmp_path, **rules)
+    )
+    texts = [*TEXTS, *SURROGATES, *graph_answers.random_texts(1500, seed=7)]
+    for template in graph_answers.UNCASED_TEMPLATES[:3]:
+        texts += graph_answers.character_texts(characters(499), template)
+    require_equal(ask.words(texts), graph_answers.words(texts, **vocabulary.rules.splitting))
+    texts = [*(f"{letter * number} b" for letter in "aé的" for number in (99, 100, 101, 200, 201)), *TEXTS]
+    assert ask.rows(texts) == graph_answers.rows(vocabulary, texts)
 
 
 @each_casing

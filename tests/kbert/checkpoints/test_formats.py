@@ -10,7 +10,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from kbert.checkpoints.bert_checkpoint import RecordedTask
-from kbert.checkpoints.formats import detect_format, read_checkpoint, write_checkpoint
+from kbert.checkpoints.formats import detect_format, local_path, read_checkpoint, write_checkpoint
 from kbert.checkpoints.model_loading import initialize
 from kbert.checkpoints.model_variables import part_name
 from kbert.config import DatasetConfig
@@ -110,6 +110,28 @@ def test_a_path_without_a_checkpoint(tmp_path):
         detect_format(tmp_path)
 
 
+def test_what_may_be_meant_by_a_path_without_a_checkpoint(tmp_path, monkeypatch):
+    for name in ("Reviews", "other"):
+        shutil.copytree(STORED / "BertModel", tmp_path / "runs" / name)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "cache" / "models--org--unheard-of").mkdir(parents=True)
+    for path, sentence in {
+        "runs/reviws": "Did you mean runs/Reviews?",
+        "runs": "It holds the models runs/Reviews, runs/other: give one of them.",
+        "runs/other/vocab.txt": "It is a file of the model runs/other: give that folder.",
+        "bert-base-uncasd": "Did you mean bert-base-uncased or ",
+        "org/unheard_of": "Did you mean org/unheard-of?",
+        "nothing/like/this": "or a name: hf://org/name, bert-base-uncased.",
+    }.items():
+        with pytest.raises(ValueError) as error:
+            detect_format(local_path(path))
+        assert sentence in str(error.value) and ("mean" in sentence) == ("mean" in str(error.value))
+    assert detect_format(local_path("~/runs/other")) == "hugging_face"
+    assert local_path("~no such user/runs") == Path("~no such user/runs")
+
+
 def test_a_hugging_face_folder_may_hold_a_tf1_file_beside(tmp_path):
     folder = tmp_path / "m"
     shutil.copytree(STORED / "BertModel", folder)
@@ -168,7 +190,8 @@ def test_a_regression_of_others_is_a_regression_here(tmp_path):
         convert_checkpoint(source, target, "hugging_face")
         assert read_checkpoint(target).problem_type == "regression"
         config = json.loads((target / "config.json").read_text())
-        assert config["problem_type"] == "regression" and config["id2label"] == {"0": "LABEL_0"}
+        assert config["problem_type"] is None and config["id2label"] == {"0": "LABEL_0"}
+        assert config["sentence_transformers"] == {"activation_fn": "torch.nn.modules.activation.Sigmoid"}
 
 
 # ------------------------------------------------------------------------- initialization
@@ -263,3 +286,17 @@ def test_an_encoder_of_another_shape_gives_nothing():
 
 
 # ------------------------------------------------------------------------- the command line
+
+
+@pytest.mark.parametrize("format", ["google", "hugging_face"])
+@pytest.mark.parametrize(
+    ("task", "labels"), [("cosine_similarity", ()), ("token_classification", ("a", "b"))]
+)
+def test_an_encoder_that_never_had_a_pooler_is_read_again(format, task, labels, tmp_path):
+    model = random_checkpoint(task, labels)
+    allowed = ["token_classification/*"] if format == "google" else ()
+    write_checkpoint(model, tmp_path / "out", format, allowed)
+    read = read_checkpoint(tmp_path / "out")
+    written = {name: value for name, value in numbers(model).items() if name in read.tensors}
+    assert written == numbers(read) and "layer_0/attention/query/kernel" in written
+    assert set(read.missing) <= {"pooler/dense/kernel", "pooler/dense/bias"}

@@ -46,6 +46,40 @@ def test_every_weight_is_taken_and_every_slot_is_named(pretrained):
     assert turned == ["cls/seq_relationship/output_weights"]
 
 
+def test_a_scope_before_all_names_is_taken_off(tmp_path):
+    weights = foreign_files.random_weights(HEADS)
+    names = foreign_files.google_names(weights)
+    scoped = {f"module/student/{name}": value for name, value in names.items()} | {"global_step": np.int64(3)}
+    foreign_files.write_google(tmp_path / "uncased_m", scoped)
+    checkpoint, tensors = read_tensors(tmp_path / "uncased_m")
+    same_weights(tensors, weights)
+    assert "the names begin with module/student/, which is taken off" in checkpoint.report.notes
+    assert {line[0] for line in checkpoint.report.taken} == scoped.keys() - {"global_step"}
+
+
+@pytest.mark.parametrize(
+    "slots",
+    [
+        ("BERTAdam", "BERTAdam_1"),  # NVIDIA's and Horovod's scripts
+        ("adam_m", "adam_v"),
+        ("LAMB", "LAMB_1"),
+        ("AdamWeightDecayOptimizer", "AdamWeightDecayOptimizer_1"),
+        ("Momentum", "ExponentialMovingAverage"),
+    ],
+)
+def test_the_state_of_other_trainings_is_left_out(tmp_path, slots):
+    weights = foreign_files.random_weights(HEADS)
+    names = foreign_files.google_names(weights)
+    state = {f"{name}/{slot}": value for name, value in names.items() for slot in slots}
+    numbers = ("bad_steps", "good_steps", "loss_scale", "signal_early_stopping/STOP", "beta1_power_1")
+    state |= {name: np.float32(1) for name in numbers}
+    foreign_files.write_google(tmp_path / "uncased_m", names | state)
+    checkpoint, tensors = read_tensors(tmp_path / "uncased_m")
+    same_weights(tensors, weights)
+    left = dict(checkpoint.report.left_over)
+    assert left.keys() == state.keys() and {left[name] for name in numbers} == {"a number of the training"}
+
+
 @pytest.mark.parametrize("path", ["", "bert_model.ckpt", "bert_model.ckpt.index"])
 def test_a_folder_a_prefix_and_the_index_file_name_the_same_checkpoint(pretrained, path):
     weights, folder = pretrained
@@ -105,6 +139,20 @@ def test_the_folders_name_tells_the_casing(folder, name, lower):
     else:  # a vocabulary without a single upper-case letter speaks against the name
         with pytest.raises(ValueError, match="looks like an uncased vocabulary"):
             read_checkpoint(renamed)
+
+
+@pytest.mark.parametrize("name", ["japanese_L-12_H-768_A-12", "korean"])
+def test_a_name_that_says_nothing_leaves_it_to_the_tokens(folder, name):
+    renamed = folder.rename(folder.with_name(name))
+    for pieces, lower in (("か が ##ば", False), ("か た 東", None)):
+        digits = [str(n) for n in range(len(foreign_files.TOKENS) - 5 - len(pieces.split()))]
+        tokens = [*foreign_files.TOKENS[:5], *pieces.split(), *digits]
+        (renamed / "vocab.txt").write_text("\n".join(tokens) + "\n")
+        if lower is None:
+            with pytest.raises(ValueError, match="nothing says whether texts are lower-cased"):
+                read_checkpoint(renamed)
+        else:
+            assert read_checkpoint(renamed).vocabulary.do_lower_case is lower
 
 
 def test_the_flag_tells_the_casing_where_nothing_else_does(folder):

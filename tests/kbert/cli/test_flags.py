@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kbert.cli.commands import modules
-from kbert.cli.flags import GROUPS
+from kbert.cli.flags import GROUPS, named_positions
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 ALL = list(modules())
@@ -88,3 +88,22 @@ def test_a_reader_of_help_may_stop_early():
     command = f"{sys.executable} -m kbert finetune --help | head -n 1"
     result = subprocess.run(command, shell=True, cwd=REPOSITORY, capture_output=True, text=True)
     assert result.stdout.startswith("kbert finetune: ") and result.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["runs/a", "a text", "--top_k=3"], ["--run_dir=runs/a", "--text=a text", "--top_k=3"]),
+        (["runs/a", "--text=a"], ["--run_dir=runs/a", "--text=a"]),
+        (["runs/a", "a", "b"], ["--run_dir=runs/a", "--text=a", "b"]),  # which is then refused
+        (["--text", "a", "runs/a"], ["--text", "a", "runs/a"]),
+        ([], []),
+    ],
+)
+def test_what_stands_before_all_flags_gets_their_names(arguments, named):
+    assert named_positions(arguments, ("run_dir", "text")) == named
+
+
+def test_a_flag_in_both_forms_is_refused():
+    with pytest.raises(ValueError, match="'runs/a' and --run_dir=runs/b both say --run_dir; leave one of"):
+        named_positions(["runs/a", "--run_dir=runs/b"], ("run_dir", "text"))

@@ -16,8 +16,8 @@ from tests.kbert.test_encoder import randomize
 from tests.kbert.test_training_path import PACKED_POSITIONS
 from tests.kbert.test_training_path import batch as packed_batch
 
-# Two soft targets; several sequences to an example. The formulas are in test_losses.py.
-TASKS = ("pretraining", pytest.param("multiple_choice", marks=pytest.mark.slow))
+# Two soft targets; no pooler; several sequences to an example. The formulas are in test_losses.py.
+TASKS = ("pretraining", "token_classification", pytest.param("multiple_choice", marks=pytest.mark.slow))
 STUDENT, TEACHER = calm(num_hidden_layers=1, hidden_size=8), calm(num_hidden_layers=2)
 
 

@@ -1,10 +1,13 @@
-"""An evaluation of a run that is still training: what it chose and its page name the weights that it read."""
+"""An evaluation reads one checkpoint, also of a run that still trains, and the texts it was trained on."""
 
 import json
 import shutil
 
+import pytest
+
 from kbert.experiments.evaluation import evaluate
 from kbert.runs.run_directory import RunDirectory
+from kbert.scripts.convert_checkpoint import convert_checkpoint
 from kbert.training import evaluation_step
 from tests.html_checks import read_page
 
@@ -31,3 +34,14 @@ def test_a_checkpoint_that_is_saved_in_the_meantime_changes_nothing(
     assert json.loads((run.path / "chosen.json").read_text())["step"] == step
     shown = read_page(page)
     assert f"step {step}" in shown and f"step {step + 7}" not in shown
+
+
+@pytest.mark.slow  # TensorFlow and Keras for a conversion and two evaluations
+def test_a_checkpoint_that_does_not_say_it_takes_the_pairs_of_the_file(pair_run, tmp_path):
+    rows = [f"jump {'the ' * n},walk {'a ' * n},{'loud' if n % 3 else 'quiet'}\n" for n in range(12)]
+    for name, header in (("own.csv", "sentence,other,label\n"), ("usual.csv", "text,text_pair,label\n")):
+        (tmp_path / name).write_text(header + "".join(rows))
+    convert_checkpoint(pair_run.path, tmp_path / "folder", "hugging_face")
+    _, expected = evaluate(pair_run, tmp_path / "own.csv")
+    _, metrics = evaluate(tmp_path / "folder", tmp_path / "usual.csv")
+    assert metrics["loss"] == pytest.approx(expected["loss"], abs=1e-6)

@@ -1,26 +1,15 @@
 """Columns in memory and settings by name, as a call in Python gives them."""
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from kbert.config import FinetuningConfig, settled_config
-from kbert.experiments.finetuning_data import columns_as_files
 from tests.conftest import tiny_finetuning_config
 
 SMALL_DATA = "configs/finetuning/small_data.toml"
 TEXTS = ["a fine day", "so-so, näh", "rain"]
-
-
-def test_columns_become_a_file_that_is_removed():
-    columns = {"text": TEXTS, "label": np.array([0.5, 1, 2], np.float32)}
-    with columns_as_files(columns, None, "dev.tsv") as (file, none, path):
-        rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-        assert [row["text"] for row in rows] == TEXTS and [row["label"] for row in rows] == [0.5, 1.0, 2.0]
-        assert none is None and path == "dev.tsv"
-    assert not file.exists()
 
 
 def test_settings_find_their_places():

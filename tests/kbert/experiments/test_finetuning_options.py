@@ -62,7 +62,7 @@ def test_the_same_command_again_finds_the_same_split(split_run, pretraining_run,
 
 
 def test_at_most_so_many_examples_are_spread_by_label(labelled_files):
-    data = LabelledFile(labelled_files[0], SequenceClassification, tiny_finetuning_config().dataset)
+    data = LabelledFile(labelled_files[0], SequenceClassification.files, tiny_finetuning_config().dataset)
     few = data.at_most(10, seed=0)
     (counts, number), (all_counts, _) = few.count_labels(), data.count_labels()
     assert number == few.num_examples and 8 <= number <= 10 and few.fingerprint != data.fingerprint

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from kbert.config import FinetuningConfig
 from kbert.experiments.evaluation import evaluate, no_better_than_constant
 from kbert.experiments.finetuning import finetune
+from kbert.experiments.finetuning_checks import what_to_try
 from kbert.experiments.finetuning_data import LabelledPaths
 from kbert.experiments.finished_run import describe_run, finished_metrics, write_result
 from kbert.runs.metrics_file import read_metrics
@@ -47,7 +49,15 @@ def test_better_than_constant_is_asked_of_every_metric_with_a_baseline():
     (sentence,) = no_better_than_constant(good | {"loss": 0.2}, higher)
     assert "loss 0.2, the best constant answer 0.2" in sentence and "class_weights" not in sentence
     (sentence,) = no_better_than_constant(good | {"loss": 0.2}, higher, class_weights=True)
-    assert sentence.endswith("more epochs, or for rare labels task_settings.class_weights=balanced.")
+    assert sentence.endswith(
+        "a smaller learning rate, or for rare labels task_settings.class_weights=balanced."
+    )
+    few = what_to_try(FinetuningConfig(num_train_epochs=3), 93)
+    assert few == "more epochs (num_train_epochs=3 made 93 steps)"
+    assert "another seed" in what_to_try(FinetuningConfig(num_train_epochs=3), 2_000)
+    # Labels that are all the same: nothing is better than anything.
+    nothing = {"pearson": float("nan"), "baseline_pearson": float("nan")}
+    assert no_better_than_constant(good | nothing, higher) == []
     # A run that always gives the most frequent label: 140 of 204 right, as evaluation has it in float32.
     always = {"accuracy": float(np.float32(140) / np.float32(204)), "baseline_accuracy": 140 / 204}
     assert always["accuracy"] > always["baseline_accuracy"]

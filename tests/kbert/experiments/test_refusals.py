@@ -2,6 +2,7 @@
 
 import dataclasses
 import shutil
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -10,9 +11,11 @@ from kbert.config import DatasetConfig, DistillationConfig, LoraConfig, PhaseCon
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.pretraining import pretrain
 from kbert.manifest import read_manifest
+from kbert.runs.run_directory import RunDirectory
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.training.devices import distribution
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
+from tests.kbert.input_pipelines.frames import Frame
 from tests.kbert.tasks.question_answering.small_squad import write_squad
 from tests.tfrecords_tools import small_corpus
 
@@ -20,8 +23,8 @@ VOCABULARY = small_corpus.vocabulary()
 OTHER = Vocabulary([*VOCABULARY.tokens, "new"], do_lower_case=True)
 START = {"train_file": "train.tsv", "init_checkpoint": "start"}
 NOTHING = {"init_checkpoint": None}
-# Whoever read it before the refusal would say that it is not there.
-UNREAD = {"init_checkpoint": "none"}
+# Whoever read it before the refusal would say that its config names no model.
+UNREAD = {"init_checkpoint": "unread"}
 RECORDS = {"train_file": None, "train_dir": "train"}
 TAUGHT = {"distillation": DistillationConfig("teacher", init_layers=(0,))}
 QUESTIONS = {"train_file": "squad.json"}
@@ -38,6 +41,7 @@ def question_answering(**settings):
 # What cannot be -> changes of the config, changes of the arguments, what is said.
 FINETUNING = {
     "fewer rows than a batch": ({"train_batch_size": 4096}, UNREAD, "40 rows, fewer than one batch of 4096"),
+    "no model of the name": ({}, {"init_checkpoint": "stort"}, "stort does not exist.* Did you mean start.$"),
     "no whole shares": ({"train_batch_size": 3}, UNREAD, "=3 is not divisible by the 2 replicas"),
     "evaluated in no whole shares": ({"eval_batch_size": 3}, UNREAD, "eval_batch_size=3 is not"),
     "no whole parts": ({"gradient_accumulation_steps": 8}, UNREAD, "replicas x gradient_accumulation"),
@@ -55,9 +59,30 @@ FINETUNING = {
         NOTHING | {"vocabulary": VOCABULARY, "do_lower_case": False},
         "do_lower_case=False, but the vocabulary of the training has do_lower_case=True",
     ),
-    "one text": ({}, {"train_file": {"text": "a fine day", "label": ["b"]}}, "column 'text' is 'a fine day'"),
+    "one text": ({}, {"train_file": {"text": "a fine day", "label": ["b"]}}, "column 'text' of the training"),
     "unlike columns": ({}, {"train_file": {"text": TEXTS, "label": ["b"]}}, "different lengths .3 text, 1 l"),
-    "a number": ({}, {"train_file": {"text": ["a", 3], "label": ["b", "c"]}}, "line 2"),
+    "texts without labels": ({}, {"train_file": TEXTS}, "row 1 of the training data is str .'a fine day'.;"),
+    "rows with other names": (
+        {},
+        {"train_file": [{"review": text, "stars": "5"} for text in TEXTS]},
+        r"(?s)training data cannot .* row 1 has no column 'text'.* Name the columns: .*, text='review'",
+    ),
+    "a cell without a text": (
+        {},
+        {"train_file": Frame({"text": ["a", float("nan")], "label": ["b", "c"]})},
+        "row 2 of the training data has None as 'text'",
+    ),
+    "a row without a label": (
+        {},
+        {"train_file": {"text": ["a", "b", "c"], "label": ["b", "c", None]}},
+        "row 3 of the training data has None as its label 'label'.* by skip_unlabelled=True",
+    ),
+    "development data of one column": (
+        {},
+        {"dev_file": Frame({"text": TEXTS})},
+        "(?s)the development data cannot .* row 1 has no column 'sentence'; it has .'text'.. Name the",
+    ),
+    "a number": ({}, {"train_file": {"text": ["a", 3], "label": ["b", "c"]}}, "row 2 of the training"),
     "no answer": (question_answering(unanswerable=False), QUESTIONS, "'q2' has no answer, but task_set"),
     "long questions": (question_answering(max_query_length=21), QUESTIONS, "=24 leaves no room for a"),
 }  # fmt: skip
@@ -84,6 +109,8 @@ def folder(pretraining_run, finetuned_run, labelled_files, records_dir, tmp_path
     linked = {"start": pretraining_run.path, "teacher": finetuned_run.path, "train": records_dir / "train"}
     for name, path in (linked | {path.name: path for path in labelled_files}).items():
         (tmp_path / name).symlink_to(path)
+    (tmp_path / "unread").mkdir()
+    (tmp_path / "unread" / "config.json").write_text("{}")
     write_squad(tmp_path / "squad.json", 12, impossible=True)
     other = shutil.copytree(records_dir / "heldout", tmp_path / "other")
     manifest = read_manifest(other)
@@ -109,3 +136,36 @@ def test_pretraining_that_cannot_be(folder, case):
     with pytest.raises(ValueError, match=sentence):
         pretrain(config, folder / "run", **{"input_dir": "train"} | arguments)
     assert not (folder / "run").exists()
+
+
+def locked_run(folder):
+    """A run in which this very process trains."""
+    run = shutil.copytree(folder / "start", folder / "locked")
+    return run, RunDirectory(run).lock()
+
+
+# What stands in the way of the folder -> function from the test's folder to the run's, and what keeps it so.
+FOLDERS = {
+    "nothing can be made": (lambda folder: ("/proc/no/run", None), "run_dir=/proc/no/run cannot be written"),
+    "a file on the way": (lambda folder: (folder / "train.tsv" / "run", None), "written: Not a dir"),
+    "other files": (lambda folder: (folder / "unread", None), "exists and is no kbert run; choose a new or"),
+    "another training": (locked_run, "another process .process .* is working in .*locked"),
+    "no checkpoint": (lambda folder: (folder / "run", None), "checkpoint none does not exist; give a run"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FOLDERS)
+def test_folders_are_checked_before_tensorflow_loads(folder, case, monkeypatch):
+    make, sentence = FOLDERS[case]
+    run_dir, _kept = make(folder)
+    monkeypatch.setitem(sys.modules, "kbert.training.trainer", None)  # importing it fails
+    init = "none" if case == "no checkpoint" else "start"
+    for train in (
+        lambda: finetune(tiny_finetuning_config(), run_dir, "train.tsv", init_checkpoint=init),
+        lambda: pretrain(tiny_pretraining_config(), run_dir, "train", init_checkpoint=init),
+    ):
+        with pytest.raises((ValueError, BlockingIOError), match=sentence):
+            train()
+    assert not (folder / "run").exists()
+    if _kept:
+        _kept.close()

@@ -10,17 +10,24 @@ import kbert
 from kbert.checkpoints.hugging_face.sentence_transformers import read_sentence_modules, write_sentence_modules
 from kbert.config import DatasetConfig
 from kbert.config.pooling_config import PoolingConfig
+from kbert.encoder import BertEncoder
+from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import finetune
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
-from tests.conftest import MAX_SEQ_LENGTH, tiny_finetuning_config
-from tests.kbert.experiments.small_rows import write_scored
+from kbert.tasks import TASKS
+from tests.conftest import MAX_SEQ_LENGTH, small_corpus, tiny_encoder_config, tiny_finetuning_config
+from tests.kbert.experiments.small_rows import WORDS, write_rows, write_scored
 from tests.kbert.inference.answering import answers
+from tests.kbert.runs.written_run import written_run
+from tests.kbert.tasks.similarity.test_scores import by_hand
 
 pytestmark = pytest.mark.slow
 
 TEXTS = ["the jump a", "walk and ask", "look"]
-THEIRS = PoolingConfig("cls", False)
+THEIRS = PoolingConfig(
+    "cls", False, prompts={"query": "the "}, default_prompt_name="query", similarity_fn_name="dot"
+)
 
 
 def config_of(task, **changes):
@@ -51,6 +58,30 @@ def regression(start, tmp_path_factory):
 @pytest.fixture(scope="module")
 def loaded(regression):
     return kbert.load(regression[2].path)
+
+
+def test_ranks_are_those_of_texts_in_any_batches(tmp_path):
+    """Three questions share each answer, one has two; against the vectors of `embed`, ranked one by one."""
+    questions = [f"{word} the {other}" for word in WORDS[:4] for other in WORDS[4:7]]
+    pairs = [(question, f"a {WORDS[n // 3]} and") for n, question in enumerate(questions)]
+    pairs += [(questions[0], "open ask")]
+    file = write_rows(tmp_path / "dev.jsonl", [{"text": text, "other": other} for text, other in pairs])
+    task = TASKS["multiple_negatives_ranking"](pooling="mean", normalize=False)
+    model = task.build_model(BertEncoder(tiny_encoder_config()))
+    dataset = DatasetConfig(text="text", text_pair="other")
+    run = written_run(tmp_path / "run", task, model, small_corpus.vocabulary(), dataset=dataset)
+
+    loaded, relevant = kbert.load(run.path), {}
+    for question, answer in pairs:
+        relevant.setdefault(question, set()).add(answer)
+    queries, corpus = (
+        dict(zip(texts, loaded.embed(texts, normalize=True), strict=True))
+        for texts in ([*relevant], sorted({answer for _, answer in pairs}))
+    )
+    accuracy, mrr = by_hand(queries, relevant, corpus)
+    for batch_size in (2, 64):
+        _, metrics = evaluate(run, file, batch_size=batch_size)
+        assert (metrics["accuracy_at_1"], metrics["mrr"]) == pytest.approx((accuracy, mrr)), batch_size
 
 
 def cosines(first, second):
@@ -93,3 +124,25 @@ def test_the_code_of_the_guide_runs(regression, tmp_path, monkeypatch):
     report = []
     results = doctest.DocTestRunner(verbose=False).run(test, out=report.append)
     assert results.attempted and results.failed == 0, "".join(report)
+
+
+def test_a_run_whose_metric_was_never_a_number_ends_and_answers(regression, start, tmp_path, caplog):
+    """Scores of the development file that are all the same: no correlation with them is defined."""
+    _, (train_file, _), _, _ = regression
+    dev_file = tmp_path / "dev.jsonl"
+    rows = [{"text": word, "other": "look", "label": 2.5} for word in ("jump", "walk", "ask")]
+    write_rows(dev_file, rows)
+    config = config_of(
+        "cosine_similarity", num_train_epochs=3.0, eval_every_steps=2, early_stopping_patience=1,
+        task_settings={"highest_score": 5.0},
+    )  # fmt: skip
+    _, metrics = finetune(config, tmp_path / "run", train_file, dev_file, init_checkpoint=start)
+    said = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert np.isnan(metrics["spearman"]) and np.isfinite(metrics["loss"])
+    assert "All 3 labels are the same: no correlation with them is defined." in said
+    assert sum("is not a number on the evaluation data" in line for line in said) == 1
+    assert not any("constant answer: spearman" in line for line in said)
+    assert kbert.load(tmp_path / "run").predict("walk", "look") and len(said) < 12
+    assert RunDirectory(tmp_path / "run").checkpoint().name == "step-00000009"
+    with pytest.raises(ValueError, match="spearman was not a number in any of 5 evaluations"):
+        kbert.load(tmp_path / "run", checkpoint="best")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kbert.config import DatasetConfig
 from kbert.files.compression import find_opener
-from kbert.inference.answer_files import find_ending, require_cells, write_answers
+from kbert.inference.answer_files import find_format, require_cells, write_answers
 from kbert.input_pipelines.labelled_files import read_rows
 from kbert.input_pipelines.unlabelled_files import whole_rows
 
@@ -22,7 +22,7 @@ texts = st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from("\"',;\t
 def test_a_table_is_read_again_as_it_was_written(tmp_path_factory, name, rows):
     path = tmp_path_factory.mktemp("answers") / name
     rows = [(f"a{text}", label) for text, label in rows]  # a text of white space alone is no text
-    if find_ending(path) == ".tsv":
+    if find_format(path) == "tsv":
         rows = [(" ".join(text.split()), label) for text, label in rows]
     write_answers(path, [({"text": text}, CLASSIFIED | {"label": label}) for text, label in rows], ";")
     assert [(row.text, row.label) for row in read_rows(path, DatasetConfig())] == rows

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import kbert
+from kbert.config.pooling_config import PoolingConfig
 from kbert.inference.feature_extractor import FeatureExtractor
 from kbert.inference.feature_files import FORMATS, feature_file
 from kbert.scripts.extract_features import extract_features
@@ -161,3 +163,24 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(model, input_file, tmp_p
             write(0, features)
             raise RuntimeError("cut off")
     assert sorted(os.listdir(tmp_path)) == before and (tmp_path / "out").read_text() == "old"
+
+
+def test_features_of_a_file_are_those_of_the_columns_of_the_run(pair_run, tmp_path):
+    file = tmp_path / "rows.csv"
+    file.write_text("text,sentence,other\nwalk,jump the a,play\n")
+    extractor = FeatureExtractor(kbert.load(pair_run.path), pooling="cls")
+    extract_features(extractor, file, tmp_path / "out.npz", "npz")
+    expected = extractor(["jump the a"], ["play"])[0].values
+    np.testing.assert_allclose(np.load(tmp_path / "out.npz")["values"], [expected], atol=1e-6)
+
+
+def test_the_default_prompt_stands_once_before_each_text():
+    pooling = PoolingConfig("mean", True, prompts={"query": "the "}, default_prompt_name="query")
+    loaded, _ = random_model(own_pooling=pooling)
+    extract, plain = FeatureExtractor(loaded, pooling=pooling), random_model()[0]
+    assert extract("jump").tokens == ["[CLS]", "the", "jump", "[SEP]"]
+    np.testing.assert_allclose(extract("jump").values[0], loaded.embed("jump"), atol=1e-5)
+    assert (
+        plain.inputs("the jump")["input_ids"].numpy().tolist()
+        == loaded.inputs("jump")["input_ids"].numpy().tolist()
+    )

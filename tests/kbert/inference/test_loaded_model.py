@@ -9,9 +9,11 @@ import pytest
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.inference.loaded_model import LoadedModel
 from kbert.inference.loading import load
+from kbert.input_pipelines.labelled_files import read_rows
 from kbert.tasks.task_model import TaskModel
 from tests.conftest import tiny_finetuning_config
 from tests.kbert.inference.random_model import TEXTS, random_model, reference_states
+from tests.kbert.input_pipelines.frames import Frame
 
 
 @pytest.mark.slow
@@ -39,6 +41,9 @@ def test_a_model_of_another_length_is_of_the_same_run(finetuned_run, monkeypatch
     )
     assert other.export("served") == (other, {"precision": "bfloat16"})
     assert other.export("served", precision="float32")[1] == {"precision": "float32"}
+    monkeypatch.setattr("export.export_tflite.export_tflite", lambda *given, **arguments: (given, arguments))
+    files, arguments = other.export_litert("files", eval_file="dev.tsv")
+    assert files == (other, "files", ("float32", "dynamic_int8")) and arguments == {"eval_file": "dev.tsv"}
 
 
 @pytest.mark.slow
@@ -51,6 +56,63 @@ def test_an_evaluation_allows_what_loading_allowed(finetuned_run, labelled_files
     assert metrics["loss"] == pytest.approx(
         load(finetuned_run.path).evaluate(labelled_files[1])["loss"], abs=1e-5
     )
+
+
+def rows_of(loaded, file):
+    """(columns, the dataset that names them, rows) of a labelled file."""
+    dataset = loaded.run.config.dataset
+    examples = read_rows(file, dataset)
+    columns = {dataset.text: [row.text for row in examples], dataset.label: [row.label for row in examples]}
+    return columns, dataset, [{dataset.text: row.text, dataset.label: row.label} for row in examples]
+
+
+@pytest.mark.slow
+def test_an_evaluation_judges_the_weights_that_are_in_memory(finetuned_run, labelled_files):
+    loaded = load(finetuned_run.path)
+    before = loaded.evaluate(labelled_files[1])
+    for variable in loaded.model.trainable_variables:
+        variable.assign(variable * 0.5)
+    after = loaded.evaluate(labelled_files[1])
+    assert abs(after["loss"] - before["loss"]) > 1e-4
+    _, dataset, rows = rows_of(loaded, labelled_files[1])
+    answers = loaded.predict([row[dataset.text] for row in rows])
+    chances = [answer["probabilities"][row[dataset.label]] for answer, row in zip(answers, rows, strict=True)]
+    assert after["loss"] == pytest.approx(-np.log(chances).mean(), abs=1e-4)
+    with pytest.raises(ValueError, match="checkpoint='last' chooses one of a run's"):
+        loaded.evaluate(labelled_files[1], checkpoint="last")
+
+
+@pytest.mark.slow
+def test_data_in_memory_are_evaluated_as_their_file_is(finetuned_run, labelled_files):
+    loaded = load(finetuned_run.path)
+    columns, dataset, rows = rows_of(loaded, labelled_files[1])
+    expected = loaded.evaluate(labelled_files[1])
+    for data in (columns, Frame(columns), rows):
+        assert loaded.evaluate(data) == expected
+    with pytest.raises(ValueError, match="row 2 of the data has None as its label") as error:
+        loaded.evaluate([rows[0], rows[0] | {dataset.label: None}])
+    assert ".jsonl" not in str(error.value)
+    renamed = {f"my {name}": values for name, values in columns.items()}
+    with pytest.raises(ValueError, match="(?s)the data .*row 1 has no column .* The run .* was trained"):
+        loaded.evaluate(renamed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("format", ["kbert", "hugging_face"])
+def test_a_model_is_saved_with_the_weights_that_it_has(finetuned_run, tmp_path, format):
+    loaded = load(finetuned_run.path)
+    loaded.model.trainable_variables[0].assign_add(np.full(loaded.model.trainable_variables[0].shape, 0.1))
+    expected = loaded.predict(["jump the a", "walk"])
+    written = loaded.save(tmp_path / "saved", format)
+    assert written.format == format and not written.left_over
+    again = load(tmp_path / "saved")
+    for answer, known in zip(again.predict(["jump the a", "walk"]), expected, strict=True):
+        assert answer["probabilities"] == pytest.approx(known["probabilities"], abs=1e-6)
+    again.model.trainable_variables[0].assign_add(np.full(loaded.model.trainable_variables[0].shape, 0.1))
+    again.save(tmp_path / "saved", format, overwrite=True)  # of a checkpoint of others, too
+    assert load(tmp_path / "saved").predict("walk") != again.predict("jump the a")
+    with pytest.raises(ValueError, match="saved"):
+        loaded.save(tmp_path / "saved")
 
 
 # ------------------------------------------------------------------------------- embeddings
@@ -132,6 +194,9 @@ FLAGS = {"word_embedding_dimension": 16, "pooling_mode_max_tokens": False}
         (FLAGS | {"pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True}, "mean", ""),
         (FLAGS | {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}, "cls", "0_Transformer"),
         ({"embedding_dimension": 16, "pooling_mode": "mean"}, "mean", ""),
+        ({"embedding_dimension": 16, "pooling_mode": ["mean", "cls"]}, "mean+cls", ""),
+        (FLAGS | {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": True}, "cls+mean", ""),
+        (FLAGS | {"pooling_mode_lasttoken": True}, "lasttoken", ""),
     ],
 )
 def test_a_sentence_transformers_folder(make_folder, pretraining_run, pooling, mode, transformer_path):
@@ -149,11 +214,24 @@ def test_a_sentence_transformers_folder(make_folder, pretraining_run, pooling, m
 MEAN = {"pooling_mode_mean_tokens": True}
 
 
+def test_texts_of_a_folder_that_lower_cases_them_for_a_cased_tokenizer(make_folder):
+    """sentence-transformers' Transformer lower-cases, then the tokenizer keeps case and accents."""
+    folder = write_modules(make_folder(), MEAN, lower=True)
+    (folder / "tokenizer_config.json").unlink()
+    (folder / "tokenizer_config.json").write_text('{"do_lower_case": false}')
+    (folder / "tokenizer.json").unlink()
+    loaded = load(folder, allow_unmatched=["do_lower_case"])
+    rules = loaded.vocabulary.rules
+    assert (rules.do_lower_case, rules.strip_accents) == (True, False)
+    np.testing.assert_array_equal(loaded.embed(["A FILM"]), loaded.embed(["a film"]))
+
+
 @pytest.mark.parametrize(
     ("pooling", "changes", "modules", "facts"),
     [
-        (MEAN | {"pooling_mode_cls_token": True}, {}, None, "mean_tokens and cls_token; kbert pools by one"),
-        ({"pooling_mode_lasttoken": True}, {}, None, "by lasttoken; kbert pools by one of cls, mean, max"),
+        ({"pooling_mode": ["mean", "first"]}, {}, None, "by mean and first; kbert pools by cls, mean, max"),
+        ({"pooling_mode_last": True}, {}, None, "by last; kbert pools by cls, mean, max"),
+        (MEAN | {"word_embedding_dimension": 8}, {}, None, r"length 8 \(embedding_dimension\), .* have 16"),
         (MEAN, {"length": 999}, None, "max_seq_length=999, .* 32 positions"),
         (MEAN, {}, "{", "modules.json is broken; expected a list of modules"),
         (MEAN, {}, json.dumps([module(0, "Dense", "1_Dense")]), "the modules Dense; kbert reads"),

@@ -1,14 +1,19 @@
 """`LoadedModel.predict` and its like: a text, a pair, a list, and one sentence for anything else."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import kbert
 from kbert.inference.answers import to_examples
+from kbert.inference.text_answers import TextAnswers
 from kbert.inference.unknown_tokens import UnknownTokens
 from kbert.tasks import TASKS
 from tests.kbert.inference.answering import answers
 from tests.kbert.inference.random_model import random_task_model
+from tests.kbert.input_pipelines.frames import Column, Frame
 
 PAIR = ("jump the a", "walk")
 
@@ -39,25 +44,42 @@ def of_pairs():
         ),
         ((text for text in "ab"), ("text",), [{"text": "a"}, {"text": "b"}], False),
         ([], ("text",), [], False),
+        (tf.constant("abc"), ("text",), [{"text": "abc"}], True),
+        (tf.constant(["a", "ü"]), ("text",), [{"text": "a"}, {"text": "ü"}], False),
+        (Frame({"text": ["a", "b"], "other": [1, 2]}), ("text",), [{"text": "a"}, {"text": "b"}], False),
+        ({"text": ["a", "b"]}, ("text",), [{"text": "a"}, {"text": "b"}], False),
+        (
+            {"text": Column(["a"]), "choices": [["b", "c"]]},
+            ("text", "choices"),
+            [{"text": "a", "choices": ["b", "c"]}],
+            False,
+        ),
     ],
 )
 def test_examples_of_every_form(given, inputs, examples, is_alone):
-    assert to_examples(given, inputs) == (examples, is_alone)
+    assert to_examples(given, (inputs,))[:2] == (examples, is_alone)
 
 
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"a", "b"}, "received set"),
+        ({"a"}, "received set"),
         (3, r"received int \(3\); expected a text"),
         (np.array("a"), "received ndarray"),
-        (["a", 3], r"example 1 is int \(3\); expected a text \(str\), a pair"),
+        (["a", 3], r"examples\[1\] is int \(3\); expected a text \(str\), a pair"),
         (("a", "b", "c"), "the example is tuple"),
+        (
+            Frame({"review": ["a"]}),
+            r"the data has the columns \['review'\]; expected text\. Rename its columns\.",
+        ),
+        (Frame({"text": ["a", float("nan")]}), "row 2 of the data has no value in 'text'; mend the row"),
+        ({"text": ["a"], "text_pair": ["b", "c"]}, r"different lengths \(1 text, 2 text_pair\)"),
     ],
+    ids=repr,
 )
 def test_anything_else_is_one_sentence(given, sentence):
     with pytest.raises(ValueError, match=sentence):
-        to_examples(given, ("text",))
+        to_examples(given, (("text",),))
 
 
 def test_a_text_alone_and_in_a_list_get_the_answers_of_the_script(classifier):
@@ -69,8 +91,26 @@ def test_a_text_alone_and_in_a_list_get_the_answers_of_the_script(classifier):
     assert alone["label"] == listed[1]["label"] and set(alone) == {"label", "probabilities"}
     assert alone["probabilities"] == pytest.approx(listed[1]["probabilities"], abs=1e-6)
     assert classifier.predict([]) == []
-    with pytest.raises(ValueError, match=r"example 1: text is 3; expected a text"):
+    with pytest.raises(ValueError, match=r"the example: text is 3; expected a text"):
         classifier.predict({"text": 3})
+
+
+def test_a_table_gets_an_answer_for_each_row_by_the_names_of_the_task_and_of_the_run(finetuned_run):
+    loaded, texts = kbert.load(finetuned_run.path), ["jump the a", "walk", "talked"]
+    expected = loaded.predict(texts)
+    dataset = loaded.run.config.dataset
+    assert loaded.predict({dataset.text: texts}) == expected
+    assert loaded.predict(Frame({dataset.label: [1, 2, 3], dataset.text: texts})) == expected
+    assert loaded.predict(tf.constant(texts)) == expected
+    with pytest.raises(ValueError, match="row 2 of the data: text is 3; expected a text"):
+        loaded.predict({"text": ["a", 3]})
+
+
+def test_a_column_that_is_nearly_an_input_is_not_passed_over():
+    """A checkpoint that takes texts and pairs would answer the first texts alone."""
+    loaded = random_task_model(TASKS["sequence_classification"](["quiet", "loud"]))
+    with pytest.raises(ValueError, match="the data has a column 'text_pairs', which is not read"):
+        loaded.predict({"text": ["a"], "text_pairs": ["b"]})
 
 
 def test_a_pair(of_pairs):
@@ -78,6 +118,59 @@ def test_a_pair(of_pairs):
     assert alone == pytest.approx(listed, abs=1e-6) and len(alone) == 1
     with pytest.raises(ValueError, match="expects text and text_pair; received text"):
         of_pairs.predict("jump the a")
+
+
+@pytest.fixture(scope="module", params=["encoder", "cosine_similarity"])
+def of_vectors(request):
+    """A model of vectors, as sentence-transformers folders and runs of similarity are."""
+    task = TASKS[request.param](pooling="mean", normalize=False)
+    return random_task_model(task, own_pooling=task.pooling)
+
+
+@pytest.mark.slow
+def test_a_pair_has_the_cosine_of_its_vectors_and_texts_are_ranked_by_it(of_vectors):
+    texts = ["walk", "the play", "jump the a", "", "jump"]
+    first, *vectors = of_vectors.embed(["jump the a", *texts])
+    cosines = vectors @ first / np.linalg.norm(vectors, axis=1) / np.linalg.norm(first)
+    pairs = of_vectors.predict([("jump the a", text) for text in texts])
+    assert [pair["cosine"] for pair in pairs] == pytest.approx(cosines, abs=1e-5)
+    assert of_vectors.predict("walk")["embedding"] == pytest.approx(vectors[0], abs=1e-5)
+    best = of_vectors.rank(tf.constant("jump the a"), Column(texts), top_k=2)
+    order = np.argsort(-cosines, kind="stable")[:2]
+    assert [(one["index"], one["text"]) for one in best] == [(index, texts[index]) for index in order]
+    assert [one["score"] for one in best] == pytest.approx(cosines[order], abs=1e-5)
+    assert best[0]["text"] == "jump the a" and of_vectors.rank("jump", []) == []
+
+
+class Prompted(TextAnswers):
+    """A model whose folder names a similarity and prompts; a vector is the number of characters read."""
+
+    pooling = SimpleNamespace(similarity_fn_name="euclidean", prompts={"query": "q: ", "passage": "text: "})
+    task = SimpleNamespace(serving=SimpleNamespace(one_text_output="embedding"), pooling=pooling)
+
+    def embed(self, texts, prompt_name):
+        return np.float32([[len(self.pooling.prompts[prompt_name] + text)] for text in texts])
+
+
+def test_texts_are_ranked_by_the_similarity_and_the_prompts_of_the_model():
+    assert [one["score"] for one in Prompted().rank("abc", ["a", "abcdef"])] == [-1.0, -6.0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((["a"], ["b"]), r"query is list \(\['a'\]\); expected one text"),
+        (("a", ["b"], 0), "top_k=0: expected a whole number, at least 1"),
+        (("a", ["b"], -1), "top_k=-1: expected"),
+        (("a", Frame({"text": ["b"]})), r"texts is a Frame with the columns 'text'; .* texts\['text'\]"),
+        (("a", ["b", None]), r"texts\[1\] is NoneType"),
+        (("a", ["b"]), "sequence_classification; rank takes one that gives a pair of texts a number, "),
+    ],
+    ids=repr,
+)
+def test_what_cannot_be_ranked_is_one_sentence(classifier, arguments, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        classifier.rank(*arguments)
 
 
 @pytest.mark.slow

@@ -5,12 +5,14 @@ import random
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from kbert.inference.feature_extractor import FeatureExtractor
 from kbert.inference.predictor import MaskFiller, TextClassifier
 from kbert.inference.texts import text_batch
 from kbert.tasks import TASKS
 from tests.kbert.inference.random_model import random_task_model
+from tests.kbert.input_pipelines.frames import Column, Frame
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +62,11 @@ def test_a_text_by_itself_gets_what_a_list_of_it_gets(roads, name):
         (["a [MASK]", None], r"texts\[1\] is NoneType; expected a text \(str\)\."),
         ([b"jump"], r"texts\[0\] is bytes \(b'jump'\); .*; decode it first, for example with \.decode"),
         ([["jump", "walk"]], r"texts\[0\] is list \(\['jump', 'walk'\]\)"),
+        (
+            {"text": ["a"]},
+            r"texts is a dict with the columns 'text'; give one of them, such as texts\['text'\]",
+        ),
+        (Frame({"a": ["b"], "c": [1]}), "texts is a Frame with the columns 'a', 'c'; give one of them"),
         (["half of \ud83d"], r"texts\[0\] cannot be encoded in UTF-8: its character 9 is '\\ud83d'"),
     ],
     ids=repr,
@@ -90,7 +97,8 @@ def test_pairs_that_do_not_fit(classifier, texts, pairs, sentence):
 
 def test_whatever_can_be_gone_through_is_a_list():
     texts = ["jump", "", "walk"]
-    for given in (texts, tuple(texts), iter(texts), np.array(texts), np.array(texts, object)):
+    arrays = (np.array(texts), np.array(texts, object), Column(texts), tf.constant(texts))
+    for given in (texts, tuple(texts), iter(texts), *arrays, tf.data.Dataset.from_tensor_slices(texts)):
         batch = text_batch(given)
         assert not batch.is_alone and batch.texts == texts
         assert all(type(text) is str for text in batch.texts)
@@ -128,7 +136,7 @@ def test_an_answer_that_is_no_number_is_refused_and_its_text_named(broken):
     for road in (TextClassifier(classifier), FeatureExtractor(classifier), classifier.embed):
         with pytest.raises(ValueError, match=r"not finite \(NaN or infinite\) for texts\[3\]"):
             road(texts)
-    with pytest.raises(ValueError, match="for example 4:"):
+    with pytest.raises(ValueError, match=r"for examples\[3\]:"):
         classifier.predict(texts)
 
 

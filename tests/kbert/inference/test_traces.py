@@ -1,5 +1,10 @@
 """Asking a model again traces nothing: tracing takes half a second, and its memory is not given back."""
 
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
 import pytest
 from tensorflow.python.framework.func_graph import FuncGraph
 
@@ -67,6 +72,51 @@ def test_every_other_way_to_ask_traces_once(traces):
         traces.clear()
         ask(loaded, "walk the a and the a")
         assert not traces, name
+
+
+def test_threads_that_ask_first_are_answered_as_one_is_and_trace_once(traces):
+    """Eight threads begin at once, each with another question, and all ask all of them."""
+    model, texts = random_task_model(TASKS["sequence_classification"](CLASSES)), ["jump", "walk the a and"]
+    asks = [(name, ASKED[name]) for name in ("embed", "TextClassifier", "FeatureExtractor")]
+    asks += [("predict", lambda loaded, text: loaded.predict(text))]
+    expected = {name: [_numbers(ask(model, text)) for text in texts] for name, ask in asks}
+    number, others = len(traces), random_task_model(TASKS["sequence_classification"](CLASSES))
+    others.model.set_weights(model.model.get_weights())
+    together = threading.Barrier(8)
+
+    def ask_all(first):
+        together.wait()
+        turns = asks[first:] + asks[:first]
+        return {name: [_numbers(ask(others, text)) for text in texts] for name, ask in turns}
+
+    with ThreadPoolExecutor(8) as threads:
+        for answers in threads.map(ask_all, range(8)):
+            for name, values in answers.items():
+                for value, wanted in zip(values, expected[name], strict=True):
+                    np.testing.assert_allclose(value, wanted, atol=1e-6, err_msg=name)
+    assert len(traces) <= 2 * number
+
+
+def _numbers(answer):
+    """The numbers of an answer, which is a dict, a list, features or an array."""
+    if isinstance(answer, dict):
+        answer = list(answer["probabilities"].values())
+    if isinstance(answer, list):
+        return np.concatenate([np.ravel(_numbers(one)) for one in answer])
+    return np.asarray(getattr(answer, "values", getattr(answer, "probabilities", answer)))
+
+
+def test_a_graph_is_made_once_for_all_threads():
+    loaded, made = random_task_model(TASKS["masked_lm"]()), []
+
+    def make():
+        time.sleep(0.05)
+        made.append(object())
+        return made[-1]
+
+    with ThreadPoolExecutor(8) as threads:
+        graphs = list(threads.map(lambda _: loaded.graph("key", make), range(8)))
+    assert len(made) == 1 and set(map(id, graphs)) == {id(made[0])}
 
 
 def test_masks_are_filled_by_one_graph(traces):

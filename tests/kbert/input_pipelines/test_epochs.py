@@ -99,11 +99,15 @@ def test_trim_padding_cuts_what_is_padding_everywhere():
 
 
 @pytest.mark.parametrize("pairs", [False, True])
-def test_tokenize_rows_is_the_tokenizer_row_by_row(vocabulary, pairs):
-    words = ("play", "walks", "jump the and", "")
+def test_tokenize_rows_is_the_tokenizer_row_by_row(vocabulary, pairs, caplog):
+    words = ("play", "walks", "jump the and" + " play" * 9, "")
     rows = [LabelledText(words[i % 4], words[i % 3] if pairs else None, None) for i in range(7)]
     text_inputs = TextInputs(vocabulary, 12)
-    features = text_reader.tokenize_rows(rows, text_inputs)
+    with caplog.at_level("INFO"):
+        features = text_reader.tokenize_rows(rows, text_inputs)
+    cut = "3 of 7 texts (43%)" if pairs else "2 of 7 texts (29%)"
+    said = f"{cut} are longer than max_seq_length=12 tokens, and are cut at the end."
+    assert said in [record.getMessage() for record in caplog.records]
     for index, row in enumerate(rows):
         single = text_inputs(tf.constant([row.text]), tf.constant([row.text_pair]) if pairs else None)
         for name, value in single.items():

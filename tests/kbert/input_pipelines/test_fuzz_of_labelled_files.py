@@ -1,4 +1,4 @@
-"""Whatever a labelled file holds: a good read, or one sentence. Seeded."""
+"""Whatever a labelled file holds: a good read, or one message. Seeded."""
 
 import gzip
 import io
@@ -11,7 +11,8 @@ import pytest
 from pyarrow import parquet
 
 from kbert.config import DatasetConfig
-from kbert.input_pipelines.labelled_files import examples_fingerprint, sorted_labels, stream_rows
+from kbert.input_pipelines.label_names import sorted_labels
+from kbert.input_pipelines.labelled_files import examples_fingerprint, stream_rows
 
 pytestmark = pytest.mark.slow
 
@@ -43,9 +44,11 @@ def change_bytes(content: bytes, rng) -> bytes:
     return content
 
 
-def require_one_sentence(error):
+def require_one_message(error):
     message = str(error)
-    assert 10 < len(message) < 2000 and len(message.splitlines()) == 1, repr(message[:500])
+    lines = message.split("\n")
+    assert 10 < len(message) and max(map(len, lines)) < 2000 and len(lines) < 30, repr(message[:500])
+    assert all(line.startswith("  ") for line in lines[1:]), repr(message[:500])
 
 
 # ------------------------------------------------------------------------------ labelled files
@@ -97,7 +100,7 @@ def test_labelled_files(tmp_path, kind):
         try:
             rows = list(stream_rows(path, dataset, with_labels))
         except (ValueError, OSError) as error:
-            require_one_sentence(error)
+            require_one_message(error)
             continue
         num_read += 1
         assert rows and len(examples_fingerprint(rows)) == 64

@@ -11,13 +11,13 @@ import pytest
 
 from kbert.config import DatasetConfig
 from kbert.files import text_file
+from kbert.input_pipelines.label_names import sorted_labels
 from kbert.input_pipelines.labelled_files import (
     LabelledText,
     count_rows,
     examples_fingerprint,
     read_header,
     read_rows,
-    sorted_labels,
     stream_records,
     stream_rows,
 )
@@ -84,13 +84,14 @@ def test_what_is_read(write, case):
 def test_short_rows_are_skipped_where_the_config_says_so_and_never_without_labels(write, caplog):
     lines = ["a\tb\ty", "one\ttwo\t1", "broken", "three\tfour", "five\tsix\t0"]
     path = write("a.tsv", "\n".join(lines) + "\n")
-    with pytest.raises(ValueError, match="a.tsv line 3: 1 columns where 3 were expected"):
+    both = r"a.tsv cannot be used as it is:\n  line 3: 1 columns where 3 .*\n  line 4: 2 columns where 3 were"
+    with pytest.raises(ValueError, match=both):
         read_rows(path, PAIRS)
     skipping = dataclasses.replace(PAIRS, skip_short_rows=True)
     expected = [LabelledText("one", "two", "1"), LabelledText("five", "six", "0")]
     assert read_rows(path, skipping) == expected
     assert f"{path}: 2 row(s) with too few columns are skipped: line 3, 4" in caplog.text
-    with pytest.raises(ValueError, match="a.tsv line 3: 1 columns where 3 were expected"):
+    with pytest.raises(ValueError, match=both):
         list(stream_rows(path, skipping, with_labels=False))
     with pytest.raises(ValueError, match="a.tsv line 2: 4 columns where 3 were expected"):
         read_rows(write("a.tsv", "a\tb\ty\none\ttwo\t1\tmore\n"), skipping)
@@ -189,7 +190,7 @@ REFUSED = {
     "no label column": (
         "a.tsv",
         "text\ty\nx\t1\n",
-        "a.tsv line 2 has no column 'label'; it has ['text', 'y'].",
+        "a.tsv has no column 'label'; its columns are ['text', 'y']. Name the columns",
     ),
     "few cells": (
         "a.tsv",
@@ -200,14 +201,15 @@ REFUSED = {
     "not UTF-8": (
         "a.tsv",
         b"text\tlabel\nx\t1\ncaf\xe9\t0\n",
-        "a.tsv line 3 is not UTF-8 (byte 0xe9); convert it, for example: iconv",
+        "a.tsv line 3 is not UTF-8 (byte 0xe9). It is likely to be cp1252, which gives 'café\\t0': write "
+        "--override=dataset.encoding=cp1252, or save it as UTF-8 (iconv -f CP1252 -t UTF-8).",
     ),
     "empty": ("a.tsv", "", "a.tsv is empty; expected a first line with the names of the columns."),
-    "semicolons": (
+    "another delimiter and no such column": (
         "a.csv",
-        "text;label\na;b\n",
-        "a.csv has no column 'text'; its columns are ['text;label']. They look as if ';' separates them: "
-        ".csv files have ',', .tsv files tabs. Name the columns in the config",
+        "Text;label\na;b\n",
+        "a.csv has no column 'text'; its columns are ['Text', 'label']. Did you mean 'Text'? Write "
+        "--override=dataset.text=Text.",
     ),
     "header only": ("a.tsv", "text\tlabel\n", "a.tsv holds no rows; expected labelled texts, one per line."),
     "not JSON": ("a.jsonl", '{"text": "x", "label": "1"}\n{"text": \n', "a.jsonl line 2 is not valid JSON: "),
@@ -231,7 +233,8 @@ REFUSED = {
     "an empty label": (
         "a.tsv",
         "text\tlabel\nx\t1\ny\t\n",
-        "a.tsv line 3 has no label in column 'label'; give it one or leave the row out.",
+        "a.tsv line 3 has no label in column 'label'; give it one, or leave all such rows out by "
+        "dataset.skip_unlabelled=true.",
     ),
     "unknown ending": (
         "a.txt",
@@ -279,7 +282,7 @@ NO_LABELS = {
     "null": "has null as its label 'label', so it has no label; give it one",
     "true": "has true as its label 'label', which could be taken for several names",
     "1.0": "has the number 1.0 as its label 'label', a number, which is a label for regression; classi",
-    "NaN": "has the number nan as its label 'label', a number, which is a label for regression",
+    "NaN": "has the number nan as its label 'label', so it has no label; give it one",
     "[1, 2]": "has the list [1, 2] as its label 'label', which is for multi-label classification",
     '{"a": 1}': "has the object {'a': 1} as its label 'label', an object; classification expects a string",
     '""': "has no label in column 'label'; give it one",

@@ -194,3 +194,16 @@ def require_likely_choices(text, whole_words, max_ngram_size, number):
     if len(expected) > 1:
         p = goodness_of_fit(list(counts.values()), [expected[places] for places in counts])
         assert p > SIGNIFICANCE
+
+
+@pytest.mark.parametrize("max_ngram_size", [1, 3])
+def test_rows_that_are_never_masked_are_those_without_a_word_that_fits(max_ngram_size):
+    """Long words and few predictions; twenty draws find every row that can be masked."""
+    ids, lengths = random_batch(300, 24, seed=5)
+    inner = np.isin(ids, list(CONTINUING))
+    ids[(ids > MASK) & ~inner & (np.random.default_rng(2).random(ids.shape) < 0.7)] = min(CONTINUING)
+    mask = masker(True, max_ngram_size, max_predictions=2)
+    drawn = [mask(ids, lengths, np.random.default_rng(seed)).weights.any(axis=1) for seed in range(20)]
+    never = mask.are_never_masked(ids, lengths)
+    np.testing.assert_array_equal(never, ~np.any(drawn, axis=0))
+    assert 0 < never.sum() < len(never)

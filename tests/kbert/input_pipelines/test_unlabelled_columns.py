@@ -11,7 +11,6 @@ from kbert.input_pipelines.unlabelled_files import (
     count_rows,
     examples_from_columns,
     has_columns,
-    holds_json_lines,
     texts_and_pairs,
 )
 from tests.kbert.input_pipelines.tables.written_tables import every_kind, write_parquet
@@ -77,7 +76,6 @@ def test_texts_and_pairs_of_a_table_have_a_text_in_each_row(tmp_path):
 @pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson", "a.JSON"])
 def test_texts_and_pairs_of_json_lines(tmp_path, name):
     (tmp_path / name).write_text('{"text": "a", "text_pair": "c", "n": 1}\n{"text": "b"}\n')
-    assert holds_json_lines(tmp_path / name)
     assert list(texts_and_pairs(tmp_path / name)) == [("a", "c"), ("b", None)]
     (tmp_path / name).write_text('{"text": "a"}\n{"text": 5}\n')
     with pytest.raises(ValueError, match="row 2 has no text under 'text'"):
@@ -85,10 +83,24 @@ def test_texts_and_pairs_of_json_lines(tmp_path, name):
 
 
 @pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", "body,text,other\na,x,c\nb,x,d\n"),
+        ("a.jsonl", '{"text": "x", "body": "a", "other": "c"}\n{"body": "b", "other": "d"}\n'),
+    ],
+)
+def test_texts_and_pairs_stand_in_the_columns_of_the_run(tmp_path, name, content):
+    (tmp_path / name).write_text(content)
+    dataset = DatasetConfig(text="body", text_pair="other")
+    assert list(texts_and_pairs(tmp_path / name, dataset)) == [("a", "c"), ("b", "d")]
+
+
+@pytest.mark.parametrize(
     ("content", "message"),
     [
         ("", "a.csv is empty; expected a first line with the names of the columns"),
-        ("text;label\na;b\n", r"has the columns \['text;label'\]; expected text, or text and text_pair"),
+        ("body;label\na;b\n", r"has the columns \['body', 'label'\]; expected text, or text and text_pair"),
+        ("Text,label\na,b\n", "expected text, or text and text_pair. Did you mean 'Text'?"),
         ("a wonderful film\n", "A file with a text in each line, and no columns, has another ending"),
         ("text,text\na,b\n", "2 columns 'text'"),
         ("text\n", "a.csv holds no rows"),

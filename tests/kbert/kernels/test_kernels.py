@@ -117,6 +117,13 @@ CASES = {
         ),
         (numbers(2, 3, 5, 5),),
     ),
+    "attention_softmax with a position bias": (
+        lambda s, b: attention_softmax(
+            s, tf.constant(MASK), SEED, 0.5, RATE, False, position_bias=tf.cast(b, tf.float32)
+        ),
+        lambda s, b: plain_softmax(s / 2 + b, MASK[:, None, None, :]) * share(2, 3, 5, 5),
+        (numbers(2, 3, 5, 5), numbers(3, 5, 5, seed=1)),
+    ),
     "split_heads": (
         lambda x, b: split_heads(x, b, 2),
         split_plain,

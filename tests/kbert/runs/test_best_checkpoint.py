@@ -21,7 +21,18 @@ def test_higher_or_lower_is_better_and_the_first_of_equals_stays():
 def test_what_is_no_number_is_never_best():
     best = BestCheckpoint("loss", False)
     nan = float("nan")
-    assert observe_all(best, [nan, 0.5, nan, float("-inf")])[:3] == [False, True, False]
+    assert observe_all(best, [nan, 0.5, nan, float("-inf")]) == [False, True, False, False]
+
+
+def test_patience_waits_for_a_number_and_the_reason_is_said():
+    best = BestCheckpoint("pearson", True, patience=2)
+    nan = {"pearson": float("nan"), "loss": 0.5}
+    for step in range(5):
+        assert "pearson is not a number on the evaluation data" in best.why_none(nan)
+        assert not best.observe(step, nan) and not best.patience_is_spent
+    assert best.why_none(nan).endswith("for best_metric one of loss.")
+    observe_all(best, [0.5, 0.4, 0.4])
+    assert best.patience_is_spent and not best.why_none(nan)
 
 
 def test_patience_counts_evaluations_in_a_row():

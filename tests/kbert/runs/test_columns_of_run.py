@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from kbert.runs.columns_of_run import require_columns_of_model, require_inputs_of_run
+from kbert.runs.columns_of_run import count_inputs_of_run, require_columns_of_model
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def run_dir(pair_run, tmp_path):
 def test_files_of_the_run_pass_and_others_do_not(run_dir, labelled_files, tmp_path):
     other = tmp_path / "other.csv"
     other.write_text("sentence,label\nHot soup.,good\n")
-    for require in (require_columns_of_model, require_inputs_of_run):
+    for require in (require_columns_of_model, count_inputs_of_run):
         require(labelled_files[0], run_dir)
         with pytest.raises(ValueError, match="sentence"):
             require(other, run_dir)

@@ -112,6 +112,20 @@ def test_best_last_or_a_step(pretraining_run):
             run.checkpoint(wrong)
 
 
+def test_advice_names_whole_checkpoints_alone(pretraining_run, tmp_path):
+    run = RunDirectory(shutil.copytree(pretraining_run.path, tmp_path / "run"))
+    first, last = checkpoint.list_checkpoints(run.checkpoints)
+    (last / "model.safetensors").unlink()
+    with pytest.raises(ValueError, match="Choose another checkpoint, of the steps 6[.]"):
+        run.load_model()
+    (first / "model.safetensors").unlink()
+    with pytest.raises(ValueError, match="cannot be read .* Restore it, or train again[.]"):
+        run.load_model()
+    shutil.rmtree(last)
+    with pytest.raises(ValueError, match="best checkpoint, of step 12, has been deleted; give"):
+        run.checkpoint("best")
+
+
 def test_a_checkpoint_that_the_training_deletes_while_it_is_read_is_not_missed(
     pretraining_run, tmp_path, monkeypatch
 ):

@@ -22,6 +22,15 @@ def test_prediction_from_standard_input(pair_run):
 
 
 @pytest.mark.slow
+def test_the_first_arguments_are_the_model_and_what_it_is_asked(finetuned_run, labelled_files):
+    result = run_script("run_prediction", str(finetuned_run.path), "jump the a")
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["text"] == "jump the a"
+    result = run_script("run_evaluation", str(finetuned_run.path), str(labelled_files[1]), "--json")
+    assert result.returncode == 0 and json.loads(result.stdout)["num_examples"] == 13
+
+
+@pytest.mark.slow
 def test_prediction_from_a_file_to_a_file(finetuned_run, tmp_path):
     texts, answered = tmp_path / "texts.csv", tmp_path / "answers.csv"
     texts.write_text('n,text,label\n1,"walk, the ""a""\nthe\ta",x\n2,jump,y\n', encoding="utf-8")
@@ -65,7 +74,11 @@ def test_pairs_where_none_are_expected_are_refused_before_any_weight_is_read(fin
             [],
             "expected one of eval_file (labelled examples), input_dir (records); received none",
         ),
-        ("run_prediction", ["and", "words"], "unexpected argument 'and'; flags are written --name=value"),
+        (
+            "run_prediction",
+            ["and", "words"],
+            "unexpected argument 'and'; write kbert predict RUN_DIR TEXT bef",
+        ),
         ("draw_attention", ["--text=a", "--output_file={0}/a.png"], "must end in .html."),
         (
             "draw_attention",

@@ -46,7 +46,7 @@ REFUSED = {
     ),
     "unlisted label": (
         {"dataset": DatasetConfig(text="sentence", labels=("a", "b"))},
-        "train.tsv line 2: label 'quiet' is not among the labels ['a', 'b'], those of dataset.labels",
+        "line 2: label 'quiet' is not among the labels ['a', 'b'], those of dataset.labels",
     ),
 }
 
@@ -128,6 +128,7 @@ def test_seeds_are_checked_before_the_first_is_trained(
         run_seeds(config, finetuned_run.path, [1, 2], **data)
     with pytest.raises(ValueError, match="holds a single run; choose a new folder for several seeds"):
         run_seeds(config, finetuned_run.path, [1, 2], dev_file=labelled_files[1], **data)
-    monkeypatch.setenv("TF_CONFIG", '{"cluster": {"worker": ["a:1", "b:1"]}}')  # "auto" is then multi_worker
+    two = '{"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 0}}'
+    monkeypatch.setenv("TF_CONFIG", two)  # "auto" is then multi_worker
     with pytest.raises(ValueError, match="several workers .* can train only one run"):
         run_seeds(config, tmp_path / "seeds", [1, 2], dev_file=labelled_files[1], **data)

@@ -66,10 +66,26 @@ def test_tokens_are_drawn_as_often_as_they_are_probable():
     rows = 4_000
     logits = np.tile(np.log(probabilities), (rows, 1, 1)).astype("float32") + 3.0
     ids, positions = np.full((rows, 2), 9, "int32"), np.ones((rows, 1), "int32")
-    drawn = DrawnTokens(dtype="float32")(ids, positions, logits, training=True).numpy()
-    assert np.all(drawn[:, 0] == 9)
-    shares = np.bincount(drawn[:, 1], minlength=4) / rows
-    assert np.all(np.abs(shares - probabilities) < 4 * np.sqrt(probabilities / rows))
+    ids[:, 0] = np.arange(rows) + 9  # an evaluation draws by the text
+    for training in (True, False):
+        drawn = DrawnTokens(dtype="float32")(
+            ids, np.ones_like(ids), positions, logits, training=training
+        ).numpy()
+        assert np.all(drawn[:, 0] == ids[:, 0])
+        shares = np.bincount(drawn[:, 1], minlength=4) / rows
+        assert np.all(np.abs(shares - probabilities) < 4 * np.sqrt(probabilities / rows))
+
+
+def test_an_evaluation_draws_by_the_text_not_by_its_place_in_the_batch(model):
+    """In another order, in smaller batches and with more padding, each text gets the same tokens."""
+    together = outputs_of(model)["seen_ids"].numpy()
+    for row in range(len(together)):
+        alone = {name: value[row : row + 1] for name, value in BATCH.items()}
+        wider = {name: np.pad(value, [(0, 0), (0, 3)]) for name, value in alone.items() if "lm" not in name}
+        seen = model({name: (alone | wider)[name] for name in model.input}, training=False)[
+            "seen_ids"
+        ].numpy()
+        np.testing.assert_array_equal(seen[0, : together.shape[1]], together[row])
 
 
 def test_losses_and_metrics_are_those_of_the_paper(model):

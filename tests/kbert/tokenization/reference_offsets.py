@@ -16,10 +16,11 @@ class Source:
         self.start, self.end = start, start + 1
 
 
-def words(text: str, do_lower_case: bool) -> list[tuple[str, int, int]]:
+def words(text: str, do_lower_case: bool, **rules) -> list[tuple[str, int, int]]:
     """The words and punctuation marks with [start, end)."""
     return [
-        (word, sources[0].start, sources[-1].end) for word, sources in _words_and_sources(text, do_lower_case)
+        (word, sources[0].start, sources[-1].end)
+        for word, sources in _words_and_sources(text, do_lower_case, **rules)
     ]
 
 
@@ -37,11 +38,11 @@ def pieces(text: str, vocabulary, do_lower_case: bool) -> list[tuple[str, int, i
     return answer
 
 
-def _words_and_sources(text, do_lower_case):
+def _words_and_sources(text, do_lower_case, **rules):
     """Each word with the `Source` of each of its characters."""
-    letters = _letters(text, do_lower_case)
+    letters = _letters(text, do_lower_case, rules.get("strip_accents"))
     answer = []
-    for word in reference_tokenizer.split_words(text, do_lower_case):
+    for word in reference_tokenizer.split_words(text, do_lower_case, **rules):
         while letters[0] is None:
             letters.pop(0)
         own, letters = letters[: len(word)], letters[len(word) :]
@@ -57,12 +58,12 @@ def _words_and_sources(text, do_lower_case):
     return answer
 
 
-def _letters(text, do_lower_case):
+def _letters(text, do_lower_case, strip_accents):
     """The `Source` of each character that words are made of; None for white space."""
     letters = []
     for place, character in enumerate(text):
         is_break = character.isspace() and unicodedata.category(character) != "Cc" or character in "\t\n\r"
-        left = _left_of(character, do_lower_case)
+        left = _left_of(character, do_lower_case, strip_accents)
         if is_break:
             letters.append(None)
         elif left:
@@ -72,11 +73,12 @@ def _letters(text, do_lower_case):
     return letters
 
 
-def _left_of(character, do_lower_case):
+def _left_of(character, do_lower_case, strip_accents):
     """The characters that become of one; none of an accent that is dropped; None for one that is deleted."""
     if unicodedata.category(character) in ("Cc", "Cf") or character == "\ufffd":
         return None
-    if not do_lower_case:
+    character = character.lower() if do_lower_case else character
+    if not (do_lower_case if strip_accents is None else strip_accents):
         return character
-    decomposed = unicodedata.normalize("NFD", character.lower())
+    decomposed = unicodedata.normalize("NFD", character)
     return "".join(part for part in decomposed if unicodedata.category(part) != "Mn")

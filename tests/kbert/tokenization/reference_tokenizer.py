@@ -8,20 +8,24 @@ the answer is that of the running Python's Unicode version.
 import unicodedata
 
 
-def split_words(text: str, do_lower_case: bool) -> list[str]:
-    """The words and punctuation marks of a text."""
-    words = []
-    for word in _space_ideographs(_clean(text)).split():
+def split_words(
+    text: str, do_lower_case: bool, strip_accents: bool | None = None, tokenize_chinese_chars: bool = True
+) -> list[str]:
+    """The words and punctuation marks of a text; the last two arguments are those of transformers."""
+    words, text = [], _clean(text)
+    for word in (_space_ideographs(text) if tokenize_chinese_chars else text).split():
         if do_lower_case:
-            word = _strip_accents(word.lower())
+            word = word.lower()
+        if strip_accents or (strip_accents is None and do_lower_case):
+            word = _strip_accents(word)
         words.extend(_split_punctuation(word))
     # White space that appears only after splitting or decomposing separates words as well.
     return " ".join(words).split()
 
 
-def wordpieces(word: str, vocabulary) -> list[str]:
-    """Greedy longest match first; [UNK] when a rest has no match, or for more than 200 characters."""
-    if len(word) > 200:
+def wordpieces(word: str, vocabulary, longest: int = 200) -> list[str]:
+    """Greedy longest match first; [UNK] when a rest has no match, or for more than `longest` characters."""
+    if len(word) > longest:
         return ["[UNK]"]
     pieces, start = [], 0
     while start < len(word):
@@ -35,10 +39,10 @@ def wordpieces(word: str, vocabulary) -> list[str]:
     return pieces
 
 
-def tokenize(text: str, vocabulary, do_lower_case: bool) -> list[str]:
+def tokenize(text: str, vocabulary, do_lower_case: bool, longest: int = 200, **rules) -> list[str]:
     """The pieces of a text, without [CLS] and [SEP]."""
-    words = split_words(text, do_lower_case)
-    return [piece for word in words for piece in wordpieces(word, vocabulary)]
+    words = split_words(text, do_lower_case, **rules)
+    return [piece for word in words for piece in wordpieces(word, vocabulary, longest)]
 
 
 def _clean(text):

@@ -11,6 +11,7 @@ from kbert.tokenization.word_offsets import split_words_with_offsets
 from kbert.tokenization.word_splitter import split_words
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests.kbert.tokenization import reference_offsets
+from tests.kbert.tokenization.test_word_splitter import OTHER_RULES
 from tests.kbert.tokenization.texts import batches_of_texts, vocabulary_tokens
 from tests.kbert.tokenization.unicode_residue import residue
 
@@ -41,9 +42,12 @@ def expected_pieces(texts, do_lower_case):
     ]
 
 
-def expected_words(texts, do_lower_case):
+def expected_words(texts, do_lower_case, **rules):
     return [
-        [(word.encode("utf-8"), *place) for word, *place in reference_offsets.words(text, do_lower_case)]
+        [
+            (word.encode("utf-8"), *place)
+            for word, *place in reference_offsets.words(text, do_lower_case, **rules)
+        ]
         for text in texts
     ]
 
@@ -120,6 +124,13 @@ def test_each_piece_has_its_source(table, do_lower_case):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("rules", OTHER_RULES.values(), ids=OTHER_RULES)
+def test_words_by_other_rules_have_the_places_of_the_reference(rules):
+    texts = [text for text, _ in UNCASED + CASED]
+    texts += ["Müßig İstanbul", "ab漢字か cd", "e\u0301 한국", "Ệ\u0323x"]
+    assert rows_of(split_words_with_offsets(tensor_of(texts), **rules)) == expected_words(texts, **rules)
+
+
 def test_a_function_takes_batches_of_any_size():
     with_offsets = tf.function(
         tokenizers[True].with_offsets, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False

@@ -3,6 +3,7 @@
 import pytest
 
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
+from kbert.tokenization.vocabulary_files import read_vocabulary
 
 
 def write_lines(path, lines, newline="\n"):
@@ -54,12 +55,16 @@ SPECIAL_LINES = "\n".join(SPECIAL_TOKENS).encode() + b"\n"
         (b"", ["is empty"]),
         (SPECIAL_LINES + b"caf\xe9\n", ["is not UTF-8", "byte 34"]),
         (SPECIAL_LINES + b"a\nth\0e\n", ["line 7", r"'th\x00e'"]),
-        (SPECIAL_LINES + b"a\nb\na\n", ["'a'", "line 6", "line 8"]),
         (b"[UNK]\n[CLS]\n[SEP]\na\n", ["[PAD], [MASK]"]),
         (b"[PAD]\n\n[UNK]\n", ["line 2 is empty", "Delete the line"]),
         (SPECIAL_LINES + b" \t\n", ["line 6 is empty"]),
+        (SPECIAL_LINES + b"\n\n", ["line 6 is empty"]),
+        (b"\n", ["is empty"]),
     ],
-    ids=["missing", "empty", "Latin-1", "NUL", "twice", "no [PAD]", "empty line", "a line of space"],
+    ids=[
+        *("missing", "empty", "Latin-1", "NUL", "no [PAD]", "empty line", "a line of space"),
+        *("two empty lines at the end", "an empty line alone"),
+    ],
 )
 def test_what_is_no_vocabulary_is_refused_by_file_and_line(tmp_path, content, facts):
     path = tmp_path / "vocab.txt"
@@ -68,6 +73,69 @@ def test_what_is_no_vocabulary_is_refused_by_file_and_line(tmp_path, content, fa
     with pytest.raises(ValueError) as error:
         Vocabulary.from_file(path, True)
     assert str(path) in str(error.value) and all(fact in str(error.value) for fact in facts)
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_one_empty_line_at_the_end_is_no_token(tmp_path, end):
+    (tmp_path / "vocab.txt").write_bytes(SPECIAL_LINES + b"a" + end + end)
+    assert Vocabulary.from_file(tmp_path / "vocab.txt", True).tokens == (*SPECIAL_TOKENS, "a")
+
+
+def test_of_a_token_on_several_lines_the_last_counts(tmp_path, caplog):
+    """`load_vocab` of the original: vocab[token] = index, line by line."""
+    lines = [*SPECIAL_TOKENS, "a", "b", "a", "##b", "a", "b"]
+    path = write_lines(tmp_path / "vocab.txt", lines)
+    vocabulary = Vocabulary.from_file(path, True)
+    assert len(vocabulary) == len(lines)
+    originals = {token: index for index, token in enumerate(lines)}
+    assert {token: vocabulary.ids[token] for token in originals} == originals
+    assert "'a' on line 6, which stands on line 10 again" in caplog.text and str(path) in caplog.text
+    vocabulary.write(tmp_path / "again.txt")
+    assert Vocabulary.from_file(tmp_path / "again.txt", True).tokens == vocabulary.tokens
+    with pytest.raises(ValueError, match="'a' stands on line 6 and again on line 10; each token must be"):
+        Vocabulary(lines, True)
+
+
+RULES = (
+    {"strip_accents": False},
+    {"tokenize_chinese_chars": False},
+    {"strip_accents": False, "tokenize_chinese_chars": False, "max_input_chars_per_word": 100},
+)
+
+
+def test_rules_travel_with_the_tokens(tmp_path):
+    google = Vocabulary([*SPECIAL_TOKENS, "a"], True)
+    assert not google.rules.not_googles and google.describe().keys() == {
+        *("kind", "size", "do_lower_case", "special_tokens", "fingerprint")
+    }
+    fingerprints = {google.fingerprint}
+    for number, rules in enumerate(RULES):
+        vocabulary = google.with_rules(**rules)
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        vocabulary.write_files(folder)
+        assert {name: vocabulary.describe()[name] for name in rules} == rules
+        assert read_vocabulary(folder, vocabulary.describe()).rules == vocabulary.rules
+        assert vocabulary.with_tokens([*SPECIAL_TOKENS, "b"]).rules == vocabulary.rules
+        fingerprints.add(vocabulary.fingerprint)
+    assert len(fingerprints) == 1 + len(RULES)
+    # Records may be made with a model's vocab.txt alone: the limit is no part of the fingerprint.
+    limited = google.with_rules(max_input_chars_per_word=100)
+    assert limited.fingerprint == google.fingerprint and limited.describe()["max_input_chars_per_word"] == 100
+    assert google.with_rules(strip_accents=True).rules == google.rules  # as lower-casing has it
+
+
+@pytest.mark.parametrize(
+    "rules", [{"strip_accents": "no"}, {"max_input_chars_per_word": 0}, {"max_input_chars_per_word": True}]
+)
+def test_rules_that_are_none_are_refused(tmp_path, rules):
+    vocabulary = Vocabulary([*SPECIAL_TOKENS, "a"], True)
+    vocabulary.write_files(tmp_path)
+    (name,) = rules
+    with pytest.raises(ValueError, match=f"{name}=.* should be"):
+        Vocabulary(vocabulary.tokens, True, **rules)
+    with pytest.raises(ValueError, match=f"{tmp_path}: .*{name}=.* should be"):
+        read_vocabulary(tmp_path, vocabulary.describe() | rules)
 
 
 @pytest.mark.parametrize("token", ["a\nb", "\ud800"])

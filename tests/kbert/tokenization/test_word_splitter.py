@@ -17,8 +17,19 @@ cased_and_uncased = pytest.mark.parametrize("do_lower_case", [True, False], ids=
 fuzz = settings(max_examples=20, deadline=None, derandomize=True)
 
 
-def words_of(texts, do_lower_case):
-    words = split_words(tf.constant([text.encode("utf-8") for text in texts], tf.string), do_lower_case)
+# What transformers' BertTokenizer can be told, beside what the original does.
+OTHER_RULES = {
+    "lower case with accents": {"do_lower_case": True, "strip_accents": False},
+    "cased without accents": {"do_lower_case": False, "strip_accents": True},
+    "uncased, ideographs in words": {"do_lower_case": True, "tokenize_chinese_chars": False},
+    "all three": {"do_lower_case": False, "strip_accents": True, "tokenize_chinese_chars": False},
+}
+
+
+def words_of(texts, do_lower_case, **rules):
+    words = split_words(
+        tf.constant([text.encode("utf-8") for text in texts], tf.string), do_lower_case, **rules
+    )
     return [[word.decode("utf-8") for word in row] for row in words.to_list()]
 
 
@@ -28,6 +39,26 @@ def words_of(texts, do_lower_case):
 def test_random_texts_split_as_in_the_original(do_lower_case, batch):
     expected = [reference_tokenizer.split_words(text, do_lower_case) for text in batch]
     assert words_of(batch, do_lower_case) == expected
+
+
+@pytest.mark.parametrize("rules", OTHER_RULES.values(), ids=OTHER_RULES)
+@fuzz
+@given(batch=batches_of_texts)
+def test_random_texts_split_by_the_rules_of_transformers(rules, batch):
+    assert words_of(batch, **rules) == [reference_tokenizer.split_words(text, **rules) for text in batch]
+
+
+@pytest.mark.parametrize(
+    ("text", "rules", "words"),
+    [
+        ("Müßiggang ÄÖÜ", {"do_lower_case": True, "strip_accents": False}, ["müßiggang", "äöü"]),
+        ("IŞIK İstanbul", {"do_lower_case": True, "strip_accents": False}, ["işik", "i\u0307stanbul"]),
+        ("Éclair 한", {"do_lower_case": False, "strip_accents": True}, ["Eclair", "\u1112\u1161\u11ab"]),
+        ("ab漢字cd。", {"do_lower_case": True, "tokenize_chinese_chars": False}, ["ab漢字cd", "。"]),
+    ],
+)
+def test_words_by_rules_that_google_does_not_have(text, rules, words):
+    assert words_of([text], **rules) == [words]
 
 
 @cased_and_uncased

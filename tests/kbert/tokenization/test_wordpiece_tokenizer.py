@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests.kbert.tokenization import reference_tokenizer
+from tests.kbert.tokenization.test_word_splitter import OTHER_RULES
 from tests.kbert.tokenization.texts import batches_of_texts, vocabulary_tokens
 
 pytestmark = pytest.mark.usefixtures("both_text_ops")
@@ -150,6 +151,26 @@ def test_words_may_have_200_characters_whatever_their_bytes():
         longest, too_long = pieces_of(tokenizer, [letter * 200, letter * 201])
         assert longest == [letter, *["##" + letter] * 199]
         assert too_long == ["[UNK]"]
+
+
+@pytest.mark.parametrize("limit", [1, 100, 300])
+def test_the_limit_of_a_word_is_the_vocabularys(limit):
+    vocabulary = Vocabulary([*SPECIAL, "é", "##é"], False, max_input_chars_per_word=limit)
+    longest, too_long = pieces_of(WordPieceTokenizer(vocabulary), ["é" * limit, "é" * (limit + 1)])
+    assert longest == ["é", *["##é"] * (limit - 1)] and too_long == ["[UNK]"]
+    rules = {"do_lower_case": False, "longest": limit}
+    assert reference_tokenizer.tokenize("é" * (limit + 1), vocabulary.ids, **rules) == too_long
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rules", OTHER_RULES.values(), ids=OTHER_RULES)
+@settings(max_examples=10, deadline=None, derandomize=True)
+@given(texts=batches_of_texts)
+def test_random_texts_have_the_ids_of_the_rules(rules, texts):
+    tokens = vocabulary_tokens()
+    tokenizer = WordPieceTokenizer(Vocabulary(tokens, max_input_chars_per_word=100, **rules))
+    expected = [reference_tokenizer.tokenize(text, set(tokens), longest=100, **rules) for text in texts]
+    assert pieces_of(tokenizer, texts) == expected
 
 
 def test_ids_are_int32_ragged_and_an_empty_batch_is_empty():

@@ -147,6 +147,31 @@ def test_an_object_is_a_document_and_the_lines_of_its_text_are_sentences(tmp_pat
     assert read_all(path, TextFormat(text_field="body")) == [[b"eins", b"zwei"], [b"drei"]]
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl"])
+def test_a_file_of_wide_characters_is_one_unit(tmp_path, encoding, name):
+    path, texts = tmp_path / name, ["schön 的 \U0001f600", "zwei"]
+    rows = [json.dumps({"text": text}, ensure_ascii=False) for text in texts]
+    path.write_text("\n\n".join(texts if name == "a.txt" else rows) + "\n", encoding=encoding)
+    assert len(plan_units([path], 4)) == 1
+    assert read_all(path, unit_bytes=4) == [[text.encode()] for text in texts]
+    assert lines_of(path, 4)[0] == [text.encode() for text in texts]
+    path.write_text("\n".join(texts), encoding=f"{encoding}-le")
+    with pytest.raises(ValueError, match=f"line 1 is {encoding.upper()}-LE without a byte order mark"):
+        read_all(path)
+
+
+def test_what_is_no_text_or_has_other_lines_is_refused_before_it_is_read(tmp_path):
+    for name, content, message in (
+        ("corpus.tar.gz", b"", "has a format that kbert does not read"),
+        ("corpus.txt", b"PAR1", "is parquet"),
+        ("old.txt", b"one\rtwo\r", "carriage returns, but no line feeds"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(ValueError, match=message):
+            input_files(tmp_path / name)
+
+
 @pytest.mark.parametrize("suffix", PACKERS)
 def test_compression_changes_nothing(tmp_path, suffix):
     content = "\ufeffein B\u00e4r\r\n\r\nzwei\r\n".encode() + b"\nthree" * 300_000

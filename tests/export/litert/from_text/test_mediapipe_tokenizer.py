@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from export.litert.from_text.mediapipe_tokenizer import MediaPipeTokenizer, split_words
-from export.litert.from_text.other_reading import MEDIAPIPE, find_reasons
+from export.litert.from_text.other_reading import MEDIAPIPE, find_reasons, mediapipe_reasons
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 from tests.kbert.tokenization import texts
@@ -49,6 +49,18 @@ def test_rules_by_hand(tokenizer, text, words, pieces, why):
     assert rows["input_mask"][0].tolist() == [1] * len(expected) + [0] * (110 - len(expected))
     assert not rows["segment_ids"].any()
     assert why is None or find_reasons(text, MEDIAPIPE) == why
+
+
+def test_another_limit_of_a_word_is_not_mediapipes():
+    for limit in (50, 200):
+        vocabulary = Vocabulary(PIECES, True, strip_accents=False, max_input_chars_per_word=limit)
+        rows = MediaPipeTokenizer(vocabulary, 110)(["a" * 100, "a" * 101])
+        assert rows["input_mask"].sum(axis=1).tolist() == [102, 3]
+        reasons = mediapipe_reasons(vocabulary.rules)
+        assert ACCENTS not in reasons
+        assert any("more than 50 characters" in why for why in find_reasons("a" * 60, reasons)) is (
+            limit == 50
+        )
 
 
 def test_the_piece_that_is_empty_stands_in_the_file_as_a_character():

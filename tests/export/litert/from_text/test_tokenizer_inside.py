@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from export.litert.conversion import convert_to_litert
 from export.litert.flatbuffer import checked_ops
-from export.litert.from_text.other_reading import INSIDE_CASED, INSIDE_UNCASED, find_reasons
+from export.litert.from_text.other_reading import INSIDE_CASED, INSIDE_UNCASED, find_reasons, inside_reasons
 from export.litert.from_text.tokenizer_inside import (
     CUSTOM_OPS,
     TextLiteRTModel,
@@ -84,6 +84,15 @@ def test_ids_are_those_of_bert_but_for_what_is_folded_or_split(tmp_path, do_lowe
     assert [find_reasons(text, table) for text in others] == (
         list(OTHERS.values()) if do_lower_case else [[CONTROLS]] * 2
     )
+
+
+def test_the_limit_of_a_word_is_the_vocabularys():
+    vocabulary = Vocabulary(sample_vocabulary(), True, max_input_chars_per_word=100)
+    texts = ["a" * 100, "a" * 101]
+    rows = TokenizerInside(vocabulary, LENGTH)(tf.constant(texts))
+    np.testing.assert_array_equal(rows["input_ids"], exact(vocabulary, texts)[:, 0])
+    assert rows["input_mask"].numpy().sum(axis=1).tolist() == [LENGTH, 3]
+    assert any("100 bytes" in reason for reason in find_reasons("é" * 100, inside_reasons(vocabulary.rules)))
 
 
 def test_pairs_are_cut_and_packed_as_everywhere(tmp_path):

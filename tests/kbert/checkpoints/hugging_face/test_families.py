@@ -362,6 +362,15 @@ FULL, SLIDING = "full_attention", "sliding_attention"
             {"rope_parameters": {FULL: {"rope_type": "linear", "factor": 2.0}}},
             "its rotary positions are scaled .rope_type='linear'",
         ),
+        ({"rope_parameters": {FULL: {"type": "yarn"}}}, "positions are scaled .rope_type='yarn'"),
+        (
+            {"rope_parameters": {FULL: {"rope_type": "default", "partial_rotary_factor": 0.5}}},
+            "scaled or partial .rope_parameters: {'partial_rotary_factor': 0.5}",
+        ),
+        (
+            {"rope_parameters": {"rope_theta": 5e5}},
+            r"rope_parameters has \['rope_theta'\]; expected full_att",
+        ),
         ({"mlp_bias": True}, "has no tensors for 10 variables of .*: layers.0.mlp.Wi.bias"),
         ({"global_attn_every_n_layers": 0}, "global_attn_every_n_layers"),
     ],
@@ -420,6 +429,19 @@ def test_sentence_transformers_may_name_a_head_that_is_not_there(tmp_path):
     assert numbers(read_checkpoint(tmp_path / "m")) == expected
     (tmp_path / "m" / "modules.json").unlink()
     with pytest.raises(ValueError, match="has no tensors for .* of MPNetForMaskedLM: lm_head"):
+        read_checkpoint(tmp_path / "m")
+
+
+def test_a_length_that_counts_the_rows_of_padding(tmp_path):
+    """Folders of sentence-transformers often have 514 for 512."""
+    model = random_checkpoint("encoder", vocabulary=BPE, **ROBERTA)
+    model = dataclasses.replace(model, pooling=PoolingConfig("cls", False))
+    write_checkpoint(model, tmp_path / "m", "hugging_face")
+    positions, file = model.encoder.max_position_embeddings, tmp_path / "m" / "sentence_bert_config.json"
+    file.write_text(json.dumps({"max_seq_length": positions + 2}))
+    assert read_checkpoint(tmp_path / "m").max_seq_length == positions
+    file.write_text(json.dumps({"max_seq_length": positions + 3}))
+    with pytest.raises(ValueError, match=f"but the encoder has only {positions} positions"):
         read_checkpoint(tmp_path / "m")
 
 

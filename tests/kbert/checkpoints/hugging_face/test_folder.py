@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from kbert.checkpoints.formats import read_checkpoint
+from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.checkpoints.model_loading import build_model
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.answers import answers, largest_difference
@@ -395,6 +395,59 @@ def test_what_is_wrong_is_one_sentence(folder, spoil, sentence):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("prefix", ["", "bert."])
+@pytest.mark.parametrize("wrapper", ["module.", "_orig_mod.", "model.", "bert.", "module._orig_mod.encoder."])
+def test_what_a_program_put_before_all_names_is_taken_off(tmp_path, weights, prefix, wrapper):
+    tensors = foreign_files.hugging_face_names(weights, prefix=prefix)
+    wrapped = {f"{wrapper}{name}": value for name, value in tensors.items()}
+    checkpoint, read = read_tensors(foreign_files.write_hugging_face(tmp_path / "m", wrapped))
+    same_weights(read, weights)
+    assert {line[0] for line in checkpoint.report.taken} == wrapped.keys()
+    if (wrapper, prefix) != ("bert.", ""):  # that is how a class with a head calls it
+        assert f"the names begin with {wrapper}, which is taken off" in checkpoint.report.notes
+
+
+def test_several_encoders_and_those_of_other_families_are_named(tmp_path, weights):
+    tensors = foreign_files.hugging_face_names(weights, prefix="")
+    two = {f"{owner}.{name}": value for owner in ("query", "passage") for name, value in tensors.items()}
+    with pytest.raises(
+        ValueError, match="holds several encoders: their names begin with query., passage.; save"
+    ):
+        read_checkpoint(foreign_files.write_hugging_face(tmp_path / "two", two))
+    other = {f"roberta.{name}": value for name, value in tensors.items()}
+    with pytest.raises(
+        ValueError, match="has no tensors for .* of BertModel: embeddings.word_embeddings.weight"
+    ):
+        read_checkpoint(foreign_files.write_hugging_face(tmp_path / "other", other))
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_an_adapter_of_peft_is_named(folder, beside):
+    (folder / "adapter_model.safetensors").write_bytes((folder / "model.safetensors").read_bytes())
+    sentence = r"adapter_model.safetensors, an adapter of PEFT, .*merge it into the weights.*=adapter_model"
+    if not beside:
+        (folder / "model.safetensors").unlink()
+        sentence = (
+            "holds no weights .*; adapter_model.safetensors is an adapter of PEFT, without the model .*merge"
+        )
+    with pytest.raises(ValueError, match=sentence):
+        read_checkpoint(folder)
+    if not beside:
+        (folder / "config.json").unlink()
+        with pytest.raises(
+            ValueError, match="adapter_model.safetensors is an adapter of PEFT.*: merge it into"
+        ):
+            read_checkpoint(folder)
+
+
+def test_weights_inside_of_an_adapter_s_names_are_named(tmp_path, weights):
+    tensors = foreign_files.hugging_face_names(weights, prefix="base_model.model.bert.")
+    query = "base_model.model.bert.encoder.layer.0.attention.self.query"
+    tensors[f"{query}.lora_A.default.weight"] = np.zeros((2, 8), np.float32)
+    with pytest.raises(ValueError, match="query.lora_A.default.weight, an adapter of PEFT, whose weights"):
+        read_checkpoint(foreign_files.write_hugging_face(tmp_path / "m", tensors))
+
+
 def test_names_that_are_allowed_are_left_out_loudly(folder, weights):
     add(folder, "adapter.weight", np.zeros(8, np.float32))
     checkpoint = read_checkpoint(folder, allow_unmatched=["adapter.*"])
@@ -459,7 +512,7 @@ def test_the_template_that_is_berts_own_and_the_limit_of_transformers(folder):
         },
     }
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer_json() | {"post_processor": template}))
-    assert "more than 100 characters; kbert, like the original," in str(read_checkpoint(folder).report)
+    assert "max_input_chars_per_word=100, which google-research/bert" in str(read_checkpoint(folder).report)
     for part, value in (("single", single[:2]), ("pair", [*single, *single]), ("special_tokens", {})):
         with naming(part):
             other = tokenizer_json() | {"post_processor": template | {part: value}}
@@ -502,10 +555,16 @@ def test_casing_is_told_by_the_pieces_when_nothing_else_does(tmp_path, weights):
 TOKENIZERS = {
     "strip_accents": (
         {"strip_accents": False},
-        {},
-        "strip_accents=False with do_lower_case=True; kbert, like the",
+        tokenizer_json(strip_accents=True),
+        "tokenizer_config.json says strip_accents=False, but tokenizer.json strip_accents=True",
     ),
-    "tokenize_chinese_chars": ({"tokenize_chinese_chars": False}, {}, "tokenize_chinese_chars=false"),
+    "tokenize_chinese_chars": (
+        {"tokenize_chinese_chars": False},
+        tokenizer_json(),
+        "says tokenize_chinese_chars=False, but tokenizer.json handle_chinese_chars=True",
+    ),
+    "clean_text": ({}, tokenizer_json(clean_text=False), "clean_text=false; kbert has true alone"),
+    "wordpieces_prefix": ({"wordpieces_prefix": "@@"}, {}, 'wordpieces_prefix="@@"; kbert has "##" alone'),
     "do_basic_tokenize": ({"do_basic_tokenize": False}, {}, "do_basic_tokenize=false"),
     "never_split": ({"never_split": ["x"]}, {}, r"never_split=\['x'\]"),
     "tokenizer_class": (
@@ -549,11 +608,6 @@ TOKENIZERS = {
         wordpiece(continuing_subword_prefix="@@"),
         "tokenizer.json: its continuing_subword_prefix is '@@', not '##'",
     ),
-    "max_input_chars_per_word": (
-        {},
-        wordpiece(max_input_chars_per_word=50),
-        "tokenizer.json: its max_input_chars_per_word is 50, not 200",
-    ),
     "special_tokens of the model": ({}, wordpiece(unk_token="the"), r"its unk_token is 'the', not '\[UNK\]'"),
     "added_tokens": (
         {},
@@ -561,6 +615,93 @@ TOKENIZERS = {
         r"has 1 added tokens \(the\), which its tokenizer never splits",
     ),
 }
+
+
+# tokenizer_config.json, tokenizer.json -> what differs from google-research/bert's rules, lower-casing.
+FOLLOWED = {
+    "no files": ({}, None, {"max_input_chars_per_word": 100}),
+    "accents": ({"strip_accents": False}, None, {"strip_accents": False, "max_input_chars_per_word": 100}),
+    "accents in tokenizer.json": (
+        {"strip_accents": None},
+        tokenizer_json(strip_accents=False),
+        {"strip_accents": False, "max_input_chars_per_word": 100},
+    ),
+    "accents as ever": ({"strip_accents": True}, None, {"max_input_chars_per_word": 100}),
+    "ideographs": (
+        {"tokenize_chinese_chars": False},
+        tokenizer_json(handle_chinese_chars=False),
+        {"tokenize_chinese_chars": False, "max_input_chars_per_word": 100},
+    ),
+    "limit": ({}, wordpiece(max_input_chars_per_word=50), {"max_input_chars_per_word": 50}),
+    "google's limit": ({}, wordpiece(max_input_chars_per_word=200), {}),
+    "no limit": ({}, wordpiece(max_input_chars_per_word=10**18), {"max_input_chars_per_word": 1 << 28}),
+}
+
+
+@pytest.mark.parametrize(("config", "whole", "rules"), FOLLOWED.values(), ids=FOLLOWED)
+def test_rules_for_words_are_followed_and_written_again(folder, tmp_path, config, whole, rules):
+    (folder / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": True} | config))
+    if whole is not None:
+        (folder / "tokenizer.json").write_text(json.dumps(whole))
+    checkpoint = read_checkpoint(folder)
+    assert checkpoint.vocabulary.rules.not_googles == rules
+    for name in rules:
+        assert f"{name}={rules[name]}, which google-research/bert does not have" in str(checkpoint.report)
+    for format in ("hugging_face", "kbert"):
+        write_checkpoint(checkpoint, tmp_path / format, format, ["hidden_act"])
+        assert read_checkpoint(tmp_path / format).vocabulary.describe() == checkpoint.vocabulary.describe()
+    others = [name for name in rules if name != "max_input_chars_per_word"]
+    for name in others:
+        with pytest.raises(ValueError, match=f"{name} is false, .* the original's code .*unmatched={name}.$"):
+            write_checkpoint(checkpoint, tmp_path / "google", "google", ["hidden_act"])
+    written = write_checkpoint(checkpoint, tmp_path / "google", "google", ["hidden_act", *others])
+    assert not rules or "the original's code does not have" in str(written)
+    # Its reader accepts any key, and kbert's follows them.
+    assert read_checkpoint(tmp_path / "google").vocabulary.rules == checkpoint.vocabulary.rules
+
+
+@pytest.mark.parametrize("has_json", [False, True])
+def test_a_vocabulary_that_repeats_a_token_and_ends_in_an_empty_line(folder, caplog, has_json):
+    lines = [*foreign_files.TOKENS[:-1], "the"]  # which is the first word as well
+    (folder / "vocab.txt").write_text("\n".join(lines) + "\n\n")
+    if has_json:
+        whole = wordpiece(vocab={token: index for index, token in enumerate(lines)})
+        (folder / "tokenizer.json").write_text(json.dumps(whole))
+    vocabulary = read_checkpoint(folder).vocabulary
+    assert (len(vocabulary), vocabulary.ids["the"]) == (len(lines), len(lines) - 1)
+    assert "'the' on line 6, which stands on line 21 again" in caplog.text
+
+
+# Pieces of scripts without capitals -> do_lower_case, where nothing says it.
+SCRIPTS = {
+    "Korean": ("가 나 한국 ##어", False),
+    "Japanese": ("か が は ##ば", False),
+    "Hindi": ("अपने में पर ##े", False),
+    "Arabic": ("في من على ##ها", None),
+    "Chinese": ("的 是 在 国", None),
+}
+
+
+@pytest.mark.parametrize(("script", "expected"), SCRIPTS.values(), ids=SCRIPTS)
+def test_scripts_without_capitals_are_no_proof_of_lower_casing(tmp_path, weights, script, expected):
+    tensors = foreign_files.hugging_face_names(weights, prefix="")
+    pieces = script.split()
+    digits = [str(n) for n in range(len(foreign_files.TOKENS) - 5 - len(pieces))]
+    tokens = [*foreign_files.TOKENS[:5], *pieces, *digits]
+    folder = foreign_files.write_hugging_face(tmp_path / "m", tensors, tokens=tokens)
+    if expected is None:
+        with pytest.raises(ValueError, match="nothing says whether texts are lower-cased.*--nodo_lower_case"):
+            read_checkpoint(folder)
+        assert read_checkpoint(folder, do_lower_case=True).vocabulary.do_lower_case is True
+    else:
+        assert read_checkpoint(folder).vocabulary.do_lower_case is expected
+        with pytest.raises(ValueError, match="looks like a cased vocabulary.*=do_lower_case"):
+            read_checkpoint(folder, do_lower_case=True)
+    (folder / "tokenizer_config.json").write_text('{"do_lower_case": false}')
+    checkpoint = read_checkpoint(folder)
+    for format in ("kbert", "hugging_face", "google"):
+        write_checkpoint(checkpoint, tmp_path / format, format, ["hidden_act"])
+        assert read_checkpoint(tmp_path / format).vocabulary.do_lower_case is False
 
 
 @pytest.mark.parametrize("setting", TOKENIZERS)

@@ -157,9 +157,11 @@ def test_what_is_in_the_cache_needs_no_network(online, server):
     assert len(server.requests) == count
     sentence = json.loads(other)["error"]
     assert sentence.startswith(f"hf://org/other is not in the cache ({home}/hub) and could not be downloaded")
-    assert (
-        "check the network, unset HF_HUB_OFFLINE, or give a folder. Without the hub, `pip install" in sentence
-    )
+    assert "(HF_HUB_OFFLINE is set); unset HF_HUB_OFFLINE, or give a folder. Without the hub" in sentence
+    (unheard,) = run(DOWNLOAD, "hf://org/modle", home=home, HF_ENDPOINT="http://127.0.0.1:9")
+    sentence = json.loads(unheard)["error"]
+    assert "check the network and the name, or give a folder. Did you mean hf://org/model?" in sentence
+    assert "HF_HUB_OFFLINE" not in sentence  # which is not set
 
 
 @pytest.mark.parametrize("name", ["hf://", "hf://a/b/c", "hf://org/name@", "hf://org/na me", "hf://org/a--b"])

@@ -16,7 +16,7 @@ from kbert.checkpoints.model_loading import build_model
 from kbert.inference.loading import load
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from tests.kbert.checkpoints.foreign_files import SHAPE, TOKENS
-from tests.kbert.checkpoints.random_checkpoint import numbers
+from tests.kbert.checkpoints.random_checkpoint import numbers, random_checkpoint
 
 pytestmark = pytest.mark.slow  # KerasHub and the hub's client take long to import
 
@@ -214,6 +214,34 @@ def test_what_a_preset_has_no_word_for_is_written_down_and_read_back(saved, kera
     assert largest_difference(theirs(model), ours(again)) < TOLERANCE
 
 
+TOKENIZERS = [
+    ({}, {"max_input_chars_per_word": 100}),
+    ({"strip_accents": False}, {"strip_accents": False, "max_input_chars_per_word": 100}),
+    ({"split_on_cjk": False}, {"tokenize_chinese_chars": False, "max_input_chars_per_word": 100}),
+]
+
+
+@pytest.mark.parametrize(("settings", "rules"), TOKENIZERS)
+def test_settings_of_the_tokenizer_are_followed_and_written(
+    saved, preset, keras_hub, tmp_path, settings, rules
+):
+    folder = preset("BertBackbone")
+    tokenizer(keras_hub).save_to_preset(str(folder))
+    values = json.loads((folder / "tokenizer.json").read_text())
+    values["config"] |= settings  # KerasHub does not write all that it reads
+    (folder / "tokenizer.json").write_text(json.dumps(values))
+    checkpoint = read_checkpoint(folder)
+    assert checkpoint.vocabulary.rules.not_googles == rules
+    write_checkpoint(checkpoint, tmp_path / "again", "keras_hub")
+    theirs = keras_hub.models.BertTokenizer.from_preset(str(tmp_path / "again"))
+    assert {name: getattr(theirs, name) for name in settings} == settings
+    assert read_checkpoint(tmp_path / "again").vocabulary.describe() == checkpoint.vocabulary.describe()
+    other = checkpoint.vocabulary.with_rules(max_input_chars_per_word=200)
+    changed = dataclasses.replace(checkpoint, vocabulary=other)
+    write_checkpoint(changed, tmp_path / "google's", "keras_hub")
+    assert read_checkpoint(tmp_path / "google's").vocabulary.rules == other.rules
+
+
 def test_a_padded_token_table_and_the_empty_token_of_chinese(saved, keras_hub, tmp_path):
     tokens = [*TOKENS[:-1], ""]
     model = build(keras_hub, "BertBackbone", vocabulary_size=24)
@@ -266,6 +294,11 @@ WRONG_SETTINGS = {
     "a new argument": ("config", {"config": {"rotary": True}}, ["'rotary'", "expected the arguments"]),
     "a sigmoid": ("task", {"config": {"activation": "sigmoid"}}, ["'sigmoid'", "unmatched=activation"]),
     "another suffix": ("tokenizer", {"config": {"suffix_indicator": "@@"}}, ["suffix_indicator", "@@", "##"]),
+    "special tokens": (
+        "tokenizer",
+        {"config": {"special_tokens_in_strings": True}},
+        ["special_tokens_in_strings", "True"],
+    ),
     "only accents": ("tokenizer", {"config": {"lowercase": False}}, ["allow_unmatched=do_lower_case"]),
     "one label": ("metadata", {"kbert_labels": ["red"]}, ["kbert_labels should list 3 names", "['red']"]),
 }
@@ -417,3 +450,12 @@ def test_a_name_that_cannot_be_had(keras_hub, monkeypatch):
     )
     with pytest.raises(ValueError, match=sentence):
         read_checkpoint("keras_hub://bert_base_en")
+
+
+def test_a_regression_is_a_classifier_of_one_output_there(keras_hub, tmp_path):
+    model = random_checkpoint("sequence_regression", hidden_act="gelu_erf")
+    allowed = ["hidden_act", "layer_norm_eps"]
+    write_checkpoint(model, tmp_path / "preset", "keras_hub", allowed)
+    assert keras_hub.models.BertTextClassifier.from_preset(str(tmp_path / "preset")).num_classes == 1
+    back = read_checkpoint(tmp_path / "preset")
+    assert back.task == "sequence_regression" and numbers(back) == numbers(model)

@@ -28,7 +28,7 @@ def config_of(name):
 
 
 def read(path, config):
-    return LabelledFile(path, TASKS[config.task], config.dataset)
+    return LabelledFile(path, TASKS[config.task].files, config.dataset)
 
 
 @pytest.mark.parametrize("task", TRAINED, ids=lambda task: task.name)

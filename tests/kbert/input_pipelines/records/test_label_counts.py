@@ -28,7 +28,7 @@ def both(tmp_path):
     create_finetuning_data(tmp_path / "config.json", file, tmp_path / "records", vocab_file=vocab_file)
     settings = TASK.read_settings(WINDOWS)
     records = LabelledRecords(tmp_path / "records", TASK, LENGTH, settings=settings)
-    return LabelledFile(file, TASK, config.dataset), records
+    return LabelledFile(file, TASK.files, config.dataset), records
 
 
 def test_a_text_in_several_windows_counts_once(both, caplog):

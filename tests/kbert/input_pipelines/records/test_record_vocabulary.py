@@ -22,6 +22,19 @@ def test_a_swapped_file_is_refused_with_both_fingerprints(tmp_path):
     assert all(fact in str(error.value) for fact in facts)
 
 
+def test_records_with_another_limit_of_a_word_are_taken_and_it_is_said(caplog):
+    """A model's vocab.txt alone has google-research/bert's limit, its Hugging Face folder another."""
+    vocabulary = small_corpus.vocabulary()
+    require_vocabulary("records", manifest_of(vocabulary), "runs/a", vocabulary.describe())
+    assert not caplog.text
+    limited = vocabulary.with_rules(max_input_chars_per_word=100)
+    require_vocabulary("records", manifest_of(vocabulary), "runs/a", limited.describe())
+    assert "records was made with max_input_chars_per_word=200, runs/a has 100" in caplog.text
+    with pytest.raises(ValueError, match="was not made with the vocabulary of runs/a"):
+        accents = vocabulary.with_rules(strip_accents=False)
+        require_vocabulary("records", manifest_of(vocabulary), "runs/a", accents.describe())
+
+
 def test_records_of_another_vocabulary_are_refused_with_both_fingerprints():
     vocabulary, cased = small_corpus.vocabulary(), small_corpus.vocabulary(do_lower_case=False)
     require_vocabulary("records", manifest_of(vocabulary), "runs/a", vocabulary.describe())

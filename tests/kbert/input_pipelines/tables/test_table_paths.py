@@ -113,9 +113,9 @@ def test_a_pattern_is_for_tables_of_one_format(tmp_path):
 
 def test_a_dev_split_is_the_same_whatever_the_rows_are_written_in(tmp_path):
     lines = write_lines(tmp_path / "a.jsonl", ROWS)
-    task = TASKS["sequence_classification"]
+    files = TASKS["sequence_classification"].files
     parts = [
-        LabelledFile(path, task, DatasetConfig()).split(0.2, 1)
+        LabelledFile(path, files, DatasetConfig()).split(0.2, 1)
         for path in (lines, write_shards(tmp_path / "hub", TABLE), write_folder(tmp_path / "saved", TABLE))
     ]
     assert len({(train.fingerprint, dev.digest) for train, dev in parts}) == 1

@@ -119,11 +119,17 @@ REFUSED = {
         {"sentence": ["a"], "label": ["x"]},
         "a.parquet has no column 'text'; its columns are ['sen",
     ),
-    "no label": ({"text": ["a"], "y": ["x"]}, "a.parquet row 1 has no column 'label'; it has ['text', 'y']."),
+    "no label": (
+        {"text": ["a"], "y": ["x"]},
+        "a.parquet has no column 'label'; its columns are ['text', 'y'].",
+    ),
     "null text": ({"text": ["a", None], "label": ["x", "y"]}, "a.parquet row 2 has a JSON null as 'text'"),
-    "a number": ({"text": ["a", "b"], "label": [0.5, 1]}, "a.parquet row 1 has the number 0.5 as its label"),
+    "a number": ({"text": ["a", "b"], "label": [0.5, 1]}, "\n  row 1 has the number 0.5 as its label"),
     "blank": ({"text": ["a", "b"], "label": ["x", " "]}, "a.parquet row 2 has no label in column 'label'"),
-    "no rows": ({"text": pa.array([], pa.string())}, "a.parquet holds no rows; expected labelled texts"),
+    "no rows": (
+        {"text": pa.array([], pa.string()), "label": pa.array([], pa.string())},
+        "a.parquet holds no rows; expected labelled texts",
+    ),
 }
 
 

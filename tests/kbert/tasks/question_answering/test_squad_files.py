@@ -5,7 +5,9 @@ import gzip
 import json
 import tracemalloc
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from kbert.tasks.question_answering.squad_files import Answer, Question, read_questions
 
@@ -92,7 +94,7 @@ def changed(change):
     [
         (b"", r"is not whole JSON \(parse error: premature EOF"),
         (b'{"data": [tru]}', r"is not whole JSON \(lexical error: invalid string in json text, near '.*tru"),
-        (json.dumps(content()).encode() + b"{}", r"is not whole JSON \(parse error: trailing garbage"),
+        (json.dumps(content()).encode() + b"{}", "holds more than one JSON value; expected one"),
         (b'{"data": [{"paragraphs": [{"context": "\xff"}]}]}', "is not whole JSON .*invalid bytes in UTF8"),
         (b"{}", "holds no questions; expected SQuAD's form"),
         ({"data": [[]]}, "is not in SQuAD's form: data should be .or hold. an object"),
@@ -131,6 +133,14 @@ def test_a_missing_cut_or_foreign_file_is_refused(tmp_path):
         list(read_questions(write(tmp_path, cut, "cut.json.gz")))
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+def test_a_byte_order_mark_is_followed(tmp_path, encoding):
+    path = write(tmp_path, content())
+    expected = questions(path)
+    path.write_bytes(path.read_text(encoding="utf-8").encode(encoding))
+    assert questions(path) == expected and expected
+
+
 def test_a_large_file_is_read_in_little_memory(tmp_path):
     """The paragraphs of one article: nothing of a file is held but the paragraph and the ids."""
     path = tmp_path / "large.json"
@@ -147,3 +157,100 @@ def test_a_large_file_is_read_in_little_memory(tmp_path):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1_000_000
+
+
+ROW = {"id": "a", "title": "T", "context": "Ulm is a city.", "question": "Where?"}
+LISTS = {"text": ["Ulm", "a city"], "answer_start": [0, 7]}
+ANSWERS = (Answer("Ulm", 0), Answer("a city", 7))
+ROWS = [
+    ROW | {"answers": LISTS},
+    ROW | {"id": 2, "answers": [{"text": "Ulm", "answer_start": 0}]},
+    ROW | {"id": "c", "answers": {"text": [], "answer_start": []}},
+]
+
+
+def questions(path, **arguments):
+    return [(question.id, question.answers) for question in read_questions(path, **arguments)]
+
+
+@pytest.mark.parametrize(("answers", "expected"), [
+    (LISTS, ANSWERS),
+    ({"text": "Ulm", "answer_start": 0}, ANSWERS[:1]),
+    ({"text": [], "answer_start": []}, ()),
+    ({"text": [""], "answer_start": [-1]}, ()),
+    ([{"text": "", "answer_start": 0}], ()),
+    ([{"text": "", "answer_start": None}], ()),
+])  # fmt: skip
+def test_answers_have_several_shapes(tmp_path, answers, expected):
+    question = {"id": "a", "question": "Where?", "answers": answers}
+    paragraph = {"context": ROW["context"], "qas": [question]}
+    nested = {"data": [{"title": "T", "paragraphs": [paragraph]}]}
+    assert questions(write(tmp_path, nested)) == [("a", expected)]
+    assert questions(write(tmp_path, json.dumps(ROW | {"answers": answers}).encode())) == [("a", expected)]
+
+
+@pytest.mark.parametrize(
+    "kind", ["rows.jsonl", "rows.jsonl.gz", "rows.json", "list", "data", "rows.parquet", "rows.arrow"]
+)
+def test_rows_are_read_from_every_source(tmp_path, kind):
+    lines = "".join(json.dumps(row) + "\n" for row in ROWS).encode()
+    if kind in ("list", "data"):
+        path = write(tmp_path, ROWS if kind == "list" else {"version": 1, "data": ROWS})
+    elif "json" in kind:
+        path = write(tmp_path, gzip.compress(lines) if kind.endswith("gz") else lines, kind)
+    else:
+        rows = [row | {"id": str(row["id"]), "answers": LISTS | {
+            "text": [text for text, _ in answers], "answer_start": [start for _, start in answers]}}
+            for row, answers in zip(ROWS, (ANSWERS, ANSWERS[:1], ()), strict=True)]  # fmt: skip
+        table = pa.Table.from_pylist(rows)
+        path = tmp_path / kind
+        if kind == "rows.parquet":
+            parquet.write_table(table, path)
+        else:
+            with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
+                writer.write_table(table)
+    assert questions(path) == [("a", ANSWERS), ("2", ANSWERS[:1]), ("c", ())]
+    assert questions(path, with_answers=False) == [("a", None), ("2", None), ("c", None)]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (
+            {"answers": {"text": ["Ulm"], "answer_start": []}},
+            "'text' and 'answer_start' of one length; it has 'te",
+        ),
+        ({"answers": {"start": [0]}}, "'text' and 'answer_start' of one length; it has 'start'"),
+        ({"answers": {"text": ["Ulm", ""], "answer_start": [0, 1]}}, "question 'a' has an empty answer"),
+        ({"answers": {"text": ["city"], "answer_start": [-1]}}, "lies outside .* It stands at 9 to 13."),
+        ({"context": None}, "has a JSON null as 'context', not a string"),
+        ({"context": "", "answers": []}, "question 'a' has an empty context"),
+        ({"answers": [], "is_impossible": False}, "question 'a' has is_impossible=false and 0 answers"),
+    ],
+)
+def test_a_broken_row_is_named(tmp_path, row, message):
+    path = write(tmp_path, json.dumps(ROW | row).encode(), "rows.jsonl")
+    with pytest.raises(ValueError, match=message) as raised:
+        list(read_questions(path))
+    assert str(path) in str(raised.value)
+
+
+def test_rows_of_csv_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="rows.csv: questions are read from JSON, lines of JSON and tables"):
+        list(read_questions(write(tmp_path, b"id,question\n", "rows.csv")))
+
+
+def test_all_broken_questions_are_in_one_message(tmp_path):
+    rows = [ROW | {"id": name, "answers": {"text": ["Ulm"], "answer_start": [1]}} for name in "abc"]
+    with pytest.raises(ValueError) as raised:
+        list(read_questions(write(tmp_path, rows)))
+    assert all(f"question {name!r}: at answer_start=1" in str(raised.value) for name in "abc")
+
+
+@pytest.mark.parametrize(("context", "start", "why"), [
+    ("🙂🙂 Ulm", 5, "UTF-16 units"), ("Zoë Ulm", 5, "bytes of UTF-8"), ("In Ulm", 4, "counts from 1"),
+])  # fmt: skip
+def test_offsets_in_other_units_are_told(tmp_path, context, start, why):
+    row = ROW | {"context": context, "answers": {"text": ["Ulm"], "answer_start": [start]}}
+    with pytest.raises(ValueError, match=why):
+        list(read_questions(write(tmp_path, [row])))

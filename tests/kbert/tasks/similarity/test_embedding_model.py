@@ -1,14 +1,24 @@
 """The model of sentence similarity: pooled as `embed` pools, the same packed and padded."""
 
+import dataclasses
+import json
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from kbert.config.pooling_config import PoolingConfig
 from kbert.encoder import BertEncoder
 from kbert.features import PACKED_POSITIONS
 from kbert.input_pipelines.packing import pack
+from kbert.input_pipelines.records.record_folders import LabelledRecords
 from kbert.layers.sequence_pooling import SequencePooling
+from kbert.tasks import TASKS
 from kbert.tasks.similarity.cosine_similarity import CosineSimilarity
+from kbert.tasks.similarity.text_groups import TextGroup
+from kbert.tokenization.text_inputs import TextInputs
+from kbert.tokenization.vocabulary import Vocabulary
 from tests.conftest import tiny_encoder_config
 from tests.kbert.test_encoder import random_inputs
 
@@ -47,3 +57,44 @@ def test_packed_texts_have_the_same_embeddings(encoder, batch, num_rows):
     assert rows < 10 or (rows, length) == (10, 8)
     found = CosineSimilarity().build_model(packed)(with_places)["embeddings"]
     np.testing.assert_allclose(found, CosineSimilarity().build_model(encoder)(batch)["embeddings"], atol=1e-5)
+
+
+PROMPTED = PoolingConfig(
+    "cls+mean", False, 20, {"query": "the ", "none": ""}, "query", False, {"query": 2}, "dot"
+)
+
+
+@pytest.mark.parametrize("name", ["cosine_similarity", "multiple_negatives_ranking", "encoder"])
+def test_a_task_keeps_what_its_checkpoint_says_of_vectors(name):
+    task = TASKS.recorded(TASKS.to_record(TASKS[name]().with_pooling(PROMPTED)))
+    assert task.pooling == PROMPTED and task.default_prompt == "the "
+    assert TASKS.recorded(TASKS.to_record(task.with_pooling(None))).pooling == PROMPTED
+    json.dumps(task.get_config())
+
+
+def test_settings_of_a_task_come_before_those_of_its_checkpoint():
+    task = CosineSimilarity(pooling="max", normalize=True).with_pooling(PROMPTED)
+    assert task.pooling == dataclasses.replace(PROMPTED, mode="max", normalize=True)
+
+
+def test_the_default_prompt_stands_before_each_text_of_an_example():
+    vocabulary = Vocabulary(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "jump", "walk"], True)
+    text_inputs = TextInputs(vocabulary, 6)
+    task = CosineSimilarity().with_pooling(PROMPTED)
+    examples = task.examples_to_features([TextGroup(("jump", "walk walk"), 1.0)], text_inputs)
+    assert examples.features["input_ids"].tolist() == [[[2, 5, 6, 3, 0, 0], [2, 5, 7, 7, 3, 0]]]
+
+
+def test_records_have_no_prompt_and_are_refused_for_a_model_that_has_one():
+    records = SimpleNamespace(directory="records")
+    LabelledRecords.check_with(records, CosineSimilarity(), 8)
+    with pytest.raises(ValueError, match="records holds texts without the prompt 'the ', .* labelled file"):
+        LabelledRecords.check_with(records, CosineSimilarity().with_pooling(PROMPTED), 8)
+
+
+def test_tokens_of_the_default_prompt_do_not_count_in_training(encoder, batch):
+    task = CosineSimilarity().with_pooling(dataclasses.replace(PROMPTED, mode="mean", truncate_dim=None))
+    found = task.build_model(encoder)(batch)["embeddings"][:, 0]
+    inputs = {name: value[:, 0] for name, value in batch.items()}
+    hidden, mask = encoder(inputs)["sequence_output"], inputs["input_mask"] * (np.arange(8) >= 2)
+    np.testing.assert_allclose(found, SequencePooling("mean")(hidden, mask), atol=1e-6)

@@ -88,6 +88,14 @@ def test_a_score_outside_the_range_is_refused():
         CosineSimilarity().check_examples([TextGroup(("a", "b"), 1.0), TextGroup(("c", "b"), 4.2)], 8)
 
 
+def test_scores_of_another_scale_are_told(caplog):
+    CosineSimilarity(highest_score=5.0).check_examples([TextGroup(("a", "b"), n / 20) for n in range(21)], 8)
+    assert (
+        "all 21 scores lie from 0 to 1, which become cosines up to 0.20, because highest_score=5"
+        in caplog.text
+    )
+
+
 def few(number, score=None):
     return [TextGroup((f"query {place}", f"positive {place}"), score) for place in range(number)]
 
@@ -110,6 +118,24 @@ def test_trainings_without_the_negatives_of_whole_batches_are_refused(changes, e
     task.check_training(FinetuningConfig(train_batch_size=4), few(7) + few(1))
     with pytest.raises(ValueError, match=sentence):
         task.check_training(config, examples)
+
+
+def test_no_positive_of_a_query_is_wrong_for_it(caplog):
+    """Two rows of one query, and one whose negative is the first one's positive."""
+    examples = [
+        TextGroup(("query", "first", "x"), None),
+        TextGroup(("query", "second", "y"), None),
+        TextGroup(("other", "third", "second"), None),
+        *(TextGroup(group.texts + ("z",), None) for group in few(3)),
+    ]
+    apart = MultipleNegativesRanking.files.texts_apart(examples)
+    assert set(apart[0]) & set(apart[2]) == {"second"}
+    MultipleNegativesRanking.files.warn_of_contradictions(examples)
+    assert not caplog.records
+    MultipleNegativesRanking.files.warn_of_contradictions(
+        [*examples, TextGroup(("other", "a", "third"), None)]
+    )
+    assert "1 negatives are positives of the same query" in caplog.text and "example 7" in caplog.text
 
 
 @pytest.mark.parametrize(

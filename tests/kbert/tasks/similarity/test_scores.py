@@ -1,13 +1,18 @@
 """Cosine regression and the scores of evaluations against small sums done by hand."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.spatial.distance import cdist
 
+from kbert.config.pooling_config import SIMILARITY_FUNCTIONS
 from kbert.features import EXAMPLE_WEIGHTS, TARGET_FEATURE
 from kbert.tasks.similarity.cosine_similarity import CosineSimilarity
 from kbert.tasks.similarity.multiple_negatives_ranking import MultipleNegativesRanking
 from kbert.tasks.similarity.retrieval_scores import retrieval_scores
+from kbert.tasks.similarity.vectors import similarities
 from kbert.tasks.task import Predictions
 from tests.kbert.tasks.test_losses import evaluate
 
@@ -59,6 +64,52 @@ def test_ranks_of_the_positives():
     assert scores["triplet_accuracy"] == pytest.approx(2 / 3)
 
 
+def by_hand(queries, relevant, corpus):
+    """sentence-transformers' InformationRetrievalEvaluator on text -> vector: (accuracy@1, MRR)."""
+    first, inverse = [], []
+    for query, vector in queries.items():
+        ranking = sorted(corpus, key=lambda text: -float(corpus[text] @ vector))
+        ranks = [place for place, text in enumerate(ranking, 1) if text in relevant[query]]
+        first.append(min(ranks) == 1)
+        inverse.append(1 / min(ranks))
+    return np.mean(first), np.mean(inverse)
+
+
+def test_equal_texts_are_one_query_or_one_candidate():
+    rng = np.random.default_rng(5)
+    vectors = {text: vector / np.linalg.norm(vector) for text, vector in enumerate(rng.normal(size=(60, 4)))}
+    # Queries, positives and negatives of 40 rows; a query may also be a candidate.
+    rows = np.stack([rng.integers(0, 20, 40), rng.integers(10, 40, 40), rng.integers(30, 60, 40)], axis=1)
+    relevant: dict = {}
+    for query, positive, _ in rows.tolist():
+        relevant.setdefault(query, set()).add(positive)
+    corpus = {text: vectors[text] for text in rows[:, 1:].ravel().tolist()}
+    expected = by_hand({query: vectors[query] for query in relevant}, relevant, corpus)
+    embeddings = np.array([[vectors[text] for text in row] for row in rows.tolist()])
+    scores = retrieval_scores(embeddings, rows)
+    assert (scores["accuracy_at_1"], scores["mrr"]) == pytest.approx(expected)
+
+
+def test_a_negative_that_is_right_for_its_query_in_another_row_is_not_wrong():
+    """The query at 0 degrees has the positives at 10 and 30; the second row calls the first one negative."""
+    embeddings = np.stack([directions(0, 0, 90), directions(10, 30, 80), directions(20, 10, 70)], axis=1)
+    texts = np.array([[0, 1, 2], [0, 3, 1], [4, 5, 6]])
+    assert retrieval_scores(embeddings, texts)["triplet_accuracy"] == 1.0
+    assert "triplet_accuracy" not in retrieval_scores(embeddings[:2], np.array([[0, 1, 3], [0, 3, 1]]))
+
+
+def test_positives_that_tie_with_others_share_the_ranks():
+    """One query with two positives among five equal vectors: as drawn, 2 of 5 come first."""
+    texts = np.array([[0, 1], [0, 2], [3, 4], [5, 6], [7, 8]])
+    embeddings = np.ones((5, 2, 3)) + 1e-8 * RNG.normal(size=(5, 2, 3))
+    scores = retrieval_scores(embeddings, texts)
+    orders = [*itertools.permutations([1, 1, 0, 0, 0])]
+    first = np.mean([order[0] for order in orders])
+    inverse = np.mean([1 / (1 + order.index(1)) for order in orders])
+    assert scores["accuracy_at_1"] == pytest.approx((first + 3 / 5) / 4)
+    assert scores["mrr"] == pytest.approx((inverse + 3 * np.mean(1 / np.arange(1, 6))) / 4)
+
+
 def test_many_queries_are_ranked_as_a_loop_ranks_them():
     texts = RNG.normal(size=(700, 2, 3))  # more than one block of queries
     units = texts / np.linalg.norm(texts, axis=-1, keepdims=True)
@@ -67,3 +118,20 @@ def test_many_queries_are_ranked_as_a_loop_ranks_them():
     scores = retrieval_scores(texts)
     assert scores["mrr"] == pytest.approx(np.mean(1 / np.array(ranks)), rel=1e-3)
     assert scores["accuracy_at_1"] == pytest.approx(np.mean(np.array(ranks) == 1), abs=2e-3)
+
+
+@pytest.mark.parametrize("function", SIMILARITY_FUNCTIONS)
+def test_similarities_are_scipys(function):
+    queries, texts = RNG.normal(size=(2, 8)), RNG.normal(size=(5, 8))
+    expected = {
+        "cosine": lambda: 1 - cdist(queries, texts, "cosine"),
+        "dot": lambda: queries @ texts.T,
+        "euclidean": lambda: -cdist(queries, texts),
+        "manhattan": lambda: -cdist(queries, texts, "cityblock"),
+    }[function]()
+    np.testing.assert_allclose(similarities(queries, texts, function), expected, atol=1e-5)
+
+
+def test_a_similarity_that_is_not_known_is_named():
+    with pytest.raises(ValueError, match="similarity='angle' is not known; choose one of cosine, dot"):
+        similarities(directions(0), directions(0), "angle")

@@ -6,7 +6,9 @@ import lzma
 import pickle
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.labelled_files import examples_fingerprint
@@ -72,6 +74,27 @@ def test_separators_and_line_ends(tmp_path, content, name):
     assert [len(sentence.words) for sentence in sentences] == [2, 1]
     assert sentences[0].words[1] in ("said so", "said\u00a0so")
     assert sentences[0].document is not sentences[1].document  # without -DOCSTART- each is its own
+
+
+@pytest.mark.parametrize(
+    ("encoding", "dataset"), [("utf-8-sig", {}), ("utf-16", {}), ("cp1252", {"encoding": "cp1252"})]
+)
+def test_columns_in_other_encodings(tmp_path, encoding, dataset):
+    path = tmp_path / "a.conll"
+    path.write_bytes("Frau\tO\nMüller\tB-PER\n".encode(encoding))
+    (sentence,) = read(path, **dataset)
+    assert sentence.words == ("Frau", "Müller") and sentence.labels == ("O", "B-PER")
+
+
+def test_all_wrong_words_are_in_one_message(tmp_path):
+    path = tmp_path / "a.conll"
+    path.write_bytes(b"Frau\tO\nM\xfcller\tB-PER\nsah\n\nAnn\t\n")
+    with pytest.raises(ValueError) as error:
+        read(path, tag_scheme="iob2")
+    first, *others = str(error.value).split("\n")
+    assert first.endswith("a.conll cannot be used as it is:")
+    beginnings = ("line 2 is not UTF-8", "line 3: 1 columns between tabs", "line 5 has an empty tag")
+    assert all(line.strip().startswith(begin) for line, begin in zip(others, beginnings, strict=True))
 
 
 def test_named_columns_and_packed_files(tmp_path):
@@ -145,7 +168,7 @@ def test_what_is_wrong_with_columns(tmp_path, content, message):
     [
         ({"tag_scheme": "iob2"}, "line 3: 'I-ORG' goes on with an entity that has not begun"),
         ({"labels": ("O", "B-ORG")}, "line 5: label 'B-MISC' is not among the labels ['O', 'B-ORG']"),
-        ({"file_format": "csv"}, "reads CoNLL columns, JSON lines or tables, no CSV"),
+        ({"file_format": "csv"}, "has no column 'text'; its columns are ['-DOCSTART- -X- O O']"),
     ],
 )
 def test_a_file_that_is_not_what_the_config_says(tmp_path, dataset, message):
@@ -159,22 +182,48 @@ def span(start, end, kind="PER"):
     return {"start": start, "end": end, "type": kind}
 
 
+def own(text, start, end, quote):
+    """A line with a span that says its own text."""
+    return {"text": text, "label": [span(start, end) | {"text": quote}]}
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
         ({"text": ["EU", "said"], "label": ["O"]}, "has 2 words in 'text' but 1 labels in 'label'"),
-        ({"text": ["EU"], "label": [3]}, "entry 0 of 'label'"),
-        ({"text": ["EU", " "], "label": ["O", "O"]}, "entry 1 of 'text' is blank"),
+        ({"text": ["EU"], "label": [3]}, "entry 1 of 'label'"),
+        ({"text": ["EU", " "], "label": ["O", "O"]}, "entry 2 of 'text' is blank"),
         ({"text": [], "label": []}, "has no words in 'text'"),
         ({"text": ["EU"]}, "has no column 'label'"),
         ({"text": 3, "label": []}, "has a JSON number as 'text'"),
         ({"text": "Peter", "label": {}}, "has a JSON object as its spans"),
-        ({"text": "Peter", "label": [[0, 5]]}, "span 0 is [0, 5]; expected an object with start and end"),
-        ({"text": "Peter", "label": [span(0, 5, " ")]}, "span 0 has a blank type"),
+        ({"text": "Peter", "label": [[0, 5]]}, "span 1 is [0, 5]; expected an object with start and end"),
+        ({"text": "Peter", "label": [span(0, 5, " ")]}, "span 1 has a blank type"),
+        (
+            {"text": "Peter", "label": [span(0, 5, "B-PER")]},
+            "span 1 has the type 'B-PER', the tag of a word;",
+        ),
         ({"text": "Peter", "label": [span(0, 6)]}, "0 to 6 (PER) is not inside the text, which has 5"),
         ({"text": "Peter Pan", "label": [span(6, 9), span(0, 9)]}, "6 to 9 (PER) overlaps 0 to 9 (PER)"),
         ({"text": "Peter Pan", "label": [span(0, 7)]}, "cuts through the word 'Pan' at 6 to 9"),
         ({"text": "Peter Pan", "label": [span(5, 6)]}, "holds no word"),
+        ({"text": "Peter Pan", "label": [span(0, 4)]}, "If the file counts the last character in, add 1 to"),
+        ({"text": "A I", "label": [span(0, 0)]}, "An end is the position after the last character."),
+        ({"text": "Ann", "label": [{"start": 0, "end": 3, "labels": ["A", "B"]}]}, "span 1 is {'start': 0"),
+        (own("🎉🎉 Ann saw Bob", 7, 10, "Ann"), "text[7:10] is 'saw', the span says 'Ann'; offsets count"),
+        (
+            own("🎉🎉 Ann saw Bob", 5, 8, "Ann"),
+            "UTF-16 units, as JavaScript and Java do; in characters it is 3",
+        ),
+        (
+            own("🎉🎉 Ann saw Bob", 13, 16, "Bob"),
+            "UTF-16 units, as JavaScript and Java do; in characters it is 11",
+        ),
+        (own("Zoë saw Bob", 9, 12, "Bob"), "bytes of UTF-8; in characters it is 8 to 11."),
+        (own("Ann saw", 0, 2, "Ann"), "The end counts the last character in; add 1 to each end."),
+        (own("Ann saw", 5, 8, "saw"), "The file counts from 1; subtract 1 from each start."),
+        (own("Ann saw Bob and Bob", 0, 3, "Bob"), "It stands at 8 to 11 first."),
+        (own("Ann saw", 0, 3, "Bob"), "The text does not hold it."),
     ],
 )
 def test_what_is_wrong_with_a_json_line(tmp_path, line, message):
@@ -183,6 +232,166 @@ def test_what_is_wrong_with_a_json_line(tmp_path, line, message):
     with pytest.raises(ValueError) as error:
         read(path)
     assert f"{path} line 2" in str(error.value) and message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "spans",
+    [
+        [{"start": 3, "end": 6, "text": "Ann", "type": "PER"}],
+        [{"start": 3, "end": 6, "text": "Ann", "labels": ["PER"]}],  # Label Studio
+        [{"id": 7, "start_offset": 3, "end_offset": 6, "label": "PER"}],  # Doccano
+        [{"start": 3, "end": 6, "label": "PER", "token_start": 1, "token_end": 1}],  # Prodigy
+        {"entities": [[3, 6, "PER"]]},  # spaCy
+        [{"entity_group": "PER", "score": 0.9, "word": "ann", "start": 3, "end": 6}],  # a pipeline
+    ],
+)
+def test_spans_of_several_tools(tmp_path, spans):
+    line = json.dumps({"text": "🎉🎉 Ann saw  Bob", "label": spans})
+    (sentence,) = read(write(tmp_path, line, "file.jsonl"))
+    assert rows([sentence]) == [(("🎉", "🎉", "Ann", "saw", "Bob"), ("O", "O", "B-PER", "O", "O"))]
+
+
+COMMENTS = "# sentence 1\nLondon B-LOC\nwaits O\n\n# sent_id = 17\n# 18\nRome B-LOC\n# O\nsleeps O\n"
+
+
+@pytest.mark.parametrize("scheme", ["auto", "none"])
+def test_comments_are_no_words(tmp_path, scheme, caplog):
+    sentences = read(write(tmp_path, COMMENTS), tag_scheme=scheme)
+    assert [sentence.words for sentence in sentences] == [("London", "waits"), ("Rome", "#", "sleeps")]
+    found = "3 line(s) before sentences begin with # and are passed over as comments; the first is line 1: "
+    assert found in caplog.text
+
+
+def test_a_number_sign_that_is_a_word_stays(tmp_path, caplog):
+    path = write(tmp_path, "# O\n1 O\n\n#1 B-MISC\nhit O\n\n# #\n5 O\n")
+    words = [sentence.words for sentence in read(path, tag_scheme="none")]
+    assert words == [("#", "1"), ("#1", "hit"), ("#", "5")]
+    assert "comments" not in caplog.text
+
+
+def test_words_alone_may_begin_with_a_number_sign(tmp_path):
+    path = write(tmp_path, "#happy\nday\n\n# a comment\n#\n1\n")
+    sentences = read_tagged_sentences(path, DatasetConfig(), with_labels=False)
+    assert [sentence.words for sentence in sentences] == [("#happy", "day"), ("#", "1")]
+
+
+def test_conll_u_has_lines_that_are_no_words(tmp_path):
+    cells = [
+        ("1-2", "im", "_"),
+        ("1", "in", "ADP"),
+        ("2", "dem", "DET"),
+        ("2.1", "x", "_"),
+        ("3", "Haus", "NOUN"),
+    ]
+    lines = ["\t".join((number, word, "_", tag, *["_"] * 6)) for number, word, tag in cells]
+    path = write(tmp_path, "# text = im Haus\tx\n" + "\n".join(lines))
+    names = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+    (sentence,) = read(path, column_names=names, text="form", label="upos", tag_scheme="none")
+    assert rows([sentence]) == [(("in", "dem", "Haus"), ("ADP", "DET", "NOUN"))]
+    with pytest.raises(
+        ValueError, match="line 3: the first column numbers the words, .*dataset.column_names"
+    ):
+        read(path, tag_scheme="none")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("B-PER Ann\nO saw\n", "line 1: the first column holds tags, .*dataset.column_names"),
+        ("Ann B-PER\n\nWord Tag\nAnn B-PER\n", r"line 3 looks like a header"),
+        ("Word Tag\nAnn B-PER\n", r"line 1 looks like a header \('Word', 'Tag'\); take the line out"),
+    ],
+)
+def test_columns_that_are_not_word_and_tag(tmp_path, content, message):
+    for scheme in ("auto", "none"):
+        with pytest.raises(ValueError, match=message):
+            read(write(tmp_path, content), tag_scheme=scheme)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("mark", [" ", "\t"])
+def test_line_ends_and_blanks(tmp_path, end, mark):
+    lines = [f"Ann{mark}B-PER ", f"saw{mark}O", "", " ", "\t", f"Bob {mark}B-PER"]
+    path = tmp_path / "file.txt"
+    path.write_bytes(end.join(lines).encode())
+    assert rows(read(path)) == [(("Ann", "saw"), ("B-PER", "O")), (("Bob",), ("B-PER",))]
+
+
+WORDS = """Sentence #,Word,POS,Tag
+Sentence: 1,Ann,NNP,B-per
+,"said ,",VBD,O
+Sentence: 2,Bonn,NNP,B-geo
+,NA,NNP,I-geo
+"""
+KAGGLE = {"text": "Word", "label": "Tag", "sentence": "Sentence #"}
+
+
+@pytest.mark.parametrize("filled", [False, True])
+def test_a_word_in_each_row(tmp_path, filled):
+    content = WORDS
+    if filled:
+        content = content.replace("\n,NA", "\nSentence: 2,NA").replace("\n,", "\nSentence: 1,")
+    sentences = read(write(tmp_path, content, "ner.csv"), **KAGGLE)
+    assert rows(sentences) == [
+        (("Ann", "said ,"), ("B-per", "O")),
+        (("Bonn", "NA"), ("B-geo", "I-geo")),
+    ]
+    assert sentences[0].document is not sentences[1].document
+    with pytest.raises(ValueError, match="has no column 'Satz'"):
+        read(tmp_path / "ner.csv", **KAGGLE | {"sentence": "Satz"})
+
+
+@pytest.mark.parametrize("tags", ["O B-geo", "\"['O', 'B-geo']\""])
+def test_a_sentence_in_each_row(tmp_path, tags):
+    path = write(tmp_path, f"text,label\nin Bonn,{tags}\n", "ner.csv")
+    assert rows(read(path)) == [(("in", "Bonn"), ("O", "B-geo"))]
+    with pytest.raises(
+        ValueError, match="line 3 has 3 words in 'text' but 2 tags in 'label'; .*dataset.sentence"
+    ):
+        read(write(tmp_path, path.read_text() + f"in Bonn .,{tags}\n", "ner.csv"))
+
+
+def test_rows_without_labels_may_be_left_out(tmp_path):
+    lines = [{"text": ["Ann"], "label": ["B-PER"]}, {"text": ["Bob"], "label": None}]
+    path = write(tmp_path, "".join(json.dumps(line) + "\n" for line in lines), "file.jsonl")
+    with pytest.raises(ValueError, match="line 2 has null as its labels 'label'; .*dataset.skip_unlabelled"):
+        read(path)
+    assert [sentence.words for sentence in read(path, skip_unlabelled=True)] == [("Ann",)]
+
+
+def test_all_wrong_spans_are_in_one_message(tmp_path):
+    lines = [
+        own("Ann saw Bob", 0, 3, "Bob"),
+        {"text": "Ann", "label": [span(0, 3)]},
+        {"text": "A", "label": 3},
+    ]
+    path = write(tmp_path, "".join(json.dumps(line) + "\n" for line in lines), "file.jsonl")
+    with pytest.raises(ValueError, match="(?s)line 1: the span 0 to 3.*line 3 has a JSON number as its"):
+        read(path)
+
+
+def test_words_of_a_table_with_empty_cells_below_the_number(tmp_path):
+    path = tmp_path / "ner.parquet"
+    table = {"Sentence #": ["1", None, "2"], "Word": ["Ann", "ran", "Bob"], "Tag": ["B-per", "O", "B-per"]}
+    parquet.write_table(pa.table(table), path)
+    assert rows(read(path, **KAGGLE)) == rows(read(path, **KAGGLE, file_format="parquet"))
+    assert [sentence.words for sentence in read(path, **KAGGLE)] == [("Ann", "ran"), ("Bob",)]
+
+
+@pytest.mark.parametrize("row", [",,O", ",ran,", ",Word,Tag"])
+def test_a_wrong_row_of_a_word_is_named(tmp_path, row):
+    content = f"Sentence #,Word,Tag\n1,Ann,B-per\n{row}\n"
+    with pytest.raises(ValueError, match="line 3 (has no|repeats the header)"):
+        read(write(tmp_path, content, "ner.csv"), **KAGGLE, tag_scheme="none")
+
+
+def test_types_that_look_alike_are_refused_and_those_that_may_be_one_are_shown(tmp_path, caplog):
+    files, dataset = TokenClassification.files, DatasetConfig()
+    path = write(tmp_path, "Ann B-PER\n\nBob B-\u0420ER\n")
+    with pytest.raises(ValueError, match=r"conll: the labels 'B-PER' \(1 time.*with U\+0420\) look alike"):
+        list(files.read_examples(path, dataset))
+    assert len(list(files.read_examples(write(tmp_path, "Ann B-PER\n\nBob B-Per\n"), dataset))) == 2
+    assert "'B-PER' (1 time) and 'B-Per' (1 time) differ only in capitals" in caplog.text
 
 
 @pytest.mark.slow

@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kbert.tasks.token_classification.entity_scores import find_entities
-from kbert.tasks.token_classification.tag_schemes import find_scheme, from_iob2, scheme_problem, to_iob2
+from kbert.tasks.token_classification.tag_schemes import (
+    SCHEMES,
+    find_scheme,
+    from_iob2,
+    labels_in_iob2,
+    scheme_problem,
+    to_iob2,
+)
 
 # Two entities of one type side by side, other types, and a type with a hyphen.
 IOB2 = ("B-PER", "I-PER", "B-PER", "O", "B-ORG", "B-in-law", "I-in-law", "O")
@@ -23,13 +30,16 @@ def iob2_tags(draw):
     return tuple(tags)
 
 
-@given(tags=iob2_tags(), scheme=st.sampled_from(["iob1", "iob2", "bioes"]))
+@given(tags=iob2_tags(), scheme=st.sampled_from(SCHEMES))
 def test_schemes_come_back_and_are_found(tags, scheme):
     written = from_iob2(tags, scheme)
     assert scheme_problem(written, scheme) is None
     assert to_iob2(written, scheme) == tags
     found = find_scheme([(written, range(len(written)))], "file")
-    assert found == (scheme if any(tag != "O" for tag in tags) else "iob2")
+    # A scheme may be told by some entities alone; one that is taken for it says the same.
+    assert to_iob2(written, found) == tags
+    if scheme in ("iob1", "iob2", "bioes"):
+        assert found == (scheme if any(tag != "O" for tag in tags) else "iob2")
     assert find_entities(to_iob2(written, found)) == find_entities(tags, strict=True)
 
 
@@ -54,7 +64,7 @@ def test_a_file_that_mixes_schemes_is_told_by_its_lines():
     with pytest.raises(ValueError) as error:
         find_scheme(sentences, "mixed.conll")
     message = str(error.value)
-    assert message.startswith("mixed.conll: its tags are in none of the schemes iob1, iob2, bioes")
+    assert message.startswith("mixed.conll: its tags are in none of the schemes iob1, iob2, ")
     assert "iob2 breaks at line 7: 'I-ORG' goes on" in message
     assert "iob1 breaks at line 3: 1 entities begin with a needless B" in message
     assert 'dataset.tag_scheme = "none"' in message
@@ -68,3 +78,49 @@ def test_iob1_may_have_one_needless_b_in_a_hundred(caplog):
     with pytest.raises(ValueError, match="line 500: 1 entities begin with a needless B"):
         find_scheme(rows[1:], "file")
     assert to_iob2(["B-ORG", "I-ORG", "I-PER"], "iob1") == ("B-ORG", "I-ORG", "B-PER")
+
+
+WORDS = ("B-A", "I-A", "I-A", "O", "B-B", "B-B")
+
+
+@pytest.mark.parametrize(("scheme", "written"), [
+    ("bmes", "B-A M-A E-A O S-B S-B"),
+    ("bilou", "B-A I-A L-A O U-B U-B"),
+    ("bmewo", "B-A M-A E-A O W-B W-B"),
+    ("ioe2", "I-A I-A E-A O E-B E-B"),
+    ("ioe1", "I-A I-A I-A O E-B I-B"),
+])  # fmt: skip
+def test_relatives_of_the_schemes_are_read_with_a_line(scheme, written, caplog):
+    with caplog.at_level(logging.INFO):
+        tags = written.split()
+        assert find_scheme([(tags, range(len(tags)))], "file") == scheme
+    assert f"file: the tags are in {scheme} and are read as the same entities in iob2" in caplog.text
+    assert to_iob2(tags, scheme) == WORDS and from_iob2(WORDS, scheme) == tuple(tags)
+
+
+def test_a_broken_relative_is_told_in_its_own_letters():
+    sentences = [(["B-A", "M-A", "O", "S-A"], ["line 1", "line 2", "line 3", "line 4"])]
+    with pytest.raises(ValueError, match="bmes breaks at line 2: 'M-A' .*; bmes ends it with E or has S"):
+        find_scheme(sentences, "file")
+
+
+@pytest.mark.parametrize(("labels", "first"), [
+    (("O", "B-A", "I-A", "L-A", "U-A"), "B-A"),
+    (("O", "B-A", "M-A", "E-A", "S-A"), "B-A"),
+    (("O", "B-A", "I-A"), None),
+    (("O", "B-A", "L-A", "W-A"), None),  # of two schemes
+    (("O", "NN"), None),
+    (("O",), None),
+])  # fmt: skip
+def test_labels_of_a_model_in_a_relative_of_bioes(labels, first):
+    found = labels_in_iob2(labels)
+    if first is None:
+        assert found is None or found == {label: label for label in labels}
+    else:
+        assert found[labels[-1]] == "B-A" and found[labels[2]] == found[labels[3]] == "I-A"
+
+
+def test_tags_without_a_prefix_are_told_once():
+    with pytest.raises(ValueError) as error:
+        find_scheme([(["PER", "O"], ["line 1", "line 2"])], "file")
+    assert str(error.value).count("'PER' is no tag of an entity") == 1 and "may get I-" in str(error.value)

@@ -107,6 +107,10 @@ def test_workers_are_counted_chief_first():
         ("{}", "TF_CONFIG='{}' lists no worker; it should look like {\"cluster\": "),
         ('{"cluster": {"worker": []}}', "lists no worker"),
         (tf_config(TWO_WORKERS, index=2), "worker 2, which is not in the cluster {'worker': 2};"),
+        (tf_config(TWO_WORKERS, index="1"), "worker '1', which is not in the cluster {'worker': 2};"),
+        (json.dumps({"cluster": TWO_WORKERS}), "it does not say which worker this process is"),
+        (tf_config({"worker": ["a:http"]}), "'a:http' is not an address host:port, with a port of 1 to"),
+        (tf_config({"worker": ["a:1", "a:1"]}), "TF_CONFIG gives 2 workers the address a:1"),
     ],
 )
 def test_a_broken_tf_config_is_named(text, sentence):

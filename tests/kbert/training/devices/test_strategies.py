@@ -28,13 +28,32 @@ def losses(num_workers, *orders):
 
 @pytest.fixture(scope="module")
 def one_process():
-    """20 clipped steps: of two replicas with two micro-batches each, and of one with whole batches."""
-    return losses(1, ("mirrored", 2, {"losses": IN_MICRO_BATCHES}), ("one_device", 0, {"losses": WHOLE}))
+    """20 clipped steps: of two replicas with two micro-batches each, and of one with whole batches.
+
+    Before and after them trainings of another shape, on four devices, on two and on one.
+    """
+    other = {"losses": CLIPPED | {"num_steps": 2, "num_hidden_layers": 2}}
+    return losses(
+        1,
+        ("mirrored", 4, other),
+        ("mirrored", 2, {"losses": IN_MICRO_BATCHES}),
+        ("one_device", 0, {"losses": WHOLE}),
+        ("mirrored", 2, other),
+        ("one_device", 0, other),
+    )
+
+
+@pytest.mark.slow
+def test_a_process_trains_on_several_devices_as_often_as_it_likes(one_process):
+    four, _, _, two, expected = one_process
+    assert [answer["num_replicas"] for answer in (four, two, expected)] == [4, 2, 1]
+    for answer in (four, two):
+        np.testing.assert_allclose(answer["losses"], expected["losses"], atol=1e-4)
 
 
 @pytest.mark.slow
 def test_replicas_and_micro_batches_take_the_steps_of_one_device(one_process):
-    two, one = one_process
+    _, two, one, *_ = one_process
     assert two["num_replicas"] == 2
     assert one["losses"][-1][0] < 0.9 * one["losses"][0][0]
     np.testing.assert_allclose(two["losses"], one["losses"], atol=1e-4)
@@ -46,7 +65,6 @@ def test_replicas_and_micro_batches_take_the_steps_of_one_device(one_process):
 @pytest.mark.parametrize("settings", [{}, {"jit_compile": True}, {"dtype": "mixed_float16"}], ids=str)
 def test_in_batch_negatives_are_those_of_the_global_batch(settings):
     cases = {"coupled": CLIPPED | settings | {"num_steps": 3, "in_batch_negatives": 1}}
-    # Groups of replicas of several sizes do not go together in one process.
     two, one = losses(1, ("mirrored", 2, cases), ("one_device", 0, cases))
     tolerance = {"rtol": 2e-2, "atol": 2e-2} if "dtype" in settings else {"rtol": 1e-4, "atol": 2e-5}
     (evaluated, values), (expected, expected_values) = two["coupled"], one["coupled"]
@@ -60,7 +78,7 @@ def test_in_batch_negatives_are_those_of_the_global_batch(settings):
 def test_workers_take_the_steps_of_one(one_process):
     (answer,) = losses(2, ("multi_worker", 0, {"losses": IN_MICRO_BATCHES}))
     assert answer["num_replicas"] == 2
-    np.testing.assert_allclose(answer["losses"], one_process[1]["losses"], atol=1e-4)
+    np.testing.assert_allclose(answer["losses"], one_process[2]["losses"], atol=1e-4)
 
 
 @pytest.mark.exhaustive
@@ -81,7 +99,7 @@ def test_neither_xla_nor_precision_nor_strategy_changes_what_is_learnt(name, one
     }
     num_devices, num_workers = STRATEGIES[name]
     (answer,) = losses(num_workers, (name, num_devices, cases))
-    expected = one_process[1]["losses"][:4]
+    expected = one_process[2]["losses"][:4]
     for case in cases:
         tolerance = 1e-4 if case.startswith("float32") else 0.03
         np.testing.assert_allclose(answer[case], expected, atol=tolerance, err_msg=case)

@@ -1,7 +1,11 @@
 """Two worker processes and one run: real records, real scripts, one writer."""
 
 import json
+import os
+import re
 import shutil
+import signal
+import socket
 import time
 
 import numpy as np
@@ -15,6 +19,7 @@ from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
 from tests.conftest import tiny_pretraining_config
 from tests.kbert.training.devices.worker_processes import run_workers, start_workers
+from tests.warm_processes import run_script
 
 pytestmark = pytest.mark.slow
 
@@ -92,3 +97,29 @@ def test_when_a_worker_is_killed_the_other_says_so_in_one_sentence(records_dir, 
     last = errors.splitlines()[-1]
     assert last.startswith(f"error: the connection to worker {killed} is lost: it has ended. Start the same ")
     assert "training continues from step " in last and "Traceback" not in errors
+
+
+def test_a_worker_whose_others_never_start_says_so_and_can_be_ended(records_dir, tmp_path):
+    """And one whose port is taken ends at once."""
+    waiting, second = start_workers(2, *arguments(tmp_path, records_dir, tmp_path / "run"))
+    second.kill()
+    try:
+        deadline = time.monotonic() + 60
+        while "waiting for worker 1 (localhost:" not in waiting.errors():
+            assert time.monotonic() < deadline and waiting.poll() is None, waiting.errors()
+            time.sleep(0.1)
+        port = int(re.search(r"localhost:(\d+)", waiting.errors())[1])
+        waiting.send_signal(signal.SIGTERM)
+        assert waiting.wait(20) == 143
+    finally:
+        waiting.kill()
+    last = waiting.errors().splitlines()[-1]
+    assert last.startswith("stopped by SIGTERM while it waited for worker 1 (localhost:")
+    assert not (tmp_path / "run").exists()
+    tf_config = {"cluster": {"worker": [f"localhost:{port}"]}, "task": {"type": "worker", "index": 0}}
+    with socket.create_server(("", port)):
+        environment = os.environ | {"TF_CONFIG": json.dumps(tf_config)}
+        command = [*arguments(tmp_path, records_dir, tmp_path / "run"), "--strategy=multi_worker"]
+        taken = run_script(*command, environment=environment, timeout=60)
+    assert taken.returncode == 1 and len(taken.stderr.splitlines()) == 1
+    assert f"error: TF_CONFIG: port {port} of worker 0 (localhost:{port}) cannot be opened" in taken.stderr

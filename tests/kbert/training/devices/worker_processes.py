@@ -29,7 +29,7 @@ def run_workers(number: int, module: str, *arguments: str, timeout: float = 600)
 
 def start_workers(number: int, module: str, *arguments: str) -> list[WarmProcess]:
     """The running processes."""
-    addresses = [f"localhost:{port}" for port in _free_ports(number)]
+    addresses = [f"localhost:{port}" for port in free_ports(number)]
     workers = []
     for index in range(number):
         environment = {name: value for name, value in os.environ.items() if name != "TF_CONFIG"}
@@ -40,7 +40,8 @@ def start_workers(number: int, module: str, *arguments: str) -> list[WarmProcess
     return workers
 
 
-def _free_ports(number):
+def free_ports(number: int) -> list[int]:
+    """Ports of this machine that nobody listens on."""
     sockets = [socket.create_server(("localhost", 0)) for _ in range(number)]
     ports = [open_socket.getsockname()[1] for open_socket in sockets]
     for open_socket in sockets:

@@ -1,0 +1,86 @@
+"""Several threads ask a LiteRT file: each call has an interpreter to itself."""
+
+import contextlib
+import os
+import queue
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..deployment.measurements import num_cores
+
+_MOST_BYTES = 1 << 30  # of all interpreters of a file, as often as they hold it
+
+
+class InterpreterPool:
+    """Interpreters of a file. An interpreter has one set of tensors: two calls at once would mix their texts.
+
+    There are as many as calls have run at the same time, at most as many as the cores have room for: more
+    would be no faster. Each has copies of the weights in the form that its kernels take, so of a large file
+    there are fewer. A call beyond that waits.
+
+    Args:
+      make: makes an interpreter of a file. The first is made here.
+      path: the file.
+      num_threads: the threads of each.
+
+    Attributes:
+      details: function from the name of a signature to (inputs, outputs), as LiteRT describes them.
+    """
+
+    def __init__(self, make: Callable[[Any], Any], path, num_threads: int):
+        self._make, self._path = make, str(path)
+        self._most = max(1, min(num_cores() // num_threads, _MOST_BYTES // os.path.getsize(path)))
+        self._begin()
+        with self.borrowed() as runners:
+            self.details = {
+                name: (runner.get_input_details(), runner.get_output_details())
+                for name, runner in runners.items()
+            }
+        _POOLS.add(self)
+
+    def _begin(self):
+        self._free: queue.LifoQueue[_Interpreter] = queue.LifoQueue()
+        self._lock, self._num_made = threading.Lock(), 0
+
+    @contextlib.contextmanager
+    def borrowed(self) -> Iterator[dict[str, Any]]:
+        """The runners of an interpreter by the names of their signatures, for this block alone."""
+        interpreter, free = self._take(), self._free
+        try:
+            yield interpreter.runners
+        finally:
+            free.put(interpreter)
+
+    def _take(self):
+        with contextlib.suppress(queue.Empty):
+            return self._free.get_nowait()
+        with self._lock:
+            if self._num_made < self._most:
+                made = _Interpreter(self._make(self._path))
+                self._num_made += 1
+                return made
+        return self._free.get()
+
+
+class _Interpreter:
+    """An interpreter with its runners, which keep no hold of it: without it they would ask freed memory."""
+
+    def __init__(self, interpreter):
+        self._interpreter = interpreter
+        names = interpreter.get_signature_list()
+        self.runners = {name: interpreter.get_signature_runner(name) for name in names}
+
+
+_POOLS: weakref.WeakSet[InterpreterPool] = weakref.WeakSet()
+
+
+def _begin_again():
+    """In a forked process: what other threads had borrowed, and their locks, never come back."""
+    for pool in _POOLS:
+        pool._begin()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_begin_again)

@@ -1,0 +1,104 @@
+"""Labels with their scores, as text-embeddings-inference's `/predict` gives them."""
+
+import numpy as np
+
+from ..gate.saved_model_session import RequestError
+from .json_body import shown
+from .request import Request, invalid
+from .service import Service
+
+_TEXT, _PAIR = ("text",), ("text", "text_pair")
+Example = tuple[str, ...]  # a text, or the two of a pair
+
+
+def label(service: Service, request: Request, examples: list[Example], truncate: bool, raw: bool) -> list:
+    """For each example, in its order, [(label, score), ...] with the highest score first.
+
+    Args:
+      service: has the model: one that gives probabilities of labels, or a number.
+      request: is told the tokens.
+      examples: one or more.
+      truncate: whether they may be cut.
+      raw: logits in the place of probabilities.
+
+    Raises:
+      RequestError: the model gives no labels for such examples, or one is too long.
+    """
+    if not examples:
+        raise invalid("received no text; expected one or more.")
+    answers: list = [None] * len(examples)
+    for inputs in sorted({_PAIR[: len(example)] for example in examples}):
+        rows = [index for index, example in enumerate(examples) if len(example) == len(inputs)]
+        scores = _scores(service, request, inputs, [examples[index] for index in rows], truncate, raw)
+        for index, row in zip(rows, scores, strict=True):
+            answers[index] = row
+    labels = _labels(service.model, len(answers[0]))
+    return [
+        [(labels[index], row[index]) for index in np.argsort(-row, kind="stable").tolist()] for row in answers
+    ]
+
+
+def gives_labels(model) -> bool:
+    """Whether a model can be asked so."""
+    return any(_signature(model, inputs) for inputs in (_TEXT, _PAIR))
+
+
+def read_examples(inputs) -> tuple[list[Example], bool]:
+    """The examples of a request, and whether it is one alone.
+
+    A text is one; two texts in a list are a pair; a list of lists of one text or two is a batch.
+    """
+    if isinstance(inputs, str):
+        return [(inputs,)], True
+    if _is_example(inputs):
+        return [tuple(inputs)], True
+    if not isinstance(inputs, list):
+        raise invalid(f"inputs: received {shown(inputs)}; expected a text, or a list.")
+    for index, example in enumerate(inputs):
+        if not _is_example(example):
+            hint = ' Several texts are [["one"], ["two"]].' if isinstance(example, str) else ""
+            raise invalid(
+                f"inputs[{index}]: received {shown(example)}; expected a list of one text, or of the two of "
+                f"a pair.{hint}"
+            )
+    return [tuple(example) for example in inputs], False
+
+
+def _is_example(value) -> bool:
+    return isinstance(value, list) and len(value) in (1, 2) and all(isinstance(text, str) for text in value)
+
+
+def _signature(model, inputs: Example) -> tuple[str, str, str] | None:
+    """(signature, output of scores, output of raw ones)."""
+    for name, signature in model.signatures.items():
+        ranks = {output: len(info.tensor_shape.dim) for output, info in signature.outputs.items()}
+        if set(signature.inputs) != set(inputs):
+            continue
+        if ranks.get("probabilities") == 2 and "logits" in ranks and {"label", "labels"} & set(ranks):
+            return name, "probabilities", "logits"
+        if ranks.get("prediction") == 1:
+            return name, "prediction", "logits" if "logits" in ranks else "prediction"
+    return None
+
+
+def _scores(service, request, inputs, examples, truncate, raw):
+    outputs = _signature(service.model, inputs)
+    if outputs is None:
+        what = "pairs of texts" if inputs == _PAIR else "texts alone"
+        raise RequestError("NOT_FOUND", f"{service.model.name} gives no labels for {what}.")
+    name, output, raw_output = outputs
+    output = raw_output if raw else output
+    columns = dict(zip(inputs, map(list, zip(*examples, strict=True)), strict=True))
+    arrays = {column: service.checked(texts) for column, texts in columns.items()}
+    others = {"truncated"} & set(service.model.signatures[name].outputs)
+    answer = service.predict(request, name, arrays, (output, *others))
+    if not truncate and others and answer["truncated"].any():
+        raise invalid(
+            f"{shown(examples[int(answer['truncated'].argmax())][0])} is too long; allow truncation."
+        )
+    return answer[output].reshape(len(examples), -1)
+
+
+def _labels(model, number: int) -> list[str]:
+    labels = model.about.get("labels") or []
+    return labels if len(labels) == number else [f"LABEL_{index}" for index in range(number)]

@@ -1,0 +1,87 @@
+"""Which of a model's prompts comes before a text: by its name, or by what a client says of the text.
+
+Reference: sentence-transformers, `SentenceTransformer.encode_query` and `encode_document`.
+"""
+
+from typing import NamedTuple
+
+from .json_body import shown
+from .request import invalid
+from .served_model import ServedModel
+
+_QUERY, _DOCUMENT = ("query",), ("document", "passage", "corpus")
+# What clients of Cohere, Voyage, NVIDIA and Jina call a text -> the prompts that it may have.
+_INPUT_TYPES = {
+    "query": _QUERY,
+    "search_query": _QUERY,
+    "retrieval.query": _QUERY,
+    "document": _DOCUMENT,
+    "passage": _DOCUMENT,
+    "search_document": _DOCUMENT,
+    "retrieval.passage": _DOCUMENT,
+}
+_ALWAYS = ("query", "document")  # sentence-transformers has these two, empty ones where a folder has none
+
+
+class Prompt(NamedTuple):
+    """What comes before a text, and its name; None where it has none."""
+
+    name: str | None
+    text: str
+
+    def before(self, texts: list[str]) -> list[str]:
+        """The texts as the model reads them."""
+        return [self.text + text for text in texts]
+
+
+NO_PROMPT = Prompt(None, "")
+
+
+def prompt_for(model: ServedModel, prompt_name: str | None = None, input_type: str | None = None) -> Prompt:
+    """The prompt of a request.
+
+    Args:
+      model: has `prompts`, and may say which is the default.
+      prompt_name: which prompt; None for the default.
+      input_type: what the texts are. Where a model has no prompts, all are alike; documents may have none.
+
+    Raises:
+      RequestError: the model has no such prompt; or both are given.
+    """
+    prompts = model.prompts
+    if prompt_name is not None and input_type is not None:
+        raise invalid("prompt_name and input_type both choose a prompt; send one of them.")
+    if input_type is not None and prompts:
+        names = _INPUT_TYPES.get(input_type.lower(), (input_type,))
+        name = next((name for name in names if name in prompts), None)
+        if name is None and names is not _DOCUMENT:
+            raise invalid(f"input_type={shown(input_type)}; the model has {_listed(prompts)}.")
+        return _answered(model, name)
+    name = model.default_prompt_name if prompt_name is None else prompt_name
+    if name is not None and name not in (*prompts, *_ALWAYS):
+        raise invalid(f"prompt_name={shown(name)}; the model has {_listed(prompts)}.")
+    return _answered(model, name)
+
+
+def prompts_of_ranking(model: ServedModel) -> tuple[Prompt, Prompt]:
+    """The prompts of a query and of the texts that it ranks: those made for it, otherwise the default."""
+    if not {*_QUERY, *_DOCUMENT} & set(model.prompts):
+        return prompt_for(model), prompt_for(model)
+    return prompt_for(model, "query"), prompt_for(model, input_type="document")
+
+
+def _answered(model: ServedModel, name: str | None) -> Prompt:
+    """The prompt of a name, if the model answers texts behind it.
+
+    Raises:
+      RequestError: its vectors leave out as many tokens as its default prompt has, so that a text without
+        one would lose some of its own.
+    """
+    prompt = Prompt(name, model.prompts.get(name or "", ""))
+    if not model.counts_prompts and not prompt.text and model.prompts.get(model.default_prompt_name or ""):
+        raise invalid(f"{model.name} answers no text without a prompt; it has {_listed(model.prompts)}.")
+    return prompt
+
+
+def _listed(prompts) -> str:
+    return f"the prompts {', '.join(prompts)}" if prompts else "no prompts"

@@ -1,0 +1,123 @@
+"""Texts ranked by a query: by a cross-encoder's number for each pair, or by how near the vectors are."""
+
+import numpy as np
+
+from kbert.features import WINDOW_FEATURE
+from kbert.tasks.similarity.vectors import similarities
+
+from ..gate.saved_model_session import RequestError
+from .prompts import NO_PROMPT, Prompt, prompts_of_ranking
+from .request import Request, invalid
+from .service import Service
+
+_RAW = "logits"  # a signature has it where its number is an activation of another
+
+
+def rank(
+    service: Service,
+    request: Request,
+    query: str,
+    texts: list[str],
+    truncate: bool = True,
+    raw: bool = False,
+    max_tokens_per_text: int | None = None,
+) -> np.ndarray:
+    """How well each text fits the query, float32 (texts,).
+
+    A model that gives pairs a number is asked for it. One that gives vectors compares those, the query with
+    its prompt `query` before it and the texts with theirs, by the model's own similarity.
+
+    Args:
+      service: has the model.
+      request: is told the tokens of the pairs, or of the query and the texts where each has a vector.
+      query, texts: as they came.
+      truncate: whether a pair may be cut.
+      raw: the numbers before the model's activation, where it has one.
+      max_tokens_per_text: of each text no more are to be read.
+
+    Raises:
+      RequestError: the model does neither; something is too long, or would have to be cut by itself.
+    """
+    model = service.model
+    if max_tokens_per_text is not None and max_tokens_per_text < model.most_tokens:
+        raise invalid(
+            f"max_tokens_per_doc={max_tokens_per_text}: this server cuts texts only where the model does, at "
+            f"{model.most_tokens:g} tokens; shorten the documents, or leave it out."
+        )
+    if model.ranks_by_vectors:
+        return _by_vectors(service, request, query, texts, truncate)
+    if model.pair_number is None:
+        raise RequestError(
+            "NOT_FOUND", f"{model.name} gives no number for pairs of texts, and no vectors of them."
+        )
+    return _by_pairs(service, request, query, texts, truncate, raw)
+
+
+def compare(
+    service: Service,
+    request: Request,
+    source: str,
+    texts: list[str],
+    truncate: bool = True,
+    prompt: Prompt = NO_PROMPT,
+) -> np.ndarray:
+    """How alike each text is to the source, float32 (texts,), by the model's own similarity.
+
+    Args:
+      service: has the model.
+      request: is told the tokens.
+      source, texts: as they came.
+      truncate: whether a text may be cut.
+      prompt: comes before each of them.
+    """
+
+    vectors = service.embed(request, texts, truncate, None, prompt, "sentences[{}]".format)
+    first = service.embed(request, [source], truncate, None, prompt, "source_sentence".format)
+    return similarities(first, vectors, service.model.similarity)[0]
+
+
+def _by_vectors(service, request, query, texts, truncate):
+    before_query, before_text = prompts_of_ranking(service.model)
+    vectors = service.embed(request, texts, truncate, None, before_text)
+    first = service.embed(request, [query], truncate, None, before_query, "query".format)
+    return similarities(first, vectors, service.model.similarity)[0]
+
+
+def _by_pairs(service, request, query, texts, truncate, raw):
+    model = service.model
+    signature, output = model.pair_number
+    if raw and _RAW in model.signatures[signature].outputs:
+        output = _RAW
+    if model.text_inputs is None:
+        return _in_graph(service, request, query, texts, truncate, output)
+    inputs = _pairs(service, query, texts)
+    rows, truncated = service.tokenized(request, inputs["text"], inputs["text_pair"])
+    if not truncate:
+        _refuse_cut(truncated)
+    by_ids = model.ids_signature(output)
+    if by_ids and WINDOW_FEATURE not in rows:
+        return service.run_rows(request, by_ids, rows, (output,))[output].reshape(-1)
+    scores = _in_graph(service, request, query, texts, truncate, output)
+    request.texts, request.tokens, request.is_estimated = len(texts), int(rows["input_mask"].sum()), False
+    return scores
+
+
+def _in_graph(service, request, query, texts, truncate, output):
+    signature, _ = service.model.pair_number
+    inputs = _pairs(service, query, texts)
+    others = {"truncated"} & set(service.model.signatures[signature].outputs)
+    answer = service.predict(request, signature, inputs, (output, *others))
+    if not truncate and others:
+        _refuse_cut(answer["truncated"])
+    return answer[output].reshape(-1)
+
+
+def _pairs(service, query, texts):
+    return {"text_pair": service.checked(texts), "text": service.checked([query]).repeat(len(texts))}
+
+
+def _refuse_cut(truncated):
+    if truncated.any():
+        raise invalid(
+            f"texts[{int(truncated.argmax())}] and the query are too long together; allow truncation."
+        )

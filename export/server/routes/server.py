@@ -1,0 +1,83 @@
+"""What the server says of itself, and its page."""
+
+import pathlib
+
+from fastapi import FastAPI, Response
+
+from ...gate.saved_model_session import RequestError
+from ..json_body import shown
+from ..metrics import Metrics
+from ..service import Service
+from .messages import described, json_answer
+
+_PAGE = pathlib.Path(__file__).parent.parent / "page"
+_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+# Nothing but this server's own files, nothing inline, no other page around it: a text that was taken for HTML
+# could load and run nothing. https://www.w3.org/TR/CSP3/
+_PAGE_HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-cache",
+}
+
+
+def add_server_paths(app: FastAPI, service: Service, metrics: Metrics) -> None:
+    """`/v1/models`, `/info`, `/health`, `/metrics`, the page."""
+    model = service.model
+
+    @app.get("/v1/models", tags=["server"])
+    def models():
+        """The one model, as OpenAI's API lists models."""
+        return json_answer({"object": "list", "data": [described(model)]})
+
+    @app.get("/info", tags=["server"])
+    def info():
+        """What the page is told beside the metadata: labels, thresholds, prompts, limits, special tokens."""
+        settings = model.about.get("task_config")
+        special = model.text_inputs and model.text_inputs.vocabulary.special_tokens._asdict()
+        return json_answer(
+            {
+                "model_id": model.name,
+                "version": model.version,
+                "task": model.about.get("task"),
+                "labels": model.about.get("labels") or None,
+                "thresholds": settings.get("thresholds") if isinstance(settings, dict) else None,
+                "prompts": model.prompts,
+                "special_tokens": special,
+                "max_input_length": model.about.get("max_seq_length"),
+                "max_texts": service.limits.max_texts,
+                "can": {
+                    "tokenize": model.text_inputs is not None,
+                    "embed": model.embedding_signature is not None,
+                    "rank": model.pair_number is not None or model.ranks_by_vectors,
+                },
+            }
+        )
+
+    app.get("/health", tags=["server"])(health_path(service))
+
+    @app.get("/metrics", tags=["server"])
+    def counters():
+        """For Prometheus."""
+        return Response(metrics.text(), media_type="text/plain; version=0.0.4")
+
+    @app.get("/", include_in_schema=False)
+    @app.get("/page/{name}", include_in_schema=False)
+    def page(name: str = "index.html"):
+        path = next((file for file in _PAGE.iterdir() if file.name == name and file.suffix in _TYPES), None)
+        if path is None:
+            raise RequestError("NOT_FOUND", f"/page/{shown(name)[1:-1]} does not exist.")
+        return Response(path.read_bytes(), media_type=_TYPES[path.suffix], headers=_PAGE_HEADERS)
+
+
+def health_path(service: Service):
+    """What answers `/health`."""
+
+    def health():
+        """200 while requests are taken."""
+        stopping = service.is_stopping
+        return json_answer({"status": "stopping"}, 503) if stopping else json_answer({"status": "ok"})
+
+    return health

@@ -1,0 +1,191 @@
+"""The fields of requests about texts, as OpenAI's, Hugging Face's, Cohere's, Jina's and Voyage's clients send
+them.
+
+References: https://platform.openai.com/docs/api-reference/embeddings,
+https://huggingface.github.io/text-embeddings-inference, https://docs.cohere.com/reference/rerank,
+https://docs.cohere.com/v1/reference/rerank, https://api.jina.ai/redoc, https://docs.voyageai.com/reference
+"""
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from ..request_fields import FirstFault, RequestFields, Texts
+
+_TRUNCATE = {"END": True, "NONE": False}  # Cohere's and NVIDIA's words
+_CLIENT = ("user", "priority", "request_id")  # who asks, and what only schedulers and logs read
+
+
+def _right(direction: str) -> str:
+    if direction.lower() != "right":
+        raise ValueError(
+            f'truncation_direction: this server cuts texts at the "right" only, not {direction!r}.'
+        )
+    return direction
+
+
+def _no_ids(value):
+    if isinstance(value, list) and value and isinstance(value[0], int | list):
+        raise ValueError(
+            "input: received token ids; expected texts. Clients number tokens by OpenAI's tokenizers, so "
+            "here the ids would stand for other words. With LangChain set check_embedding_ctx_length=False."
+        )
+    return value
+
+
+def _as_bool(truncate):
+    return _TRUNCATE.get(truncate, truncate) if isinstance(truncate, str) else truncate
+
+
+Truncate = Annotated[
+    bool,
+    BeforeValidator(_as_bool),
+    Field(description='true or "END" (texts are cut at their end), false or "NONE" (long texts are refused)'),
+]
+Direction = Annotated[str, AfterValidator(_right), Field(description='"right": texts are cut at their end')]
+Model = Annotated[str | None, Field(description="the name of the model")]
+Count = Annotated[int | None, Field(ge=1, description="a number from 1 on")]
+
+
+class VectorFields(RequestFields):
+    """What may be said of vectors beside the texts."""
+
+    synonyms = {
+        "truncation": "truncate",
+        "normalized": "normalize",
+        "output_dimension": "dimensions",
+        "task": "input_type",
+    }
+    harmless: ClassVar[tuple[str, ...]] = _CLIENT
+
+    model: Model = None
+    dimensions: Annotated[int | None, Field(ge=1, description="the width of the model's vectors")] = None
+    normalize: Annotated[bool | None, Field(description="true or false")] = None
+    truncate: Truncate = True
+    truncation_direction: Direction = "right"
+    prompt_name: Annotated[str | None, Field(description="the name of one of the model's prompts")] = None
+    input_type: Annotated[
+        str | None, Field(description='what the texts are, such as "query" or "document": chooses a prompt')
+    ] = None
+    late_chunking: Annotated[Literal[False], Field(description="false: each text has a vector by itself")] = (
+        False
+    )
+    add_special_tokens: Annotated[Literal[True], Field(description="true: the model reads them")] = True
+
+
+class EmbeddingsFields(VectorFields):
+    """`/v1/embeddings`."""
+
+    synonyms = VectorFields.synonyms | {"embedding_type": "encoding_format", "texts": "input"}
+
+    input: Annotated[str | Texts, BeforeValidator(_no_ids), Field(description="a text or a list of texts")]
+    encoding_format: Annotated[Literal["float", "base64"], Field(description='"float" or "base64"')] = "float"
+    output_dtype: Annotated[Literal["float"], Field(description='"float"')] = "float"
+    truncate_prompt_tokens: Annotated[
+        int | None, Field(ge=-1, description="a number of tokens from 2 on, or -1 for the model's own")
+    ] = None
+
+    @model_validator(mode="after")
+    def _check(self):
+        if self.truncate_prompt_tokens in (0, 1):
+            raise ValueError(
+                f"truncate_prompt_tokens: received {self.truncate_prompt_tokens}; expected a number greater "
+                "than or equal to 2: the special tokens count."
+            )
+        return self
+
+
+class EmbedFields(VectorFields):
+    """`/embed`."""
+
+    objects = ("parameters",)
+    harmless = (*_CLIENT, "options")  # of Hugging Face's old API: whether to wait, whether to cache
+
+    inputs: Annotated[str | Texts, Field(description="a text or a list of texts")]
+
+
+class SimilarityFields(RequestFields):
+    """`/similarity`: `{"inputs": {"source_sentence": ..., "sentences": [...]}}`."""
+
+    objects = ("inputs", "parameters")
+    harmless = EmbedFields.harmless
+
+    source_sentence: Annotated[str, Field(description="a text")]
+    sentences: Annotated[Texts, Field(description="a list of texts")]
+    model: Model = None
+    truncate: Truncate = True
+    truncation_direction: Direction = "right"
+    prompt_name: Annotated[str | None, Field(description="the name of one of the model's prompts")] = None
+
+
+class RerankFields(RequestFields):
+    """`/rerank`, `/v1/rerank`, `/v2/rerank`: `texts` as Hugging Face's clients, `documents` as Cohere's."""
+
+    synonyms = {"top_k": "top_n", "truncation": "truncate", "return_documents": "return_text"}
+    harmless: ClassVar[tuple[str, ...]] = _CLIENT
+
+    query: Annotated[str, Field(description="a text")]
+    texts: Annotated[Texts | None, Field(description="a list of texts")] = None
+    documents: Annotated[
+        Annotated[list[str | dict[str, Any]], FirstFault()] | None,
+        Field(description='a list of texts, or of objects with "text"'),
+    ] = None
+    model: Model = None
+    top_n: Count = None
+    truncate: Truncate = True
+    truncation_direction: Direction = "right"
+    raw_scores: Annotated[bool, Field(description="true or false")] = False
+    return_text: Annotated[bool, Field(description="true or false")] = False
+    rank_fields: Annotated[
+        list[str],
+        Field(
+            min_length=1,
+            max_length=1,
+            description="a list of one field of the documents; join several into one text yourself",
+        ),
+    ] = ["text"]
+    max_tokens_per_doc: Count = None
+    max_chunks_per_doc: Annotated[
+        Literal[1], Field(description="1: a document is ranked as a whole, cut where it is too long")
+    ] = 1
+
+    @model_validator(mode="after")
+    def _check(self):
+        if (self.texts is None) == (self.documents is None):
+            raise ValueError("expected either texts or documents.")
+        return self
+
+
+class PredictFields(RequestFields):
+    """`/predict`."""
+
+    objects = ("parameters",)
+    harmless = EmbedFields.harmless
+
+    inputs: Annotated[
+        Any,
+        Field(description="a text, a list of the two texts of a pair, or a list of such lists for several"),
+    ]
+    model: Model = None
+    truncate: Truncate = True
+    truncation_direction: Direction = "right"
+    raw_scores: Annotated[bool, Field(description="true or false")] = False
+    top_k: Count = None
+    function_to_apply: Annotated[
+        Literal["none"] | None, Field(description='"none" for raw scores; others are of the model itself')
+    ] = None
+
+    @property
+    def is_raw(self) -> bool:
+        return self.raw_scores or self.function_to_apply is not None
+
+
+class TokenizeFields(RequestFields):
+    """`/tokenize`."""
+
+    harmless: ClassVar[tuple[str, ...]] = _CLIENT
+
+    inputs: Annotated[str | Texts, Field(description="a text or a list of texts")]
+    model: Model = None
+    add_special_tokens: Annotated[bool, Field(description="true or false")] = True
+    prompt_name: Annotated[str | None, Field(description="the name of one of the model's prompts")] = None

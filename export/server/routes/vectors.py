@@ -1,0 +1,95 @@
+"""Vectors and tokens of texts, in OpenAI's form and in that of text-embeddings-inference."""
+
+import base64
+
+import numpy as np
+from fastapi import FastAPI
+
+from ..json_body import shown
+from ..json_tensors import listed
+from ..prompts import NO_PROMPT, prompt_for
+from ..ranking import compare
+from ..request import Request, invalid
+from ..service import Service
+from .messages import Body, Own, check_model, json_answer, listed_texts
+from .text_fields import EmbeddingsFields, EmbedFields, SimilarityFields, TokenizeFields, VectorFields
+
+
+def add_vector_paths(app: FastAPI, service: Service) -> None:
+    """`/v1/embeddings`, `/embed`, `/similarity`, `/tokenize`."""
+
+    @app.post("/v1/embeddings", tags=["vectors"], **EmbeddingsFields.described())
+    def embeddings(body: Body, own: Own):
+        """Vectors of texts, as OpenAI's API gives them."""
+        fields = EmbeddingsFields.read(body)
+        most = fields.truncate_prompt_tokens
+        vectors = _vectors(service, own, fields, fields.input, None if most == -1 else most)
+        vectors = _scaled(vectors, fields.normalize)
+        if fields.encoding_format == "base64":
+            values = [base64.b64encode(row.astype("<f4").tobytes()).decode() for row in vectors]
+        else:
+            values = listed(vectors)
+        data = [{"object": "embedding", "index": i, "embedding": value} for i, value in enumerate(values)]
+        usage = {"prompt_tokens": own.tokens, "total_tokens": own.tokens}
+        return json_answer({"object": "list", "data": data, "model": service.model.name, "usage": usage})
+
+    @app.post("/embed", tags=["vectors"], **EmbedFields.described())
+    def embed(body: Body, own: Own):
+        """Vectors of texts, as text-embeddings-inference gives them: scaled to length 1 by default."""
+        return json_answer(embedded(service, own, EmbedFields.read(body)))
+
+    @app.post("/similarity", tags=["vectors"], **SimilarityFields.described())
+    def similarity(body: Body, own: Own):
+        """How alike each of `sentences` is to `source_sentence`, by their vectors."""
+        return json_answer(compared(service, own, SimilarityFields.read(body)))
+
+    @app.post("/tokenize", tags=["vectors"], **TokenizeFields.described())
+    def tokenize(body: Body, own: Own):
+        """The tokens of each text, as the model reads them."""
+        fields = TokenizeFields.read(body)
+        check_model(service.model, fields.model)
+        # The default prompt is for vectors alone.
+        prompt = NO_PROMPT if fields.prompt_name is None else prompt_for(service.model, fields.prompt_name)
+        pieces = service.pieces(own, prompt.before(listed_texts(fields.inputs)))
+        if not fields.add_special_tokens:
+            pieces = [[piece for piece in row if not piece["special"]] for row in pieces]
+        return json_answer(pieces)
+
+
+def embedded(service: Service, own: Request, fields: EmbedFields) -> list:
+    """The answer of `/embed`."""
+    vectors = _vectors(service, own, fields, fields.inputs)
+    return listed(_scaled(vectors, fields.normalize is not False))
+
+
+def compared(service: Service, own: Request, fields: SimilarityFields) -> list:
+    """The answer of `/similarity`."""
+    check_model(service.model, fields.model)
+    prompt = prompt_for(service.model, fields.prompt_name)
+    texts = fields.sentences
+    return listed(compare(service, own, fields.source_sentence, texts, fields.truncate, prompt))
+
+
+def _vectors(service, own, fields: VectorFields, texts, max_tokens=None) -> np.ndarray:
+    model = service.model
+    check_model(model, fields.model)
+    if fields.dimensions is not None and model.width not in (None, fields.dimensions):
+        raise invalid(f"dimensions={shown(fields.dimensions)}; this model gives {model.width}.")
+    prompt = prompt_for(model, fields.prompt_name, fields.input_type)
+    return service.embed(own, listed_texts(texts), fields.truncate, max_tokens, prompt)
+
+
+def _scaled(vectors: np.ndarray, normalize: bool | None) -> np.ndarray:
+    """Vectors of length 1 where it is asked for; None takes the model's own.
+
+    Raises:
+      RequestError: it is refused, but the model itself gives such vectors.
+    """
+    if normalize is None:
+        return vectors
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    if normalize:
+        return vectors / np.maximum(lengths, 1e-12)
+    if np.allclose(lengths, 1, atol=1e-3):
+        raise invalid("normalize=false; this model itself gives vectors of length 1.")
+    return vectors

@@ -1,0 +1,70 @@
+"""`kbert.convert`: a checkpoint of one format as one of another."""
+
+import dataclasses
+
+from kbert.tokenization.vocabulary import read_pieces, require_wordpiece
+
+
+def convert(
+    source,
+    target,
+    format="kbert",
+    allow_unmatched=(),
+    do_lower_case=None,
+    encoder_only=False,
+    takes_pairs=None,
+    max_position_embeddings=None,
+    vocab_file=None,
+    overwrite=False,
+    layers=(),
+):
+    """Reads a checkpoint and writes it in another format, as `kbert convert` does with these flags.
+
+    A model with the weights that are in memory is written by `LoadedModel.save`.
+
+    Args:
+      source: a path or name, as for `kbert.load`.
+      target: the folder to make.
+      format: "kbert" (a run of 0 steps), "hugging_face", "google" or "keras_hub".
+      allow_unmatched: names and globs of tensors and settings that may be left over, missing or different.
+      do_lower_case: the casing, if the source does not record it.
+      encoder_only: leave out all heads.
+      takes_pairs: whether a classifier takes pairs of texts; only runs of kbert record this.
+      max_position_embeddings: a new maximum length; additional positions repeat the trained ones.
+      vocab_file: a new vocabulary of the same casing; new tokens get the mean of the old ones.
+      overwrite: whether an earlier conversion in `target` is replaced.
+      layers: keep only these layers, counted from 0.
+
+    Returns:
+      (report of the reading, report of the writing).
+
+    Raises:
+      ValueError, OSError: when the conversion fails; `target` is then unchanged.
+
+    Examples:
+      >>> import kbert, os, tempfile
+      >>> folder = os.path.join(tempfile.mkdtemp(), "hf")
+      >>> read, written = kbert.convert(run_dir, folder, "hugging_face")
+      >>> kbert.load(folder).task.name
+      'sequence_classification'
+    """
+    # Late: they bring NumPy along, which --help and a wrong flag do not need.
+    from kbert.checkpoints.conversion.resizing import with_layers, with_positions, with_vocabulary
+    from kbert.checkpoints.formats import read_checkpoint, require_free, write_checkpoint
+
+    require_free(target, overwrite, inputs=[path for path in (source, vocab_file) if path is not None])
+    checkpoint = read_checkpoint(source, do_lower_case, allow_unmatched)
+    if encoder_only:
+        checkpoint = checkpoint.encoder_alone()
+    if takes_pairs is not None:
+        checkpoint = dataclasses.replace(checkpoint, takes_pairs=takes_pairs)
+    if layers:
+        checkpoint = with_layers(checkpoint, layers)
+    if max_position_embeddings is not None:
+        checkpoint = with_positions(checkpoint, max_position_embeddings)
+    if vocab_file is not None:
+        own = require_wordpiece(checkpoint.vocabulary, "--vocab_file")
+        vocabulary = own.with_tokens(read_pieces(vocab_file), str(vocab_file))
+        checkpoint = with_vocabulary(checkpoint, vocabulary)
+    written = write_checkpoint(checkpoint, target, format, allow_unmatched, overwrite)
+    return checkpoint.report, written

@@ -1,0 +1,84 @@
+"""The keys of a tokenizer's files: what kbert does not follow is refused or named, see `folder_keys`."""
+
+from kbert.checkpoints.hugging_face.folder_keys import check_keys
+from kbert.checkpoints.hugging_face.tokenizer_json import TokenizerFiles
+from kbert.files.json_values import json_texts, json_value, shown
+from kbert.tokenization.base_vocabulary import BERT_TOKENS, BaseVocabulary
+
+ROLES_FILE = "special_tokens_map.json"
+# The keys of both files that list tokens beside those with a role.
+_MORE_TOKENS = ("additional_special_tokens", "extra_special_tokens", "model_specific_special_tokens")
+# The families, and the ends of their classes, that are told the second text of a pair.
+_WITH_SEGMENTS = ("bert", "electra")
+_OF_PAIRS = ("Classification", "QuestionAnswering", "MultipleChoice", "Prediction", "PreTraining")
+
+
+def check_tokenizer_keys(files: TokenizerFiles):
+    """Looks at each key of the files, before the vocabulary is read.
+
+    Raises:
+      ValueError: for a key with a value that kbert does not follow, unless it is allowed.
+    """
+    contents = {files.settings_path: files.settings, files.path: files.rules or {}}
+    contents[files.folder / ROLES_FILE] = files.read(ROLES_FILE) or {}
+    for path, values in contents.items():
+        check_keys(path.name, values, path, files.report)
+    for part in ("model", "normalizer", "pre_tokenizer"):
+        values = json_value(files.rules or {}, part, dict, files.path, {})
+        check_keys(f"tokenizer.json: {part}", values, f"{files.path}: {part}", files.report)
+    _refuse_cut_beginnings(files)
+    _refuse_pairs_without_segments(files)
+
+
+def refuse_more_special_tokens(files: TokenizerFiles, vocabulary: BaseVocabulary):
+    """Refuses tokens that are never split, have no role, and do not stand among the added tokens.
+
+    Raises:
+      ValueError: for any, unless `added_tokens` is allowed.
+    """
+    known = {*vocabulary.special_tokens, *files.all_added_tokens()}
+    for path in (files.settings_path, files.folder / ROLES_FILE):
+        settings = files.read(path.name) or {}
+        for key in _MORE_TOKENS:
+            more = [token for token in _listed(settings.get(key)) if token not in known]
+            if more:
+                files.report.conflict(
+                    "added_tokens",
+                    f"{path}: {key} has {shown(more)}, which its tokenizer never splits; in kbert they would "
+                    "be "
+                    "ordinary text",
+                )
+
+
+def _listed(tokens) -> list:
+    """The texts of a list, or of an object's values, which may be objects themselves."""
+    entries = tokens.values() if isinstance(tokens, dict) else tokens if isinstance(tokens, list) else []
+    return [entry.get("content") if isinstance(entry, dict) else entry for entry in entries]
+
+
+def _refuse_cut_beginnings(files):
+    """A tokenizer.json may cut texts at their beginning, where tokenizer_config.json does not say it."""
+    truncation = json_value(files.rules or {}, "truncation", dict, files.path, {})
+    direction = json_value(truncation, "direction", str, f"{files.path}: truncation", "Right")
+    if direction.lower() != "right" and not files.settings.get("truncation_side"):
+        files.report.conflict(
+            "truncation_side",
+            f"{files.path}: truncation has direction={shown(direction)}, but kbert cuts a long text at its "
+            "end",
+        )
+
+
+def _refuse_pairs_without_segments(files):
+    names = json_texts(files.settings, "model_input_names", files.settings_path)
+    config = files.read("config.json") or {}
+    classes = config.get("architectures") or [""]
+    reads_pairs = isinstance(classes, list) and str(classes[0]).endswith(_OF_PAIRS)
+    is_bert = config.get("model_type") in _WITH_SEGMENTS and config.get("type_vocab_size", 2) != 1
+    has_berts_tokens = files.settings.get("cls_token", BERT_TOKENS.cls) == BERT_TOKENS.cls
+    if names and "token_type_ids" not in names and reads_pairs and is_bert and has_berts_tokens:
+        files.report.conflict(
+            "model_input_names",
+            f"{files.settings_path}: model_input_names has no token_type_ids, so both texts of a pair are "
+            "segment 0; "
+            "in kbert the second is segment 1",
+        )

@@ -1,0 +1,113 @@
+"""Which encoding the bytes of a text have: by a byte order mark, else UTF-8; and what others look like."""
+
+import codecs
+import re
+
+BLOCK = 1 << 16  # bytes of a file's beginning that are looked at
+UTF8_MARK = codecs.BOM_UTF8
+# The longer ones first: UTF-32's begins as UTF-16's does.
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (UTF8_MARK, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+# Where a text that begins with an ASCII character has its zeros.
+_WITHOUT_MARK = (
+    (rb"[^\0]\0\0\0", "utf-32-le"),
+    (rb"\0\0\0[^\0]", "utf-32-be"),
+    (rb"[^\0]\0", "utf-16-le"),
+    (rb"\0[^\0]", "utf-16-be"),
+)
+_QUOTES = "„“”‚‘’«»–—…€°§¿¡£©®"
+_LATIN_2 = "ÁÄÇÉËÍÎÓÔÖÚÜÝßáâäçéëíîóôöúüýĂăĄąĆćČčĎďĐđĘęĚěĹĺĽľŁłŃńŇňŐőŔŕŘřŚśŞşŠšŢţŤťŮůŰűŹźŻżŽž"
+# Encodings of old, and how a run of characters beyond ASCII looks in a text that is in one of them.
+_OLD = {
+    "cp1252": rf"[À-ÖØ-öø-ÿŒœŠšŽžŸ{_QUOTES}]{{1,2}}",
+    "cp1250": rf"[{_LATIN_2}{_QUOTES}]{{1,3}}",
+    "cp1251": rf"[А-ЯЁІЇЄ]?[а-яёіїє]+|[А-ЯЁІЇЄ]+|[№{_QUOTES}]+",
+    "cp1253": rf"[Α-ΫΆΈ-Ώ]?[ΐ-ώ]+|[Α-ΫΆΈ-Ώ]+|[{_QUOTES}]+",
+    "cp850": r"[äöüÄÖÜßáàâåçéèêëíìîïñóòôúùû]",
+    "cp949": r"[가-힣]+",
+    "cp932": r"[ぁ-ヿ一-鿿々、。「」！？・]+",
+    "gb18030": r"[一-鿿，。！？、：；“”（）《》]+",
+}
+_WITHOUT_LATIN = ("cp949", "cp932", "gb18030")  # a run that touches a Latin letter is none of theirs
+_ENOUGH_RUNS = 0.6  # of all runs have to look right
+
+
+def marked_encoding(beginning: bytes) -> str | None:
+    """The encoding that a byte order mark at the beginning of a file says; None without one."""
+    return next((encoding for mark, encoding in _MARKS if beginning.startswith(mark)), None)
+
+
+def unmarked_wide_encoding(beginning: bytes) -> str | None:
+    """UTF-16 or UTF-32 of a text that begins in ASCII and has no mark, by its zeros; None for any other."""
+    return next((encoding for zeros, encoding in _WITHOUT_MARK if re.match(zeros, beginning)), None)
+
+
+def is_text_encoding(name: str) -> bool:
+    """Whether Python decodes text by this name."""
+    try:
+        "\n".encode(name)
+    except (LookupError, ValueError):  # a ValueError for a name with a zero byte
+        return False
+    return True
+
+
+def cuts_at_line_feeds(encoding: str) -> bool:
+    """Whether a byte 0x0A is a line feed and nothing else: not in UTF-16 and UTF-32."""
+    return "\n".encode(encoding) == b"\n"
+
+
+def holds_utf8(beginning: bytes, encoding: str) -> bool:
+    """Whether the beginning of a file is UTF-8 with characters beyond ASCII, though `encoding` is expected.
+
+    In an encoding of one byte a character that is so by chance is a rarity ("Ã¶"); in others a few may be.
+    """
+    try:
+        text = codecs.getincrementaldecoder("utf-8")().decode(beginning)
+    except UnicodeDecodeError:
+        return False
+    if not cuts_at_line_feeds(encoding):  # line feeds and commas of UTF-16 have zero bytes
+        return bool(beginning) and b"\0" not in beginning
+    one_byte = len(bytes(range(256)).decode(encoding, "replace")) == 256
+    return sum(not char.isascii() for char in text) >= (1 if one_byte else 8)
+
+
+def likely_encoding(content: bytes) -> str | None:
+    """The encoding in which text that is no UTF-8 reads best; None where it reads well in none that is known.
+
+    A guess for messages: the reader is shown what it gives.
+    """
+    scores = {encoding: _score(content, encoding, looks) for encoding, looks in _OLD.items()}
+    best = max(scores, key=scores.__getitem__)
+    return best if scores[best] >= _ENOUGH_RUNS else None
+
+
+def _score(content, encoding, looks) -> float:
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError:
+        return 0.0
+    touching = r"[A-Za-z]*" if encoding in _WITHOUT_LATIN else ""
+    runs = re.findall(rf"{touching}[^\x00-\x7f]+{touching}", text)
+    return sum(bool(re.fullmatch(looks, run)) for run in runs) / max(len(runs), 1)
+
+
+def how_to_convert(content: bytes) -> str:
+    """For messages: the command that makes UTF-8 of text that is something else, and what comes out."""
+    encoding = likely_encoding(content)
+    if encoding is None:
+        return "convert it, for example: iconv -f WINDOWS-1252 -t UTF-8, with the encoding that it has"
+    shown = shown_as(content, encoding)
+    return f"convert it, for example: iconv -f {encoding.upper()} -t UTF-8 (it says {shown!r})"
+
+
+def shown_as(content: bytes, encoding: str, longest: int = 60) -> str:
+    """The words around the first byte beyond ASCII, decoded, for messages."""
+    text = content.decode(encoding, "replace").strip()
+    first = next((index for index, char in enumerate(text) if not char.isascii()), 0)
+    start = max(0, first - longest // 2)
+    return text[start : start + longest]

@@ -1,0 +1,34 @@
+"""A loaded model -> a `BertCheckpoint` with the weights that it has now, for every format."""
+
+import dataclasses
+
+from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.checkpoints.formats import read_checkpoint
+from kbert.files.stored_tensor import stored_array
+from kbert.runs.checkpoint import parse_step
+from kbert.runs.chosen_settings import read_chosen
+
+
+def model_as_checkpoint(loaded) -> BertCheckpoint:
+    """The model as data.
+
+    Args:
+      loaded: the `LoadedModel`.
+
+    Raises:
+      ValueError: when its run is gone, or it was not loaded from anywhere.
+    """
+    description = loaded.description
+    if loaded.run is not None and loaded.checkpoint is not None:
+        description = read_checkpoint(loaded.run.path)
+        chosen = read_chosen(loaded.run.path, parse_step(loaded.checkpoint))
+        recorded = description.recorded and dataclasses.replace(description.recorded, chosen=chosen)
+        description = dataclasses.replace(description, recorded=recorded)
+    if description is None:
+        raise ValueError(
+            f"{loaded.source} is a model that kbert.load did not give, so kbert does not know all that a "
+            "checkpoint says; in kbert's own form Keras keeps it: loaded.model.save(...)."
+        )
+    weights = {variable.path: variable.numpy() for variable in loaded.model.trainable_variables}
+    tensors = {name: stored_array(value) for name, value in weights.items()}
+    return dataclasses.replace(description, tensors=tensors, max_seq_length=loaded.max_seq_length)

@@ -1,0 +1,94 @@
+"""Data in memory as a file of JSON lines, for what reads files; messages of that file speak of the data."""
+
+import contextlib
+import dataclasses
+import json
+import re
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from absl import logging
+
+from kbert.config import DatasetConfig
+from kbert.input_pipelines.data_in_memory import is_data, read_rows
+from kbert.input_pipelines.json_rows import MissingColumn
+
+
+class DataFile(type(Path())):  # type: ignore[misc]  # PosixPath or WindowsPath
+    """The path of data in memory, written as JSON lines: a row has its line."""
+
+
+def shown_source(path) -> str:
+    """What records and pages call a labelled file."""
+    return "data in memory" if isinstance(path, DataFile) else str(path)
+
+
+def reading_dataset(path, dataset: DatasetConfig) -> DatasetConfig:
+    """How a file is read: as its dataset says, but for the form, which data in memory have of their own."""
+    if not isinstance(path, DataFile):
+        return dataset
+    return dataclasses.replace(dataset, file_format=None, delimiter=None, encoding=None)
+
+
+@contextlib.contextmanager
+def data_as_files(sources: Mapping[str, Any], advice: str = "") -> Iterator[list]:
+    """Each source as a path: data in memory are written to a `DataFile` that is removed afterwards.
+
+    Errors and warnings that name such a file and a line of it name the data and the row instead.
+
+    Args:
+      sources: what messages call it, such as "the training data" -> a path, None, or data for `read_rows`.
+      advice: the end of the message where data lack a column, for a call that takes settings as arguments.
+
+    Raises:
+      ValueError: as `read_rows` does; and whatever is raised inside.
+    """
+    with tempfile.TemporaryDirectory(prefix="kbert_") as folder:
+        paths, names = list(sources.values()), {}
+        for number, (name, source) in enumerate(sources.items()):
+            if is_data(source):
+                paths[number] = DataFile(folder) / f"{number}.jsonl"
+                names[str(paths[number])] = name
+                _write(source, paths[number], name)
+        with _naming_data(names, advice) if names else contextlib.nullcontext():
+            yield paths
+
+
+def _write(data, path, name):
+    with path.open("w", encoding="utf-8") as file:
+        for row in read_rows(data, name):
+            file.write(json.dumps(row, default=str) + "\n")  # a date in another column is nobody's concern
+
+
+@contextlib.contextmanager
+def _naming_data(names, advice):
+    """Renames files to the data that they hold, in errors and in lines of the log."""
+
+    def renamed(text):
+        for path, name in names.items():
+            text = re.sub(rf"{re.escape(path)},? line (\d+)", rf"row \1 of {name}", text)
+            text = text.replace(path, name)
+        # What follows a heading, see `FileProblems`.
+        text = re.sub(r"(^  |\(Also |\()line (?=\d)", r"\1row ", text, flags=re.MULTILINE)
+        if advice:  # there, settings are arguments by their last names
+            text = re.sub(r"\bdataset\.(\w+)(=t(?=rue\b))?", lambda m: m[1] + ("=T" if m[2] else ""), text)
+        return re.sub(r"has (a JSON )?null as", "has None as", text)  # or NaN, which JSON has not
+
+    def rename(record):
+        if any(path in record.getMessage() for path in names):
+            record.msg, record.args = renamed(record.getMessage()), ()
+        return True
+
+    logger = logging.get_absl_logger()
+    logger.addFilter(rename)
+    try:
+        yield
+    except MissingColumn as error:
+        raise ValueError(f"{renamed(error.what)} {advice}".rstrip()) from None
+    except ValueError as error:
+        error.args = tuple(renamed(text) if isinstance(text, str) else text for text in error.args)
+        raise
+    finally:
+        logger.removeFilter(rename)

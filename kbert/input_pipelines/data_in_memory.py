@@ -1,0 +1,191 @@
+"""Data that a caller holds in memory -> plain Python: lists of values, and rows of named columns.
+
+A table is a DataFrame of pandas or polars, a table of pyarrow, a `datasets.Dataset`, NumPy's records or a
+dict of columns. Each is known by the methods of its objects, so none of these packages is imported here.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from kbert.input_pipelines.tables.table_rows import class_names, named_class
+
+_TO_LIST = ("to_pylist", "to_list", "tolist")  # Arrow's; Series of pandas and polars; NumPy's
+_MISSING = ("NAType", "NaTType")  # of pandas, which compare with nothing
+_SHOWN = 300  # characters of a list of columns in an error
+
+
+def plain_values(values) -> list | None:
+    """The values of a list, an array, a Series, a string tensor, a generator; None for what has no order.
+
+    Texts of tensors are decoded; missing values stay as they are.
+    """
+    if not _is_column(values):
+        return None
+    if type(values).__module__.startswith("tensorflow.") and hasattr(values, "numpy"):
+        values = _decoded(values.numpy().tolist())
+    to_list = next(filter(None, (getattr(values, name, None) for name in _TO_LIST)), None)
+    try:
+        return [plain_value(value) for value in (to_list() if to_list else values)]
+    except TypeError:  # such as a tensor of a graph, which is Iterable by its class alone
+        return None
+
+
+def plain_value(value):
+    """A value as Python's own: of a tensor or an array's number, and lists for arrays in cells."""
+    if isinstance(value, str | int | float | None):
+        return value
+    if type(value).__module__.startswith("tensorflow.") and hasattr(value, "numpy"):
+        number = value.numpy()
+        return _decoded(number.tolist() if hasattr(number, "tolist") else number)
+    convert = getattr(value, "as_py", None) or getattr(value, "tolist", None)
+    return convert() if convert else value
+
+
+def text_alone(value):
+    """The text that a string tensor without an axis holds; any other value as it is."""
+    return plain_value(value) if getattr(value, "shape", None) == () and hasattr(value, "numpy") else value
+
+
+def is_missing(value) -> bool:
+    """Whether a cell has no value: None, NaN, and pandas' own."""
+    return value is None or type(value).__name__ in _MISSING or (isinstance(value, float) and value != value)
+
+
+def column_names(data) -> list | None:
+    """The names of the columns of a table; None for anything else.
+
+    A dict is a table if all of its values are columns: a dict with a text in it is one example.
+    """
+    if isinstance(data, Mapping):
+        return list(data) if data and all(map(_is_column, data.values())) else None
+    if isinstance(data, str | Sequence):
+        return None
+    for names in (
+        "column_names",
+        "columns",
+    ):  # the first of pyarrow and `datasets`: their `columns` are others
+        if hasattr(type(data), names):
+            return _names(getattr(data, names))
+    return _names(getattr(getattr(data, "dtype", None), "names", None))
+
+
+def describe_columns(data) -> str:
+    """A table for a message: its type, and the names of its columns."""
+    names = ", ".join(map(repr, column_names(data) or ())) or "none"
+    return f"{type(data).__name__} with the columns {names:.{_SHOWN}}"
+
+
+def shown(value) -> str:
+    """A value for a message, on one line: its type and how it begins."""
+    return type(value).__name__ + ("" if value is None else f" ({' '.join(repr(value).split()):.60})")
+
+
+def is_data(data) -> bool:
+    """Whether a source is data in memory, for `read_rows` to judge: neither None nor a path."""
+    return data is not None and not isinstance(data, str) and not hasattr(data, "__fspath__")
+
+
+def read_rows(data, name: str) -> Iterator[dict[str, Any]]:
+    """Yields the rows of a table, or of a list of dicts, as plain Python values; None where one is missing.
+
+    Integers with names of classes, as `datasets` has them, become these names.
+
+    Args:
+      data: a table, see `column_names`; or dicts of one row each.
+      name: what messages call it, such as "the training data".
+
+    Raises:
+      ValueError: for anything else, columns that are no lists or not equally long, and a name of two columns.
+    """
+    names = list(data) if isinstance(data, Mapping) else column_names(data)
+    if names:
+        yield from _rows_of_table(data, names, name)
+        return
+    rows = None if names is not None else plain_values(data)
+    if rows is None:
+        raise ValueError(
+            f"{name} is {shown(data)}; expected a DataFrame, a dict of columns such as {{'text': [...], "
+            "'label': [...]}, or a list of dicts, one for each row."
+        )
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, Mapping):
+            raise ValueError(
+                f"row {number} of {name} is {shown(row)}; expected a dict of its columns, such as {{'text': "
+                "..., 'label': ...}."
+            )
+        yield {str(column): _cell(value) for column, value in row.items()}
+
+
+def _rows_of_table(data, names, name):
+    written = list(map(str, names))
+    twice = sorted({column for column in written if written.count(column) > 1})
+    if twice:
+        raise ValueError(f"{name} has several columns {', '.join(map(repr, twice))}; give each its own name.")
+    classes = _classes(data, name)
+    columns = {str(column): _values(data, column, name) for column in names}
+    lengths = {column: len(values) for column, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        sizes = ", ".join(f"{length} {column}" for column, length in lengths.items())
+        raise ValueError(
+            f"the columns of {name} have different lengths ({sizes}); give each of them one entry per "
+            "example."
+        )
+    for column, names_of_classes in classes.items():
+        columns[column] = [
+            named_class(value, names_of_classes, f"row {row} of {name}, column {column!r}")
+            for row, value in enumerate(columns[column], start=1)
+        ]
+    for row in zip(*columns.values(), strict=True):
+        yield dict(zip(columns, row, strict=True))
+
+
+def _values(data, column, name):
+    try:
+        values = plain_values(data[column])
+    except (TypeError, KeyError) as error:  # a frame that is still to be computed
+        raise ValueError(f"the column {column!r} of {name} cannot be read: {shown(error)}.") from None
+    if values is None:
+        raise ValueError(
+            f"the column {column!r} of {name} is {shown(data[column])}; expected a list, one entry for "
+            "each example."
+        )
+    return [_cell(value) for value in values]
+
+
+def _cell(value):
+    value = plain_value(value)
+    return None if is_missing(value) else value
+
+
+def _is_column(value) -> bool:
+    """Whether a value is a collection in an order: no text, no dict, no table."""
+    if isinstance(value, str | bytes | bytearray | Mapping | set | frozenset) or not isinstance(
+        value, Iterable
+    ):
+        return False
+    return getattr(value, "shape", None) != () and column_names(value) is None
+
+
+def _names(names) -> list | None:
+    return None if names is None or callable(names) else list(names)
+
+
+def _classes(data, name) -> dict[str, tuple[str, ...]]:
+    """Column of integers -> the names of its classes, of pyarrow's tables and `datasets`."""
+    if hasattr(type(data), "column_names") and hasattr(type(data), "schema"):
+        return class_names(data.schema.metadata, name)
+    features = data.features if hasattr(type(data), "features") else None
+    if not isinstance(features, Mapping):
+        return {}
+    kinds = {column: getattr(kind, "feature", kind) for column, kind in features.items()}
+    return {column: tuple(kind.names) for column, kind in kinds.items() if getattr(kind, "names", None)}
+
+
+def _decoded(value):
+    """Texts of a tensor, which are bytes in UTF-8; bytes of another kind stay."""
+    if isinstance(value, list):
+        return [_decoded(item) for item in value]
+    try:
+        return value.decode("utf-8") if isinstance(value, bytes) else value
+    except UnicodeDecodeError:
+        return value

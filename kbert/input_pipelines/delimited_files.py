@@ -1,0 +1,303 @@
+"""TSV and CSV files -> the names of their columns, and the cells of each row. Nothing heavy is imported."""
+
+import codecs
+import csv
+import io
+import itertools
+import re
+import shlex
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from kbert.cli.warn_once import warn_once
+from kbert.config import DatasetConfig
+from kbert.files.text_encoding import likely_encoding
+from kbert.files.text_file import Problem, find_encoding, numbered_lines, require_text_file
+from kbert.input_pipelines.file_problems import FileProblems
+from kbert.input_pipelines.json_rows import MissingColumn, did_you_mean, nearest_name
+
+# In characters. The default of the csv module, 131,072, is too small for a book. Without any limit, a quote
+# that is never closed would make one cell of the whole rest of a CSV file.
+_LONGEST_CELL = 1 << 24
+_USUAL = {"tsv": "\t", "csv": ","}
+_AS_CSV = "set --override=dataset.file_format=csv --override='dataset.delimiter=\\t' to read it with quotes."
+_DELIMITERS = (",", ";", "\t", "|")
+_EXCEL_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # the first line of a file that is written for Excel
+
+
+def text_lines(path: str | Path, encoding: str | None, problems: FileProblems) -> Iterator[str]:
+    """The lines of a labelled file with their ends: a carriage return alone is one, too.
+
+    Args:
+      path: the file.
+      encoding: `dataset.encoding`.
+      problems: collects what cannot be read. Such a line is read as well as it can be, so that the rest of
+        the file is looked at.
+
+    Raises:
+      ValueError: for a file that is missing or no text.
+    """
+    require_text_file(path, "rows of text")
+    own = find_encoding(path, encoding)
+    wanted = encoding and codecs.lookup(encoding).name
+    if wanted and not (wanted.startswith(own) or own.startswith(wanted)):
+        warn_once(f"{path} is {own.upper()}, and is read so in spite of dataset.encoding={encoding!r}")
+    likely: str | None = None
+    for number, _, line in numbered_lines(path, encoding=own):
+        if isinstance(line, Problem):
+            if not line.undecoded:
+                problems.add(f"{path} line {number} {line.what}; {line.remedy}.")
+            else:
+                problems.add_undecoded(number, line.what, line.undecoded)
+            likely = likely or likely_encoding(line.undecoded) or "latin-1"
+            line = line.undecoded.decode(likely, "replace")
+        elif not line.isascii():
+            problems.utf8_lines += own == "utf-8"
+        if "\r" in line:
+            yield from io.StringIO(f"{line}\n", newline="")
+        else:
+            yield f"{line}\n"
+
+
+class Layout(NamedTuple):
+    """How the lines of a file are cut, and what its columns are called.
+
+    `quoted`: a cell may stand in double quotes, which are doubled inside of it. `first`: the lines that are
+    read for this, but are rows. `skipped`: how many other lines come before these.
+    """
+
+    delimiter: str
+    quoted: bool
+    header: list[str]
+    first: list[str]
+    skipped: int
+
+
+def require_columns(
+    header: list[str],
+    path: str | Path,
+    columns: Collection[str],
+    dataset: DatasetConfig,
+    problems: FileProblems,
+):
+    """Keeps a problem for each column that is not there, and for each that is there twice."""
+    for column in columns:
+        if column not in header:
+            what = f"{path} has no column {column!r}; its columns are {str(header)[:500]}."
+            what += did_you_mean(column, header)
+            problems.add(MissingColumn(what, _naming_advice(column, header, dataset), column))
+            if any(name.startswith('"') and name.endswith('"') for name in header):
+                problems.add_hint(
+                    "TSV is read without quoting: for names in quotes set dataset.file_format=csv."
+                )
+    for column in dict.fromkeys((*columns, dataset.label)):
+        if header.count(column) > 1:
+            problems.add(
+                f"{path} has {header.count(column)} columns {column!r}; its columns are {str(header)[:500]}. "
+                "Give each column a different name."
+            )
+
+
+def _naming_advice(column, header, dataset):
+    near = nearest_name(column, header)
+    names = {getattr(dataset, field): field for field in ("label", "text_pair", "text")}
+    if near and column in names:
+        return "Write " + shlex.quote(f"--override=dataset.{names[column]}={near}") + "."
+    return (
+        "Name the columns in the config, or by --override=dataset.text=... (dataset.text, dataset.text_pair, "
+        "dataset.label; dataset.column_names for a file without a header line)."
+    )
+
+
+def find_layout(
+    lines: Iterator[str],
+    path: str | Path,
+    file_format: str,
+    dataset: DatasetConfig,
+    wanted: Collection[str],
+    problems: FileProblems,
+) -> Layout:
+    """The layout of a file, from its first line; what differs from the custom is said in a warning.
+
+    The delimiter is `dataset.delimiter`, or by custom a comma in CSV and a tab in TSV, unless another one is
+    obvious: only with it the header line has the names that are `wanted` (or `column_names` cells). A file
+    with another delimiter than its kind is read as CSV, with quotes.
+
+    Args:
+      lines: the lines of the file with their ends; the header is taken from them.
+      path: the file, for messages.
+      file_format: "tsv" or "csv".
+      dataset: says `delimiter` and `column_names`.
+      wanted: the names of columns that the reader looks for.
+      problems: those of the lines, which may be the reason that there is no header.
+
+    Raises:
+      ValueError: for a file without a header line.
+    """
+    (first, skipped), usual = _next_line(lines), dataset.delimiter or _USUAL[file_format]
+    if mark := _EXCEL_LINE.fullmatch(first.strip("\r\n")):
+        (first, blank), usual = _next_line(lines), mark[1]
+        skipped += 1 + blank
+    delimiter = _find_delimiter(first, usual, dataset.column_names, wanted)
+    if delimiter != usual:
+        warn_once(
+            f"{path}: {delimiter!r} separates its columns, not {usual!r}; it is read so, as CSV with quotes. "
+            "dataset.delimiter sets it."
+        )
+    quoted = file_format == "csv" or delimiter != usual
+    if dataset.column_names:
+        return Layout(delimiter, quoted, list(dataset.column_names), [first] if first else [], skipped)
+    rows = _cut(itertools.chain([first], lines), delimiter, quoted)
+    header = next(rows, [])
+    if not header:
+        problems.raise_all()
+        raise ValueError(f"{path} is empty; expected a first line with the names of the columns.")
+    return Layout(delimiter, quoted, header, [], skipped + rows.line_num)
+
+
+def _next_line(lines) -> tuple[str, int]:
+    """(the next line in which something stands, how many blank ones come before it)"""
+    for number, line in enumerate(lines):
+        if line.strip(" \r\n"):
+            return line, number
+    return "", 0
+
+
+def _find_delimiter(line, usual, column_names, wanted) -> str:
+    """The usual one, unless another fits and this one does not."""
+    cells = {mark: [_bare(cell) for cell in next(_cut([line], mark), [])] for mark in (usual, *_DELIMITERS)}
+    cutting = [mark for mark in cells if len(cells[mark]) > 1]
+    if usual in cutting and column_names:
+        return usual
+    if column_names:
+        return next((mark for mark in cutting if len(cells[mark]) == len(column_names)), usual)
+    num_wanted = {mark: len({*map(_bare, wanted)} & {*cells[mark]}) for mark in cells}
+    best = max(num_wanted, key=num_wanted.__getitem__)  # the usual one where several have as many
+    if num_wanted[best]:
+        return best
+    return cutting[0] if len(cutting) == 1 else usual
+
+
+def likely_format(line: str) -> str:
+    """ "jsonl", "tsv" or "csv": what a first line looks like; "" for a line without a sign of any."""
+    if line.lstrip().startswith("{"):
+        return "jsonl"
+    return "tsv" if "\t" in line else "csv" if "," in line or ";" in line else ""
+
+
+def _cut(lines, delimiter, quoted=True, strict=False):
+    csv.field_size_limit(_LONGEST_CELL)
+    if quoted:
+        return csv.reader(lines, delimiter=delimiter, strict=strict)
+    return csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
+
+
+def _bare(name):
+    """A name as it is compared: a byte order mark stands before it where files were joined."""
+    return name.strip().strip('\ufeff"').strip().casefold()
+
+
+def read_cells(
+    lines: Iterator[str], path: str | Path, layout: Layout, problems: FileProblems
+) -> Iterator[tuple[int, list[str]]]:
+    """(number of its last line, cells) of each row below the header; a blank line has no cells.
+
+    A row whose quotes are broken is a problem, and left out.
+    """
+    reader = _cut(itertools.chain(layout.first, lines), layout.delimiter, layout.quoted, strict=True)
+    while not problems.is_full:
+        begin = reader.line_num + layout.skipped + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            problems.add(f"{path} line {begin}: {_quote_problem(str(error))}")
+        else:
+            yield reader.line_num + layout.skipped, cells
+
+
+def _quote_problem(error):
+    if error.startswith("unexpected end"):
+        return (
+            "a quotation mark opens a cell in this row and is not closed up to the end of the file; mend it."
+        )
+    if error.startswith("field larger"):
+        return f"a cell has more than {_LONGEST_CELL:,} characters, as where a quotation mark is not closed."
+    return f'{error}: in a cell between quotation marks, those of the text are doubled (""); mend the row.'
+
+
+def delimited_records(
+    path: str | Path,
+    file_format: str,
+    dataset: DatasetConfig,
+    columns: Collection[str],
+    wanted: Collection[str],
+    skip_short: bool,
+    problems: FileProblems,
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yields (file and line, cells by column) of each row that has them.
+
+    Args:
+      path: the file.
+      file_format: "tsv" or "csv".
+      dataset: how it is read.
+      columns: those that must be there.
+      wanted: all that are looked for, see `find_layout`.
+      skip_short: whether rows with too few cells are left out and counted, instead of being a problem.
+      problems: collects what is wrong.
+    """
+    lines = text_lines(path, dataset.encoding, problems)
+    layout = find_layout(lines, path, file_format, dataset, wanted, problems)
+    header, short, in_quotes = layout.header, [], 0
+    require_columns(header, path, columns, dataset, problems)
+    least = len(header)
+    while least > 1 and not header[least - 1].strip():  # a delimiter at the end of each line
+        least -= 1
+    for number, cells in read_cells(lines, path, layout, problems):
+        where = f"{path} line {number}"
+        if len(cells) == len(header):
+            in_quotes += not layout.quoted and any(map(_is_in_quotes, cells))
+            yield where, dict(zip(header, cells, strict=True))
+        elif not cells:
+            continue
+        elif not any(cell.strip() for cell in cells):
+            yield where, dict.fromkeys(header, "")
+        elif skip_short and len(cells) < least:
+            short.append(number)
+        elif len(cells) < least or any(cells[len(header) :]):
+            problems.add(_wrong_number(where, cells, header))
+            problems.add_hint(_hint(cells, layout))
+        else:
+            yield where, dict(zip(header, cells + [""] * (len(header) - len(cells)), strict=False))
+    if in_quotes:
+        warn_once(
+            f"{path}: {in_quotes:,} row(s) have cells in quotation marks, with doubled ones inside, as CSV "
+            f"has them; TSV is read without quoting, so all marks are read as text. {_AS_CSV}"
+        )
+    if short:
+        shown = ", ".join(map(str, short[:5])) + (", ..." if len(short) > 5 else "")
+        warn_once(f"{path}: {len(short)} row(s) with too few columns are skipped: line {shown}")
+
+
+def _is_in_quotes(cell):
+    return len(cell) > 3 and cell[0] == cell[-1] == '"' and '""' in cell[1:-1]
+
+
+def _wrong_number(where, cells, header):
+    shown = ", ".join(name if name.isprintable() else repr(name) for name in header)[:500]
+    return f"{where}: {len(cells)} columns where {len(header)} were expected ({shown}); mend the line."
+
+
+def _hint(cells, layout) -> str:
+    """What may be the reason for a wrong number of cells, said once."""
+    mark = layout.delimiter
+    if not layout.quoted and any('"' in cell for cell in cells):
+        return (
+            "TSV is read without quoting, and these rows have quotation marks. If they stand around texts "
+            f"that have line ends or tabs in them, as Excel and pandas write these: {_AS_CSV}"
+        )
+    if layout.quoted and len(cells) > len(layout.header):
+        return f'A text with {mark!r} in it has to stand in quotation marks: "one{mark} two".'
+    return ""

@@ -1,0 +1,127 @@
+"""What is wrong with the labels of a whole file: two for one meaning, none, too many."""
+
+import collections
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+
+from kbert.cli.warn_once import warn_once
+from kbert.input_pipelines.label_names import DASHES, as_number, near_labels, same_labels, seen_text
+
+_TOO_MANY_ONCE = 20  # labels of a file in which none is there twice
+
+
+def with_judged_labels(
+    examples: Iterable, labels_of: Callable, judge: Callable, path: str | Path
+) -> Iterator:
+    """Yields the examples of a file; after the last one its labels are judged.
+
+    Args:
+      examples: all of the file.
+      labels_of: function from an example to its labels, as often as it has them.
+      judge: function from (label -> how often it is there, the file), such as `judge_labels`.
+      path: the file, for messages.
+    """
+    counts: collections.Counter[str] = collections.Counter()
+    for example in examples:
+        counts.update(labels_of(example))
+        yield example
+    judge(counts, path)
+
+
+def judge_labels(counts: Mapping[str, int], path: str | Path):
+    """Refuses labels that mean the same or nothing, and warns of those that may.
+
+    What cannot be told apart on a screen was not meant as two classes, and neither was a number or a truth
+    value that was written in two ways: an error. Capitals, hyphens and leading zeros, as codes have them, may
+    be meant: a warning.
+
+    Args:
+      counts: label -> how often it is in the file.
+      path: the file, for messages.
+
+    Raises:
+      ValueError: with the pairs, how often each label is there, and the code points in which they differ; for
+        "-" and -1 as marks of rows without a label; for many labels of which each is there once; for labels
+        in quotation marks.
+    """
+    _require_repeated(counts, path)
+    _require_bare(counts, path)
+    if same := same_labels(counts):
+        raise ValueError(
+            f"{path}: {same}. Write each label in one way, or list both in dataset.labels if they are two."
+        )
+    if near := near_labels(counts):
+        warn_once(
+            f"{path}: {near}. They are learned as different labels; if they mean the "
+            "same, write them in one way."
+        )
+    _judge_signs(counts, path)
+
+
+def _require_repeated(counts, path):
+    """Refuses texts or numbers of any kind in the place of classes."""
+    if len(counts) < _TOO_MANY_ONCE or sum(counts.values()) > len(counts):
+        return
+    first = ", ".join(repr(label[:80]) for label in list(counts)[:3])
+    are_numbers = None not in map(as_number, counts)
+    advice = ' If they are numbers to learn, set task = "sequence_regression".' if are_numbers else ""
+    raise ValueError(
+        f"{path}: each of the {len(counts):,} labels is there once ({first}, ...), as classes never are. Is "
+        f"dataset.label the column of the labels?{advice}"
+    )
+
+
+def _require_bare(counts, path):
+    """Refuses labels with the quotation marks of a file around them."""
+    quoted = next((label for label in counts if len(label) > 2 and label[0] == label[-1] == '"'), None)
+    if quoted:
+        raise ValueError(
+            f"{path}: the label {quoted[:200]!r} stands in quotation marks. TSV is read without quoting; for "
+            "a file with quotes set dataset.file_format=csv and dataset.delimiter='\\t'; if the marks are "
+            "part of the labels, list all in dataset.labels."
+        )
+
+
+def judge_several_labels(counts: Mapping[str, int], path: str | Path):
+    """Judges the labels of rows with several of them.
+
+    Raises:
+      ValueError: as `judge_labels` does; for a label that is made of others, which were not separated.
+    """
+    judge_labels(counts, path)
+    for label in counts:
+        for mark in ",;|/\t\n ":
+            parts = [part.strip() for part in label.split(mark)]
+            if len(parts) > 1 and all(part in counts for part in parts):
+                raise ValueError(
+                    f"{path}: the label {label[:200]!r} ({counts[label]:,}) is made of the labels "
+                    f"{', '.join(map(repr, parts))[:200]}; set dataset.label_separator={mark!r}, or list all "
+                    "labels in dataset.labels if it is one."
+                )
+
+
+def _judge_signs(counts, path):
+    """Refuses "-" and -1 as classes where they mark rows without a label.
+
+    SNLI writes "-" and Hugging Face's `datasets` -1. They are classes beside "+" and +1, and -1 also beside
+    other negative numbers.
+    """
+    dash = next((label for label in counts if seen_text(label) in DASHES), None)
+    if dash and "+" not in counts:
+        raise ValueError(f"{path}: {_sign_for_none(dash, counts, 'as in SNLI')}")
+    numbers = sorted({number for label in counts if (number := as_number(label)) is not None})
+    if None in map(as_number, counts) or numbers[:1] != [-1] or numbers == [-1, 1]:
+        return
+    minus_one = next(label for label in counts if as_number(label) == -1)
+    why = f"{path}: {_sign_for_none(minus_one, counts, 'as `datasets` writes it')}"
+    if numbers != [-1, 0, 1]:
+        raise ValueError(why)
+    warn_once(f"{why} It is learned as a class.")
+
+
+def _sign_for_none(label, counts, known):
+    return (
+        f"{counts[label]:,} of {sum(counts.values()):,} labels are {label!r}, {known} where a row has none. "
+        "Leave these rows out by dataset.skip_unlabelled=true; or, if it is a class, list all labels in "
+        "dataset.labels."
+    )

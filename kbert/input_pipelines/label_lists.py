@@ -1,0 +1,100 @@
+"""Several labels of one row: a list, a list as text, a list or columns of 0 and 1 -> names."""
+
+import ast
+import re
+from collections.abc import Collection
+
+from kbert.config import DatasetConfig
+
+# A list as Python, JSON and NumPy print it: "['x', 'y']", '["x", "y"]', "['x' 'y']", "array([1, 2])".
+_LIST = re.compile(r"(?:array\()?[\[({](?P<items>.*?)[\])}](?:, *dtype=[^()]*)?\)?", re.DOTALL)
+_ITEM = re.compile(
+    r"""\s*(?P<item>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[-+]?\d+(?:\.\d*)?|True|False)(?:\s*,\s*|\s+|$)""",
+    re.DOTALL,
+)
+_ZERO_OR_ONE = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "0.": 0, "1.": 1, "false": 0, "true": 1}
+
+
+def label_columns(columns: Collection[str], dataset: DatasetConfig) -> tuple[str, ...]:
+    """The columns of 0 and 1 that hold the labels of a row, one for each of `dataset.labels`.
+
+    None where the file has the column `dataset.label`, or lacks one of them.
+    """
+    has_them = dataset.label not in columns and all(label in columns for label in dataset.labels)
+    return dataset.labels if has_them else ()
+
+
+def zero_or_one(value) -> int | None:
+    """0 or 1, as numbers, truth values or texts of them; None for any other value."""
+    return _ZERO_OR_ONE.get(str(value).strip().lower())
+
+
+def held_names(value) -> list | None:
+    """The names with a 1 of an object of zeros and ones; None for any other value."""
+    if not isinstance(value, dict) or None in map(zero_or_one, value.values()):
+        return None
+    return [name for name, holds in value.items() if zero_or_one(holds)]
+
+
+def listed_in_text(cell: str) -> list[str] | None:
+    """The entries of a list that a program printed into a cell; None where a cell is none.
+
+    A text in brackets without quotes, such as "[sic]", is none.
+    """
+    whole = _LIST.fullmatch(cell.strip())
+    if not whole:
+        return None
+    items, position = [], 0
+    text = whole["items"].strip()
+    while position < len(text):
+        item = _ITEM.match(text, position)
+        if not item:
+            return None
+        items.append(item["item"])
+        position = item.end()
+    return [ast.literal_eval(item) if item[0] in "'\"" else item for item in items]
+
+
+def split_cell(cell: str, separator: str | None) -> list[str]:
+    """The labels in the text of a cell: a printed list, or names with a separator between them.
+
+    Raises:
+      ValueError: saying what is wrong with the cell, for pieces of a list that was not understood.
+    """
+    for read in (listed_in_text, _printed_object):
+        if (listed := read(cell)) is not None:
+            return listed
+    names = [name.strip() for name in cell.split(separator)] if separator else [cell]
+    names = names[:-1] if len(names) > 1 and not names[-1] else names  # a separator at the end
+    in_brackets = cell.strip()[:1] in ("[", "{") and cell.strip()[-1:] in ("]", "}")
+    if (in_brackets and (len(names) > 1 or "," in cell)) or re.search(r"""[\[{]['"]""", cell):
+        raise ValueError("which looks like a list, but its entries are not names in quotes")
+    return names
+
+
+def _printed_object(cell):
+    """The object of zeros and ones that a program printed into a cell; None where a cell is none."""
+    try:
+        value = ast.literal_eval(cell) if cell.startswith("{") else None
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+    return held_names(value)
+
+
+def from_zeros_and_ones(values: list, labels: tuple[str, ...]) -> list | None:
+    """The names of labels, from a list that has a 0 or 1 for each of them; None for a list of other things.
+
+    Raises:
+      ValueError: saying what is wrong, where such a list does not fit the labels.
+    """
+    held = [zero_or_one(value) for value in values]
+    if len(held) < 2 or None in held or {"0", "1"} & set(labels):
+        return None
+    if labels and len(labels) == len(held):
+        return [label for label, holds in zip(labels, held, strict=True) if holds]
+    if labels or len(set(held)) < len(held):
+        raise ValueError(
+            f"which looks like a 0 or 1 for each of {len(held)} labels: name these, in their order, in "
+            f"dataset.labels{f', which has {len(labels)}' if labels else ''}"
+        )
+    return None

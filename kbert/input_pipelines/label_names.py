@@ -1,0 +1,120 @@
+"""Names of labels: their order, and which of them a person would take for one."""
+
+import collections
+import functools
+import html
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+
+DASHES = ("-", "--")  # as `seen_text` gives them
+_MOST_SHOWN = 5
+# Letters of Cyrillic and Greek that look like Latin ones, and marks that stand for each other.
+_SAME_SHAPE = str.maketrans(
+    "АВЕКМНОРСТУХІЈЅасеорухіјѕΑΒΕΖΗΙΚΜΝΟΡΤΥΧο‐‑‒–—−‘’ʼ“”",
+    "ABEKMHOPCTYXIJSaceopyxijsABEZHIKMNOPTYXo------'''\"\"",
+)
+# Code points that are not seen though their category is not Cf or Cc: joiners, fillers, variation selectors.
+_UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0") | {chr(c) for c in range(0xFE00, 0xFE10)}
+
+
+def sorted_labels(labels: Iterable[str]) -> tuple[str, ...]:
+    """Each label once, sorted; numbers sort as numbers, with signs and fractions: -1, 0, +1, 2.0, 10."""
+    labels = set(labels)
+    numbers = {label: as_number(label) for label in labels}
+    if None not in numbers.values():
+        return tuple(sorted(labels, key=lambda label: (numbers[label], label)))
+    return tuple(sorted(labels))
+
+
+def find_twin(label: str, labels: Iterable[str]) -> str | None:
+    """One of the labels that may mean the same as this; None if none does."""
+    return next((other for other in labels if _nearness(other) == _nearness(label)), None)
+
+
+def code_points(label: str, other: str) -> str:
+    """The code points of a label in which it differs from another, such as "U+200B"."""
+    begin = 0
+    while begin < min(len(label), len(other)) and label[begin] == other[begin]:
+        begin += 1
+    end = 0
+    while end < min(len(label), len(other)) - begin and label[-1 - end] == other[-1 - end]:
+        end += 1
+    return " ".join(f"U+{ord(character):04X}" for character in label[begin : len(label) - end])
+
+
+@functools.lru_cache(maxsize=4096)  # a file has few labels and many rows
+def seen_text(label: str) -> str:
+    """What is seen of a label: composed, without invisible characters, with usual blanks and hyphens."""
+    seen = (c for c in unicodedata.normalize("NFKC", label) if c not in _UNSEEN)
+    bare = "".join(c for c in seen if c.isspace() or unicodedata.category(c) not in ("Cf", "Cc"))
+    return " ".join(bare.translate(_SAME_SHAPE).split())
+
+
+def as_number(label: str) -> Decimal | None:
+    """The number that a label is; None for other texts."""
+    seen = seen_text(label)
+    return Decimal(seen) if re.fullmatch(r"[+-]?\d+(\.\d*)?", seen) else None
+
+
+def same_labels(counts: Mapping[str, int]) -> str:
+    """A sentence on the labels that mean the same without doubt; "" without any. See `judge_labels`."""
+    return _shown_pairs(_pairs(counts, _sameness), counts)
+
+
+def near_labels(counts: Mapping[str, int]) -> str:
+    """A sentence on the labels that may mean the same; "" without any."""
+    return _shown_pairs(_pairs(counts, _nearness), counts)
+
+
+def _sameness(label):
+    """Equal for labels that mean the same without doubt."""
+    seen, number = seen_text(label), as_number(label)
+    if number is not None:
+        leading = re.match(r"[+-]?(0*)(?=\d)", seen)
+        return number, leading and leading[1]
+    return seen.lower() if seen.lower() in ("true", "false") else seen
+
+
+def _nearness(label):
+    """Equal for labels that may mean the same."""
+    seen, number = seen_text(html.unescape(label)), as_number(label.replace(",", "."))
+    return re.sub(r"(?<=\w)[-_ ]+(?=\w)", " ", seen.lower()) if number is None else number
+
+
+def _pairs(labels, key):
+    """Each label with the most frequent one of the same key."""
+    groups = collections.defaultdict(list)
+    for label in sorted(labels, key=lambda label: (-labels[label], label)):
+        groups[key(label)].append(label)
+    return [(group[0], other) for group in groups.values() for other in group[1:]]
+
+
+def _shown_pairs(pairs, counts):
+    shown = "; ".join(
+        f"the labels {_shown(label, other, counts)} and {_shown(other, label, counts)} "
+        f"{_likeness(label, other)}"
+        for label, other in pairs[:_MOST_SHOWN]
+    )
+    return shown + (f"; and {len(pairs) - _MOST_SHOWN} pairs more" if len(pairs) > _MOST_SHOWN else "")
+
+
+def _shown(label, other, counts):
+    points = code_points(label, other) if seen_text(label) == seen_text(other) else ""
+    times = f"{counts[label]:,} time{'s' * (counts[label] != 1)}"
+    return f"{label[:200]!r} ({times}{points and f', with {points[:200]}'})"
+
+
+def _likeness(label, other):
+    if label.strip() == other.strip():
+        return "differ only in blanks at their ends"
+    if seen_text(label) == seen_text(other):
+        return "look alike"
+    if as_number(label.replace(",", ".")) is not None:
+        return "are the same number"
+    if seen_text(label).lower() == seen_text(other).lower():
+        return "differ only in capitals"
+    if (html.unescape(label), html.unescape(other)) != (label, other):
+        return "differ only in how HTML writes them"
+    return "differ only in hyphens, underscores or blanks"

@@ -1,0 +1,294 @@
+"""Labels: the value of a column -> what a person means by it."""
+
+import math
+import re
+from collections.abc import Callable
+
+from kbert.cli.warn_once import warn_once
+from kbert.config import DatasetConfig
+from kbert.input_pipelines.json_rows import (
+    MissingColumn,
+    did_you_mean,
+    json_type,
+    require_column,
+    why_no_text,
+)
+from kbert.input_pipelines.label_lists import (
+    from_zeros_and_ones,
+    held_names,
+    label_columns,
+    listed_in_text,
+    split_cell,
+    zero_or_one,
+)
+from kbert.input_pipelines.label_names import DASHES, find_twin, seen_text
+
+# What programs and people write where a row has no label: SNLI, pandas, R, SQL, Python, Excel.
+_NO_LABEL = frozenset(
+    ("?", "NaN", "nan", "N/A", "n/a", "NA", "#N/A", "<NA>", "None", "null", "NULL", "\\N", "n.a.", "N.A.")
+)
+# Signs that may also be classes, beside +1 and "+": the whole file tells, see `judge_labels`.
+_SIGNS = (*DASHES, "-1", "-1.0", "-1.")
+# Names of columns, in lower case, that a header has and no label is likely to be.
+_HEADS_OF_LABELS = frozenset(("label", "labels", "gold_label", "class", "category", "target", "score"))
+_HEADS_OF_TEXTS = frozenset(("text", "sentence", "sentence1", "question", "question1", "body", "review"))
+
+
+class NoLabel(ValueError):
+    """A row has no label; `dataset.skip_unlabelled` leaves it out."""
+
+
+LEFT_OUT = object()  # in the place of the label of a row that is left out
+
+
+class RowLabels:
+    """Reads the labels of a file, row by row; counts the rows without one, where the dataset leaves them out.
+
+    Args:
+      dataset: names the columns.
+      read_label: function from (record, dataset, where) to a label, such as `class_label`; None for a file
+        whose labels are not read: every row has the label None.
+    """
+
+    def __init__(self, dataset: DatasetConfig, read_label: Callable | None):
+        self._dataset, self._read_label = dataset, read_label
+        self._number, self._left_out, self._first = 0, 0, ""
+
+    def read(self, record: dict, where: str):
+        """The label of a row, or LEFT_OUT.
+
+        Raises:
+          ValueError: as `read_label` does, and for a row that repeats the header.
+        """
+        self._number += 1
+        if self._read_label is None:
+            return None
+        _require_no_header(record, self._dataset, where)
+        try:
+            return self._read_label(record, self._dataset, where)
+        except NoLabel as error:
+            if not self._dataset.skip_unlabelled:
+                raise
+            self._left_out, self._first = self._left_out + 1, self._first or str(error).partition(";")[0]
+            return LEFT_OUT
+
+    def say(self):
+        """Warns, after the last row, of those that were left out. Raises ValueError where none is left."""
+        number, left_out = self._number, self._left_out
+        if not left_out:
+            return
+        if left_out == number:
+            raise ValueError(f"no row of {number:,} has a label; the first: {self._first}.")
+        warn_once(f"{left_out:,} of {number:,} rows have no label and are left out; the first: {self._first}")
+
+
+def class_label(record: dict, dataset: DatasetConfig, where: str) -> str:
+    """The name of one class: a string that is not blank, or an integer, which becomes its decimal digits.
+
+    Raises:
+      ValueError: for any other value, and for a class that is not in `dataset.labels` (if that lists any).
+      NoLabel: for an empty cell and what stands for one, such as null, "-" and "NaN".
+    """
+    column = dataset.label
+    require_column(record, column, where)
+    label = record[column]
+    if type(label) is int:  # many tools write class numbers like this; the type check excludes True and False
+        label = record[column] = str(label)
+    _require_label(label, dataset, where, _signs_of_none(dataset))
+    if not isinstance(label, str):
+        raise ValueError(f"{where} has {_shown(label)} as its label {column!r}, {_WHOSE_LABEL[type(label)]}.")
+    if why := why_no_text(record, column):
+        raise ValueError(f"{where} {why}; mend the row or leave it out.")
+    if label not in dataset.labels and listed_in_text(label) is not None:
+        raise ValueError(
+            f"{where} has {label[:80]!r} as its label {column!r}, which is a list as text; for several "
+            'labels set task = "multi_label_classification", else write the name alone.'
+        )
+    return listed_label(label, dataset, where)
+
+
+def number_label(record: dict, dataset: DatasetConfig, where: str) -> float:
+    """The number to learn: a JSON number, or a string with a decimal number.
+
+    Raises:
+      ValueError: for any other value, and for infinity.
+      NoLabel: for an empty cell and what stands for one, such as null, "-" and NaN.
+    """
+    column = dataset.label
+    require_column(record, column, where)
+    value = record[column]
+    _require_label(value, dataset, where)
+    try:
+        number = (
+            float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else None
+        )
+    except (ValueError, OverflowError):
+        number = None
+    if number is None or not math.isfinite(number):
+        raise ValueError(
+            f"{where} has {_shown(value)} as its label {column!r}; regression needs a finite number, such "
+            f"as 2.5: {_mend_of_number(value)}."
+        )
+    return number
+
+
+def label_set(record: dict, dataset: DatasetConfig, where: str) -> tuple[str, ...]:
+    """The classes of a text, any number of them, in their order and each once.
+
+    The value is a list of names; or a text: such a list as Python, JSON or NumPy print it, or names with
+    `dataset.label_separator` between them; or a list with a 0 or 1 for each of `dataset.labels`, or an object
+    with a 0 or 1 for each name. A file without the column may have a column of 0 and 1 for each of
+    `dataset.labels` instead.
+
+    Raises:
+      ValueError: for any other value, and for a class that is not in `dataset.labels` (if that lists any).
+      NoLabel: for null and what stands for it, such as "NaN", and for -1 in columns of 0 and 1.
+    """
+    if columns := label_columns(record, dataset):
+        return tuple(name for name in columns if _holds(record, name, where))
+    require_label_set(record, dataset, where)
+    value = record[dataset.label]
+    if value != "":  # which is the empty list
+        _require_label(value, dataset, where)
+    try:
+        names = _names(value, dataset)
+    except ValueError as error:
+        raise ValueError(f"{where} has {_shown(value)} as its label {dataset.label!r}, {error}.") from None
+    if not all(isinstance(name, str) and name.strip() for name in names):
+        raise ValueError(
+            f"{where} has {_shown(value)} as its label {dataset.label!r}; multi-label classification expects "
+            "a list of strings, or names with dataset.label_separator between them."
+        )
+    for name in names:
+        _require_label(name, dataset, where, _signs_of_none(dataset))
+    return tuple(dict.fromkeys(listed_label(name, dataset, where) for name in names))
+
+
+def require_label_set(record: dict, dataset: DatasetConfig, where: str):
+    """Raises MissingColumn, a ValueError, for a record without the columns that `label_set` reads."""
+    if dataset.label in record or label_columns(record, dataset):
+        return
+    zeros_and_ones = [name for name, value in record.items() if zero_or_one(value) is not None]
+    seen = f", here {', '.join(map(repr, zeros_and_ones))[:300]}?" if len(zeros_and_ones) > 1 else ""
+    raise MissingColumn(
+        f"{where} has no column {dataset.label!r}; it has {str(sorted(record))[:500]}."
+        + did_you_mean(dataset.label, record),
+        "Name the column of the labels in dataset.label; or, where each label has a column of 0 and 1"
+        f"{seen or ','} list all of these columns in dataset.labels.",
+        dataset.label,
+    )
+
+
+def listed_label(label, dataset: DatasetConfig, where: str):
+    """The label, a string. Raises ValueError where the dataset lists labels without it."""
+    if dataset.labels and label not in dataset.labels:
+        twin = find_twin(label, dataset.labels)
+        raise ValueError(
+            f"{where}: label {label[:500]!r} is not among the labels {list(dataset.labels)}, those of "
+            f"dataset.labels or else of the training file; {f'is {twin!r} meant? ' if twin else ''}"
+            f"{'Mend' if twin else 'mend'} the row, leave it out, or train with the label."
+        )
+    return label
+
+
+# For each type of value that cannot be a class label: what it is, and how to mend the row.
+_WHOSE_LABEL = {
+    float: "a number, which is a label for regression; classification expects a string or an integer, so "
+    "write the name of a class",
+    list: "which is for multi-label classification; this task expects one label, a string or an integer",
+    bool: "which could be taken for several names of classes; write a string, or 0 and 1",
+    dict: "an object; classification expects a string or an integer",
+}
+_MARKED = (
+    "{where} has {label!r} as its label {column!r}, which files have where there is none; give it one, leave "
+    "all such rows out by dataset.skip_unlabelled=true, or list it in dataset.labels if it is a class."
+)
+
+
+def _signs_of_none(dataset):
+    """The signs that stand for no label, where that is known before the whole file is read."""
+    return _SIGNS if dataset.labels or dataset.skip_unlabelled else ()
+
+
+def _require_label(value, dataset, where, signs=DASHES):
+    """Raises NoLabel for what stands where there is none; `signs` are what else does."""
+    column = dataset.label
+    if value is None or value != value:  # NaN
+        raise NoLabel(
+            f"{where} has {_shown(value)} as its label {column!r}, so it has no label; give it one, or leave "
+            "all such rows out by dataset.skip_unlabelled=true."
+        )
+    if not isinstance(value, str) or value in dataset.labels:
+        return
+    if not seen_text(value):
+        raise NoLabel(
+            f"{where} has no label in column {column!r}; give it one, or leave all such rows out by "
+            "dataset.skip_unlabelled=true."
+        )
+    if seen_text(value) in (*signs, *_NO_LABEL):
+        raise NoLabel(_MARKED.format(where=where, label=value, column=column))
+
+
+def _require_no_header(record, dataset, where):
+    """Raises ValueError for a row of names of columns: a header where none was expected, or once more."""
+
+    def names(column, heads):
+        cell = record.get(column)
+        # A byte order mark stands before the header of a file that was joined to another.
+        return isinstance(cell, str) and cell.strip("\ufeff").strip().lower() in heads | {column.lower()}
+
+    if names(dataset.label, _HEADS_OF_LABELS) and names(dataset.text, _HEADS_OF_TEXTS):
+        advice = ", or leave out dataset.column_names, which is for files without one" * bool(
+            dataset.column_names
+        )
+        raise ValueError(
+            f"{where} repeats the header ({record[dataset.text]!r}, {record[dataset.label]!r}); take the "
+            f"line out{advice}."
+        )
+
+
+def _names(value, dataset):
+    """The entries of a list or a cell. Raises ValueError saying what is wrong with it."""
+    if isinstance(value, str):
+        value = split_cell(value, dataset.label_separator) if value else []
+    if (with_ones := held_names(value)) is not None:
+        return with_ones
+    if not isinstance(value, list):
+        return [None]
+    hot = from_zeros_and_ones(value, dataset.labels)
+    return [str(name) if type(name) is int else name for name in (value if hot is None else hot)]
+
+
+def _holds(record, column, where):
+    """Whether a row has the label of a column of 0 and 1."""
+    value = record[column]
+    held = zero_or_one(value)
+    if held is not None:
+        return held == 1
+    if value is None or value != value or seen_text(str(value)) in ("", *_SIGNS, *_NO_LABEL):
+        raise NoLabel(
+            f"{where} has {_shown(value) if str(value).strip() else 'nothing'} in the column {column!r} of 0 "
+            "and 1, so it has no label; give it one, or leave all such rows out by "
+            "dataset.skip_unlabelled=true."
+        )
+    raise ValueError(
+        f"{where} has {_shown(value)} in the column {column!r}; expected 1 where the text has this label, "
+        "else 0."
+    )
+
+
+def _mend_of_number(value):
+    text = value.strip() if isinstance(value, str) else ""
+    if re.fullmatch(r"[+-]?\d+,\d+", text):
+        return f"write {text.replace(',', '.')} if the comma is a decimal one, without it if it is not"
+    if re.fullmatch(r"[+-]?\d{1,3}([ ,.'\u00a0\u202f]\d{3})+([.,]\d+)?", text):
+        return "write it without marks between thousands"
+    if re.fullmatch(r"[+-]?[\d.,]+\s*[%\u2030]", text):
+        return "write it without the percent sign, in all rows alike"
+    return "mend the row or leave it out"
+
+
+def _shown(value):
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return f"the {json_type(value)} {str(value)[:80]}"

@@ -1,0 +1,30 @@
+"""Rows of a labelled file that are there twice, and texts that stand under several labels."""
+
+from collections.abc import Sequence
+
+_SHOWN = 60  # characters of a text
+
+
+def repetitions(examples: Sequence[tuple]) -> tuple[str | None, str | None]:
+    """Sentences about a training file, before the training: (about repeated rows, about contradicting ones).
+
+    Args:
+      examples: tuples whose last field is the label. Different numbers for the same texts are no
+        contradiction, because people who rate texts differ.
+
+    Returns:
+      A sentence each, or None where there is nothing of the kind.
+    """
+    labels: dict[tuple, dict] = {}  # texts -> their labels, each once
+    for *texts, label in examples:
+        labels.setdefault(tuple(texts), {})[label] = None
+    repeated = len(examples) - sum(map(len, labels.values()))
+    duplicates = f"{repeated:,} of {len(examples):,} rows repeat an earlier one" if repeated else None
+    several = [texts for texts, known in labels.items() if len(known) > 1]
+    if not several or isinstance(examples[0][-1], float | None):
+        return duplicates, None
+    shown = " and ".join(sorted(map(repr, labels[several[0]]))[:3])
+    return duplicates, (
+        f"{len(several):,} text(s) have several labels, as {str(several[0][0])[:_SHOWN]!r} has {shown}; "
+        "if these are slips, mend them: the model cannot learn both"
+    )

@@ -1,0 +1,79 @@
+"""Prompts: what stands before a text, so that a model of vectors knows what it is."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from kbert.config.pooling_config import PoolingConfig
+from kbert.layers.sequence_pooling import SequencePooling
+from kbert.tasks.signatures.signature import Signature, row_signatures
+from kbert.tokenization.text_inputs import TextInputs, TextRows
+
+
+class PromptedInputs(NamedTuple):
+    """`TextInputs` that put a prompt before every text.
+
+    Args:
+      text_inputs: tokenize and pack.
+      prompt: the text; "" for none.
+    """
+
+    text_inputs: TextInputs
+    prompt: str
+
+    @property
+    def vocabulary(self):
+        return self.text_inputs.vocabulary
+
+    def rows(self, text, text_pair=None) -> TextRows:
+        """See `TextInputs.rows`; string tensors of shape [batch]."""
+        return self.text_inputs.rows(tf.strings.join([self.prompt, text]) if self.prompt else text, text_pair)
+
+
+def vector_signatures(
+    pooling: PoolingConfig, states: Callable[[dict], dict], embed: Callable[[dict], dict], model, text_inputs
+) -> dict[str, Signature]:
+    """The signatures from one text to its `embedding`.
+
+    "serving_default" puts the default prompt before it, and "ids" is for those who have done so. Where the
+    tokens of prompts do not count, so that a vector depends on where its prompt ends, each other prompt has a
+    pair of its own: `prompt_<name>` and `ids_<name>`.
+
+    Args:
+      pooling: the model's.
+      states: function from encoder inputs to a dict with `sequence_output`.
+      embed: function from encoder inputs to {"embedding": vectors} as the default prompt has them.
+      model, text_inputs: as for `row_signatures`.
+    """
+    signatures = row_signatures(("text",), embed, model, PromptedInputs(text_inputs, pooling.prompt()))
+    for name in other_prompts(pooling):
+        pool = SequencePooling.of(pooling, name)
+
+        def embed_behind(inputs, pool=pool):
+            return {"embedding": pool(states(inputs)["sequence_output"], inputs["input_mask"])}
+
+        own = PromptedInputs(text_inputs, pooling.prompt(name))
+        behind = row_signatures(("text",), embed_behind, model, own)
+        signatures |= {f"prompt_{name}": behind["serving_default"], f"ids_{name}": behind["ids"]}
+    return signatures
+
+
+def other_prompts(pooling: PoolingConfig) -> list[str]:
+    """The names of the prompts behind which other tokens count than behind the default one."""
+    if pooling.include_prompt:
+        return []
+    return [name for name in pooling.prompts if pooling.skipped_tokens(name) != pooling.skipped_tokens()]
+
+
+def prompt_lengths(pooling: PoolingConfig, vocabulary, max_seq_length: int) -> dict[str, int]:
+    """How many tokens of a text behind each prompt are the prompt's, with the one that begins every text.
+
+    As sentence-transformers counts them: those of the prompt alone, without the last special token.
+    """
+    names = [name for name, prompt in pooling.prompts.items() if prompt]
+    if not names:
+        return {}
+    texts = tf.constant([pooling.prompts[name] for name in names])
+    mask = TextInputs(vocabulary, max_seq_length).rows(texts).features["input_mask"]
+    return {name: int(number) - 1 for name, number in zip(names, mask.numpy().sum(axis=1), strict=True)}

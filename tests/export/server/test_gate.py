@@ -1,0 +1,157 @@
+"""What clients and proxies do to requests: HEAD, slashes, packed bodies, browsers' questions, waiting."""
+
+import gzip
+import json
+import zlib
+
+import pytest
+
+from export.server.gate import is_key
+from export.server.limits import Limits
+from export.server.running import DevelopmentServer
+from export.server.unpacking import BodyRefused, unpacked
+from tests.export.server.asking import MODEL, TEXTS, Asked
+
+PREDICT = f"/v1/models/{MODEL}:predict"
+BODY = json.dumps({"instances": TEXTS}).encode()
+
+
+def test_head_is_get_without_its_body(asked):
+    for path in ("/health", "/", "/metrics", "/v1/models", f"/v1/models/{MODEL}", "/v2/health/live"):
+        status, headers, content = asked.whole("HEAD", path)
+        assert status == 200 and content == b""
+        assert path == "/metrics" or headers["Content-Length"] == str(len(asked.whole("GET", path)[2]))
+    assert asked.whole("HEAD", "/nothing")[0] == 404
+
+
+def test_get_of_what_is_posted_says_so(asked):
+    for path in (PREDICT, f"/v1/models/{MODEL}/versions/3:predict", "/rerank", "/v1/embeddings"):
+        status, headers, content = asked.whole("GET", path)
+        assert status == 405 and headers["Allow"] == "POST" and b"send it by POST" in content
+
+
+def test_a_slash_at_the_end_changes_nothing(asked):
+    assert asked.rest("GET", "/health/") == (200, {"status": "ok"})
+    assert asked.post(f"{PREDICT}/", {"instances": TEXTS}) == asked.predict({"instances": TEXTS})
+
+
+def test_parameters_of_the_url_are_refused_where_they_would_be_ignored(asked):
+    status, answer = asked.post(f"{PREDICT}?signature_name=pair", {"instances": TEXTS})
+    assert status == 400 and "signature_name: nothing of the URL is read" in answer["error"]
+    assert asked.post(f"{PREDICT}?api-version=2026-01-01", {"instances": TEXTS})[0] == 200
+    assert asked.rest("GET", "/health?probe=1")[0] == 200
+
+
+def test_packed_bodies_are_unpacked(asked):
+    expected = asked.predict({"instances": TEXTS})
+    for packing, body in (
+        ("gzip", gzip.compress(BODY, mtime=0)),  # without the time, so that all workers collect the same
+        ("GZIP", gzip.compress(BODY[:9], mtime=0) + gzip.compress(BODY[9:], mtime=0)),
+        ("deflate", zlib.compress(BODY)),
+        ("identity", BODY),
+    ):
+        assert asked.rest("POST", PREDICT, body, [("Content-Encoding", packing)]) == expected
+
+
+@pytest.mark.parametrize(
+    ("packing", "body", "status", "words"),
+    [
+        ("br", BODY, 415, "send gzip"),
+        ("gzip, gzip", BODY, 415, "send gzip"),
+        ("gzip", BODY, 400, "The body is no gzip"),
+        ("gzip", gzip.compress(BODY, mtime=0)[:-4], 400, "it ends too early"),
+        ("gzip", gzip.compress(b" " * (1 << 21), mtime=0), 413, "--max_message_bytes"),
+    ],
+)
+def test_other_bodies_are_refused(asked, packing, body, status, words):
+    received, answer = asked.rest("POST", PREDICT, body, [("Content-Encoding", packing)])
+    assert received == status and words in answer["error"]
+
+
+def test_no_more_than_the_limit_is_unpacked():
+    bomb = gzip.compress(b"a" * 1000) * 50
+    assert unpacked(bomb, "gzip", 50_000) == b"a" * 50_000
+    with pytest.raises(BodyRefused):
+        unpacked(bomb, "gzip", 49_999)
+
+
+def test_a_request_is_found_in_the_log_by_its_id(asked):
+    assert asked.whole("GET", "/health", headers=[("X-Request-Id", "a-7")])[1]["X-Request-Id"] == "a-7"
+    for wrong in ("a b", "x" * 129, "é"):
+        assert (
+            asked.whole("GET", "/health", headers=[("X-Request-Id", wrong.encode())])[1]["X-Request-Id"]
+            is None
+        )
+
+
+@pytest.mark.parametrize(
+    ("header", "is_right"),
+    [
+        (b"Bearer k", True),
+        (b"bearer k", True),
+        (b"BEARER   k ", True),
+        (b"Bearer K", False),
+        (b"Bearerk", False),
+        (b"Bearer", False),
+        (b"k", False),
+        (b"", False),
+    ],
+)
+def test_the_word_before_the_key_has_no_case(header, is_right):
+    assert is_key(header, "k") is is_right
+
+
+def test_what_takes_too_long_says_whose_time_it_was(asked_model_dir):
+    with DevelopmentServer(asked_model_dir, MODEL, 0, 0, limits=Limits(timeout_seconds=0.2)) as server:
+        asked = Asked(server.rest_api_port)
+        status, answer = asked.predict({"signature_name": "work", "instances": ["3000"]})
+    assert status == 504 and "longer than the 0.2 s of --rest_api_timeout_in_ms" in answer["error"]
+
+
+def test_pages_of_named_origins_may_ask(asked, asked_model_dir):
+    ask = {"Origin": "https://app.example", "Access-Control-Request-Method": "POST"}
+    ask["Access-Control-Request-Headers"] = "authorization,content-type"
+    assert asked.whole("OPTIONS", PREDICT, headers=ask.items())[0] == 405  # off by default
+    assert asked.whole("GET", "/health", headers=ask.items())[1]["Access-Control-Allow-Origin"] is None
+    origins = ("https://App.example", "http://localhost:3000")
+    with DevelopmentServer(asked_model_dir, MODEL, 0, 0, api_key="k", cors_origins=origins) as server:
+        asked = Asked(server.rest_api_port)
+        status, told, _ = asked.whole("OPTIONS", PREDICT, headers=ask.items())  # which comes without a key
+        assert status == 200 and told["Access-Control-Allow-Origin"] == "https://app.example"
+        assert "authorization" in told["Access-Control-Allow-Headers"]
+        key = [("Origin", "https://app.example"), ("Authorization", "Bearer k")]
+        status, told, _ = asked.whole("POST", PREDICT, BODY, key)
+        assert status == 200 and told["Access-Control-Allow-Origin"] == "https://app.example"
+        told = asked.whole("POST", PREDICT, BODY, key[:1])
+        assert told[0] == 401 and told[1]["Access-Control-Allow-Origin"] == "https://app.example"
+        for other in ("https://evil.example", "null"):
+            told = asked.whole("GET", "/health", headers=[("Origin", other)])[1]
+            assert told["Access-Control-Allow-Origin"] is None
+
+
+@pytest.mark.parametrize("origin", ["app.example", "https://app.example/", "https://app.example/page", ""])
+def test_what_is_no_origin_is_refused(asked_model_dir, origin):
+    with pytest.raises(ValueError, match="cors_origins=.*expected a scheme, a host"):
+        DevelopmentServer(asked_model_dir, MODEL, 0, 0, cors_origins=(origin,))
+
+
+def test_vertex_ai_names_paths(asked_model_dir, monkeypatch):
+    monkeypatch.setenv("AIP_HEALTH_ROUTE", "/v1/endpoints/5/health/")
+    monkeypatch.setenv("AIP_PREDICT_ROUTE", "/predict")
+    with DevelopmentServer(asked_model_dir, MODEL, 0, 0, api_key="k") as server:
+        asked = Asked(server.rest_api_port)
+        assert asked.rest("GET", "/v1/endpoints/5/health") == (200, {"status": "ok"})
+        key = [("Authorization", "Bearer k")]
+        body = {"instances": ["ab"], "parameters": {"signature_name": "repeat", "top_k": 2}}
+        assert asked.rest("POST", "/predict", body, key) == (200, {"predictions": [["ab", "ab"]]})
+        status, answer = asked.rest("POST", "/predict", body | {"parameters": {"top_p": 2}}, key)
+        assert status == 400 and 'parameters: "top_p" is no setting' in answer["error"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("AIP_PREDICT_ROUTE", "predict"), ("AIP_HTTP_PORT", "80a"), ("AIP_HTTP_PORT", "0")]
+)
+def test_what_vertex_ai_would_not_name_is_refused(asked_model_dir, monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ValueError, match=f"{name}='{value}'"):
+        DevelopmentServer(asked_model_dir, MODEL, 0, 0)

@@ -1,0 +1,79 @@
+"""Labels with their scores, and one path for every request: text-embeddings-inference's and SageMaker's."""
+
+import numpy as np
+import pytest
+
+TEXT, OTHER = "jump the a", "walk a"
+
+
+def scores(loaded, text):
+    answer = loaded.predict(text)
+    return sorted(answer["probabilities"].items(), key=lambda pair: -pair[1])
+
+
+@pytest.mark.slow
+def test_labels_come_sorted_by_their_scores(labels):
+    asked, loaded = labels
+    status, answer = asked.post("/predict", {"inputs": TEXT})
+    assert status == 200
+    for one, (label, score) in zip(answer, scores(loaded, TEXT), strict=True):
+        assert one["label"] == label and one["score"] == pytest.approx(score, abs=1e-5)
+    _, batch = asked.post("/predict", {"inputs": [[TEXT], [OTHER]], "truncate": None})
+    assert [rows[0]["label"] for rows in batch] == [scores(loaded, text)[0][0] for text in (TEXT, OTHER)]
+    _, raw = asked.post("/predict", {"inputs": TEXT, "raw_scores": True})
+    exponents = np.exp([one["score"] for one in raw])
+    np.testing.assert_allclose(exponents / exponents.sum(), [one["score"] for one in answer], atol=1e-5)
+    parameters = {"parameters": {"function_to_apply": "none"}}
+    assert asked.post("/predict", {"inputs": TEXT} | parameters)[1] == raw
+    status, wrong = asked.post("/predict", {"inputs": TEXT, "function_to_apply": "softmax"})
+    assert status == 400 and 'function_to_apply: received "softmax"; expected "none"' in wrong["error"]
+    _, first = asked.post("/", {"inputs": TEXT, "parameters": {"top_k": 1}})
+    assert first == answer[:1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("inputs", "status", "words"),
+    [
+        ([TEXT, OTHER], 404, "gives no labels for pairs of texts"),
+        ([TEXT, OTHER, TEXT], 400, 'Several texts are [["one"], ["two"]]'),
+        ([[TEXT, OTHER, TEXT]], 400, "inputs[0]: received a list of 3 elements"),
+        ([[TEXT], 3], 400, "inputs[1]: received 3"),
+        ([], 400, "received no text"),
+        ({"text": TEXT}, 400, "inputs: received an object of 1 key; expected a text, or a list"),
+        (None, 400, "inputs is missing; expected a text, a list of the two texts of a pair"),
+    ],
+)
+def test_other_inputs_are_refused(labels, inputs, status, words):
+    received, answer = labels[0].post("/predict", {"inputs": inputs})
+    assert received == status and words in answer["error"] and answer["error_type"] == "Validation"
+
+
+@pytest.mark.slow
+def test_one_path_takes_every_request(labels, vectors, ranking):
+    for path in ("/", "/invocations"):
+        assert labels[0].post(path, {"inputs": TEXT}) == labels[0].post("/predict", {"inputs": TEXT})
+        assert vectors[0].post(path, {"inputs": TEXT}) == vectors[0].post("/embed", {"inputs": TEXT})
+        similar = {"inputs": {"source_sentence": TEXT, "sentences": [OTHER]}}
+        assert vectors[0].post(path, similar) == vectors[0].post("/similarity", similar)
+        ranked = {"query": TEXT, "texts": [OTHER]}
+        assert ranking[0].post(path, ranked) == ranking[0].post("/rerank", ranked)
+        rows = {"instances": [TEXT]}
+        assert labels[0].post(path, rows) == labels[0].post("/v1/models/org/loud:predict", rows)
+        status, answer = labels[0].post(path, {"inputs": TEXT, "raw_score": True})
+        assert status == 400 and "did you mean raw_scores?" in answer["error"]
+    assert labels[0].rest("GET", "/ping") == (200, {"status": "ok"})
+
+
+@pytest.mark.slow
+def test_a_name_may_have_a_slash(labels):
+    asked, _ = labels
+    for name in ("org/loud", "org%2Floud"):
+        assert asked.rest("GET", f"/v1/models/{name}")[1]["id"] == "org/loud"
+        assert asked.rest("GET", f"/v1/models/{name}/metadata")[1]["model_spec"]["name"] == "org/loud"
+        assert asked.post(f"/v1/models/{name}/versions/1:predict", {"instances": [TEXT]})[0] == 200
+        assert asked.rest("GET", f"/v2/models/{name}/versions/1/ready")[1] == {
+            "name": "org/loud",
+            "ready": True,
+        }
+    assert asked.rest("GET", "/v1/models/loud")[0] == 404

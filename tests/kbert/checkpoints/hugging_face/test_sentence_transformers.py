@@ -1,0 +1,373 @@
+"""Folders of sentence-transformers: its numbers at every place, and what kbert does not have is named."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import kbert
+from export.export_tflite import export_tflite
+from export.gate.saved_model_session import SavedModelSession
+from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
+from kbert.checkpoints.hugging_face.sentence_transformers import LENGTH_FILES, read_sentence_modules
+from tests.kbert.checkpoints import foreign_files
+
+GOLDEN = Path(__file__).resolve().parents[5] / "shared" / "data" / "golden" / "retrieval"
+MODULES = {"Transformer": "", "Pooling": "1_Pooling", "Normalize": "2_Normalize"}
+VECTORS = ("cls_and_mean", "cut_to_8", "lasttoken", "length_file_of_distilbert", "mean_sqrt_len")
+EXPORTED = ("cls_and_mean", "prompts_not_pooled")
+QUERY = {"query": "find the text: ", "document": "text: "}
+
+
+def golden(name):
+    if not (GOLDEN / name).is_dir():
+        pytest.skip(
+            f"FIDELITY NOT CHECKED: {GOLDEN / name} is not here (vectors of sentence-transformers 6.2)"
+        )
+    return GOLDEN / name, json.loads((GOLDEN / name / "expected.json").read_text())
+
+
+def edit(path, **values):
+    old = json.loads(path.read_text()) if path.is_file() else {}
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(old | values))
+
+
+# ------------------------------------------------------------------------------ settings alone
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A small folder of a Transformer and a Pooling."""
+    tensors = foreign_files.hugging_face_names(foreign_files.random_weights(), prefix="")
+    folder = foreign_files.write_hugging_face(tmp_path / "m", tensors, tokenizer={"do_lower_case": True})
+    list_modules(folder, "Transformer", "Pooling")
+    edit(folder / "1_Pooling" / "config.json", embedding_dimension=8, pooling_mode="mean")
+    edit(folder / "config_sentence_transformers.json", model_type="SentenceTransformer", prompts=QUERY)
+    return folder
+
+
+def list_modules(folder, *kinds):
+    modules = [
+        {
+            "idx": index,
+            "path": MODULES.get(kind, f"{index}_{kind}"),
+            "type": f"sentence_transformers.models.{kind}",
+        }
+        for index, kind in enumerate(kinds)
+    ]
+    (folder / "modules.json").write_text(json.dumps(modules))
+
+
+@pytest.mark.parametrize("name", LENGTH_FILES)
+def test_the_length_stands_in_any_of_seven_files(folder, name):
+    assert read_sentence_modules(folder).max_seq_length is None
+    edit(folder / name, max_seq_length=9)
+    edit(
+        folder / LENGTH_FILES[-1], max_seq_length=9 if name == LENGTH_FILES[-1] else 11
+    )  # the first one counts
+    assert read_sentence_modules(folder).max_seq_length == read_checkpoint(folder).max_seq_length == 9
+
+
+def test_without_a_length_it_is_the_tokenizers_or_the_positions(folder):
+    assert read_checkpoint(folder).max_seq_length == 16
+    edit(folder / "tokenizer_config.json", model_max_length=12)
+    assert read_checkpoint(folder).max_seq_length == 12
+
+
+def test_what_a_folder_says_is_kept_and_written_back(folder, tmp_path):
+    edit(folder / "1_Pooling" / "config.json", pooling_mode=["max", "weightedmean"], include_prompt=False)
+    further = {"default_prompt_name": "query", "similarity_fn_name": "dot", "truncate_dim": 7}
+    edit(folder / "config_sentence_transformers.json", **further)
+    read = read_checkpoint(folder)
+    pooling = read.pooling
+    assert (pooling.mode, pooling.normalize, pooling.include_prompt) == ("max+weightedmean", False, False)
+    assert {name: getattr(pooling, name) for name in further} == further and pooling.prompts == QUERY
+    write_checkpoint(read, tmp_path / "run", "kbert")
+    write_checkpoint(read_checkpoint(tmp_path / "run"), tmp_path / "back", "hugging_face")
+    assert read_checkpoint(tmp_path / "back").pooling == pooling
+    written = json.loads((tmp_path / "back" / "config_sentence_transformers.json").read_text())
+    assert written == further | {"prompts": QUERY, "model_type": "SentenceTransformer"}
+
+
+REFUSED = {
+    "a prompt that is not there": (
+        "config_sentence_transformers.json",
+        {"default_prompt_name": "passage"},
+        r"default_prompt_name='passage' is not among the prompts \(query, document\)",
+    ),
+    "a prompt that is no text": (
+        "config_sentence_transformers.json",
+        {"prompts": {"query": 3}},
+        "has prompts that are no texts",
+    ),
+    "a similarity": (
+        "config_sentence_transformers.json",
+        {"similarity_fn_name": "angle"},
+        "cosine, dot, euc",
+    ),
+    "SPLADE": (
+        "config_sentence_transformers.json",
+        {"model_type": "SparseEncoder"},
+        "a weight for each word",
+    ),
+    "ColBERT": (
+        "config_sentence_transformers.json",
+        {"model_type": "MultiVectorEncoder"},
+        "a vector for each token",
+    ),
+    "a width below 1": ("config_sentence_transformers.json", {"truncate_dim": 0}, "truncate_dim should be"),
+    "another output": (
+        "sentence_bert_config.json",
+        {"modality_config": {"text": {"method": "forward", "method_output_name": "pooler_output"}}},
+        "method_output_name is 'pooler_output', but kbert's is 'last_hidden_state'.*=modality_config",
+    ),
+    "another task": (
+        "sentence_bert_config.json",
+        {"transformer_task": "fill-mask"},
+        "transformer_task is 'fill-mask'",
+    ),
+    "a cut query": (
+        "sentence_bert_config.json",
+        {"query_length": 8},
+        "query_length=8, but kbert has no model",
+    ),
+    "arguments": (
+        "sentence_bert_config.json",
+        {"model_kwargs": {"a": 1}},
+        "gives transformers' classes no argu",
+    ),
+    "an unknown pooling": (
+        "1_Pooling/config.json",
+        {"pooling_mode": "first"},
+        "pools by first; kbert pools by cls",
+    ),
+    "a vector elsewhere": ("2_Normalize/config.json", {"module_input_name": "x"}, "scales the text's vector"),
+}
+
+
+@pytest.mark.parametrize(("file", "values", "sentence"), REFUSED.values(), ids=REFUSED)
+def test_settings_that_kbert_does_not_follow_are_named(folder, file, values, sentence):
+    list_modules(folder, *MODULES)
+    edit(folder / file, **values)
+    with pytest.raises(ValueError, match=sentence):
+        read_checkpoint(folder)
+
+
+def test_modules_that_kbert_does_not_have_are_named_and_their_encoder_can_be_read(folder):
+    list_modules(folder, "Transformer", "Pooling", "Dense")
+    with pytest.raises(ValueError, match="Transformer, Pooling, Dense; .* allow_unmatched=modules.json"):
+        read_checkpoint(folder)
+    assert read_checkpoint(folder, allow_unmatched="modules.json").pooling is None
+
+
+def test_a_length_beyond_the_positions_is_named(folder):
+    edit(folder / "sentence_bert_config.json", max_seq_length=17)
+    with pytest.raises(ValueError, match="max_seq_length=17, but the encoder has only 16 positions"):
+        read_checkpoint(folder)
+
+
+def test_prompts_without_modules_are_named(folder, caplog):
+    (folder / "modules.json").unlink()
+    sentence = (
+        "config_sentence_transformers.json without modules.json: neither pooling nor prompts are followed"
+    )
+    assert [note for note in read_checkpoint(folder).report.notes if sentence in note]
+    assert sentence in caplog.text
+
+
+def test_formats_without_prompts_and_activations_refuse_them(folder, tmp_path):
+    with pytest.raises(ValueError, match="says prompts of its vectors, and google has no place.*=prompts"):
+        write_checkpoint(read_checkpoint(folder), tmp_path / "google", "google", ["hidden_act"])
+    scores = read_checkpoint(one_output(tmp_path / "scores"))
+    with pytest.raises(
+        ValueError, match="goes through a sigmoid, and google has no place for it.*=activation_fn"
+    ):
+        write_checkpoint(scores, tmp_path / "google", "google", ["hidden_act"])
+    assert not (tmp_path / "google").exists()
+
+
+# ------------------------------------------------------------------------------ equal numbers
+
+
+def hops(source, loaded, folder):
+    """Name -> a loaded model, of what a model becomes."""
+    write_checkpoint(read_checkpoint(source), folder / "run", "kbert")
+    write_checkpoint(read_checkpoint(folder / "run"), folder / "back", "hugging_face")
+    return {"loaded": loaded, "run": kbert.load(folder / "run"), "back": kbert.load(folder / "back")}
+
+
+def exported(loaded, folder):
+    """(the session of a SavedModel, the loaded LiteRT file)."""
+    version = loaded.export(folder / "served", measure=False)["path"]
+    export_tflite(loaded, folder / "lite", quantizations=["float32"])
+    return SavedModelSession(version), kbert.load(folder / "lite" / "model_float32.tflite")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*VECTORS, "prompts_not_pooled"])
+def test_vectors_are_those_of_sentence_transformers_everywhere(name, tmp_path):
+    source, expected = golden(name)
+    texts, vectors = expected["texts"], expected["vectors"]
+    if name == "prompts_not_pooled":  # also behind the default prompt
+        source = shutil.copytree(source, tmp_path / "prompted")
+        edit(source / "config_sentence_transformers.json", default_prompt_name="document")
+        vectors = expected["document_vectors"]
+    loaded = kbert.load(source)
+
+    def same(found):
+        np.testing.assert_allclose(found, vectors, atol=5e-6)
+
+    for model in hops(source, loaded, tmp_path).values():
+        same(model.embed(texts))
+    same([answer["embedding"] for answer in loaded.predict(texts)])
+    same(loaded.embedding_model()(loaded.inputs(texts)))
+    same([row.values[0] for row in kbert.FeatureExtractor(loaded, [-1], loaded.own_pooling)(texts)])
+    if name not in EXPORTED:
+        return
+    session, lite = exported(loaded, tmp_path)
+    same(
+        session.run("serving_default", {"text": np.array([t.encode() for t in texts], object)}, ())[
+            "embedding"
+        ]
+    )
+    same(lite.embed(texts))
+    same([answer["embedding"] for answer in lite.predict(texts)])
+
+
+@pytest.mark.slow
+def test_a_named_prompt_leaves_its_own_tokens_out(tmp_path):
+    source, expected = golden("prompts_not_pooled")
+    loaded, queries = kbert.load(source), expected["queries"]
+    np.testing.assert_allclose(
+        loaded.embed(queries, prompt_name="query"), expected["query_vectors"], atol=5e-6
+    )
+    texts = loaded.embed(expected["texts"], prompt_name="document")
+    np.testing.assert_allclose(texts, expected["document_vectors"], atol=5e-6)
+    signatures = loaded.signatures
+    assert {"prompt_query", "ids_query", "prompt_document", "ids_document"} < signatures.keys()
+    answers = signatures["prompt_query"].function(text=tf.constant(queries))["embedding"]
+    np.testing.assert_allclose(answers, expected["query_vectors"], atol=5e-6)
+    prompted = tf.constant([loaded.own_pooling.prompts["query"] + query for query in queries])
+    ids = loaded.text_inputs(prompted, pad_to_longest=True)
+    answers = signatures["ids_query"].function(**ids)["embedding"]
+    np.testing.assert_allclose(answers, expected["query_vectors"], atol=5e-6)
+    with pytest.raises(
+        ValueError, match="prompt_name='passage' is not known; the model has 'document', 'query'"
+    ):
+        loaded.embed(queries, prompt_name="passage")
+
+
+@pytest.mark.parametrize("name", ["splade_max", "colbert", "dense_tanh"])
+def test_models_of_other_vectors_are_named(name):
+    with pytest.raises(ValueError, match="(SPLADE|ColBERT|Dense).*allow_unmatched=modules.json"):
+        kbert.load(golden(name)[0])
+
+
+# ------------------------------------------------------------------------------ cross-encoders
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["identity", "sigmoid"])
+def test_scores_are_those_of_sentence_transformers_everywhere(name, tmp_path):
+    source, expected = golden(f"cross_encoder_{name}")
+    pairs, scores = [tuple(pair) for pair in expected["pairs"]], expected["scores"]
+    loaded = kbert.load(source)
+    assert loaded.task.name == "sequence_regression" and loaded.task.activation == name
+    models, session = hops(source, loaded, tmp_path), None
+    if name == "sigmoid":
+        session, models["lite"] = exported(loaded, tmp_path)
+    for model in models.values():
+        found = [answer["prediction"] for answer in model.predict(pairs)]
+        np.testing.assert_allclose(found, scores, atol=5e-6)
+    ranked = loaded.rank(pairs[0][0], [pair[1] for pair in pairs[:6]])
+    assert [(row["index"], pytest.approx(row["score"], abs=5e-6)) for row in ranked] == [
+        tuple(row) for row in expected["rank"][0]
+    ]
+    texts = np.array([[text.encode() for text in pair] for pair in pairs], object).T
+    outputs = loaded.signatures["pair"].function(*map(tf.constant, texts.tolist()))
+    assert ("logits" in outputs) == (name == "sigmoid")
+    if session:
+        served = session.run("pair", {"text": texts[0], "text_pair": texts[1]}, ())
+        np.testing.assert_allclose(served["prediction"], scores, atol=5e-6)
+        np.testing.assert_allclose(served["logits"], expected["logits"], atol=5e-6)
+
+
+def test_the_logits_of_three_labels_are_those_of_sentence_transformers():
+    source, expected = golden("cross_encoder_3_labels")
+    loaded = kbert.load(source)
+    texts, pairs = zip(*expected["pairs"], strict=True)
+    outputs = kbert.TextClassifier(loaded).outputs(list(texts), list(pairs))
+    np.testing.assert_allclose(outputs["logits"], expected["scores"], atol=5e-6)
+
+
+IDENTITY, SIGMOID = "torch.nn.modules.linear.Identity", "torch.nn.modules.activation.Sigmoid"
+OLDER = "sbert_ce_default_activation_function"
+ACTIVATIONS = {  # config.json, config_sentence_transformers.json, with modules.json -> the activation
+    "newest key": ({}, {"activation_fn": IDENTITY}, True, "identity"),
+    "it comes first": ({OLDER: SIGMOID}, {"activation_fn": IDENTITY}, True, "identity"),
+    "config.json": ({"sentence_transformers": {"activation_fn": IDENTITY}}, {}, False, "identity"),
+    "older key": ({OLDER: IDENTITY}, {}, False, "identity"),
+    "older, null": ({OLDER: None, "problem_type": "regression"}, {}, False, None),
+    "a cross-encoder's default": ({}, {"activation_fn": None}, True, "sigmoid"),
+    "whatever its problem type": ({"problem_type": "regression"}, {}, True, "sigmoid"),
+    "without a word": ({}, None, False, "sigmoid"),
+    "a regression of transformers": ({"problem_type": "regression"}, None, False, None),
+}
+
+
+def one_output(folder, num_labels=1):
+    weights = foreign_files.random_weights(("pooler", "classification"), num_labels=num_labels)
+    tensors = foreign_files.hugging_face_names(weights)
+    tokenizer = {"do_lower_case": True}
+    return foreign_files.write_hugging_face(
+        folder, tensors, "BertForSequenceClassification", tokenizer=tokenizer
+    )
+
+
+@pytest.mark.parametrize(
+    ("config", "sentences", "modules", "activation"), ACTIVATIONS.values(), ids=ACTIVATIONS
+)
+def test_where_an_activation_stands(tmp_path, config, sentences, modules, activation):
+    folder = one_output(tmp_path / "m")
+    edit(folder / "config.json", **config)
+    if sentences is not None:
+        edit(folder / "config_sentence_transformers.json", model_type="CrossEncoder", **sentences)
+    if modules:
+        list_modules(folder, "Transformer")
+    checkpoint = read_checkpoint(folder)
+    assert (checkpoint.task, checkpoint.activation) == ("sequence_regression", activation)
+    write_checkpoint(checkpoint, tmp_path / "back", "hugging_face")
+    assert read_checkpoint(tmp_path / "back").activation == (activation or "identity")
+
+
+def test_several_outputs_with_a_sigmoid_are_several_labels(tmp_path):
+    folder = one_output(tmp_path / "m", num_labels=3)
+    assert read_checkpoint(folder).task == "sequence_classification"
+    edit(folder / "config.json", sentence_transformers={"activation_fn": SIGMOID, "version": "4.1.0"})
+    checkpoint = read_checkpoint(folder)
+    assert checkpoint.task == "multi_label_classification"
+    write_checkpoint(checkpoint, tmp_path / "back", "hugging_face")
+    config = json.loads((tmp_path / "back" / "config.json").read_text())
+    assert config["sentence_transformers"] == {"activation_fn": SIGMOID}
+
+
+@pytest.mark.parametrize("name", ["torch.nn.modules.activation.Tanh", "my_package.Sigmoid"])
+def test_other_activations_are_named(tmp_path, name):
+    folder = one_output(tmp_path / "m")
+    edit(folder / "config.json", sentence_transformers={"activation_fn": name})
+    with pytest.raises(ValueError, match=f"its score goes through '{name}'.*allow_unmatched=activation_fn"):
+        read_checkpoint(folder)
+
+
+def test_a_cross_encoders_prompt_is_named(tmp_path):
+    folder = one_output(tmp_path / "m")
+    settings = {"model_type": "CrossEncoder", "prompts": QUERY}
+    edit(folder / "config_sentence_transformers.json", **settings)
+    read_checkpoint(folder)  # nobody asks for one
+    edit(folder / "config_sentence_transformers.json", default_prompt_name="query")
+    with pytest.raises(ValueError, match="puts 'find the text: ' before the texts of a cross-encoder"):
+        read_checkpoint(folder)

@@ -1,0 +1,89 @@
+"""Encodings of text files: what is read, and what is named where it cannot be."""
+
+import gzip
+
+import pytest
+
+from kbert.files.text_encoding import is_text_encoding, likely_encoding
+from kbert.files.text_file import find_encoding, read_lines
+
+LINES = ["text,label", "schön \U0001f600,gut", "的 \u2028 x,y"]
+CONTENT = "\n".join(LINES)
+MARKED = ("utf-8-sig", "utf-16", "utf-32")
+UNMARKED = ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("encoding", ["utf-8", *MARKED])
+def test_a_byte_order_mark_says_the_encoding(tmp_path, encoding, packed):
+    path = tmp_path / ("a.txt.gz" if packed else "a.txt")
+    for end in ("", "\n"):
+        content = (CONTENT + end).encode(encoding)
+        path.write_bytes(gzip.compress(content) if packed else content)
+        assert list(read_lines(path)) == LINES
+
+
+def test_a_mark_of_big_endian_and_one_that_stands_against_what_is_asked_for(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(("\ufeff" + CONTENT).encode("utf-16-be"))
+    assert list(read_lines(path)) == LINES and find_encoding(path, "cp1252") == "utf-16"
+
+
+@pytest.mark.parametrize("encoding", UNMARKED)
+def test_utf_16_without_a_mark_is_named(tmp_path, encoding):
+    path = tmp_path / "a.txt"
+    path.write_bytes(CONTENT.encode(encoding))
+    for read in (read_lines, lambda path: [find_encoding(path)]):
+        with pytest.raises(ValueError, match=f"is {encoding.upper()} without a byte order mark"):
+            list(read(path))
+    assert find_encoding(path, encoding) == encoding
+
+
+def test_half_a_character_of_utf_16_is_an_error(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(CONTENT.encode("utf-16")[:-1])
+    with pytest.raises(ValueError, match="is not UTF-16"):
+        list(read_lines(path))
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        *[("cp1252", "schön „schnell“"), ("cp1252", "café"), ("cp1252", "it’s – “good”, ¿no?")],
+        *[("cp1250", "zażółć gęślą jaźń"), ("cp1250", "příliš žluťoučký kůň")],
+        *[("cp1251", "Привет, мир! Я в «Москве»"), ("cp1253", "Καλημέρα κόσμε"), ("cp850", "schön für über")],
+        *[("cp932", "これはペンです。日本語"), ("gb18030", "你好，世界。"), ("cp949", "안녕하세요 세계")],
+    ],
+)
+def test_the_likely_encoding_is_named_with_what_it_gives(tmp_path, encoding, text):
+    assert likely_encoding(text.encode(encoding)) == encoding
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"one\n" + text.encode(encoding) + b"\n")
+    with pytest.raises(ValueError) as error:
+        list(read_lines(path))
+    assert f"iconv -f {encoding.upper()} -t UTF-8" in str(error.value) and text[:20] in str(error.value)
+    assert "line 2 is not UTF-8 (byte 0x" in str(error.value)
+
+
+def test_bytes_that_are_no_text_have_no_likely_encoding():
+    assert likely_encoding(bytes(range(128, 256))) is None
+
+
+def test_utf_8_is_seen_where_another_encoding_is_asked_for(tmp_path):
+    path = tmp_path / "a.txt"
+    for content, found in (("schön", "utf-8"), ("plain", "cp1252")):
+        path.write_text(content, encoding="utf-8")
+        assert find_encoding(path, "cp1252") == found
+    path.write_bytes("的".encode() + b"\n")  # a few valid bytes are no proof against an encoding of two
+    assert find_encoding(path, "gb18030") == "gb18030"
+    path.write_bytes(("的" * 9).encode())
+    assert find_encoding(path, "gb18030") == "utf-8"
+    path.write_bytes("schön".encode("cp1252"))
+    assert find_encoding(path, "windows-1252") == "cp1252"
+
+
+@pytest.mark.parametrize(
+    ("name", "known"), [("utf-8-sig", 1), ("cp1252", 1), ("base64", 0), ("utf8\0", 0), ("x", 0)]
+)
+def test_names_of_encodings_are_those_of_texts(name, known):
+    assert is_text_encoding(name) == bool(known)

@@ -1,0 +1,94 @@
+"""Tables of every library give the rows that a list of dicts gives."""
+
+import numpy as np
+import pytest
+
+from kbert.input_pipelines.data_in_memory import column_names, plain_values, read_rows
+from tests.kbert.input_pipelines.frames import Column, Frame
+
+COLUMNS = {"text": ["a", "ü", "c"], "label": [1, 0, 1]}
+ROWS = [dict(zip(COLUMNS, row, strict=True)) for row in zip(*COLUMNS.values(), strict=True)]
+
+
+def pandas_table(columns):
+    return pytest.importorskip("pandas").DataFrame(columns, index=[5, 9, 7])
+
+
+def polars_table(columns):
+    return pytest.importorskip("polars").DataFrame(columns)
+
+
+def arrow_table(columns):
+    return pytest.importorskip("pyarrow").table(columns)
+
+
+def records_table(columns):
+    return np.rec.fromarrays([np.array(values) for values in columns.values()], names=list(columns))
+
+
+TABLES = {
+    "dict": dict,
+    "dict of columns": lambda columns: {name: Column(values) for name, values in columns.items()},
+    "stand-in": Frame,
+    "numpy": records_table,
+    "pandas": pandas_table,
+    "polars": polars_table,
+    "pyarrow": arrow_table,
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_every_table_gives_its_rows_as_plain_values(kind):
+    table = TABLES[kind](COLUMNS)
+    rows = list(read_rows(table, "the data"))
+    assert rows == ROWS and column_names(table) == list(COLUMNS)
+    assert all(type(row["text"]) is str and type(row["label"]) is int for row in rows)
+
+
+def test_rows_of_dicts_may_be_gone_through_once():
+    assert list(read_rows(ROWS, "the data")) == list(read_rows(iter(ROWS), "the data")) == ROWS
+    assert column_names(ROWS) is None and column_names(ROWS[0]) is None
+
+
+def test_what_is_missing_is_none():
+    values = ["a", None, float("nan"), np.float64("nan")]
+    assert [row["text"] for row in read_rows(Frame({"text": values}), "the data")] == ["a", None, None, None]
+
+
+def test_columns_of_pandas_whatever_their_kind():
+    pandas = pytest.importorskip("pandas")
+    for kind in ("object", "string", "category"):
+        column = pandas.Series(["b", "a", "b"], index=[3, 3, 8], dtype=kind)
+        assert plain_values(column) == ["b", "a", "b"]
+        (row,) = read_rows(pandas.DataFrame({"text": pandas.Series([None], dtype=kind)}), "the data")
+        assert row == {"text": None}
+    numbers = pandas.DataFrame({"label": pandas.array([1, None], dtype="Int64")})
+    assert [row["label"] for row in read_rows(numbers, "the data")] == [1, None]
+
+
+def test_numbers_of_classes_become_their_names():
+    """The schema is that of Hugging Face's `datasets`."""
+    pa = pytest.importorskip("pyarrow")
+    feature = {"label": {"names": ["quiet", "loud"], "_type": "ClassLabel"}}
+    table = pa.table({"label": [1, 0, -1]})
+    named = table.replace_schema_metadata(
+        {"huggingface": str({"info": {"features": feature}}).replace("'", '"')}
+    )
+    assert [row["label"] for row in read_rows(named, "the data")] == ["loud", "quiet", None]
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (5, r"the data is int \(5\); expected a DataFrame, a dict of columns"),
+        ({}, "the data is dict"),
+        (["a"], r"row 1 of the data is str \('a'\); expected a dict of its columns"),
+        ({"text": "abc"}, r"the column 'text' of the data is str \('abc'\); expected a list"),
+        ({"text": ["a"], "label": []}, r"different lengths \(1 text, 0 label\)"),
+    ],
+    ids=repr,
+)
+def test_anything_else_is_one_sentence(data, sentence):
+    with pytest.raises(ValueError, match=sentence) as error:
+        list(read_rows(data, "the data"))
+    assert "\n" not in str(error.value)

@@ -1,0 +1,315 @@
+"""One message with everything that is wrong in a labelled file; what is read as a person means it."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from kbert.config import DatasetConfig
+from kbert.input_pipelines.json_rows import MissingColumn, did_you_mean
+from kbert.input_pipelines.labelled_files import LabelledText, count_rows, read_header, read_rows, stream_rows
+from kbert.input_pipelines.unlabelled_files import examples_from_columns, examples_from_lines
+
+REPORTS = Path("../shared/data/reports")
+PLAIN = DatasetConfig()
+GOOD_AND_BAD = [LabelledText("gut, schön", None, "pos"), LabelledText("schlecht", None, "neg")]
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(name, content, encoding="utf-8"):
+        path = tmp_path / name
+        content = content if isinstance(content, bytes) else content.encode(encoding)
+        path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+        return path
+
+    return write
+
+
+def message_of(path, dataset=PLAIN, with_labels=True):
+    with pytest.raises(ValueError) as error:
+        list(stream_rows(path, dataset, with_labels))
+    return str(error.value).replace(str(path), path.name).split("\n")
+
+
+# ------------------------------------------------------------------------------ what is read
+
+READ = {
+    "semicolons": ("a.csv", "text;label\ngut, schön;pos\nschlecht;neg\n", {}),
+    "semicolons, quoted": ("a.csv", 'text;label\n"gut, schön";"pos"\n"schlecht";neg\n', {}),
+    "semicolons and quoted names": ("A.CSV", '"text";"label"\n"gut, schön";pos\nschlecht;neg\n', {}),
+    "tabs in .csv": ("a.csv.gz", 'text\tlabel\n"gut, schön"\tpos\nschlecht\tneg\n', {}),
+    "commas in .tsv": ("a.tsv", 'id,text,label\n1,"gut, schön",pos\n2,schlecht,neg\n', {}),
+    "bars": ("a.csv", "text|label\ngut, schön|pos\nschlecht|neg\n", {}),
+    "blank lines above": ("a.csv", "\n \ntext;label\n\ngut, schön;pos\nschlecht;neg\n", {}),
+    "a delimiter of one's own": ("a.csv", "text^label\ngut, schön^pos\nschlecht^neg\n", {"delimiter": "^"}),
+    "Excel's first line": ("a.csv", "sep=;\r\ntext;label\r\ngut, schön;pos\r\nschlecht;neg\r\n", {}),
+    "a delimiter at each end": ("a.csv", "text;label;\ngut, schön;pos;\nschlecht;neg;\n", {}),
+    "one at the ends of rows alone": ("a.csv", "text;label\ngut, schön;pos;;\nschlecht;neg;\n", {}),
+    "one at the end of the header alone": ("a.csv", "text;label;;\ngut, schön;pos\nschlecht;neg\n", {}),
+    "no header": (
+        "a.csv",
+        "gut, schön;pos\nschlecht;neg\n",
+        {"column_names": ("text", "label"), "delimiter": ";"},
+    ),
+    "carriage returns alone": ("a.csv", "text;label\rgut, schön;pos\rschlecht;neg\r", {}),
+    "mixed line ends": ("a.csv", "text;label\r\ngut, schön;pos\rschlecht;neg\n", {}),
+    "quotes in tabs": (
+        *("a.tsv", 'text\tlabel\n"gut, schön"\tpos\n"schlecht"\tneg\n'),
+        {"file_format": "csv", "delimiter": "\\t"},
+    ),
+    "another delimiter of the run": (
+        "a.csv",
+        'text,label\n"gut, schön",pos\nschlecht,neg\n',
+        {"delimiter": ";"},
+    ),
+    **{
+        ending: (
+            f"a{ending}",
+            '{"text": "gut, schön", "label": "pos"}\n{"text": "schlecht", "label": "neg"}\n',
+            {},
+        )
+        for ending in (".jsonl", ".ndjson", ".json", ".NDJSON.gz")
+    },
+}
+
+
+@pytest.mark.parametrize("case", READ)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
+def test_what_a_person_means_is_read(write, case, encoding):
+    name, content, settings = READ[case]
+    path, dataset = write(name, content, encoding), DatasetConfig(**settings)
+    assert read_rows(path, dataset) == GOOD_AND_BAD
+    assert count_rows(path, dataset) == 2
+    unlabelled = list(stream_rows(path, dataset, with_labels=False))
+    assert [row.text for row in unlabelled] == [row.text for row in GOOD_AND_BAD]
+    if not dataset.file_format and "json" not in name.lower():
+        assert [row["text"] for row in examples_from_columns(path, [("text",)], dataset)] == [
+            "gut, schön",
+            "schlecht",
+        ]
+        assert read_header(path, dataset, ["text"])[:3] in (
+            ["text", "label"],
+            ["text", "label", ""],
+            ["id", "text", "label"],
+        )
+
+
+def test_an_encoding_of_old_is_read_where_it_is_set_and_never_guessed(write, caplog):
+    path = write("a.csv", "text;label\ngut, schön;pos\nschlecht;neg\n", "cp1252")
+    assert read_rows(path, DatasetConfig(encoding="windows-1252")) == GOOD_AND_BAD
+    (line,) = message_of(path)
+    assert line == (
+        "a.csv line 2 is not UTF-8 (byte 0xf6). It is likely to be cp1252, which gives 'gut, schön;pos': "
+        "write --override=dataset.encoding=cp1252, or save it as UTF-8 (iconv -f CP1252 -t UTF-8)."
+    )
+    other = write(
+        "b.csv", "text;label\ngut, schön;pos\nschlecht;neg\n"
+    )  # such as one that a run is asked with
+    assert read_rows(other, DatasetConfig(encoding="cp1252")) == GOOD_AND_BAD
+    assert "b.csv is UTF-8, and is read so in spite of dataset.encoding='cp1252'" in caplog.text
+
+
+def test_the_delimiter_of_a_file_without_a_header_is_found_by_the_number_of_columns(write):
+    dataset = DatasetConfig(column_names=("text", "label"))
+    assert read_rows(write("a.csv", "gut;pos\n"), dataset) == [LabelledText("gut", None, "pos")]
+    assert read_rows(write("b.csv", "a; b,pos\n"), dataset) == [LabelledText("a; b", None, "pos")]
+
+
+def test_quotes_that_a_tsv_file_keeps_are_said(write, caplog):
+    rows = read_rows(write("a.tsv", 'text\tlabel\n"said ""so"""\ta\n"x" and "y"\tb\n""\tb\n'), PLAIN)
+    assert rows[0].text == '"said ""so"""' and "a.tsv: 1 row(s) have cells in quotation marks" in caplog.text
+    other = DatasetConfig(file_format="csv", delimiter="\t")
+    assert read_rows(write("b.tsv", 'text\tlabel\n"said ""so"""\ta\n'), other)[0].text == 'said "so"'
+    assert caplog.text.count("quotation marks") == 1
+
+
+def test_the_format_of_a_file_with_another_name_is_asked_for(write):
+    for line, likely in (("text\tlabel", "tsv"), ("text;label", "csv"), ('{"text": 1}', "jsonl")):
+        (message,) = message_of(write("a.txt", line + "\n"))
+        assert message.endswith(f"or set dataset.file_format={likely}, which its first line looks like.")
+
+
+def test_what_is_found_by_the_header_is_said_once(write, caplog):
+    path = write("a.csv", "text;label\na;b\n")
+    for _ in range(2):
+        read_rows(path, PLAIN)
+    assert caplog.text.count("a.csv: ';' separates its columns, not ','") == 1
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le"])
+def test_wide_characters_without_a_mark_need_the_setting(write, encoding):
+    content = "text;label\ngut, schön;pos\nschlecht;neg\n"
+    path = write("a.csv", content, encoding)
+    (line,) = message_of(path)
+    assert (
+        f"is {encoding.upper()} without a byte order mark" in line and f"dataset.encoding={encoding}" in line
+    )
+    for name in (encoding, encoding[:6]):
+        assert read_rows(path, DatasetConfig(encoding=name)) == GOOD_AND_BAD
+    assert read_rows(write("b.csv", content), DatasetConfig(encoding=encoding)) == GOOD_AND_BAD
+
+
+def test_names_in_another_encoding_are_looked_for_in_the_likely_one(write):
+    path = write("a.csv", "текст;метка\nПривет мир;да\nПока;нет\n", "cp1251")
+    dataset = DatasetConfig(text="текст", label="метка")
+    (line,) = message_of(path, dataset)
+    assert line.startswith(
+        "a.csv line 1 is not UTF-8 (byte 0xf2), nor are 2 others. It is likely to be cp1251"
+    )
+
+
+def test_joined_files_have_a_header_in_the_middle(write):
+    (line,) = message_of(write("a.csv", "\ufefftext,label\na,x\n\ufefftext,label\nb,y\n"))
+    assert line.startswith("a.csv line 3 repeats the header")
+
+
+def test_a_damaged_line_of_utf_8_is_not_taken_for_another_encoding(write):
+    path = write("a.csv", "text,label\nschön,a\n".encode() + b"caf\xe9,b\n")
+    (line,) = message_of(path)
+    assert line.startswith(
+        "a.csv line 3 is not UTF-8 (byte 0xe9), but 1 line(s) hold other characters that are"
+    )
+
+
+# ------------------------------------------------------------------------------ what is wrong
+
+
+def test_everything_that_is_wrong_stands_in_one_message(write):
+    rows = ["text;Category", "schön;gut", ";", "one;two;three", "mittel;", "", ";;;"]
+    path = write("a.csv", "\n".join(rows) + "\n", "cp1252")
+    lines = message_of(path, DatasetConfig(label="category"))
+    assert lines[0] == "a.csv cannot be used as it is:" and all(line.startswith("  ") for line in lines[1:])
+    for line, beginning in zip(
+        lines[1:],
+        [
+            "line 2 is not UTF-8 (byte 0xf6). It is likely to be cp1252, which gives 'schön;gut'",
+            "has no column 'category'; its columns are ['text', 'Category']. Did you mean 'Category'?",
+            "line 4: 3 columns where 2 were expected (text, Category)",
+            "2 row(s) are empty (line 3, 7); leave them out by dataset.skip_empty_rows=true.",
+            "A text with ';' in it has to stand in quotation marks",
+            "Write --override=dataset.label=Category.",
+        ],
+        strict=True,
+    ):
+        assert line.strip().startswith(beginning)
+
+
+def test_twenty_rows_are_named_and_those_that_are_alike_together(write):
+    path = write("a.tsv", "text\tlabel\n" + "x\t\n" * 15 + "x\n" * 30)
+    lines = message_of(path)
+    assert lines[1].startswith("  line 2 has no label in column 'label'")
+    assert lines[1].endswith("(Also line 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 and 4 more.)")
+    assert (
+        lines[2].startswith("  line 17: 1 columns where 2 were expected")
+        and "(Also line 18, 19, 20, 21.)" in lines[2]
+    )
+    assert lines[3] == "  Here the reading ended, after 20 rows." and len(lines) == 4
+
+
+def test_empty_rows_are_left_out_by_a_setting_and_counted(write, caplog):
+    path = write("a.csv", "text;label\na;x\n;\n \t;\nb;y\n;;;;\n")
+    (line,) = message_of(path)
+    assert line == (
+        "a.csv: 3 row(s) are empty (line 3, 4, 6); leave them out by dataset.skip_empty_rows=true."
+    )
+    assert [row.text for row in read_rows(path, DatasetConfig(skip_empty_rows=True))] == ["a", "b"]
+    assert "a.csv: 3 empty row(s) are left out" in caplog.text
+    unlabelled = list(stream_rows(path, DatasetConfig(skip_empty_rows=True), with_labels=False))
+    assert len(unlabelled) == 5, "each has an answer"
+    lines = write("a.jsonl", '{"text": "a", "label": "x"}\n{"text": null, "label": ""}\n{}\n')
+    assert len(read_rows(lines, DatasetConfig(skip_empty_rows=True))) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentences"),
+    [
+        (
+            "a.tsv",
+            'text\tlabel\n"line one\nline two"\tneg\nfine\tpos\n',
+            [
+                "line 2: 1 columns where 2",
+                "TSV is read without quoting",
+                "--override=dataset.file_format=csv",
+            ],
+        ),
+        ("a.tsv", '"text"\t"label"\na\tb\n', ["has no column 'text'", "Did you mean", "file_format=csv"]),
+        (
+            "a.csv",
+            'text,label\na,"b\nc,d\n',
+            ["line 2: a quotation mark opens a cell in this row and is not closed"],
+        ),
+        ("a.csv", 'text,label\n"a" b,c\n"d",e\n"f" g,h\n', ["line 2: ", "(Also line 4.)", "are doubled"]),
+        ("a.csv", "text,text,label\na,b,c\n", ["has 2 columns 'text'"]),
+        (
+            "a.csv",
+            " text , label\na,b\n",
+            ["Did you mean ' text '?", "Write '--override=dataset.text= text '."],
+        ),
+        ("a.json", '[{"text": "a"}]\n', ["is one JSON value over all its lines", "to_json"]),
+        ("a.json", '{\n "text": "a"\n}\n', ["is one JSON value over all its lines"]),
+        (
+            "a.jsonl",
+            '{"text": 1, "label": "a"}\nx\n[1]\n',
+            ["line 1 has a JSON number", "line 2 ", "line 3: exp"],
+        ),
+        ("a.csv", "text,label\n", ["holds no rows"]),
+    ],
+)
+def test_the_reason_is_named(write, name, content, sentences):
+    message = "\n".join(message_of(write(name, content)))
+    assert all(sentence in message for sentence in sentences), message
+
+
+def test_lines_and_columns_to_be_answered_are_refused_in_one_message_too(write):
+    path = write("a.csv", "text;id\na;1\nb\nc;3;4\n")
+    with pytest.raises(ValueError, match=r"line 3: 1 columns .*\n  line 4: 3 columns"):
+        list(examples_from_columns(path, [("text",)]))
+    with pytest.raises(ValueError, match=r"^x line 2: expected two texts .*\(Also line 3.\)"):
+        list(examples_from_lines(("text", "text_pair"), ["a\tb", "c", "d"], "x"))
+    with pytest.raises(ValueError, match="^x line 2: expected two texts with a tab between them.$"):
+        list(examples_from_lines(("text", "text_pair"), ["a\tb", "c", "d"], "x", most_problems=1))
+
+
+@pytest.mark.parametrize(
+    ("name", "names", "near"),
+    [
+        *[("category", ["text", "Category"], "Category"), ("text", ["Text ", "test"], "Text ")],
+        *[
+            ("label", ["\ufefflabel"], "\ufefflabel"),
+            ("sentence", ["sentense"], "sentense"),
+            ("a", ["b"], None),
+        ],
+    ],
+)
+def test_the_nearest_name_is_asked_for(name, names, near):
+    assert did_you_mean(name, names) == (f" Did you mean {near!r}?" if near else "")
+
+
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [
+        *[
+            ({"delimiter": ";;"}, "delimiter"),
+            ({"delimiter": '"'}, "delimiter"),
+            ({"delimiter": ""}, "delimiter"),
+        ],
+        *[({"encoding": "cp12520"}, "encoding"), ({"encoding": "base64"}, "encoding")],
+        ({"delimiter": ";", "file_format": "jsonl"}, "file_format"),
+    ],
+)
+def test_settings_that_mean_nothing_are_refused(settings, name):
+    with pytest.raises(ValueError, match=f"dataset.{name}"):
+        DatasetConfig(**settings)
+
+
+@pytest.mark.skipif(not REPORTS.is_dir(), reason="needs ../shared/data/reports")
+def test_files_of_reports():
+    assert [row.label for row in read_rows(REPORTS / "excel_utf16.csv", PLAIN)] == ["pos", "neg"]
+    excel = REPORTS / "excel_semicolon_cp1252.csv"
+    with pytest.raises(MissingColumn, match="Did you mean 'Category'"):
+        read_rows(excel, DatasetConfig(label="category"))
+    dataset = DatasetConfig(label="Category", encoding="cp1252", skip_empty_rows=True)
+    assert [row.label for row in read_rows(excel, dataset)] == ["sehr gut", "schlecht", "mittel"]
+    with pytest.raises(ValueError, match="TSV is read without quoting"):
+        read_rows(REPORTS / "quoted_newline.tsv", PLAIN)

@@ -1,0 +1,358 @@
+"""What a label means, from every source: what is one class, what is none, and what is a list."""
+
+import json
+import math
+import unicodedata
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from kbert.config import DatasetConfig
+from kbert.input_pipelines.data_files import data_as_files
+from kbert.input_pipelines.label_checks import judge_labels, judge_several_labels
+from kbert.input_pipelines.label_names import sorted_labels
+from kbert.input_pipelines.labelled_files import stream_rows
+from kbert.input_pipelines.labels import NoLabel, label_set, number_label
+from kbert.tasks.files import NUMBER_FILES, ONE_LABEL_FILES, SEVERAL_LABELS_FILES
+
+CAFE = unicodedata.normalize("NFC", "café"), unicodedata.normalize("NFD", "café")
+# Two ways to write one label -> what the message shows of the pair.
+ALIKE = {
+    "zero width": ("pos", "\u200bpos", "with U+200B) look alike"),
+    "byte order mark": ("pos", "\ufeffpos", "with U+FEFF) look alike"),
+    "soft hyphen": ("spam", "sp\u00adam", "with U+00AD) look alike"),
+    "no-break space": ("not spam", "not\u00a0spam", "with U+00A0) look alike"),
+    "two blanks": ("not spam", "not  spam", "with U+0020) look alike"),
+    "normalization": (*CAFE, "with U+0065 U+0301) look alike"),
+    "full width": ("A", "\uff21", "with U+FF21) look alike"),
+    "Cyrillic": ("Cat", "\u0421at", "with U+0421) look alike"),
+    "dash": ("b-c", "b\u2013c", "with U+2013) look alike"),
+    "variation selector": ("\u2764", "\u2764\ufe0f", "with U+FE0F) look alike"),
+    "blanks at an end": ("pos", "pos ", "differ only in blanks at their ends"),
+    "a fraction": ("1", "1.0", "are the same number"),
+    "a sign": ("1", "+1", "are the same number"),
+    "other digits": ("1", "\u0661", "are the same number"),
+    "another minus": ("-1", "\u22121", "with U+2212) look alike"),
+    "truth values": ("True", "true", "differ only in capitals"),
+}
+MAYBE_ALIKE = {
+    "capitals": ("spam", "Spam", "differ only in capitals"),
+    "a leading zero": ("1", "01", "are the same number"),
+    "a decimal comma": ("1.5", "1,5", "are the same number"),
+    "HTML": ("R&amp;D", "R&D", "differ only in how HTML writes them"),
+    "hyphens": ("not_spam", "not-spam", "differ only in hyphens, underscores or blanks"),
+}
+APART = [
+    ("C", "C+"),
+    ("C", "C-"),
+    ("a", "b"),
+    ("1", "-1"),
+    ("+", "-"),
+    ("1", "1.5"),
+    ("ab", "a b"),
+    ("ß", "ss"),
+]
+
+
+def texts(count):
+    return [f"text {number}" for number in range(count)]
+
+
+@pytest.fixture(params=["tsv", "csv", "jsonl", "parquet", "columns"])
+def with_source(request, tmp_path):
+    """A function from labels to a path of a file that has them, of each kind."""
+
+    def write(labels):
+        rows = {"text": texts(len(labels)), "label": labels}
+        path = tmp_path / f"rows.{request.param}"
+        if request.param == "parquet":
+            parquet.write_table(pa.table(rows), path)
+        elif request.param == "columns":
+            with data_as_files({"the data": rows}) as (file,):
+                path = tmp_path / "rows.jsonl"
+                path.write_bytes(file.read_bytes())
+        elif request.param == "jsonl":
+            lines = (
+                json.dumps(dict(zip(rows, row, strict=True))) for row in zip(*rows.values(), strict=True)
+            )
+            path.write_text("\n".join(lines), encoding="utf-8")
+        else:
+            mark = "\t" if request.param == "tsv" else ","
+            lines = (mark.join(row) for row in zip(*rows.values(), strict=True))
+            path.write_text("\n".join([mark.join(rows), *lines]), encoding="utf-8")
+        return path
+
+    return write
+
+
+def completed(path, files=ONE_LABEL_FILES, **dataset):
+    config = DatasetConfig(**dataset)
+    return files.complete_dataset(config, list(files.read_examples(path, config))).labels
+
+
+@pytest.mark.parametrize("pair", ALIKE.values(), ids=ALIKE)
+def test_labels_that_mean_the_same_are_refused_with_the_pair(with_source, pair):
+    one, other, why = pair
+    path = with_source([one, "x", other, one])
+    with pytest.raises(ValueError) as error:
+        completed(path)
+    message = str(error.value)
+    assert message.startswith(f"{path}: the labels ")
+    assert f"{one!r} (2 times" in message and f"{other!r} (1 time" in message and why in message
+    assert "dataset.labels" in message
+    assert completed(path, labels=(one, other, "x")) == (one, other, "x"), "where both are meant"
+
+
+@pytest.mark.parametrize("pair", MAYBE_ALIKE.values(), ids=MAYBE_ALIKE)
+def test_labels_that_may_mean_the_same_are_shown(pair, tmp_path, caplog):
+    one, other, why = pair
+    judge_labels({one: 1, other: 2}, tmp_path)
+    assert f"{other!r} (2 times) and {one!r} (1 time) {why}" in caplog.text
+
+
+@pytest.mark.parametrize("pair", APART, ids=map("|".join, APART))
+def test_labels_that_are_two_stay_two(pair, caplog):
+    judge_labels(dict.fromkeys(pair, 1), "file")
+    assert not caplog.text
+
+
+def test_many_pairs_are_one_message():
+    labels = [f"{name}{end}" for name in "abcdefgh" for end in ("", " ")]
+    with pytest.raises(ValueError, match=r"'e '.*; and 3 pairs more"):
+        judge_labels(dict.fromkeys(labels, 1), "file")
+
+
+def test_a_label_that_is_not_listed_is_told_its_twin(tmp_path):
+    path = tmp_path / "dev.csv"
+    path.write_text("text,label\na,1.0\n")
+    with pytest.raises(ValueError, match=r"line 2: label '1\.0' is not among .* is '1' meant\?"):
+        list(stream_rows(path, DatasetConfig(labels=("0", "1"))))
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (["+1", "-1"], ("-1", "+1")),
+        (["1.0", "0.0"], ("0.0", "1.0")),
+        (["10.0", "9.5", "-1."], ("-1.", "9.5", "10.0")),
+        (["1", "\u22121"], ("\u22121", "1")),
+        (["+1", "0", "-1"], ("-1", "0", "+1")),
+        (["yes", "no"], ("no", "yes")),
+        (["true", "false"], ("false", "true")),
+        (["pos", "neg"], ("neg", "pos")),
+    ],
+)
+def test_the_last_label_is_the_positive_one(labels, expected):
+    assert sorted_labels(labels) == expected
+
+
+def test_quotation_marks_of_a_file_are_no_part_of_a_label(tmp_path):
+    path = tmp_path / "rows.tsv"
+    path.write_text('text\tlabel\na\t"x"\nb\t"y"\n')
+    with pytest.raises(ValueError, match="rows.tsv: the label '\"x\"' stands in quot.*file_format=csv"):
+        completed(path)
+    assert completed(path, file_format="csv", delimiter="\t") == ("x", "y")
+
+
+# ------------------------------------------------------------------------------ no label
+
+NONE = ["?", "NaN", "nan", "N/A", "NA", "None", "null", "n.a.", "", " ", "\u200b", "\u00a0"]
+
+
+@pytest.mark.parametrize("mark", NONE)
+@pytest.mark.parametrize("files", [ONE_LABEL_FILES, NUMBER_FILES], ids=["class", "number"])
+def test_what_stands_for_no_label_is_refused_or_left_out(with_source, files, mark, caplog):
+    path = with_source(["1", mark, "0", "1"])
+    with pytest.raises(ValueError, match=r"(line|row) \d .*dataset\.skip_unlabelled=true"):
+        list(files.read_examples(path, DatasetConfig()))
+    examples = list(files.read_examples(path, DatasetConfig(skip_unlabelled=True)))
+    assert [example.text for example in examples] == ["text 0", "text 2", "text 3"]
+    assert "1 of 4 rows have no label and are left out; the first: " in caplog.text
+    assert len(list(files.read_examples(path, DatasetConfig(), with_labels=False))) == 4
+    if mark.strip() and files is ONE_LABEL_FILES:
+        assert len(list(files.read_examples(path, DatasetConfig(labels=("0", "1", mark))))) == 4
+
+
+@pytest.mark.parametrize("value", [None, math.nan])
+@pytest.mark.parametrize("files", [ONE_LABEL_FILES, NUMBER_FILES, SEVERAL_LABELS_FILES])
+def test_a_missing_value_is_no_label(tmp_path, files, value):
+    good = ["a"] if files is SEVERAL_LABELS_FILES else 1
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps({"text": "x", "label": label}) + "\n" for label in (good, value)))
+    with pytest.raises(ValueError, match="line 2 has (null|the number nan)"):
+        list(files.read_examples(path, DatasetConfig()))
+    assert len(list(files.read_examples(path, DatasetConfig(skip_unlabelled=True)))) == 1
+
+
+@pytest.mark.parametrize(("labels", "is_class"), [
+    (["neutral", "-", "entailment"], False),
+    (["+", "-", "+"], True),
+    (["+1", "-1", "+1"], True),
+    (["-2", "-1", "0", "1", "2"], True),
+    (["0", "1", "2", "-1"], False),
+    (["0", "-1", "0"], False),
+    (["0.0", "-1.0", "2.0"], False),
+    (["a", "--", "b"], False),
+    (["a", "\u2014", "b"], False),
+])  # fmt: skip
+def test_a_minus_is_a_class_beside_its_plus_alone(with_source, labels, is_class):
+    path = with_source(labels)
+    if is_class:
+        assert set(completed(path)) == set(labels)
+        return
+    mark = next(label for label in labels if label in ("-1", "-", "--", "\u2014", "-1.0"))
+    with pytest.raises(ValueError, match=rf"1 of {len(labels)} labels are '{mark}', .*skip_unlabelled=true"):
+        completed(path)
+    assert set(completed(path, skip_unlabelled=True)) == set(labels) - {mark}
+    with pytest.raises(ValueError, match="line|row"):
+        completed(path, labels=tuple(sorted(set(labels) - {mark})))
+
+
+def test_minus_one_beside_zero_and_one_may_be_either(tmp_path, caplog):
+    judge_labels({"-1": 2, "0": 3, "1": 4}, tmp_path)
+    assert "'-1', as `datasets` writes it where a row has none." in caplog.text
+
+
+def test_a_file_without_any_label(tmp_path):
+    path = tmp_path / "test.csv"
+    path.write_text("text,label\na,-1\nb,-1\n")
+    with pytest.raises(ValueError, match="no row of 2 has a label; the first: .*line 2 has '-1'"):
+        completed(path, skip_unlabelled=True)
+
+
+@pytest.mark.parametrize("number", [1, 3])
+@pytest.mark.parametrize("heads", ["text\tlabel", "Text\tLabel", "sentence\tgold_label"])
+def test_a_header_among_the_rows_is_no_row(tmp_path, number, heads):
+    lines = ["a\tx", "b\ty", "c\tx"]
+    lines.insert(number - 1, heads)
+    path = tmp_path / "rows.tsv"
+    path.write_text("\n".join(lines))
+    with pytest.raises(ValueError, match=f"line {number} repeats the header .*leave out dataset.column_"):
+        completed(path, column_names=("text", "label"))
+
+
+# ------------------------------------------------------------------------------ several labels
+
+
+@pytest.mark.parametrize("separator", [None, ",", ";"])
+@pytest.mark.parametrize("cell", [
+    "['x', 'y']", '["x", "y"]', "['x' 'y']", "['x'\n 'y']", "('x', 'y')", "{'x', 'y'}", " ['x','y'] ",
+    "array(['x', 'y'], dtype=object)", "['x', \"y\"]",
+])  # fmt: skip
+def test_a_printed_list_is_its_entries(cell, separator):
+    dataset = DatasetConfig(label_separator=separator)
+    assert label_set({"label": cell}, dataset, "here") == ("x", "y")
+
+
+@pytest.mark.parametrize(("cell", "names"), [
+    ("[]", ()), ("", ()), ("()", ()), ("['x']", ("x",)), ("[3, 17]", ("3", "17")), ("['it\\'s']", ("it's",)),
+    ("[sic]", ("[sic]",)), ("a (b), c", ("a (b)", "c")), ("x,y", ("x", "y")), ("[a],[b]", ("[a]", "[b]")),
+    ('["a, b"]', ("a, b",)), ("x, y,", ("x", "y")), ({"x": 1, "z": 0, "y": True}, ("x", "y")),
+    ("{'x': 1, 'z': 0}", ("x",)),
+])  # fmt: skip
+def test_other_cells(cell, names):
+    if cell == "[a],[b]":
+        with pytest.raises(ValueError, match=r"here has the string \[a\],\[b\] as its label"):
+            label_set({"label": cell}, DatasetConfig(label_separator=","), "here")
+        return
+    assert label_set({"label": cell}, DatasetConfig(label_separator=","), "here") == names
+
+
+@pytest.mark.parametrize("value", [["nan"], ["x", "None"], [-1], ["-"], "-", "nan", None])
+def test_an_entry_that_stands_for_no_label(value):
+    with pytest.raises(NoLabel, match="here has .*skip_unlabelled=true"):
+        label_set({"label": value}, DatasetConfig(skip_unlabelled=True), "here")
+
+
+def test_a_list_that_is_not_understood_is_shown():
+    for cell in (
+        "[x, y]",
+        "['x', y]",
+        "['x' 'y' ... 'z', 'w']",
+        "[['x'], ['y']]",
+        "Index(['x', 'y'], dtype='o')",
+    ):
+        with pytest.raises(ValueError, match="looks like a list, but its entries are not names") as error:
+            label_set({"label": cell}, DatasetConfig(label_separator=","), "here")
+        assert cell in str(error.value)
+
+
+def test_a_printed_list_is_no_class(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("text,label\na,\"['x']\"\n")
+    with pytest.raises(ValueError, match="line 2 has \"\\['x'\\]\" .*multi_label_classification"):
+        completed(path)
+
+
+@pytest.mark.parametrize("value", [[1, 0, 1], [1.0, 0.0, 1.0], [True, False, True], "[1 0 1]", "[1, 0, 1]"])
+def test_a_zero_or_one_for_each_label(value):
+    assert label_set({"label": value}, DatasetConfig(labels=("a", "b", "c")), "here") == ("a", "c")
+    for labels in ((), ("a", "b")):
+        with pytest.raises(ValueError, match="here .*looks like a 0 or 1 for each of 3 labels"):
+            label_set({"label": value}, DatasetConfig(labels=labels), "here")
+
+
+@pytest.mark.parametrize("one", ["1", "1.0", "True", "true"])
+def test_a_column_for_each_label(tmp_path, one, caplog):
+    path = tmp_path / "toxic.csv"
+    path.write_text(f"id,text,toxic,rude\n1,a,{one},0\n2,b,0,0\n3,c,{one},{one}\n4,d,-1,-1\n")
+    dataset = DatasetConfig(labels=("rude", "toxic"), skip_unlabelled=True)
+    examples = list(SEVERAL_LABELS_FILES.read_examples(path, dataset))
+    assert [example.label for example in examples] == [("toxic",), (), ("rude", "toxic")]
+    with pytest.raises(ValueError, match="line 5 has the string -1 in the column 'rude'"):
+        completed(path, SEVERAL_LABELS_FILES, labels=("rude", "toxic"))
+    with pytest.raises(ValueError, match=r"no column 'label'.*'toxic', 'rude'\? list all of these"):
+        completed(path, SEVERAL_LABELS_FILES)
+
+
+def test_a_share_of_judges_is_not_a_label():
+    record, dataset = {"toxic": 0.73, "rude": 0}, DatasetConfig(labels=("toxic", "rude"))
+    with pytest.raises(ValueError, match="here has the number 0.73 in the column 'toxic'; expected 1 where"):
+        label_set(record, dataset, "here")
+
+
+@pytest.mark.parametrize("mark", [",", ";", "|"])
+def test_labels_that_were_not_separated(tmp_path, mark):
+    path = tmp_path / "rows.csv"
+    path.write_text(f'text,label\na,"x{mark} y"\nb,x\nc,y\n')
+    with pytest.raises(
+        ValueError, match="is made of the labels 'x', 'y'; set dataset.label_separator='"
+    ) as error:
+        completed(path, SEVERAL_LABELS_FILES)
+    assert f"={mark!r}" in str(error.value)
+    assert completed(path, SEVERAL_LABELS_FILES, label_separator=mark) == ("x", "y")
+    judge_several_labels({"rock": 2, "rock and roll": 3}, path)
+    assert completed(path) == ("x", f"x{mark} y", "y"), "one label may be made of others"
+
+
+@pytest.mark.parametrize(("labels", "advice"), [
+    ([f"user {n}" for n in range(20)], "Is dataset.label the column"),
+    ([f"{n}.5" for n in range(20)], 'set task = "sequence_regression"'),
+])  # fmt: skip
+def test_a_class_for_each_row_is_none(labels, advice):
+    with pytest.raises(ValueError, match=f"file: each of the 20 labels is there once .*{advice}"):
+        judge_labels(dict.fromkeys(labels, 1), "file")
+    judge_labels(dict.fromkeys(labels, 2), "file")
+    judge_labels(dict.fromkeys(labels[:19], 1), "file")
+
+
+# ------------------------------------------------------------------------------ numbers
+
+
+@pytest.mark.parametrize(("value", "mend"), [
+    ("2,5", r"write 2\.5 if the comma is a decimal one"),
+    ("1,234", r"write 1\.234 if the comma is a decimal one, without it if it is not"),
+    ("1,234,567", "without marks between thousands"),
+    ("1.234,5", "without marks between thousands"),
+    ("1 234.5", "without marks between thousands"),
+    ("80%", "without the percent sign"),
+    ("two", "mend the row"),
+])  # fmt: skip
+def test_a_number_in_another_notation_is_told_how_to_write_it(value, mend):
+    with pytest.raises(ValueError, match=mend):
+        number_label({"label": value}, DatasetConfig(), "here")
+
+
+def test_minus_one_is_a_number():
+    assert number_label({"label": "-1"}, DatasetConfig(skip_unlabelled=True), "here") == -1.0

@@ -1,0 +1,29 @@
+"""Rows that are there twice, and texts with several labels."""
+
+import collections
+import random
+
+import pytest
+
+from kbert.input_pipelines.labelled_files import LabelledText
+from kbert.input_pipelines.repeated_rows import repetitions
+
+
+@pytest.mark.parametrize("labels", [("x", "y"), (("x",), ("x", "y")), (0, 1)])
+def test_rows_and_contradictions_are_counted(labels):
+    rng = random.Random(3)
+    rows = [LabelledText(f"text {rng.randrange(40)}", None, rng.choice(labels)) for _ in range(100)]
+    repeated, contradicting = repetitions(rows)
+    assert repeated == f"{100 - len(set(rows))} of 100 rows repeat an earlier one"
+    by_text = collections.defaultdict(set)
+    for row in rows:
+        by_text[row.text].add(row.label)
+    number = sum(len(found) > 1 for found in by_text.values())
+    assert contradicting.startswith(f"{number} text(s) have several labels, as 'text ")
+    assert f"has {' and '.join(sorted(map(repr, labels)))}; if these" in contradicting
+
+
+def test_nothing_is_said_of_different_rows_and_numbers():
+    pairs = [LabelledText("a", "b", "x"), LabelledText("b", "a", "y"), LabelledText("a", None, "y")]
+    assert repetitions(pairs) == (None, None)
+    assert repetitions([LabelledText("a", "b", 1.0), LabelledText("a", "b", 2.0)]) == (None, None)

@@ -1,0 +1,57 @@
+"""How the right choice of a row may be named."""
+
+import pytest
+
+from kbert.config import DatasetConfig
+from kbert.tasks.sequences.multiple_choice import ChoiceFiles
+
+CHOICES = ("one", "two", "three")
+
+
+def read(tmp_path, given, texts="red,green,blue", **dataset):
+    path = tmp_path / "rows.csv"
+    path.write_text("text,one,two,three,label\n" + "".join(f"x,{texts},{label}\n" for label in given))
+    config = DatasetConfig(choices=CHOICES, **dataset)
+    examples = list(ChoiceFiles().read_examples(path, config))
+    ChoiceFiles().complete_dataset(config, examples)
+    return [example.label for example in examples]
+
+
+@pytest.mark.parametrize(
+    ("labels", "listed"),
+    [
+        (["0", "1", "2"], ()),
+        (["A", "B", "C"], ()),
+        (["one", "two", "three"], ()),
+        (["red", "green", "blue"], ()),
+        (["1", "2", "3"], ("1", "2", "3")),
+        (["0.0", " 1", "2."], ()),
+        (["a", "b", "C "], ()),
+    ],
+)
+def test_the_right_choice_has_several_names(tmp_path, labels, listed):
+    assert read(tmp_path, labels, labels=listed) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("label", ["3", "D", "yellow", "-1", "1.5"])
+def test_what_names_no_choice_is_refused(tmp_path, label):
+    with pytest.raises(
+        ValueError, match=f"line 3: label '{label}' does not name a choice; expected"
+    ) as error:
+        read(tmp_path, ["0", label])
+    advice = 'If the file counts from 1, set dataset.labels=["1", "2", "3"].'
+    assert (advice in str(error.value)) == (label == "3")
+
+
+def test_a_text_that_two_choices_have_names_none(tmp_path):
+    with pytest.raises(ValueError, match="'red' does not name a choice"):
+        read(tmp_path, ["red"], "red,red,blue")
+
+
+def test_counting_from_one_is_suspected(tmp_path, caplog):
+    assert read(tmp_path, ["1", "2", "1"]) == [1, 2, 1]
+    assert "if the file counts from 1, list its labels in dataset.labels" in caplog.text
+
+
+def test_rows_without_a_label_may_be_left_out(tmp_path):
+    assert read(tmp_path, ["0", "-1", "", "2"], skip_unlabelled=True) == [0, 2]
