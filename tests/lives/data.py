@@ -9,14 +9,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kbert.config import DatasetConfig
-from kbert.tokenization.bpe.bpe_vocabulary import BytePairVocabulary
 from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary, sentencepiece_model
 
 WORDS = (
-    "house", "houses", "doctor", "walks", "Haus", "Häuser", "zwei", "the", "The", "of", "to", "naïve", "İstanbul",
-    "straße", "日本", "한국어", "हिन्दी", "ไทย", "x" * 30, "3,141.59", "don't", "a-b", "U.S.", "😀", "ﬁn", "e\u0301t", "[MASK]",
+    "house", "houses", "doctor", "walks", "Haus", "Häuser", "zwei", "the", "The", "of", "to", "naïve",
+    "İstanbul", "straße", "日本", "한국어", "हिन्दी", "ไทย", "x" * 30, "3,141.59", "don't", "a-b", "U.S.", "😀", "ﬁn",
+    "e\u0301t", "[MASK]",
 )  # fmt: skip
 NUM_TRAIN, NUM_DEV = 12, 7
 NEGATIVES = 1  # columns of wrong texts
@@ -33,7 +33,9 @@ def make_vocabulary(kind: str):
     words = ["house", "doctor", "walk", "the", "of", "to", "a", "-", ".", ",", "日", "本", "??", "##??"]
     words += ["naive", "et", "haus", "zwei"] if lower else ["Haus", "The", "naïve", "한국", "##어", "हिन्दी"]
     letters = "bcdefghijklmnopqrstuvwxyz0123456789"
-    return Vocabulary([*SPECIAL_TOKENS, *words, *letters, *(f"##{letter}" for letter in letters)], do_lower_case=lower)
+    return Vocabulary(
+        [*SPECIAL_TOKENS, *words, *letters, *(f"##{letter}" for letter in letters)], do_lower_case=lower
+    )
 
 
 class Rows:
@@ -64,7 +66,9 @@ class Rows:
         if task == "question_answering":
             return DatasetConfig()
         if task == "token_classification":
-            return DatasetConfig(text="text", label="label") if world["format"] == "jsonl" else DatasetConfig()
+            return (
+                DatasetConfig(text="text", label="label") if world["format"] == "jsonl" else DatasetConfig()
+            )
         values: dict = {"text": text, "label": label}
         if world["pairs"] or task in ("cosine_similarity", "multiple_negatives_ranking"):
             values["text_pair"] = other
@@ -126,7 +130,9 @@ class Rows:
 
     def _json(self, split, paragraphs):
         path = self._folder / f"{split}.json"
-        path.write_text(json.dumps({"version": "1", "data": [{"title": "t", "paragraphs": paragraphs}]}), "utf-8")
+        path.write_text(
+            json.dumps({"version": "1", "data": [{"title": "t", "paragraphs": paragraphs}]}), "utf-8"
+        )
         return path
 
     def _tagged(self, split, sentences):
@@ -142,7 +148,9 @@ class Rows:
 def _text(rng):
     """A text of nothing, of one word or of many."""
     words = [rng.choice(WORDS) for _ in range(rng.choice((1, 2, 5, 9, 30)))]
-    return (rng.choice((" ", " ", " \u00a0", ", ")).join(words) + rng.choice(("", ".", " ?"))).replace("[MASK]", "mask")
+    return (rng.choice((" ", " ", " \u00a0", ", ")).join(words) + rng.choice(("", ".", " ?"))).replace(
+        "[MASK]", "mask"
+    )
 
 
 def _sentence(rng):
@@ -167,7 +175,10 @@ def _question(number, rng):
     words[place] = "doctor"
     start = len(" ".join([*words[:place], ""]))
     answers = [{"text": "doctor", "answer_start": start}]
-    return {"context": " ".join(words), "qas": [{"id": f"q{number}", "question": _text(rng), "answers": answers}]}
+    return {
+        "context": " ".join(words),
+        "qas": [{"id": f"q{number}", "question": _text(rng), "answers": answers}],
+    }
 
 
 def _write_jsonl(path, rows):

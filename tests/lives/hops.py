@@ -1,6 +1,6 @@
-"""The hops of a life: each compares what two ways give that must be the same, and gives the number of comparisons.
+"""The hops of a life: each compares what two ways give that must be the same, and returns how much it compared.
 
-Answers in float32 agree within `ROUNDING`, metrics within `METRICS`, losses of several devices within `DEVICES`.
+Answers in float32 agree within `ROUNDING`, metrics within `METRICS`, losses of two devices within `DEVICES`.
 """
 
 import json
@@ -147,7 +147,11 @@ def litert(life: Life) -> int:
     if serving is None or serving.same_answers is None or not serving.row_texts:
         return 0
     export_tflite(life.loaded.run, life.folder / "litert", ["float32"], eval_file=life.dev_file)
-    same(ask(kbert.load(life.folder / "litert" / "model_float32.tflite"), life.examples), life.answers, ROUNDING)
+    same(
+        ask(kbert.load(life.folder / "litert" / "model_float32.tflite"), life.examples),
+        life.answers,
+        ROUNDING,
+    )
     return len(life.answers)
 
 
@@ -201,7 +205,10 @@ def command_line(life: Life) -> int:
         answers = life.folder / f"answers.{ending}"
         _call(run_prediction, f"--run_dir={life.run}", f"--input_file={asked}", f"--output_file={answers}")
     lines = [json.loads(line) for line in (life.folder / "answers.jsonl").read_text("utf-8").splitlines()]
-    found = [{key: value for key, value in line.items() if key in answer} for line, answer in zip(lines, life.answers, strict=True)]
+    found = [
+        {key: value for key, value in line.items() if key in answer}
+        for line, answer in zip(lines, life.answers, strict=True)
+    ]
     same(found, json.loads(json.dumps(life.answers)), ROUNDING)
     return len(lines)
 
@@ -236,8 +243,8 @@ def independent_metrics(life: Life) -> int:
 HOPS = {
     hop.__name__: hop
     for hop in (
-        training, other_batches, evaluation, records, two_devices, resumed, saved_model, saved_model_of_core_ops, litert,
-        conversions, elsewhere, command_line, independent_metrics,
+        training, other_batches, evaluation, records, two_devices, resumed, saved_model, saved_model_of_core_ops,
+        litert, conversions, elsewhere, command_line, independent_metrics,
     )
 }  # fmt: skip
 

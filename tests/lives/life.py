@@ -164,4 +164,3 @@ def ask(model, examples) -> list:
     if isinstance(examples[0], str) and model.task.pooling is not None:
         return [model.embed(example) for example in examples]
     return [model.predict(example) for example in examples]
-

@@ -41,7 +41,9 @@ class Finding:
 
     @property
     def command(self) -> str:
-        return f"python -m tests.lives --hop={self.hop} --world='{json.dumps(self.world, ensure_ascii=False)}'"
+        return (
+            f"python -m tests.lives --hop={self.hop} --world='{json.dumps(self.world, ensure_ascii=False)}'"
+        )
 
 
 @dataclass
@@ -111,8 +113,12 @@ class Search:
 
     def table(self) -> str:
         """What was compared, refused and found."""
-        lines = [f"{self.lives} lives, {sum(self.compared.values()):,} comparisons, {len(self.findings)} findings"]
-        lines += [f"  {hop:26} {self.compared[hop]:8,} comparisons {self.seconds[hop]:8.0f} s" for hop in HOPS]
+        lines = [
+            f"{self.lives} lives, {sum(self.compared.values()):,} comparisons, {len(self.findings)} findings"
+        ]
+        lines += [
+            f"  {hop:26} {self.compared[hop]:8,} comparisons {self.seconds[hop]:8.0f} s" for hop in HOPS
+        ]
         lines += [f"  {number:5} x refused: {sentence}" for sentence, number in self.refusals.most_common()]
         lines += [f"FOUND {finding.kind}\n  {finding.command}" for finding in self.findings.values()]
         return "\n".join(lines)
@@ -146,7 +152,9 @@ def _is_fault(refusal: ValueError) -> bool:
     """Whether a ValueError is none of kbert's sentences: another library's, or a check of its own numbers."""
     deepest = traceback.extract_tb(refusal.__traceback__)[-1].filename
     ours = any(f"/{package}/" in deepest for package in ("kbert", "export", "tfrecords_tools", "tests"))
-    return not ours or "site-packages" in deepest or re.search(r"differ|not the same", str(refusal)) is not None
+    return (
+        not ours or "site-packages" in deepest or re.search(r"differ|not the same", str(refusal)) is not None
+    )
 
 
 def _last_line(error) -> str:

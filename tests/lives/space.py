@@ -1,4 +1,4 @@
-"""What may differ between two lives, read off the code's own declarations: a new option is in it by itself."""
+"""What may differ between two lives, by the code's own declarations: a new option is in it by itself."""
 
 import dataclasses
 import functools
@@ -8,8 +8,8 @@ import types
 import typing
 from collections.abc import Callable
 
-from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig
 from kbert.checkpoints import FORMATS
+from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig
 from kbert.tasks import TASKS
 from tests.kbert.checkpoints import random_checkpoint
 from tests.kbert.experiments.every_training import NOT_TRAINED, PAIRINGS
