@@ -60,7 +60,7 @@ class LoadedFile(TextAnswers):
         """What answers the texts of a signature; see `LoadedModel.predictor`."""
         serving = self.task.serving
         inputs = ({"serving_default": serving.inputs} | serving.other_inputs)[signature]
-        if len(inputs) > len(serving.row_texts):
+        if len(inputs) > 1 and serving.one_text_output == "embedding":
             raise ValueError(
                 f"{self.source} turns single texts into vectors; ask it by embed(texts), rank(query, texts)."
             )

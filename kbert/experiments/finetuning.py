@@ -21,7 +21,6 @@ from kbert.experiments.finetuning_data import FinetuningData, LabelledPaths, ope
 from kbert.experiments.init import Init, initial_model
 from kbert.experiments.teaching import Teaching
 from kbert.input_pipelines.data_files import data_as_files, shown_source
-from kbert.runs.run_directory import require_run_folder
 from kbert.tasks import TASKS
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.tokenization.vocabulary_files import read_vocabulary
@@ -110,6 +109,8 @@ def finetune(
 
 def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Init, devices: dict):
     # Check what needs no TensorFlow.
+    from kbert.runs.run_directory import require_run_folder  # late: it brings NumPy along
+
     require_trainable(config, paths)
     require_weights(config, init.for_student(config.distillation))
     if require_free_port(devices["name"], devices["cluster"]):

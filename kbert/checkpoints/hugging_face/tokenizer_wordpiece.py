@@ -22,7 +22,7 @@ _RULES = {
     "tokenize_chinese_chars": ("tokenize_chinese_chars", "handle_chinese_chars"),
 }
 # Further settings of either file, and their only value that kbert has.
-_FIXED = {"clean_text": True, "do_basic_tokenize": True, "wordpieces_prefix": "##"}
+_FIXED = {"clean_text": True, "do_basic_tokenize": True}
 
 
 def read_wordpiece(files: TokenizerFiles, do_lower_case: bool | None) -> Vocabulary:
@@ -33,7 +33,7 @@ def read_wordpiece(files: TokenizerFiles, do_lower_case: bool | None) -> Vocabul
       do_lower_case: the user's flag, or None. Settings that may differ, if allowed: `do_lower_case`,
         `strip_accents`, `tokenize_chinese_chars`, where the two files contradict each other; `added_tokens`,
         `special_tokens`, `normalizer`, `pre_tokenizer`, `clean_text`, `do_basic_tokenize`, `never_split`,
-        `wordpieces_prefix`, `continuing_subword_prefix`.
+        `continuing_subword_prefix`.
 
     Raises:
       ValueError: for a contradictory vocabulary, or a setting that kbert cannot follow.

@@ -8,7 +8,7 @@ from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import finetune
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks.question_answering.squad_files import read_questions
-from tests.conftest import tiny_finetuning_config
+from tests.conftest import tiny_finetuning_config, write_labelled_file
 from tests.kbert.inference.answering import answers
 from tests.kbert.tasks.question_answering.small_squad import write_squad
 
@@ -79,7 +79,7 @@ def test_a_chosen_threshold_is_kept_with_the_run(case, caplog):
 def test_files_of_answers_need_a_task_that_has_them_and_the_questions(case, finetuned_run, tmp_path):
     run, dev, _ = case
     with pytest.raises(ValueError, match="predictions_dir is for a task that writes its predictions"):
-        evaluate(finetuned_run, dev, predictions_dir=tmp_path)
+        evaluate(finetuned_run, write_labelled_file(tmp_path / "dev.tsv", 4), predictions_dir=tmp_path)
     with pytest.raises(
         ValueError, match="predictions_dir is for a task that writes its predictions, with ev"
     ):

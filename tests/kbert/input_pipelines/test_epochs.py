@@ -103,7 +103,7 @@ def test_tokenize_rows_is_the_tokenizer_row_by_row(vocabulary, pairs, caplog):
     words = ("play", "walks", "jump the and" + " play" * 9, "")
     rows = [LabelledText(words[i % 4], words[i % 3] if pairs else None, None) for i in range(7)]
     text_inputs = TextInputs(vocabulary, 12)
-    with caplog.at_level("INFO"):
+    with caplog.at_level("INFO", logger="absl"):
         features = text_reader.tokenize_rows(rows, text_inputs)
     cut = "3 of 7 texts (43%)" if pairs else "2 of 7 texts (29%)"
     said = f"{cut} are longer than max_seq_length=12 tokens, and are cut at the end."

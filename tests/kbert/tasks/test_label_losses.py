@@ -47,7 +47,7 @@ def test_balanced_weights_are_those_of_scikit_learn(caplog):
     labels = ["a"] * 90 + ["b"] * 9 + ["c"]
     counts = {name: labels.count(name) for name in LABELS}
     expected = compute_class_weight("balanced", classes=np.array(LABELS), y=np.array(labels))
-    with caplog.at_level("INFO"):
+    with caplog.at_level("INFO", logger="absl"):
         weights = OneLabelLoss(LABELS, LabelLossSettings()).balanced_weights(counts, 100)
     assert list(weights.values()) == pytest.approx(expected)
     assert caplog.records[-1].getMessage() == 'class_weights="balanced": c 33.3, b 3.7, a 0.37'

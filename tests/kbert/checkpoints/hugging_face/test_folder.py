@@ -564,7 +564,11 @@ TOKENIZERS = {
         "says tokenize_chinese_chars=False, but tokenizer.json handle_chinese_chars=True",
     ),
     "clean_text": ({}, tokenizer_json(clean_text=False), "clean_text=false; kbert has true alone"),
-    "wordpieces_prefix": ({"wordpieces_prefix": "@@"}, {}, 'wordpieces_prefix="@@"; kbert has "##" alone'),
+    "wordpieces_prefix": (
+        {"wordpieces_prefix": "@@"},
+        {},
+        "wordpieces_prefix='@@', but kbert would make other",
+    ),
     "do_basic_tokenize": ({"do_basic_tokenize": False}, {}, "do_basic_tokenize=false"),
     "never_split": ({"never_split": ["x"]}, {}, r"never_split=\['x'\]"),
     "tokenizer_class": (

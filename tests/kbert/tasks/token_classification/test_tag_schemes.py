@@ -91,7 +91,7 @@ WORDS = ("B-A", "I-A", "I-A", "O", "B-B", "B-B")
     ("ioe1", "I-A I-A I-A O E-B I-B"),
 ])  # fmt: skip
 def test_relatives_of_the_schemes_are_read_with_a_line(scheme, written, caplog):
-    with caplog.at_level(logging.INFO):
+    with caplog.at_level(logging.INFO, logger="absl"):
         tags = written.split()
         assert find_scheme([(tags, range(len(tags)))], "file") == scheme
     assert f"file: the tags are in {scheme} and are read as the same entities in iob2" in caplog.text
