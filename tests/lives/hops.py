@@ -6,6 +6,7 @@ Answers in float32 agree within `ROUNDING`, metrics within `METRICS`, losses of 
 import json
 import locale
 import shutil
+import urllib.request
 
 import numpy as np
 import tensorflow as tf
@@ -16,6 +17,7 @@ import kbert
 from export.export_savedmodel import export_savedmodel
 from export.export_tflite import export_tflite
 from export.gate.session_check import load_session, run_loaded
+from export.server.running import DevelopmentServer
 from kbert.config import to_dict
 from kbert.files.whole_file import write_json
 from kbert.runs.checkpoint import parse_step
@@ -25,8 +27,10 @@ from tests.lives import space
 from tests.lives.compare import same
 from tests.lives.life import Life, ask
 from tfrecords_tools.create_finetuning_data import create_finetuning_data
+from tfrecords_tools.trim_vocabulary import trim_vocabulary
 
 ROUNDING, METRICS, DEVICES = 2e-5, 1e-6, 1e-4
+_SETTINGS = {"top_k": 5, "whole_words": False}  # those that `predict` has by default
 _CHOSEN = {"temperature", "threshold", "thresholds"}  # found by a search, whose steps rounding may change
 
 
@@ -114,21 +118,24 @@ def _ask_saved_model(life, name, text_ops):
         return 0
     report = export_savedmodel(life.loaded, life.folder / name, text_ops=text_ops)
     session, module = load_session(report["path"]), tf.saved_model.load(report["path"])
-    is_vector = not isinstance(life.answers[0], dict)
     for example, answer in zip(life.examples, life.answers, strict=True):
         inputs = _inputs(serving, example)
         signature = serving.signature_for(inputs)
         needed = {key: [value] for key, value in inputs.items()}
         takes = module.signatures[signature].structured_input_signature[1]
-        needed |= {key: value for key, value in {"top_k": 5, "whole_words": False}.items() if key in takes}
+        needed |= {key: value for key, value in _SETTINGS.items() if key in takes}
         by_session = run_loaded(session, signature, needed)
         tensors = {key: tf.constant(value, takes[key].dtype) for key, value in needed.items()}
         by_module = {key: value.numpy() for key, value in module.signatures[signature](**tensors).items()}
         for outputs in (by_session, by_module):
             row = {key: value[0] for key, value in outputs.items()}
-            found = row["embedding"] if is_vector else serving.answer(row, inputs)
+            found = row["embedding"] if _is_vector(answer) else serving.answer(row, inputs)
             same(found, answer, ROUNDING)
     return 2 * len(life.answers)
+
+
+def _is_vector(answer) -> bool:
+    return not isinstance(answer, dict)
 
 
 def _inputs(serving, example) -> dict:
@@ -222,6 +229,54 @@ def _call(script, *arguments):
         script.main()
 
 
+def served(life: Life) -> int:
+    """`kbert serve`, asked by its Predict API."""
+    serving, compared = life.loaded.task.serving, 0
+    if serving is None:
+        return 0
+    with DevelopmentServer(life.run, "life", 0, 0) as server:
+        address = f"http://127.0.0.1:{server.rest_api_port}/v1/models/life:predict"
+        for example, answer in zip(life.examples, life.answers, strict=True):
+            inputs = _inputs(serving, example)
+            signature = serving.signature_for(inputs)
+            names = life.loaded.signatures[signature].inputs
+            settings = {name: value for name, value in _SETTINGS.items() if name in names}
+            columns = {name: [value] for name, value in inputs.items()} | settings
+            body = json.dumps({"signature_name": signature, "inputs": columns}).encode()
+            request = urllib.request.Request(address, body, {"content-type": "application/json"})
+            outputs = json.loads(urllib.request.urlopen(request, timeout=60).read())["outputs"]
+            outputs = outputs if isinstance(outputs, dict) else {next(iter(names)): outputs}
+            row = {name: _array(value)[0] for name, value in outputs.items()}
+            same(row["embedding"] if _is_vector(answer) else serving.answer(row, inputs), answer, ROUNDING)
+            compared += 1
+    return compared
+
+
+def _array(value):
+    array = np.array(value)
+    return np.char.encode(array, "utf-8").astype(object) if array.dtype.kind == "U" else array
+
+
+def trimmed(life: Life) -> int:
+    """Cut to the tokens of the examples, whose answers stay."""
+    if life.vocabulary.kind != "wordpiece":
+        return 0
+    texts = life.folder / "texts.txt"
+    lines = [text for example in life.examples for text in _texts(_inputs(life.loaded.task.serving, example))]
+    texts.write_text("\n".join(line.replace("[MASK]", "") for line in lines) + "\n", encoding="utf-8")
+    trim_vocabulary(life.run, life.folder / "trimmed", [texts])
+    found = ask(kbert.load(life.folder / "trimmed"), life.examples)
+    if life.is_pretraining:  # fewer words share the probability
+        return len(found)
+    same(found, life.answers, ROUNDING)
+    return len(found)
+
+
+def _texts(inputs):
+    for value in inputs.values():
+        yield from [value] if isinstance(value, str) else value
+
+
 def independent_metrics(life: Life) -> int:
     """Accuracy by hand: the answers to the rows of a file beside their labels."""
     if life.task_name not in ("sequence_classification", "multiple_choice"):
@@ -244,7 +299,7 @@ HOPS = {
     hop.__name__: hop
     for hop in (
         training, other_batches, evaluation, records, two_devices, resumed, saved_model, saved_model_of_core_ops,
-        litert, conversions, elsewhere, command_line, independent_metrics,
+        litert, conversions, elsewhere, command_line, independent_metrics, served, trimmed,
     )
 }  # fmt: skip
 

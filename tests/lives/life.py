@@ -23,7 +23,7 @@ _SHAPE = {
     "max_position_embeddings": 40,
 }  # fmt: skip
 _TRAINING = {
-    "train_batch_size": 4, "eval_batch_size": 3, "log_every_steps": 1, "save_checkpoints_steps": 2,
+    "train_batch_size": 4, "eval_batch_size": 4, "log_every_steps": 1, "save_checkpoints_steps": 2,
     "steps_per_execution": 2,
 }  # fmt: skip
 
