@@ -40,8 +40,8 @@ def models_around(path: Path, holds_model: Callable[[Path], bool]) -> str:
 
 
 def _near(name, names: Iterable[str]) -> list[str]:
-    """The nearest names, whatever their case."""
-    by_lower = {other.lower(): other for other in names}
+    """The nearest other names, whatever their case."""
+    by_lower = {other.lower(): other for other in names if other != name}
     nearest = difflib.get_close_matches(name.lower(), by_lower, _SHOWN, _NEAR)
     return [by_lower[lower] for lower in nearest]
 

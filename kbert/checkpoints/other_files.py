@@ -14,6 +14,11 @@ _MERGE = (
     "with the "
     "class of its head, and model.merge_and_unload().save_pretrained(new_folder)"
 )
+HEAD_FILES = ("model_head.pkl", "model_head.joblib")
+HEAD = (
+    "SetFit's classifier, a program that kbert does not run; the vectors are read without it, and a "
+    "classifier of kbert can be trained from them"
+)
 ADAPTER = f"an adapter of PEFT, whose weights belong to the answers; {_MERGE}"
 # Files in a folder -> (what they are, the way on). `{path}` is the folder.
 _OTHERS = (

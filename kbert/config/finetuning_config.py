@@ -88,6 +88,12 @@ class DatasetConfig:
             self.label_separator != "",
             "dataset.label_separator='' separates nothing; give a text such as \";\", or leave it out.",
         )
+        texts = (self.text, self.text_pair, *self.choices, *self.negatives)
+        require(
+            self.label not in texts,
+            f"dataset.label={shown(self.label)} is also a column of texts: the answer would stand in the "
+            "question; name the column of the labels.",
+        )
         if self.column_names:
             columns = (self.text, self.text_pair, *self.choices, *self.negatives, self.label)
             for column in filter(None, columns):

@@ -2,8 +2,9 @@
 
 import contextlib
 import math
+import os
 
-from kbert.config import FinetuningConfig, PretrainingConfig
+from kbert.config import FinetuningConfig, PretrainingConfig, settled_config
 from kbert.config.checks import require_single
 from kbert.experiments import show_lines
 from kbert.input_pipelines.data_files import data_as_files, shown_source
@@ -25,7 +26,7 @@ def evaluate(
     html_file=None,
     html_examples=MOST_EXAMPLES,
     *,
-    config: FinetuningConfig | None = None,
+    config: FinetuningConfig | str | os.PathLike | None = None,
     do_lower_case: bool | None = None,
     allow_unmatched=(),
 ):
@@ -44,7 +45,8 @@ def evaluate(
       split: "dev" evaluates only the part of `eval_file`, the training file, that `dev_split` held out.
       html_file: where a page of the evaluation is written, see `write_evaluation_page`; None writes none.
       html_examples: the largest number of examples on the page.
-      config, do_lower_case, allow_unmatched: for a checkpoint of others, see `open_as_run`.
+      config, do_lower_case, allow_unmatched: for a checkpoint of others, see `open_as_run`. The config may be
+        the path of a file, as for `kbert.finetune`.
 
     Returns:
       (task, metrics): `metrics` has the metrics of training, the scores of the best constant answer, and
@@ -60,6 +62,7 @@ def evaluate(
       (13, 0.538)
     """
     show_lines()
+    config = None if config is None else settled_config(FinetuningConfig, config, {})
     for_runs = {"keep_chosen": keep_chosen, "checkpoint": checkpoint, "split": split == "dev"}
     needs_run = next((name for name, value in for_runs.items() if value), "")
     with contextlib.ExitStack() as stack:

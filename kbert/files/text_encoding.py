@@ -33,6 +33,8 @@ _OLD = {
     "cp932": r"[ぁ-ヿ一-鿿々、。「」！？・]+",
     "gb18030": r"[一-鿿，。！？、：；“”（）《》]+",
 }
+# Two or three bytes of UTF-8 as characters, but for those that also stand beside each other by right.
+_MISREAD = re.compile("Ã[¡-ª¬-º¼-¿€ƒ„†‡ˆ‰ŠŒŽ•˜™šœžŸ]|Â[£-©«®-±»¿]|â€[™œ˜“”¦¢\x9d]")
 _WITHOUT_LATIN = ("cp949", "cp932", "gb18030")  # a run that touches a Latin letter is none of theirs
 _ENOUGH_RUNS = 0.6  # of all runs have to look right
 
@@ -74,6 +76,19 @@ def holds_utf8(beginning: bytes, encoding: str) -> bool:
         return bool(beginning) and b"\0" not in beginning
     one_byte = len(bytes(range(256)).decode(encoding, "replace")) == 256
     return sum(not char.isascii() for char in text) >= (1 if one_byte else 8)
+
+
+def is_misread(text: str) -> bool:
+    """Whether a text looks as if its UTF-8 had been read as Latin-1 or Windows-1252: "cafÃ©", "donâ€™t"."""
+    return bool(_MISREAD.search(text))
+
+
+def repaired(text: str) -> str:
+    """The text that was misread; any other as it is."""
+    try:
+        return text.encode("cp1252").decode("utf-8") if is_misread(text) else text
+    except UnicodeError:
+        return text
 
 
 def likely_encoding(content: bytes) -> str | None:

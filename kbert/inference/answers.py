@@ -111,7 +111,8 @@ def require_inputs(source, example: dict, where: str):
 def require_top_k(top_k):
     """Raises ValueError for what is no number of answers."""
     if isinstance(top_k, bool) or not isinstance(top_k, Integral) or top_k < 1:
-        raise ValueError(f"top_k={top_k!r}: expected a whole number, at least 1.")
+        pair = " A pair of texts is one tuple: (text, text_pair)." if isinstance(top_k, str) else ""
+        raise ValueError(f"top_k={top_k!r:.60}: expected a whole number, at least 1.{pair}")
 
 
 def _source_name(source):

@@ -31,14 +31,14 @@ def plain_values(values) -> list | None:
 
 
 def plain_value(value):
-    """A value as Python's own: of a tensor or an array's number, and lists for arrays in cells."""
+    """A value as Python's own: of a tensor, an array's number, lists for arrays in cells, texts for bytes."""
     if isinstance(value, str | int | float | None):
         return value
     if type(value).__module__.startswith("tensorflow.") and hasattr(value, "numpy"):
         number = value.numpy()
         return _decoded(number.tolist() if hasattr(number, "tolist") else number)
     convert = getattr(value, "as_py", None) or getattr(value, "tolist", None)
-    return convert() if convert else value
+    return _decoded(convert() if convert else value)
 
 
 def text_alone(value):
@@ -182,7 +182,7 @@ def _classes(data, name) -> dict[str, tuple[str, ...]]:
 
 
 def _decoded(value):
-    """Texts of a tensor, which are bytes in UTF-8; bytes of another kind stay."""
+    """Texts of tensors and arrays, which are bytes in UTF-8; bytes of another kind stay."""
     if isinstance(value, list):
         return [_decoded(item) for item in value]
     try:

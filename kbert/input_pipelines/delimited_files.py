@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
-from kbert.files.text_encoding import likely_encoding
+from kbert.files.text_encoding import is_misread, likely_encoding, shown_as
 from kbert.files.text_file import Problem, find_encoding, numbered_lines, require_text_file
 from kbert.input_pipelines.file_problems import FileProblems
 from kbert.input_pipelines.json_rows import MissingColumn, did_you_mean, nearest_name
@@ -44,6 +44,7 @@ def text_lines(path: str | Path, encoding: str | None, problems: FileProblems) -
     if wanted and not (wanted.startswith(own) or own.startswith(wanted)):
         warn_once(f"{path} is {own.upper()}, and is read so in spite of dataset.encoding={encoding!r}")
     likely: str | None = None
+    number, damaged = 0, _Damaged(path)
     for number, _, line in numbered_lines(path, encoding=own):
         if isinstance(line, Problem):
             if not line.undecoded:
@@ -54,17 +55,49 @@ def text_lines(path: str | Path, encoding: str | None, problems: FileProblems) -
             line = line.undecoded.decode(likely, "replace")
         elif not line.isascii():
             problems.utf8_lines += own == "utf-8"
+            damaged.look_at(line)
         if "\r" in line:
             yield from io.StringIO(f"{line}\n", newline="")
         else:
             yield f"{line}\n"
+    damaged.say(number)
+
+
+class _Damaged:
+    """Counts lines that were read in another encoding, and saved so, before they came here. A few are passed
+    over: STS-B and RTE have one or two among thousands."""
+
+    def __init__(self, path):
+        self._path = path
+        self._misread, self._lost, self._first = 0, 0, ""
+
+    def look_at(self, line):
+        if is_misread(line):
+            self._misread += 1
+            self._first = self._first or line
+        self._lost += "\ufffd" in line
+
+    def say(self, num_lines):
+        """Warns of what is in more than a line of a hundred."""
+        if self._misread * 100 > num_lines:
+            shown = shown_as(self._first.encode(), "utf-8")
+            warn_once(
+                f"{self._path}: {self._misread:,} line(s) look as if UTF-8 had been read as Windows-1252 and "
+                f"saved, as {shown!r}; get the texts in UTF-8, or mend them, for example with ftfy."
+            )
+        if self._lost * 100 > num_lines:
+            warn_once(
+                f"{self._path}: {self._lost:,} line(s) hold U+FFFD, which stands for characters that were "
+                "lost when a wrong encoding was read; get the texts again."
+            )
 
 
 class Layout(NamedTuple):
     """How the lines of a file are cut, and what its columns are called.
 
     `quoted`: a cell may stand in double quotes, which are doubled inside of it. `first`: the lines that are
-    read for this, but are rows. `skipped`: how many other lines come before these.
+    read for this, but are rows. `skipped`: how many other lines come before these. `spaced`: a blank follows
+    each delimiter, and is no part of a cell.
     """
 
     delimiter: str
@@ -72,6 +105,7 @@ class Layout(NamedTuple):
     header: list[str]
     first: list[str]
     skipped: int
+    spaced: bool = False
 
 
 def require_columns(
@@ -87,9 +121,10 @@ def require_columns(
             what = f"{path} has no column {column!r}; its columns are {str(header)[:500]}."
             what += did_you_mean(column, header)
             problems.add(MissingColumn(what, _naming_advice(column, header, dataset), column))
-            if any(name.startswith('"') and name.endswith('"') for name in header):
+            if any(map(_in_marks, header)):
                 problems.add_hint(
-                    "TSV is read without quoting: for names in quotes set dataset.file_format=csv."
+                    "Names of columns stand in quotation marks: CSV reads double ones as such, TSV none; for "
+                    "TSV with quotes set dataset.file_format=csv."
                 )
     for column in dict.fromkeys((*columns, dataset.label)):
         if header.count(column) > 1:
@@ -99,10 +134,21 @@ def require_columns(
             )
 
 
+def _in_marks(name):
+    return len(name) > 1 and name[0] == name[-1] and name[0] in "\"'"
+
+
 def _naming_advice(column, header, dataset):
     near = nearest_name(column, header)
     names = {getattr(dataset, field): field for field in ("label", "text_pair", "text")}
+    if header and header[0].startswith("__label__"):
+        return (
+            "It looks like fastText's form. Make two columns of it, sed 's/ /\\t/' OLD > NEW.tsv, and set "
+            """--override='dataset.column_names=["label", "text"]'."""
+        )
     if near and column in names:
+        if _in_marks(near):
+            return ""
         return "Write " + shlex.quote(f"--override=dataset.{names[column]}={near}") + "."
     return (
         "Name the columns in the config, or by --override=dataset.text=... (dataset.text, dataset.text_pair, "
@@ -122,7 +168,8 @@ def find_layout(
 
     The delimiter is `dataset.delimiter`, or by custom a comma in CSV and a tab in TSV, unless another one is
     obvious: only with it the header line has the names that are `wanted` (or `column_names` cells). A file
-    with another delimiter than its kind is read as CSV, with quotes.
+    with another delimiter than its kind is read as CSV, with quotes; so is TSV whose names of columns all
+    stand in quotes. Blanks around names are left out, and after each delimiter where the header has them.
 
     Args:
       lines: the lines of the file with their ends; the header is taken from them.
@@ -148,12 +195,20 @@ def find_layout(
     quoted = file_format == "csv" or delimiter != usual
     if dataset.column_names:
         return Layout(delimiter, quoted, list(dataset.column_names), [first] if first else [], skipped)
-    rows = _cut(itertools.chain([first], lines), delimiter, quoted)
-    header = next(rows, [])
+    names = next(_cut([first], delimiter, quoted), [])
+    if not quoted and names and all(map(_in_marks, names)) and not {*names} & {*wanted}:
+        quoted = True
+        warn_once(
+            f"{path}: the names of its columns stand in quotation marks, so it is read as CSV, with quotes. "
+            "dataset.file_format=csv says so."
+        )
+    spaced = quoted and any(name[:1] == " " and name.strip() for name in names[1:])
+    rows = _cut(itertools.chain([first], lines), delimiter, quoted, spaced=spaced)
+    header = [name if name in wanted else name.strip() for name in next(rows, [])]
     if not header:
         problems.raise_all()
         raise ValueError(f"{path} is empty; expected a first line with the names of the columns.")
-    return Layout(delimiter, quoted, header, [], skipped + rows.line_num)
+    return Layout(delimiter, quoted, header, [], skipped + rows.line_num, spaced)
 
 
 def _next_line(lines) -> tuple[str, int]:
@@ -183,13 +238,13 @@ def likely_format(line: str) -> str:
     """ "jsonl", "tsv" or "csv": what a first line looks like; "" for a line without a sign of any."""
     if line.lstrip().startswith("{"):
         return "jsonl"
-    return "tsv" if "\t" in line else "csv" if "," in line or ";" in line else ""
+    return "tsv" if "\t" in line else "csv" if set(",;|") & {*line} else ""
 
 
-def _cut(lines, delimiter, quoted=True, strict=False):
+def _cut(lines, delimiter, quoted=True, strict=False, spaced=False):
     csv.field_size_limit(_LONGEST_CELL)
     if quoted:
-        return csv.reader(lines, delimiter=delimiter, strict=strict)
+        return csv.reader(lines, delimiter=delimiter, strict=strict, skipinitialspace=spaced)
     return csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
 
 
@@ -205,7 +260,8 @@ def read_cells(
 
     A row whose quotes are broken is a problem, and left out.
     """
-    reader = _cut(itertools.chain(layout.first, lines), layout.delimiter, layout.quoted, strict=True)
+    lines = itertools.chain(layout.first, lines)
+    reader = _cut(lines, layout.delimiter, layout.quoted, strict=True, spaced=layout.spaced)
     while not problems.is_full:
         begin = reader.line_num + layout.skipped + 1
         try:
@@ -225,7 +281,10 @@ def _quote_problem(error):
         )
     if error.startswith("field larger"):
         return f"a cell has more than {_LONGEST_CELL:,} characters, as where a quotation mark is not closed."
-    return f'{error}: in a cell between quotation marks, those of the text are doubled (""); mend the row.'
+    return (
+        f'{error}: in a cell between quotation marks, those of the text are doubled (""), not marked by a '
+        "backslash; mend the row."
+    )
 
 
 def delimited_records(
@@ -258,7 +317,8 @@ def delimited_records(
     for number, cells in read_cells(lines, path, layout, problems):
         where = f"{path} line {number}"
         if len(cells) == len(header):
-            in_quotes += not layout.quoted and any(map(_is_in_quotes, cells))
+            # Joined first: this is done for every row.
+            in_quotes += not layout.quoted and '""' in "".join(cells) and any(map(_is_in_quotes, cells))
             yield where, dict(zip(header, cells, strict=True))
         elif not cells:
             continue
@@ -293,6 +353,11 @@ def _wrong_number(where, cells, header):
 def _hint(cells, layout) -> str:
     """What may be the reason for a wrong number of cells, said once."""
     mark = layout.delimiter
+    if len(cells) == len(layout.header) + 1 and cells[0].strip('" ').isdigit():
+        return (
+            "If each row begins with its number, for which the header has no name, as R's write.table writes "
+            "it: write it with row.names=FALSE, or put a name before the others."
+        )
     if not layout.quoted and any('"' in cell for cell in cells):
         return (
             "TSV is read without quoting, and these rows have quotation marks. If they stand around texts "

@@ -5,8 +5,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from kbert.cli.warn_once import warn_once
-from kbert.input_pipelines.label_names import DASHES, as_number, near_labels, same_labels, seen_text
+from kbert.input_pipelines.label_names import (
+    DASHES,
+    NUMBERS_FOR_NONE,
+    as_number,
+    near_labels,
+    same_labels,
+    seen_text,
+)
 
+_STRONG_MARKS = ",;|\t\n"  # which names of labels seldom have inside
 _TOO_MANY_ONCE = 20  # labels of a file in which none is there twice
 
 
@@ -23,7 +31,8 @@ def with_judged_labels(
     """
     counts: collections.Counter[str] = collections.Counter()
     for example in examples:
-        counts.update(labels_of(example))
+        for label in labels_of(example):  # faster than `update`
+            counts[label] += 1
         yield example
     judge(counts, path)
 
@@ -83,12 +92,24 @@ def _require_bare(counts, path):
 
 
 def judge_several_labels(counts: Mapping[str, int], path: str | Path):
-    """Judges the labels of rows with several of them.
+    """Judges the labels of rows with several of them; warns of labels that share parts between strong marks.
 
     Raises:
       ValueError: as `judge_labels` does; for a label that is made of others, which were not separated.
     """
     judge_labels(counts, path)
+    _require_separated(counts, path)
+    for mark in _STRONG_MARKS:
+        marked = [label for label in counts if mark in label]
+        parts = collections.Counter(part.strip() for label in marked for part in set(label.split(mark)))
+        if any(times > 1 for times in parts.values()):
+            warn_once(
+                f"{path}: {len(marked):,} of {len(counts):,} labels have {mark!r} inside and share parts, as "
+                f"{marked[0][:80]!r}. If it separates several labels, set dataset.label_separator={mark!r}."
+            )
+
+
+def _require_separated(counts, path):
     for label in counts:
         for mark in ",;|/\t\n ":
             parts = [part.strip() for part in label.split(mark)]
@@ -101,19 +122,22 @@ def judge_several_labels(counts: Mapping[str, int], path: str | Path):
 
 
 def _judge_signs(counts, path):
-    """Refuses "-" and -1 as classes where they mark rows without a label.
+    """Refuses "-", -1 and -100 as classes where they mark rows without a label.
 
-    SNLI writes "-" and Hugging Face's `datasets` -1. They are classes beside "+" and +1, and -1 also beside
-    other negative numbers.
+    SNLI writes "-" and Hugging Face's `datasets` -1. They are classes beside "+" and +1, and a number also
+    beside other negative ones.
     """
     dash = next((label for label in counts if seen_text(label) in DASHES), None)
     if dash and "+" not in counts:
         raise ValueError(f"{path}: {_sign_for_none(dash, counts, 'as in SNLI')}")
     numbers = sorted({number for label in counts if (number := as_number(label)) is not None})
-    if None in map(as_number, counts) or numbers[:1] != [-1] or numbers == [-1, 1]:
+    least, others = next(iter(numbers), 0), numbers[1:]
+    is_mark = least in NUMBERS_FOR_NONE and others != [-least] and all(other >= -1 for other in others)
+    if None in map(as_number, counts) or not is_mark:
         return
-    minus_one = next(label for label in counts if as_number(label) == -1)
-    why = f"{path}: {_sign_for_none(minus_one, counts, 'as `datasets` writes it')}"
+    mark = next(label for label in counts if as_number(label) == least)
+    known = "as `datasets` writes it" if least == -1 else "as PyTorch's losses pass it over"
+    why = f"{path}: {_sign_for_none(mark, counts, known)}"
     if numbers != [-1, 0, 1]:
         raise ValueError(why)
     warn_once(f"{why} It is learned as a class.")

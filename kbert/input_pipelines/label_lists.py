@@ -6,8 +6,10 @@ from collections.abc import Collection
 
 from kbert.config import DatasetConfig
 
-# A list as Python, JSON and NumPy print it: "['x', 'y']", '["x", "y"]', "['x' 'y']", "array([1, 2])".
-_LIST = re.compile(r"(?:array\()?[\[({](?P<items>.*?)[\])}](?:, *dtype=[^()]*)?\)?", re.DOTALL)
+# A list as Python, JSON, NumPy and others print it: "['x', 'y']", '["x", "y"]', "['x' 'y']", "array([1, 2])",
+# "tensor([1., 0.], device='cuda:0')", "Index(['x'], dtype='object')"; and "set()".
+_LIST = re.compile(r"(?:\w+\()?[\[({](?P<items>.*?)[\])}](?:, *\w+=[^()]*)?\)?", re.DOTALL)
+_NOTHING = ("set()", "frozenset()", "list()", "tuple()")
 _ITEM = re.compile(
     r"""\s*(?P<item>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[-+]?\d+(?:\.\d*)?|True|False)(?:\s*,\s*|\s+|$)""",
     re.DOTALL,
@@ -41,6 +43,8 @@ def listed_in_text(cell: str) -> list[str] | None:
 
     A text in brackets without quotes, such as "[sic]", is none.
     """
+    if cell.strip() in _NOTHING:
+        return []
     whole = _LIST.fullmatch(cell.strip())
     if not whole:
         return None

@@ -8,8 +8,13 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
+from kbert.files.text_encoding import repaired
+
 DASHES = ("-", "--")  # as `seen_text` gives them
+# What marks a row without a label: -1 in `datasets`, -100 in PyTorch's losses (`ignore_index`).
+NUMBERS_FOR_NONE = (-1, -100)
 _MOST_SHOWN = 5
+_ENDS = ".,:;'\" "  # what may stand around a label and mean nothing
 # Letters of Cyrillic and Greek that look like Latin ones, and marks that stand for each other.
 _SAME_SHAPE = str.maketrans(
     "АВЕКМНОРСТУХІЈЅасеорухіјѕΑΒΕΖΗΙΚΜΝΟΡΤΥΧο‐‑‒–—−‘’ʼ“”",
@@ -79,8 +84,11 @@ def _sameness(label):
 
 def _nearness(label):
     """Equal for labels that may mean the same."""
-    seen, number = seen_text(html.unescape(label)), as_number(label.replace(",", "."))
-    return re.sub(r"(?<=\w)[-_ ]+(?=\w)", " ", seen.lower()) if number is None else number
+    number = as_number(label.replace(",", "."))
+    if number is not None:
+        return number
+    seen = seen_text(repaired(html.unescape(label))).lower()
+    return re.sub(r"(?<=\w)[-_ ]+(?=\w)", " ", seen.strip(_ENDS) or seen)
 
 
 def _pairs(labels, key):
@@ -117,4 +125,8 @@ def _likeness(label, other):
         return "differ only in capitals"
     if (html.unescape(label), html.unescape(other)) != (label, other):
         return "differ only in how HTML writes them"
+    if repaired(label) != label or repaired(other) != other:
+        return "differ only in their encoding: UTF-8 was read as another one and saved"
+    if seen_text(label).strip(_ENDS).lower() == seen_text(other).strip(_ENDS).lower():
+        return "differ only in marks at their ends"
     return "differ only in hyphens, underscores or blanks"

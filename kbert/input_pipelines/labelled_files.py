@@ -24,6 +24,11 @@ from kbert.input_pipelines.labels import LEFT_OUT, RowLabels, class_label, label
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_table
 
+_AS_LINES = (
+    'expected an object in each line. With pandas: pandas.read_json(path).to_json("rows.jsonl", '
+    'orient="records", lines=True); or: jq -c .[] FILE.'
+)
+
 
 class LabelledText(NamedTuple):
     """One labelled text, or pair of texts.
@@ -157,9 +162,14 @@ def _with_texts(records, path, dataset, problems):
     """The rows of a labelled file in which something stands."""
     texts, one_empty, skipped = _text_columns(dataset), EmptyTexts(), 0
     for where, record in records:
-        if all(isinstance(text := record.get(column), str) and text.strip() for column in texts):
+        for column in texts:  # no generator expression: this is done for every row
+            text = record.get(column)
+            if not isinstance(text, str) or not text.strip():
+                break
+        else:
             yield where, record
-        elif all(value is None or isinstance(value, str) and not value.strip() for value in record.values()):
+            continue
+        if all(value is None or isinstance(value, str) and not value.strip() for value in record.values()):
             if dataset.skip_empty_rows:
                 skipped += 1
             else:
@@ -245,6 +255,7 @@ def _table_records(table, dataset, columns, with_labels, problems):
 
 def _json_records(path, dataset, problems):
     """(where, record) of a file of JSON lines."""
+    number, record = 0, None
     for number, line in enumerate(text_lines(path, dataset.encoding, problems), start=1):
         if not line.strip():
             continue
@@ -255,19 +266,15 @@ def _json_records(path, dataset, problems):
                 raise ValueError(f"{where}: expected an object of columns, received {str(record)[:500]}.")
         except ValueError as error:
             if number == 1 and line.strip() in ("[", "{") or line.lstrip().startswith("[{"):
-                raise ValueError(_one_json(path)) from None
+                raise ValueError(f"{path} is one JSON value over all its lines; {_AS_LINES}") from None
             problems.add(error)
             if problems.is_full:
                 return
         else:
             yield where, record
-
-
-def _one_json(path):
-    return (
-        f"{path} is one JSON value over all its lines; expected an object in each line. With pandas: "
-        'pandas.read_json(path).to_json("rows.jsonl", orient="records", lines=True); or: jq -c .[] FILE.'
-    )
+    is_nested = isinstance(record, dict) and any(isinstance(cell, list | dict) for cell in record.values())
+    if number == 1 and is_nested and problems:
+        problems.add_hint(f"Its one object may hold all rows; {_AS_LINES}")
 
 
 def count_rows(path: str | Path, dataset: DatasetConfig) -> int:

@@ -21,14 +21,34 @@ from kbert.input_pipelines.label_lists import (
     split_cell,
     zero_or_one,
 )
-from kbert.input_pipelines.label_names import DASHES, find_twin, seen_text
+from kbert.input_pipelines.label_names import DASHES, NUMBERS_FOR_NONE, find_twin, seen_text
 
-# What programs and people write where a row has no label: SNLI, pandas, R, SQL, Python, Excel.
+# What programs and people write where a row has no label: SNLI, pandas, R, SQL, Python, SAS, Excel (with its
+# other errors).
 _NO_LABEL = frozenset(
-    ("?", "NaN", "nan", "N/A", "n/a", "NA", "#N/A", "<NA>", "None", "null", "NULL", "\\N", "n.a.", "N.A.")
+    (
+        "?",
+        "NaN",
+        "nan",
+        "N/A",
+        "n/a",
+        "NA",
+        "#N/A",
+        "<NA>",
+        "None",
+        "null",
+        "NULL",
+        "\\N",
+        "n.a.",
+        "N.A.",
+        ".",
+    )
+    + ("#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#NUM!", "#NULL!")
 )
 # Signs that may also be classes, beside +1 and "+": the whole file tells, see `judge_labels`.
-_SIGNS = (*DASHES, "-1", "-1.0", "-1.")
+_SIGNS = (*DASHES, *(f"{number}{end}" for number in NUMBERS_FOR_NONE for end in ("", ".0", ".")))
+_MOST_KNOWN = 4096
+_LIST_ENDS = frozenset(")]}")
 # Names of columns, in lower case, that a header has and no label is likely to be.
 _HEADS_OF_LABELS = frozenset(("label", "labels", "gold_label", "class", "category", "target", "score"))
 _HEADS_OF_TEXTS = frozenset(("text", "sentence", "sentence1", "question", "question1", "body", "review"))
@@ -52,7 +72,12 @@ class RowLabels:
 
     def __init__(self, dataset: DatasetConfig, read_label: Callable | None):
         self._dataset, self._read_label = dataset, read_label
+        self._heads = (
+            (dataset.label, _HEADS_OF_LABELS | {dataset.label.lower()}),
+            (dataset.text, _HEADS_OF_TEXTS | {dataset.text.lower()}),
+        )
         self._number, self._left_out, self._first = 0, 0, ""
+        self._known: dict[str, str | float] = {}  # what cells mean, whatever stands beside them
 
     def read(self, record: dict, where: str):
         """The label of a row, or LEFT_OUT.
@@ -63,9 +88,17 @@ class RowLabels:
         self._number += 1
         if self._read_label is None:
             return None
-        _require_no_header(record, self._dataset, where)
+        cell = record.get(self._dataset.label)
+        if isinstance(cell, str) and cell in self._known:
+            return self._known[cell]
+        if all(_is_head(record.get(column), heads) for column, heads in self._heads):
+            raise ValueError(_repeated_header(record, self._dataset, where))
         try:
-            return self._read_label(record, self._dataset, where)
+            label = self._read_label(record, self._dataset, where)
+            if self._read_label in (class_label, number_label) and len(self._known) < _MOST_KNOWN:
+                if isinstance(cell, str) and not _is_head(cell, self._heads[0][1]):
+                    self._known[cell] = label
+            return label
         except NoLabel as error:
             if not self._dataset.skip_unlabelled:
                 raise
@@ -99,7 +132,8 @@ def class_label(record: dict, dataset: DatasetConfig, where: str) -> str:
         raise ValueError(f"{where} has {_shown(label)} as its label {column!r}, {_WHOSE_LABEL[type(label)]}.")
     if why := why_no_text(record, column):
         raise ValueError(f"{where} {why}; mend the row or leave it out.")
-    if label not in dataset.labels and listed_in_text(label) is not None:
+    is_list = label.rstrip()[-1:] in _LIST_ENDS and listed_in_text(label) is not None
+    if is_list and label not in dataset.labels:
         raise ValueError(
             f"{where} has {label[:80]!r} as its label {column!r}, which is a list as text; for several "
             'labels set task = "multi_label_classification", else write the name alone.'
@@ -229,22 +263,20 @@ def _require_label(value, dataset, where, signs=DASHES):
         raise NoLabel(_MARKED.format(where=where, label=value, column=column))
 
 
-def _require_no_header(record, dataset, where):
-    """Raises ValueError for a row of names of columns: a header where none was expected, or once more."""
+def _is_head(cell, heads):
+    """Whether a cell holds the name of a column, which a row of a header has, where none was expected or once
+    more. A byte order mark stands before it in a file that was joined to another."""
+    return isinstance(cell, str) and cell.strip("\ufeff").strip().lower() in heads
 
-    def names(column, heads):
-        cell = record.get(column)
-        # A byte order mark stands before the header of a file that was joined to another.
-        return isinstance(cell, str) and cell.strip("\ufeff").strip().lower() in heads | {column.lower()}
 
-    if names(dataset.label, _HEADS_OF_LABELS) and names(dataset.text, _HEADS_OF_TEXTS):
-        advice = ", or leave out dataset.column_names, which is for files without one" * bool(
-            dataset.column_names
-        )
-        raise ValueError(
-            f"{where} repeats the header ({record[dataset.text]!r}, {record[dataset.label]!r}); take the "
-            f"line out{advice}."
-        )
+def _repeated_header(record, dataset, where):
+    advice = ", or leave out dataset.column_names, which is for files without one" * bool(
+        dataset.column_names
+    )
+    return (
+        f"{where} repeats the header ({record[dataset.text]!r}, {record[dataset.label]!r}); take the line "
+        f"out{advice}."
+    )
 
 
 def _names(value, dataset):

@@ -16,7 +16,7 @@ from kbert.files.json_file import parse_json
 from kbert.files.text_file import bounded_lines, read_lines
 from kbert.input_pipelines.data_in_memory import column_names, read_rows
 from kbert.input_pipelines.file_problems import MOST_ROWS, FileProblems
-from kbert.input_pipelines.json_rows import did_you_mean
+from kbert.input_pipelines.json_rows import did_you_mean, require_column
 from kbert.input_pipelines.labelled_files import read_header, stream_records
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_table
@@ -142,7 +142,10 @@ def texts_and_pairs(
     """
     if is_json_lines(path):
         lines = examples_from_lines(("text",), read_lines(path), str(path), json_lines=True)
-        examples = (_by_input(example, dataset or DatasetConfig()) for example in lines)
+        examples = (
+            _by_input(example, dataset or DatasetConfig(), f"{path} row {number}")
+            for number, example in enumerate(lines, start=1)
+        )
     else:
         examples = examples_from_columns(path, [("text",), ("text", "text_pair")], dataset)
 
@@ -156,8 +159,10 @@ def texts_and_pairs(
     return rows()
 
 
-def _by_input(example, dataset) -> dict:
+def _by_input(example, dataset, where) -> dict:
     """`text` and `text_pair` of an object, which stand under the dataset's keys or under their own."""
+    if "text" not in example:
+        require_column(example, dataset.text, where)
     keys = {"text": (dataset.text, "text"), "text_pair": (dataset.text_pair, "text_pair")}
     own = {name: [key for key in names if key in example] for name, names in keys.items()}
     return {name: example[names[0]] for name, names in own.items() if names}

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from kbert.extras import require
 from kbert.files.compression import find_compression
-from kbert.files.file_format import is_json_lines
+from kbert.files.file_format import format_by_name, is_json_lines
 from kbert.files.json_file import parse_json
 from kbert.files.text_file import LONGEST_LINE, Problem, has_line_feeds_as_bytes, numbered_lines
 from kbert.input_pipelines.json_rows import json_type, why_no_text
@@ -69,9 +69,18 @@ def plan_units(files, unit_bytes: int) -> list[Unit]:
       files: those that `input_files` returns. A compressed file makes one unit, as one in UTF-16 or UTF-32
         does, and an empty file none.
       unit_bytes: the size of a unit, for files that are not compressed.
+
+    Raises:
+      ValueError: for CSV and TSV, whose labels and numbers would be read as text.
     """
     units = []
     for file in files:
+        if format_by_name(file) in ("csv", "tsv"):
+            raise ValueError(
+                f"{file} has columns, which would all be read as text; write the texts alone, one a line in "
+                'a .txt file, or by pandas.read_csv(path)[["text"]].to_json("texts.jsonl", orient="records", '
+                "lines=True)."
+            )
         size = Path(file).stat().st_size
         if find_compression(file) or not has_line_feeds_as_bytes(file):
             units += [Unit(str(file), 0, -1)] if size else []

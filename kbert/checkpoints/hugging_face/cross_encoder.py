@@ -46,8 +46,9 @@ def find_activation(
         if kind == CROSS_ENCODER:
             return SIGMOID
         sentence = (
-            f"{path} has one output, and nothing in it says problem_type or an activation: its score is the "
-            "sigmoid of the output, as in sentence-transformers' CrossEncoder and transformers' pipelines"
+            f"{path} has one output, and nothing in it says that it is a regression, or names an activation: "
+            "its score is the sigmoid of the output, as in sentence-transformers' CrossEncoder and "
+            "transformers' pipelines"
         )
         report.note(sentence)
         logging.warning(

@@ -232,9 +232,16 @@ def _meaning(config, name, labels, activation, stored, is_sentences, folder, rep
     problem_type = config.problem_type or ("regression" if len(labels) == 1 else None)
     if not name.endswith("ForSequenceClassification"):
         return problem_type, None
+    if problem_type == "regression" and len(labels) > 1:
+        raise ValueError(
+            f"{folder / CONFIG_FILE}: problem_type is 'regression' with {len(labels)} outputs; kbert's "
+            "regression has one."
+        )
     # TensorFlow's classes did not write what they had learnt.
     is_regression = config.problem_type == "regression" or stored.as_in_keras
     kind = CROSS_ENCODER if is_sentences else REGRESSION if is_regression else None
+    if problem_type == SEVERAL_LABELS and (activation or config.activation) is None:
+        return problem_type, None  # each has its sigmoid
     activation = find_activation(activation or config.activation, len(labels), kind, folder, report)
     if len(labels) > 1 and activation == SIGMOID and problem_type is None:
         report.note("each output goes through a sigmoid: read as several labels")

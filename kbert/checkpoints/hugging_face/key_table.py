@@ -95,8 +95,13 @@ _CONFIG = {
         "top_p typical_p repetition_penalty length_penalty no_repeat_ngram_size encoder_no_repeat_ngram_size "
         "bad_words_ids num_return_sequences forced_bos_token_id forced_eos_token_id remove_invalid_values "
         "exponential_decay_length_penalty suppress_tokens begin_suppress_tokens prefix "
-        "cross_attention_hidden_size tie_encoder_decoder is_composition",
+        "cross_attention_hidden_size tie_encoder_decoder is_composition eos_token_ids",
     ),
+    **_no_effect(
+        "transformers never comes to it: the number of outputs and problem_type decide before",
+        "function_to_apply",
+    ),
+    **_no_effect("is for transformers.js", "transformers.js_config transformers_js_config"),
     **_no_effect("is left by TinyBERT's training", "cell emb_size structure pre_trained training"),
     **_no_effect(
         "belongs to a pooler that no class of transformers has",
@@ -184,7 +189,8 @@ _TOKENIZER_CONFIG = {
         "name_or_path tokenizer_file vocab_file merges_file special_tokens_map_file full_tokenizer_file "
         "init_inputs "
         "processor_class backend is_local local_files_only from_slow use_fast legacy _commit_hash "
-        "transformers_version spm_file return_tensors",
+        "transformers_version spm_file return_tensors trust_remote_code use_auth_token cache_dir revision "
+        "subfolder force_download device_map",
     ),
     **_no_effect(
         "is for ids that become text again", "clean_up_tokenization_spaces decode_with_prefix_space errors"
@@ -248,6 +254,9 @@ OTHER_FILES = {
     "adapter_model.safetensors, adapter_model.bin, adapter_config.json": Key(
         Use.REFUSED, "kbert reads no adapters; merge them into the weights"
     ),
+    "model_head.pkl, model_head.joblib": Key(
+        Use.REFUSED, "SetFit's classifier is a program of scikit-learn's or torch's, which kbert does not run"
+    ),
 }
 
 _NOT_ONE_VECTOR = "kbert has no model that does so; allow_unmatched=modules.json reads its encoder alone"
@@ -278,6 +287,7 @@ _SENTENCE_CONFIG = {
     **followed("truncate_dim", "how many numbers of a vector are given"),
     **followed("activation_fn", "a cross-encoder's activation"),
     **_no_effect(_WHERE_FROM, "__version__"),
+    **_no_effect("says which packages Python needs", "requirements"),
     **_no_effect("kbert computes in float32", "keep_in_fp32_modules"),
 }
 _POOLING = {

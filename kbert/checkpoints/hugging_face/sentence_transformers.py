@@ -36,6 +36,7 @@ _POOLING_MODES = {
     "lasttoken": "lasttoken",
 }
 _NEWER_MODES = {"mean_sqrt_len_tokens": "mean_sqrt_len"}  # the words of `pooling_mode` that are others here
+_OWN_CODE = "sentence_transformers."  # where the classes of its modules stand
 _CROSS_ENCODER = "CrossEncoder"
 _FAMILIES = ("SentenceTransformer", _CROSS_ENCODER)
 # What a family of models has instead of one vector, for those that kbert does not read.
@@ -104,6 +105,13 @@ def read_sentence_modules(path, report: Report | None = None) -> SentenceModules
         check_keys(MODULES_FILE, module, folder / MODULES_FILE, report)
     settings = read_sentence_settings(folder, report)
     model_type = settings["model_type"]
+    others = [module["type"] for module in listed if not module["type"].startswith(_OWN_CODE)]
+    if others:
+        raise ValueError(
+            f"{folder / MODULES_FILE} lists {shown_name(', '.join(others))}, which is not of "
+            "sentence-transformers; kbert runs no code of a folder. To read its encoder alone, pass "
+            f"allow_unmatched={MODULES_FILE}."
+        )
     kinds = [module["type"].rsplit(".", 1)[-1] for module in listed]
     is_cross_encoder = kinds == ["Transformer"] and model_type in (None, _CROSS_ENCODER)
     if not is_cross_encoder and kinds not in (

@@ -8,7 +8,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kbert.checkpoints.hugging_face.tokenizer_bpe import bpe_rules, bpe_settings, read_bpe
-from kbert.checkpoints.hugging_face.tokenizer_json import Rules, TokenizerFiles, build_tokenizer_json
+from kbert.checkpoints.hugging_face.tokenizer_json import (
+    CLASSES_OF_THE_FILE,
+    Rules,
+    TokenizerFiles,
+    build_tokenizer_json,
+)
 from kbert.checkpoints.hugging_face.tokenizer_keys import (
     ROLES_FILE,
     check_tokenizer_keys,
@@ -80,7 +85,7 @@ _KINDS = {
     ),
 }
 # These take whatever the files are.
-_GENERIC_CLASSES = (None, "PreTrainedTokenizerFast", "TokenizersBackend")
+_GENERIC_CLASSES = (None, *CLASSES_OF_THE_FILE)
 _ROLES = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")  # as in `SpecialTokens`
 # transformers writes int(1e30) for "no limit known".
 _NO_LIMIT = 10**9
@@ -121,10 +126,7 @@ def read_tokenizer(
 def _find_kind(files) -> _Kind:
     """The kind that the class is of and the files are of; they must agree."""
     folder, kinds = files.folder, _KINDS.values()
-    config_path = folder / "config.json"
-    name = json_value(files.settings, "tokenizer_class", str, files.settings_path) or json_value(
-        files.read(config_path.name) or {}, "tokenizer_class", str, config_path
-    )
+    name = files.class_name
     start = (name or "").removesuffix("Fast").removesuffix("Tokenizer")
     by_class = [kind for kind in kinds if start in kind.classes]
     if not by_class and name not in _GENERIC_CLASSES:

@@ -9,6 +9,9 @@ from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_value, shown, shown_name
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 
+# These follow tokenizer.json; other classes make their rules of tokenizer_config.json.
+CLASSES_OF_THE_FILE = ("PreTrainedTokenizerFast", "TokenizersBackend")
+
 
 class TokenizerFiles:
     """The files of a folder that say how texts are cut. Settings that would give other ids are refused.
@@ -37,6 +40,13 @@ class TokenizerFiles:
         """The content of a JSON file of the folder; None where there is none."""
         path = self.folder / name
         return read_json_object(path) if path.is_file() else None
+
+    @property
+    def class_name(self) -> str | None:
+        """The class in transformers, as tokenizer_config.json says it, or else config.json."""
+        path = self.folder / "config.json"
+        name = json_value(self.settings, "tokenizer_class", str, self.settings_path)
+        return name or json_value(self.read(path.name) or {}, "tokenizer_class", str, path)
 
     def same_content(self, contents: Mapping[Path, tuple]) -> tuple[Path, tuple]:
         """The first file with its content.

@@ -6,7 +6,7 @@ transformers' BERT tokenizer equals the original's except in rare cases (docs/ch
 import json
 
 from kbert.checkpoints.conversion.checks import decide_casing
-from kbert.checkpoints.hugging_face.tokenizer_json import Rules, TokenizerFiles
+from kbert.checkpoints.hugging_face.tokenizer_json import CLASSES_OF_THE_FILE, Rules, TokenizerFiles
 from kbert.files.json_values import json_count, json_texts, json_value, shown
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, ROBERTA_TOKENS, SpecialTokens
 from kbert.tokenization.bpe.bpe_vocabulary import in_id_order
@@ -44,6 +44,7 @@ def read_wordpiece(files: TokenizerFiles, do_lower_case: bool | None) -> Vocabul
     normalizer = _bert_normalizer(files)
     rules = {name: _declared(files, normalizer, name) for name in _RULES}
     declared, declared_by = rules.pop("do_lower_case")
+    _refuse_rules_of_one_file(files, rules, declared)
     vocabulary = decide_casing(
         tokens,
         str(source),
@@ -77,6 +78,24 @@ def _declared(files, normalizer, name) -> tuple[bool | None, str]:
     if declared is not None:
         return declared, files.settings_path.name
     return other, files.path.name
+
+
+def _refuse_rules_of_one_file(files, rules, do_lower_case):
+    """Refuses rules that stand in tokenizer.json alone, where transformers takes those of its class.
+
+    Source: transformers 5, `BertTokenizer.__init__`; transformers 4, `BertTokenizerFast.__init__`.
+    """
+    if files.class_name in CLASSES_OF_THE_FILE:
+        return
+    defaults = {"strip_accents": do_lower_case, "tokenize_chinese_chars": True}
+    for name, (value, declared_by) in rules.items():
+        if declared_by == files.path.name and None not in (value, defaults[name]) and value != defaults[name]:
+            files.report.conflict(
+                name,
+                f"{files.path} says {_RULES[name][1]}={json.dumps(value)}, but {files.settings_path.name} "
+                f"does not say {name}, and transformers' {files.class_name or 'BertTokenizer'} takes "
+                f"{json.dumps(defaults[name])} then; write it there too",
+            )
 
 
 def _longest_word(files) -> int:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from kbert.checkpoints.conversion.matching import Stored
 from kbert.checkpoints.hugging_face.torch_file import read_torch_file
-from kbert.checkpoints.other_files import ADAPTER, ADAPTER_FILES, other_model
+from kbert.checkpoints.other_files import ADAPTER, ADAPTER_FILES, HEAD, HEAD_FILES, other_model
 from kbert.checkpoints.report import Report
 from kbert.files.hdf5_file import read_hdf5
 from kbert.files.json_file import read_json_object
@@ -94,7 +94,7 @@ def read_weights(folder: Path, prefix: str, table: str, report: Report) -> Store
     path = folder / present[0]
     read = _read_shards if path.suffix == ".json" else _read_file
     tensors, originals = read(path, report)
-    _refuse_adapter(folder, tensors, report)
+    _refuse_other_answers(folder, tensors, report)
     if originals is None:
         tensors, originals = _without_wrapper(tensors, prefix, table, report)
         return _stored(tensors, originals, prefix, as_in_keras=False)
@@ -212,11 +212,13 @@ def _without_wrapper(tensors, prefix, table, report):
     return {name: tensors[original] for name, original in originals.items()}, originals
 
 
-def _refuse_adapter(folder, tensors, report):
-    """Refuses weights beside an adapter, which transformers would add to them, and those with its names."""
-    adapter = next((name for name in ADAPTER_FILES if (folder / name).is_file()), None)
-    if adapter:
-        report.conflict(adapter, f"{folder} also holds {adapter}, {ADAPTER}")
+def _refuse_other_answers(folder, tensors, report):
+    """Refuses weights beside an adapter, which transformers would add to them, and those with its names; and
+    those beside a classifier of SetFit, which answers in their place."""
+    for files, what in ((ADAPTER_FILES, ADAPTER), (HEAD_FILES, HEAD)):
+        other = next((name for name in files if (folder / name).is_file()), None)
+        if other:
+            report.conflict(other, f"{folder} also holds {other}, {what}")
     inside = next((name for name in tensors if ".lora_" in name or ".base_layer." in name), None)
     if inside:
         report.conflict(inside, f"{folder} holds {shown_name(inside)}, {ADAPTER}")

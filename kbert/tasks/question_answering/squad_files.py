@@ -5,7 +5,7 @@ Forms of a file, v1.1 and v2.0 alike; `is_impossible` is v2.0's, and other keys 
     "answers": [{"text": "...", "answer_start": 0}], "is_impossible": false}]}]}]}
   {"id": "...", "question": "...", "context": "...", "answers": {"text": ["..."], "answer_start": [0]}}
 The second is a row: a line of JSON, an entry of a list, which may stand under "data", or a row of a table.
-Answers may have either shape in both.
+Answers may have either shape in both. A paragraph may be a line of JSON or an entry of a list, too.
 """
 
 from collections.abc import Iterator
@@ -125,7 +125,7 @@ def _items(path, file_format, problems) -> Iterator[_Item]:
         raise ValueError(f"{path}: questions are read from JSON, lines of JSON and tables, not from CSV.")
     with opened(path) as stream:
         for where, value, is_row in paragraphs_and_rows(stream, path):
-            if is_row:
+            if is_row and "qas" not in value:
                 yield _Item(value, None, where)
                 continue
             try:
@@ -213,21 +213,19 @@ def _listed(question, where) -> list[tuple[Any, Any]]:
             (_text(answer, "text", f"{where}: an answer"), answer.get("answer_start")) for answer in answers
         ]
     else:
-        raise ValueError(f"{where} has no list 'answers'; it has {_names(question)}.")
+        null = " (null is none)" if "answers" in question else ""
+        raise ValueError(f"{where} has no list 'answers'{null}; it has {_names(question)}.")
     has_text = any(text != "" or start not in (None, -1, 0) for text, start in pairs)
     return pairs if has_text else []
-
-
-def _text_and_start(answer, where):
-    if not isinstance(answer, dict):
-        raise ValueError(f"{where} has a JSON {json_type(answer)} as an answer, expected an object.")
-    return _text(answer, "text", f"{where}: an answer"), answer.get("answer_start")
 
 
 def _answer(text, start, context, where):
     _text({"text": text}, "text", f"{where}: an answer")
     if type(start) is not int:
-        raise ValueError(f"{where} has no whole number 'answer_start' with the answer {text[:80]!r}.")
+        received = "none" if start is None else f"the {json_type(start)} {str(start)[:80]}"
+        raise ValueError(
+            f"{where} has {received} as 'answer_start' of the answer {text[:80]!r}; expected a whole number."
+        )
     if not text.strip():
         raise ValueError(f"{where} has an empty answer; a question without an answer has an empty list.")
     end = start + len(text)

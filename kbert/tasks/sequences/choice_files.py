@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from absl import logging
 
+from kbert.cli.warn_once import warn_once
 from kbert.input_pipelines import labelled_files
 from kbert.input_pipelines.label_names import as_number
 from kbert.input_pipelines.labels import class_label
@@ -27,8 +28,8 @@ class ChoiceFiles(Files):
         """`Choices` of a TSV, CSV or JSONL file or a table.
 
         Raises:
-          ValueError: when the config names fewer than two columns of choices, or a label does not name one of
-            the choices.
+          ValueError: when the config names fewer than two columns of choices, a label does not name one of
+            the choices, or labels may mean two of them, see `_RightChoice`.
         """
         if len(dataset.choices) < 2:
             raise ValueError(
@@ -46,8 +47,10 @@ class ChoiceFiles(Files):
                 choices = [f"{beginning} {choice}" for choice in choices]
             return Choices(text, tuple(choices), label)
 
-        read_label = _right_choice if with_labels else None
-        return labelled_files.stream_examples(path, dataset, columns, read, with_labels, read_label)
+        right = _RightChoice(path)
+        read_label = right.read if with_labels else None
+        yield from labelled_files.stream_examples(path, dataset, columns, read, with_labels, read_label)
+        right.judge()
 
     def complete_dataset(self, dataset, examples):
         """The dataset itself. Warns of labels that seem to count from 1."""
@@ -60,22 +63,71 @@ class ChoiceFiles(Files):
         return dataset
 
 
-def _right_choice(record, dataset, where):
-    """The index of the right choice: as `dataset.labels` names them in the order of the choices, or else by
-    the name of its column, its number from 0, its letter, or its text."""
-    label, number = class_label(record, dataset, where), len(dataset.choices)
+class _RightChoice:
+    """Reads the right choices of a file.
+
+    "2" may be the number of one choice and the text of another. It is read as the number, unless other rows
+    of the file are named by their texts alone.
+    """
+
+    def __init__(self, path):
+        self._path = path
+        self._ways: set[str] = set()  # how labels that mean one choice name it
+        self._doubtful: list[tuple[str, str, str]] = []  # where, and the first and second way of such a label
+
+    def read(self, record, dataset, where):
+        """The index of the right choice.
+
+        Raises:
+          ValueError: for a label that names no choice.
+        """
+        found = _named(class_label(record, dataset, where), record, dataset, where)
+        if len(found) == 1:
+            self._ways.update(found.values())
+        else:
+            first, second, *_ = found.values()
+            self._doubtful.append((f"{where}: label {record[dataset.label]!r}", first, second))
+        return next(iter(found))
+
+    def judge(self):
+        """Judges, after the last row, the labels that may mean two choices.
+
+        Raises:
+          ValueError: where other rows are named in the second way.
+        """
+        for label, first, second in self._doubtful:
+            doubt = (
+                f"{label} is the {first} of one choice and the {second} of another; write the names of the "
+                "columns instead, or list the numbers of all choices in dataset.labels if they are numbers."
+            )
+            if second in self._ways:
+                raise ValueError(f"{doubt} Other rows have the {second}.")
+            if not self._ways:
+                warn_once(f"{doubt} It is read as the {first}.")
+                return
+
+
+def _named(label, record, dataset, where) -> dict[int, str]:
+    """The choices that a label names -> how: as `dataset.labels` lists them in the order of the choices, or
+    else by the name of its column, its number from 0, its letter, or its text."""
+    number = len(dataset.choices)
     letters = tuple(string.ascii_uppercase[:number])
     texts = tuple(record.get(column) for column in dataset.choices)
     own = dataset.labels if len(dataset.labels) == number else ()
     numbers = tuple(map(str, range(number)))
     value = as_number(label)
     bare = str(int(value)) if value is not None and value == int(value) else label.strip()
-    for names, name in (
-        (own, label), (dataset.choices, label), (numbers, bare), (letters, bare), (texts, label),
-        (tuple(map(str.lower, letters)), bare),
+    if own.count(label) == 1:
+        return {own.index(label): "label"}
+    found: dict[int, str] = {}
+    for how, names, name in (
+        ("column", dataset.choices, label), ("number", numbers, bare), ("letter", letters, bare),
+        ("text", texts, label), ("letter", tuple(map(str.lower, letters)), bare),
     ):  # fmt: skip
         if names.count(name) == 1:
-            return names.index(name)
+            found.setdefault(names.index(name), how)
+    if found:
+        return found
     from_1 = json.dumps([str(n + 1) for n in range(number)])
     raise ValueError(
         f"{where}: label {label!r} does not name a choice; expected a number from 0 to {number - 1}, a "

@@ -36,9 +36,9 @@ def vector_signatures(
 ) -> dict[str, Signature]:
     """The signatures from one text to its `embedding`.
 
-    "serving_default" puts the default prompt before it, and "ids" is for those who have done so. Where the
-    tokens of prompts do not count, so that a vector depends on where its prompt ends, each other prompt has a
-    pair of its own: `prompt_<name>` and `ids_<name>`.
+    "serving_default" puts the default prompt before it, and "ids" is for those who have done so. Beside a
+    default prompt, each other one has a signature of its own, `prompt_<name>`. Where the tokens of prompts do
+    not count, so that a vector depends on where its prompt ends, it has `ids_<name>` as well.
 
     Args:
       pooling: the model's.
@@ -48,6 +48,7 @@ def vector_signatures(
     """
     signatures = row_signatures(("text",), embed, model, PromptedInputs(text_inputs, pooling.prompt()))
     for name in other_prompts(pooling):
+        counts_others = pooling.skipped_tokens(name) != pooling.skipped_tokens()
         pool = SequencePooling.of(pooling, name)
 
         def embed_behind(inputs, pool=pool):
@@ -55,15 +56,21 @@ def vector_signatures(
 
         own = PromptedInputs(text_inputs, pooling.prompt(name))
         behind = row_signatures(("text",), embed_behind, model, own)
-        signatures |= {f"prompt_{name}": behind["serving_default"], f"ids_{name}": behind["ids"]}
+        signatures[f"prompt_{name}"] = behind["serving_default"]
+        if counts_others:
+            signatures[f"ids_{name}"] = behind["ids"]
     return signatures
 
 
 def other_prompts(pooling: PoolingConfig) -> list[str]:
-    """The names of the prompts behind which other tokens count than behind the default one."""
-    if pooling.include_prompt:
-        return []
-    return [name for name in pooling.prompts if pooling.skipped_tokens(name) != pooling.skipped_tokens()]
+    """The names of the prompts that a text cannot have by "serving_default": other ones than the default
+    prompt, where there is one; and those behind which other tokens count."""
+    default, skipped = pooling.prompt(), pooling.skipped_tokens()
+    return [
+        name
+        for name, prompt in pooling.prompts.items()
+        if (default and prompt != default) or pooling.skipped_tokens(name) != skipped
+    ]
 
 
 def prompt_lengths(pooling: PoolingConfig, vocabulary, max_seq_length: int) -> dict[str, int]:

@@ -4,7 +4,9 @@ import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
+from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
+from kbert.input_pipelines.data_in_memory import is_missing
 from kbert.input_pipelines.json_rows import require_column
 from kbert.input_pipelines.label_lists import listed_in_text
 from kbert.input_pipelines.labelled_files import stream_examples, text_cell
@@ -17,22 +19,35 @@ def read_word_rows(
     """Yields the sentences of a file with named columns and a word in each row.
 
     `dataset.text` is the column of the word, `dataset.label` that of its tag, and `dataset.sentence` tells
-    the sentence: it is the same in all rows of one, or stands in the first of them alone.
+    the sentence, `dataset.document` its document: they are the same in all rows of one, or stand in the first
+    of them alone. A warning counts sentences whose rows do not stand together.
 
     Raises:
       ValueError: naming file and line, as `stream_records` does, and for a word or tag that is no text.
     """
     columns = (dataset.text, dataset.sentence, dataset.label if with_tags else None, dataset.document)
+    keys = tuple(filter(None, (dataset.document, dataset.sentence)))
 
     def read(record, tag, where):
-        require_column(record, dataset.sentence, where)
-        document = repr(record[dataset.document]) if dataset.document else None
-        return record[dataset.sentence], text_cell(record, dataset.text, where), tag, where, document
+        for column in keys:
+            require_column(record, column, where)
+        return [record[column] for column in keys], _word(record, dataset.text, where), tag, where
 
     rows = stream_examples(path, dataset, columns, read, with_tags, _tag if with_tags else None)
-    for number, (_, group) in enumerate(itertools.groupby(_filled_down(rows), key=lambda row: row[0])):
-        _, words, tags, locations, documents = zip(*group, strict=True)
-        yield FileSentence(words, tags if with_tags else (), locations, documents[0] or number)
+    seen, again = set(), []
+    for number, (key, group) in enumerate(itertools.groupby(_filled_down(rows), key=lambda row: row[0])):
+        _, words, tags, locations = zip(*group, strict=True)
+        if repr(key) in seen:
+            again.append(locations[0])
+        seen.add(repr(key))
+        document = repr(key[0]) if dataset.document else number
+        yield FileSentence(words, tags if with_tags else (), locations, document)
+    if again:
+        warn_once(
+            f"{again[0]}: a sentence goes on whose rows ended before, or another has its number, as "
+            f"{len(again):,} have; they are read as sentences of their own. Sort the rows by sentence; where "
+            "numbers begin anew in each document, set dataset.document."
+        )
 
 
 def read_sentence_rows(
@@ -43,7 +58,8 @@ def read_sentence_rows(
     A cell holds words, or tags, between blanks, or as a list that Python, JSON or NumPy printed.
 
     Raises:
-      ValueError: naming file and line, as `stream_records` does, and for other numbers of words and tags.
+      ValueError: naming file and line, as `stream_records` does, for other numbers of words and tags, and
+        where no row has two words.
     """
     columns = (dataset.text, dataset.label if with_tags else None, dataset.document)
 
@@ -58,7 +74,31 @@ def read_sentence_rows(
         document = repr(record[dataset.document]) if dataset.document else where
         return FileSentence(words, tags or (), (where,) * len(words), document)
 
-    return stream_examples(path, dataset, columns, read, with_tags, _tags if with_tags else None)
+    rows = stream_examples(path, dataset, columns, read, with_tags, _tags if with_tags else None)
+    return _require_sentences(rows, path) if with_tags else rows
+
+
+def _require_sentences(rows, path):
+    """The rows. Raises ValueError after several of one word each."""
+    number, longest = 0, 0
+    for row in rows:
+        number, longest = number + 1, max(longest, len(row.words))
+        yield row
+    if number > 2 and longest == 1:
+        raise ValueError(
+            f"{path}: each of {number:,} rows has one word. For a word in each row, set dataset.sentence to "
+            "the column that numbers sentences."
+        )
+
+
+def _word(record, column, where):
+    word = text_cell(record, column, where)
+    if "\n" in word:
+        raise ValueError(
+            f"{where} has a word with line ends in it, {word[:80]!r}: a quotation mark opens a cell there; "
+            'one that is a word itself is written """" in CSV.'
+        )
+    return word
 
 
 def _tags(record, dataset, where):
@@ -78,10 +118,12 @@ def _entries(record, column, where):
 
 def _filled_down(rows):
     """The rows, each with what tells its sentence; an empty cell is that of the row above."""
-    last = None
-    for value, *row in rows:
-        is_empty = value is None or value != value or (isinstance(value, str) and not value.strip())
-        last = last if is_empty else value
+    last: list = []
+    for values, *row in rows:
+        last = [
+            above if is_missing(value) or (isinstance(value, str) and not value.strip()) else value
+            for value, above in itertools.zip_longest(values, last)
+        ]
         yield last, *row
 
 

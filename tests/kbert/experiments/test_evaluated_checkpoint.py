@@ -1,10 +1,13 @@
 """An evaluation reads one checkpoint, also of a run that still trains, and the texts it was trained on."""
 
 import json
+import re
 import shutil
+from pathlib import Path
 
 import pytest
 
+from kbert.config import FinetuningConfig, load_config
 from kbert.experiments.evaluation import evaluate
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
@@ -45,3 +48,11 @@ def test_a_checkpoint_that_does_not_say_it_takes_the_pairs_of_the_file(pair_run,
     _, expected = evaluate(pair_run, tmp_path / "own.csv")
     _, metrics = evaluate(tmp_path / "folder", tmp_path / "usual.csv")
     assert metrics["loss"] == pytest.approx(expected["loss"], abs=1e-6)
+    texts = tmp_path / "texts.toml"  # a file, as `finetune` takes it, or what it says
+    lines = Path("configs/finetuning/small_data.toml").read_text()
+    texts.write_text(re.sub("(?m)^max_seq_length = .*", "max_seq_length = 32", lines))
+    of_file, made = (
+        evaluate(tmp_path / "folder", tmp_path / "usual.csv", config=config)[1]
+        for config in (texts, load_config(FinetuningConfig, texts))
+    )
+    assert of_file == made and of_file["num_examples"] == 12

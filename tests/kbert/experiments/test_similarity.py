@@ -142,7 +142,7 @@ def test_a_run_whose_metric_was_never_a_number_ends_and_answers(regression, star
     assert "All 3 labels are the same: no correlation with them is defined." in said
     assert sum("is not a number on the evaluation data" in line for line in said) == 1
     assert not any("constant answer: spearman" in line for line in said)
-    assert kbert.load(tmp_path / "run").predict("walk", "look") and len(said) < 12
+    assert kbert.load(tmp_path / "run").predict(("walk", "look")) and len(said) < 12
     assert RunDirectory(tmp_path / "run").checkpoint().name == "step-00000009"
     with pytest.raises(ValueError, match="spearman was not a number in any of 5 evaluations"):
         kbert.load(tmp_path / "run", checkpoint="best")

@@ -50,6 +50,16 @@ def test_rows_of_dicts_may_be_gone_through_once():
     assert column_names(ROWS) is None and column_names(ROWS[0]) is None
 
 
+def test_bytes_are_texts_in_utf_8():
+    texts = ["a", "ü"]
+    for data in (
+        {"text": np.char.encode(texts, "utf-8")},
+        [{"text": text.encode()} for text in texts],
+        np.rec.fromarrays([np.char.encode(texts, "utf-8")], names=["text"]),
+    ):
+        assert [row["text"] for row in read_rows(data, "the data")] == texts
+
+
 def test_what_is_missing_is_none():
     values = ["a", None, float("nan"), np.float64("nan")]
     assert [row["text"] for row in read_rows(Frame({"text": values}), "the data")] == ["a", None, None, None]

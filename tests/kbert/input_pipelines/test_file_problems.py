@@ -41,6 +41,9 @@ READ = {
     "tabs in .csv": ("a.csv.gz", 'text\tlabel\n"gut, schön"\tpos\nschlecht\tneg\n', {}),
     "commas in .tsv": ("a.tsv", 'id,text,label\n1,"gut, schön",pos\n2,schlecht,neg\n', {}),
     "bars": ("a.csv", "text|label\ngut, schön|pos\nschlecht|neg\n", {}),
+    "quoted names in .tsv": ("a.tsv", '"text"\t"label"\n"gut, schön"\t"pos"\n"schlecht"\t"neg"\n', {}),
+    "blanks behind commas": ("a.csv", ' text , label\n"gut, schön", "pos"\nschlecht, neg\n', {}),
+    "blanks before quotes": ("a.csv", 'id, text, label\n1, "gut, schön", "pos"\n2, schlecht, neg\n', {}),
     "blank lines above": ("a.csv", "\n \ntext;label\n\ngut, schön;pos\nschlecht;neg\n", {}),
     "a delimiter of one's own": ("a.csv", "text^label\ngut, schön^pos\nschlecht^neg\n", {"delimiter": "^"}),
     "Excel's first line": ("a.csv", "sep=;\r\ntext;label\r\ngut, schön;pos\r\nschlecht;neg\r\n", {}),
@@ -128,6 +131,22 @@ def test_the_format_of_a_file_with_another_name_is_asked_for(write):
     for line, likely in (("text\tlabel", "tsv"), ("text;label", "csv"), ('{"text": 1}', "jsonl")):
         (message,) = message_of(write("a.txt", line + "\n"))
         assert message.endswith(f"or set dataset.file_format={likely}, which its first line looks like.")
+
+
+def test_texts_that_were_damaged_before_are_counted(write, caplog):
+    lines = [
+        "caf\u00c3\u00a9",
+        "don\u00e2\u20ac\u2122t",
+        "\u00c3\u0153ber",
+        "S\u00c3O",
+        "\u00c2ge",
+        "N\u00c3\u2014O",
+        "x\ufffd",
+    ]
+    path = write("a.csv", "text,label\n" + "".join(f"{line},a\n" for line in lines))
+    assert len(read_rows(path, PLAIN)) == len(lines)
+    assert "3 line(s) look as if UTF-8 had been read as Windows-1252 and saved, as 'caf" in caplog.text
+    assert "1 line(s) hold U+FFFD" in caplog.text
 
 
 def test_what_is_found_by_the_header_is_said_once(write, caplog):
@@ -233,7 +252,10 @@ def test_empty_rows_are_left_out_by_a_setting_and_counted(write, caplog):
                 "--override=dataset.file_format=csv",
             ],
         ),
-        ("a.tsv", '"text"\t"label"\na\tb\n', ["has no column 'text'", "Did you mean", "file_format=csv"]),
+        ("a.tsv", "text\tlabel\n1\ta\tb\n2\tc\td\n", ["line 2: 3 columns", "row.names=FALSE"]),
+        ("a.csv", "'text','label'\n'a','b'\n", ["has no column 'text'", "CSV reads double ones"]),
+        ("a.tsv", "__label__pos so good\n", ["has no column 'text'", "fastText's form"]),
+        ("a.json", '{"data": [{"text": "a"}]}\n', ["has no column 'text'", "one object may hold all rows"]),
         (
             "a.csv",
             'text,label\na,"b\nc,d\n',
@@ -241,11 +263,6 @@ def test_empty_rows_are_left_out_by_a_setting_and_counted(write, caplog):
         ),
         ("a.csv", 'text,label\n"a" b,c\n"d",e\n"f" g,h\n', ["line 2: ", "(Also line 4.)", "are doubled"]),
         ("a.csv", "text,text,label\na,b,c\n", ["has 2 columns 'text'"]),
-        (
-            "a.csv",
-            " text , label\na,b\n",
-            ["Did you mean ' text '?", "Write '--override=dataset.text= text '."],
-        ),
         ("a.json", '[{"text": "a"}]\n', ["is one JSON value over all its lines", "to_json"]),
         ("a.json", '{\n "text": "a"\n}\n', ["is one JSON value over all its lines"]),
         (

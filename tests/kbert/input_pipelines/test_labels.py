@@ -41,6 +41,8 @@ MAYBE_ALIKE = {
     "a leading zero": ("1", "01", "are the same number"),
     "a decimal comma": ("1.5", "1,5", "are the same number"),
     "HTML": ("R&amp;D", "R&D", "differ only in how HTML writes them"),
+    "a mark at the end": ("spam", "spam.", "differ only in marks at their ends"),
+    "UTF-8 that was misread": ("négatif", "nÃ©gatif", "differ only in their encoding"),
     "hyphens": ("not_spam", "not-spam", "differ only in hyphens, underscores or blanks"),
 }
 APART = [
@@ -157,7 +159,7 @@ def test_quotation_marks_of_a_file_are_no_part_of_a_label(tmp_path):
 
 # ------------------------------------------------------------------------------ no label
 
-NONE = ["?", "NaN", "nan", "N/A", "NA", "None", "null", "n.a.", "", " ", "\u200b", "\u00a0"]
+NONE = ["#REF!", ".", "?", "NaN", "nan", "N/A", "NA", "None", "null", "n.a.", "", " ", "\u200b", "\u00a0"]
 
 
 @pytest.mark.parametrize("mark", NONE)
@@ -193,6 +195,8 @@ def test_a_missing_value_is_no_label(tmp_path, files, value):
     (["0", "1", "2", "-1"], False),
     (["0", "-1", "0"], False),
     (["0.0", "-1.0", "2.0"], False),
+    (["0", "1", "-100"], False),
+    (["-100", "-50", "0"], True),
     (["a", "--", "b"], False),
     (["a", "\u2014", "b"], False),
 ])  # fmt: skip
@@ -201,7 +205,7 @@ def test_a_minus_is_a_class_beside_its_plus_alone(with_source, labels, is_class)
     if is_class:
         assert set(completed(path)) == set(labels)
         return
-    mark = next(label for label in labels if label in ("-1", "-", "--", "\u2014", "-1.0"))
+    mark = next(label for label in labels if label in ("-1", "-", "--", "\u2014", "-1.0", "-100"))
     with pytest.raises(ValueError, match=rf"1 of {len(labels)} labels are '{mark}', .*skip_unlabelled=true"):
         completed(path)
     assert set(completed(path, skip_unlabelled=True)) == set(labels) - {mark}
@@ -239,6 +243,7 @@ def test_a_header_among_the_rows_is_no_row(tmp_path, number, heads):
 @pytest.mark.parametrize("cell", [
     "['x', 'y']", '["x", "y"]', "['x' 'y']", "['x'\n 'y']", "('x', 'y')", "{'x', 'y'}", " ['x','y'] ",
     "array(['x', 'y'], dtype=object)", "['x', \"y\"]",
+    "Index(['x', 'y'], dtype='object')", "frozenset({'x', 'y'})",
 ])  # fmt: skip
 def test_a_printed_list_is_its_entries(cell, separator):
     dataset = DatasetConfig(label_separator=separator)
@@ -246,7 +251,8 @@ def test_a_printed_list_is_its_entries(cell, separator):
 
 
 @pytest.mark.parametrize(("cell", "names"), [
-    ("[]", ()), ("", ()), ("()", ()), ("['x']", ("x",)), ("[3, 17]", ("3", "17")), ("['it\\'s']", ("it's",)),
+    ("[]", ()), ("", ()), ("set()", ()), ("()", ()), ("['x']", ("x",)), ("[3, 17]", ("3", "17")),
+    ("['it\\'s']", ("it's",)),
     ("[sic]", ("[sic]",)), ("a (b), c", ("a (b)", "c")), ("x,y", ("x", "y")), ("[a],[b]", ("[a]", "[b]")),
     ('["a, b"]', ("a, b",)), ("x, y,", ("x", "y")), ({"x": 1, "z": 0, "y": True}, ("x", "y")),
     ("{'x': 1, 'z': 0}", ("x",)),
@@ -271,7 +277,6 @@ def test_a_list_that_is_not_understood_is_shown():
         "['x', y]",
         "['x' 'y' ... 'z', 'w']",
         "[['x'], ['y']]",
-        "Index(['x', 'y'], dtype='o')",
     ):
         with pytest.raises(ValueError, match="looks like a list, but its entries are not names") as error:
             label_set({"label": cell}, DatasetConfig(label_separator=","), "here")
@@ -285,7 +290,8 @@ def test_a_printed_list_is_no_class(tmp_path):
         completed(path)
 
 
-@pytest.mark.parametrize("value", [[1, 0, 1], [1.0, 0.0, 1.0], [True, False, True], "[1 0 1]", "[1, 0, 1]"])
+@pytest.mark.parametrize("value", [[1, 0, 1], [1.0, 0.0, 1.0], [True, False, True], "[1 0 1]", "[1, 0, 1]",
+    "tensor([1., 0., 1.], device='cuda:0')"])  # fmt: skip
 def test_a_zero_or_one_for_each_label(value):
     assert label_set({"label": value}, DatasetConfig(labels=("a", "b", "c")), "here") == ("a", "c")
     for labels in ((), ("a", "b")):
@@ -324,6 +330,13 @@ def test_labels_that_were_not_separated(tmp_path, mark):
     assert completed(path, SEVERAL_LABELS_FILES, label_separator=mark) == ("x", "y")
     judge_several_labels({"rock": 2, "rock and roll": 3}, path)
     assert completed(path) == ("x", f"x{mark} y", "y"), "one label may be made of others"
+
+
+def test_labels_that_share_parts_may_be_several(tmp_path, caplog):
+    judge_several_labels({"Paris": 2, "New York, NY": 1, "very good": 3, "very bad": 3}, tmp_path)
+    assert not caplog.text
+    judge_several_labels({"x|y": 2, "y|z": 1}, tmp_path)
+    assert "2 of 2 labels have '|' inside and share parts, as 'x|y'." in caplog.text
 
 
 @pytest.mark.parametrize(("labels", "advice"), [

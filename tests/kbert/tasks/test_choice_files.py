@@ -48,6 +48,22 @@ def test_a_text_that_two_choices_have_names_none(tmp_path):
         read(tmp_path, ["red"], "red,red,blue")
 
 
+def test_a_number_that_is_also_a_text_is_what_the_other_rows_have(tmp_path, caplog):
+    assert read(tmp_path, ["1"], "1,0,2") == [1]
+    assert "is the number of one choice and the text of another" in caplog.text
+    path = tmp_path / "rows.csv"
+    for label, expected in (("0", [1, 0]), ("five", None)):
+        path.write_text(f"text,one,two,three,label\nx,1,0,2,1\ny,five,six,seven,{label}\n")
+        config = DatasetConfig(choices=CHOICES)
+        if expected:
+            assert [example.label for example in ChoiceFiles().read_examples(path, config)] == expected
+        else:
+            with pytest.raises(
+                ValueError, match="line 2: label '1' is the number .* Other rows have the text"
+            ):
+                list(ChoiceFiles().read_examples(path, config))
+
+
 def test_counting_from_one_is_suspected(tmp_path, caplog):
     assert read(tmp_path, ["1", "2", "1"]) == [1, 2, 1]
     assert "if the file counts from 1, list its labels in dataset.labels" in caplog.text

@@ -219,6 +219,9 @@ def test_missing_empty_and_unreadable_inputs_are_named(tmp_path):
     (tmp_path / "empty.txt").touch()
     with pytest.raises(ValueError, match=r"all input files are empty: .*empty\.txt"):
         input_files(tmp_path)
+    (tmp_path / "a.csv").write_text("text,label\na,b\n")
+    with pytest.raises(ValueError, match=r"a\.csv has columns, which would all be read as text"):
+        plan_units(input_files(tmp_path / "a.csv"), 100)
     (tmp_path / "a.zip").write_bytes(b"PK")
     with pytest.raises(ValueError, match=r"a\.zip has a format that kbert does not read; give text or JSON"):
         input_files(tmp_path)

@@ -563,6 +563,16 @@ TOKENIZERS = {
         tokenizer_json(),
         "says tokenize_chinese_chars=False, but tokenizer.json handle_chinese_chars=True",
     ),
+    "strip_accents of one file": (
+        {"do_lower_case": True, "strip_accents": None},
+        tokenizer_json(strip_accents=False),
+        "says strip_accents=false, but tokenizer_config.json does not say strip_accents.* takes true then",
+    ),
+    "tokenize_chinese_chars of one file": (
+        {"tokenizer_class": "BertTokenizerFast"},
+        tokenizer_json(handle_chinese_chars=False),
+        "says handle_chinese_chars=false, but .*, and transformers' BertTokenizerFast takes true then",
+    ),
     "clean_text": ({}, tokenizer_json(clean_text=False), "clean_text=false; kbert has true alone"),
     "wordpieces_prefix": (
         {"wordpieces_prefix": "@@"},
@@ -626,7 +636,7 @@ FOLLOWED = {
     "no files": ({}, None, {"max_input_chars_per_word": 100}),
     "accents": ({"strip_accents": False}, None, {"strip_accents": False, "max_input_chars_per_word": 100}),
     "accents in tokenizer.json": (
-        {"strip_accents": None},
+        {"strip_accents": None, "tokenizer_class": "PreTrainedTokenizerFast"},
         tokenizer_json(strip_accents=False),
         {"strip_accents": False, "max_input_chars_per_word": 100},
     ),

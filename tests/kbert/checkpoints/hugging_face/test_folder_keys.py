@@ -44,7 +44,7 @@ SENTENCES = {
     "sentence_bert_config.json": """transformer_task modality_config module_output_name processing_kwargs
     unpad_inputs query_length document_length query_expansion max_seq_length do_lower_case""",
     "config_sentence_transformers.json": """model_type __version__ prompts default_prompt_name
-    similarity_fn_name truncate_dim activation_fn keep_in_fp32_modules""",
+    similarity_fn_name truncate_dim activation_fn keep_in_fp32_modules requirements""",
     "1_Pooling/config.json": """embedding_dimension pooling_mode include_prompt word_embedding_dimension
     pooling_mode_cls_token pooling_mode_max_tokens pooling_mode_mean_tokens pooling_mode_mean_sqrt_len_tokens
     pooling_mode_weightedmean_tokens pooling_mode_lasttoken""",
@@ -65,7 +65,7 @@ ON_THE_HUB = {
     "bert": """directionality pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers
     pooler_size_per_head pooler_type gradient_checkpointing position_embedding_type _num_labels
     finetuning_task output_past torch_dtype sbert_ce_default_activation_function sentence_transformers
-    language name""",
+    language name eos_token_ids function_to_apply transformers.js_config""",
     "xlm-roberta": "output_past gradient_checkpointing torch_dtype",
     "distilbert": "tie_weights_ output_past finetuning_task",
     "modernbert": """global_attn_every_n_layers global_rope_theta local_rope_theta reference_compile

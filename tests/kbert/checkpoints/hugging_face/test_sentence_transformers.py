@@ -164,6 +164,36 @@ def test_modules_that_kbert_does_not_have_are_named_and_their_encoder_can_be_rea
     assert read_checkpoint(folder, allow_unmatched="modules.json").pooling is None
 
 
+@pytest.mark.parametrize("position", [0, 1])
+def test_modules_of_a_folder_s_own_code_are_named(folder, position):
+    list_modules(folder, *MODULES)
+    modules = json.loads((folder / "modules.json").read_text())
+    modules[position]["type"] = modules[position]["type"].replace("sentence_transformers.models", "custom_st")
+    (folder / "modules.json").write_text(json.dumps(modules))
+    sentence = r"lists custom_st.\w+, which is not of sentence-transformers.*allow_unmatched=modules.json"
+    with pytest.raises(ValueError, match=sentence):
+        read_checkpoint(folder)
+    assert read_checkpoint(folder, allow_unmatched="modules.json").pooling is None
+
+
+def test_the_classifier_of_setfit_is_named(folder):
+    (folder / "model_head.pkl").write_bytes(b"a pickle")
+    with pytest.raises(ValueError, match="holds model_head.pkl, SetFit's classifier.*=model_head.pkl"):
+        read_checkpoint(folder)
+    assert read_checkpoint(folder, allow_unmatched="model_head.pkl").pooling.mode == "mean"
+
+
+def test_each_prompt_beside_a_default_one_has_a_signature(folder):
+    edit(folder / "config_sentence_transformers.json", default_prompt_name="query")
+    loaded = kbert.load(folder)
+    signatures = loaded.signatures
+    assert [name for name in signatures if name.startswith(("prompt_", "ids_"))] == ["prompt_document"]
+    found = signatures["prompt_document"].function(text=tf.constant(["the day", ""]))["embedding"]
+    np.testing.assert_allclose(found, loaded.embed(["the day", ""], prompt_name="document"), atol=1e-6)
+    edit(folder / "config_sentence_transformers.json", default_prompt_name=None)
+    assert "prompt_document" not in kbert.load(folder).signatures  # the text itself may have it
+
+
 def test_a_length_beyond_the_positions_is_named(folder):
     edit(folder / "sentence_bert_config.json", max_seq_length=17)
     with pytest.raises(ValueError, match="max_seq_length=17, but the encoder has only 16 positions"):
@@ -353,6 +383,21 @@ def test_several_outputs_with_a_sigmoid_are_several_labels(tmp_path):
     write_checkpoint(checkpoint, tmp_path / "back", "hugging_face")
     config = json.loads((tmp_path / "back" / "config.json").read_text())
     assert config["sentence_transformers"] == {"activation_fn": SIGMOID}
+
+
+def test_one_label_that_may_hold_has_its_sigmoid_without_a_word(tmp_path, caplog):
+    folder = one_output(tmp_path / "m")
+    edit(folder / "config.json", problem_type="multi_label_classification")
+    checkpoint = read_checkpoint(folder)
+    assert (checkpoint.task, checkpoint.activation) == ("multi_label_classification", None)
+    assert not caplog.text
+
+
+def test_a_regression_with_several_outputs_is_named(tmp_path):
+    folder = one_output(tmp_path / "m", num_labels=3)
+    edit(folder / "config.json", problem_type="regression")
+    with pytest.raises(ValueError, match="problem_type is 'regression' with 3 outputs; kbert's .* one"):
+        read_checkpoint(folder)
 
 
 @pytest.mark.parametrize("name", ["torch.nn.modules.activation.Tanh", "my_package.Sigmoid"])

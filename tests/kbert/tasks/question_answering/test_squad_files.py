@@ -62,8 +62,8 @@ def test_questions_come_in_order_with_all_their_answers(tmp_path):
         ({"is_impossible": "no"}, "question 'a' has a JSON string as 'is_impossible', not true or false"),
         ({"answers": ["Norwich"]}, "question 'a' has a JSON string as an answer, expected an object"),
         (
-            {"answers": [{"text": "went"}]},
-            "question 'a' has no whole number 'answer_start' with the answer 'went'",
+            {"answers": [{"text": "went", "answer_start": "7"}]},
+            "question 'a' has the string 7 as 'answer_start' of the answer 'went'; expected a whole number",
         ),
         ({"answers": [{"text": " ", "answer_start": 3}]}, "question 'a' has an empty answer"),
         (
@@ -190,12 +190,20 @@ def test_answers_have_several_shapes(tmp_path, answers, expected):
 
 
 @pytest.mark.parametrize(
-    "kind", ["rows.jsonl", "rows.jsonl.gz", "rows.json", "list", "data", "rows.parquet", "rows.arrow"]
+    "kind",
+    [
+        *("rows.jsonl", "rows.jsonl.gz", "rows.json", "list", "data", "rows.parquet", "rows.arrow"),
+        *("paragraphs", "paragraphs.jsonl"),
+    ],
 )
 def test_rows_are_read_from_every_source(tmp_path, kind):
     lines = "".join(json.dumps(row) + "\n" for row in ROWS).encode()
     if kind in ("list", "data"):
         path = write(tmp_path, ROWS if kind == "list" else {"version": 1, "data": ROWS})
+    elif kind.startswith("paragraphs"):
+        paragraphs = [{"context": row["context"], "qas": [row]} for row in ROWS]
+        lines = "".join(json.dumps(paragraph) + "\n" for paragraph in paragraphs).encode()
+        path = write(tmp_path, lines if kind.endswith("jsonl") else paragraphs)
     elif "json" in kind:
         path = write(tmp_path, gzip.compress(lines) if kind.endswith("gz") else lines, kind)
     else:

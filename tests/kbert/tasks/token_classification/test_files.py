@@ -341,6 +341,29 @@ def test_a_word_in_each_row(tmp_path, filled):
         read(tmp_path / "ner.csv", **KAGGLE | {"sentence": "Satz"})
 
 
+def test_a_word_in_each_row_needs_what_numbers_sentences(tmp_path):
+    path = write(tmp_path, WORDS.replace('"said ,"', "said"), "ner.csv")
+    with pytest.raises(ValueError, match="each of 4 rows has one word.*set dataset.sentence"):
+        read(path, text="Word", label="Tag", tag_scheme="none")
+
+
+def test_a_quotation_mark_in_a_word_does_not_swallow_others(tmp_path):
+    path = write(tmp_path, 'Sentence #,Word,Tag\n1,",O\n1,Ann,B-per\n1,",O\n', "ner.csv")
+    with pytest.raises(ValueError, match="line 4 has a word with line ends in it.*a quotation mark opens"):
+        read(path, **KAGGLE)
+
+
+def test_sentences_are_told_by_their_document_too_and_stand_together(tmp_path, caplog):
+    path = write(tmp_path, "doc,s,Word,Tag\na,1,Ann,O\n,,ran,O\nb,1,Bob,O\n", "ner.csv")
+    columns = {"text": "Word", "label": "Tag", "sentence": "s"}
+    sentences = read(path, **columns, document="doc")
+    assert [sentence.words for sentence in sentences] == [("Ann", "ran"), ("Bob",)] and not caplog.text
+    assert sentences[0].document is not sentences[1].document
+    path = write(tmp_path, "s,Word,Tag\n1,Ann,O\n2,Bob,O\n1,ran,O\n", "shuffled.csv")
+    assert len(read(path, **columns)) == 3
+    assert "line 4: a sentence goes on whose rows ended before" in caplog.text
+
+
 @pytest.mark.parametrize("tags", ["O B-geo", "\"['O', 'B-geo']\""])
 def test_a_sentence_in_each_row(tmp_path, tags):
     path = write(tmp_path, f"text,label\nin Bonn,{tags}\n", "ner.csv")
