@@ -43,6 +43,11 @@ test-long: $(VENV)/.ready $(ENCODER)/.ready  ## kills at any moment, several pro
 test-exhaustive: $(VENV)/.ready  ## the whole matrix of strategies, XLA and precision, more kills, more stops
 	@$(PYTEST) -m exhaustive
 
+SEED := 1
+COUNT := 50
+test-lives: $(VENV)/.ready  ## random small worlds walk from training to every kind of answer: SEED=1 COUNT=50
+	@$(BIN)/python -m tests.lives --seed=$(SEED) --count=$(COUNT)
+
 test-fast: $(VENV)/.ready  ## without the slow ones
 	@$(PYTEST) -m "not slow and not long and not exhaustive"
 

@@ -1,4 +1,4 @@
-"""python -m tests.lives --seed=1 --count=50: lives of the seeds 1 to 50; --world and --hop: a finding again."""
+"""python -m tests.lives --seed=1 --count=50: the lives of 50 seeds; --world and --hop: a finding again."""
 
 import argparse
 import json

@@ -15,11 +15,10 @@ from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary, sentence
 
 WORDS = (
     "house", "houses", "doctor", "walks", "Haus", "Häuser", "zwei", "the", "The", "of", "to", "naïve",
-    "İstanbul", "straße", "日本", "한국어", "हिन्दी", "ไทย", "x" * 30, "3,141.59", "don't", "a-b", "U.S.", "😀", "ﬁn",
-    "e\u0301t", "[MASK]",
+    "İstanbul", "straße", "日本", "한국어", "हिन्दी", "ไทย", "x" * 30, "3,141.59", "don't", "a-b", "U.S.", "😀",
+    "ﬁn", "e\u0301t", "[MASK]",
 )  # fmt: skip
 NUM_TRAIN, NUM_DEV = 12, 7
-NEGATIVES = 1  # columns of wrong texts
 CHOICES = 3
 
 
@@ -53,11 +52,7 @@ class Rows:
         if task == "token_classification":
             return self._tagged(split, [_sentence(rng) for _ in range(number)])
         rows = [getattr(self, f"_{task}")(n) for n in range(number)]
-        return _WRITERS[self._world["format"]](self._folder / f"{split}.{self._ending}", rows)
-
-    @property
-    def _ending(self):
-        return self._world["format"]
+        return _WRITERS[self._world["format"]](self._folder / f"{split}.{self._world['format']}", rows)
 
     def dataset(self) -> DatasetConfig:
         """The `DatasetConfig` of the files."""

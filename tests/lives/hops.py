@@ -1,4 +1,4 @@
-"""The hops of a life: each compares what two ways give that must be the same, and returns how much it compared.
+"""The hops of a life: each compares what two ways must give alike, and returns how much it compared.
 
 Answers in float32 agree within `ROUNDING`, metrics within `METRICS`, losses of two devices within `DEVICES`.
 """
@@ -298,8 +298,8 @@ def independent_metrics(life: Life) -> int:
 HOPS = {
     hop.__name__: hop
     for hop in (
-        training, other_batches, evaluation, records, two_devices, resumed, saved_model, saved_model_of_core_ops,
-        litert, conversions, elsewhere, command_line, independent_metrics, served, trimmed,
+        training, other_batches, evaluation, records, two_devices, resumed, saved_model,
+        saved_model_of_core_ops, litert, conversions, elsewhere, command_line, independent_metrics, served, trimmed,
     )
 }  # fmt: skip
 
