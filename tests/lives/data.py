@@ -15,8 +15,8 @@ from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary, sentence
 
 WORDS = (
     "house", "houses", "doctor", "walks", "Haus", "Häuser", "zwei", "the", "The", "of", "to", "naïve",
-    "İstanbul", "straße", "日本", "한국어", "हिन्दी", "ไทย", "x" * 30, "3,141.59", "don't", "a-b", "U.S.", "😀",
-    "ﬁn", "e\u0301t", "[MASK]",
+    "İstanbul", "straße", "日本", "한국어", "हिन्दी", "ไทย", "x" * 30, "3,141.59", "don't", "a-b", "U.S.",
+    "😀", "ﬁn", "e\u0301t", "[MASK]",
 )  # fmt: skip
 NUM_TRAIN, NUM_DEV = 12, 7
 CHOICES = 3

@@ -299,7 +299,8 @@ HOPS = {
     hop.__name__: hop
     for hop in (
         training, other_batches, evaluation, records, two_devices, resumed, saved_model,
-        saved_model_of_core_ops, litert, conversions, elsewhere, command_line, independent_metrics, served, trimmed,
+        saved_model_of_core_ops, litert, conversions, elsewhere, command_line, independent_metrics,
+        served, trimmed,
     )
 }  # fmt: skip
 
