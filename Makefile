@@ -22,7 +22,7 @@ export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -q -rs
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart quickstart-pretrained test test-fast test-long test-exhaustive test-peers test-servers test-mediapipe test-clients test-tokenizers test-next server-ops lock-servers lock-mediapipe docs lock-docs lint format dist bench bench-peers lock clean
+.PHONY: help quickstart quickstart-pretrained test test-lives test-fast test-long test-exhaustive test-peers test-servers test-mediapipe test-clients test-tokenizers test-next server-ops lock-servers lock-mediapipe docs lock-docs lint format dist bench bench-peers lock clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -42,6 +42,11 @@ test-long: $(VENV)/.ready $(ENCODER)/.ready  ## kills at any moment, several pro
 
 test-exhaustive: $(VENV)/.ready  ## the whole matrix of strategies, XLA and precision, more kills, more stops
 	@$(PYTEST) -m exhaustive
+
+SEED := 1
+COUNT := 50
+test-lives: $(VENV)/.ready  ## random small worlds walk from training to every kind of answer: SEED=1 COUNT=50
+	@$(BIN)/python -m tests.lives --seed=$(SEED) --count=$(COUNT)
 
 test-fast: $(VENV)/.ready  ## without the slow ones
 	@$(PYTEST) -m "not slow and not long and not exhaustive"
