@@ -102,8 +102,9 @@ def export_savedmodel(
         parameters, weight_bytes, graph_bytes, bytes; docker, the line that serves the model.
 
     Raises:
-      ValueError: for other `text_ops`, when the version exists, a weight or an answer is not finite, the gate
-        refuses an op, the answers differ, weights are stored twice, or a request to warm up with fails.
+      ValueError: for other `text_ops`, or "core" with a SentencePiece model; when the version exists, a
+        weight or an answer is not finite, the gate refuses an op, the answers differ, weights are stored
+        twice, or a request to warm up with fails.
     """
     base = Path(model_base_path)
     if base.exists() and not base.is_dir():
@@ -128,6 +129,11 @@ def export_savedmodel(
 
     with activity("reading the model"):
         serving_model, name = ServingModel(source, precision, attention), base.resolve().name
+    if text_ops == "core" and serving_model.loaded.vocabulary.kind == "sentencepiece":
+        raise ValueError(
+            f"text_ops=core: {serving_model.loaded.source} has a SentencePiece model, which needs the ops of "
+            "TF-Text; leave --text_ops out."
+        )
     # Servers load every folder whose name is a number, so this one gets its name last.
     with whole_folder(target) as aside:
         with activity("writing the graph"), core_ops(text_ops == "core"):

@@ -11,6 +11,10 @@ import pytest
 import kbert
 from export.export_savedmodel import export_savedmodel
 from export.gate.session_check import load_session, run_loaded
+from kbert.tasks import TASKS
+from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
+from tests.kbert.inference.random_model import random_task_model
+from tests.kbert.tokenization.small_vocabularies import sentencepiece_model
 
 pytestmark = pytest.mark.slow
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -53,6 +57,10 @@ def test_an_export_with_core_ops_passes_the_gate_and_answers_as_keras(core_expor
 
 
 def test_other_text_ops_are_refused_before_any_work(finetuned_run, tmp_path):
+    model = random_task_model(TASKS["sequence_classification"](("a", "b")))
+    model.vocabulary = SentencePieceVocabulary(sentencepiece_model())
+    with pytest.raises(ValueError, match="random has a SentencePiece model, .* leave --text_ops out"):
+        export_savedmodel(model, tmp_path / "served", text_ops="core")
     with pytest.raises(ValueError, match="text_ops='tf-text' is not known; expected one of tf_text, core"):
         export_savedmodel(finetuned_run, tmp_path / "served", text_ops="tf-text")
     assert not (tmp_path / "served").exists()

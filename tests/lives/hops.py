@@ -57,11 +57,13 @@ def evaluation(life: Life) -> int:
     run, trained = life.trained
     data = {"input_dir": life.records} if life.is_pretraining else {"eval_file": life.dev_file}
     _, expected = kbert.evaluate(run, **data, batch_size=3)
-    _same_metrics(_common(trained, expected), _common(expected, trained), "metrics while training")
+    in_batch = bool(life.loaded.task.coupled)
+    trained, shown = _common(trained, expected), _common(expected, trained)
+    _same_metrics(trained, shown, "metrics while training", in_batch)
     for batch_size in (1, 64):
         _, metrics = kbert.evaluate(run, **data, batch_size=batch_size)
-        _same_metrics(metrics, expected, f"metrics at batch size {batch_size}")
-    _same_metrics(life.loaded.evaluate(**data), expected, "metrics of the loaded model")
+        _same_metrics(metrics, expected, f"metrics at batch size {batch_size}", in_batch)
+    _same_metrics(life.loaded.evaluate(**data), expected, "metrics of the loaded model", in_batch)
     return 4 * len(_plain(expected))
 
 
@@ -82,7 +84,9 @@ def records(life: Life) -> int:
 
 
 def two_devices(life: Life) -> int:
-    """Training on one device and on two."""
+    """Training on one device and on two; without dropout, whose masks depend on the rows of a device."""
+    if life.drops_out:
+        return 0
     run, _ = life.train("two_devices", strategy="mirrored", num_devices=2)
     losses = [_losses(folder) for folder in (run, life.run)]
     if life.config.precision == "float32":
@@ -259,7 +263,7 @@ def _array(value):
 
 def trimmed(life: Life) -> int:
     """Cut to the tokens of the examples, whose answers stay."""
-    if life.vocabulary.kind != "wordpiece":
+    if life.vocabulary.kind != "wordpiece" or life.loaded.task.serving is None:
         return 0
     texts = life.folder / "texts.txt"
     lines = [text for example in life.examples for text in _texts(_inputs(life.loaded.task.serving, example))]
@@ -305,9 +309,14 @@ HOPS = {
 }  # fmt: skip
 
 
-def _same_metrics(found, expected, where):
-    """Counts within `METRICS`; losses are sums of other batches, which round otherwise."""
+def _same_metrics(found, expected, where, in_batch=False):
+    """Counts within `METRICS`; losses are sums of other batches, which round otherwise.
+
+    With `in_batch` the loss is about the other texts of a batch, so other batches have another one.
+    """
     for name, value in _plain(expected).items():
+        if name in ("loss", "batch_accuracy") and in_batch:
+            continue
         tolerance = ROUNDING if "loss" in name or name == "perplexity" else METRICS
         same({name: _plain(found).get(name)}, {name: value}, tolerance, where)
 

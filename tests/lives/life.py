@@ -20,7 +20,7 @@ from tfrecords_tools.create_pretraining_data import create_pretraining_data
 
 _SHAPE = {
     "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24,
-    "max_position_embeddings": 40,
+    "max_position_embeddings": 40, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0,
 }  # fmt: skip
 _TRAINING = {
     "train_batch_size": 4, "eval_batch_size": 4, "log_every_steps": 1, "save_checkpoints_steps": 2,
@@ -134,6 +134,14 @@ class Life:
     @property
     def is_trained(self) -> bool:
         return "trained" in vars(self)
+
+    @property
+    def drops_out(self) -> bool:
+        """Whether training draws dropout masks."""
+        lora = getattr(self.config, "lora", None)
+        rates = (self.encoder.hidden_dropout_prob, self.encoder.attention_probs_dropout_prob)
+        chosen = getattr(self.config, "dropout_prob", None)
+        return any(rates if chosen is None else (chosen,)) or bool(lora and lora.dropout)
 
     @property
     def run(self) -> Path:

@@ -112,7 +112,7 @@ def test_fit_on_dicts_learns_the_tasks_loss(name, precision):
     dtypes = {keras.backend.standardize_dtype(value.dtype) for value in outputs.values()}
     assert dtypes <= {"float32", "int32"}, "losses are in float32"
     expected = sum(
-        float(total) / float(model.task.loss_weights(batch)[loss])
+        float(total) / float(model.task.loss_weights(batch)[loss]) * model.task.loss_factor(loss)
         for loss, total in model.task.loss_sums(outputs, batch).items()
     )
     model.compile(keras.optimizers.Adam(1e-2), jit_compile=False)
