@@ -221,7 +221,7 @@ def _cut_model(folder):
 
 
 def _no_model(folder):
-    (folder / "sentencepiece.bpe.model").write_bytes(b"<html>not found</html>")
+    (folder / "sentencepiece.bpe.model").write_bytes(b"no model")
 
 
 def _other_merges(folder):
