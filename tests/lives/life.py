@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import math
-import random
 from pathlib import Path
 
 import kbert
@@ -42,7 +41,6 @@ class Life:
         self.task_name = world["task"]
         self.is_pretraining = space.pairing(self.task_name) is not None
         self.rows = Rows(world, self.folder)
-        self.rng = random.Random(world["seed"])
 
     @functools.cached_property
     def vocabulary(self):
