@@ -2,6 +2,8 @@
 
 import numpy as np
 
+ROUNDING = 2e-5  # of float32, in the order of the sums
+
 
 class Different(AssertionError):
     """Two hops gave unlike answers; the message says where."""

@@ -1,6 +1,8 @@
 """The files of a world: odd texts that carry their label, in the columns, labels and format that it has."""
 
 import csv
+import functools
+import io
 import json
 import random
 from pathlib import Path
@@ -9,6 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kbert.config import DatasetConfig
+from kbert.files.compression import find_opener
+from kbert.tokenization.base_vocabulary import SpecialTokens
 from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary, sentencepiece_model
@@ -18,23 +22,33 @@ WORDS = (
     "İstanbul", "straße", "日本", "한국어", "हिन्दी", "ไทย", "x" * 30, "3,141.59", "don't", "a-b", "U.S.",
     "😀", "ﬁn", "e\u0301t", "[MASK]",
 )  # fmt: skip
-NUM_TRAIN, NUM_DEV = 12, 7
+_SIZES = {"train": 12, "dev": 7}
 CHOICES = 3
 
 
-def make_vocabulary(kind: str):
-    """A small tokenizer of a kind, with odd pieces."""
+def make_vocabulary(world: dict):
+    """A small tokenizer of the world's kind, with odd pieces."""
+    kind = world["tokenizer"]
     if kind == "bpe":
         return bpe_vocabulary([("h", "o"), ("ho", "u"), ("d", "o"), ("t", "h"), ("th", "e"), ("Ġ", "the")])
     if kind == "sentencepiece":
         return SentencePieceVocabulary(sentencepiece_model())
-    lower = kind == "wordpiece"
+    rules = {name[6:]: value for name, value in world.items() if name.startswith("rules.")}
+    rules = {"do_lower_case": kind == "wordpiece"} | rules
     words = ["house", "doctor", "walk", "the", "of", "to", "a", "-", ".", ",", "日", "本", "??", "##??"]
-    words += ["naive", "et", "haus", "zwei"] if lower else ["Haus", "The", "naïve", "한국", "##어", "हिन्दी"]
-    letters = "bcdefghijklmnopqrstuvwxyz0123456789"
-    return Vocabulary(
-        [*SPECIAL_TOKENS, *words, *letters, *(f"##{letter}" for letter in letters)], do_lower_case=lower
+    words += (
+        ["naive", "et", "haus", "zwei"]
+        if rules["do_lower_case"]
+        else ["Haus", "The", "naïve", "한국", "##어"]
     )
+    letters = "bcdefghijklmnopqrstuvwxyz0123456789"
+    pieces = [*words, *letters, *(f"##{letter}" for letter in letters)]
+    if kind == "wordpiece_mpnet":  # its own special tokens, in its own places
+        tokens = ["<s>", "<pad>", "</s>", "[UNK]", *pieces, "<mask>"]
+        return Vocabulary(
+            tokens, special_tokens=SpecialTokens("<pad>", "[UNK]", "<s>", "</s>", "<mask>"), **rules
+        )
+    return Vocabulary([*SPECIAL_TOKENS, *pieces], **rules)
 
 
 class Rows:
@@ -43,35 +57,64 @@ class Rows:
     def __init__(self, world: dict, folder: Path):
         self._world, self._folder = world, folder
         self._rng = random.Random(world["seed"])
+        self._chosen = {name[8:]: value for name, value in world.items() if name.startswith("dataset.")}
+        self._joined = self._chosen.get("label_separator", "|") if world["format"] in ("tsv", "csv") else None
 
-    def write(self, split: str, number: int) -> Path:
+    @functools.cached_property
+    def splits(self) -> dict:
+        """split -> its rows as dicts; for questions and for words, paragraphs and sentences."""
+        make = getattr(self, f"_{self._world['task']}")
+        return {split: [make(n) for n in range(number)] for split, number in _SIZES.items()}
+
+    def write(self, split: str) -> Path:
         """A labelled file of one split."""
-        task, rng = self._world["task"], self._rng
+        task, format, rows = self._world["task"], self._world["format"], self.splits[split]
         if task == "question_answering":
-            return self._json(split, [_question(n, rng) for n in range(number)])
-        if task == "token_classification":
-            return self._tagged(split, [_sentence(rng) for _ in range(number)])
-        rows = [getattr(self, f"_{task}")(n) for n in range(number)]
-        return _WRITERS[self._world["format"]](self._folder / f"{split}.{self._world['format']}", rows)
+            data = json.dumps({"version": "1", "data": [{"title": "t", "paragraphs": rows}]})
+            return self._packed(f"{split}.json", data)
+        if task == "token_classification" and format == "jsonl":
+            rows = [{"text": " ".join(words), "label": _spans(words, tags)} for words, tags in rows]
+        elif task == "token_classification":
+            blocks = ("\n".join(f"{word} {tag}" for word, tag in zip(*pair, strict=True)) for pair in rows)
+            return self._packed(f"{split}.conll", "\n\n".join(blocks) + "\n")
+        path = self._folder / f"{split}.{format}"
+        if format in _WRITERS:
+            return _WRITERS[format](path, rows)
+        return self._packed(path.name, self._lines(rows))
+
+    def _lines(self, rows) -> str:
+        if self._world["format"] == "jsonl":
+            return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        tsv = self._world["format"] == "tsv"
+        quoting = {"quoting": csv.QUOTE_NONE, "quotechar": None} if tsv else {}
+        delimiter, file = self._chosen.get("delimiter", "\t" if tsv else ","), io.StringIO()
+        writer = csv.writer(file, lineterminator="\n", delimiter=delimiter, **quoting)
+        header = [] if "column_names" in self._chosen else [list(rows[0])]
+        writer.writerows([*header, *(row.values() for row in rows)])
+        return file.getvalue()
+
+    def _packed(self, name, text) -> Path:
+        path = self._folder / f"{name}{self._world.get('packing', '')}"
+        with find_opener(path)(path, "wb") as file:
+            file.write(text.encode(self._chosen.get("encoding", "utf-8")))
+        return path
 
     def dataset(self) -> DatasetConfig:
         """The `DatasetConfig` of the files."""
         world, (text, other, label) = self._world, self._world["columns"]
-        task = world["task"]
-        if task == "question_answering":
-            return DatasetConfig()
-        if task == "token_classification":
-            return (
-                DatasetConfig(text="text", label="label") if world["format"] == "jsonl" else DatasetConfig()
-            )
-        values: dict = {"text": text, "label": label}
-        if world["pairs"] or task in ("cosine_similarity", "multiple_negatives_ranking"):
-            values["text_pair"] = other
+        task, values = world["task"], dict(self._chosen)
+        if task in ("question_answering", "token_classification"):
+            return DatasetConfig(**{name: _as_tuple(value) for name, value in values.items()})
+        values |= {"text": text, "label": label}
         if task == "multiple_choice":
-            values = {"text": text, "label": label, "choices": tuple(f"c{n}" for n in range(CHOICES))}
-        if task == "multi_label_classification" and world["format"] in ("tsv", "csv"):
-            values["label_separator"] = "|"
-        return DatasetConfig(**values)
+            values["choices"] = [f"c{n}" for n in range(CHOICES)]
+        elif world["pairs"] or task in ("cosine_similarity", "multiple_negatives_ranking"):
+            values["text_pair"] = other
+        if task == "multi_label_classification" and self._joined:
+            values["label_separator"] = self._joined
+        if "column_names" in values:
+            values["column_names"] = list(self.splits["train"][0])
+        return DatasetConfig(**{name: _as_tuple(value) for name, value in values.items()})
 
     def examples(self, number: int) -> list:
         """What `predict` is asked, as the task's signature takes it."""
@@ -107,7 +150,7 @@ class Rows:
     def _multi_label_classification(self, number):
         texts, label, _ = self._texts(number)
         names = [name for n, name in enumerate(self._world["labels"]) if number >> n & 1]
-        return texts | {label: "|".join(names) if self._world["format"] in ("tsv", "csv") else names}
+        return texts | {label: self._joined.join(names) if self._joined else names}
 
     def _multiple_choice(self, number):
         texts, label, _ = self._texts(number)
@@ -121,23 +164,14 @@ class Rows:
     def _multiple_negatives_ranking(self, number):
         texts, _, _ = self._texts(number)
         text, other, _ = self._world["columns"]
-        return {text: f"{number // 2} {texts[text]}", other: f"{texts[other]} {number}"}
+        found = {text: f"{number // 2} {texts[text]}", other: f"{texts[other]} {number}"}
+        return found | {name: _text(self._rng) for name in self._chosen.get("negatives", ())}
 
-    def _json(self, split, paragraphs):
-        path = self._folder / f"{split}.json"
-        path.write_text(
-            json.dumps({"version": "1", "data": [{"title": "t", "paragraphs": paragraphs}]}), "utf-8"
-        )
-        return path
+    def _question_answering(self, number):
+        return _question(number, self._rng)
 
-    def _tagged(self, split, sentences):
-        if self._world["format"] == "jsonl":
-            rows = [{"text": " ".join(words), "label": _spans(words, tags)} for words, tags in sentences]
-            return _write_jsonl(self._folder / f"{split}.jsonl", rows)
-        path = self._folder / f"{split}.conll"
-        blocks = ("\n".join(f"{word} {tag}" for word, tag in zip(*pair, strict=True)) for pair in sentences)
-        path.write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
-        return path
+    def _token_classification(self, number):
+        return _sentence(self._rng)
 
 
 def _text(rng):
@@ -176,20 +210,8 @@ def _question(number, rng):
     }
 
 
-def _write_jsonl(path, rows):
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
-def _write_lines(path, rows, **dialect):
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n", **dialect)
-        writer.writerows([list(rows[0]), *(row.values() for row in rows)])
-    return path
-
-
-def _write_tsv(path, rows):
-    return _write_lines(path, rows, delimiter="\t", quoting=csv.QUOTE_NONE, quotechar=None)
+def _as_tuple(value):
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _write_arrow(path, rows):
@@ -204,10 +226,4 @@ def _write_parquet(path, rows):
     return path
 
 
-_WRITERS = {
-    "tsv": _write_tsv,
-    "csv": _write_lines,
-    "jsonl": _write_jsonl,
-    "arrow": _write_arrow,
-    "parquet": _write_parquet,
-}
+_WRITERS = {"arrow": _write_arrow, "parquet": _write_parquet}

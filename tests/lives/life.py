@@ -9,16 +9,17 @@ import kbert
 from kbert.checkpoints import KBERT
 from kbert.checkpoints.formats import write_checkpoint
 from kbert.config import EncoderConfig, FinetuningConfig, PretrainingConfig, from_dict, to_dict
+from kbert.config.pooling_config import PoolingConfig
 from kbert.inference.loaded_model import LoadedModel
 from kbert.tasks import TASKS
 from tests.kbert.checkpoints.random_checkpoint import random_checkpoint
 from tests.lives import space
-from tests.lives.data import NUM_DEV, NUM_TRAIN, Rows, make_vocabulary
+from tests.lives.data import Rows, make_vocabulary
 from tests.tfrecords_tools import small_corpus
 from tfrecords_tools.create_pretraining_data import create_pretraining_data
 
 _SHAPE = {
-    "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24,
+    "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 40,
     "max_position_embeddings": 40, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0,
 }  # fmt: skip
 _TRAINING = {
@@ -44,7 +45,7 @@ class Life:
 
     @functools.cached_property
     def vocabulary(self):
-        return make_vocabulary(self.world["tokenizer"])
+        return make_vocabulary(self.world)
 
     @functools.cached_property
     def encoder(self) -> EncoderConfig:
@@ -55,17 +56,18 @@ class Life:
     def config(self):
         """The config of the training; its default lengths are those of the small texts."""
         values = _TRAINING | {"optimizer": {"name": "adamw", "learning_rate": 2e-3}} | self._chosen("config")
+        if "distillation" in values:
+            values["distillation"]["teacher"] = str(self.folder / "teacher")
         if self.is_pretraining:
-            steps = {"num_train_steps": 6, "num_warmup_steps": 2, "eval_every_steps": 6}
-            known = {field.name for field in dataclasses.fields(PretrainingConfig)}
-            values = {name: value for name, value in values.items() if name in known} | steps
+            values = {"num_train_steps": 6, "num_warmup_steps": 2, "eval_every_steps": 6} | values
             values["encoder"] = to_dict(self.encoder)
             return from_dict(PretrainingConfig, values | {"task": self.task_name}, "config")
         values |= {"task": self.task_name, "task_settings": self._chosen("settings")}
-        values = {"max_seq_length": 24, "num_train_epochs": 2.0, "eval_every_epochs": 1.0} | values
+        values = {"max_seq_length": 24, "num_train_epochs": 2.0} | values
+        values |= {} if "eval_every_steps" in values else {"eval_every_epochs": 1.0} | values
+        values["dataset"] = to_dict(self.rows.dataset())
         TASKS[self.task_name].read_settings(values["task_settings"])
-        config = from_dict(FinetuningConfig, values, "config")
-        return dataclasses.replace(config, dataset=self.rows.dataset())
+        return from_dict(FinetuningConfig, values, "config")
 
     def _chosen(self, prefix: str) -> dict:
         """What the world says under a prefix, as nested dicts."""
@@ -85,41 +87,75 @@ class Life:
         """An encoder of random weights, as a run."""
         settings = {name: value for name, value in to_dict(self.encoder).items() if name != "vocab_size"}
         made = random_checkpoint("encoder", vocabulary=self.vocabulary, **settings)
-        made = dataclasses.replace(made, max_seq_length=24)
+        made = dataclasses.replace(made, max_seq_length=24, pooling=self.pooling)
         write_checkpoint(made, self.folder / "start", KBERT)
         return self.folder / "start"
 
     @functools.cached_property
+    def pooling(self) -> PoolingConfig | None:
+        """How the encoder makes vectors of texts, where the world says it."""
+        return PoolingConfig(**self._chosen("pooling")) if self._chosen("pooling") else None
+
+    @functools.cached_property
     def train_file(self) -> Path:
-        return self.rows.write("train", NUM_TRAIN)
+        return self.rows.write("train")
 
     @functools.cached_property
     def dev_file(self) -> Path:
-        return self.rows.write("dev", NUM_DEV)
+        return self.rows.write("dev")
 
     @functools.cached_property
     def records(self) -> Path:
         """Records of a small corpus, for pretraining."""
         corpus, _ = small_corpus.write_corpus(self.folder, 4, 1)
         create_pretraining_data(
-            str(corpus), None, self.folder / "records", tokenizer=self.checkpoint, max_seq_length=24,
-            max_predictions_per_seq=4, dupe_factor=1, num_shards=2, pairing=space.pairing(self.task_name),
-            masking="dynamic",
-        )  # fmt: skip
+            str(corpus), None, self.folder / "records", tokenizer=self.checkpoint, **self.corpus
+        )
         return self.folder / "records"
+
+    @functools.cached_property
+    def corpus(self) -> dict:
+        """The settings of these records."""
+        plain = {"max_seq_length": 24, "max_predictions_per_seq": 4, "dupe_factor": 1, "num_shards": 2}
+        return (
+            plain
+            | {"masking": "dynamic"}
+            | self._chosen("corpus")
+            | {"pairing": space.pairing(self.task_name)}
+        )
+
+    @functools.cached_property
+    def evaluated(self) -> dict:
+        """The data of the evaluations, as `kbert.evaluate` takes them."""
+        if self.is_pretraining:
+            return {"input_dir": self.records}
+        held_out = self.config.dev_split is not None
+        return {"eval_file": self.train_file, "split": "dev"} if held_out else {"eval_file": self.dev_file}
 
     def train(self, name: str, **arguments):
         """Trains in a folder of this name; the run."""
+        function, arguments = self.call(name, **arguments)
+        _, metrics = function(**arguments)
+        return self.folder / name, metrics or {}
+
+    def call(self, name: str, **arguments):
+        """(the function that trains in a folder of this name, its arguments)."""
+        config, run = self.config, {"config": self.config, "run_dir": self.folder / name}
+        if config.distillation:
+            self._train_teacher()
         if self.is_pretraining:
-            arguments = {"input_dir": self.records, "eval_input_dir": self.records} | arguments
-            _, metrics = kbert.pretrain(self.config, self.folder / name, **arguments)
-        else:
-            data = {"train_file": self.train_file, "dev_file": self.dev_file}
-            if "train_dir" in arguments:
-                data = {}
-            arguments = {"init_checkpoint": self.checkpoint} | data | arguments
-            _, metrics = kbert.finetune(self.config, self.folder / name, **arguments)
-        return self.folder / name, metrics
+            phases = [self.records] * max(1, len(config.phases))
+            return kbert.pretrain, run | {"input_dir": phases, "eval_input_dir": self.records} | arguments
+        files = {} if "train_dir" in arguments else {"train_file": self.train_file}
+        files |= {} if config.dev_split or "dev_dir" in arguments else {"dev_file": self.dev_file}
+        return kbert.finetune, run | {"init_checkpoint": self.checkpoint} | files | arguments
+
+    def _train_teacher(self):
+        if not (self.folder / "teacher").exists():
+            plain = {name: value for name, value in self.world.items() if not name.startswith("config.")}
+            teacher = Life(plain, self.folder / "for_teacher")
+            teacher.folder.mkdir()
+            teacher.train("teacher")[0].rename(self.folder / "teacher")
 
     @functools.cached_property
     def trained(self):

@@ -8,13 +8,15 @@ import types
 import typing
 from collections.abc import Callable
 
-from kbert.checkpoints import FORMATS
-from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig
+from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig, PretrainingConfig
+from kbert.config.pooling_config import PoolingConfig
 from kbert.tasks import TASKS
+from kbert.tokenization.wordpiece_rules import WordPieceRules
 from tests.kbert.checkpoints import random_checkpoint
 from tests.kbert.experiments.every_training import NOT_TRAINED, PAIRINGS
+from tfrecords_tools.pretraining.pretraining_settings import PretrainingSettings
 
-# Shapes of published families, as `EncoderConfig` says them.
+# Shapes of published families, as `EncoderConfig` says them; RoBERTa with SentencePiece is XLM-R.
 FAMILIES = {
     "bert": {},
     "distilbert": random_checkpoint.DISTILBERT,
@@ -23,27 +25,39 @@ FAMILIES = {
     "mpnet": random_checkpoint.MPNET,
     "modernbert": random_checkpoint.MODERNBERT,
 }
-TOKENIZERS = ("wordpiece", "wordpiece_cased", "bpe", "sentencepiece")
+TOKENIZERS = ("wordpiece", "wordpiece_cased", "wordpiece_mpnet", "bpe", "sentencepiece")
 TASK_NAMES = tuple(name for name in TASKS if name not in NOT_TRAINED)
-# Columns, labels and texts that files of people have.
+# Columns, labels and texts that files of people have; how their files are packed; where rows come from.
 COLUMNS = ("text", "Text", "sentence 1", "größe", "a,b", "label_", "select", "#1 String")
 LABELS = (("0", "1"), ("ja", "nein"), ("a b", "c;d", "ß"), ("x", "y", "z", "😀"), ("O'Neill", '"q"'))
+PACKINGS = ("", "", ".gz", ".bz2", ".xz", ".zst")
 
-# What a life fixes itself: the shape of its data, its length, and what is no choice.
+# What a life fixes itself: what its files are, and what only a clock or a machine decides.
+_TRAINING = {"task", "encoder", "description", "peak_flops", "jit_compile"}
 _FIXED = {
-    EncoderConfig: {"vocab_size", "max_position_embeddings", "initializer_range"},
-    FinetuningConfig: {
-        "task", "task_settings", "encoder", "description", "distillation", "best_metric", "peak_flops",
-        "train_batch_size", "eval_batch_size", "num_train_epochs", "log_every_steps", "jit_compile",
-        "save_checkpoints_steps", "keep_checkpoints", "early_stopping_patience", "deterministic_ops",
-        "dev_split", "max_train_examples", "eval_every_steps", "eval_every_epochs", "dataset",
-    },
-}  # fmt: skip
+    EncoderConfig: {"vocab_size", "max_position_embeddings"},
+    FinetuningConfig: _TRAINING | {"task_settings"},
+    PretrainingConfig: _TRAINING,
+    DatasetConfig: {"text", "text_pair", "label", "choices", "file_format", "document", "sentence"},
+    PretrainingSettings: {"do_lower_case", "pairing", "text_field", "split_sentences"},
+    PoolingConfig: {"prompt_lengths"},
+}
 _INTEGERS = (1, 2, 3, 4, 8, 16, 32, 48)
 _NUMBERS = (0.0, 0.05, 0.3, 0.5, 0.9, 1.0, 2.0)
-_MOST = {"num_hidden_layers": 3, "reinit_layers": 3, "lstm_size": 8, "gradient_accumulation_steps": 4}
-# By the clock, so no two trainings are equal.
-_NEVER = {"budget"}
+_MOST = {
+    "num_hidden_layers": 3, "reinit_layers": 3, "lstm_size": 8, "gradient_accumulation_steps": 4,
+    "train_batch_size": 8, "num_train_steps": 8, "dupe_factor": 2, "max_predictions_per_seq": 8,
+}  # fmt: skip
+_NEVER = {"budget"}  # by the clock, so no two trainings are equal
+# Texts that no sentence lists.
+_TEXTS = {
+    "delimiter": (";", "|", "\t"),
+    "encoding": ("utf-8", "utf-8-sig", "utf-16", "gb18030"),
+    "label_separator": ("|", " / "),
+    "best_metric": ("loss",),
+    "mode": ("cls+mean",),
+    "class_weights": ("balanced",),
+}
 
 
 def draw_world(seed: int, accepts: Callable[[dict], bool]) -> dict:
@@ -59,17 +73,33 @@ def draw_world(seed: int, accepts: Callable[[dict], bool]) -> dict:
     world["tokenizer"] = rng.choice(TOKENIZERS if rng.random() < 0.5 else TOKENIZERS[:2])
     world["pairs"] = rng.random() < 0.4
     world["format"] = rng.choice(choices(DatasetConfig, "file_format"))
+    world["packing"] = rng.choice(PACKINGS)
     world["columns"] = rng.sample(COLUMNS, 3)
     world["labels"] = list(rng.choice(LABELS))
-    owners = [(EncoderConfig, "encoder"), (FinetuningConfig, "config")]
-    owners += [(TASKS[world["task"]].settings_class, "settings")] * 2
+    world["encoder.num_hidden_layers"] = rng.choice((1, 1, 1, 2, 2, 3))
     if not accepts(world):
-        world["tokenizer"], world["family"] = TOKENIZERS[0], "bert"
-    for _ in range(rng.randint(0, 8)):
-        owner, prefix = rng.choice(owners)
-        changed = world | _draw(owner, prefix, world, rng)
-        world = changed if accepts(changed) else world
+        world |= {"tokenizer": TOKENIZERS[0], "family": "bert"}
+    for _ in range(rng.randint(0, 9)):
+        owner, prefix = rng.choice(_owners(world["task"]))
+        changed = dict(world)
+        for _ in range(rng.choice((1, 1, 2))):  # some settings are only allowed together
+            changed |= _draw(owner, prefix, world, rng)
+        world = changed if changed != world and accepts(changed) else world
     return world
+
+
+def _owners(task) -> list[tuple[type, str]]:
+    """The classes whose fields a world may change, with the prefix of their settings."""
+    training = PretrainingConfig if pairing(task) else FinetuningConfig
+    data = (PretrainingSettings, "corpus") if pairing(task) else (DatasetConfig, "dataset")
+    owners = [(EncoderConfig, "encoder"), (training, "config"), (training, "config"), data]
+    owners += [(TASKS[task].settings_class, "settings")] * 2 + [(WordPieceRules, "rules")]
+    return owners + [(PoolingConfig, "pooling")] * (TASKS[task].settings_class.__name__ in _EMBEDDINGS)
+
+
+_EMBEDDINGS = {
+    TASKS[task].settings_class.__name__ for task in ("cosine_similarity", "multiple_negatives_ranking")
+}
 
 
 def _draw(owner, prefix, world, rng) -> dict:
@@ -81,7 +111,7 @@ def _draw(owner, prefix, world, rng) -> dict:
     name, kind = f"{prefix}.{field.name}", _kind(owner, field.name)
     if dataclasses.is_dataclass(kind):
         return _draw(kind, name, world, rng) or {name: {}}
-    values = [value for value in _values(owner, field, kind, world) if value != field.default]
+    values = [value for value in _values(owner, field, kind, world, rng) if value != field.default]
     return {name: rng.choice(values)} if values else {}
 
 
@@ -90,10 +120,10 @@ def _kind(owner, name):
     hint = typing.get_type_hints(owner)[name]
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         hint = next(kind for kind in typing.get_args(hint) if kind is not type(None))
-    return typing.get_origin(hint) or hint
+    return hint if typing.get_origin(hint) is tuple else typing.get_origin(hint) or hint
 
 
-def _values(owner, field, kind, world) -> list:
+def _values(owner, field, kind, world, rng) -> list:
     if kind is bool:
         return [False, True]
     if kind is int:
@@ -101,12 +131,31 @@ def _values(owner, field, kind, world) -> list:
     if kind is float:
         scale = field.default if isinstance(field.default, float) and 0 < field.default < 0.05 else 1.0
         return [number * scale for number in _NUMBERS]
-    known = [choice for choice in choices(owner, field.name) if choice not in _NEVER]
-    if kind is tuple:
-        return [list(known[:number]) for number in range(1, len(known) + 1)]
-    if kind is dict:
-        return [{label: 0.25 + 0.25 * n for n, label in enumerate(world["labels"][:2])}]
+    if typing.get_origin(kind) is tuple:
+        return _tuples(owner, field, typing.get_args(kind)[0], world, rng)
+    if field.name == "prompts":
+        return [{name: f"{name}: " for name in world["labels"]}]
+    if field.name in ("positive_label", "default_prompt_name"):
+        return world["labels"]
+    known = [
+        *_TEXTS.get(field.name, ()),
+        *(word for word in choices(owner, field.name) if word not in _NEVER),
+    ]
+    if "dict" in str(typing.get_type_hints(owner)[field.name]):
+        known.append({label: 0.25 + 0.25 * n for n, label in enumerate(world["labels"][:2])})
     return known
+
+
+def _tuples(owner, field, kind, world, rng) -> list:
+    if dataclasses.is_dataclass(kind):
+        drawn = _draw(kind, "", world, rng)
+        steps = {"num_train_steps": 3}
+        return [[steps, steps | {name[1:]: value for name, value in drawn.items()}]]
+    if kind is int:
+        return [[0], [0, 1], [1, 0]]
+    named = {"labels": world["labels"], "negatives": ["negative"], "column_names": [True]}
+    known = named.get(field.name) or choices(owner, field.name)
+    return [list(known)] if field.name in named else [list(known[: n + 1]) for n in range(len(known))]
 
 
 @functools.cache
@@ -115,16 +164,12 @@ def choices(owner, name: str) -> tuple[str, ...]:
     for wrong in ("?", ("?",)):
         try:
             owner(**{name: wrong})
-        except (ValueError, TypeError, KeyError) as error:
-            found = re.search(r"(?:choose|give) (?:one of |some of )?([\w, ]+)", str(error))
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            found = re.search(r"(?:choose|give|be|expected) (?:one of |some of )?([\w, ]+)", str(error))
             if found:
-                return tuple(word for word in re.split(r",? or |, ", found[1].strip(" .")) if word)
+                words = re.split(r",? or |, ", found[1].strip(" ."))
+                return tuple(word for word in words if word and " " not in word)
     return ()
-
-
-def conversions() -> tuple[str, ...]:
-    """The formats that a model is written in."""
-    return FORMATS
 
 
 def pairing(task: str) -> str | None:

@@ -1,0 +1,276 @@
+"""The hops of an answer: every way to ask a trained model, and every form that it is written in.
+
+Answers in float32 agree within `ROUNDING`, ids exactly.
+"""
+
+import json
+import locale
+import random
+import shutil
+import urllib.request
+
+import keras
+import numpy as np
+import tensorflow as tf
+from absl import flags
+from absl.testing import flagsaver
+from tokenizers import Tokenizer
+
+import kbert
+from export.export_savedmodel import export_savedmodel
+from export.export_tflite import export_tflite
+from export.gate.session_check import load_session, run_loaded
+from export.litert.requests import QUANTIZATIONS
+from export.server.running import DevelopmentServer
+from export.tokenizers.python.wordpiece_tokenizer import WordPieceTokenizer
+from kbert.checkpoints import FORMATS
+from kbert.scripts import run_prediction
+from kbert.scripts.convert_checkpoint import convert_checkpoint
+from kbert.tokenization.text_ops import core_ops
+from kbert.tokenization.tokenizer import build_tokenizer
+from tests.lives.compare import ROUNDING, same
+from tests.lives.data import WORDS
+from tests.lives.life import Life, ask
+from tfrecords_tools.trim_vocabulary import trim_vocabulary
+
+_SETTINGS = {"top_k": 5, "whole_words": False}  # those that `predict` has by default
+_ROUGH = 0.2  # of the formats that round on purpose
+
+
+def ids(life: Life) -> int:
+    """The ids of texts: TF-Text's ops, those of TensorFlow's core, Python, and Hugging Face's tokenizers."""
+    vocabulary = life.loaded.vocabulary
+    words = [word for word in WORDS if word != vocabulary.special_tokens.mask]
+    texts = [" ".join(words), *words, *(f"{word}{other}" for word in words[::3] for other in words[1::4])]
+    expected = build_tokenizer(vocabulary)(tf.constant(texts)).to_list()
+    others = {}
+    if vocabulary.kind != "sentencepiece":
+        with core_ops():
+            others["core ops"] = build_tokenizer(vocabulary)(tf.constant(texts)).to_list()
+    if vocabulary.kind == "wordpiece":
+        others["Python"] = [WordPieceTokenizer(vocabulary)(text) for text in texts]
+    convert_checkpoint(life.checkpoint, life.folder / "for_ids", "hugging_face")
+    if (life.folder / "for_ids" / "tokenizer.json").exists():
+        theirs = Tokenizer.from_file(str(life.folder / "for_ids" / "tokenizer.json"))
+        others["tokenizers"] = [theirs.encode(text, add_special_tokens=False).ids for text in texts]
+    for name, found in others.items():
+        same(dict(zip(texts, found, strict=True)), dict(zip(texts, expected, strict=True)), 0, name)
+    return len(others) * len(texts)
+
+
+def other_batches(life: Life) -> int:
+    """Asked one by one, all at once, and in the reverse order."""
+    if life.loaded.task.serving is None or not isinstance(life.answers[0], dict):
+        together = life.loaded.embed(life.examples)
+        backwards = life.loaded.embed(life.examples[::-1])[::-1]
+        same(list(together), life.answers, ROUNDING)
+        same(list(backwards), life.answers, ROUNDING)
+    else:
+        same(life.loaded.predict(life.examples), life.answers, ROUNDING)
+        same(life.loaded.predict(life.examples[::-1])[::-1], life.answers, ROUNDING)
+    return 2 * len(life.answers)
+
+
+def keras_file(life: Life) -> int:
+    """Saved by Keras and loaded."""
+    if life.is_pretraining:  # their models take masked positions beside a text
+        return 0
+    path = life.folder / "model.keras"
+    life.loaded.model.save(path)
+    inputs = life.loaded.inputs("the house")
+    ours, theirs = (model(inputs) for model in (life.loaded.model, keras.saving.load_model(path)))
+    same(
+        {name: value.numpy() for name, value in theirs.items()},
+        {name: value.numpy() for name, value in ours.items()},
+        0.0,
+    )
+    return len(ours)
+
+
+def saved_model(life: Life) -> int:
+    """The SavedModel, by its session and by `tf.saved_model.load`."""
+    return _ask_saved_model(life, "serving", "tf_text")
+
+
+def saved_model_of_core_ops(life: Life) -> int:
+    """The SavedModel that tokenizes by TensorFlow's core ops."""
+    return _ask_saved_model(life, "serving_core", "core")
+
+
+def _ask_saved_model(life, name, text_ops, precision="float32", tolerance=ROUNDING):
+    serving = life.loaded.task.serving
+    if serving is None:
+        return 0
+    report = export_savedmodel(life.loaded, life.folder / name, text_ops=text_ops, precision=precision)
+    session, module = load_session(report["path"]), tf.saved_model.load(report["path"])
+    for example, answer in zip(life.examples, life.answers, strict=True):
+        inputs = _inputs(serving, example)
+        signature = serving.signature_for(inputs)
+        needed = {key: [value] for key, value in inputs.items()}
+        takes = module.signatures[signature].structured_input_signature[1]
+        needed |= {key: value for key, value in _SETTINGS.items() if key in takes}
+        by_session = run_loaded(session, signature, needed)
+        tensors = {key: tf.constant(value, takes[key].dtype) for key, value in needed.items()}
+        by_module = {key: value.numpy() for key, value in module.signatures[signature](**tensors).items()}
+        for outputs in (by_session, by_module):
+            row = {key: value[0] for key, value in outputs.items()}
+            found = row["embedding"] if _is_vector(answer) else serving.answer(row, inputs)
+            same(found, answer, tolerance)
+    return 2 * len(life.answers)
+
+
+def _is_vector(answer) -> bool:
+    return not isinstance(answer, dict)
+
+
+def _inputs(serving, example) -> dict:
+    if isinstance(example, dict):
+        return example
+    parts = (example,) if isinstance(example, str) else example
+    names = next(
+        names for names in (serving.inputs, *serving.other_inputs.values()) if len(names) == len(parts)
+    )
+    return dict(zip(names, parts, strict=True))
+
+
+def litert(life: Life) -> int:
+    """The files for phones, with and without a tokenizer; those of less precision by their own measure."""
+    serving = life.loaded.task.serving
+    if serving is None or serving.same_answers is None or not serving.row_texts:
+        return 0
+    how = random.Random(life.world["seed"]).choice(({}, {}, {"tokenizer_inside": True}, {"mediapipe": True}))
+    precisions = ["float32"] if how else QUANTIZATIONS
+    data = {} if "split" in life.evaluated else life.evaluated
+    export_tflite(life.loaded.run, life.folder / "litert", precisions, **data, **how, min_agreement=0.0)
+    for precision in precisions:
+        answers = ask(kbert.load(life.folder / "litert" / f"model_{precision}.tflite"), life.examples)
+        if precision == "float32":
+            same(answers, life.answers, ROUNDING)
+        elif life.task_name in _SMOOTH:
+            same(answers, life.answers, _ROUGH, precision)
+    return len(precisions) * len(life.answers)
+
+
+_SMOOTH = ("sequence_classification", "multi_label_classification", "multiple_choice")
+
+
+def bfloat16(life: Life) -> int:
+    """The SavedModel in bfloat16."""
+    if life.task_name not in _SMOOTH:
+        return 0
+    return _ask_saved_model(life, "serving_bfloat16", "tf_text", "bfloat16", _ROUGH)
+
+
+def conversions(life: Life) -> int:
+    """Written in each format, loaded again, and brought back."""
+    compared = 0
+    for format in FORMATS:
+        there, back = life.folder / f"to_{format}", life.folder / f"from_{format}"
+        try:
+            convert_checkpoint(life.run, there, format)
+        except ValueError as refusal:
+            life.refused(refusal)
+            continue
+        convert_checkpoint(there, back, "kbert")
+        for folder in (there, back):
+            loaded = kbert.load(folder)
+            if loaded.task.name == life.loaded.task.name:
+                same(ask(loaded, life.examples), life.answers, ROUNDING, format)
+                compared += len(life.answers)
+            else:
+                same(loaded.embed("the house"), life.loaded.embed("the house"), ROUNDING, format)
+                compared += 1
+    return compared
+
+
+def elsewhere(life: Life) -> int:
+    """In another folder, and where numbers and capitals are written otherwise."""
+    moved = life.folder / "an other folder, ä"
+    shutil.copytree(life.run, moved)
+    before = locale.setlocale(locale.LC_ALL)
+    try:
+        for name in ("tr_TR.UTF-8", "de_DE.UTF-8", "C"):
+            try:
+                locale.setlocale(locale.LC_ALL, name)
+            except locale.Error:
+                continue
+            same(ask(kbert.load(moved), life.examples), life.answers, ROUNDING, name)
+    finally:
+        locale.setlocale(locale.LC_ALL, before)
+    return len(life.answers)
+
+
+def command_line(life: Life) -> int:
+    """`kbert predict` as JSON lines and as a table."""
+    if not isinstance(life.answers[0], dict):
+        return 0
+    names = [_inputs(life.loaded.task.serving, example) for example in life.examples]
+    asked = life.folder / "asked.jsonl"
+    asked.write_text("".join(json.dumps(row) + "\n" for row in names), encoding="utf-8")
+    for ending in ("jsonl", "csv"):
+        answers = life.folder / f"answers.{ending}"
+        _call(run_prediction, f"--run_dir={life.run}", f"--input_file={asked}", f"--output_file={answers}")
+    lines = [json.loads(line) for line in (life.folder / "answers.jsonl").read_text("utf-8").splitlines()]
+    found = [
+        {key: value for key, value in line.items() if key in answer}
+        for line, answer in zip(lines, life.answers, strict=True)
+    ]
+    same(found, json.loads(json.dumps(life.answers)), ROUNDING)
+    return len(lines)
+
+
+def _call(script, *arguments):
+    values = flags.FLAGS
+    if "input_file" not in values:
+        script.define_flags()
+    with flagsaver.flagsaver():
+        values(["kbert", *arguments])
+        script.main()
+
+
+def served(life: Life) -> int:
+    """`kbert serve`, asked by its Predict API."""
+    serving, compared = life.loaded.task.serving, 0
+    if serving is None:
+        return 0
+    with DevelopmentServer(life.run, "life", 0, 0) as server:
+        address = f"http://127.0.0.1:{server.rest_api_port}/v1/models/life:predict"
+        for example, answer in zip(life.examples, life.answers, strict=True):
+            inputs = _inputs(serving, example)
+            signature = serving.signature_for(inputs)
+            names = life.loaded.signatures[signature].inputs
+            settings = {name: value for name, value in _SETTINGS.items() if name in names}
+            columns = {name: [value] for name, value in inputs.items()} | settings
+            body = json.dumps({"signature_name": signature, "inputs": columns}).encode()
+            request = urllib.request.Request(address, body, {"content-type": "application/json"})
+            outputs = json.loads(urllib.request.urlopen(request, timeout=60).read())["outputs"]
+            outputs = outputs if isinstance(outputs, dict) else {next(iter(names)): outputs}
+            row = {name: _array(value)[0] for name, value in outputs.items()}
+            same(row["embedding"] if _is_vector(answer) else serving.answer(row, inputs), answer, ROUNDING)
+            compared += 1
+    return compared
+
+
+def _array(value):
+    array = np.array(value)
+    return np.char.encode(array, "utf-8").astype(object) if array.dtype.kind == "U" else array
+
+
+def trimmed(life: Life) -> int:
+    """Cut to the tokens of the examples, whose answers stay."""
+    if life.vocabulary.kind != "wordpiece" or life.loaded.task.serving is None:
+        return 0
+    texts = life.folder / "texts.txt"
+    lines = [text for example in life.examples for text in _texts(_inputs(life.loaded.task.serving, example))]
+    texts.write_text("\n".join(line.replace("[MASK]", "") for line in lines) + "\n", encoding="utf-8")
+    trim_vocabulary(life.run, life.folder / "trimmed", [texts])
+    found = ask(kbert.load(life.folder / "trimmed"), life.examples)
+    if life.is_pretraining:  # fewer words share the probability
+        return len(found)
+    same(found, life.answers, ROUNDING)
+    return len(found)
+
+
+def _texts(inputs):
+    for value in inputs.values():
+        yield from [value] if isinstance(value, str) else value

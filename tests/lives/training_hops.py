@@ -1,0 +1,213 @@
+"""The hops of a training: other data, devices, stops, and what judges it.
+
+Metrics agree within `METRICS`, losses of two devices within `DEVICES`, weights to the last bit.
+"""
+
+import json
+import multiprocessing
+import random
+import shutil
+import time
+
+import numpy as np
+import pyarrow as pa
+from scipy import stats
+
+import kbert
+from kbert.config import to_dict
+from kbert.files.whole_file import write_json
+from kbert.runs.checkpoint import parse_step
+from tests.lives.compare import ROUNDING, same
+from tests.lives.life import Life
+from tfrecords_tools.create_finetuning_data import create_finetuning_data
+
+METRICS, DEVICES = 1e-6, 1e-4
+_CHOSEN = {"temperature", "threshold", "thresholds"}  # found by a search, whose steps rounding may change
+_ROUNDED = ("loss", "perplexity", "pearson", "error")  # sums of other batches, which round otherwise
+_WAIT = 0.02  # seconds between two looks at a training
+
+
+def training(life: Life) -> int:
+    """The training itself."""
+    return len(life.trained)
+
+
+def evaluation(life: Life) -> int:
+    """Metrics of training, of `evaluate` at several batch sizes and of the loaded model."""
+    run, trained = life.trained
+    _, last = kbert.evaluate(run, **life.evaluated, batch_size=3, checkpoint="last")
+    in_batch = bool(life.loaded.task.coupled)
+    if not (life.is_pretraining and life.config.max_eval_steps < 4):
+        trained, shown = _common(trained, last), _common(last, trained)
+        _same_metrics(trained, shown, "metrics while training", in_batch)
+    _, expected = kbert.evaluate(run, **life.evaluated, batch_size=64)
+    _, metrics = kbert.evaluate(run, **life.evaluated, batch_size=1)
+    _same_metrics(metrics, expected, "metrics at batch size 1", in_batch)
+    if "split" not in life.evaluated:
+        _same_metrics(
+            life.loaded.evaluate(**life.evaluated), expected, "metrics of the loaded model", in_batch
+        )
+    return 3 * len(_plain(expected))
+
+
+def records(life: Life) -> int:
+    """The rows of a file and of its records, judged and trained on."""
+    if life.is_pretraining or life.config.freeze_encoder or life.config.dev_split:
+        return 0
+    config, compared = life.folder / "config.json", 0
+    write_json(to_dict(life.loaded.run.config) | {"encoder": None}, config)
+    for split, file in (("train", life.train_file), ("dev", life.dev_file)):
+        folder = life.folder / f"{split}_records"
+        create_finetuning_data(config, file, folder, init_checkpoint=life.run)
+        _, expected = kbert.evaluate(life.run, file, batch_size=4)
+        _, found = kbert.evaluate(life.run, input_dir=folder, batch_size=4)
+        _same_metrics(_common(found, expected), _common(expected, found), f"metrics of records, {split}")
+        compared += len(_common(found, expected))
+    if life.config.max_train_examples is None:
+        data = {f"{split}_dir": life.folder / f"{split}_records" for split in ("train", "dev")}
+        run, _ = life.train("from_records", **data)
+        same([len(_losses(run))], [len(_losses(life.run))], 0, "steps on records")
+    return compared
+
+
+def in_memory(life: Life) -> int:
+    """The same rows as columns, as a table and as dicts, trained on and judged."""
+    if life.is_pretraining or life.task_name in ("question_answering", "token_classification"):
+        return 0
+    train, dev = life.rows.splits["train"], life.rows.splits["dev"]
+    form = random.Random(life.world["seed"]).choice((list, _columns, pa.Table.from_pylist))
+    _, expected = kbert.evaluate(life.run, life.dev_file)
+    _, found = kbert.evaluate(life.run, form(dev))
+    _same_metrics(found, expected, "metrics of data in memory")
+    data = {"train_file": form(train)} | ({} if life.config.dev_split else {"dev_file": form(dev)})
+    run, _ = life.train("in_memory", **data)
+    return len(_plain(expected)) + _same_weights(run, life.run, 0.0)
+
+
+def _columns(rows):
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def two_devices(life: Life) -> int:
+    """Training on one device and on two; without dropout, whose masks depend on the rows of a device."""
+    if life.drops_out:
+        return 0
+    run, _ = life.train("two_devices", strategy="mirrored", num_devices=2)
+    losses = [_losses(folder) for folder in (run, life.run)]
+    if life.config.precision == "float32":
+        same(*losses, DEVICES, "losses on two devices")
+    return len(losses[0])
+
+
+def resumed(life: Life) -> int:
+    """A training that stopped at an earlier checkpoint and went on."""
+    copy = life.folder / "resumed"
+    shutil.copytree(life.run, copy)
+    steps = sorted((copy / "checkpoints").glob("step-*"), key=parse_step)
+    if len(steps) < 2:
+        return 0
+    shutil.rmtree(steps[-1])
+    life.train("resumed")
+    return _same_weights(copy, life.run, 0.0)
+
+
+def killed(life: Life) -> int:
+    """A training in a process of its own, killed at any moment, or asked to end; and on from there."""
+    rng = random.Random(life.world["seed"])
+    folder, changes = life.folder / "killed", rng.randint(1, 12)
+    function, arguments = life.call("killed")
+    process = multiprocessing.get_context("spawn").Process(target=function, kwargs=arguments)
+    process.start()
+    seen = None
+    while process.is_alive() and changes:
+        time.sleep(_WAIT)
+        now = sorted(str(path) for path in folder.rglob("*")) if folder.exists() else None
+        changes, seen = changes - (now != seen), now
+    process.kill() if rng.random() < 0.5 else process.terminate()
+    process.join()
+    life.train("killed")
+    return _same_weights(folder, life.run, 0.0)
+
+
+def independent_metrics(life: Life) -> int:
+    """Scores of scikit-learn and SciPy: the answers to the rows of a file beside their labels."""
+    judge = _JUDGES.get(life.task_name)
+    if judge is None or "split" in life.evaluated:
+        return 0
+    task, config = life.loaded.task, life.loaded.run.config
+    examples = list(task.files.read_examples(life.dev_file, config.dataset))
+    asked = [_asked(example, life.task_name) for example in examples]
+    expected = judge(life.loaded, asked, [example.label for example in examples])
+    _, metrics = kbert.evaluate(life.run, life.dev_file)
+    for name, value in expected.items():
+        same({name: float(metrics[name])}, {name: float(value)}, 1e-5, "by hand")
+    return len(expected)
+
+
+def _asked(example, task):
+    if task == "multiple_choice":
+        return {"text": example.text, "choices": list(example.choices)}
+    return example.text if example.text_pair is None else (example.text, example.text_pair)
+
+
+def _of_one_label(loaded, asked, labels):
+    found = [answer["label"] for answer in loaded.predict(asked)]
+    return {"accuracy": np.mean([one == other for one, other in zip(found, labels, strict=True)])}
+
+
+def _of_choices(loaded, asked, labels):
+    return {"accuracy": np.mean([answer["choice"] for answer in loaded.predict(asked)] == np.array(labels))}
+
+
+def _of_numbers(loaded, asked, labels):
+    found = np.array([answer["prediction"] for answer in loaded.predict(asked)])
+    return {"pearson": stats.pearsonr(found, labels)[0]}
+
+
+def _of_cosines(loaded, asked, labels):
+    first, second = (loaded.embed([pair[n] for pair in asked]) for n in range(2))
+    unit = [part / np.linalg.norm(part, axis=1, keepdims=True) for part in (first, second)]
+    return {"pearson": stats.pearsonr((unit[0] * unit[1]).sum(axis=1), labels)[0]}
+
+
+_JUDGES = {
+    "sequence_classification": _of_one_label,
+    "multiple_choice": _of_choices,
+    "sequence_regression": _of_numbers,
+    "cosine_similarity": _of_cosines,
+}
+
+
+def _same_metrics(found, expected, where, in_batch=False):
+    """Counts within `METRICS`, sums within `ROUNDING`.
+
+    With `in_batch` the loss is about the other texts of a batch, so other batches have another one.
+    """
+    for name, value in _plain(expected).items():
+        if name in ("loss", "batch_accuracy") and in_batch:
+            continue
+        tolerance = ROUNDING if any(part in name for part in _ROUNDED) else METRICS
+        same({name: _plain(found).get(name)}, {name: value}, tolerance, where)
+
+
+def _plain(metrics):
+    return {name: value for name, value in metrics.items() if isinstance(value, int | float)}
+
+
+def _common(metrics, others):
+    names = _plain(metrics).keys() & _plain(others).keys() - _CHOSEN
+    return {name: metrics[name] for name in sorted(names)}
+
+
+def _losses(run):
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text("utf-8").splitlines()]
+    return [line["loss"] for line in lines if "loss" in line and line.get("kind", "train") == "train"]
+
+
+def _same_weights(run, other, tolerance) -> int:
+    ours, theirs = (
+        [weight.numpy() for weight in kbert.load(folder, checkpoint="last").model.trainable_variables]
+        for folder in (run, other)
+    )
+    same(ours, theirs, tolerance, "weights")
+    return len(theirs)
