@@ -5,12 +5,10 @@ misspelt path are answered at once.
 """
 
 import atexit
-import builtins
 import contextlib
 import functools
 import logging as standard_logging
 import os
-import re
 import sys
 from pathlib import Path
 
@@ -22,13 +20,10 @@ from kbert.cli.progress import log_activities
 from kbert.cli.signals import INTERRUPTED, STOPPED_BY_CTRL_C, StoppedBySignal, is_from_interrupt
 from kbert.files import full_disk
 from kbert.files.whole_file import final_name
+from kbert.input_pipelines.pipeline_errors import MENDABLE, own_error
 
-_MENDABLE = (ValueError, OSError, FloatingPointError)
 _PROJECT = Path(__file__).resolve().parents[2]
 _PACKAGES = ("kbert", "tfrecords_tools", "export", "kbert_export", "benchmarks")
-# What Python code raised inside an input pipeline: TensorFlow's script_ops.py writes "<type>: <message>", the
-# traceback, and the same again.
-_IN_PIPELINE = re.compile(r"\b(\w*(?:Error|Exception)): (.*?)\nTraceback \(most recent call last\):", re.S)
 
 
 def run(main, *config_classes, positions=()):
@@ -111,13 +106,9 @@ def _exit_code(error):
 
 def error_sentence(error: BaseException) -> str | None:
     """What a user can mend, in one sentence; None for a bug in kbert."""
-    if isinstance(error, _MENDABLE) or full_disk.full_disk_code(error):
+    error = own_error(error) or error
+    if isinstance(error, MENDABLE) or full_disk.full_disk_code(error):
         return full_disk.full_disk_sentence(error) or _system_sentence(error) or str(error)
-    if not type(error).__module__.startswith("tensorflow."):
-        return None
-    for kind, message in _IN_PIPELINE.findall(str(error))[:1]:
-        if issubclass(getattr(builtins, kind, type(None)), _MENDABLE):
-            return message
     return None
 
 

@@ -17,6 +17,7 @@ from kbert.cli.progress import activity
 from kbert.cli.signals import StoppedBySignal, StopSignal
 from kbert.config import TrainingConfig
 from kbert.encoder import BertEncoder
+from kbert.input_pipelines.pipeline_errors import raising_own_errors
 from kbert.runs import checkpoint
 from kbert.runs.base_weights import base_file, write_base
 from kbert.runs.best_checkpoint import BestCheckpoint
@@ -116,10 +117,10 @@ def train(task: Task, config: TrainingConfig, plan: Plan, run: RunDirectory, str
       FloatingPointError: when a loss or gradient norm is not finite.
       OSError: when the last checkpoint cannot be written.
       StoppedBySignal: after a SIGTERM or Ctrl-C, once everything is saved.
-      ValueError: when the batch size is not divisible by the number of replicas, or when there are
-        checkpoints but none can be read.
+      ValueError: when the batch size is not divisible by the number of replicas, when there are checkpoints
+        but none can be read, or when the texts of a batch do not fit into `packed_rows`.
     """
-    with StopSignal().listening() as stop:
+    with StopSignal().listening() as stop, raising_own_errors():
         return Trainer(task, config, plan, run, strategy, stop).run_phases()
 
 

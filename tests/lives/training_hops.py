@@ -29,7 +29,7 @@ _WAIT = 0.02  # seconds between two looks at a training
 
 def training(life: Life) -> int:
     """The training itself."""
-    return len(life.trained)
+    return bool(life.trained)
 
 
 def evaluation(life: Life) -> int:

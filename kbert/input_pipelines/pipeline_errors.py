@@ -1,0 +1,29 @@
+"""What Python code raised inside an input pipeline, where TensorFlow wraps it."""
+
+import builtins
+import contextlib
+import re
+
+MENDABLE = (ValueError, OSError, FloatingPointError)  # by a user, who gets their message
+# TensorFlow's script_ops.py writes "<type>: <message>", the traceback, and the same again.
+_RAISED = re.compile(r"\b(\w*(?:Error|Exception)): (.*?)\nTraceback \(most recent call last\):", re.S)
+
+
+def own_error(error: BaseException) -> Exception | None:
+    """The error of `MENDABLE` that an error of TensorFlow stands around; None for any other error."""
+    if type(error).__module__.startswith("tensorflow."):
+        for name, message in _RAISED.findall(str(error))[:1]:
+            kind = getattr(builtins, name, type(None))
+            return kind(message) if issubclass(kind, MENDABLE) else None
+    return None
+
+
+@contextlib.contextmanager
+def raising_own_errors():
+    """Inside, what a pipeline's Python code raised is raised as itself."""
+    try:
+        yield
+    except Exception as error:
+        if own := own_error(error):
+            raise own from None
+        raise
