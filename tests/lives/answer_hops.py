@@ -60,15 +60,23 @@ def ids(life: Life) -> int:
 
 def other_batches(life: Life) -> int:
     """Asked one by one, all at once, and in the reverse order."""
-    if life.loaded.task.serving is None or not isinstance(life.answers[0], dict):
-        together = life.loaded.embed(life.examples)
-        backwards = life.loaded.embed(life.examples[::-1])[::-1]
-        same(list(together), life.answers, ROUNDING)
-        same(list(backwards), life.answers, ROUNDING)
-    else:
-        same(life.loaded.predict(life.examples), life.answers, ROUNDING)
-        same(life.loaded.predict(life.examples[::-1])[::-1], life.answers, ROUNDING)
+    vectors = not isinstance(life.answers[0], dict)
+    answer = life.loaded.embed if vectors else life.loaded.predict
+    same(list(answer(life.examples)), life.answers, ROUNDING)
+    same(list(answer(life.examples[::-1])[::-1]), life.answers, ROUNDING)
     return 2 * len(life.answers)
+
+
+def ranked(life: Life) -> int:
+    """Texts ranked for a query, given in two orders."""
+    single = life.loaded.task.serving and life.loaded.task.serving.one_text_output == "embedding"
+    if not single and not (life.task_name == "sequence_regression" and life.world["pairs"]):
+        return 0
+    orders = [life.loaded.rank("the house", texts) for texts in (WORDS, WORDS[::-1])]
+    ours, theirs = ({answer["text"]: answer["score"] for answer in order} for order in orders)
+    same(ours, theirs, ROUNDING)
+    assert list(ours.values()) == sorted(ours.values(), reverse=True)
+    return len(ours)
 
 
 def keras_file(life: Life) -> int:
@@ -79,11 +87,7 @@ def keras_file(life: Life) -> int:
     life.loaded.model.save(path)
     inputs = life.loaded.inputs("the house")
     ours, theirs = (model(inputs) for model in (life.loaded.model, keras.saving.load_model(path)))
-    same(
-        {name: value.numpy() for name, value in theirs.items()},
-        {name: value.numpy() for name, value in ours.items()},
-        0.0,
-    )
+    same(*({name: value.numpy() for name, value in outputs.items()} for outputs in (theirs, ours)), 0.0)
     return len(ours)
 
 
@@ -114,13 +118,12 @@ def _ask_saved_model(life, name, text_ops, precision="float32", tolerance=ROUNDI
         by_module = {key: value.numpy() for key, value in module.signatures[signature](**tensors).items()}
         for outputs in (by_session, by_module):
             row = {key: value[0] for key, value in outputs.items()}
-            found = row["embedding"] if _is_vector(answer) else serving.answer(row, inputs)
-            same(found, answer, tolerance)
+            same(_answer(serving, row, inputs, answer), answer, tolerance)
     return 2 * len(life.answers)
 
 
-def _is_vector(answer) -> bool:
-    return not isinstance(answer, dict)
+def _answer(serving, row, inputs, like):
+    return serving.answer(row, inputs) if isinstance(like, dict) else row["embedding"]
 
 
 def _inputs(serving, example) -> dict:
@@ -246,7 +249,7 @@ def served(life: Life) -> int:
             outputs = json.loads(urllib.request.urlopen(request, timeout=60).read())["outputs"]
             outputs = outputs if isinstance(outputs, dict) else {next(iter(names)): outputs}
             row = {name: _array(value)[0] for name, value in outputs.items()}
-            same(row["embedding"] if _is_vector(answer) else serving.answer(row, inputs), answer, ROUNDING)
+            same(_answer(serving, row, inputs, answer), answer, ROUNDING)
             compared += 1
     return compared
 
@@ -261,7 +264,8 @@ def trimmed(life: Life) -> int:
     if life.vocabulary.kind != "wordpiece" or life.loaded.task.serving is None:
         return 0
     texts = life.folder / "texts.txt"
-    lines = [text for example in life.examples for text in _texts(_inputs(life.loaded.task.serving, example))]
+    values = (_inputs(life.loaded.task.serving, example).values() for example in life.examples)
+    lines = [part if isinstance(part, str) else "\n".join(part) for parts in values for part in parts]
     texts.write_text("\n".join(line.replace("[MASK]", "") for line in lines) + "\n", encoding="utf-8")
     trim_vocabulary(life.run, life.folder / "trimmed", [texts])
     found = ask(kbert.load(life.folder / "trimmed"), life.examples)
@@ -269,8 +273,3 @@ def trimmed(life: Life) -> int:
         return len(found)
     same(found, life.answers, ROUNDING)
     return len(found)
-
-
-def _texts(inputs):
-    for value in inputs.values():
-        yield from [value] if isinstance(value, str) else value

@@ -8,13 +8,18 @@ import random
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from kbert.config import DatasetConfig
 from kbert.files.compression import find_opener
 from kbert.tokenization.base_vocabulary import SpecialTokens
 from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
+from tests.kbert.input_pipelines.tables.written_tables import (
+    write_arrow_file,
+    write_folder,
+    write_parquet,
+    write_shards,
+)
 from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary, sentencepiece_model
 
 WORDS = (
@@ -63,8 +68,9 @@ class Rows:
     @functools.cached_property
     def splits(self) -> dict:
         """split -> its rows as dicts; for questions and for words, paragraphs and sentences."""
-        make = getattr(self, f"_{self._world['task']}")
-        return {split: [make(n) for n in range(number)] for split, number in _SIZES.items()}
+        others = {"question_answering": _question, "token_classification": _sentence}
+        make = others.get(self._world["task"], self._row)
+        return {split: [make(n, self._rng) for n in range(number)] for split, number in _SIZES.items()}
 
     def write(self, split: str) -> Path:
         """A labelled file of one split."""
@@ -79,7 +85,8 @@ class Rows:
             return self._packed(f"{split}.conll", "\n\n".join(blocks) + "\n")
         path = self._folder / f"{split}.{format}"
         if format in _WRITERS:
-            return _WRITERS[format](path, rows)
+            write = _WRITERS[format][bool(self._world.get("packing"))]
+            return write(path, pa.Table.from_pylist(rows))
         return self._packed(path.name, self._lines(rows))
 
     def _lines(self, rows) -> str:
@@ -106,6 +113,8 @@ class Rows:
         if task in ("question_answering", "token_classification"):
             return DatasetConfig(**{name: _as_tuple(value) for name, value in values.items()})
         values |= {"text": text, "label": label}
+        if '"' in "".join(world["labels"]) and "classification" in task:  # marks of a label, not of the file
+            values["labels"] = world["labels"]
         if task == "multiple_choice":
             values["choices"] = [f"c{n}" for n in range(CHOICES)]
         elif world["pairs"] or task in ("cosine_similarity", "multiple_negatives_ranking"):
@@ -116,7 +125,7 @@ class Rows:
             values["column_names"] = list(self.splits["train"][0])
         return DatasetConfig(**{name: _as_tuple(value) for name, value in values.items()})
 
-    def examples(self, number: int) -> list:
+    def examples(self, number: int, mask: str) -> list:
         """What `predict` is asked, as the task's signature takes it."""
         world, rng = self._world, random.Random(self._world["seed"] + 1)
         task, texts = world["task"], [_text(rng) for _ in range(2 * number)]
@@ -126,52 +135,28 @@ class Rows:
         if task == "multiple_choice":
             return [{"text": a, "choices": [b, "the house", a[::-1]]} for a, b in pairs]
         if task in ("masked_lm", "pretraining", "sentence_order"):
-            return [f"the {self.mask} of {text.replace('[MASK]', '')}" for text in texts[:number]]
+            return [f"the {mask} of {text}" for text in texts[:number]]
         if task == "cosine_similarity" or (world["pairs"] and task.startswith(("sequence", "multi_label"))):
             return pairs
         return texts[:number]
 
-    mask = "[MASK]"
-
-    def _texts(self, number):
+    def _row(self, number, rng) -> dict:
+        """One labelled row of texts."""
+        task, names = self._world["task"], self._world["labels"]
         text, other, label = self._world["columns"]
-        sign = self._world["labels"][number % len(self._world["labels"])]
-        first = f"{WORDS[number % 4]} {_text(self._rng)}"
-        return {text: first, other: _text(self._rng)}, label, sign
-
-    def _sequence_classification(self, number):
-        texts, label, sign = self._texts(number)
-        return texts | {label: sign}
-
-    def _sequence_regression(self, number):
-        texts, label, _ = self._texts(number)
-        return texts | {label: round(self._rng.uniform(-3, 5), 2)}
-
-    def _multi_label_classification(self, number):
-        texts, label, _ = self._texts(number)
-        names = [name for n, name in enumerate(self._world["labels"]) if number >> n & 1]
-        return texts | {label: self._joined.join(names) if self._joined else names}
-
-    def _multiple_choice(self, number):
-        texts, label, _ = self._texts(number)
-        choices = {f"c{n}": f"{_text(self._rng)} {n}" for n in range(CHOICES)}
-        return texts | choices | {label: number % CHOICES}
-
-    def _cosine_similarity(self, number):
-        texts, label, _ = self._texts(number)
-        return texts | {label: number % 2}
-
-    def _multiple_negatives_ranking(self, number):
-        texts, _, _ = self._texts(number)
-        text, other, _ = self._world["columns"]
-        found = {text: f"{number // 2} {texts[text]}", other: f"{texts[other]} {number}"}
-        return found | {name: _text(self._rng) for name in self._chosen.get("negatives", ())}
-
-    def _question_answering(self, number):
-        return _question(number, self._rng)
-
-    def _token_classification(self, number):
-        return _sentence(self._rng)
+        row = {text: f"{number // 2} {WORDS[number % 4]} {_text(rng)}", other: f"{_text(rng)} {number}"}
+        if task == "multiple_choice":
+            row |= {f"c{n}": f"{_text(rng)} {n}" for n in range(CHOICES)}
+        row |= {name: _text(rng) for name in self._chosen.get("negatives", ())}
+        several = [name for n, name in enumerate(names) if number >> n & 1]
+        labels = {
+            "sequence_classification": names[number % len(names)],
+            "sequence_regression": round(rng.uniform(-3, 5), 2),
+            "multi_label_classification": self._joined.join(several) if self._joined else several,
+            "multiple_choice": number % CHOICES,
+            "cosine_similarity": number % 2,
+        }
+        return row | ({label: labels[task]} if task in labels else {})
 
 
 def _text(rng):
@@ -182,7 +167,7 @@ def _text(rng):
     )
 
 
-def _sentence(rng):
+def _sentence(number, rng):
     words = [word for word in _text(rng).split()]
     tags = ["B-PER" if "o" in word.lower() else "B-ORG" if "日" in word else "O" for word in words]
     return words, tags
@@ -214,16 +199,5 @@ def _as_tuple(value):
     return tuple(value) if isinstance(value, list) else value
 
 
-def _write_arrow(path, rows):
-    table = pa.Table.from_pylist(rows)
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
-        writer.write_table(table)
-    return path
-
-
-def _write_parquet(path, rows):
-    pq.write_table(pa.Table.from_pylist(rows), path)
-    return path
-
-
-_WRITERS = {"arrow": _write_arrow, "parquet": _write_parquet}
+# Format of a table -> how it is written, and how where text would be packed.
+_WRITERS = {"arrow": (write_arrow_file, write_folder), "parquet": (write_parquet, write_shards)}

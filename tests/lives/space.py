@@ -54,7 +54,7 @@ _TEXTS = {
     "delimiter": (";", "|", "\t"),
     "encoding": ("utf-8", "utf-8-sig", "utf-16", "gb18030"),
     "label_separator": ("|", " / "),
-    "best_metric": ("loss",),
+    "best_metric": ("loss", "masked_lm_loss"),
     "mode": ("cls+mean",),
     "class_weights": ("balanced",),
 }

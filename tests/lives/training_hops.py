@@ -134,29 +134,24 @@ def independent_metrics(life: Life) -> int:
     judge = _JUDGES.get(life.task_name)
     if judge is None or "split" in life.evaluated:
         return 0
-    task, config = life.loaded.task, life.loaded.run.config
-    examples = list(task.files.read_examples(life.dev_file, config.dataset))
-    asked = [_asked(example, life.task_name) for example in examples]
-    expected = judge(life.loaded, asked, [example.label for example in examples])
+    rows, dataset = life.rows.splits["dev"], life.config.dataset
+    asked = [_asked(row, dataset) for row in rows]
+    expected = judge(life.loaded, asked, [row[dataset.label] for row in rows])
     _, metrics = kbert.evaluate(life.run, life.dev_file)
     for name, value in expected.items():
         same({name: float(metrics[name])}, {name: float(value)}, 1e-5, "by hand")
     return len(expected)
 
 
-def _asked(example, task):
-    if task == "multiple_choice":
-        return {"text": example.text, "choices": list(example.choices)}
-    return example.text if example.text_pair is None else (example.text, example.text_pair)
+def _asked(row, dataset):
+    if dataset.choices:
+        return {"text": row[dataset.text], "choices": [row[name] for name in dataset.choices]}
+    return row[dataset.text] if dataset.text_pair is None else (row[dataset.text], row[dataset.text_pair])
 
 
-def _of_one_label(loaded, asked, labels):
-    found = [answer["label"] for answer in loaded.predict(asked)]
+def _of_labels(loaded, asked, labels):
+    found = [answer.get("label", answer.get("choice")) for answer in loaded.predict(asked)]
     return {"accuracy": np.mean([one == other for one, other in zip(found, labels, strict=True)])}
-
-
-def _of_choices(loaded, asked, labels):
-    return {"accuracy": np.mean([answer["choice"] for answer in loaded.predict(asked)] == np.array(labels))}
 
 
 def _of_numbers(loaded, asked, labels):
@@ -171,8 +166,8 @@ def _of_cosines(loaded, asked, labels):
 
 
 _JUDGES = {
-    "sequence_classification": _of_one_label,
-    "multiple_choice": _of_choices,
+    "sequence_classification": _of_labels,
+    "multiple_choice": _of_labels,
     "sequence_regression": _of_numbers,
     "cosine_similarity": _of_cosines,
 }
