@@ -40,7 +40,7 @@ def random_checkpoint(task, labels=(), vocabulary=None, **settings):
     encoder = EncoderConfig(**foreign_files.SHAPE | {"vocab_size": len(vocabulary)} | settings)
     shapes = model_shapes(encoder, task_parts(task, labels).values())
     weights = {name: fresh_value(name, shape, 0.3) for name, shape in shapes.items()}
-    if encoder.pooler_hidden_act == "relu":
+    if encoder.pooler_hidden_act == "relu" and encoder.type_vocab_size:
         weights["embeddings/token_type_embeddings"][:] = 0
     return BertCheckpoint(
         source="there",
