@@ -81,8 +81,14 @@ def _draw(owner, prefix, world, rng) -> dict:
     name, kind = f"{prefix}.{field.name}", _kind(owner, field.name)
     if dataclasses.is_dataclass(kind):
         return _draw(kind, name, world, rng) or {name: {}}
-    values = [value for value in _values(owner, field, kind, world) if value != field.default]
+    values = other_values(owner, field, world["labels"])
     return {name: rng.choice(values)} if values else {}
+
+
+def other_values(owner, field, labels) -> list:
+    """What a field of a dataclass may be beside its default, if its class allows it with the others."""
+    values = _values(owner, field, _kind(owner, field.name), labels)
+    return [value for value in values if value != field.default]
 
 
 def _kind(owner, name):
@@ -93,7 +99,7 @@ def _kind(owner, name):
     return typing.get_origin(hint) or hint
 
 
-def _values(owner, field, kind, world) -> list:
+def _values(owner, field, kind, labels) -> list:
     if kind is bool:
         return [False, True]
     if kind is int:
@@ -101,11 +107,11 @@ def _values(owner, field, kind, world) -> list:
     if kind is float:
         scale = field.default if isinstance(field.default, float) and 0 < field.default < 0.05 else 1.0
         return [number * scale for number in _NUMBERS]
+    if kind is dict:
+        return [{label: 0.25 + 0.25 * n for n, label in enumerate(labels[:2])}]
     known = [choice for choice in choices(owner, field.name) if choice not in _NEVER]
     if kind is tuple:
         return [list(known[:number]) for number in range(1, len(known) + 1)]
-    if kind is dict:
-        return [{label: 0.25 + 0.25 * n for n, label in enumerate(world["labels"][:2])}]
     return known
 
 

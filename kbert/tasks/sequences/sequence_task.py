@@ -11,7 +11,7 @@ from kbert.features import EXAMPLE_WEIGHTS, LABEL_FEATURE, WINDOW_FEATURE, encod
 from kbert.heads.classification_head import ClassificationHead
 from kbert.heads.parts import pooled_head
 from kbert.input_pipelines import text_reader
-from kbert.tasks.label_losses import BALANCED
+from kbert.tasks.label_losses import BALANCED, OF_TRAINING
 from kbert.tasks.losses import example_weights
 from kbert.tasks.sequences.long_texts import LongTexts
 from kbert.tasks.serving import Serving
@@ -43,6 +43,7 @@ class SequenceTask(Task):
     """
 
     row_settings = ("long_texts", "doc_stride")
+    not_in_answers = (*OF_TRAINING, "threshold_metric")
     kind: str | None = None
     scored = ("logits", LABEL_FEATURE)  # the output and the label that losses and `score` need
     loss: Any
