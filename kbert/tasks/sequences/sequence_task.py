@@ -43,7 +43,6 @@ class SequenceTask(Task):
     """
 
     row_settings = ("long_texts", "doc_stride")
-    not_in_answers = (*OF_TRAINING, "threshold_metric")
     kind: str | None = None
     scored = ("logits", LABEL_FEATURE)  # the output and the label that losses and `score` need
     loss: Any
@@ -76,6 +75,11 @@ class SequenceTask(Task):
             return self
         weights = self.loss.balanced_weights(*count_labels())
         return type(self)(**self.get_config() | {"class_weights": weights})
+
+    @property
+    def not_in_answers(self):
+        neutral = (self.thresholds.name,) if self.thresholds and self.thresholds.are_neutral else ()
+        return (*OF_TRAINING, "threshold_metric", *neutral)
 
     @property
     def collected(self):

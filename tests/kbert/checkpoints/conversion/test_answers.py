@@ -149,6 +149,17 @@ def test_what_is_refused_may_be_allowed_and_is_noted(format, tmp_path):
     assert (settings.threshold, settings.temperature) == (None, 1.0)
 
 
+@pytest.mark.parametrize(
+    ("name", "chosen"),
+    [
+        ("sequence_classification", {"threshold": 0.5}),
+        ("multi_label_classification", {"thresholds": {"a": 0.5, "b": 0.5}}),
+    ],
+)
+def test_a_threshold_that_changes_nothing_is_not_refused(name, chosen, tmp_path):
+    require_same_answers(run_of(made(TASKS[name]), chosen=chosen), tmp_path, HUGGING_FACE)
+
+
 def test_an_encoder_alone_has_no_settings_to_lose(tmp_path):
     for name in ("sequence_classification", "multiple_choice"):
         run = run_of(made(TASKS[name], {"temperature": 2.0}), chosen={"temperature": 4.0})
