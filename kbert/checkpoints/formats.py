@@ -16,6 +16,7 @@ from kbert.checkpoints import (
     model_garden,
 )
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.checkpoints.conversion.answers import for_other_code
 from kbert.checkpoints.hugging_face import folder as hugging_face
 from kbert.checkpoints.hugging_face import hub
 from kbert.checkpoints.hugging_face.sentence_transformers import is_sentence_transformers
@@ -198,8 +199,8 @@ def write_checkpoint(
     path = Path(path)
     require_free(path, overwrite)
     written = Report(format, str(path), allow_unmatched=allow_unmatched)
-    if format not in (KBERT, HUGGING_FACE):
-        _require_no_further_answers(checkpoint, format, written)
+    if format != KBERT:
+        checkpoint = for_other_code(checkpoint, written)
     try:
         with whole_folder(path, replace=overwrite) as aside:
             _WRITERS[format](checkpoint, aside, written)
@@ -211,26 +212,6 @@ def write_checkpoint(
             or f"{path} could not be written: {reason}; check its path and its rights."
         ) from None
     return written
-
-
-def _require_no_further_answers(checkpoint, format, report):
-    """Refuses what only a run and a Hugging Face folder can say of a model's answers."""
-    task_config = checkpoint.known_task.task_config
-    if task_config.get("activation") == "sigmoid":
-        report.conflict(
-            "activation_fn",
-            f"the score of {checkpoint.source} goes through a sigmoid, and {format} has no place for it",
-        )
-    pooling = checkpoint.pooling
-    if pooling is None:
-        return
-    report.note(f"how it makes one vector of a text (pooling {pooling.mode!r}) has no place in {format}")
-    if pooling.truncate_dim or any(pooling.prompts.values()):
-        report.conflict(
-            "prompts",
-            f"{checkpoint.source} says {', '.join(pooling.further)} of its vectors, and {format} has no "
-            "place for it",
-        )
 
 
 def require_free(path, overwrite: bool = False, inputs=()):

@@ -24,9 +24,10 @@ from kbert.checkpoints.conversion.own_keys import own_keys, take_own_keys
 from kbert.checkpoints.model_variables import part_name, task_parts, with_pooler
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
+from kbert.config.checks import SHORTEST_LENGTH
 from kbert.files.full_disk import full_disk_code
 from kbert.files.json_file import read_json_object
-from kbert.files.json_values import json_texts, json_value, require_once, shown_name
+from kbert.files.json_values import json_count, json_texts, json_value, require_once, shown_name
 from kbert.files.stored_tensor import StoredTensor
 from kbert.files.whole_file import write_json
 from kbert.heads.parts import POOLER
@@ -44,7 +45,8 @@ _SLOT = re.compile(r"(adam|lamb)_[mv]|\w*(Adam|LAMB|Momentum|RMSProp|Adagrad|Ada
 _CASED_FOLDER = re.compile(r"(^|[_-])(multi_)?cased([_-]|$)")
 _UNCASED_FOLDER = re.compile(r"(^|[_-])uncased([_-]|$)|^(multilingual|chinese)_L-")
 # Keys that kbert adds to bert_config.json; the original's reader accepts any key and uses only its own.
-_OWN_KEYS = ("do_lower_case", "labels", *RULES)
+_LENGTH = "max_seq_length"
+_OWN_KEYS = ("do_lower_case", "labels", _LENGTH, *RULES)
 NOT_IN_FILE = "not in this checkpoint; initialised if a kbert model has it"
 
 
@@ -91,7 +93,10 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
     config_file, vocab_file = folder / CONFIG_FILE, folder / "vocab.txt"
     values = read_json_object(config_file)
     own = {key: values.pop(key) for key in _OWN_KEYS if key in values}
-    recorded = take_own_keys(values, config_file)
+    recorded, length = (
+        take_own_keys(values, config_file),
+        json_count(own, _LENGTH, config_file, SHORTEST_LENGTH),
+    )
     config = from_dict(EncoderConfig, values, where=str(config_file))
     require_bert(config, config_file)
 
@@ -127,7 +132,7 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
         tensors=match(
             stored, GOOGLE_TF1, config, with_pooler(required), optional, f"BERT checkpoint ({task})", report
         ),
-        max_seq_length=config.max_position_embeddings,
+        max_seq_length=min(length or config.max_position_embeddings, config.max_position_embeddings),
         report=report,
     )
 
@@ -271,6 +276,8 @@ def write_google(checkpoint: BertCheckpoint, folder: Path, report: Report):
     has_head = any(part_name(name) not in ("body", POOLER.name) for _, name, _ in report.taken)
     if checkpoint.labels and has_head:
         values["labels"] = list(checkpoint.labels)
+    if checkpoint.max_seq_length < config.max_position_embeddings:
+        values[_LENGTH] = checkpoint.max_seq_length
     write_json(values | own_keys(checkpoint, has_head), folder / CONFIG_FILE)
     vocabulary.write(folder / "vocab.txt")
 

@@ -15,6 +15,7 @@ from kbert.files.json_values import require_once, shown
 from kbert.tasks.losses import cross_entropies
 
 BALANCED = "balanced"
+OF_TRAINING = ("class_weights", "label_smoothing")
 _MOST_SHOWN = 10  # of the weights that "balanced" chose
 
 

@@ -122,6 +122,9 @@ class Task:
         checks the values.
       row_settings: the names of the settings that change the rows; records must have been made with the same
         values.
+      not_in_answers: the names of the settings that no answer depends on, or that show in the variables of
+        the model. Any other one is refused, unless it has its default, where a checkpoint is written in a
+        format of others, which have no place for it.
       best_metric: the metric that decides which checkpoint is the best, unless a config names another one.
       collected: the names of the outputs and features that `score` needs from every row. Outputs along a
         sequence are as long as their batch; zeros are appended to give all the same length.
@@ -150,6 +153,7 @@ class Task:
     config_class: type = FinetuningConfig
     settings_class: type = NoSettings
     row_settings: tuple[str, ...] = ()
+    not_in_answers: tuple[str, ...] = ()
     best_metric: str = "loss"
     collected: tuple[str, ...] = ()
     chooses: tuple[str, ...] = ()

@@ -78,12 +78,16 @@ class PositiveThreshold:
       positive: the id of the positive label, 0 or 1.
       value: the threshold; None gives the more probable label.
       metric: the score by which evaluations choose a threshold, see `best_threshold`.
+
+    Attributes:
+      are_neutral: whether it gives the labels that no threshold gives, but for equal probabilities.
     """
 
     name = "threshold"  # among the settings
 
     def __init__(self, positive: int, value: float | None, metric: str):
         self._positive, self.value, self._metric = positive, value, metric
+        self.are_neutral = value in (None, NEUTRAL)
 
     def predict_ids(self, probabilities):
         """The ids of the given labels, int (batch,), of a tensor of probabilities, (batch, 2)."""
@@ -108,6 +112,9 @@ class LabelThresholds:
     Args:
       labels: the names of the labels in id order.
       thresholds: label -> threshold; 0.5 for one that is left out.
+
+    Attributes:
+      are_neutral: whether all are 0.5.
     """
 
     name = "thresholds"
@@ -115,6 +122,7 @@ class LabelThresholds:
     def __init__(self, labels: Sequence[str], thresholds: Mapping[str, float] | None):
         self._labels, table = labels, thresholds or {}
         self._values = np.array([table.get(label, NEUTRAL) for label in labels], np.float32)
+        self.are_neutral = bool((self._values == NEUTRAL).all())
 
     def predict(self, probabilities):
         """Which labels are given, bool (batch, labels), of a tensor or array of probabilities."""

@@ -324,6 +324,17 @@ _CHECKPOINTS = (
         within="tf1",
     ),
     _fault(
+        "a temperature is lost in other formats", "_divided",
+        "lambda original: lambda tensor, number: tensor",
+        "kbert/checkpoints/conversion/test_answers.py::"
+        "test_a_chosen_temperature_becomes_a_part_of_the_last_layer",
+    ),
+    _fault(
+        "settings are lost in other formats", "_require_default_settings",
+        "lambda original: lambda checkpoint, report: None",
+        "kbert/checkpoints/conversion/test_answers.py::test_what_is_refused_may_be_allowed_and_is_noted",
+    ),
+    _fault(
         "files of two tokenizers pass for the same", "TokenizerFiles.same_content",
         "lambda original: lambda self, contents: next(iter(contents.items()))",
         "kbert/checkpoints/hugging_face/test_tokenizers.py::test_broken_files_have_their_sentence",

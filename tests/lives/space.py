@@ -111,8 +111,14 @@ def _draw(owner, prefix, world, rng) -> dict:
     name, kind = f"{prefix}.{field.name}", _kind(owner, field.name)
     if dataclasses.is_dataclass(kind):
         return _draw(kind, name, world, rng) or {name: {}}
-    values = [value for value in _values(owner, field, kind, world, rng) if value != field.default]
+    values = other_values(owner, field, world["labels"], rng)
     return {name: rng.choice(values)} if values else {}
+
+
+def other_values(owner, field, labels, rng) -> list:
+    """What a field of a dataclass may be beside its default, if its class allows it with the others."""
+    values = _values(owner, field, _kind(owner, field.name), labels, rng)
+    return [value for value in values if value != field.default]
 
 
 def _kind(owner, name):
@@ -123,7 +129,7 @@ def _kind(owner, name):
     return hint if typing.get_origin(hint) is tuple else typing.get_origin(hint) or hint
 
 
-def _values(owner, field, kind, world, rng) -> list:
+def _values(owner, field, kind, labels, rng) -> list:
     if kind is bool:
         return [False, True]
     if kind is int:
@@ -132,28 +138,28 @@ def _values(owner, field, kind, world, rng) -> list:
         scale = field.default if isinstance(field.default, float) and 0 < field.default < 0.05 else 1.0
         return [number * scale for number in _NUMBERS]
     if typing.get_origin(kind) is tuple:
-        return _tuples(owner, field, typing.get_args(kind)[0], world, rng)
+        return _tuples(owner, field, typing.get_args(kind)[0], labels, rng)
     if field.name == "prompts":
-        return [{name: f"{name}: " for name in world["labels"]}]
+        return [{name: f"{name}: " for name in labels}]
     if field.name in ("positive_label", "default_prompt_name"):
-        return world["labels"]
+        return labels
     known = [
         *_TEXTS.get(field.name, ()),
         *(word for word in choices(owner, field.name) if word not in _NEVER),
     ]
     if "dict" in str(typing.get_type_hints(owner)[field.name]):
-        known.append({label: 0.25 + 0.25 * n for n, label in enumerate(world["labels"][:2])})
+        known.append({label: 0.25 + 0.25 * n for n, label in enumerate(labels[:2])})
     return known
 
 
-def _tuples(owner, field, kind, world, rng) -> list:
+def _tuples(owner, field, kind, labels, rng) -> list:
     if dataclasses.is_dataclass(kind):
-        drawn = _draw(kind, "", world, rng)
+        drawn = _draw(kind, "", {"labels": labels}, rng)
         steps = {"num_train_steps": 3}
         return [[steps, steps | {name[1:]: value for name, value in drawn.items()}]]
     if kind is int:
         return [[0], [0, 1], [1, 0]]
-    named = {"labels": world["labels"], "negatives": ["negative"], "column_names": [True]}
+    named = {"labels": labels, "negatives": ["negative"], "column_names": [True]}
     known = named.get(field.name) or choices(owner, field.name)
     return [list(known)] if field.name in named else [list(known[: n + 1]) for n in range(len(known))]
 

@@ -202,6 +202,11 @@ class QuestionAnswering(Task):
         write_answers(folder, examples, self.span_answers(examples, predictions), self.settings)
 
     @property
+    def not_in_answers(self):
+        own = () if self.settings.unanswerable else ("null_score_diff_threshold",)
+        return ("n_best_size", "reproduce_run_squad", *own)
+
+    @property
     def chooses(self):
         return ("null_score_diff_threshold",) if self.settings.unanswerable else ()
 

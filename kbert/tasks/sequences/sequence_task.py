@@ -11,7 +11,7 @@ from kbert.features import EXAMPLE_WEIGHTS, LABEL_FEATURE, WINDOW_FEATURE, encod
 from kbert.heads.classification_head import ClassificationHead
 from kbert.heads.parts import pooled_head
 from kbert.input_pipelines import text_reader
-from kbert.tasks.label_losses import BALANCED
+from kbert.tasks.label_losses import BALANCED, OF_TRAINING
 from kbert.tasks.losses import example_weights
 from kbert.tasks.sequences.long_texts import LongTexts
 from kbert.tasks.serving import Serving
@@ -75,6 +75,11 @@ class SequenceTask(Task):
             return self
         weights = self.loss.balanced_weights(*count_labels())
         return type(self)(**self.get_config() | {"class_weights": weights})
+
+    @property
+    def not_in_answers(self):
+        neutral = (self.thresholds.name,) if self.thresholds and self.thresholds.are_neutral else ()
+        return (*OF_TRAINING, "threshold_metric", *neutral)
 
     @property
     def collected(self):

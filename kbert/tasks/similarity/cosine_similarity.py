@@ -70,7 +70,7 @@ class CosineSimilarity(EmbeddingTask):
 
     name = "cosine_similarity"
     settings_class = CosineSettings
-    row_settings = ("lowest_score", "highest_score")
+    row_settings = not_in_answers = ("lowest_score", "highest_score")
     best_metric = "spearman"
     collected = ("cosine", TARGET_FEATURE)
     files = ScoredPairFiles()

@@ -36,6 +36,7 @@ class MultipleNegativesRanking(EmbeddingTask):
 
     name = "multiple_negatives_ranking"
     settings_class = RankingSettings
+    not_in_answers = ("scale", "symmetric")
     best_metric = "mrr"
     collected = ("embeddings", TARGET_FEATURE)
     coupled = COUPLED

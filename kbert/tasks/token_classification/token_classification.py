@@ -8,7 +8,7 @@ from kbert.features import LABEL_FEATURE, WORD_FEATURE, Feature, encoder_feature
 from kbert.heads.bilstm_head import BiLstmHead, ScalarMix
 from kbert.heads.classification_head import TokenClassificationHead, token_head_arguments
 from kbert.heads.parts import token_head
-from kbert.tasks.label_losses import BALANCED, OneLabelLoss
+from kbert.tasks.label_losses import BALANCED, OF_TRAINING, OneLabelLoss
 from kbert.tasks.label_scores import label_rows
 from kbert.tasks.losses import correct, example_weights
 from kbert.tasks.serving import Serving
@@ -101,6 +101,7 @@ class TokenClassification(Task):
     name = "token_classification"
     settings_class = TokenClassificationSettings
     row_settings = ("document_context", "doc_stride")
+    not_in_answers = (*OF_TRAINING, "document_context", "head", "layers", "lstm_size")
     collected = (LABEL_FEATURE, WORD_FEATURE, _PREDICTED)
     checkpoint = CheckpointKind("BertForTokenClassification", has_labels=True)
     files = TaggedFiles()

@@ -1,0 +1,199 @@
+"""What is written in a format of others gives the same answers there, or is refused by name."""
+
+import dataclasses
+import random
+
+import numpy as np
+import pytest
+
+import kbert
+from kbert.checkpoints import FORMATS, GOOGLE, HUGGING_FACE, KBERT, KERAS_HUB
+from kbert.checkpoints.bert_checkpoint import RecordedTask
+from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
+from kbert.checkpoints.model_loading import task_from_checkpoint
+from kbert.config import DatasetConfig
+from kbert.config.pooling_config import PoolingConfig
+from kbert.runs.chosen_settings import Chosen
+from kbert.tasks import TASKS
+from tests.kbert.checkpoints import random_checkpoint as families
+from tests.kbert.checkpoints.random_checkpoint import numbers, random_checkpoint
+from tests.lives.compare import same
+from tests.lives.space import other_values
+
+LABELS = ("a", "b")
+QUESTION = "who walks"
+LONG = f"[MASK] jump over {'a house the jump over ' * 30}"  # longer than MAX_SEQ_LENGTH
+MAX_SEQ_LENGTH = 96  # with room for a context behind a question
+SHAPE = {"max_position_embeddings": 128, "num_hidden_layers": 1}
+TABLES = {"class_weights": [{"a": 2.0, "b": 1.0}]}  # beside the texts that this setting may be
+CARRIED = {"temperature", "pooling", "normalize"}  # by Hugging Face's format
+OTHERS = [
+    pytest.param(format, marks=pytest.mark.slow if format == KERAS_HUB else ())  # whose import takes long
+    for format in FORMATS
+    if format != KBERT
+]
+
+
+def made(task_class, values=None):
+    """The task with these settings."""
+    labels = LABELS if task_class.checkpoint.has_labels else ()
+    settings = task_class.read_settings(values or {})
+    return task_class.from_dataset(DatasetConfig(labels=labels), settings)
+
+
+def cases():
+    """(task, settings): each setting with another value, and a second setting where it needs one; those that
+    no answer depends on all at once."""
+    for name in TASKS:
+        plain, at_once = made(TASKS[name]), {}
+        for key, settings in tries(name):
+            if key in plain.not_in_answers and made(TASKS[name], settings).parts == plain.parts:
+                at_once |= settings
+            else:
+                yield name, settings
+        yield name, at_once
+
+
+def tries(name):
+    """(setting, settings): what is allowed of a task."""
+    owner = TASKS[name].settings_class
+    choices = {field.name: choices_of(owner, field) for field in dataclasses.fields(owner)}
+    others = [{}, *({key: value} for key, lists in choices.items() for values in lists for value in values)]
+    for key, lists in choices.items():
+        for values in lists:
+            ways = [other | {key: value} for value in values for other in others]
+            yield from ((key, way) for way in [way for way in ways if allowed(name, way)][:1])
+
+
+def choices_of(owner, field):
+    """Lists of values, of each of which the first one that is allowed is tried: every text, or one value."""
+    values = other_values(owner, field, list(LABELS), random.Random(1)) or TABLES[field.name]
+    each = isinstance(values[0], str) and field.name not in CARRIED
+    return [[value] for value in values] if each else [values[::-1] if values[0] is not False else values]
+
+
+def allowed(name, values):
+    try:
+        made(TASKS[name], values)
+    except ValueError:
+        return False
+    return True
+
+
+def run_of(task, pooling=None, chosen=None, **encoder):
+    """A model of random weights as the run of a task holds it."""
+    task, labels = task.with_pooling(pooling), getattr(task, "labels", ())
+    task_config, dataset = task.get_config(), DatasetConfig(labels=labels)
+    return dataclasses.replace(
+        random_checkpoint(task.name, labels, **SHAPE | encoder),
+        recorded=RecordedTask(task_config, dataset, chosen=chosen and Chosen(chosen, "dev.tsv")),
+        pooling=task.pooling,
+        max_seq_length=MAX_SEQ_LENGTH,
+    )
+
+
+def require_same_answers(run, folder, format):
+    write_checkpoint(run, folder / "there", format)
+    write_checkpoint(run, folder / "run", KBERT)
+    same(answers(folder / "there", run), answers(folder / "run", run), 2e-5)
+
+
+def answers(folder, run):
+    loaded = kbert.load(folder)
+    if run.pooling is not None or loaded.task.serving is None:
+        return loaded.embed([QUESTION, LONG])
+    assert loaded.task.name == run.task
+    texts = {"choices": ["a house", LONG], "context": LONG, "text": LONG}
+    return loaded.predict({name: texts.get(name, QUESTION) for name in loaded.task.serving.inputs})
+
+
+@pytest.mark.parametrize("format", OTHERS)
+@pytest.mark.parametrize(("name", "values"), list(cases()))
+def test_a_setting_is_carried_or_refused_by_name(name, values, format, tmp_path):
+    task = made(TASKS[name], values)
+    lost = values.keys() - {*task.not_in_answers, *CARRIED}
+    try:
+        require_same_answers(run_of(task), tmp_path, format)
+    except ValueError as error:
+        refusal = str(error)
+        if "=task_settings" in refusal:
+            assert lost and all(f"{key}=" in refusal for key in lost)
+        else:
+            elsewhere = format != HUGGING_FACE and "allow_unmatched=" in refusal
+            assert elsewhere or "has no class" in refusal or "allow_unmatched=task." in refusal
+    else:
+        assert not lost
+
+
+@pytest.mark.parametrize("family", ["DISTILBERT", "ELECTRA", "ROBERTA", "MPNET", "MODERNBERT"])
+def test_a_chosen_temperature_becomes_a_part_of_the_last_layer(family, tmp_path):
+    task = made(TASKS["sequence_classification"], {"temperature": 3.0})
+    run = run_of(task, chosen={"temperature": 0.25}, **getattr(families, family))
+    require_same_answers(run, tmp_path, HUGGING_FACE)
+    there = read_checkpoint(tmp_path / "there")
+    changed = {key for key, value in numbers(run).items() if numbers(there).get(key, value) != value}
+    (last,) = changed  # the bias of a new layer is 0
+    np.testing.assert_array_equal(there.tensors[last].read(), run.tensors[last].read() * 4)
+
+
+@pytest.mark.parametrize("format", [HUGGING_FACE, GOOGLE])
+def test_what_is_refused_may_be_allowed_and_is_noted(format, tmp_path):
+    task = made(TASKS["sequence_classification"], {"threshold": 0.9, "temperature": 2.0})
+    run = run_of(task, chosen={"threshold": 0.75})
+    sentence = f"there answers with threshold=0.75, and {format} has no place for it: .* threshold=None"
+    with pytest.raises(ValueError, match=f"{sentence}.*a run .* keeps it.*allow_unmatched=task_settings"):
+        write_checkpoint(run, tmp_path / "out", format)
+    assert not (tmp_path / "out").exists()
+    report = write_checkpoint(run, tmp_path / "out", format, "task_settings")
+    assert any("threshold=0.75" in note and "allowed" in note for note in report.notes)
+    settings = task_from_checkpoint(read_checkpoint(tmp_path / "out")).settings
+    assert (settings.threshold, settings.temperature) == (None, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "chosen"),
+    [
+        ("sequence_classification", {"threshold": 0.5}),
+        ("multi_label_classification", {"thresholds": {"a": 0.5, "b": 0.5}}),
+    ],
+)
+def test_a_threshold_that_changes_nothing_is_not_refused(name, chosen, tmp_path):
+    require_same_answers(run_of(made(TASKS[name]), chosen=chosen), tmp_path, HUGGING_FACE)
+
+
+def test_an_encoder_alone_has_no_settings_to_lose(tmp_path):
+    for name in ("sequence_classification", "multiple_choice"):
+        run = run_of(made(TASKS[name], {"temperature": 2.0}), chosen={"temperature": 4.0})
+        write_checkpoint(run.encoder_alone(), tmp_path / name, GOOGLE)
+        assert read_checkpoint(tmp_path / name).task == "encoder"
+
+
+@pytest.mark.parametrize(
+    ("pooling", "named"),
+    [
+        ({"mode": "cls", "normalize": False}, "mode='cls', normalize=False, .* mode='mean', normalize=True"),
+        ({"similarity_fn_name": "dot"}, "similarity_fn_name='dot'"),
+    ],
+)
+def test_other_vectors_than_the_usual_are_refused_where_nothing_says_them(pooling, named, tmp_path):
+    run = run_of(made(TASKS["cosine_similarity"]), PoolingConfig(**pooling))
+    with pytest.raises(ValueError, match=f"makes its vectors with {named}.*allow_unmatched=pooling"):
+        write_checkpoint(run, tmp_path / "out", GOOGLE)
+    write_checkpoint(run, tmp_path / "out", GOOGLE, ["pooling"])
+
+
+def test_a_head_that_would_mean_something_else_is_refused(tmp_path):
+    for name, format, sentence in (
+        ("sentence_order", HUGGING_FACE, "hugging_face would make it one of pretraining.*=task"),
+        ("sentence_order", GOOGLE, "google would make it one of pretraining.*=task"),
+        ("multi_label_classification", GOOGLE, "takes a softmax over all labels.*=problem_type"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            write_checkpoint(run_of(made(TASKS[name])), tmp_path / "out", format)
+
+
+@pytest.mark.parametrize("format", OTHERS)
+def test_the_longest_text_stays_the_longest(format, tmp_path):
+    run = run_of(made(TASKS["sequence_regression"]))
+    write_checkpoint(run, tmp_path / "out", format)
+    assert read_checkpoint(tmp_path / "out").max_seq_length == MAX_SEQ_LENGTH
