@@ -22,15 +22,13 @@ def train(case, dtype):
     source, target = Path(case["folder"]), Path(case["learned"]) / dtype
     (architecture,) = json.loads((source / "config.json").read_text())["architectures"]
     model = getattr(transformers, architecture).from_pretrained(source, dtype=getattr(torch, dtype)).train()
-    # google-research/bert draws [PAD] too among the random tokens of masks: it is a token like any other there.
+    # As google-research/bert, kbert draws [PAD] too among the random tokens of masks, and trains its row.
     model.get_input_embeddings().padding_idx = None
     settings, losses = case["optimizer"], []
     optimizer = torch.optim.AdamW(groups(model, settings["weight_decay"]), lr=settings["learning_rate"])
-    schedule = transformers.get_linear_schedule_with_warmup(
-        optimizer, case["num_warmup_steps"], case["num_steps"]
-    )
-    batches = dict(np.load(target.with_name("batches.npz")))
-    for step in range(case["num_steps"]):
+    num_steps, batches = case["num_steps"], dict(np.load(target.with_name("batches.npz")))
+    schedule = transformers.get_linear_schedule_with_warmup(optimizer, case["num_warmup_steps"], num_steps)
+    for step in range(num_steps):
         batch = {name.split("/")[1]: batches[name] for name in batches if name.startswith(f"{step}/")}
         loss = model(**inputs(model, batch), labels=labels(batch)).loss
         loss.backward()
