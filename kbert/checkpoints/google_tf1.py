@@ -21,6 +21,7 @@ from kbert.checkpoints.conversion.checks import (
 from kbert.checkpoints.conversion.matching import Stored, guess_task, match
 from kbert.checkpoints.conversion.names import GOOGLE_TF1, rows
 from kbert.checkpoints.conversion.own_keys import own_keys, take_own_keys
+from kbert.checkpoints.conversion.resizing import as_bert
 from kbert.checkpoints.model_variables import part_name, task_parts, with_pooler
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
@@ -241,7 +242,8 @@ def write_google(checkpoint: BertCheckpoint, folder: Path, report: Report):
     Raises:
       ValueError: for a model whose numbers the original's code would not reproduce.
     """
-    config, library = checkpoint.encoder, "the original's code"
+    checkpoint, library = as_bert(checkpoint), "the original's code"
+    config = checkpoint.encoder
     vocabulary = require_wordpiece(checkpoint.vocabulary, library)
     require_bert(config, library)
     require_same(checkpoint, "layer_norm_eps", EncoderConfig.layer_norm_eps, library, report)

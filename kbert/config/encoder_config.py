@@ -28,12 +28,12 @@ class EncoderConfig:
 
     Three settings are not BERT's own. `embedding_size` is the width of the tables, as in ELECTRA: a dense
     layer brings their sum to `hidden_size`. None, or the same width, is BERT: no such layer.
-    `pooler_hidden_act` is the activation of the pooler: "tanh" in BERT, "relu" in DistilBERT's classifiers,
+    `pooler_hidden_act` is the activation of the pooler: "tanh" in BERT, "relu" in DistilBERT,
     "gelu_erf" in ELECTRA's. `relative_attention_num_buckets` are the rows of a table that the distance of two
     tokens is looked up in, and added to their attention scores, as in MPNet; None is BERT: no such table.
 
     A model with a `type_vocab_size` of 1, as RoBERTa, adds its one vector to every token whatever
-    `segment_ids` say; one with 0, as MPNet, has no segments at all.
+    `segment_ids` say; one with 0, as MPNet and DistilBERT, has no segments at all.
 
     The rest is ModernBERT's (arXiv 2412.13663), under the names of Hugging Face's config where it has them:
 

@@ -22,7 +22,7 @@ def same(found, expected, tolerance: float, where: str = "answer"):
             raise Different(f"{where}: {_short(found)} instead of {_short(expected)}")
         ties = _is_tie(expected, tolerance)
         for name in expected:
-            if not (ties and isinstance(expected[name], str)):
+            if not (ties and isinstance(expected[name], str | int)):
                 same(found[name], expected[name], tolerance, f"{where}.{name}")
     elif isinstance(expected, list | tuple):
         if len(found) != len(expected):

@@ -61,13 +61,19 @@ def save(model, folder, kind, shard_size):
         )
 
 
-def answers(model, inputs):
-    """Every tensor output of the model but the hidden states, as float32 arrays."""
+def as_tensors(model, inputs):
+    """The encoder inputs under transformers' names, without those that the model does not take."""
     tensors = {theirs: torch.tensor(inputs[ours], dtype=torch.long) for ours, theirs in INPUTS.items()}
     name = type(model).__name__
     if name.startswith(("DistilBert", "MPNet", "ModernBert")) or model.config.type_vocab_size < 2:
         del tensors["token_type_ids"]
-    if name.endswith("MultipleChoice"):
+    return tensors
+
+
+def answers(model, inputs):
+    """Every tensor output of the model but the hidden states, as float32 arrays."""
+    tensors = as_tensors(model, inputs)
+    if type(model).__name__.endswith("MultipleChoice"):
         tensors = {key: value.reshape(-1, 2, value.shape[-1]) for key, value in tensors.items()}
     with torch.no_grad():
         outputs = model(**tensors)
@@ -92,7 +98,7 @@ def answer(case):
 def ids_of_texts(folder, texts):
     """The ids of each text, and ids and segments of the first two as a pair."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    pair = tokenizer(texts[0], texts[1])
+    pair = tokenizer(texts[0], texts[1], return_token_type_ids=True)
     return {
         "ids": np.array([" ".join(map(str, tokenizer(text)["input_ids"])) for text in texts]),
         "pair_ids": np.array(pair["input_ids"]),

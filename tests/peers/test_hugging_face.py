@@ -3,7 +3,6 @@
 import gzip
 import json
 import re
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -14,43 +13,29 @@ from kbert.checkpoints.hugging_face.tokenizer import read_tokenizer, write_token
 from kbert.checkpoints.hugging_face.tokenizer_wordpiece import MPNET_TOKENS
 from kbert.checkpoints.report import Report
 from kbert.features import ENCODER_INPUTS
-from kbert.tokenization.base_vocabulary import BERT_TOKENS
-from kbert.tokenization.bpe.bpe_vocabulary import BYTE_CHARACTERS, BytePairVocabulary
-from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests.kbert.checkpoints.answers import answers, largest_difference
-from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary, sentencepiece_model
+from tests.peers.families import (
+    AFTER_ROBERTA,
+    DISTIL,
+    MODERN,
+    OTHER_VOCABULARIES,
+    SMALL,
+    TOKENS,
+    run_peer,
+)
 
 PEER = Path(__file__).with_name("hugging_face_peer.py")
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 TOLERANCE = 2e-5
 
-WORDS = "the play jump ##ing ##s a b c , .".split()
-TOKENS = ["[PAD]", "[unused1]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
-TOKENS += [f"w{index}" for index in range(60 - len(TOKENS))]
 TEXTS = [
     "The plays, jumping.",
     "a B c w7 W59 unknown",
     "",
     "Áb playing\tthe\u3000play 漢字 [MASK] x" * 3,
 ]
-SMALL = {
-    "vocab_size": 60,
-    "hidden_size": 24,
-    "num_hidden_layers": 3,
-    "num_attention_heads": 4,
-    "intermediate_size": 40,
-    "max_position_embeddings": 40,
-}
-DISTIL = {
-    "vocab_size": 60,
-    "dim": 24,
-    "n_layers": 3,
-    "n_heads": 4,
-    "hidden_dim": 40,
-    "max_position_embeddings": 40,
-}
 # google-research/bert, README: the sizes of the released small models, and base.
 SIZES = {"tiny": (2, 128), "mini": (4, 256), "small": (4, 512), "medium": (8, 512), "base": (12, 768)}
 HEADS = {
@@ -80,20 +65,6 @@ OTHER_HEADS = (
     "ForSequenceClassification",
     "ForMultipleChoice",
 )
-PAIRS_OF_BYTES = [("a", "b"), ("c", "d")]
-MODERN_TOKENS = [*BERT_TOKENS, *BYTE_CHARACTERS, "ab", "cd", "  ", "   "]
-OTHER_VOCABULARIES = {
-    "Roberta": bpe_vocabulary(PAIRS_OF_BYTES),
-    "XLMRoberta": SentencePieceVocabulary(sentencepiece_model()),
-    "MPNet": Vocabulary(["<s>", "<pad>", "</s>", "<unk>", *TOKENS, "<mask>"], True, "MPNet", MPNET_TOKENS),
-    "ModernBert": BytePairVocabulary(MODERN_TOKENS, PAIRS_OF_BYTES, BERT_TOKENS),
-}
-MODERN = SMALL | {
-    "vocab_size": len(MODERN_TOKENS),
-    "local_attention": 6,
-    "cls_token_id": 2,
-    "pad_token_id": 0,
-}
 OTHER_MODERN = {
     "classifier_pooling": "mean",
     "global_attn_every_n_layers": 2,
@@ -141,8 +112,7 @@ def _cases():
     for family, vocabulary in OTHER_VOCABULARIES.items():
         if family == "ModernBert":
             continue
-        config = SMALL | {"vocab_size": len(vocabulary), "max_position_embeddings": 42}
-        config |= {"layer_norm_eps": 1e-5, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
+        config = SMALL | AFTER_ROBERTA | {"vocab_size": len(vocabulary)}
         if family != "MPNet":
             config["type_vocab_size"] = 1
         for head in OTHER_HEADS:  # no pad among the real tokens: positions count what is no pad
@@ -169,13 +139,6 @@ def _cases():
 CASES = _cases()
 
 
-def run_peer(python, command, cases, folder):
-    file = folder / f"{command}.json"
-    file.write_text(json.dumps(cases))
-    result = subprocess.run([python, PEER, command, file], capture_output=True, text=True, timeout=900)
-    assert result.returncode == 0, result.stderr[-4000:]
-
-
 @pytest.fixture(scope="module")
 def folders(peers_python, tmp_path_factory):
     """name of the case -> folder with a random model of transformers and its answers."""
@@ -184,7 +147,11 @@ def folders(peers_python, tmp_path_factory):
     for place in places.values():
         place.mkdir()
     run_peer(
-        peers_python, "make", [case | {"folder": str(places[name])} for name, case in CASES.items()], root
+        peers_python,
+        PEER,
+        "make",
+        [case | {"folder": str(places[name])} for name, case in CASES.items()],
+        root,
     )
     for name, place in places.items():
         other = OTHER_VOCABULARIES.get(re.split("Model|For", name)[0])
@@ -208,10 +175,8 @@ def test_their_model_gives_the_same_numbers_here(folders, name):
 
 
 ROUND_TRIPS = [name for name in CASES if name.endswith((" gelu", " gelu_new")) and name.startswith("Bert")]
-ROUND_TRIPS += ["base gelu", "DistilBertModel", "DistilBertForMaskedLM", "BertForPreTraining other settings"]
-OWN_CLASSES = ["DistilBertForSequenceClassification", "DistilBertForMultipleChoice"]
-OWN_CLASSES += [name for name in CASES if name.startswith(("Electra", *OTHER_VOCABULARIES))]
-ROUND_TRIPS += OWN_CLASSES
+ROUND_TRIPS += ["base gelu", "BertForPreTraining other settings"]
+ROUND_TRIPS += [name for name in CASES if name.startswith(("Distil", "Electra", *OTHER_VOCABULARIES))]
 
 
 @pytest.fixture(scope="module")
@@ -233,7 +198,7 @@ def written(folders, peers_python, tmp_path_factory):
                 "answers": str(places[name][1]),
             }
         )
-    run_peer(peers_python, "answer", cases, root)
+    run_peer(peers_python, PEER, "answer", cases, root)
     return {name: (target, dict(np.load(file))) for name, (target, file) in places.items()}
 
 
@@ -247,11 +212,8 @@ def test_our_folder_is_loaded_whole_and_answers_the_same_there(folders, written,
             difference = np.abs(theirs[key] - value)
             per_token = difference.shape[:2] == real.shape
             # The same weights in the same program: any difference would be a weight that went astray.
-            limit = 2e-6 if "Distil" in name and name not in OWN_CLASSES else 1e-9
-            assert (difference[real] if per_token else difference).max() < limit
+            assert (difference[real] if per_token else difference).max() < 1e-9
     loading = {key: value for key, value in theirs.items() if key.startswith("loading/")}
-    if name in ("DistilBertModel", "DistilBertForMaskedLM"):  # a BERT in our folder: its pooler is not there
-        loading.pop("loading/missing_keys", None)
     assert loading == {}
 
 
@@ -315,7 +277,7 @@ def count_others(peers_python, folder, vocabulary, rows):
     write_tokenizer(folder, vocabulary, max_seq_length=512)
     (folder / "config.json").write_text('{"model_type": "bert"}')
     case = {"folder": str(folder), "texts": [row["text"] for row in rows], "answers": str(folder / "ids")}
-    run_peer(peers_python, "tokenize", [case], folder)
+    run_peer(peers_python, PEER, "tokenize", [case], folder)
     ids = json.loads((folder / "ids").read_text())
     other = [row["text"] for row, theirs in zip(rows, ids, strict=True) if theirs != row["ids"]]
     print(f"{len(other)} of {len(rows)} texts differ: {[text[:30] for text in other]}")

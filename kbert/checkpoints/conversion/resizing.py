@@ -1,4 +1,4 @@
-"""More positions, another vocabulary, or fewer layers, for a model that is trained already.
+"""More positions, another vocabulary, segments, or fewer layers, for a model that is trained already.
 
 The first functions work on checkpoints, the last two on the tables themselves: arrays by their names in a
 checkpoint.
@@ -10,12 +10,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.config import EncoderConfig
 from kbert.files.stored_tensor import stored_array
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.tokenization.vocabulary import Vocabulary
 
 POSITION_TABLE = "embeddings/position_embeddings"
 WORD_TABLE = "embeddings/word_embeddings"
+SEGMENT_TABLE = "embeddings/token_type_embeddings"
 OUTPUT_BIAS = "masked_lm/output_bias"  # a generator's has its name in front
 
 
@@ -132,6 +134,21 @@ def with_layers(checkpoint: BertCheckpoint, layers: Sequence[int]) -> BertCheckp
     if recorded:  # a threshold or a temperature that was chosen for all layers means nothing for some of them
         recorded = dataclasses.replace(recorded, chosen=None)
     return dataclasses.replace(checkpoint, encoder=encoder, tensors=tensors, report=report, recorded=recorded)
+
+
+def as_bert(checkpoint: BertCheckpoint) -> BertCheckpoint:
+    """A DistilBERT as the BERT that gives the same numbers: its segments add zeros. Others stay as they are.
+
+    A pooler that was never trained gets BERT's activation.
+    """
+    encoder = checkpoint.encoder
+    if encoder.type_vocab_size or encoder.pooler_hidden_act != "relu":
+        return checkpoint
+    act = "relu" if "pooler/dense/kernel" in checkpoint.tensors else EncoderConfig.pooler_hidden_act
+    segments = EncoderConfig.type_vocab_size
+    zeros = {SEGMENT_TABLE: np.zeros((segments, encoder.embedding_width), np.float32)}
+    encoder = dataclasses.replace(encoder, type_vocab_size=segments, pooler_hidden_act=act)
+    return _with_tables(checkpoint, zeros, "no segments there: BERT's add zeros", encoder=encoder)
 
 
 def _read(checkpoint, *names):

@@ -82,7 +82,7 @@ _BERT_KEYS = _same(*_FIELDS[: _FIELDS.index("relative_attention_num_buckets")])
 _ROBERTA_KEYS = {ours: theirs for ours, theirs in _BERT_KEYS.items() if ours != "embedding_size"}
 _MPNET_KEYS = _ROBERTA_KEYS | _same("relative_attention_num_buckets")
 del _MPNET_KEYS["type_vocab_size"]  # no segments
-# No segments: a table of zeros changes nothing and lets pairs be packed as usual. The epsilon is fixed.
+# The epsilon is fixed.
 _DISTILBERT_KEYS = {
     "vocab_size": "vocab_size",
     "hidden_size": "dim",
@@ -95,6 +95,7 @@ _DISTILBERT_KEYS = {
     "max_position_embeddings": "max_position_embeddings",
     "initializer_range": "initializer_range",
 }
+_DISTILBERT_DEFAULTS = {"num_hidden_layers": 6, "type_vocab_size": 0, "pooler_hidden_act": "relu"}
 _ELECTRA_DEFAULTS = {
     "hidden_size": 256,
     "num_attention_heads": 4,
@@ -124,7 +125,7 @@ FAMILIES = {
         DISTILBERT,
         "relu",
         _DISTILBERT_KEYS,
-        {"num_hidden_layers": 6},
+        _DISTILBERT_DEFAULTS,
         "distilbert.",
     ),
     "electra": Family(
@@ -196,19 +197,20 @@ def stored_parts(name: str, parts: dict[str, Part]) -> dict[str, Part]:
 def written_model_type(checkpoint: BertCheckpoint) -> str:
     """The family that a checkpoint is written as: the one whose settings it has.
 
-    Without a pooler DistilBERT is a BERT without segments, and is written as BERT. RoBERTa and XLM-R differ
-    from BERT, and from each other, in nothing but their vocabulary and in having one kind of segment.
+    RoBERTa and XLM-R differ from BERT, and from each other, in nothing but their vocabulary and in having one
+    kind of segment.
     """
     encoder, kind = checkpoint.encoder, checkpoint.vocabulary.kind
     if encoder.global_rope_theta is not None:
         return "modernbert"
     if encoder.relative_attention_num_buckets:
         return "mpnet"
+    if not encoder.type_vocab_size and encoder.pooler_hidden_act == "relu":
+        return "distilbert"
     if encoder.type_vocab_size == 1 and kind in _AFTER_ROBERTA:
         return _AFTER_ROBERTA[kind]
-    if encoder.embedding_size is not None or encoder.pooler_hidden_act == "gelu_erf":
-        return "electra"
-    return "distilbert" if encoder.pooler_hidden_act == "relu" and POOLER.name in checkpoint.parts else "bert"
+    is_electra = encoder.embedding_size is not None or encoder.pooler_hidden_act == "gelu_erf"
+    return "electra" if is_electra else "bert"
 
 
 def find_architecture(checkpoint: BertCheckpoint) -> str:

@@ -6,7 +6,6 @@ They may also be folders of sentence-transformers: then the encoder comes with i
 import dataclasses
 from pathlib import Path
 
-import numpy as np
 from absl import logging
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
@@ -47,14 +46,12 @@ from kbert.config import EncoderConfig
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import shown
 from kbert.files.safetensors_file import write_safetensors
-from kbert.files.stored_tensor import stored_array
 from kbert.files.whole_file import write_json
 from kbert.heads.parts import POOLER
 from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import require_wordpiece
 
 CONFIG_FILE = "config.json"
-_SEGMENTS = "embeddings/token_type_embeddings"
 _POSITION_ROWS, _SEGMENT_ROWS = (
     f"embeddings.{name}_embeddings.weight" for name in ("position", "token_type")
 )
@@ -205,14 +202,7 @@ def _read_model(
     if POOLER.name in own and not (needs_pooler and has_own_pooler(name)):
         optional |= dict.fromkeys(POOLER.shapes(encoder), _FRESH)
     optional |= config.own.may_be_missing()
-    if config.model_type == "distilbert":
-        optional[_SEGMENTS] = "zeros: DistilBERT adds nothing for segments"
-        if POOLER.name in own and has_own_pooler(name):  # else BERT's: a training adds segments to it as well
-            encoder = dataclasses.replace(encoder, pooler_hidden_act=family.pooler_hidden_act)
     tensors = match(stored, table, encoder, stored_parts(name, parts), optional, name, report)
-    if config.model_type == "distilbert":
-        zeros = np.zeros((encoder.type_vocab_size, encoder.embedding_width), np.float32)
-        tensors[_SEGMENTS] = stored_array(zeros)
     report.note(f"architecture {name}, read as kbert's task {task!r}")
     return BertCheckpoint(
         source=str(folder),
@@ -312,7 +302,7 @@ def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, report: Report)
       checkpoint: the model; only the tensors that it has are written.
       folder: an empty folder.
       report: takes every name. Settings that this format cannot express, and the user may allow:
-        `masked_lm_settings`, `pooler_hidden_act`; for DistilBERT also `layer_norm_eps` and the segment table.
+        `masked_lm_settings`, `pooler_hidden_act`; for DistilBERT also `layer_norm_eps`.
 
     Raises:
       ValueError: for settings that the class of transformers does not have, and for a task that has no class.
@@ -325,7 +315,6 @@ def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, report: Report)
         require_same(checkpoint, "pooler_hidden_act", family.pooler_hidden_act, architecture, report)
     if model_type == "distilbert":
         require_same(checkpoint, "layer_norm_eps", EncoderConfig.layer_norm_eps, "DistilBERT", report)
-        _require_no_segments(checkpoint, report)
     if model_type == "mpnet":
         for name, theirs in {"relative_attention_num_buckets": MPNET_BUCKETS, "type_vocab_size": 0}.items():
             require_same(checkpoint, name, theirs, "transformers' MPNet", report)
@@ -359,13 +348,3 @@ def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, report: Report)
         length, width = checkpoint.max_seq_length, checkpoint.encoder.hidden_size
         write_sentence_modules(folder, checkpoint.pooling, length, width)
         report.note(f"{MODULES_FILE}: pooling {checkpoint.pooling.mode!r}, for sentence-transformers")
-
-
-def _require_no_segments(checkpoint, report):
-    segments = checkpoint.tensors.get(_SEGMENTS)
-    if segments is not None and segments.read().any():
-        report.conflict(
-            _SEGMENTS,
-            f"{_SEGMENTS} is not zero, because it was trained, but DistilBERT has no segments and would give "
-            "other numbers; a run with frozen.embeddings=true, or with adapters, leaves it at zero",
-        )

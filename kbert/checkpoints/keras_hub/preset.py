@@ -17,6 +17,7 @@ from kbert.checkpoints.conversion.checks import (
 )
 from kbert.checkpoints.conversion.matching import Stored, join_attention_heads, match
 from kbert.checkpoints.conversion.names import KERAS_HUB, rows
+from kbert.checkpoints.conversion.resizing import as_bert
 from kbert.checkpoints.keras_hub.config import (
     CLASSIFICATION,
     CONFIG_FILE,
@@ -163,7 +164,8 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, report: Report):
     Raises:
       ValueError: for a model whose numbers KerasHub would not reproduce.
     """
-    encoder, library = checkpoint.encoder, "KerasHub's BertBackbone"
+    checkpoint, library = as_bert(checkpoint), "KerasHub's BertBackbone"
+    encoder = checkpoint.encoder
     vocabulary = require_wordpiece(checkpoint.vocabulary, library)
     require_bert(encoder, library)
     head = next((part for part in _CLASSES if part in checkpoint.parts), None)

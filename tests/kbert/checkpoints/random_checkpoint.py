@@ -27,7 +27,7 @@ MODERNBERT = {
     "local_attention": 8,
     "global_attn_every_n_layers": 3,
 }
-DISTILBERT = {"pooler_hidden_act": "relu", "hidden_act": "gelu_erf"}
+DISTILBERT = {"type_vocab_size": 0, "pooler_hidden_act": "relu", "hidden_act": "gelu_erf"}
 
 
 def numbers(checkpoint):
@@ -35,13 +35,11 @@ def numbers(checkpoint):
 
 
 def random_checkpoint(task, labels=(), vocabulary=None, **settings):
-    """A model of any task and settings; its segment table is zero if it is a DistilBERT."""
+    """A model of any task and settings."""
     vocabulary = vocabulary or Vocabulary(foreign_files.TOKENS, do_lower_case=True)
     encoder = EncoderConfig(**foreign_files.SHAPE | {"vocab_size": len(vocabulary)} | settings)
     shapes = model_shapes(encoder, task_parts(task, labels).values())
     weights = {name: fresh_value(name, shape, 0.3) for name, shape in shapes.items()}
-    if encoder.pooler_hidden_act == "relu" and encoder.type_vocab_size:
-        weights["embeddings/token_type_embeddings"][:] = 0
     return BertCheckpoint(
         source="there",
         encoder=encoder,

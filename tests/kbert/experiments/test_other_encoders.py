@@ -12,7 +12,7 @@ from export.export_savedmodel import export_savedmodel
 from export.export_tflite import export_tflite
 from export.gate.session_check import load_session, run_loaded
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
-from kbert.config import FrozenConfig, OptimizerConfig
+from kbert.config import OptimizerConfig
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.pretraining import pretrain
@@ -26,7 +26,6 @@ from tests.kbert.checkpoints.random_checkpoint import (
     ELECTRA,
     MODERNBERT,
     MPNET,
-    SEGMENTS,
     numbers,
     random_checkpoint,
 )
@@ -36,8 +35,9 @@ from tests.tfrecords_tools import small_corpus
 TEXTS = ["jump the a", "walks   and jumped.", "an unknown cafe\u0301", "play " * 40]
 MERGES = [("Ġ", "t"), ("h", "e"), ("Ġt", "he")]
 WORDS = [left + right for left, right in MERGES]
-# Settings of a family, its class, and a variable that BERT does not have.
+# Settings of a family, its class, and a variable that is trained: one that BERT does not have, if any.
 FAMILIES = {
+    "distilbert": (DISTILBERT, "DistilBertForSequenceClassification", "embeddings/position_embeddings"),
     "electra": (ELECTRA, "ElectraForSequenceClassification", "embeddings/projection/kernel"),
     "mpnet": (MPNET, "MPNetForSequenceClassification", "embeddings/position_bias/relative_attention_bias"),
     "modernbert": (
@@ -68,7 +68,10 @@ def electra(tmp_path_factory):
 
 @pytest.fixture(
     scope="module",
-    params=[*(pytest.param(name, marks=pytest.mark.long) for name in ("electra", "mpnet")), "modernbert"],
+    params=[
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("distilbert", "electra", "mpnet")),
+        "modernbert",
+    ],
 )
 def family(request):
     return request.param
@@ -149,26 +152,3 @@ def test_a_generator_of_electra_trains_and_is_written(electra, records_dir, tmp_
     written = json.loads((tmp_path / "hf" / "config.json").read_text())
     assert written["architectures"] == ["ElectraForMaskedLM"]
     assert numbers(read_checkpoint(tmp_path / "hf")) == numbers(read_checkpoint(tmp_path / "run"))
-
-
-@pytest.mark.slow
-@pytest.mark.long
-@pytest.mark.parametrize("frozen", [True, False])
-def test_a_trained_distilbert_is_one_while_its_segments_are_zero(labelled_files, tmp_path, frozen):
-    model = random_checkpoint(
-        "sequence_classification", ("quiet", "loud"), **dataclasses.asdict(tiny_encoder_config()) | DISTILBERT
-    )
-    model = dataclasses.replace(model, vocabulary=small_corpus.vocabulary())
-    write_checkpoint(model, tmp_path / "start", "hugging_face")
-    config = tiny_finetuning_config(num_train_epochs=0.4, frozen=FrozenConfig(embeddings=frozen))
-    finetune(config, tmp_path / "run", *labelled_files, init_checkpoint=tmp_path / "start")
-    trained = read_checkpoint(tmp_path / "run")
-    assert trained.encoder.pooler_hidden_act == "relu"
-    if not frozen:
-        with pytest.raises(ValueError, match=f"{SEGMENTS} is not zero, because it was trained"):
-            write_checkpoint(trained, tmp_path / "hf", "hugging_face")
-        return
-    write_checkpoint(trained, tmp_path / "hf", "hugging_face")
-    config = json.loads((tmp_path / "hf" / "config.json").read_text())
-    assert config["architectures"] == ["DistilBertForSequenceClassification"]
-    assert numbers(read_checkpoint(tmp_path / "hf")) == numbers(trained)

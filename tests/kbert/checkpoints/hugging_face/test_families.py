@@ -11,7 +11,6 @@ from safetensors.numpy import load_file
 
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.config.pooling_config import PoolingConfig
-from kbert.files.stored_tensor import stored_array
 from kbert.tasks.pretraining.replaced_token_detection import ReplacedTokenHead
 from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
 from tests.kbert.checkpoints import foreign_files
@@ -134,7 +133,9 @@ WRITTEN = (
     ("question_answering", ELECTRA, "ElectraForQuestionAnswering"),
     ("sequence_classification", DISTILBERT, "DistilBertForSequenceClassification"),
     ("multiple_choice", DISTILBERT, "DistilBertForMultipleChoice"),
-    ("token_classification", DISTILBERT, "BertForTokenClassification"),  # a BERT but for the pooler
+    ("token_classification", DISTILBERT, "DistilBertForTokenClassification"),
+    ("question_answering", DISTILBERT, "DistilBertForQuestionAnswering"),
+    ("masked_lm", DISTILBERT, "DistilBertForMaskedLM"),
     *((task, MPNET, f"MPNetFor{name}") for task, name in FOR_TASKS.items()),
     *((task, ROBERTA | {"vocabulary": BPE}, f"RobertaFor{name}") for task, name in FOR_TASKS.items()),
     ("sequence_classification", MODERNBERT, "ModernBertForSequenceClassification"),
@@ -167,7 +168,7 @@ def test_a_model_of_kbert_is_written_as_its_class_and_comes_back(task, settings,
     model = random_checkpoint(task, labels.get(task, ("a", "b", "c")), **settings)
     report = write_checkpoint(model, tmp_path / "m", "hugging_face")
     assert json.loads((tmp_path / "m" / "config.json").read_text())["architectures"] == [architecture]
-    assert {name for name, _ in report.left_over} <= {SEGMENTS} and not report.not_in_file
+    assert not report.left_over and not report.not_in_file
     back = read_checkpoint(tmp_path / "m")
     assert (back.encoder, back.task, back.labels) == (model.encoder, task, model.labels)
     assert numbers(back) == numbers(model) and back.vocabulary.fingerprint == model.vocabulary.fingerprint
@@ -178,8 +179,6 @@ def test_a_bare_class_leaves_the_pooler_out(tmp_path):
         model = random_checkpoint("encoder", **settings)
         report = write_checkpoint(model, tmp_path / architecture, "hugging_face")
         gone = {"pooler/dense/bias", "pooler/dense/kernel"}
-        if settings is DISTILBERT:
-            gone.add(SEGMENTS)
         assert dict(report.left_over) == dict.fromkeys(gone, f"{architecture} has no such variable")
         back = numbers(read_checkpoint(tmp_path / architecture))
         assert back == {name: it for name, it in numbers(model).items() if not name.startswith("pooler/")}
@@ -279,14 +278,16 @@ def test_what_a_format_cannot_express_is_one_sentence(case, tmp_path):
         assert "(allowed by" in str(write_checkpoint(model, tmp_path / "m", format, [allowed_by]))
 
 
-def test_trained_segments_are_no_distilbert(tmp_path):
-    model = random_checkpoint("sequence_classification", ("a", "b"), **DISTILBERT)
-    trained = stored_array(np.ones_like(model.tensors[SEGMENTS].read()))
-    model = dataclasses.replace(model, tensors=model.tensors | {SEGMENTS: trained})
-    with pytest.raises(ValueError, match="no segments .*; a run with frozen.embeddings=true, or"):
-        write_checkpoint(model, tmp_path / "m", "hugging_face")
-    report = write_checkpoint(model, tmp_path / "m", "hugging_face", [SEGMENTS])
-    assert (SEGMENTS, "DistilBertForSequenceClassification has no such variable") in report.left_over
+def test_a_distilbert_is_a_bert_whose_segments_are_zero(tmp_path):
+    model = random_checkpoint("encoder", **DISTILBERT | {"hidden_act": "gelu"})
+    body = {name: tensor for name, tensor in model.tensors.items() if not name.startswith("pooler/")}
+    write_checkpoint(dataclasses.replace(model, tensors=body), tmp_path / "m", "google")
+    back = read_checkpoint(tmp_path / "m")
+    assert (back.encoder.type_vocab_size, back.encoder.pooler_hidden_act) == (2, "tanh")
+    assert not back.tensors[SEGMENTS].read().any()
+    assert numbers(back).items() >= {name: tensor.read().tobytes() for name, tensor in body.items()}.items()
+    with pytest.raises(ValueError, match="pooler_hidden_act is 'relu', but the original's code always"):
+        write_checkpoint(model, tmp_path / "pooler", "google")
 
 
 def edited(folder, **values):
