@@ -12,7 +12,7 @@ from kbert.experiments.evaluation import held_out_part
 from kbert.inference.loaded_model import LoadedModel
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
-from kbert.tasks.file_columns import holds_pairs
+from kbert.tasks.file_columns import holds_pairs, require_read
 from kbert.tokenization.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -133,6 +133,7 @@ def _checkpoint_source(loaded, config, eval_file) -> LiteRTSource:
 
 def _labelled_dataset(loaded, config) -> DatasetConfig:
     """The config's dataset with the checkpoint's labels."""
+    require_read(config.task, config.dataset)
     if config.task != loaded.task.name and not needs_no_more_weights(TASKS[config.task], loaded.task):
         raise ValueError(
             f"--config is for the task {config.task}, but {loaded.source} is "

@@ -15,7 +15,7 @@ from kbert.checkpoints.kbert_run import RUN_FILE, write_kbert_run
 from kbert.checkpoints.report import Report
 from kbert.config import FinetuningConfig
 from kbert.tasks import TASKS
-from kbert.tasks.file_columns import holds_pairs
+from kbert.tasks.file_columns import holds_pairs, require_read
 
 
 @contextlib.contextmanager
@@ -86,6 +86,7 @@ def with_config(checkpoint: BertCheckpoint, config: FinetuningConfig) -> BertChe
     Raises:
       ValueError: for a config of another task or with wrong settings, and for a length beyond the positions.
     """
+    require_read(config.task, config.dataset)
     own = TASKS[checkpoint.task].from_labels(checkpoint.labels).with_pooling(checkpoint.pooling)
     if config.task != own.name and not needs_no_more_weights(TASKS[config.task], own):
         raise ValueError(
