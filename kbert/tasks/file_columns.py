@@ -131,8 +131,10 @@ def _require_defaults(dataset, unread, reader):
             value = list(value) if isinstance(value, tuple) else value
             shown_settings.append(f"dataset.{field.name}={shown(value)} (read {why})")
     if shown_settings:
-        it = "it" if len(shown_settings) == 1 else "them"
-        raise ValueError(f"the task {reader} would not read {', '.join(shown_settings)}; leave {it} out.")
+        all_of_them = "it" if len(shown_settings) == 1 else "them"
+        raise ValueError(
+            f"the task {reader} would not read {', '.join(shown_settings)}; leave {all_of_them} out."
+        )
 
 
 def _readers(name):
