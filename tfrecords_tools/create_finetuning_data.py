@@ -23,7 +23,7 @@ from kbert.config.checks import require_single
 from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.manifest import Manifest, describe_shards
 from kbert.tasks import TASKS
-from kbert.tasks.file_columns import check_file, task_files
+from kbert.tasks.file_columns import check_file, require_read, task_files
 from tfrecords_tools.vocabulary.vocabulary_source import define_vocabulary_flags, read_source
 from tfrecords_tools.work.worker_pool import StoredVocabulary, WorkerPool, byte_batches
 
@@ -170,6 +170,7 @@ def create_finetuning_data(
     check_output_dir(output_dir, overwrite, [config, input_file, *source])
     source_files(input_file)  # raises where there is nothing to read
     settings = _read_config(config, overrides, max_seq_length)
+    require_read(settings.task, settings.dataset, [input_file])
     checked = check_file(settings.task, input_file, settings.dataset)
     vocabulary = _read_vocabulary(vocab_file, tokenizer, init_checkpoint, do_lower_case, allow_unmatched)
 

@@ -12,7 +12,7 @@ from kbert.experiments.evaluation import held_out_part
 from kbert.inference.loaded_model import LoadedModel
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
-from kbert.tasks.file_columns import holds_pairs
+from kbert.tasks.file_columns import holds_pairs, require_read
 from kbert.tokenization.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -133,12 +133,15 @@ def _checkpoint_source(loaded, config, eval_file) -> LiteRTSource:
 
 def _labelled_dataset(loaded, config) -> DatasetConfig:
     """The config's dataset with the checkpoint's labels."""
-    if config.task != loaded.task.name and not needs_no_more_weights(TASKS[config.task], loaded.task):
+    if config.task != loaded.task.name and not needs_no_more_weights(
+        TASKS[TASKS.require(config.task)], loaded.task
+    ):
         raise ValueError(
             f"--config is for the task {config.task}, but {loaded.source} is "
             f"a model of {loaded.task.name}; "
             "give a config of its task."
         )
+    require_read(config.task, config.dataset)
     labels = tuple(getattr(loaded.task, "labels", ()))
     if config.dataset.labels and sorted(config.dataset.labels) != sorted(labels):
         raise ValueError(

@@ -15,7 +15,7 @@ from kbert.checkpoints.kbert_run import RUN_FILE, write_kbert_run
 from kbert.checkpoints.report import Report
 from kbert.config import FinetuningConfig
 from kbert.tasks import TASKS
-from kbert.tasks.file_columns import holds_pairs
+from kbert.tasks.file_columns import holds_pairs, require_read
 
 
 @contextlib.contextmanager
@@ -84,14 +84,16 @@ def with_config(checkpoint: BertCheckpoint, config: FinetuningConfig) -> BertChe
         its logits stand in their order.
 
     Raises:
-      ValueError: for a config of another task or with wrong settings, and for a length beyond the positions.
+      ValueError: for a config of another task or with wrong settings, for one of its dataset that nothing
+        reads, and for a length beyond the positions.
     """
     own = TASKS[checkpoint.task].from_labels(checkpoint.labels).with_pooling(checkpoint.pooling)
-    if config.task != own.name and not needs_no_more_weights(TASKS[config.task], own):
+    if config.task != own.name and not needs_no_more_weights(TASKS[TASKS.require(config.task)], own):
         raise ValueError(
             f"the config is for the task {config.task}, but {checkpoint.source} is "
             f"a model of {checkpoint.task}; give a config of its task."
         )
+    require_read(config.task, config.dataset)
     positions = checkpoint.encoder.max_position_embeddings
     if config.max_seq_length > positions:
         raise ValueError(

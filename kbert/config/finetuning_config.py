@@ -16,7 +16,7 @@ _ENCODER = FrozenConfig(embeddings=True, layers=1000)  # without pooler and head
 @dataclass(frozen=True)
 class DatasetConfig:
     """How a labelled file is read, with named columns: TSV, CSV, JSONL, parquet or Arrow, by its ending or
-    `file_format`.
+    `file_format`. What the task, or the format of the file, does not read is refused where a training begins.
 
     `text`, `text_pair` and `label` are names of columns. `column_names` names the columns of a file that has
     no header line. TSV files are read without quoting, as GLUE's are written; CSV files with the usual double

@@ -12,6 +12,7 @@ from kbert.experiments import show_lines
 from kbert.experiments.evaluation import add_baselines, no_better_than_constant
 from kbert.experiments.finetuning_checks import (
     require_pooler,
+    require_read_by_new_run,
     require_trainable,
     require_weights,
     too_few_steps,
@@ -112,10 +113,11 @@ def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Ini
     from kbert.runs.run_directory import require_run_folder  # late: it brings NumPy along
 
     require_trainable(config, paths)
+    require_read_by_new_run(config.task, config.dataset, run_dir, paths)
     require_weights(config, init.for_student(config.distillation))
     if require_free_port(devices["name"], devices["cluster"]):
         require_run_folder(run_dir)
-    opened = open_data(config, paths) if reads_early(config, paths) else None
+    opened = _open(config, run_dir, paths) if reads_early(config, paths) else None
     init.require_checkpoint(run_dir)
 
     from kbert.reports.run_page import try_write_run_page
@@ -126,7 +128,7 @@ def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Ini
     distribution.require_whole_shares(config, strategy)
 
     # Open the data; then the checkpoint, which takes far longer.
-    opened = opened or open_data(config, paths)
+    opened = opened or _open(config, run_dir, paths)
     num_train_steps = _num_train_steps(config, opened.train)
     prepared = _prepare(config, run_dir, paths, init, opened)
     data, task, vocabulary = prepared.data, prepared.task, prepared.vocabulary
@@ -154,6 +156,14 @@ def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Ini
         logging.warning("%s", sentence)
     logging.info("the run is in %s", run.path)
     return task, metrics
+
+
+def _open(config, run_dir, paths):
+    """The data; refuses what nothing reads with the labels that were found in them."""
+    opened = open_data(config, paths)
+    if paths.train_file:  # records may have been made when more was allowed
+        require_read_by_new_run(config.task, opened.dataset, run_dir, paths)
+    return opened
 
 
 class _Prepared(NamedTuple):

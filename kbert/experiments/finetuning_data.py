@@ -67,6 +67,10 @@ class LabelledPaths:
         """All labelled files."""
         return [path for path in (self.train_file, self.dev_file, *self.other_dev_files.values()) if path]
 
+    @property
+    def has_records(self) -> bool:
+        return bool(self.train_dir or self.dev_dir)
+
 
 @dataclass(frozen=True)
 class FinetuningData:
@@ -103,7 +107,7 @@ class FinetuningData:
 
 def reads_early(config: FinetuningConfig, paths: LabelledPaths) -> bool:
     """Whether `open_data` needs no TensorFlow: then it says what is wrong in a file before that loads."""
-    return not (paths.train_dir or paths.dev_dir) and all(
+    return not paths.has_records and all(
         reads_without_tensorflow(config.task, path, config.dataset) for path in paths.files
     )
 

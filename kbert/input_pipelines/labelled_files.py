@@ -10,6 +10,7 @@ from kbert.config import DatasetConfig
 from kbert.files.file_format import format_by_name
 from kbert.files.json_file import parse_json
 from kbert.files.text_file import require_text_file
+from kbert.input_pipelines.data_files import DataFile
 from kbert.input_pipelines.delimited_files import (
     delimited_records,
     find_layout,
@@ -24,6 +25,7 @@ from kbert.input_pipelines.labels import LEFT_OUT, RowLabels, class_label, label
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_table
 
+_DELIMITED = "in TSV and CSV files"
 _AS_LINES = (
     'expected an object in each line. With pandas: pandas.read_json(path).to_json("rows.jsonl", '
     'orient="records", lines=True); or: jq -c .[] FILE.'
@@ -156,6 +158,19 @@ def _records(path, dataset, columns, with_labels, problems):
         records = delimited_records(path, file_format, dataset, columns, wanted, skip_short, problems)
     records = _not_empty(records, path, problems)
     yield from _with_texts(records, path, dataset, problems) if with_labels else records
+
+
+def needless_settings(path: str | Path, dataset: DatasetConfig) -> dict[str, str]:
+    """The fields of a `DatasetConfig` that the format of a file has no use for: name -> where it is read.
+
+    Data in memory go with a config for files of any format, which later files may have.
+    """
+    if isinstance(path, DataFile):
+        return {}
+    if find_table(path, dataset.file_format):
+        return dict.fromkeys(("column_names", "delimiter"), _DELIMITED) | {"encoding": "in files of text"}
+    is_json = (dataset.file_format or format_by_name(path)) == "jsonl"
+    return dict.fromkeys(("column_names", "delimiter"), _DELIMITED) if is_json else {}
 
 
 def _with_texts(records, path, dataset, problems):

@@ -18,7 +18,7 @@ from kbert.input_pipelines.unlabelled_files import (
     has_columns,
 )
 from kbert.runs.run_directory import holds_run
-from kbert.tasks.file_columns import ALWAYS_TAKEN, check_file, task_columns, task_inputs
+from kbert.tasks.file_columns import ALWAYS_TAKEN, check_file, require_read, task_columns, task_inputs
 
 
 def require_columns_of_model(path, run_dir, config: FinetuningConfig | None = None):
@@ -33,6 +33,7 @@ def require_columns_of_model(path, run_dir, config: FinetuningConfig | None = No
       ValueError: when the file is missing, lacks a column, or has rows that cannot be read.
     """
     if config is not None:
+        require_read(config.task, config.dataset, [path])
         check_file(config.task, path, config.dataset)
         return
     task, _, dataset = _recorded_task(run_dir)

@@ -1,11 +1,13 @@
 """Which files and columns a task reads, known without TensorFlow: what is wrong in a file is told at once."""
 
+import dataclasses
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from kbert.config import DatasetConfig
+from kbert.files.json_values import shown
 from kbert.input_pipelines.data_files import reading_dataset
 from kbert.input_pipelines.json_rows import MissingColumn, require_column
 from kbert.input_pipelines.labelled_files import stream_records
@@ -93,6 +95,51 @@ def task_files(task: str):
     module, _, name = _FILES[task].rpartition(".")
     files = getattr(importlib.import_module(module), name)
     return files() if isinstance(files, type) else files
+
+
+def require_read(task: str, dataset: DatasetConfig, paths: Sequence[str | Path] = ()):
+    """Refuses settings of a dataset that are not the defaults and that nothing reads, before new work begins.
+
+    What was made before with such a setting is still read: this is not asked for a run.
+
+    Args:
+      task: the name of a task.
+      dataset: how its labelled files are to be read.
+      paths: these files; a setting is needed if one of them is read by it.
+
+    Raises:
+      ValueError: naming all of these settings and who reads them; and for a task that is not known.
+    """
+    files = task_files(TASKS.require(task))
+    if files is None:
+        return
+    needless = [files.needless_settings(path, reading_dataset(path, dataset)) for path in paths]
+    unread = {field.name: "" for field in dataclasses.fields(dataset)}
+    for name in unread:
+        if name not in files.settings:
+            unread[name] = f"by {_readers(name)}"
+        elif needless and all(name in names for names in needless):
+            unread[name] = f"{needless[0][name]} only"
+    _require_defaults(dataset, unread, f"{task} on {paths[0]}" if paths else task)
+
+
+def _require_defaults(dataset, unread, reader):
+    shown_settings = []
+    for field in dataclasses.fields(dataset):
+        value, why = getattr(dataset, field.name), unread[field.name]
+        if why and value != field.default:
+            value = list(value) if isinstance(value, tuple) else value
+            shown_settings.append(f"dataset.{field.name}={shown(value)} (read {why})")
+    if shown_settings:
+        all_of_them = "it" if len(shown_settings) == 1 else "them"
+        raise ValueError(
+            f"the task {reader} would not read {', '.join(shown_settings)}; leave {all_of_them} out."
+        )
+
+
+def _readers(name):
+    tasks = [task for task in _FILES if name in task_files(task).settings]
+    return ", ".join(tasks) if len(tasks) <= 4 else "tasks on rows of columns"
 
 
 class CheckedFile(NamedTuple):

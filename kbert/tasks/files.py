@@ -9,12 +9,24 @@ from kbert.input_pipelines.label_checks import judge_labels, judge_several_label
 from kbert.input_pipelines.label_names import sorted_labels
 from kbert.input_pipelines.labels import class_label, label_set, number_label
 
+# The fields of a `DatasetConfig` that every task reads which has its examples in rows of named columns.
+ROW_SETTINGS = (
+    *("text", "text_pair", "label", "file_format", "column_names", "delimiter", "encoding"),
+    *("skip_short_rows", "skip_unlabelled", "skip_empty_rows"),
+)
+
 
 class Files:
     """A kind of labelled files. It is asked before a task is made, because labels may come from a file.
 
     Examples are picklable tuples; their last field is the label.
+
+    Attributes:
+      settings: the fields of a `DatasetConfig` that are read; a training whose config sets another one is
+        refused, see `require_read`. By default all, for a task that does not say.
     """
+
+    settings: tuple[str, ...] = tuple(field.name for field in dataclasses.fields(DatasetConfig))
 
     def read_examples(self, path, dataset: DatasetConfig, with_labels: bool = True) -> Iterator:
         """The examples of a file, one at a time.
@@ -27,6 +39,10 @@ class Files:
     def needs_tensorflow(self, path, dataset: DatasetConfig) -> bool:
         """Whether a file can only be read with TensorFlow: then what is wrong in it is said later."""
         return False
+
+    def needless_settings(self, path, dataset: DatasetConfig) -> dict[str, str]:
+        """Which of the `settings` change nothing in how this file is read: name -> where they do."""
+        return labelled_files.needless_settings(path, dataset)
 
     def complete_dataset(self, dataset: DatasetConfig, examples: Iterable) -> DatasetConfig:
         """The dataset; if it lists no labels, with those of the examples. By default the dataset itself."""
@@ -62,6 +78,7 @@ class TextFiles(Files):
       label_names: function from what is read to the names of labels in it; None for numbers. By default an
         example has one label.
       judge: the function that judges the labels of a file, see kbert/input_pipelines/label_checks.py.
+      settings: what is read beside `ROW_SETTINGS`.
     """
 
     def __init__(
@@ -69,8 +86,10 @@ class TextFiles(Files):
         read_label: Callable = class_label,
         label_names: Callable | None = lambda label: (label,),
         judge: Callable = judge_labels,
+        settings: tuple[str, ...] = ("labels", "positive_label"),
     ):
         self._read_label, self._label_names, self._judge = read_label, label_names, judge
+        self.settings = ROW_SETTINGS + settings
 
     def read_examples(self, path, dataset, with_labels=True):
         """The rows of a file; where the dataset lists no labels, those of the file are judged at its end.
@@ -81,6 +100,11 @@ class TextFiles(Files):
         rows = labelled_files.stream_rows(path, dataset, with_labels, self._read_label)
         is_known = dataset.labels or self._label_names is None or not with_labels
         return rows if is_known else with_judged_labels(rows, self.labels, self._judge, path)
+
+    def needless_settings(self, path, dataset):
+        """Those of the format; and the positive label of more labels than two."""
+        more = {"positive_label": "with two labels"} if len(dataset.labels) > 2 else {}
+        return super().needless_settings(path, dataset) | more
 
     def complete_dataset(self, dataset, examples):
         """The dataset; if it lists no labels, with the sorted labels of the examples."""
@@ -101,5 +125,5 @@ class TextFiles(Files):
 
 
 ONE_LABEL_FILES = TextFiles()
-SEVERAL_LABELS_FILES = TextFiles(label_set, tuple, judge_several_labels)
-NUMBER_FILES = TextFiles(number_label, None)
+SEVERAL_LABELS_FILES = TextFiles(label_set, tuple, judge_several_labels, ("labels", "label_separator"))
+NUMBER_FILES = TextFiles(number_label, None, settings=())

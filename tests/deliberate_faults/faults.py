@@ -388,6 +388,11 @@ _SCORES = (
 
 _LABELS = (
     _fault(
+        "settings that no file has a use for are taken", "require_read",
+        "lambda original: lambda task, dataset, paths=(): original(task, dataset)",
+        "kbert/tasks/test_read_settings.py",
+    ),
+    _fault(
         "labels that look alike are two", "same_labels",
         "lambda original: lambda counts: ''",
         "kbert/input_pipelines/test_labels.py",

@@ -55,6 +55,13 @@ class _Item(NamedTuple):
 class SquadFiles(Files):
     """Files of questions; of a `DatasetConfig` only `file_format` has a say in them."""
 
+    settings = ("file_format",)
+
+    def needless_settings(self, path, dataset):
+        """A format of rows with a delimiter, which no file of questions has."""
+        own = dataset.file_format not in ("tsv", "csv")
+        return {} if own else {"file_format": "as jsonl, parquet or arrow"}
+
     def read_examples(self, path, dataset, with_labels=True):
         """`Question`s; see `read_questions`."""
         return read_questions(path, with_labels, dataset.file_format)

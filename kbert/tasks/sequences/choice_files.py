@@ -10,7 +10,7 @@ from kbert.cli.warn_once import warn_once
 from kbert.input_pipelines import labelled_files
 from kbert.input_pipelines.label_names import as_number
 from kbert.input_pipelines.labels import class_label
-from kbert.tasks.files import Files
+from kbert.tasks.files import ROW_SETTINGS, Files
 
 
 class Choices(NamedTuple):
@@ -23,6 +23,8 @@ class Choices(NamedTuple):
 
 class ChoiceFiles(Files):
     """TSV, CSV or JSONL files or tables with a column for each choice."""
+
+    settings = (*ROW_SETTINGS, "choices", "labels")
 
     def read_examples(self, path, dataset, with_labels=True):
         """`Choices` of a TSV, CSV or JSONL file or a table.

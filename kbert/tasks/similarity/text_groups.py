@@ -8,7 +8,7 @@ from absl import logging
 from kbert.features import ENCODER_INPUTS, Feature
 from kbert.input_pipelines import labelled_files
 from kbert.input_pipelines.labels import NoLabel, number_label
-from kbert.tasks.files import Files
+from kbert.tasks.files import ROW_SETTINGS, Files
 
 
 class TextGroup(NamedTuple):
@@ -26,17 +26,14 @@ class TextGroup(NamedTuple):
 class ScoredPairFiles(Files):
     """Files of two texts and a number in each row."""
 
+    settings: tuple[str, ...] = ROW_SETTINGS
+
     def read_examples(self, path, dataset, with_labels=True):
         """`TextGroup`s of two texts and a score.
 
         Raises:
-          ValueError: as `labelled_files.stream_records` does, and for a dataset that names negatives.
+          ValueError: as `labelled_files.stream_records` does.
         """
-        if dataset.negatives:
-            raise ValueError(
-                f"dataset.negatives={list(dataset.negatives)}: cosine_similarity learns from pairs with "
-                "scores, not from negatives; leave them out."
-            )
 
         def read(record, score, where):
             return TextGroup(_two_texts(record, dataset, where), score)
@@ -49,6 +46,8 @@ class ScoredPairFiles(Files):
 
 class PositiveFiles(ScoredPairFiles):
     """Files of queries with their positives and negatives; or of pairs with scores, where that column is."""
+
+    settings = (*ROW_SETTINGS, "negatives")
 
     def read_examples(self, path, dataset, with_labels=True):
         """`TextGroup`s: query, positive and negatives; two texts and a score from a file with scores.

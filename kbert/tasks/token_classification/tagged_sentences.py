@@ -12,7 +12,7 @@ from kbert.input_pipelines.label_checks import judge_labels, with_judged_labels
 from kbert.input_pipelines.label_names import sorted_labels
 from kbert.input_pipelines.labels import listed_label
 from kbert.input_pipelines.tables.table_paths import find_table
-from kbert.tasks.files import Files
+from kbert.tasks.files import ROW_SETTINGS, Files
 from kbert.tasks.token_classification.conll_files import FileSentence, read_conll
 from kbert.tasks.token_classification.json_sentences import read_json_sentences
 from kbert.tasks.token_classification.tag_schemes import (
@@ -60,6 +60,18 @@ class TaggedSentence(NamedTuple):
 
 class TaggedFiles(Files):
     """CoNLL columns, JSON lines or tables of words with a label each."""
+
+    settings = (
+        *(name for name in ROW_SETTINGS if name != "text_pair"),
+        *("labels", "tag_scheme", "document", "sentence"),
+    )
+
+    def needless_settings(self, path, dataset):
+        """Those of the format; CoNLL columns have their own delimiter, marks of documents, and order."""
+        if _reader(Path(path), dataset) is not read_conll:
+            return super().needless_settings(path, dataset)
+        named = {} if dataset.column_names else dict.fromkeys(("text", "label"), "with column_names")
+        return {"delimiter": "in CSV files", "document": "in files with named columns"} | named
 
     def read_examples(self, path, dataset, with_labels=True):
         """`TaggedSentence`s, see `read_tagged_sentences`; where the dataset lists no labels, those of the

@@ -65,7 +65,7 @@ def read_sentence_rows(
 
     def read(record, tags, where):
         words = _entries(record, dataset.text, where)
-        if with_tags and len(words) != len(tags):
+        if tags is not None and len(words) != len(tags):  # None too where the tags are wrong
             raise ValueError(
                 f"{where} has {len(words)} words in {dataset.text!r} but {len(tags)} tags in "
                 f"{dataset.label!r}; expected both between blanks or as lists, or a word in each row and "

@@ -100,7 +100,7 @@ def _questions(folder):
         write_squad(folder / f"{split}.json", number, seed=number, impossible=True)
         for split, number in (("train", NUM_TRAIN_EXAMPLES), ("dev", NUM_DEV_EXAMPLES))
     ]
-    training = _finetuning("question_answering", files, task_settings=SQUAD)
+    training = _finetuning("question_answering", files, task_settings=SQUAD, dataset=DatasetConfig())
     return training._replace(evaluated=training.evaluated | {"keep_chosen": True})
 
 

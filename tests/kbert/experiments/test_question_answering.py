@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from kbert.config import DatasetConfig
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import finetune
 from kbert.runs.run_directory import RunDirectory
@@ -24,6 +25,7 @@ SETTINGS = {
 }
 CONFIG = tiny_finetuning_config(
     task="question_answering",
+    dataset=DatasetConfig(),
     task_settings=SETTINGS,
     best_metric="NoAns_f1",
     eval_batch_size=1,  # the first batch has an answer, and no NoAns_f1

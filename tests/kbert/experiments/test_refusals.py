@@ -34,6 +34,7 @@ TEXTS = ["a fine day", "so-so, näh", "rain"]
 def question_answering(**settings):
     return {
         "task": "question_answering",
+        "dataset": DatasetConfig(),
         "task_settings": {"unanswerable": True, "max_query_length": 4} | settings,
     }
 
@@ -83,6 +84,15 @@ FINETUNING = {
         "(?s)the development data cannot .* row 1 has no column 'sentence'; it has .'text'.. Name the",
     ),
     "a number": ({}, {"train_file": {"text": ["a", 3], "label": ["b", "c"]}}, "row 2 of the training"),
+    "a column that no row is asked for": (
+        {"dataset": DatasetConfig(text="sentence", sentence="number")}, {},
+        r"dataset\.sentence='number' \(read by token_classification\); leave it out",
+    ),
+    "a positive label of three": (
+        {"dataset": DatasetConfig(positive_label="b")},
+        {"train_file": {"text": ["a", "b", "c"], "label": ["a", "b", "c"]}},
+        r"on the training data would not read positive_label='b' \(read with two labels only\)",
+    ),
     "no answer": (question_answering(unanswerable=False), QUESTIONS, "'q2' has no answer, but task_set"),
     "long questions": (question_answering(max_query_length=21), QUESTIONS, "=24 leaves no room for a"),
 }  # fmt: skip

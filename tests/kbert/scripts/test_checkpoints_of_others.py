@@ -56,7 +56,9 @@ def test_a_config_says_settings_and_length_too(vocabulary, tmp_path):
     run = written_run(tmp_path / "run", QuestionAnswering(), model, vocabulary)
     convert_checkpoint(run.path, tmp_path / "squad", "hugging_face")
     settings = {"unanswerable": True, "doc_stride": 5, "null_score_diff_threshold": 1.5}
-    config = tiny_finetuning_config(task="question_answering", task_settings=settings, max_seq_length=17)
+    config = tiny_finetuning_config(
+        task="question_answering", dataset=DatasetConfig(), task_settings=settings, max_seq_length=17
+    )
     with open_as_run(tmp_path / "squad", config=config) as run:
         assert run.task().get_config() == QuestionAnswering(**settings).get_config()
         assert run.config.task_settings == settings
@@ -93,6 +95,8 @@ def test_an_export_takes_either_from_run_dir(finetuned_run, folder, monkeypatch)
     ("changes", "sentence"),
     [
         ({"task": "question_answering"}, r"is for the task question_answering, but .* of sequence_class"),
+        ({"task": "sequence_clasification"}, "task='sequence_clasification' is not known. Did you mean"),
+        ({"dataset": DatasetConfig(choices=("a", "b"))}, r"would not read dataset.choices=\['a', 'b'\]"),
         ({"max_seq_length": 33}, "max_seq_length=33, but .* has 32 positions; give a config with max_seq_"),
         ({"task_settings": {"doc_strid": 3}}, "doc_strid"),
     ],

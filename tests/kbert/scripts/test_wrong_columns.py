@@ -28,6 +28,10 @@ EXCEL = (
     "(iconv -f CP1252 -t UTF-8).\n  line 4: 1 columns where 2 were expected (sentence, label); mend the line."
     "\n  1 row(s) are empty (line 3); leave them out by dataset.skip_empty_rows=true."
 )
+UNREAD = (
+    "the task sequence_classification on {} would not read dataset.document='day' (read by "
+    "token_classification); leave it out."
+)
 OF_THE_RUN = " has no column 'label'; its columns are ['sentence', 'stars']. The run {run} was trained on"
 
 
@@ -44,6 +48,16 @@ def refused(*arguments):
 @pytest.mark.parametrize(
     ("command", "facts"),
     [
+        (FINETUNE + "sentence --override=dataset.document=day", UNREAD.format("{train}")),
+        (
+            "finetuning-data --init_checkpoint=x --input_file={wrong} --output_dir={made} --config={unread}",
+            UNREAD.format("{wrong}"),
+        ),
+        ("evaluate --run_dir=x --eval_file={wrong} --config={unread}", UNREAD.format("{wrong}")),
+        (
+            "export-litert --init_checkpoint=x --output_dir={made} --eval_file={wrong} --config={unread}",
+            UNREAD.format("{wrong}"),
+        ),
         (FINETUNE + "sentnce", " has no column 'sentnce'; its columns are ['sentence', 'other', 'label']."),
         (FINETUNE + "sentence --dev_file={wrong}", "{wrong} has no column 'label'"),
         (FINETUNE + "sentence --dev_file={excel}", EXCEL),
@@ -87,6 +101,8 @@ def test_each_command_names_the_file_and_the_column(finetuned_run, labelled_file
     paths = {"run": finetuned_run.path, "train": labelled_files[0], "made": tmp_path / "made"}
     paths |= {"wrong": tmp_path / "reviews.csv", "texts": tmp_path / "texts.csv"}
     paths |= {"lines": tmp_path / "lines.txt", "json": tmp_path / "texts.ndjson", "excel": tmp_path / "x.csv"}
+    paths["unread"] = tmp_path / "unread.toml"
+    paths["unread"].write_text('[dataset]\ndocument = "day"\n')
     paths["lines"].write_bytes(b"good\nsch\xf6n\n")
     paths["json"].write_text('{"text": "good"}\nbad\n')
     paths["excel"].write_bytes(b"sentence;label\nsch\xf6n;loud\n;\nquiet\n")

@@ -40,7 +40,6 @@ def test_pairs_with_scores_and_triplets_are_read(tmp_path):
     ("task", "dataset", "row", "sentence"),
     [
         (CosineSimilarity, DatasetConfig(text="a"), {"a": "x"}, "dataset.text_pair is not set"),
-        (CosineSimilarity, TRIPLETS, {"a": "x"}, "learns from pairs with scores, not from negatives"),
         (CosineSimilarity, PAIRS, {"a": "x", "b": "y"}, "line 1 has no column 'score'"),
         (MultipleNegativesRanking, TRIPLETS, {"a": "x", "b": "y"}, "line 1 has no column 'n'"),
         (
