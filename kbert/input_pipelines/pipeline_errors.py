@@ -13,8 +13,8 @@ def own_error(error: BaseException) -> Exception | None:
     """The error of `MENDABLE` that an error of TensorFlow stands around; None for any other error."""
     if type(error).__module__.startswith("tensorflow."):
         for name, message in _RAISED.findall(str(error))[:1]:
-            kind = getattr(builtins, name, type(None))
-            return kind(message) if issubclass(kind, MENDABLE) else None
+            kind = getattr(builtins, name, None)
+            return kind(message) if kind and issubclass(kind, MENDABLE) else None
     return None
 
 
