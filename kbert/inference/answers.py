@@ -45,7 +45,7 @@ def answered(
       loaded: the `LoadedModel`.
       examples: dicts with the inputs of one of the task's signatures, for example {"text": "..."}; an `id` is
         kept.
-      settings: the values of all settings that signatures of the task may have: `top_k`, `whole_words`.
+      settings: values of the task's `Serving.settings`, which have defaults.
       batch_size: examples at a time.
       read_ahead: how many examples are read before the first is answered; by default 64 batches. 1 answers
         each example before the next is read.
@@ -55,8 +55,11 @@ def answered(
       first: the number of the first example.
 
     Raises:
-      ValueError: when an example has other keys or no answer; the message names the example.
+      ValueError: as `require_settings` does, and when an example has other keys or no answer; the message
+        names the example.
     """
+    require_settings(loaded, settings)
+    settings = loaded.task.serving.settings | settings
     predictor = functools.cache(loaded.predictor)
     numbered, num_answered = enumerate(examples, start=first), 0
     while window := list(itertools.islice(numbered, read_ahead or _READ_AHEAD * batch_size)):
@@ -102,6 +105,16 @@ def require_answers(source):
         raise ValueError(
             f"{_source_name(source)} has the task {task.name}, which has no predictions for texts; "
             "fine-tune it first (kbert finetune), or take its vectors (kbert features)."
+        )
+
+
+def require_settings(source, settings: Iterable[str]):
+    """Raises ValueError for settings that the answers of a `RunDirectory` or a `LoadedModel` do not have."""
+    task = source_task(source)
+    if unknown := [name for name in settings if name not in task.serving.settings]:
+        raise ValueError(
+            f"{_source_name(source)} has the task {task.name}, whose answers have no {' or '.join(unknown)}: "
+            "that is for words behind a [MASK]; leave it out."
         )
 
 

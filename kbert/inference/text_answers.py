@@ -2,7 +2,14 @@
 
 from typing import Any
 
-from kbert.inference.answers import answered, require_answers, require_top_k, source_dataset, to_examples
+from kbert.inference.answers import (
+    answered,
+    require_answers,
+    require_settings,
+    require_top_k,
+    source_dataset,
+    to_examples,
+)
 from kbert.inference.texts import text_batch
 from kbert.input_pipelines.data_in_memory import shown, text_alone
 from kbert.tasks.similarity.vectors import similarities
@@ -25,29 +32,31 @@ class TextAnswers:
     task: Any
     embed: Any
 
-    def predict(self, examples, top_k: int = 5, whole_words: bool = False):
+    def predict(self, examples, top_k: int | None = None, whole_words: bool | None = None):
         """Answers in words, as `run_prediction` gives them: a label, a number, entities, filled masks.
 
         Args:
           examples: a text; a tuple of the task's inputs, such as the two texts of a pair, or a question and
             its context; a dict of them; or a list of such examples. Or a table: a DataFrame, or a dict of
             columns, with the columns that the run was trained on or those of the task's inputs.
-          top_k: how many answers to give if the task gives several, for example tokens for each [MASK].
-          whole_words: for [MASK]: leave out tokens that continue a word.
+          top_k: for [MASK]: how many tokens to give for each; by default 5.
+          whole_words: for [MASK]: leave out tokens that continue a word; by default they are given.
 
         Returns:
           The answer, a dict as `Serving.answer` makes it; a list of answers for a list or a table.
 
         Raises:
           ValueError: when the task does not answer texts, for anything that is no example (the message names
-            its place), for `top_k` below 1, or when an answer is not finite.
+            its place), for `top_k` below 1 or with another task, or when an answer is not finite.
         """
         require_answers(self)
-        require_top_k(top_k)
+        require_top_k(1 if top_k is None else top_k)
+        given = {"top_k": top_k, "whole_words": whole_words}
+        settings = {name: value for name, value in given.items() if value is not None}
+        require_settings(self, settings)
         serving = self.task.serving
         inputs = (serving.inputs, *serving.other_inputs.values())
         parsed = to_examples(examples, inputs, source_dataset(self))
-        settings = {"top_k": top_k, "whole_words": whole_words}
         pairs = answered(self, parsed.listed, settings, name=parsed.name, first=parsed.first)
         answers = [answer for _, answer in pairs]
         return answers[0] if parsed.is_alone else answers

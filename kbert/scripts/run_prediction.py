@@ -48,7 +48,14 @@ from kbert.inference.answer_files import (
     require_cells,
     write_answers,
 )
-from kbert.inference.answers import answered, require_answers, require_inputs, source_dataset, source_task
+from kbert.inference.answers import (
+    answered,
+    require_answers,
+    require_inputs,
+    require_settings,
+    source_dataset,
+    source_task,
+)
 from kbert.input_pipelines.data_in_memory import require_no_path
 from kbert.input_pipelines.unlabelled_files import (
     examples_from_columns,
@@ -85,8 +92,8 @@ def define_flags():
         ".bz2, .xz, .zst. By default JSON lines on standard output.",
     )
     flags.DEFINE_bool("overwrite", False, "Replace an output_file that exists.")
-    flags.DEFINE_integer("top_k", 5, "Tokens to show for each [MASK].", lower_bound=1)
-    flags.DEFINE_bool("whole_words", False, "For [MASK]: leave out tokens that continue a word (##ing).")
+    flags.DEFINE_integer("top_k", None, "Tokens to show for each [MASK]; by default 5.", lower_bound=1)
+    flags.DEFINE_bool("whole_words", None, "For [MASK]: leave out tokens that continue a word (##ing).")
     flags.DEFINE_integer(
         "batch_size",
         32,
@@ -236,6 +243,8 @@ def main():
     num_texts = _check_files()
     source = _model()
     require_answers(source)
+    settings = {name: FLAGS[name].value for name in ("top_k", "whole_words") if FLAGS[name].value is not None}
+    require_settings(source, settings)
     task = source_task(source)
     if _writes_table() and (FLAGS.input_file or FLAGS.text or FLAGS.question):
         require_cells(_whole_rows(source) or _examples(source, task, num_texts)[0], FLAGS.output_file)
@@ -248,7 +257,7 @@ def main():
     answers = answered(
         loaded,
         examples,
-        {"top_k": FLAGS.top_k, "whole_words": FLAGS.whole_words},
+        settings,
         FLAGS.batch_size,
         read_ahead,
         progress.report if is_told else None,

@@ -20,6 +20,7 @@ class Serving:
       inputs: the inputs of "serving_default" for each example.
       other_inputs: the other signatures that answer texts: name -> the inputs for each example. No two have
         the same inputs, so that the inputs tell what is asked.
+      settings: what may be said for all examples of a call: name -> the default.
       answers: the keys of the dict that `answer` returns for "serving_default".
       row_texts: the inputs that make one row of the signature "ids", where its outputs answer them by
         themselves; empty where an answer needs more (words, windows, choices).
@@ -34,6 +35,7 @@ class Serving:
 
     inputs: tuple[str, ...] = ()
     other_inputs: dict[str, tuple[str, ...]] = {}
+    settings: dict[str, Any] = {}
     answers: tuple[str, ...] = ()
     row_texts: tuple[str, ...] = ()
     one_text_output: str | None = None

@@ -33,7 +33,6 @@ from tests.lives.data import WORDS
 from tests.lives.life import Life, ask
 from tfrecords_tools.trim_vocabulary import trim_vocabulary
 
-_SETTINGS = {"top_k": 5, "whole_words": False}  # those that `predict` has by default
 _ROUGH = 0.2  # of the formats that round on purpose
 
 
@@ -112,7 +111,7 @@ def _ask_saved_model(life, name, text_ops, precision="float32", tolerance=ROUNDI
         signature = serving.signature_for(inputs)
         needed = {key: [value] for key, value in inputs.items()}
         takes = module.signatures[signature].structured_input_signature[1]
-        needed |= {key: value for key, value in _SETTINGS.items() if key in takes}
+        needed |= {key: value for key, value in serving.settings.items() if key in takes}
         by_session = run_loaded(session, signature, needed)
         tensors = {key: tf.constant(value, takes[key].dtype) for key, value in needed.items()}
         by_module = {key: value.numpy() for key, value in module.signatures[signature](**tensors).items()}
@@ -242,7 +241,7 @@ def served(life: Life) -> int:
             inputs = _inputs(serving, example)
             signature = serving.signature_for(inputs)
             names = life.loaded.signatures[signature].inputs
-            settings = {name: value for name, value in _SETTINGS.items() if name in names}
+            settings = {name: value for name, value in serving.settings.items() if name in names}
             columns = {name: [value] for name, value in inputs.items()} | settings
             body = json.dumps({"signature_name": signature, "inputs": columns}).encode()
             request = urllib.request.Request(address, body, {"content-type": "application/json"})

@@ -28,6 +28,7 @@ class MaskedLMServing(Serving):
 
     inputs = ("text",)
     other_inputs = {"candidates": ("text", "candidates")}
+    settings = {"top_k": 5, "whole_words": False}
     answers = ("masks",)
 
     def signatures(self, model, text_inputs):

@@ -4,8 +4,9 @@ from kbert.inference.answers import answered
 from kbert.inference.loaded_model import LoadedModel
 
 
-def answers(source, examples, checkpoint=None, top_k=5, **options):
+def answers(source, examples, checkpoint=None, top_k=None, **options):
     """Yields each example with its answer; `source`: a `RunDirectory` or a `LoadedModel`."""
     loaded = source if isinstance(source, LoadedModel) else LoadedModel.from_run(source, checkpoint)
-    for example, answer in answered(loaded, examples, {"top_k": top_k, "whole_words": False}, **options):
+    settings = {} if top_k is None else {"top_k": top_k}
+    for example, answer in answered(loaded, examples, settings, **options):
         yield example | answer

@@ -97,6 +97,16 @@ def test_a_text_alone_and_in_a_list_get_the_answers_of_the_script(classifier):
         classifier.predict({"text": 3})
 
 
+def test_what_is_for_masked_words_alone_is_refused_elsewhere(classifier):
+    with pytest.raises(
+        ValueError, match="sequence_classification, whose answers have no top_k or whole_words: "
+    ):
+        classifier.predict("a", top_k=3, whole_words=True)
+    filler = random_task_model(TASKS["masked_lm"]())
+    (tokens,) = filler.predict("jump the [MASK]", top_k=2, whole_words=True)["masks"]
+    assert len(tokens) == 2
+
+
 def test_a_table_gets_an_answer_for_each_row_by_the_names_of_the_task_and_of_the_run(finetuned_run):
     loaded, texts = kbert.load(finetuned_run.path), ["jump the a", "walk", "talked"]
     expected = loaded.predict(texts)
