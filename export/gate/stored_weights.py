@@ -14,6 +14,8 @@ from .op_gate import saved_nodes
 
 # Of the parameters, for names and padding in the files of the weights.
 _SHARE = 1.05
+# Numbers of a graph that are no weights: the angles of rotary positions, weights of layers, in a small model.
+_FEW = 1024
 # For the nodes of the graph, requests to warm up with, the card: it does not grow with the model.
 _REST = 2 * 2**20
 
@@ -30,14 +32,14 @@ def check_stored_once(directory, num_parameters: int) -> dict:
         `saved_model.pb`; bytes, of all files.
 
     Raises:
-      ValueError: when it stores more than 1.05 times as many numbers, as variables and as constants of the
-        graph; or when all files together are larger than 1.05 times the weights, the vocabulary's tables
+      ValueError: when it stores more than 1.05 times as many numbers and 1,024, as variables and as constants of
+        the graph; or when all files together are larger than 1.05 times the weights, the vocabulary's tables
         and 2 MiB.
     """
     directory = Path(directory)
     numbers, weight_bytes = _stored(directory)
     constants, tables = _constants(directory)
-    if numbers + constants > _SHARE * num_parameters:
+    if numbers + constants > _SHARE * num_parameters + _FEW:
         raise ValueError(
             f"{directory} stores {numbers:,} numbers as variables and {constants:,} in its graph; the "
             f"model has {num_parameters:,} parameters, and each must be stored once. Nothing was exported."

@@ -5,7 +5,6 @@ Answers in float32 agree within `ROUNDING`, ids exactly.
 
 import json
 import locale
-import random
 import shutil
 import urllib.request
 
@@ -80,7 +79,7 @@ def ranked(life: Life) -> int:
 
 def keras_file(life: Life) -> int:
     """Saved by Keras and loaded."""
-    if life.is_pretraining:  # their models take masked positions beside a text
+    if life.is_pretraining or life.task_name == "multiple_choice":  # their models take more than a text
         return 0
     path = life.folder / "model.keras"
     life.loaded.model.save(path)
@@ -140,7 +139,7 @@ def litert(life: Life) -> int:
     serving = life.loaded.task.serving
     if serving is None or serving.same_answers is None or not serving.row_texts:
         return 0
-    how = random.Random(life.world["seed"]).choice(({}, {}, {"tokenizer_inside": True}, {"mediapipe": True}))
+    how = life.rng("litert").choice(({}, {}, {"tokenizer_inside": True}, {"mediapipe": True}))
     precisions = ["float32"] if how else QUANTIZATIONS
     data = {} if "split" in life.evaluated else life.evaluated
     export_tflite(life.loaded.run, life.folder / "litert", precisions, **data, **how, min_agreement=0.0)

@@ -61,7 +61,7 @@ class Rows:
 
     def __init__(self, world: dict, folder: Path):
         self._world, self._folder = world, folder
-        self._rng = random.Random(world["seed"])
+        self._rng = random.Random(f"rows of {world['seed']}")
         self._chosen = {name[8:]: value for name, value in world.items() if name.startswith("dataset.")}
         self._joined = self._chosen.get("label_separator", "|") if world["format"] in ("tsv", "csv") else None
 
@@ -127,7 +127,7 @@ class Rows:
 
     def examples(self, number: int, mask: str) -> list:
         """What `predict` is asked, as the task's signature takes it."""
-        world, rng = self._world, random.Random(self._world["seed"] + 1)
+        world, rng = self._world, random.Random(f"examples of {self._world['seed']}")
         task, texts = world["task"], [_text(rng) for _ in range(2 * number)]
         pairs = list(zip(texts[:number], texts[number:], strict=True))
         if task == "question_answering":

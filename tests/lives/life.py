@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import random
 from pathlib import Path
 
 import kbert
@@ -41,6 +42,10 @@ class Life:
         self.task_name = world["task"]
         self.is_pretraining = space.pairing(self.task_name) is not None
         self.rows = Rows(world, self.folder)
+
+    def rng(self, what: str) -> random.Random:
+        """Draws of its own for each thing that a life draws."""
+        return random.Random(f"{what} of {self.world['seed']}")
 
     @functools.cached_property
     def vocabulary(self):

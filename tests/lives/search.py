@@ -74,7 +74,7 @@ class Search:
         world, self.lives = draw_world(seed, self._accepts), self.lives + 1
         names = [hop for hop in HOPS if hop != "training"]
         counts = [1 if hop in _SLOW else 3 for hop in names]
-        hops = dict.fromkeys(random.Random(seed).sample(names, _HOPS_A_LIFE, counts=counts))
+        hops = dict.fromkeys(random.Random(f"hops of {seed}").sample(names, _HOPS_A_LIFE, counts=counts))
         found = []
         for finding in self._walk_smaller(world, hops):
             if finding.kind not in self.findings and finding.kind not in KNOWN:
@@ -168,7 +168,9 @@ def _is_fault(refusal: ValueError) -> bool:
     deepest = traceback.extract_tb(refusal.__traceback__)[-1].filename
     ours = any(f"/{package}/" in deepest for package in ("kbert", "export", "tfrecords_tools"))
     return (
-        not ours or "site-packages" in deepest or re.search(r"differ|not the same", str(refusal)) is not None
+        not ours
+        or "site-packages" in deepest
+        or re.search("differ|not the same|Exception encountered", str(refusal)) is not None
     )
 
 

@@ -5,7 +5,6 @@ Metrics agree within `METRICS`, losses of two devices within `DEVICES`, weights 
 
 import json
 import multiprocessing
-import random
 import shutil
 import time
 
@@ -75,7 +74,7 @@ def in_memory(life: Life) -> int:
     if life.is_pretraining or life.task_name in ("question_answering", "token_classification"):
         return 0
     train, dev = life.rows.splits["train"], life.rows.splits["dev"]
-    form = random.Random(life.world["seed"]).choice((list, _columns, pa.Table.from_pylist))
+    form = life.rng("in_memory").choice((list, _columns, pa.Table.from_pylist))
     _, expected = kbert.evaluate(life.run, life.dev_file)
     _, found = kbert.evaluate(life.run, form(dev))
     _same_metrics(found, expected, "metrics of data in memory")
@@ -113,7 +112,7 @@ def resumed(life: Life) -> int:
 
 def killed(life: Life) -> int:
     """A training in a process of its own, killed at any moment, or asked to end; and on from there."""
-    rng = random.Random(life.world["seed"])
+    rng = life.rng("killed")
     folder, changes = life.folder / "killed", rng.randint(1, 12)
     function, arguments = life.call("killed")
     process = multiprocessing.get_context("spawn").Process(target=function, kwargs=arguments)
