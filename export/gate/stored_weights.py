@@ -33,8 +33,8 @@ def check_stored_once(directory, num_parameters: int) -> dict:
 
     Raises:
       ValueError: when it stores more than 1.05 times as many numbers and 1,024, as variables and as constants
-        of the graph; or when all files together are larger than 1.05 times the weights, the vocabulary's tables
-        and 2 MiB.
+        of the graph; or when all files together are larger than 1.05 times the weights, the vocabulary's
+        tables and 2 MiB.
     """
     directory = Path(directory)
     numbers, weight_bytes = _stored(directory)

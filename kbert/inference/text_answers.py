@@ -51,8 +51,8 @@ class TextAnswers:
         """
         require_answers(self)
         require_top_k(1 if top_k is None else top_k)
-        given = {"top_k": top_k, "whole_words": whole_words}
-        settings = {name: value for name, value in given.items() if value is not None}
+        settings = {"top_k": top_k, "whole_words": whole_words}
+        settings = {name: value for name, value in settings.items() if value is not None}
         require_settings(self, settings)
         serving = self.task.serving
         inputs = (serving.inputs, *serving.other_inputs.values())
