@@ -80,6 +80,7 @@ ELECTRA_HEADS = (
     "ElectraForSequenceClassification",
     "ElectraForTokenClassification",
     "ElectraForQuestionAnswering",
+    "ElectraForMultipleChoice",
 )
 
 

@@ -147,8 +147,10 @@ ELECTRA = {
         NameRow("masked_lm/output_bias", "generator_lm_head.bias"),
     ),
     "classification": _dense("classification/dense", "classifier.out_proj"),
-    **{head: HUGGING_FACE[head] for head in ("token_classification", "span")},
+    **{head: HUGGING_FACE[head] for head in ("token_classification", "multiple_choice", "span")},
 }
+# Of its class for multiple choice.
+SUMMARY_POOLER = _dense("pooler/dense", "sequence_summary.summary")
 
 # Of RoBERTa's and MPNet's classifiers, whose encoders have no pooler: a layer that stands for it.
 CLASSIFIER_POOLER = ELECTRA["pooler"]

@@ -15,6 +15,7 @@ from kbert.checkpoints.conversion.names import (
     MODERNBERT,
     MPNET,
     ROBERTA,
+    SUMMARY_POOLER,
     NameRow,
 )
 from kbert.checkpoints.hugging_face import modernbert
@@ -58,9 +59,11 @@ class Family(NamedTuple):
         return {f"{self.name}{end}": f"Bert{bert}" for end, bert in self.heads.items()}
 
     def name_table(self, architecture: str) -> dict[str, tuple[NameRow, ...]]:
-        """The names of a class's variables: those of `table`, but for a classifier's own pooler."""
+        """The names of a class's variables: those of `table`, but for a head's own pooler."""
         if self.after_padding and architecture.endswith("ForSequenceClassification"):
             return self.table | {"pooler": CLASSIFIER_POOLER}
+        if architecture == "ElectraForMultipleChoice":
+            return self.table | {"pooler": SUMMARY_POOLER}
         return self.table
 
     def skipped_positions(self, pad_id: int) -> int:
@@ -74,8 +77,10 @@ def _same(*names):
     return {name: name for name in names}
 
 
-_MOST = ("Model", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering")
-_ALL = (*_MOST, "ForMaskedLM", "ForMultipleChoice")
+_ALL = (
+    "Model", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering", "ForMaskedLM",
+    "ForMultipleChoice",
+)  # fmt: skip
 # ModernBERT's settings stand behind the buckets.
 _FIELDS = list(EncoderConfig.__dataclass_fields__)
 _BERT_KEYS = _same(*_FIELDS[: _FIELDS.index("relative_attention_num_buckets")])
@@ -130,7 +135,7 @@ FAMILIES = {
     ),
     "electra": Family(
         "Electra",
-        _same(*_MOST, "ForMaskedLM") | {"ForPreTraining": "Model"},
+        _same(*_ALL) | {"ForPreTraining": "Model"},
         ELECTRA,
         "gelu_erf",
         _BERT_KEYS,

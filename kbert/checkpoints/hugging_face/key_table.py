@@ -135,10 +135,14 @@ KEYS_OF_FAMILIES = {
         **_no_effect("says what is so in every DistilBERT", "tie_weights_"),
     },
     "electra": {
-        **_no_effect(
-            "is for multiple choice, which kbert does not read of ELECTRA",
-            "summary_activation summary_last_dropout summary_type summary_use_proj",
+        **_refused(
+            "summary_activation summary_type summary_use_proj",
+            "for multiple choice kbert reads the first token through a layer and the exact GELU",
+            "gelu",
+            "first",
+            True,
         ),
+        **_no_effect(_TRAINING, "summary_last_dropout"),
     },
     "mpnet": _no_effect("MPNet has no segments", "type_vocab_size"),
     "modernbert": {

@@ -131,6 +131,7 @@ WRITTEN = (
     ("masked_lm", ELECTRA, "ElectraForMaskedLM"),
     ("token_classification", ELECTRA, "ElectraForTokenClassification"),
     ("question_answering", ELECTRA, "ElectraForQuestionAnswering"),
+    ("multiple_choice", ELECTRA, "ElectraForMultipleChoice"),
     ("sequence_classification", DISTILBERT, "DistilBertForSequenceClassification"),
     ("multiple_choice", DISTILBERT, "DistilBertForMultipleChoice"),
     ("token_classification", DISTILBERT, "DistilBertForTokenClassification"),
@@ -185,7 +186,7 @@ def test_a_bare_class_leaves_the_pooler_out(tmp_path):
 
 
 REFUSED = {
-    "no class for choices": ("multiple_choice", ELECTRA, "hugging_face", "", "no class of it for the"),
+    "no class for two heads": ("pretraining", ELECTRA, "hugging_face", "", "no class of it for the"),
     "another pooler": (
         "sequence_classification",
         {"embedding_size": 4, "pooler_hidden_act": "relu"},
