@@ -94,10 +94,8 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
     config_file, vocab_file = folder / CONFIG_FILE, folder / "vocab.txt"
     values = read_json_object(config_file)
     own = {key: values.pop(key) for key in _OWN_KEYS if key in values}
-    recorded, length = (
-        take_own_keys(values, config_file),
-        json_count(own, _LENGTH, config_file, SHORTEST_LENGTH),
-    )
+    recorded = take_own_keys(values, config_file)
+    length = json_count(own, _LENGTH, config_file, SHORTEST_LENGTH)
     config = from_dict(EncoderConfig, values, where=str(config_file))
     require_bert(config, config_file)
 

@@ -48,6 +48,8 @@ _ACTIVATIONS_BACK = {"gelu_erf": "gelu", "gelu": "gelu_new"} | {
 SEVERAL_LABELS = "multi_label_classification"
 _PROBLEM_TYPES = ("single_label_classification", SEVERAL_LABELS, "regression")
 # Where a head's own dropout stands.
+# Of ElectraForMultipleChoice, what makes one vector of a sequence: transformers' defaults.
+_SUMMARY = {"summary_type": "first", "summary_use_proj": True, "summary_activation": "gelu"}
 _HEAD_DROPOUTS = ("classifier_dropout", "seq_classif_dropout")
 
 
@@ -100,6 +102,8 @@ def parse_config(values: dict, path, report: Report) -> HuggingFaceConfig:
     if architecture and find_model_type(architecture) != model_type:
         raise ValueError(f"{path} names model_type {model_type!r} but architecture {architecture!r}.")
     check_keys("config.json", values, path, report, model_type)
+    if model_type == "electra" and architecture in (None, "ElectraForMultipleChoice"):
+        _require_usual_summary(values, path)
     own_part = "sentence_transformers"
     own_values = json_value(values, own_part, dict, path, {})
     check_keys(f"config.json: {own_part}", own_values, f"{path}: {own_part}", report)
@@ -177,6 +181,17 @@ def _after_padding(values, family, skipped_positions, path, report):
             "kbert takes the first row for all tokens",
         )
     return settings | {"type_vocab_size": 1}
+
+
+def _require_usual_summary(values, path):
+    """Refuses another `ElectraSequenceSummary` of transformers than that of its defaults."""
+    others = [name for name, usual in _SUMMARY.items() if values.get(name, usual) != usual]
+    if others:
+        shown_values = ", ".join(f"{name}={shown(values[name])}" for name in others)
+        raise ValueError(
+            f"{path}: {shown_values}, but kbert's ELECTRA for multiple choice has "
+            f"{', '.join(f'{name}={shown(_SUMMARY[name])}' for name in others)}."
+        )
 
 
 def _require_mpnets_buckets(values, path):

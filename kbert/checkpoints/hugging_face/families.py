@@ -4,6 +4,8 @@ RoBERTa and those after it number positions from `pad_token_id` + 1 on, over the
 In kbert padding stands at the end, so their positions are BERT's without the rows that no token reads.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
@@ -40,6 +42,8 @@ class Family(NamedTuple):
       defaults: settings where config.json has nothing, as far as BERT has other values.
       prefix: what the encoder's names begin with in a class with a head.
       has_pooler: whether the bare encoder has a pooler, as BERT.
+      own_poolers: what the names of its classes end with -> the names of the layer that stands for a pooler
+        there, where these are not those of `table`.
       after_padding: whether positions are numbered from `pad_token_id` + 1 on, as in RoBERTa.
     """
 
@@ -51,6 +55,7 @@ class Family(NamedTuple):
     defaults: dict
     prefix: str
     has_pooler: bool = False
+    own_poolers: Mapping[str, tuple[NameRow, ...]] = MappingProxyType({})
     after_padding: bool = False
 
     @property
@@ -60,11 +65,8 @@ class Family(NamedTuple):
 
     def name_table(self, architecture: str) -> dict[str, tuple[NameRow, ...]]:
         """The names of a class's variables: those of `table`, but for a head's own pooler."""
-        if self.after_padding and architecture.endswith("ForSequenceClassification"):
-            return self.table | {"pooler": CLASSIFIER_POOLER}
-        if architecture == "ElectraForMultipleChoice":
-            return self.table | {"pooler": SUMMARY_POOLER}
-        return self.table
+        own = self.own_poolers.get(architecture.removeprefix(self.name))
+        return self.table | {"pooler": own} if own else self.table
 
     def skipped_positions(self, pad_id: int) -> int:
         """How many rows of the position table no token reads."""
@@ -118,7 +120,10 @@ _MPNET_DEFAULTS = {
 
 def _after_roberta(name, table=ROBERTA, keys=_ROBERTA_KEYS, defaults=None, prefix="roberta."):
     defaults = defaults or {"vocab_size": 50265}
-    return Family(name, _same(*_ALL), table, "tanh", keys, defaults, prefix, True, True)
+    poolers = {"ForSequenceClassification": CLASSIFIER_POOLER}
+    return Family(
+        name, _same(*_ALL), table, "tanh", keys, defaults, prefix, True, poolers, after_padding=True
+    )
 
 
 # By the model_type of config.json. The classes of BERT are those that tasks name.
@@ -141,6 +146,7 @@ FAMILIES = {
         _BERT_KEYS,
         _ELECTRA_DEFAULTS,
         "electra.",
+        own_poolers={"ForMultipleChoice": SUMMARY_POOLER},
     ),
     "roberta": _after_roberta("Roberta"),
     "xlm-roberta": _after_roberta("XLMRoberta"),

@@ -72,6 +72,7 @@ _HEADS = (
     ("classifier.weight pooler.dense.weight", "ForSequenceClassification"),
     ("classifier.weight pre_classifier.weight", "ForSequenceClassification"),
     ("classifier.out_proj.weight", "ForSequenceClassification"),
+    ("classifier.weight sequence_summary.summary.weight", "ForMultipleChoice"),
     ("classifier.weight", "ForTokenClassification"),
     ("", "Model"),
 )

@@ -135,12 +135,9 @@ KEYS_OF_FAMILIES = {
         **_no_effect("says what is so in every DistilBERT", "tie_weights_"),
     },
     "electra": {
-        **_refused(
+        **followed(
             "summary_activation summary_type summary_use_proj",
-            "for multiple choice kbert reads the first token through a layer and the exact GELU",
-            "gelu",
-            "first",
-            True,
+            "of multiple choice; must be what transformers has by default",
         ),
         **_no_effect(_TRAINING, "summary_last_dropout"),
     },

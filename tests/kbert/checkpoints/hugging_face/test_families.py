@@ -10,6 +10,8 @@ import pytest
 from safetensors.numpy import load_file
 
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
+from kbert.checkpoints.hugging_face.config import parse_config
+from kbert.checkpoints.report import Report
 from kbert.config.pooling_config import PoolingConfig
 from kbert.tasks.pretraining.replaced_token_detection import ReplacedTokenHead
 from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
@@ -186,7 +188,6 @@ def test_a_bare_class_leaves_the_pooler_out(tmp_path):
 
 
 REFUSED = {
-    "no class for two heads": ("pretraining", ELECTRA, "hugging_face", "", "no class of it for the"),
     "another pooler": (
         "sequence_classification",
         {"embedding_size": 4, "pooler_hidden_act": "relu"},
@@ -265,6 +266,28 @@ REFUSED = {
         "is 'gelu_erf', but KerasHub's BertBackbone always takes 'tanh'",
     ),
 }
+
+
+def test_electras_choices_are_known_by_their_variables(tmp_path):
+    model = random_checkpoint("multiple_choice", **ELECTRA)
+    write_checkpoint(model, tmp_path / "m", "hugging_face")
+    config = json.loads((tmp_path / "m" / "config.json").read_text())
+    del config["architectures"]
+    (tmp_path / "m" / "config.json").write_text(json.dumps(config))
+    back = read_checkpoint(tmp_path / "m")
+    assert (back.task, numbers(back)) == ("multiple_choice", numbers(model))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("summary_activation", None), ("summary_use_proj", False), ("summary_type", "mean")]
+)
+def test_another_summary_of_electra_is_refused_where_it_is_used(key, value, tmp_path):
+    write_checkpoint(random_checkpoint("multiple_choice", **ELECTRA), tmp_path / "m", "hugging_face")
+    config = json.loads((tmp_path / "m" / "config.json").read_text()) | {key: value}
+    with pytest.raises(ValueError, match=f"{key}=.*, but kbert's ELECTRA for multiple choice has {key}="):
+        parse_config(config, "config.json", Report("hugging_face", "m"))
+    others = config | {"architectures": ["ElectraForMaskedLM"]}
+    assert parse_config(others, "config.json", Report("hugging_face", "m")).model_type == "electra"
 
 
 @pytest.mark.parametrize("case", REFUSED)
