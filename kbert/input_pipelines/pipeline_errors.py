@@ -10,11 +10,12 @@ _RAISED = re.compile(r"\b(\w*(?:Error|Exception)): (.*?)\nTraceback \(most recen
 
 
 def own_error(error: BaseException) -> Exception | None:
-    """The error of `MENDABLE` that an error of TensorFlow stands around; None for any other error."""
+    """The error that an error of TensorFlow stands around, as its class in `MENDABLE`; None for any other."""
     if type(error).__module__.startswith("tensorflow."):
         for name, message in _RAISED.findall(str(error))[:1]:
             kind = getattr(builtins, name, None)
-            return kind(message) if kind and issubclass(kind, MENDABLE) else None
+            # Not `kind` itself: a UnicodeDecodeError, for one, takes more than a message.
+            return next((base(message) for base in MENDABLE if kind and issubclass(kind, base)), None)
     return None
 
 

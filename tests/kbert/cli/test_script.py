@@ -71,6 +71,10 @@ def test_an_error_inside_an_input_pipeline_is_its_own_sentence():
     [
         (ValueError("two\nlines, KeyError: among them"), "two\nlines, KeyError: among them"),
         (FileNotFoundError("shard-00001 is gone"), "shard-00001 is gone"),
+        (
+            UnicodeDecodeError("utf-8", b"\xff", 0, 1, "no text"),
+            "'utf-8' codec can't decode byte 0xff in position 0: no text",
+        ),
         (KeyError("a bug"), None),
     ],
 )
