@@ -5,7 +5,6 @@ from typing import Any
 from kbert.inference.answers import (
     answered,
     require_answers,
-    require_settings,
     require_top_k,
     source_dataset,
     to_examples,
@@ -53,7 +52,6 @@ class TextAnswers:
         require_top_k(1 if top_k is None else top_k)
         settings = {"top_k": top_k, "whole_words": whole_words}
         settings = {name: value for name, value in settings.items() if value is not None}
-        require_settings(self, settings)
         serving = self.task.serving
         inputs = (serving.inputs, *serving.other_inputs.values())
         parsed = to_examples(examples, inputs, source_dataset(self))
