@@ -30,9 +30,11 @@ from kbert.tokenization.tokenizer import build_tokenizer
 from tests.lives.compare import ROUNDING, same
 from tests.lives.data import WORDS
 from tests.lives.life import Life, ask
+from tests.peers.folder_answers import folder_answers
 from tfrecords_tools.trim_vocabulary import trim_vocabulary
 
 _ROUGH = 0.2  # of the formats that round on purpose
+_OTHERS_ROUNDING = 5e-5  # of float32 in others' kernels
 
 
 def ids(life: Life) -> int:
@@ -182,6 +184,26 @@ def conversions(life: Life) -> int:
                 same(loaded.embed("the house"), life.loaded.embed("the house"), ROUNDING, format)
                 compared += 1
     return compared
+
+
+def transformers(life: Life) -> int:
+    """What transformers and sentence-transformers answer: they share no line with kbert."""
+    task = "embedding" if life.loaded.task.pooling else life.task_name
+    texts = np.ravel(life.examples).tolist() if task == "embedding" else life.examples
+    if task not in ("embedding", "sequence_regression", "token_classification", *_SMOOTH[:2]):
+        return 0
+    convert_checkpoint(life.run, life.folder / "theirs", "hugging_face")
+    answers = folder_answers(life.folder / "theirs", task, texts) or []
+    for text, theirs in zip(texts, answers, strict=bool(answers)):
+        inputs = life.loaded.inputs(*([part] for part in ([text] if isinstance(text, str) else text)))
+        if task == "embedding":
+            same(life.loaded.embed(text), theirs, _OTHERS_ROUNDING)
+        # Their fast tokenizers cut a pair otherwise, see docs/from_transformers.md.
+        elif isinstance(text, str) or inputs["input_ids"].shape[1] < life.loaded.max_seq_length:
+            outputs = life.loaded.model(inputs)
+            ours = outputs["prediction"] if "prediction" in outputs else outputs["probabilities"]
+            same(ours.numpy()[0], theirs, _OTHERS_ROUNDING)
+    return len(answers)
 
 
 def elsewhere(life: Life) -> int:

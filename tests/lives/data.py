@@ -11,16 +11,12 @@ import pyarrow as pa
 
 from kbert.config import DatasetConfig
 from kbert.files.compression import find_opener
-from kbert.tokenization.base_vocabulary import SpecialTokens
-from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
-from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 from tests.kbert.input_pipelines.tables.written_tables import (
     write_arrow_file,
     write_folder,
     write_parquet,
     write_shards,
 )
-from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary, sentencepiece_model
 
 WORDS = (
     "house", "houses", "doctor", "walks", "Haus", "Häuser", "zwei", "the", "The", "of", "to", "naïve",
@@ -31,31 +27,6 @@ _SIZES = {"train": 12, "dev": 7}
 CHOICES = 3
 
 
-def make_vocabulary(world: dict):
-    """A small tokenizer of the world's kind, with odd pieces."""
-    kind = world["tokenizer"]
-    if kind == "bpe":
-        return bpe_vocabulary([("h", "o"), ("ho", "u"), ("d", "o"), ("t", "h"), ("th", "e"), ("Ġ", "the")])
-    if kind == "sentencepiece":
-        return SentencePieceVocabulary(sentencepiece_model())
-    rules = {name[6:]: value for name, value in world.items() if name.startswith("rules.")}
-    rules = {"do_lower_case": kind == "wordpiece"} | rules
-    words = ["house", "doctor", "walk", "the", "of", "to", "a", "-", ".", ",", "日", "本", "??", "##??"]
-    words += (
-        ["naive", "et", "haus", "zwei"]
-        if rules["do_lower_case"]
-        else ["Haus", "The", "naïve", "한국", "##어"]
-    )
-    letters = "bcdefghijklmnopqrstuvwxyz0123456789"
-    pieces = [*words, *letters, *(f"##{letter}" for letter in letters)]
-    if kind == "wordpiece_mpnet":  # its own special tokens, in its own places
-        tokens = ["<s>", "<pad>", "</s>", "[UNK]", *pieces, "<mask>"]
-        return Vocabulary(
-            tokens, special_tokens=SpecialTokens("<pad>", "[UNK]", "<s>", "</s>", "<mask>"), **rules
-        )
-    return Vocabulary([*SPECIAL_TOKENS, *pieces], **rules)
-
-
 class Rows:
     """The labelled rows of a world, and how its config reads them."""
 
@@ -63,6 +34,8 @@ class Rows:
         self._world, self._folder = world, folder
         self._rng = random.Random(f"rows of {world['seed']}")
         self._chosen = {name[8:]: value for name, value in world.items() if name.startswith("dataset.")}
+        if world["format"] == "tsv" and self._chosen.get("delimiter") in (";", "|"):
+            del self._chosen["delimiter"]  # stands in a label, and a TSV has no quotes
         self._joined = self._chosen.get("label_separator", "|") if world["format"] in ("tsv", "csv") else None
 
     @functools.cached_property

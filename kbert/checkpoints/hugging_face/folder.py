@@ -169,6 +169,7 @@ def _read_model(
             f"tokenizer's {vocabulary.special_tokens.pad} has id {vocabulary.pad_id}; use config and "
             "tokenizer of one model."
         )
+    _require_own_padding(family, vocabulary, folder, report)
     positions = encoder.max_position_embeddings
     if longest is not None and longest > positions + skipped:
         report.conflict(
@@ -293,6 +294,16 @@ def _labels(config, architecture, stored, folder, report):
 # --------------------------------------------------------------------------------------- writing
 
 
+def _require_own_padding(family, vocabulary, source, report):
+    """Refuses an MPNet whose padding is not token 1: transformers gives token 1 no position of its own."""
+    if family.name == "MPNet" and vocabulary.pad_id != 1:
+        report.conflict(
+            "pad_token_id",
+            f"{source}: {vocabulary.special_tokens.pad} is token {vocabulary.pad_id}, but transformers' "
+            f"MPNet takes token 1 ({vocabulary.tokens[1]}) for padding and gives texts with it other numbers",
+        )
+
+
 def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, report: Report):
     """Writes what `transformers` loads with `AutoModel...` and `AutoTokenizer.from_pretrained(folder)`.
 
@@ -303,7 +314,8 @@ def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, report: Report)
       checkpoint: the model; only the tensors that it has are written.
       folder: an empty folder.
       report: takes every name. Settings that this format cannot express, and the user may allow:
-        `masked_lm_settings`, `pooler_hidden_act`; for DistilBERT also `layer_norm_eps`.
+        `masked_lm_settings`, `pooler_hidden_act`; for DistilBERT also `layer_norm_eps`, for MPNet also
+        `pad_token_id`.
 
     Raises:
       ValueError: for settings that the class of transformers does not have, and for a task that has no class.
@@ -319,6 +331,7 @@ def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, report: Report)
     if model_type == "mpnet":
         for name, theirs in {"relative_attention_num_buckets": MPNET_BUCKETS, "type_vocab_size": 0}.items():
             require_same(checkpoint, name, theirs, "transformers' MPNet", report)
+    _require_own_padding(family, checkpoint.vocabulary, checkpoint.source, report)
     parts = stored_parts(architecture, checkpoint.parts)
     if family.has_pooler:
         parts = with_pooler(parts)
@@ -341,7 +354,7 @@ def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, report: Report)
     report.left_over.extend((name, f"{architecture} has no such variable") for name in sorted(left_over))
     write_safetensors(folder / "model.safetensors", join_projections(tensors), {"format": "pt"})
     write_json(values, folder / CONFIG_FILE)
-    has_segments = checkpoint.encoder.type_vocab_size > 0
+    has_segments = checkpoint.encoder.type_vocab_size > 1
     write_tokenizer(folder, checkpoint.vocabulary, checkpoint.max_seq_length, has_segments)
     hidden_act = values.get("hidden_act", values.get("activation"))
     report.note(f"architecture {architecture}; hidden_act {hidden_act!r}")

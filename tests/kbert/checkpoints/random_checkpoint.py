@@ -1,6 +1,7 @@
 """Models of any task and settings, as data: no model is built and no file read."""
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.checkpoints.hugging_face.tokenizer_wordpiece import MPNET_TOKENS
 from kbert.checkpoints.model_variables import fresh_value, model_shapes, task_parts
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig
@@ -27,6 +28,7 @@ MODERNBERT = {
     "local_attention": 8,
     "global_attn_every_n_layers": 3,
 }
+MPNET_TOKENIZER = ["<s>", "<pad>", "</s>", "[UNK]", *foreign_files.WORDS, "<mask>"]
 DISTILBERT = {"type_vocab_size": 0, "pooler_hidden_act": "relu", "hidden_act": "gelu_erf"}
 
 
@@ -36,7 +38,9 @@ def numbers(checkpoint):
 
 def random_checkpoint(task, labels=(), vocabulary=None, **settings):
     """A model of any task and settings."""
-    vocabulary = vocabulary or Vocabulary(foreign_files.TOKENS, do_lower_case=True)
+    is_mpnet = settings.get("relative_attention_num_buckets")
+    own = (MPNET_TOKENIZER, True, "MPNet", MPNET_TOKENS) if is_mpnet else (foreign_files.TOKENS, True)
+    vocabulary = vocabulary or Vocabulary(*own)
     encoder = EncoderConfig(**foreign_files.SHAPE | {"vocab_size": len(vocabulary)} | settings)
     shapes = model_shapes(encoder, task_parts(task, labels).values())
     weights = {name: fresh_value(name, shape, 0.3) for name, shape in shapes.items()}

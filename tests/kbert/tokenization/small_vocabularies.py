@@ -1,9 +1,12 @@
-"""Small vocabularies of byte-level BPE and SentencePiece, made here."""
+"""Small vocabularies of every kind, made here."""
 
 import functools
 import io
 
+from kbert.tokenization.base_vocabulary import SpecialTokens
 from kbert.tokenization.bpe.bpe_vocabulary import BYTE_CHARACTERS, BytePairVocabulary
+from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
+from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 
 TEXTS = ("The doctor walks to the house.", "Ein Haus, zwei Häuser; the houses of the doctors!")
 
@@ -29,3 +32,28 @@ def sentencepiece_model(vocab_size: int = 60) -> bytes:
         minloglevel=2,
     )
     return model.getvalue()
+
+
+def odd_vocabulary(kind: str, rules: dict):
+    """A small tokenizer with odd pieces.
+
+    Args:
+      kind: `bpe`, `sentencepiece`, `wordpiece`, `wordpiece_cased`, or `wordpiece_mpnet`, which has special
+        tokens of its own in their own places.
+      rules: settings of a WordPiece tokenizer.
+    """
+    if kind == "bpe":
+        return bpe_vocabulary([("h", "o"), ("ho", "u"), ("d", "o"), ("t", "h"), ("th", "e"), ("Ġ", "the")])
+    if kind == "sentencepiece":
+        return SentencePieceVocabulary(sentencepiece_model())
+    rules = {"do_lower_case": kind == "wordpiece"} | rules
+    words = ["house", "doctor", "walk", "the", "of", "to", "a", "-", ".", ",", "日", "本", "??", "##??"]
+    cased, uncased = ["Haus", "The", "naïve", "한국", "##어"], ["naive", "et", "haus", "zwei"]
+    words += uncased if rules["do_lower_case"] else cased
+    letters = "bcdefghijklmnopqrstuvwxyz0123456789"
+    pieces = [*words, *letters, *(f"##{letter}" for letter in letters)]
+    if kind == "wordpiece_mpnet":
+        tokens = ["<s>", "<pad>", "</s>", "[UNK]", *pieces, "<mask>"]
+        special_tokens = SpecialTokens("<pad>", "[UNK]", "<s>", "</s>", "<mask>")
+        return Vocabulary(tokens, special_tokens=special_tokens, **rules)
+    return Vocabulary([*SPECIAL_TOKENS, *pieces], **rules)

@@ -15,6 +15,7 @@ from kbert.checkpoints.report import Report
 from kbert.config.pooling_config import PoolingConfig
 from kbert.tasks.pretraining.replaced_token_detection import ReplacedTokenHead
 from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
+from kbert.tokenization.vocabulary import Vocabulary
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.answers import answers, largest_difference
 from tests.kbert.checkpoints.random_checkpoint import (
@@ -503,3 +504,21 @@ def test_what_is_no_whole_discriminator_is_refused(electra, config, sentence):
     edited(electra, **config)
     with pytest.raises(ValueError, match=sentence):
         read_checkpoint(electra)
+
+
+@pytest.mark.parametrize("rows", range(4))
+def test_their_tokenizer_gives_segments_only_where_the_table_has_them(rows, tmp_path):
+    write_checkpoint(random_checkpoint("encoder", type_vocab_size=rows), tmp_path / "to", "hugging_face")
+    settings = json.loads((tmp_path / "to" / "tokenizer_config.json").read_text())
+    assert ("token_type_ids" in settings["model_input_names"]) == (rows > 1)
+
+
+def test_an_mpnet_whose_padding_is_not_token_1_is_refused_both_ways(tmp_path):
+    bert = Vocabulary(foreign_files.TOKENS, do_lower_case=True)
+    model = random_checkpoint("encoder", vocabulary=bert, **MPNET)
+    with pytest.raises(ValueError, match="pad_token_id"):
+        write_checkpoint(model, tmp_path / "refused", "hugging_face")
+    model.report.allow_unmatched = ("pad_token_id",)
+    write_checkpoint(model, tmp_path / "to", "hugging_face", allow_unmatched=("pad_token_id",))
+    with pytest.raises(ValueError, match="pad_token_id"):
+        read_checkpoint(tmp_path / "to")
