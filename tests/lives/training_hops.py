@@ -38,8 +38,8 @@ def evaluation(life: Life) -> int:
     run, trained = life.trained
     _, last = kbert.evaluate(run, **life.evaluated, batch_size=3, checkpoint="last")
     in_batch = bool(life.loaded.task.coupled)
-    # Evaluations of a training have its precision, and maybe fewer steps.
-    if life.config.precision == "float32" and not (life.is_pretraining and life.config.max_eval_steps < 4):
+    # Evaluations of a training have its precision, and maybe fewer batches.
+    if life.config.precision == "float32" and "config.max_eval_steps" not in life.world:
         trained, shown = _common(trained, last), _common(last, trained)
         _same_metrics(trained, shown, "metrics while training", in_batch)
     _, expected = kbert.evaluate(run, **life.evaluated, batch_size=64)
