@@ -46,7 +46,8 @@ test-exhaustive: $(VENV)/.ready  ## the whole matrix of strategies, XLA and prec
 SEED := 1
 COUNT := 50
 test-lives: $(VENV)/.ready  ## random small worlds walk from training to every kind of answer: SEED=1 COUNT=50
-	@$(BIN)/python -m tests.lives --seed=$(SEED) --count=$(COUNT)
+	@KBERT_PEERS_PYTHON=$${KBERT_PEERS_PYTHON-$(wildcard $(CURDIR)/$(PEERS)/bin/python)} \
+		$(BIN)/python -m tests.lives --seed=$(SEED) --count=$(COUNT)
 
 test-fast: $(VENV)/.ready  ## without the slow ones
 	@$(PYTEST) -m "not slow and not long and not exhaustive"

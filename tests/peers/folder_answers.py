@@ -19,7 +19,7 @@ def _peer(python):
 
 def folder_answers(folder, task, texts) -> list | None:
     """One array for each text, see folder_peer.py; None where no Python of the peers is named."""
-    if PEERS_PYTHON not in os.environ:
+    if not os.environ.get(PEERS_PYTHON):
         return None
     peer = _peer(os.environ[PEERS_PYTHON])
     print(json.dumps({"folder": str(folder), "task": task, "texts": texts}), file=peer.stdin, flush=True)
