@@ -4,14 +4,16 @@ import numpy as np
 from absl import logging
 
 _WORST = -1.0  # of a correlation
+_ROUNDING = 8 * np.finfo(np.float32).eps  # of predictions, relative
 
 
 def correlations(predicted, true) -> dict[str, float]:
     """`pearson` and `spearman` (with mean ranks for ties) of two arrays of shape (examples,).
 
-    When all predictions are the same, no correlation is defined. Such a model gets the worst score, -1, and a
-    warning, so that any other model is better. Both are NaN when there are fewer than two examples, and, with
-    a warning, when all labels are the same: that says nothing about the model.
+    When all predictions are the same but for the rounding of float32, no correlation is defined. Such a model
+    gets the worst score, -1, and a warning, so that any other model is better. Both are NaN when there are
+    fewer than two examples, and, with a warning, when all labels are the same: that says nothing about the
+    model.
     """
     from scipy import stats
 
@@ -20,7 +22,7 @@ def correlations(predicted, true) -> dict[str, float]:
         if len(true) > 1:
             logging.warning("All %d labels are the same: no correlation with them is defined.", len(true))
         return {"pearson": float("nan"), "spearman": float("nan")}
-    if np.ptp(predicted) == 0:
+    if np.ptp(predicted) <= _ROUNDING * np.abs(predicted).max():
         logging.warning(
             "All %d predictions are %g: no correlation is defined, and the worst one, %g, is reported.",
             len(predicted), predicted[0], _WORST,

@@ -70,6 +70,7 @@ def test_regression_is_scored_as_scipy_does_on_all_rows_together():
 
 def test_constant_predictions_are_the_worst_and_said_to_be(caplog):
     worst = correlations(np.full(9, 2.5), np.arange(9))
+    assert correlations(np.nextafter(np.float32(1), [0, 2] * 4, dtype=np.float32), np.arange(8)) == worst
     assert worst == {"pearson": -1.0, "spearman": -1.0}
     assert "All 9 predictions are 2.5: no correlation is defined, and the worst one, -1" in caplog.text
     best = BestCheckpoint("pearson", higher_is_better=True)
