@@ -40,7 +40,7 @@ def shown_examples(
     """The first right and the first wrong answers, in the order of the examples.
 
     Args:
-      classify: texts -> answers, a `TextClassifier`.
+      classify: texts -> answers, the `predict` of a classifier.
       examples: labelled texts that the classifier was not trained on.
       each: how many of either kind.
 
@@ -72,8 +72,8 @@ def ask_every_way(paths: dict[str, Path]) -> dict:
       `max_difference` and `max_difference_int8`, the largest differences of a probability from Keras's.
     """
     run = RunDirectory(paths["classifier run"])
-    classifier = kbert.TextClassifier(run)
-    examples = shown_examples(classifier, read_rows(paths["corpus"] / "test.tsv", run.config.dataset))
+    classifier = kbert.load(run.path)
+    examples = shown_examples(classifier.predict, read_rows(paths["corpus"] / "test.tsv", run.config.dataset))
     with contextlib.ExitStack() as stack:
         ways = _ways(paths, classifier, run.vocabulary(), stack)
         answers_by_text = [
@@ -99,11 +99,11 @@ def _ways(paths, classifier, vocabulary, stack):
     session = _exporter("gate.session_check").load_session(str(served / "1"))
     server = _exporter("server.running").DevelopmentServer(served, name, port=0, rest_api_port=0)
     stack.enter_context(server)
-    litert = _exporter("litert.litert_model")
+    predictor, litert = classifier.predictor("serving_default"), _exporter("litert.litert_model")
     floats = litert.LiteRTModel(paths["LiteRT"] / "model_float32.tflite", vocabulary)
     small = litert.LiteRTModel(paths["LiteRT"] / "model_dynamic_int8.tflite", vocabulary)
     return {
-        _REFERENCE: lambda text: classifier.outputs([text]),
+        _REFERENCE: lambda text: predictor.outputs(text=[text]),
         "SavedModel, session loader": lambda text: session.run(
             "serving_default", {"text": np.array([text], object)}
         ),
