@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from kbert.kernels import kernel
 from kbert.kernels.arithmetic import column_sums, row_sums
 from kbert.kernels.attention import attention_softmax, merge_heads, split_heads
 from kbert.kernels.bias_activation import bias_activation
@@ -216,4 +217,4 @@ def test_logits_far_apart_stay_finite():
 def test_another_backend_of_keras_is_refused_where_kernels_are_imported(monkeypatch):
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
     with pytest.raises(ImportError, match="Keras runs on jax, .* KERAS_BACKEND=tensorflow"):
-        runpy.run_module("kbert.kernels.kernel")
+        runpy.run_path(kernel.__file__)
