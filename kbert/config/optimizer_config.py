@@ -19,9 +19,10 @@ class OptimizerConfig:
     multiplied by the learning rate and the variable.
 
     `adam_weight_decay` is the original's Adam (optimization.py), without bias correction. `adamw` is Adam
-    with bias correction. `lamb`, also with it, is for batches of thousands of examples. A variable has no
-    weight decay if one of the regular expressions in `exclude_from_weight_decay` is found in its name. With
-    `layer_decay` below 1 the learning rate of each layer is that of the layer above it times `layer_decay`.
+    with bias correction. `lamb`, also with it, is for batches of thousands of examples. `bias_correction`
+    switches the correction on or off for each of them. A variable has no weight decay if one of the regular
+    expressions in `exclude_from_weight_decay` is found in its name. With `layer_decay` below 1 the learning
+    rate of each layer is that of the layer above it times `layer_decay`.
 
     The rate rises linearly from 0 to `learning_rate` over the warm-up steps, then follows `decay` to
     `end_learning_rate`: "linear" (counted from step 0, as the original does), "linear_after_warmup" (as
@@ -40,6 +41,7 @@ class OptimizerConfig:
     beta_2: float = 0.999
     epsilon: float = 1e-6
     global_clipnorm: float | None = 1.0
+    bias_correction: bool | None = None
     # optimization.py, `create_optimizer`. Searched for anywhere in a variable's name.
     exclude_from_weight_decay: tuple[str, ...] = ("LayerNorm", "layer_norm", "bias")
     layer_decay: float = 1.0
@@ -110,4 +112,6 @@ class OptimizerConfig:
     @property
     def corrects_bias(self) -> bool:
         """Whether Adam's bias correction is used: it corrects the moments for their start at 0."""
-        return self.name != "adam_weight_decay"
+        if self.bias_correction is None:
+            return self.name != "adam_weight_decay"
+        return self.bias_correction
