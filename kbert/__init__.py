@@ -15,9 +15,7 @@ _PUBLIC = {
     # A trained model, and answers from it
     "load": "kbert.inference.loading",
     "LoadedModel": "kbert.inference.loaded_model",
-    "TextClassifier": "kbert.inference.predictor",
     "Predictor": "kbert.inference.predictor",
-    "MaskFiller": "kbert.inference.predictor",
     "FeatureExtractor": "kbert.inference.feature_extractor",
     "RunDirectory": "kbert.runs.run_directory",
     # Training and evaluation
@@ -54,6 +52,8 @@ __all__ = [*_PUBLIC, "__version__"]
 
 
 def __getattr__(name):
+    if name in ("TextClassifier", "MaskFiller"):
+        raise AttributeError(f"kbert.{name} is gone; ask kbert.load(path).predict(texts) instead.")
     if name not in _PUBLIC:
         raise AttributeError(f"module 'kbert' has no attribute {name!r}; its names are {', '.join(_PUBLIC)}.")
     if "tensorflow" not in sys.modules:  # whoever imported it before has chosen how much it says

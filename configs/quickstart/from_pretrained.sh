@@ -1,6 +1,5 @@
-# What `make quickstart-pretrained` runs; the line above a command is its title. Of DATA=mine.csv,
-# data is --train_file=mine.csv --override=dev_split=0.2, with fewer epochs for a long file, and
-# test is --eval_file=mine.csv --split=dev.
+# What `make quickstart-pretrained` runs; the line above a command is its title. With DATA=mine.csv,
+# data is --train_file=mine.csv --override=dev_split=0.2, and test is --eval_file=mine.csv --split=dev.
 #
 # By hand, in the folder that holds configs: sh configs/quickstart/from_pretrained.sh
 # It needs the extras serve and litert (docs/install.md).

@@ -9,17 +9,6 @@ LEAST_LENGTH = 4
 # Without --max_seq_length those below the model's own: a short text does not pay for a long row.
 _SHORTER_LENGTHS = (16, 32, 64, 128, 256, 512)
 
-# Figures: docs/notes/litert.md.
-_NOT_OFFERED = {
-    "int8": "attention scores and the padding mask would share one scale, and probabilities come out wrong "
-    "by up to 0.6",
-    "int16x8": "the converter cannot calibrate integer inputs",
-    "weight_only_int8": "it leaves the table of tokens in float32, so the file is larger than that of "
-    "dynamic_int8, and slower",
-    "int4": "it leaves the table of tokens in float32, so the file is larger than that of dynamic_int8, and "
-    "gives other answers than Keras",
-}
-
 
 def check_quantizations(names):
     """Raises ValueError unless `names` has one or more of QUANTIZATIONS, each once."""
@@ -27,12 +16,10 @@ def check_quantizations(names):
     if not names:
         raise ValueError(f"--quantization is empty; give one or more of {choices}.")
     for name in names:
-        if name in _NOT_OFFERED:
-            raise ValueError(
-                f"--quantization={name} is not offered: {_NOT_OFFERED[name]}; choose from {choices}."
-            )
         if name not in QUANTIZATIONS:
-            raise ValueError(f"--quantization={name} is not known; choose from {choices}.")
+            raise ValueError(
+                f"--quantization={name} is not offered (docs/notes/litert.md has why); choose from {choices}."
+            )
     if len(set(names)) < len(names):
         raise ValueError(f"--quantization={','.join(names)} names one twice; give each once.")
 

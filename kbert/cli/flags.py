@@ -48,7 +48,7 @@ GROUPS = {
     ),
     "predictions": "top_k whole_words keep_chosen batch_size",
     "output": (
-        "output_dir output_file to predictions_dir submission_dir html_file html_examples title "
+        "output_dir output_file to predictions_dir submission_dir html_file html_examples "
         "format compression num_shards quantization min_agreement mediapipe tokenizer_inside text_ops "
         "attention measure overwrite json"
     ),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from kbert.config.checks import require
 from kbert.files.json_values import shown
 
-_WEIGHTS = ("label_weight", "soft_label_weight", "hidden_weight", "attention_weight", "cosine_weight")
+_WEIGHTS = ("label_weight", "soft_label_weight", "hidden_weight", "cosine_weight")
 
 
 @dataclass(frozen=True)
@@ -17,12 +17,12 @@ class DistillationConfig:
 
     `label_weight` is for the task's own losses, on the labels. `soft_label_weight` is for the teacher's
     probabilities at `temperature`, times its square; for tasks that predict a number, the squared difference
-    of the two numbers. `hidden_weight` is for the hidden states, `attention_weight` for the attention scores
-    before softmax, `cosine_weight` for the direction of the last hidden state.
+    of the two numbers. `hidden_weight` is for the hidden states, `cosine_weight` for the direction of
+    the last one.
 
-    `layer_map` says which layer of the teacher each layer of the student imitates, for hidden states and
-    attention: [1, 3, 5] are the second, fourth and sixth. Empty spreads them evenly, with the last on the
-    last. Layers are counted from 0, as in the names of variables.
+    `layer_map` says which layer of the teacher each layer of the student imitates in its hidden states:
+    [1, 3, 5] are the second, fourth and sixth. Empty spreads them evenly, with the last on the last. Layers
+    are counted from 0, as in the names of variables.
 
     `init_layers` are the layers of the teacher that the student starts from, with its embeddings, pooler and
     head: [0, 2, 5] makes a student of three layers. Empty leaves the start to `--init_checkpoint`, or to
@@ -34,7 +34,6 @@ class DistillationConfig:
     label_weight: float = 1.0
     soft_label_weight: float = 1.0
     hidden_weight: float = 0.0
-    attention_weight: float = 0.0
     cosine_weight: float = 0.0
     layer_map: tuple[int, ...] = ()
     init_layers: tuple[int, ...] = ()

@@ -12,8 +12,6 @@ from kbert.config.presets import expand_encoder
 from kbert.config.setting_paths import closest_setting
 from kbert.files.json_values import is_unicode, shown
 
-_OLD_NAMES = {"steps_per_call": "steps_per_execution"}  # in folders of runs that were written before
-
 
 def to_dict(config) -> dict:
     """A config as plain values, ready for JSON; `from_dict` makes an equal config of them."""
@@ -29,7 +27,6 @@ def from_dict(config_class, values, where: str = "config"):
     if config_class is EncoderConfig:
         values = expand_encoder(values, where)
     require(isinstance(values, dict), f"{where}: expected an object of settings, received {shown(values)}.")
-    values = {_OLD_NAMES.get(key, key): value for key, value in values.items()}
     hints = typing.get_type_hints(config_class)
     for key in values:
         if key not in hints:

@@ -14,9 +14,9 @@ class Distillation:
     """A `Task` in training with a teacher. Everything that is not about losses is the task's own.
 
     The losses, each with its weight in the config: the task's own; `soft_` before each of their names, over
-    the same positions; `hidden_loss`, `attention_loss` and `cosine_loss` over real tokens (`attention_loss`
-    over pairs of them), added up over the layers that are compared. A loss of weight 0 is not computed,
-    except the task's own. Metrics show every loss without its weight. Evaluations know no teacher.
+    the same positions; `hidden_loss` and `cosine_loss` over real tokens, the first added up over the layers
+    that are compared. A loss of weight 0 is not computed, except the task's own. Metrics show every loss
+    without its weight. Evaluations know no teacher.
 
     Args:
       task: the student's `Task`.
@@ -42,7 +42,6 @@ class Distillation:
             theirs,
             layer_map(config.layer_map, encoder.config.num_hidden_layers, theirs.num_hidden_layers),
             states=bool(config.hidden_weight or config.cosine_weight),
-            scores=bool(config.attention_weight),
         )
         self._teacher.load_into(model.teacher, getattr(self._task, "labels", ()))
         return model
@@ -52,11 +51,7 @@ class Distillation:
 
     def loss_factor(self, name):
         config = self._config
-        factors = {
-            "hidden_loss": config.hidden_weight,
-            "attention_loss": config.attention_weight,
-            "cosine_loss": config.cosine_weight,
-        }
+        factors = {"hidden_loss": config.hidden_weight, "cosine_loss": config.cosine_weight}
         if name in factors:
             return factors[name]
         if name.startswith(SOFT):
@@ -64,7 +59,7 @@ class Distillation:
         return config.label_weight * self._task.loss_factor(name)
 
     def loss_weights(self, batch, training=False):
-        """Those of the task, of its soft labels, and the numbers of tokens and of pairs of tokens."""
+        """Those of the task, of its soft labels, and the numbers of tokens."""
         config, weights = self._config, self._task.loss_weights(batch, training=training)
         if not training:
             return weights
@@ -76,8 +71,6 @@ class Distillation:
             weights["hidden_loss"] = ops.sum(tokens)
         if config.cosine_weight:
             weights["cosine_loss"] = ops.sum(tokens)
-        if config.attention_weight:
-            weights["attention_loss"] = ops.sum(pair_weights(tokens))
         return weights
 
     def loss_sums(self, outputs, batch, training=False):
@@ -109,10 +102,6 @@ class Distillation:
         if config.cosine_weight:
             last = outputs["student_states"][-1], outputs["teacher_states"][-1]
             sums["cosine_loss"] = losses.cosine_error(*last, tokens)
-        if config.attention_weight:
-            weights = pair_weights(tokens)
-            scores = zip(outputs["student_scores"], outputs["teacher_scores"], strict=True)
-            sums["attention_loss"] = sum(losses.attention_error(*pair, weights) for pair in scores)
         return sums
 
 
@@ -124,9 +113,3 @@ def token_weights(batch):
     mask = ops.cast(batch["input_mask"], "float32")
     examples = ops.reshape(example_weights(batch), (-1, *[1] * (len(mask.shape) - 1)))
     return ops.reshape(mask * examples, (-1, ops.shape(mask)[-1]))
-
-
-def pair_weights(tokens):
-    """float32 of shape (sequences, from, to): the example's weight where both tokens are real, else 0."""
-    real = ops.cast(tokens > 0, "float32")
-    return tokens[:, :, None] * real[:, None, :]

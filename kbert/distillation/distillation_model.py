@@ -20,7 +20,6 @@ class DistillationModel(keras.Model):
       teacher_config: the teacher's `EncoderConfig`.
       layers: for each layer of the student, the teacher's layer that it imitates.
       states: whether to give the hidden states.
-      scores: whether to give the attention scores.
 
     Attributes:
       student, teacher: the task's models. The teacher's variables are not trainable.
@@ -31,26 +30,22 @@ class DistillationModel(keras.Model):
     Returns:
       the student's outputs. In training also `teacher`, the teacher's outputs; with `states` the tuples
       `student_states` and `teacher_states`: the output of the embeddings, then of each of the student's
-      layers and of the layers it imitates, in the teacher's width; with `scores` the tuples `student_scores`
-      and `teacher_scores` of the same layers, float32 (batch, heads, seq_length, seq_length).
+      layers and of the layers it imitates, in the teacher's width.
 
     Raises:
       ValueError: when the two models' outputs differ in shape.
     """
 
-    def __init__(self, build, encoder, teacher_config, layers, states=False, scores=False):
+    def __init__(self, build, encoder, teacher_config, layers, states=False):
         super().__init__(name="distillation")
         # The student first: its weights and its dropout are those of a training without a teacher.
-        self.student, self._observed_student = _observed(build, encoder, states or scores)
+        self.student, self._observed_student = _observed(build, encoder, states)
         teacher_encoder = BertEncoder(teacher_config, dtype=encoder.policy, packed=encoder.packed)
-        self.teacher, self._observed_teacher = _observed(build, teacher_encoder, states or scores)
+        self.teacher, self._observed_teacher = _observed(build, teacher_encoder, states)
         self.teacher.trainable = False
         self._observed_teacher.trainable = False
         self._layers_of_teacher = tuple(layers)
-        # A function: else Keras takes what only the encoders have, such as a pooler that the task does not
-        # read, for variables of this model.
-        self._encoders = lambda: (encoder, teacher_encoder)
-        self._states, self._scores = states, scores
+        self._states = states
         self.projection = None
         width, teacher_width = encoder.config.hidden_size, teacher_config.hidden_size
         if states and width != teacher_width:
@@ -69,25 +64,14 @@ class DistillationModel(keras.Model):
         inputs = {name: inputs[name] for name in self.student.input}
         outputs = dict(self._observed_student(inputs, training=True))
         teacher_outputs = dict(self._observed_teacher(inputs, training=False))
-        if self._states or self._scores:
-            states = outputs.pop("hidden_states"), teacher_outputs.pop("hidden_states")
-            outputs |= self._compared(*states)
-        return outputs | {TEACHER_OUTPUTS: keras.tree.map_structure(ops.stop_gradient, teacher_outputs)}
-
-    def _compared(self, student_states, teacher_states):
-        compared = {}
         if self._states:
-            projected = student_states if self.projection is None else map(self.projection, student_states)
-            compared["student_states"] = tuple(projected)
-            compared["teacher_states"] = (
-                teacher_states[0],
-                *(teacher_states[layer + 1] for layer in self._layers_of_teacher),
+            states, teacher_states = outputs.pop("hidden_states"), teacher_outputs.pop("hidden_states")
+            outputs["student_states"] = tuple(
+                states if self.projection is None else map(self.projection, states)
             )
-        if self._scores:
-            student, teacher = self._encoders()
-            compared["student_scores"] = _scores(student, range(len(student.blocks)), student_states)
-            compared["teacher_scores"] = _scores(teacher, self._layers_of_teacher, teacher_states)
-        return compared
+            compared = (teacher_states[layer + 1] for layer in self._layers_of_teacher)
+            outputs["teacher_states"] = (teacher_states[0], *compared)
+        return outputs | {TEACHER_OUTPUTS: keras.tree.map_structure(ops.stop_gradient, teacher_outputs)}
 
 
 class _ObservedEncoder:
@@ -132,15 +116,6 @@ def _observed(build, encoder, with_states):
     model = build(observed)
     outputs = dict(model.output) | {"hidden_states": observed.hidden_states}
     return model, keras.Model(model.input, outputs, name=f"observed_{model.name}")
-
-
-def _scores(encoder, layers, states):
-    bias = encoder.embeddings.position_bias
-    added = None if bias is None else bias(states[0])
-    blocks = [(encoder.blocks[layer], states[layer]) for layer in layers]
-    return tuple(
-        block.attention.scores(block.attention_layer_norm.before(state), added) for block, state in blocks
-    )
 
 
 def _require_same_shapes(student, teacher):

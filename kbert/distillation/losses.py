@@ -57,19 +57,6 @@ def hidden_error(student, teacher, token_weights):
     return ops.sum(ops.mean(ops.square(difference), axis=-1) * token_weights)
 
 
-def attention_error(student, teacher, pair_weights):
-    """The weighted sum over pairs of tokens of the mean, over heads, of the squared difference of scores.
-
-    Args:
-      student, teacher: scores before mask and softmax, float32 (batch, heads, seq_length, seq_length).
-      pair_weights: float32 (batch, seq_length, seq_length), 0 where a token is padding.
-
-    Reference: TinyBERT, arXiv 1909.10351, equation 7: the scores, not the probabilities.
-    """
-    difference = student - ops.stop_gradient(teacher)
-    return ops.sum(ops.mean(ops.square(difference), axis=1) * pair_weights)
-
-
 def cosine_error(student, teacher, token_weights):
     """The weighted sum over tokens of 1 - cos(student, teacher).
 

@@ -48,8 +48,8 @@ class Teacher:
           max_length: the longest sequence of the training.
 
         Raises:
-          ValueError: for another vocabulary, task, labels or number of heads, a layer that the teacher lacks,
-            or sequences too long for it.
+          ValueError: for another vocabulary, task or labels, a layer that the teacher lacks, or sequences too
+            long for it.
         """
         self.require_vocabulary(vocabulary)
         source = self.checkpoint.source
@@ -64,18 +64,6 @@ class Teacher:
                 "[distillation] out, or choose another task."
             )
         layer_map(config.layer_map, student.num_hidden_layers, self.encoder.num_hidden_layers)
-        heads = student.num_attention_heads, self.encoder.num_attention_heads
-        if config.attention_weight and (student.local_attention or self.encoder.local_attention):
-            raise ValueError(
-                "distillation.attention_weight compares the scores of all pairs of tokens, but local "
-                f"attention looks at near ones (local_attention={student.local_attention} in the student, "
-                f"{self.encoder.local_attention} in the teacher {source}); set it to 0."
-            )
-        if config.attention_weight and heads[0] != heads[1]:
-            raise ValueError(
-                f"distillation.attention_weight compares heads one by one, but the student has {heads[0]} "
-                f"and the teacher {heads[1]}; give the student as many, or set attention_weight = 0."
-            )
         if config.soft_label_weight:
             self._require_predictions(task)
 

@@ -30,7 +30,7 @@ from kbert.inference.predictor import Predictor
 from kbert.inference.text_answers import TextAnswers
 from kbert.inference.texts import text_batch
 from kbert.layers.sequence_pooling import SequencePooling, unit
-from kbert.runs.run_directory import RunDirectory, holds_run
+from kbert.runs.run_directory import RunDirectory
 from kbert.tasks.signatures.signature import Signature
 from kbert.tokenization.text_inputs import TextInputs
 
@@ -394,25 +394,6 @@ def as_loaded_model(source) -> LoadedModel:
     if isinstance(source, LoadedModel):
         return source
     return LoadedModel.from_run(source) if isinstance(source, RunDirectory) else load_model(source)
-
-
-def load_answering(run, answers: tuple[str, ...], need: str) -> LoadedModel:
-    """The `LoadedModel` of what is given, if its task gives one of `answers`.
-
-    Args:
-      run: as for `as_loaded_model`.
-      answers: keys of answers, see `Serving.answers`.
-      need: the end of the error message.
-
-    Raises:
-      ValueError: when the task gives none of the answers, before any weight is read.
-    """
-    if isinstance(run, str | Path):
-        run = RunDirectory(run) if holds_run(run) else load_model(run)
-    source, task = (run.path, run.task()) if isinstance(run, RunDirectory) else (run.source, run.task)
-    if task.serving is None or not set(answers) & set(task.serving.answers):
-        raise ValueError(f"{source} has the task {task.name}; {need}.")
-    return as_loaded_model(run)
 
 
 def _from_checkpoint(checkpoint):

@@ -1,6 +1,6 @@
 """Checks the texts that a caller gives and turns them into lists of strings."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from kbert.input_pipelines.data_in_memory import (
@@ -33,11 +33,6 @@ class TextBatch(NamedTuple):
     pairs: list[str | None] | None
     is_alone: bool
 
-    @property
-    def columns(self) -> dict[str, list]:
-        """The texts as inputs of a task."""
-        return {"text": self.texts} | ({} if self.pairs is None else {"text_pair": self.pairs})
-
     def positions_by_length(self) -> Iterator[list[int]]:
         """The positions of all texts, a batch at a time, shortest first: less padding means less work."""
         pairs = self.pairs or [None] * len(self.texts)
@@ -59,18 +54,6 @@ class TextBatch(NamedTuple):
         """The texts at these positions, in their order."""
         pairs = self.pairs and [self.pairs[position] for position in positions]
         return TextBatch([self.texts[position] for position in positions], pairs, is_alone=False)
-
-    def answer_each(self, predict: Callable[["TextBatch", list[int]], Iterable]):
-        """Asks for texts of like length together, and gives what `answer` does.
-
-        Args:
-          predict: function from a batch and the positions of its texts to an answer for each of them.
-        """
-        answers: list = [None] * len(self.texts)
-        for positions in self.positions_by_length():
-            for position, answer in zip(positions, predict(self.select(positions), positions), strict=True):
-                answers[position] = answer
-        return self.answer(answers)
 
     def answer(self, answers):
         """The list of answers, one for each text; or the only answer, if a single text was given."""

@@ -4,9 +4,8 @@ On a CPU sums are products with ones. GPUs and TPUs would round the factors of a
 so there they stay sums.
 """
 
+import tensorflow as tf
 from keras import ops
-
-from kbert.kernels.kernel import TENSORFLOW
 
 
 def rounded(x, dtype):
@@ -17,10 +16,8 @@ def rounded(x, dtype):
     NaN of arithmetic stay what they are: its bits are 0x7fc00000 on CPUs and 0x7fffffff on NVIDIA's GPUs,
     where the sum would carry over into the sign.
     """
-    if dtype != "bfloat16" or not TENSORFLOW:
+    if dtype != "bfloat16":
         return ops.cast(x, dtype)
-    import tensorflow as tf
-
     # `keras.ops.view` needs static shapes. One minimum is for NaN with each sign; it changes nothing else.
     bits = tf.bitcast(tf.minimum(tf.bitcast(x, tf.int32), 0x7FC00000), tf.uint32)
     bits = tf.minimum(bits, 0xFFC00000)
@@ -52,8 +49,4 @@ def column_sums(x):
 
 
 def _has_accelerator() -> bool:
-    if not TENSORFLOW:
-        return True
-    import tensorflow as tf
-
     return any(tf.config.list_logical_devices(kind) for kind in ("GPU", "TPU"))

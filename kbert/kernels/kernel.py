@@ -6,11 +6,13 @@ import os
 from collections.abc import Callable, Sequence
 
 import keras
+import tensorflow as tf
 
 # If this is 0, kernels are not compiled. Steps are then much slower, but a new shape does not cost a second
 # of compilation. This suits tests of tiny models.
 COMPILE_VARIABLE = "KBERT_COMPILE_KERNELS"
-TENSORFLOW = keras.backend.backend() == "tensorflow"
+if (backend := keras.backend.backend()) != "tensorflow":
+    raise ImportError(f"Keras runs on {backend}, but kbert needs TensorFlow: set KERAS_BACKEND=tensorflow.")
 
 
 class Kernel:
@@ -18,9 +20,9 @@ class Kernel:
 
     A chain of element-wise operations reads and writes its tensors once per operation. Between matrix
     products this takes half of a training step's time on a CPU. Compiled by XLA, the chain is one loop. A
-    hand-written gradient keeps only what is expensive to compute again. With the TensorFlow backend, the
-    matrix products around the kernels remain TensorFlow's own, which are faster than XLA's on a CPU; if the
-    whole step is compiled, the kernels are compiled into it. With other backends nothing is compiled here.
+    hand-written gradient keeps only what is expensive to compute again. The matrix products around the
+    kernels remain TensorFlow's own, which are faster than XLA's on a CPU; if the whole step is compiled, the
+    kernels are compiled into it.
 
     Args:
       forward: function `(*tensors, **settings) -> (outputs, kept)`: a tensor or a tuple of tensors, and a
@@ -60,23 +62,12 @@ class Kernel:
 
             return outputs, gradient
 
-        return with_gradient(*(_value(tensor) for tensor in tensors))
-
-
-def _value(tensor):
-    if not TENSORFLOW:
-        return keras.ops.convert_to_tensor(tensor)
-    import tensorflow as tf
-
-    return tf.convert_to_tensor(tensor)  # Keras's own function returns a variable unchanged
+        # Keras's own function returns a variable unchanged.
+        return with_gradient(*(tf.convert_to_tensor(tensor) for tensor in tensors))
 
 
 def compiled(function):
     """The function as one compiled program, or as it is where kernels are not compiled (see `Kernel`)."""
-    if not TENSORFLOW:
-        return function
-    import tensorflow as tf
-
     program = tf.function(function, jit_compile=True, autograph=False)
 
     @functools.wraps(function)

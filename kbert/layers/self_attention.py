@@ -199,32 +199,6 @@ class SelfAttention(keras.layers.Layer):
         context = blocks.join(ops.matmul(kept, blocks.beside(value)))
         return ops.reshape(merge_heads(context, self.num_attention_heads), (-1, self.hidden_size))
 
-    def scores(self, hidden_states, position_bias=None):
-        """The scores before mask and softmax: queries times keys, divided by the root of the head size, and
-        what positions add.
-
-        They are computed anew from the layer's input, so that a training may look at them without giving up
-        its kernels.
-
-        Args:
-          hidden_states: what the layer reads, `(batch, seq_length, hidden_size)`.
-          position_bias: see `Rows`.
-
-        Returns:
-          float32 tensor of shape `(batch, heads, from_length, to_length)`.
-        """
-        _, seq_length, _ = ops.shape(hidden_states)
-
-        def heads(layer):
-            projected = layer.product(hidden_states) + ops.cast(layer.bias_or_zeros, self.compute_dtype)
-            projected = ops.reshape(projected, (-1, seq_length, self.num_attention_heads, self.head_size))
-            projected = ops.transpose(projected, (0, 2, 1, 3))  # (B, N, S, D)
-            return rotary(projected, self.rope_theta, False) if self.rope_theta else projected
-
-        scores = ops.einsum("bnfd,bntd->bnft", heads(self.query) * self.scale, heads(self.key))
-        scores = ops.cast(scores, "float32")
-        return scores if position_bias is None else scores + position_bias
-
     def get_config(self):
         names = ("hidden_size", "num_attention_heads", "dropout", "initializer_range")
         names += ("use_bias", "rope_theta", "window", "output_initializer_range")

@@ -1,15 +1,12 @@
-"""Some texts and what a classifier answers to them: in every way that kbert offers, with the time of each."""
+"""Two texts and what a classifier answers to them: in every way that kbert offers, with the time of each."""
 
 import contextlib
 import importlib
 import json
 import statistics
 import timeit
-from collections.abc import Callable, Iterable
 from http.client import HTTPConnection
-from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 import grpc
 import numpy as np
@@ -18,46 +15,11 @@ from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
 import kbert
 from kbert.cli.commands import export_package
-from kbert.input_pipelines.labelled_files import LabelledText, read_rows
+from kbert.input_pipelines.labelled_files import read_rows
 from kbert.runs.run_directory import RunDirectory
 
 _TIMED_CALLS = 30
 _REFERENCE, _INT8 = "Keras (Python)", "LiteRT dynamic int8"
-
-
-class ShownExample(NamedTuple):
-    """A text, the label that it has, the classifier's answer, and whether the two are the same."""
-
-    text: str
-    label: str
-    answer: str
-    is_right: bool
-
-
-def shown_examples(
-    classify: Callable[[list[str]], list[dict]], examples: Iterable[LabelledText], each: int = 1
-) -> list[ShownExample]:
-    """The first right and the first wrong answers, in the order of the examples.
-
-    Args:
-      classify: texts -> answers, a `TextClassifier`.
-      examples: labelled texts that the classifier was not trained on.
-      each: how many of either kind.
-
-    Returns:
-      The right ones first; fewer of a kind where there are fewer.
-    """
-    rows = list(examples)
-    answers = [answer["label"] for answer in classify([row.text for row in rows])]
-    shown = [
-        ShownExample(row.text, str(row.label), answer, answer == row.label)
-        for row, answer in zip(rows, answers, strict=True)
-    ]
-    return [
-        example
-        for right in (True, False)
-        for example in islice((e for e in shown if e.is_right == right), each)
-    ]
 
 
 def ask_every_way(paths: dict[str, Path]) -> dict:
@@ -67,17 +29,18 @@ def ask_every_way(paths: dict[str, Path]) -> dict:
       paths: see `paths_in`.
 
     Returns:
-      A dict with `examples`, see `shown_examples`: each with `text`, its `label`, `is_right` (of Keras's
-      answer), and `rows`, each with `way` (the way of asking), `label`, `probability` and `latency_ms`;
-      `max_difference` and `max_difference_int8`, the largest differences of a probability from Keras's.
+      A dict with `examples`, the first that Keras answers rightly and the first that it does not: each with
+      `text`, its `label`, `is_right`, and `rows`, each with `way` (the way of asking), `label`, `probability`
+      and `latency_ms`; `max_difference` and `max_difference_int8`, the largest differences of a probability
+      from Keras's.
     """
     run = RunDirectory(paths["classifier run"])
-    classifier = kbert.TextClassifier(run)
-    examples = shown_examples(classifier, read_rows(paths["corpus"] / "test.tsv", run.config.dataset))
+    classifier = kbert.load(run.path)
+    examples = _right_and_wrong(classifier, list(read_rows(paths["corpus"] / "test.tsv", run.config.dataset)))
     with contextlib.ExitStack() as stack:
         ways = _ways(paths, classifier, run.vocabulary(), stack)
         answers_by_text = [
-            {way: _timed(ask, example.text) for way, ask in ways.items()} for example in examples
+            {way: _timed(ask, example["text"]) for way, ask in ways.items()} for example in examples
         ]
     differences = {
         way: max(float(np.abs(answers[way][0] - answers[_REFERENCE][0]).max()) for answers in answers_by_text)
@@ -85,12 +48,23 @@ def ask_every_way(paths: dict[str, Path]) -> dict:
     }
     return {
         "examples": [
-            example._asdict() | {"rows": _rows(answers, classifier.task.labels)}
+            example | {"rows": _rows(answers, classifier.task.labels)}
             for example, answers in zip(examples, answers_by_text, strict=True)
         ],
         "max_difference_int8": differences.pop(_INT8),
         "max_difference": max(differences.values()),
     }
+
+
+def _right_and_wrong(classifier, rows) -> list[dict]:
+    """The first row that is answered rightly and the first that is not; fewer where there are none."""
+    answers = classifier.predict([row.text for row in rows])
+    are_right = [answer["label"] == row.label for answer, row in zip(answers, rows, strict=True)]
+    positions = [are_right.index(is_right) for is_right in (True, False) if is_right in are_right]
+    return [
+        {"text": rows[position].text, "label": str(rows[position].label), "is_right": are_right[position]}
+        for position in positions
+    ]
 
 
 def _ways(paths, classifier, vocabulary, stack):
@@ -99,11 +73,11 @@ def _ways(paths, classifier, vocabulary, stack):
     session = _exporter("gate.session_check").load_session(str(served / "1"))
     server = _exporter("server.running").DevelopmentServer(served, name, port=0, rest_api_port=0)
     stack.enter_context(server)
-    litert = _exporter("litert.litert_model")
+    predictor, litert = classifier.predictor("serving_default"), _exporter("litert.litert_model")
     floats = litert.LiteRTModel(paths["LiteRT"] / "model_float32.tflite", vocabulary)
     small = litert.LiteRTModel(paths["LiteRT"] / "model_dynamic_int8.tflite", vocabulary)
     return {
-        _REFERENCE: lambda text: classifier.outputs([text]),
+        _REFERENCE: lambda text: predictor.outputs(text=[text]),
         "SavedModel, session loader": lambda text: session.run(
             "serving_default", {"text": np.array([text], object)}
         ),

@@ -29,7 +29,6 @@ def define_flags():
         "output_file", None, "The .html or .png to write; by default curves.html in the run's folder."
     )
     flags.DEFINE_bool("overwrite", False, "Replace an output_file that exists.")
-    flags.DEFINE_string("title", None, "Heading; by default the run's name.")
     flags.mark_flags_as_required(["run_dir"])
 
 
@@ -51,9 +50,7 @@ def main():
         raise ValueError(f"--run_dir names {max(names, key=names.count)} twice; name each run once.")
     read = [folder / name for folder in folders for name in READ_FILES]
     check_output_file(output_file, read, FLAGS.overwrite or not FLAGS.output_file)
-    title = FLAGS.title or ", ".join(names)
-
-    runs = dict(zip(names, folders, strict=True))
+    runs, title = dict(zip(names, folders, strict=True)), ", ".join(names)
     if output_file.suffix == ".html":
         write_run_page(runs, output_file, title)
     else:

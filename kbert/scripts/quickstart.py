@@ -11,9 +11,10 @@ and one HTML page.
       --train_file=mine.csv
 
 With an --init_checkpoint, nothing is pretrained: this encoder is fine-tuned, on the same labels or on those
-of --train_file, evaluated and exported.
+of --train_file, evaluated and exported, by the commands of configs/quickstart/from_pretrained.sh.
 """
 
+import shlex
 from pathlib import Path
 
 from absl import flags
@@ -38,18 +39,29 @@ def define_flags():
 def main():
     for extra in ("litert", "serve"):
         require(extra, "kbert quickstart")
-    output_dir, train_file = Path(FLAGS.output_dir), FLAGS.train_file and Path(FLAGS.train_file)
-    # Late: they bring NumPy along, which --help and a wrong flag do not need.
+    output_dir = Path(FLAGS.output_dir)
     if FLAGS.init_checkpoint:
-        from kbert.quickstart.from_pretrained import quickstart_pretrained
+        from kbert.quickstart.recipe import run_recipe
 
-        quickstart_pretrained(output_dir, FLAGS.init_checkpoint, train_file)
-    elif train_file:
+        run_recipe(
+            "from_pretrained.sh", output_dir, **encoder_and_data(FLAGS.init_checkpoint, FLAGS.train_file)
+        )
+    elif FLAGS.train_file:
         raise ValueError("--train_file goes with --init_checkpoint, the encoder to fine-tune; give both.")
     else:
-        from kbert.quickstart.from_text import quickstart
+        from kbert.quickstart.from_text import quickstart  # late: it brings TensorFlow along
 
         quickstart(output_dir)
+
+
+def encoder_and_data(init_checkpoint: str, train_file: str | None) -> dict[str, str]:
+    """What `$encoder`, `$data` and `$test` stand for in from_pretrained.sh, if not for its own."""
+    encoder = {"encoder": shlex.quote(init_checkpoint)}
+    if train_file is None:
+        return encoder
+    file = shlex.quote(train_file)
+    data = f"--train_file={file} --override=dev_split=0.2"
+    return encoder | {"data": data, "test": f"--eval_file={file} --split=dev"}
 
 
 if __name__ == "__main__":

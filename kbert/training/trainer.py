@@ -35,7 +35,6 @@ from kbert.training.devices.distribution import (
 )
 from kbert.training.devices.jit import resolve_jit
 from kbert.training.evaluation_step import EvaluationStep, evaluate_batches, means, with_prefixed
-from kbert.training.measuring.memory import log_memory
 from kbert.training.measuring.progress import make_progress
 from kbert.training.measuring.step_work import StepWork
 from kbert.training.optimizers import make_optimizer
@@ -133,8 +132,6 @@ class Trainer:
         self._task, self._config, self._plan, self._run = task, config, plan, run
         self._strategy, self._stop = strategy, stop
         self._chief = is_chief(strategy)
-        if self._chief:
-            log_memory(task, config, plan, run.details, strategy.num_replicas_in_sync)
         keras.utils.set_random_seed(config.seed)
         if config.deterministic_ops:
             tf.config.experimental.enable_op_determinism()

@@ -17,7 +17,7 @@ from kbert.config import DatasetConfig, OptimizerConfig
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.pretraining import pretrain
-from kbert.inference.predictor import MaskFiller, TextClassifier
+from kbert.inference.loading import load
 from kbert.runs.run_directory import RunDirectory
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
@@ -83,7 +83,7 @@ def road(tmp_path_factory):
 
 def test_the_pretrained_run_fills_masks(road):
     run = RunDirectory(road / "pretrained")
-    ((candidates,),) = MaskFiller(run)(["The [MASK] day was hot and dry."], top_k=3)
+    (candidates,) = load(run.path).predict("The [MASK] day was hot and dry.", top_k=3)["masks"]
     assert len(candidates) == 3 and all(c["token"] in run.vocabulary().tokens for c in candidates)
 
 
@@ -95,9 +95,9 @@ def test_the_classifier_has_learnt_its_task(road):
 
 def test_every_way_of_asking_gives_kerass_answer(road):
     run = RunDirectory(road / "finetuned")
-    classify = TextClassifier(run)
-    expected = classify.outputs(TEXTS)["probabilities"]
-    labels = [answer["label"] for answer in classify(TEXTS)]
+    loaded = load(run.path)
+    expected = loaded.predictor("serving_default").outputs(text=TEXTS)["probabilities"]
+    labels = [answer["label"] for answer in loaded.predict(TEXTS)]
     assert labels[:2] == ["warm", "cold"]
 
     report = export_savedmodel(run, road / "served")

@@ -14,7 +14,7 @@ from export.litert import measured_export
 from export.litert.from_text.mediapipe_tokenizer import MediaPipeTokenizer
 from export.litert.litert_model import LiteRTModel
 from kbert.experiments.evaluation import evaluate
-from kbert.inference.predictor import TextClassifier
+from kbert.inference.predictor import Predictor
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from tests.conftest import MAX_SEQ_LENGTH
@@ -41,7 +41,7 @@ def exported(finetuned_run, labelled_files, tmp_path_factory):
 @pytest.mark.parametrize("kind", TOLERANCES)
 def test_answers_are_those_of_keras(exported, kind):
     run, output_dir, _ = exported
-    expected = TextClassifier(run).outputs(TEXTS)["probabilities"]
+    expected = Predictor(run).outputs(text=TEXTS)["probabilities"]
     model = LiteRTModel(output_dir / f"model_{kind}.tflite", run.vocabulary(), num_threads=1)
     answered = model(TEXTS)["probabilities"]
     assert answered.dtype == np.float32 and answered.shape == (len(TEXTS), 2)

@@ -12,7 +12,6 @@ from kbert.config import EncoderConfig
 from kbert.encoder import ENCODER_OUTPUTS, BertEncoder
 from kbert.features import ENCODER_INPUTS
 from kbert.heads.parts import POOLER
-from kbert.kernels.attention import mask_adder
 from kbert.tasks.pretraining import Pretraining
 from tests.conftest import tiny_encoder_config
 from tests.kbert import reference_bert
@@ -127,21 +126,6 @@ def test_hidden_states_and_attention_equal_the_numpy_reference():
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
         assert np.all(ours.numpy()[padding] == 0.0)
     np.testing.assert_array_equal(outputs["sequence_output"], outputs["hidden_states"][-1])
-
-
-@pytest.mark.parametrize("settings", [{}, MODERN], ids=["BERT", "ModernBERT"])
-def test_scores_are_what_the_softmax_of_attention_takes(settings):
-    config = tiny_encoder_config(**settings)
-    encoder = BertEncoder(config, outputs=("hidden_states", "attention_probabilities"))
-    randomize(encoder)
-    inputs = random_inputs(config)
-    outputs = encoder(inputs, training=False)
-    for block, state, expected in zip(
-        encoder.blocks, outputs["hidden_states"], outputs["attention_probabilities"], strict=False
-    ):
-        scores = block.attention.scores(block.attention_layer_norm.before(state))
-        masked = scores + mask_adder(inputs["input_mask"], False, block.window)
-        np.testing.assert_allclose(tf.nn.softmax(masked), expected, atol=1e-6)
 
 
 def test_an_encoder_with_other_outputs_shares_the_weights(encoder):

@@ -1,1 +1,1 @@
-"""How a run is watched: progress, speed, arithmetic, memory."""
+"""How a run is watched: progress, speed, arithmetic."""

@@ -636,13 +636,6 @@ def test_the_largest_published_encoders_are_accepted():
         assert config.hidden_size == hidden
 
 
-def test_the_config_of_an_older_run_reads_as_the_same_with_the_name_of_today():
-    config = FinetuningConfig(steps_per_execution=7)
-    older = to_dict(config)
-    older["steps_per_call"] = older.pop("steps_per_execution")
-    assert from_dict(FinetuningConfig, older) == config
-
-
 # ---------------------------------------------------------------------------------- no clipping
 
 

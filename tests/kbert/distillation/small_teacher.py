@@ -19,7 +19,6 @@ ALL_LOSSES = DistillationConfig(
     label_weight=0.5,
     soft_label_weight=2.0,
     hidden_weight=0.3,
-    attention_weight=0.2,
     cosine_weight=0.7,
 )
 

@@ -45,7 +45,7 @@ def test_a_student_gets_a_gradient_from_every_loss_and_the_teacher_none(case):
         losses = losses_of(distillation, model, batch)
         total = sum(value * distillation.loss_factor(name) for name, value in losses.items())
     expected = {name for base in task.loss_weights(batch) for name in (base, f"soft_{base}")}
-    assert set(losses) == expected | {"hidden_loss", "attention_loss", "cosine_loss"}
+    assert set(losses) == expected | {"hidden_loss", "cosine_loss"}
     variables = [variable.value for variable in trained.values()]
     for name, value in losses.items():
         gradients = [g for g in tape.gradient(value, variables) if g is not None]
@@ -57,9 +57,7 @@ def test_a_student_gets_a_gradient_from_every_loss_and_the_teacher_none(case):
 
 def test_a_student_that_is_its_teacher_has_nothing_to_learn(case):
     task = case[0]
-    config = DistillationConfig(
-        teacher="random", label_weight=0.0, hidden_weight=1.0, attention_weight=1.0, cosine_weight=1.0
-    )
+    config = DistillationConfig(teacher="random", label_weight=0.0, hidden_weight=1.0, cosine_weight=1.0)
     distillation, model = taught(task, TEACHER, TEACHER, config)
     random_teacher(task, TEACHER).load_into(model.student, getattr(task, "labels", ()))
     with tf.GradientTape() as tape:
@@ -83,7 +81,7 @@ def test_evaluated_it_is_the_student_alone(case):
 def test_metrics_show_losses_without_their_weights():
     factors = {
         "masked_lm_loss": 0.5, "next_sentence_loss": 0.5, "soft_masked_lm_loss": 2.0,
-        "soft_next_sentence_loss": 2.0, "hidden_loss": 0.3, "attention_loss": 0.2, "cosine_loss": 0.7,
+        "soft_next_sentence_loss": 2.0, "hidden_loss": 0.3, "cosine_loss": 0.7,
     }  # fmt: skip
     distillation = Distillation(Pretraining(), ALL_LOSSES, teacher=None)
     assert {name: distillation.loss_factor(name) for name in factors} == factors
@@ -94,7 +92,6 @@ def test_a_loss_of_weight_0_is_not_there():
     distillation, model = taught(make_task("sequence_classification"), STUDENT, TEACHER, config)
     batch = make_batch("sequence_classification", TEACHER)
     assert set(losses_of(distillation, model, batch)) == {"loss", "hidden_loss"}
-    assert "student_scores" not in model(features(model, batch), training=True)
 
 
 def test_the_student_starts_as_without_a_teacher():
@@ -106,7 +103,7 @@ def test_the_student_starts_as_without_a_teacher():
 
 
 def test_each_layer_of_the_student_imitates_its_layer_of_the_teacher():
-    config = DistillationConfig(teacher="random", hidden_weight=1.0, attention_weight=1.0, layer_map=(2, 0))
+    config = DistillationConfig(teacher="random", hidden_weight=1.0, layer_map=(2, 0))
     teacher = calm(num_hidden_layers=3)
     _, model = taught(make_task("masked_lm"), calm(num_hidden_layers=2), teacher, config)
     batch = make_batch("masked_lm", teacher)
@@ -115,12 +112,6 @@ def test_each_layer_of_the_student_imitates_its_layer_of_the_teacher():
     states = encoder({name: batch[name] for name in encoder.input})["hidden_states"]
     for got, want in zip(outputs["teacher_states"], (states[0], states[3], states[1]), strict=True):
         np.testing.assert_allclose(got, want, atol=1e-6)
-    # Scores of a layer come from its input: their softmax are the attention probabilities.
-    deep = encoder.with_outputs("attention_probabilities")
-    probabilities = deep({name: batch[name] for name in deep.input})["attention_probabilities"]
-    adder = (1.0 - batch["input_mask"][:, None, None, :].astype(np.float32)) * -10000.0
-    for scores, layer in zip(outputs["teacher_scores"], (2, 0), strict=True):
-        np.testing.assert_allclose(tf.nn.softmax(scores + adder), probabilities[layer], atol=1e-6)
 
 
 @pytest.mark.slow

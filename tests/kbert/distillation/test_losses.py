@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kbert.distillation import losses
-from kbert.distillation.distillation import pair_weights, token_weights
+from kbert.distillation.distillation import token_weights
 from kbert.features import EXAMPLE_WEIGHTS
 from kbert.tasks.task import SoftTarget
 
@@ -66,17 +66,6 @@ def test_hidden_states_are_compared_at_real_tokens():
         weights[i, j] * np.mean((student[i, j] - teacher[i, j]) ** 2) for i in range(3) for j in range(4)
     )
     np.testing.assert_allclose(losses.hidden_error(student, teacher, weights), want, rtol=1e-5)
-
-
-def test_scores_are_compared_at_pairs_of_real_tokens():
-    student, teacher = normal(3, 2, 4, 4), normal(3, 2, 4, 4)
-    batch = {"input_ids": MASK, "input_mask": MASK, EXAMPLE_WEIGHTS: WEIGHTS}
-    want = sum(
-        WEIGHTS[i] * MASK[i, j] * MASK[i, k] * np.mean((student - teacher)[i, :, j, k] ** 2)
-        for i in range(3) for j in range(4) for k in range(4)
-    )  # fmt: skip
-    got = losses.attention_error(student, teacher, pair_weights(token_weights(batch)))
-    np.testing.assert_allclose(got, want, rtol=1e-5)
 
 
 def test_directions_are_compared_by_their_cosine():

@@ -58,20 +58,6 @@ REFUSED = {
         {"config": dataclasses.replace(SOFT, layer_map=(1,))},
         "distillation.layer_map=[1] has 1 layers, but the student has 2",
     ),
-    "local attention": (
-        {
-            "config": dataclasses.replace(SOFT, attention_weight=1.0),
-            "student": calm(local_attention=4, global_attn_every_n_layers=2),
-        },
-        "compares the scores of all pairs of tokens, but local attention looks at near ones",
-    ),
-    "heads": (
-        {
-            "config": dataclasses.replace(SOFT, attention_weight=1.0),
-            "student": calm(num_attention_heads=4),
-        },
-        "compares heads one by one, but the student has 4 and the teacher 2; give the student as many",
-    ),
 }
 
 

@@ -22,9 +22,7 @@ PROJECTION = "distillation_projection/kernel"
 
 def narrow_student(teacher, **changes):
     """A student from random weights, narrower than its teacher, that learns by every loss."""
-    settings = DistillationConfig(
-        str(teacher), 2.0, hidden_weight=1.0, attention_weight=0.1, cosine_weight=0.5, **changes
-    )
+    settings = DistillationConfig(str(teacher), 2.0, hidden_weight=1.0, cosine_weight=0.5, **changes)
     return tiny_finetuning_config(
         encoder=tiny_encoder_config(hidden_size=8, num_hidden_layers=1),
         distillation=settings,
@@ -60,7 +58,7 @@ def test_a_run_with_a_teacher_goes_on_exactly_and_leaves_the_student_alone(
 
     lines = read_metrics(whole.metrics_file)
     train, evaluation = ([line for line in lines if line["split"] == split] for split in ("train", "eval"))
-    for name in ("loss", "soft_loss", "hidden_loss", "attention_loss", "cosine_loss"):
+    for name in ("loss", "soft_loss", "hidden_loss", "cosine_loss"):
         assert train[-1][name] > 0
     assert "soft_loss" not in evaluation[-1]
     _, metrics = evaluate(whole, labelled_files[1], batch_size=5)

@@ -7,7 +7,7 @@ from scipy.stats import gmean
 
 from kbert.experiments.evaluation import evaluate
 from kbert.inference.loading import load
-from kbert.inference.predictor import MaskFiller, Predictor, TextClassifier
+from kbert.inference.predictor import Predictor
 from kbert.kernels.kernel import Kernel
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS
@@ -17,13 +17,10 @@ from tests.kbert.inference.broken_run import copy_with_nan
 
 
 @pytest.fixture(scope="module")
-def classify(finetuned_run):
-    return TextClassifier(finetuned_run)
-
-
-@pytest.fixture(scope="module")
 def fill(pretraining_run):
-    return MaskFiller(pretraining_run)
+    """Function from examples to the candidates for each of their masks."""
+    predict = load(pretraining_run.path).predict
+    return lambda examples, **settings: [answer["masks"] for answer in predict(examples, **settings)]
 
 
 @pytest.fixture(scope="module")
@@ -43,18 +40,14 @@ def own_probabilities(pretraining_run):
 
 
 @pytest.mark.slow
-def test_a_pair_run_takes_pairs_and_only_those(classify, pair_run):
-    pairs = TextClassifier(pair_run)
-    answer, swapped = pairs(["jump", "walk the"], ["walk the", "jump"])
+def test_a_pair_run_takes_pairs_and_only_those(finetuned_run, pair_run):
+    pairs = load(pair_run.path)
+    answer, swapped = pairs.predict([("jump", "walk the"), ("walk the", "jump")])
     assert answer["probabilities"] != swapped["probabilities"]
-    with pytest.raises(
-        ValueError, match="this run was trained on pairs of texts, and predicts for nothing else"
-    ):
-        pairs(["jump"])
-    with pytest.raises(
-        ValueError, match="this run was trained on single texts, and predicts for nothing else"
-    ):
-        classify(["jump"], ["walk"])
+    with pytest.raises(ValueError, match="expects text and text_pair; received text"):
+        pairs.predict("jump")
+    with pytest.raises(ValueError, match="expects text; received text and text_pair"):
+        load(finetuned_run.path).predict(("jump", "walk"))
 
 
 @pytest.mark.slow
@@ -88,7 +81,8 @@ def test_candidates_have_the_geometric_mean_of_their_pieces(fill, own_probabilit
         probabilities = own_probabilities(f"the {'[MASK] ' * len(ids)}a")["masked_lm_logits"]
         expected[word] = gmean(probabilities[np.arange(len(ids)), ids])
     assert set(map(len, pieces)) == {1, 2}
-    _, (candidates,) = fill(["play [MASK]", "the [MASK] a"], candidates=words)
+    texts = ["play [MASK]", "the [MASK] a"]
+    _, (candidates,) = fill([{"text": text, "candidates": words} for text in texts])
     assert [c["token"] for c in candidates] == sorted(words, key=expected.__getitem__, reverse=True)
     assert {c["token"]: c["probability"] for c in candidates} == pytest.approx(expected, rel=1e-4)
 
@@ -139,23 +133,16 @@ def test_examples_of_every_kind_keep_their_order(pretraining_run):
         (["walk " * 30 + "[MASK]"], ["walk"], "lies beyond the longest sequence of this model"),
     ],
 )
-def test_the_mask_filler_refuses_what_it_cannot_fill(fill, texts, candidates, sentence):
+def test_masks_that_cannot_be_filled_are_refused(fill, texts, candidates, sentence):
+    settings = {} if candidates is None else {"candidates": candidates}
     with pytest.raises(ValueError, match=sentence):
-        fill(texts, candidates=candidates)
-
-
-def test_a_run_of_another_task_is_refused(finetuned_run):
-    with pytest.raises(
-        ValueError, match="has the task sequence_classification; filling masks needs a pretra"
-    ):
-        MaskFiller(finetuned_run)
+        fill([{"text": text} | settings for text in texts])
 
 
 def test_a_run_with_weights_that_are_no_numbers_is_refused(finetuned_run, labelled_files, tmp_path):
     broken = copy_with_nan(finetuned_run, tmp_path / "run", "jump")
     sentence = "holds numbers that are not finite .* take another checkpoint"
     for answer in (
-        lambda: TextClassifier(broken),
         lambda: list(predictions(broken, [{"text": "walk"}])),
         lambda: load(broken.path),
         lambda: evaluate(broken, labelled_files[1]),

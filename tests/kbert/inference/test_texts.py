@@ -8,7 +8,6 @@ import pytest
 import tensorflow as tf
 
 from kbert.inference.feature_extractor import FeatureExtractor
-from kbert.inference.predictor import MaskFiller, TextClassifier
 from kbert.inference.texts import text_batch
 from kbert.tasks import TASKS
 from tests.kbert.inference.random_model import random_task_model
@@ -21,27 +20,19 @@ def classifier():
 
 
 @pytest.fixture(scope="module")
-def masked():
-    return random_task_model(TASKS["pretraining"]())
-
-
-@pytest.fixture(scope="module")
-def roads(classifier, masked):
+def roads(classifier):
     """Name -> function of texts, for every road from texts to answers."""
     return {
-        "classify": TextClassifier(classifier),
+        "predict": classifier.predict,
         "embed": classifier.embed,
         "extract": FeatureExtractor(classifier, pooling="mean"),
-        "fill": MaskFiller(masked),
-        "inputs": classifier.inputs,
     }
 
 
 NUMBERS = {
-    "classify": lambda answer: list(answer["probabilities"].values()),
+    "predict": lambda answer: list(answer["probabilities"].values()),
     "embed": lambda vector: vector,
     "extract": lambda features: features.values,
-    "fill": lambda masks: [candidate["probability"] for candidate in masks[0]],
 }
 
 
@@ -71,8 +62,8 @@ def test_a_text_by_itself_gets_what_a_list_of_it_gets(roads, name):
     ],
     ids=repr,
 )
-def test_anything_else_is_one_sentence(roads, texts, sentence):
-    for road in roads.values():
+def test_anything_else_is_one_sentence(roads, classifier, texts, sentence):
+    for road in (roads["embed"], roads["extract"], classifier.inputs):
         with pytest.raises(ValueError, match=sentence) as error:
             road(texts)
         assert "\n" not in str(error.value)
@@ -89,8 +80,6 @@ def test_anything_else_is_one_sentence(roads, texts, sentence):
     ],
 )
 def test_pairs_that_do_not_fit(classifier, texts, pairs, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        TextClassifier(classifier)(texts, pairs)
     with pytest.raises(ValueError, match=sentence):
         classifier.inputs(texts, pairs)
 
@@ -141,7 +130,7 @@ def test_an_answer_that_is_no_number_is_refused_and_its_text_named(broken):
     texts = [*MANY[:3], MANY[3].replace("a", "jump"), *MANY[4:]]
     classifier = broken(TASKS["sequence_classification"](["quiet", "loud"]), np.nan)
     assert json.dumps(classifier.predict(["walk", "play"]), allow_nan=False)
-    for road in (TextClassifier(classifier), FeatureExtractor(classifier), classifier.embed):
+    for road in (FeatureExtractor(classifier), classifier.embed):
         with pytest.raises(ValueError, match=r"not finite \(NaN or infinite\) for texts\[3\]"):
             road(texts)
     with pytest.raises(ValueError, match=r"for examples\[3\]:"):

@@ -30,7 +30,6 @@ PREDICTED = [
 ]
 ASKED = {
     "embed": lambda loaded, text: loaded.embed(text, "cls"),
-    "TextClassifier": lambda loaded, text: kbert.TextClassifier(loaded)(text),
     "Predictor": lambda loaded, text: kbert.Predictor(loaded)(text=[text] * len(text)),
     "FeatureExtractor": lambda loaded, text: kbert.FeatureExtractor(loaded, pooling="mean")(
         [text] * len(text)
@@ -77,7 +76,7 @@ def test_every_other_way_to_ask_traces_once(traces):
 def test_threads_that_ask_first_are_answered_as_one_is_and_trace_once(traces):
     """Eight threads begin at once, each with another question, and all ask all of them."""
     model, texts = random_task_model(TASKS["sequence_classification"](CLASSES)), ["jump", "walk the a and"]
-    asks = [(name, ASKED[name]) for name in ("embed", "TextClassifier", "FeatureExtractor")]
+    asks = [(name, ASKED[name]) for name in ("embed", "Predictor", "FeatureExtractor")]
     asks += [("predict", lambda loaded, text: loaded.predict(text))]
     expected = {name: [_numbers(ask(model, text)) for text in texts] for name, ask in asks}
     number, others = len(traces), random_task_model(TASKS["sequence_classification"](CLASSES))
@@ -121,8 +120,8 @@ def test_a_graph_is_made_once_for_all_threads():
 
 def test_masks_are_filled_by_one_graph(traces):
     loaded = random_task_model(TASKS["masked_lm"]())
-    kbert.MaskFiller(loaded)(FILL), kbert.MaskFiller(loaded)(FILL, candidates=["a", "walk"])
+    loaded.predict(FILL), loaded.predict({"text": FILL, "candidates": ["a", "walk"]})
     traces.clear()
-    kbert.MaskFiller(loaded)([FILL, f"walk the a and {FILL}"], top_k=2, whole_words=True)
-    kbert.MaskFiller(loaded)(f"walk the a and {FILL}", candidates=["the", "jump", "a"])
+    loaded.predict([FILL, f"walk the a and {FILL}"], top_k=2, whole_words=True)
+    loaded.predict({"text": f"walk the a and {FILL}", "candidates": ["the", "jump", "a"]})
     assert not traces

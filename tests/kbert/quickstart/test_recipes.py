@@ -10,6 +10,7 @@ import pytest
 from kbert.config import FinetuningConfig, load_config
 from kbert.quickstart import recipe
 from kbert.quickstart.recipe import parse_recipe, run_recipe, text_folder
+from kbert.scripts.quickstart import encoder_and_data
 from tests.docs.command_checks import faults
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -38,6 +39,15 @@ def test_a_shell_runs_the_same(name, tmp_path):
         ["sh", recipe.FOLDER / name], env={"PATH": path}, capture_output=True, text=True, check=True
     )
     assert [line.split("\0")[:-1] for line in ran.stdout.splitlines()] == words_of(name)
+
+
+def test_a_file_of_ones_own_is_trained_and_evaluated_in_two_parts():
+    values = encoder_and_data("my encoder", "my file.csv")
+    training, evaluation, _ = words_of("from_pretrained.sh", **values)
+    assert faults(training, True) == faults(evaluation, True) == []
+    assert {"--init_checkpoint=my encoder", "--override=dev_split=0.2"} < set(training)
+    assert "--train_file=my file.csv" in training
+    assert {"--eval_file=my file.csv", "--split=dev"} < set(evaluation)
 
 
 def test_pretraining_sees_every_position_of_the_classifier():

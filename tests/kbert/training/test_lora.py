@@ -83,11 +83,11 @@ def test_the_loaded_model_is_plain_and_answers_as_the_adapted_one(lora_run, labe
 @pytest.mark.slow
 def test_a_converted_run_has_merged_weights(lora_run, tmp_path):
     run, _, _ = lora_run
-    (expected,) = kbert.TextClassifier(kbert.load(run.path))(["the dog will jump"])
+    expected = kbert.load(run.path).predict("the dog will jump")
     convert_checkpoint(run.path, tmp_path / "merged", "kbert")
     shutil.move(run.path / "base", tmp_path / "base_aside")
     try:
-        (merged,) = kbert.TextClassifier(kbert.load(tmp_path / "merged"))(["the dog will jump"])
+        merged = kbert.load(tmp_path / "merged").predict("the dog will jump")
         with pytest.raises(ValueError, match=r"needs the weights in .*base, which are those of .*pretrain"):
             run.load_model()
     finally:

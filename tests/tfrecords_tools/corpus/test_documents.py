@@ -213,18 +213,19 @@ def test_a_folder_stands_for_all_files_below_it_but_hidden_ones(tmp_path):
     assert [path.name for path in input_files(f"{tmp_path}/*")] == ["z.gz"]
 
 
-def test_missing_empty_and_unreadable_inputs_are_named(tmp_path):
-    with pytest.raises(ValueError, match="holds no files; give text files, a folder or a glob"):
-        input_files(str(tmp_path))
-    (tmp_path / "empty.txt").touch()
-    with pytest.raises(ValueError, match=r"all input files are empty: .*empty\.txt"):
-        input_files(tmp_path)
-    (tmp_path / "a.csv").write_text("text,label\na,b\n")
-    with pytest.raises(ValueError, match=r"a\.csv has columns, which would all be read as text"):
-        plan_units(input_files(tmp_path / "a.csv"), 100)
-    (tmp_path / "a.zip").write_bytes(b"PK")
-    with pytest.raises(ValueError, match=r"a\.zip has a format that kbert does not read; give text or JSON"):
-        input_files(tmp_path)
+@pytest.mark.parametrize(
+    ("name", "data", "sentence"),
+    [
+        (".hidden", b"x", "holds no files; give text files, a folder or a glob"),
+        ("empty.txt", b"", r"all input files are empty: .*empty\.txt"),
+        ("a.csv", b"text,label\na,b\n", r"a\.csv has columns, which would all be read as text"),
+        ("a.zip", b"PK", r"a\.zip has a format that kbert does not read"),
+    ],
+)
+def test_missing_empty_and_unreadable_inputs_are_named(tmp_path, name, data, sentence):
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(ValueError, match=sentence):
+        plan_units(input_files(tmp_path), 100)
 
 
 # ------------------------------------------------------------------------------ bad input

@@ -13,6 +13,13 @@ from tfrecords_tools.vocabulary.vocabulary_source import read_source
 MERGES = [("Ġ", "t"), ("h", "e"), ("Ġt", "he")]
 
 
+@pytest.fixture
+def folder(tmp_path):
+    """With a vocab.txt of lower case, and nothing else."""
+    small_corpus.vocabulary().write(tmp_path / "vocab.txt")
+    return tmp_path
+
+
 def describe(folder, file, vocabulary):
     (folder / file).parent.mkdir(parents=True, exist_ok=True)
     vocabulary.write_files((folder / file).parent)
@@ -53,19 +60,23 @@ def test_tokenizer_files_alone_are_enough(tmp_path, vocabulary):
     assert (read.fingerprint, read.do_lower_case) == (vocabulary.fingerprint, vocabulary.do_lower_case)
 
 
-def test_what_is_wrong_is_one_sentence(tmp_path):
-    small_corpus.vocabulary().write(tmp_path / "vocab.txt")
-    both = (tmp_path / "vocab.txt", tmp_path)
-    for vocab_file, tokenizer in (both, (None, None)):
-        with pytest.raises(ValueError, match="^expected one of vocab_file, tokenizer; received "):
-            read_source(vocab_file, tokenizer)
-    with pytest.raises(ValueError, match="do_lower_case has no effect on a tokenizer"):
-        read_source(None, tmp_path, do_lower_case=False)
-    with pytest.raises(ValueError, match="nowhere is no folder; give the one that holds"):
-        read_source(None, tmp_path / "nowhere")
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(ValueError, match="empty holds neither vocab.txt nor tokenizer.json"):
-        read_source(None, tmp_path / "empty")
-    # Its pieces say the casing.
-    assert read_source(None, tmp_path).do_lower_case is True
-    assert read_source(tmp_path / "vocab.txt", None, do_lower_case=False).do_lower_case is False
+@pytest.mark.parametrize(
+    ("vocab_file", "tokenizer", "do_lower_case", "sentence"),
+    [
+        ("vocab.txt", ".", None, "^expected one of vocab_file, tokenizer; received "),
+        (None, None, None, "^expected one of vocab_file, tokenizer; received "),
+        (None, ".", False, "do_lower_case has no effect on a tokenizer"),
+        (None, "nowhere", None, "nowhere is no folder"),
+        (None, "empty", None, "empty holds neither vocab.txt nor tokenizer.json"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence(folder, vocab_file, tokenizer, do_lower_case, sentence):
+    (folder / "empty").mkdir()
+    paths = [name and folder / name for name in (vocab_file, tokenizer)]
+    with pytest.raises(ValueError, match=sentence):
+        read_source(*paths, do_lower_case=do_lower_case)
+
+
+def test_a_folder_says_its_casing_and_a_vocabulary_is_read_with_any(folder):
+    assert read_source(None, folder).do_lower_case is True
+    assert read_source(folder / "vocab.txt", None, do_lower_case=False).do_lower_case is False

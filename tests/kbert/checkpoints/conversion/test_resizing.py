@@ -80,19 +80,27 @@ def test_a_model_with_rotary_positions_gets_longer_without_a_table():
     assert model_loading.initialize(encoder, longer)["fresh"] == []
 
 
-def test_vocabularies_that_are_not_an_extension_are_refused(pretraining_run, tmp_path):
+@pytest.mark.parametrize(
+    ("change", "settings", "sentence"),
+    [
+        (list, {"do_lower_case": False}, "has do_lower_case=False, .* has True"),
+        (
+            lambda tokens: [*tokens[:5], *(f"w{i}" for i in range(20))],
+            {},
+            "only 5 of the new vocabulary's 25 tokens are known to",
+        ),
+        (
+            lambda tokens: ["<s>", "<pad>", "</s>", "<mask>", *tokens],
+            {"special_tokens": MPNET_TOKENS},
+            r"special tokens <pad>, \[UNK\], <s>, </s>, <mask>, .* has \[PAD\], ",
+        ),
+    ],
+)
+def test_vocabularies_that_are_not_an_extension_are_refused(pretraining_run, change, settings, sentence):
     checkpoint = read_checkpoint(pretraining_run.path)
-    tokens = checkpoint.vocabulary.tokens
-    with pytest.raises(ValueError, match="the new vocabulary has do_lower_case=False, .* has True: the same"):
-        with_vocabulary(checkpoint, Vocabulary(tokens, do_lower_case=False))
-    other = Vocabulary([*tokens[:5], *(f"w{i}" for i in range(20))], do_lower_case=True)
-    with pytest.raises(ValueError, match="only 5 of the new vocabulary's 25 tokens are known to"):
+    other = Vocabulary(change(checkpoint.vocabulary.tokens), **{"do_lower_case": True} | settings)
+    with pytest.raises(ValueError, match=sentence):
         with_vocabulary(checkpoint, other)
-    mpnets = ["<s>", "<pad>", "</s>", "<mask>", *tokens]
-    with pytest.raises(
-        ValueError, match=r"special tokens <pad>, \[UNK\], <s>, </s>, <mask>, .* has \[PAD\], "
-    ):
-        with_vocabulary(checkpoint, Vocabulary(mpnets, do_lower_case=True, special_tokens=MPNET_TOKENS))
 
 
 def test_a_training_with_more_positions_starts_with_the_trained_ones_repeated(pretraining_run):

@@ -357,7 +357,7 @@ def test_the_logits_of_three_labels_are_those_of_sentence_transformers():
     source, expected = golden("cross_encoder_3_labels")
     loaded = kbert.load(source)
     texts, pairs = zip(*expected["pairs"], strict=True)
-    outputs = kbert.TextClassifier(loaded).outputs(list(texts), list(pairs))
+    outputs = loaded.predictor("pair").outputs(text=texts, text_pair=pairs)
     np.testing.assert_allclose(outputs["logits"], expected["scores"], atol=5e-6)
 
 

@@ -114,19 +114,21 @@ def test_the_paraphrase_corpus_is_split_by_glues_list(tmp_path):
         assert [(e.label, e.text, e.text_pair) for e in examples] == [(r[0], r[3], r[4]) for r in expected]
 
 
-def test_the_paraphrase_corpus_without_its_list_or_with_anothers(tmp_path):
+@pytest.mark.parametrize(
+    ("ids", "sentence"),
+    [
+        ("1\t2\n", r"lists 1 pair\(s\) that msr_paraphrase_train.txt does not have, such as 1 2"),
+        ("1\n", "dev_ids.tsv line 1: expected a pair of ids"),
+        (None, r"lacks MRPC/dev_ids.tsv \(GLUE's list"),
+    ],
+)
+def test_the_paraphrase_corpus_without_its_list_or_with_anothers(tmp_path, ids, sentence):
     write_raw_corpus(tmp_path, [0])
-    ids = tmp_path / "MRPC" / "dev_ids.tsv"
-    ids.write_text("1\t2\n")
-    with pytest.raises(
-        ValueError, match=r"lists 1 pair\(s\) that msr_paraphrase_train.txt does not have, such as 1 2"
-    ):
-        find_files(tmp_path, glue_tasks(["mrpc"]), tmp_path / "run", with_tests=False)
-    ids.write_text("1\n")
-    with pytest.raises(ValueError, match="dev_ids.tsv line 1: expected a pair of ids"):
-        find_files(tmp_path, glue_tasks(["mrpc"]), tmp_path / "run", with_tests=False)
-    ids.unlink()
-    with pytest.raises(ValueError, match=r"lacks MRPC/dev_ids.tsv \(GLUE's list of what of msr_paraphrase"):
+    path = tmp_path / "MRPC" / "dev_ids.tsv"
+    path.unlink()
+    if ids is not None:
+        path.write_text(ids)
+    with pytest.raises(ValueError, match=sentence):
         find_files(tmp_path, glue_tasks(["mrpc"]), tmp_path / "run", with_tests=False)
 
 

@@ -123,14 +123,18 @@ def test_a_file_of_another_form_is_refused(tmp_path, values, message):
     assert str(path) in str(raised.value) and len(str(raised.value)) < 500
 
 
-def test_a_missing_cut_or_foreign_file_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="file of questions .*none.json does not exist"):
-        list(read_questions(tmp_path / "none.json"))
-    with pytest.raises(ValueError, match="has a format that kbert does not read"):
-        list(read_questions(write(tmp_path, b"PK", "squad.zip")))
-    cut = gzip.compress(json.dumps(content()).encode())[:-9]
-    with pytest.raises(ValueError, match="is not a whole gzip file"):
-        list(read_questions(write(tmp_path, cut, "cut.json.gz")))
+@pytest.mark.parametrize(
+    ("name", "data", "sentence"),
+    [
+        ("none.json", None, "file of questions .*none.json does not exist"),
+        ("squad.zip", b"PK", "has a format that kbert does not read"),
+        ("cut.json.gz", gzip.compress(b"{}")[:-9], "is not a whole gzip file"),
+    ],
+)
+def test_a_missing_cut_or_foreign_file_is_refused(tmp_path, name, data, sentence):
+    path = tmp_path / name if data is None else write(tmp_path, data, name)
+    with pytest.raises(ValueError, match=sentence):
+        list(read_questions(path))
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
