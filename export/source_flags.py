@@ -3,6 +3,7 @@
 from absl import flags
 
 from kbert.config.checks import require_single
+from kbert.runs.run_file import holds_run
 from kbert.scripts.training_flags import define_checkpoint_flag, define_init_checkpoint_flags
 
 FLAGS = flags.FLAGS
@@ -24,7 +25,7 @@ def source_from_flags():
     """
     require_single({"--run_dir": FLAGS.run_dir, "--init_checkpoint": FLAGS.init_checkpoint})
     from kbert.checkpoints.formats import detect_format, local_path
-    from kbert.runs.run_directory import RunDirectory, holds_run
+    from kbert.runs.run_directory import RunDirectory
 
     path = FLAGS.init_checkpoint or FLAGS.run_dir
     folder = local_path(path)

@@ -11,9 +11,10 @@ from absl import logging
 from kbert.checkpoints import KBERT
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint, RecordedTask
 from kbert.checkpoints.formats import local_path, read_checkpoint
-from kbert.checkpoints.kbert_run import RUN_FILE, write_kbert_run
+from kbert.checkpoints.kbert_run import write_kbert_run
 from kbert.checkpoints.report import Report
 from kbert.config import FinetuningConfig
+from kbert.runs.run_file import holds_run
 from kbert.tasks import TASKS
 from kbert.tasks.file_columns import holds_pairs, require_read
 
@@ -46,7 +47,7 @@ def open_as_run(
     from kbert.runs.run_directory import RunDirectory
 
     folder = local_path(path)
-    if (folder / RUN_FILE).is_file():
+    if holds_run(folder):
         settings = {"config": config, "do_lower_case": do_lower_case}
         for flag in (flag for flag, value in settings.items() if value is not None):
             raise ValueError(

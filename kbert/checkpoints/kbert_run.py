@@ -8,8 +8,6 @@ from kbert.checkpoints.report import Report
 from kbert.config import DatasetConfig, PretrainingConfig
 from kbert.tasks import TASKS
 
-RUN_FILE = "run.json"
-
 
 def read_kbert_run(path: Path, do_lower_case: bool | None, report: Report) -> BertCheckpoint:
     """Reads the default checkpoint of a run directory, see `RunDirectory.checkpoint`.

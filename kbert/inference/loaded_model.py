@@ -30,7 +30,8 @@ from kbert.inference.predictor import Predictor
 from kbert.inference.text_answers import TextAnswers
 from kbert.inference.texts import text_batch
 from kbert.layers.sequence_pooling import SequencePooling, unit
-from kbert.runs.run_directory import RunDirectory, holds_run
+from kbert.runs.run_directory import RunDirectory
+from kbert.runs.run_file import holds_run
 from kbert.tasks.signatures.signature import Signature
 from kbert.tokenization.text_inputs import TextInputs
 
@@ -50,7 +51,7 @@ def load_model(
     """
     _require_precision(precision)
     folder = local_path(path) if folder is None else folder
-    if (folder / "run.json").is_file():
+    if holds_run(folder):
         loaded = LoadedModel.from_run(_run(folder, do_lower_case, allow_unmatched), checkpoint)
     elif checkpoint is not None:
         raise ValueError(

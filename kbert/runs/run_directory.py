@@ -32,6 +32,7 @@ from kbert.runs.best_checkpoint import read_index
 from kbert.runs.chosen_settings import read_chosen, write_chosen
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.resume import require_same_run
+from kbert.runs.run_file import RUN_FILE, holds_run
 from kbert.tasks import TASKS
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.tokenization.vocabulary_files import VOCABULARY_FILES, read_vocabulary
@@ -70,7 +71,7 @@ class RunDirectory:
         if not holds_run(self.path):
             raise ValueError(f"{path} holds no kbert run (no run.json); give the folder of a run.")
         try:
-            self.details = read_json_object(self.path / "run.json")
+            self.details = read_json_object(self.path / RUN_FILE)
             values = read_json_object(self.path / "config.json")
             task = str(self.details["task"])
             missing = {"task_config", "vocabulary"} - set(self.details)
@@ -79,7 +80,7 @@ class RunDirectory:
                 raise ValueError(f"run.json lacks {', '.join(sorted(missing))}")
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{path} holds a broken run ({error}); restore its files.") from None
-        require_known_format(self.details, FORMAT_VERSION, self.path / "run.json")
+        require_known_format(self.details, FORMAT_VERSION, self.path / RUN_FILE)
         if task not in TASKS:
             raise ValueError(
                 f"{path} is a run of {task!r}, which is no task of kbert; if it is yours, add it "
@@ -124,7 +125,7 @@ class RunDirectory:
         with lock_folder(path):
             vocabulary.write_files(path)
             write_json(to_dict(config), path / "config.json")
-            write_json(details, path / "run.json")  # last: with it, the run exists
+            write_json(details, path / RUN_FILE)  # last: with it, the run exists
 
     def lock(self):
         """Locks the run, so that only this process trains in it.
@@ -301,11 +302,6 @@ class RunDirectory:
             return read_safetensors(trained)
         base = base_file(self.path, self.details.get("init_checkpoint"))
         return merged_weights(base, trained, self.config.adapters)
-
-
-def holds_run(path) -> bool:
-    """Whether there is a run in a folder, whole or broken."""
-    return (Path(os.path.expanduser(path)) / "run.json").is_file()
 
 
 def require_run_folder(path):

@@ -64,6 +64,7 @@ from kbert.input_pipelines.unlabelled_files import (
     read_standard_input,
     whole_rows,
 )
+from kbert.runs.run_file import holds_run
 from kbert.scripts.training_flags import define_checkpoint_flag
 
 FLAGS = flags.FLAGS
@@ -196,7 +197,7 @@ def _examples(source, task, num_texts):
 
 def _model():
     """The `RunDirectory` of --run_dir, or what `kbert.load` makes of it."""
-    from kbert.runs.run_directory import RunDirectory, holds_run
+    from kbert.runs.run_directory import RunDirectory
 
     if holds_run(FLAGS.run_dir):
         run = RunDirectory(FLAGS.run_dir)
