@@ -131,7 +131,9 @@ def _holds_model(folder):
 
 
 @activity("reading the checkpoint")
-def read_checkpoint(path, do_lower_case: bool | None = None, allow_unmatched=()) -> BertCheckpoint:
+def read_checkpoint(
+    path, do_lower_case: bool | None = None, allow_unmatched=(), folder: Path | None = None
+) -> BertCheckpoint:
     """Reads a checkpoint; its files show the format. Tensors are read when they are asked for.
 
     Args:
@@ -141,6 +143,7 @@ def read_checkpoint(path, do_lower_case: bool | None = None, allow_unmatched=())
       do_lower_case: the casing, needed only if the checkpoint does not say it; it must not contradict the
         checkpoint.
       allow_unmatched: names and globs of tensors and settings that may differ, see `Report`.
+      folder: where it lies, if `local_path` was asked before.
 
     Returns:
       A `BertCheckpoint`; its `report` lists every tensor.
@@ -149,7 +152,7 @@ def read_checkpoint(path, do_lower_case: bool | None = None, allow_unmatched=())
       ValueError: for anything that is missing, broken, contradictory or unknown; and, whatever is allowed,
         for a checkpoint that has no tensor of the encoder.
     """
-    folder = local_path(path)
+    folder = local_path(path) if folder is None else folder
     if folder != Path(path) and do_lower_case is None:
         do_lower_case = hub.known_casing(str(path))
     format = detect_format(folder)

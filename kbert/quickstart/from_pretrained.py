@@ -89,6 +89,6 @@ def _data_flags(train_file):
 
 def _shown(run_dir, train_file):
     """Four answers: two right, two wrong, each the first of its kind."""
-    run, file = kbert.RunDirectory(run_dir), train_file or text_folder() / "test.tsv"
+    run, file = kbert.load(run_dir), train_file or text_folder() / "test.tsv"
     data, _ = labelled_data(run, file, held_out=bool(train_file))
     return shown_examples(kbert.TextClassifier(run), data.examples, each=2)

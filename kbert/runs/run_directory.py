@@ -160,12 +160,20 @@ class RunDirectory:
                 "out."
             )
 
-    def task(self) -> "Task":
-        """The run's task."""
+    def task(self, folder: Path | None = None) -> "Task":
+        """The run's task.
+
+        Args:
+          folder: of a checkpoint; the task then answers with what an evaluation of it chose, if one did.
+        """
         try:
-            return TASKS.recorded(self.details)
+            task = TASKS.recorded(self.details)
         except ValueError as error:
-            raise ValueError(f"{self.path / 'run.json'}: {error}") from None
+            raise ValueError(f"{self.path / RUN_FILE}: {error}") from None
+        chosen = folder and read_chosen(self.path, checkpoint.parse_step(folder))
+        if not chosen:
+            return task
+        return TASKS.recorded({"task": task.name, "task_config": task.get_config() | chosen.settings})
 
     def keep_chosen(self, step: int, settings: dict, chosen_on):
         """Keeps what an evaluation of a checkpoint chose: `load_model` makes the task with it.
@@ -270,11 +278,7 @@ class RunDirectory:
                 f"Choose another checkpoint, of the steps {steps}" if steps else "Restore it, or train again"
             )
             raise ValueError(f"{error} {way}.") from None
-        chosen = read_chosen(self.path, checkpoint.parse_step(path))
-        task = self.task()
-        if chosen:
-            task_config = task.get_config() | chosen.settings
-            task = TASKS.recorded({"task": task.name, "task_config": task_config})
+        task = self.task(path)
         model = task.build_model(BertEncoder(self.config.encoder, dtype="float32"))
         if self.config.adapters is None:
             checkpoint.restore(path / checkpoint.WEIGHTS_FILE, trained_weights(model))

@@ -78,7 +78,7 @@ def test_an_evaluation_judges_the_weights_that_are_in_memory(finetuned_run, labe
     answers = loaded.predict([row[dataset.text] for row in rows])
     chances = [answer["probabilities"][row[dataset.label]] for answer, row in zip(answers, rows, strict=True)]
     assert after["loss"] == pytest.approx(-np.log(chances).mean(), abs=1e-4)
-    with pytest.raises(ValueError, match="checkpoint='last' chooses one of a run's"):
+    with pytest.raises(ValueError, match="checkpoint='last' says how a model is loaded"):
         loaded.evaluate(labelled_files[1], checkpoint="last")
 
 
