@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, NamedTuple
 
+from kbert.inference.texts import require_whole_characters
 from kbert.input_pipelines.data_in_memory import (
     column_names,
     plain_value,
@@ -14,7 +15,6 @@ from kbert.input_pipelines.data_in_memory import (
     shown,
     text_alone,
 )
-from kbert.input_pipelines.json_rows import find_surrogate
 from kbert.input_pipelines.unlabelled_files import examples_from_table
 
 if TYPE_CHECKING:
@@ -143,11 +143,8 @@ def _require_text(name, value):
     texts = value if isinstance(value, list | tuple) and value else [value]
     if not all(isinstance(text, str) for text in texts):
         raise ValueError(f"{name} is {value!r:.60}; expected a text, or for choices a list of texts.")
-    if half := next(filter(None, map(find_surrogate, texts)), None):
-        raise ValueError(
-            f"{name} has half a surrogate pair ({half}), which UTF-8 cannot encode; read the text again with "
-            "the encoding that it was written in, or remove the character."
-        )
+    for text in texts:
+        require_whole_characters(text, name)
 
 
 def _batches(signatures, examples, batch_size) -> Iterator[list[int]]:

@@ -39,6 +39,8 @@ from kbert.tasks import TASKS
 from kbert.tasks.signatures.signature import Signature
 from kbert.tokenization.text_inputs import TextInputs
 
+_MODELS = ("model", "answering_model")  # of what is made once
+
 
 class LoadedModel(TextAnswers):
     """A trained model with its task, vocabulary and settings.
@@ -204,7 +206,7 @@ class LoadedModel(TextAnswers):
                 f"positions of {self.source}; choose a smaller one."
             )
         model, changed = self.model, self._copy(max_seq_length)
-        changed._made["model"] = model
+        changed._made = {"model": model}
         return changed
 
     def _copy(self, max_seq_length) -> "LoadedModel":
@@ -237,10 +239,10 @@ class LoadedModel(TextAnswers):
         changed.description = description
         if "model" not in self._made:
             changed._read = changed.read_described
-        else:  # what is in memory
-            changed._made["model"] = self.model
-            if task.name != self.task.name:
-                changed._made["model"] = task.build_model(self.encoder)
+        elif task.name != self.task.name:
+            changed._made = {"model": task.build_model(self.encoder)}
+        else:
+            changed._made = {name: self._made[name] for name in _MODELS if name in self._made}
         return changed
 
     def inputs(self, texts, text_pairs=None, with_masks=False) -> dict:

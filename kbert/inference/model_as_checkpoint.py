@@ -16,7 +16,7 @@ def model_as_checkpoint(loaded) -> BertCheckpoint:
       loaded: the `LoadedModel`.
 
     Raises:
-      ValueError: when its run is gone, or it was not loaded from anywhere.
+      ValueError: when its run is gone.
     """
     if loaded.run is None:
         description = loaded.known_description

@@ -19,7 +19,6 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kbert.cli.progress import activity
 from kbert.config import TrainingConfig, from_dict, to_dict
 from kbert.files.folder_lock import LOCK_FILE, lock_folder
 from kbert.files.json_file import read_json_object, require_known_format
@@ -176,7 +175,7 @@ class RunDirectory:
         return TASKS.recorded({"task": task.name, "task_config": task.get_config() | chosen.settings})
 
     def keep_chosen(self, step: int, settings: dict, chosen_on):
-        """Keeps what an evaluation of a checkpoint chose: `load_model` makes the task with it.
+        """Keeps what an evaluation of a checkpoint chose: `task` takes it.
 
         Args:
           step: of the checkpoint that was evaluated. A run that is still training may have deleted it since;
@@ -235,15 +234,6 @@ class RunDirectory:
         metric = self.config.best_metric or self.task().best_metric
         return f"its {metric} was not a number in any of {evaluations} evaluations"
 
-    def load_model(self, which: str | int | None = None):
-        """Task and model with a checkpoint's weights, in float32: (task, Keras model).
-
-        Arguments and errors are those of `load_checkpoint`.
-        """
-        _, task, model = self.load_checkpoint(which)
-        return task, model
-
-    @activity("reading the model")
     def load_checkpoint(self, which: str | int | None = None):
         """Task and model with a checkpoint's weights, in float32, and which checkpoint it was.
 

@@ -1,6 +1,7 @@
 """`load`: run directories, checkpoints and sentence-transformers folders, and what they give."""
 
 import json
+import shutil
 
 import keras
 import numpy as np
@@ -10,6 +11,7 @@ from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.inference.loaded_model import LoadedModel
 from kbert.inference.loading import load
 from kbert.input_pipelines.labelled_files import read_rows
+from kbert.runs.run_directory import RunDirectory
 from kbert.tasks.task_model import TaskModel
 from tests.conftest import tiny_finetuning_config
 from tests.kbert.inference.random_model import TEXTS, random_model, reference_states
@@ -23,7 +25,7 @@ def test_load_a_run_gives_the_runs_model(finetuned_run, pair_run, pretraining_ru
     assert loaded.task.labels == ("quiet", "loud") and loaded.takes_pairs is False
     assert loaded.config == finetuned_run.config.encoder and loaded.max_seq_length == 24
     assert loaded.vocabulary.fingerprint == finetuned_run.vocabulary().fingerprint
-    _, model = finetuned_run.load_model()
+    _, _, model = finetuned_run.load_checkpoint()
     inputs = loaded.inputs(TEXTS)
     np.testing.assert_array_equal(loaded.model(inputs)["logits"], model(inputs)["logits"])
     assert load(str(pair_run.path)).takes_pairs is True
@@ -44,6 +46,17 @@ def test_a_model_of_another_length_is_of_the_same_run(finetuned_run, monkeypatch
     monkeypatch.setattr("export.export_tflite.export_tflite", lambda *given, **arguments: (given, arguments))
     files, arguments = other.export_litert("files", eval_file="dev.tsv")
     assert files == (other, "files", ("float32", "dynamic_int8")) and arguments == {"eval_file": "dev.tsv"}
+
+
+def test_weights_are_read_when_they_are_first_asked_for(finetuned_run, tmp_path):
+    """Of a run that still trains they may be of a newer checkpoint by then."""
+    run = RunDirectory(shutil.copytree(finetuned_run.path, tmp_path / "run"))
+    loaded = load(run.path, checkpoint="last", weights_now=False)
+    assert loaded.task.labels == ("quiet", "loud") and loaded.config == run.config.encoder
+    folder = loaded.checkpoint
+    folder.rename(folder.with_name("step-00000777"))
+    assert isinstance(loaded.model, TaskModel) and loaded.checkpoint.name == "step-00000777"
+    assert loaded.model is loaded.model and loaded.with_max_seq_length(16).model is loaded.model
 
 
 @pytest.mark.slow
