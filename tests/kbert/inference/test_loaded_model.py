@@ -1,7 +1,6 @@
 """`load`: run directories, checkpoints and sentence-transformers folders, and what they give."""
 
 import json
-import shutil
 
 import keras
 import numpy as np
@@ -48,15 +47,21 @@ def test_a_model_of_another_length_is_of_the_same_run(finetuned_run, monkeypatch
     assert files == (other, "files", ("float32", "dynamic_int8")) and arguments == {"eval_file": "dev.tsv"}
 
 
-def test_weights_are_read_when_they_are_first_asked_for(finetuned_run, tmp_path):
+def test_weights_are_read_when_they_are_first_asked_for(finetuned_run, monkeypatch):
     """Of a run that still trains they may be of a newer checkpoint by then."""
-    run = RunDirectory(shutil.copytree(finetuned_run.path, tmp_path / "run"))
-    loaded = load(run.path, checkpoint="last", weights_now=False)
-    assert loaded.task.labels == ("quiet", "loud") and loaded.config == run.config.encoder
-    folder = loaded.checkpoint
-    folder.rename(folder.with_name("step-00000777"))
+    load_checkpoint, asked = RunDirectory.load_checkpoint, []
+
+    def newer(run, which):
+        asked.append(which)
+        folder, *rest = load_checkpoint(run, which)
+        return folder.with_name("step-00000777"), *rest
+
+    monkeypatch.setattr(RunDirectory, "load_checkpoint", newer)
+    loaded = load(finetuned_run.path, checkpoint="last", weights_now=False)
+    assert loaded.task.labels == ("quiet", "loud") and loaded.config == finetuned_run.config.encoder
+    assert not asked and loaded.checkpoint == finetuned_run.checkpoint("last")
     assert isinstance(loaded.model, TaskModel) and loaded.checkpoint.name == "step-00000777"
-    assert loaded.model is loaded.model and loaded.with_max_seq_length(16).model is loaded.model
+    assert loaded.with_max_seq_length(16).model is loaded.model and asked == ["last"]
 
 
 @pytest.mark.slow
