@@ -88,10 +88,10 @@ def prepare(folder: Path, config, names):
     from export.litert.comparison import keras_answers
     from export.litert.comparison_data import comparison_data
     from export.litert.litert_source import to_litert_source
-    from kbert.inference.loaded_model import load_model
+    from kbert.inference.loading import load
 
     settings = write_classifier(folder, FLAGS.init_checkpoint, None, LENGTHS[-1])
-    loaded = load_model(settings["run_dir"])
+    loaded = load(settings["run_dir"])
     data = comparison_data(to_litert_source(loaded, config), FLAGS.eval_file, LENGTHS[-1])
     rows, labels = {name: data.rows[name] for name in ENCODER_INPUTS}, data.rows[LABEL_FEATURE]
     answer = keras_answers(loaded.task, loaded.model, loaded.text_inputs, FLAGS.init_checkpoint)

@@ -97,7 +97,7 @@ def write_models(folder: Path, names) -> dict:
     """Writes the classifier for every contestant; returns their settings."""
     from benchmarks.workers.starting_point import write_classifier, write_litert
     from export.export_savedmodel import export_savedmodel
-    from kbert.inference.loaded_model import load_model
+    from kbert.inference.loading import load
     from kbert.runs.run_directory import RunDirectory
 
     source = FLAGS.init_checkpoint or find_minilm()
@@ -107,7 +107,7 @@ def write_models(folder: Path, names) -> dict:
     for precision in {parts_of(name)[1] for name in names if name.startswith("kbert")}:
         exported = export_savedmodel(run, folder / "savedmodel" / precision, precision=precision)
         written[f"savedmodel_{precision}"] = exported["path"]
-    return written | write_litert(folder, load_model(written["run_dir"]), LITERT_LENGTHS, names)
+    return written | write_litert(folder, load(written["run_dir"]), LITERT_LENGTHS, names)
 
 
 def figures(records: dict, rounds: int) -> dict:

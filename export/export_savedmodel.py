@@ -106,17 +106,11 @@ def export_savedmodel(
         weight or an answer is not finite, the gate refuses an op, the answers differ, weights are stored
         twice, or a request to warm up with fails.
     """
-    base = Path(model_base_path)
-    if base.exists() and not base.is_dir():
-        raise ValueError(f"--model_base_path={base} is a file; give the folder of the model's versions.")
-    version = version or _next_version(base)
+    base, version = Path(model_base_path), _new_version(model_base_path, version)
     target = base / str(version)
-    if target.exists():
-        raise ValueError(f"{target} exists; choose another --version, or leave it out for the next free one.")
-
     if text_ops not in TEXT_OPS:
         raise ValueError(f"text_ops={text_ops!r} is not known; expected one of {', '.join(TEXT_OPS)}.")
-    releases_from(min_server_version)  # known before TensorFlow loads
+    releases_from(min_server_version)
 
     from kbert.tokenization.text_ops import core_ops
 
@@ -174,6 +168,17 @@ def _warm_up(directory, name, serving_model, examples, session, with_measurement
     written = warmup_requests.read_warmup_requests(extra)
     warmup_requests.replay(requests, written, functools.partial(run_loaded, session), _REPLAY_SECONDS)
     return {"num_warmup_requests": number, "measured": None}
+
+
+def _new_version(model_base_path, version: int | None) -> int:
+    """The number of the version to write. Raises ValueError where it cannot be written."""
+    base = Path(model_base_path)
+    if base.exists() and not base.is_dir():
+        raise ValueError(f"--model_base_path={base} is a file; give the folder of the model's versions.")
+    version = version or _next_version(base)
+    if (target := base / str(version)).exists():
+        raise ValueError(f"{target} exists; choose another --version, or leave it out for the next free one.")
+    return version
 
 
 def _next_version(base) -> int:
@@ -236,11 +241,12 @@ def _closing_values(report) -> dict[str, object]:
 
 
 def main():
-    source = source_from_flags()
+    version = _new_version(FLAGS.model_base_path, FLAGS.version)  # before a model loads TensorFlow
+    releases_from(FLAGS.min_server_version)
     report = export_savedmodel(
-        source,
+        source_from_flags(),
         FLAGS.model_base_path,
-        FLAGS.version,
+        version,
         FLAGS.precision,
         FLAGS.min_server_version,
         FLAGS.measure,

@@ -6,7 +6,8 @@ from pathlib import Path
 import tensorflow as tf
 
 from kbert.answering.answering_model import answering_model
-from kbert.inference.loaded_model import LoadedModel, as_loaded_model
+from kbert.inference.loaded_model import LoadedModel
+from kbert.inference.loading import open_model
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks.signatures.attention_signature import attention_signatures
 
@@ -20,7 +21,7 @@ class ServingModel:
     `max_seq_length` are truncated, or cut into windows, as in training.
 
     Args:
-      source: the `RunDirectory` of a run, or the `LoadedModel` of any checkpoint, whose task answers texts.
+      source: a `LoadedModel` whose task answers texts, or what `open_model` makes one of.
       precision: "float32" or "bfloat16", see `AnsweringEncoder`.
       attention: whether there are signatures that tell what each token attends to, see
         `attention_signatures`.
@@ -41,14 +42,11 @@ class ServingModel:
     def __init__(
         self, source: RunDirectory | LoadedModel, precision: str = "float32", attention: bool = False
     ):
-        if isinstance(source, RunDirectory):
-            _require_answers(source.path, source.task())  # known before its weights are read
-        else:
-            _require_answers(source.source, source.task)
-        self.loaded = as_loaded_model(source)
-        self.source = self.loaded.source
+        self.loaded = open_model(source)
+        self.source, self.task = self.loaded.source, self.loaded.task
+        _require_answers(self.source, self.task)
+        model, text_inputs = self.loaded.model, self.loaded.text_inputs
         self.checkpoint: Path | str = self.loaded.checkpoint or self.source
-        self.task, model, text_inputs = self.loaded.task, self.loaded.model, self.loaded.text_inputs
         answering = answering_model(model, precision)
         self.signatures = self.task.serving.signatures(answering, text_inputs)
         self.trained_signatures = self.task.serving.signatures(model, text_inputs)

@@ -60,7 +60,7 @@ def comparison_data(source, eval_file, max_seq_length: int, held_out: bool = Fal
       ValueError: when the file does not match the model or has no example.
     """
     if held_out and (eval_file is None or source.held_out is None):
-        raise ValueError(not_held_out(source))
+        raise ValueError(not_held_out(source.path))
     text_inputs = TextInputs(source.vocabulary, max_seq_length)
     if eval_file is None:
         return _fixed_rows(source.task, text_inputs)

@@ -1,24 +1,20 @@
 """What an export to LiteRT needs of its model, whether it comes from a run or from any checkpoint."""
 
-import dataclasses
 import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kbert.checkpoints.as_run import needs_no_more_weights
 from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig
 from kbert.experiments.evaluation import held_out_part
 from kbert.inference.loaded_model import LoadedModel
+from kbert.inference.loading import open_model
 from kbert.runs.run_directory import RunDirectory
-from kbert.tasks import TASKS
-from kbert.tasks.file_columns import holds_pairs, require_read
 from kbert.tokenization.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from kbert.tasks.task import Task
 
-_CONFIG_OF_A_RUN = "--config is for checkpoints; a run records its own. Leave it out."
 _FILES_OF_A_RUN = ("run.json", "config.json", "vocab.txt", "checkpoints")
 
 
@@ -58,94 +54,30 @@ def to_litert_source(
 
     Args:
       model: a `RunDirectory`, or a `LoadedModel`.
-      config: how labelled files are read for a checkpoint of others: columns, settings and metric of its
-        task. A run, also a loaded one, has its own.
-      eval_file: the labelled file to compare on: it says whether a checkpoint reads pairs, where neither that
-        nor a config does.
+      config, eval_file: how labelled files are read, see `LoadedModel.for_files`.
 
     Raises:
-      ValueError: for a run without a checkpoint, a config for a run, or a config of another task or of other
-        labels than the checkpoint's.
+      ValueError: as `open_model` and `LoadedModel.for_files` do.
     """
-    run = model if isinstance(model, RunDirectory) else model.run
-    if run is None:
-        return _checkpoint_source(model, config, eval_file)
-    if config is not None:
-        raise ValueError(_CONFIG_OF_A_RUN)
-    source = _run_source(run)
-    return source if model is run else _as_loaded(source, model)
-
-
-def _run_source(run) -> LiteRTSource:
-    run.checkpoint()  # raises an error when there is none
-    task = run.task()
-    return LiteRTSource(
-        path=run.path,
-        task=task,
-        vocabulary=run.vocabulary(),
-        max_seq_length=run.details["max_seq_length"],
-        encoder=run.config.encoder,
-        dataset=getattr(run.config, "dataset", DatasetConfig()),
-        best_metric=run.config.best_metric or task.best_metric,
-        files=tuple(run.path / name for name in _FILES_OF_A_RUN),
-        load=run.load_model,
-        held_out=functools.partial(held_out_part, run) if "held_out" in run.details else None,
-    )
-
-
-def _as_loaded(source, loaded) -> LiteRTSource:
-    """The source of a run with the checkpoint and the length of what was loaded of it."""
-    return source._replace(
-        task=loaded.task,
-        max_seq_length=loaded.max_seq_length,
-        load=lambda: (loaded.task, loaded.model),
-    )
-
-
-def _checkpoint_source(loaded, config, eval_file) -> LiteRTSource:
-    task, takes_pairs, length = loaded.task, loaded.takes_pairs, loaded.max_seq_length
-    if takes_pairs is None and eval_file and task.files is not None and config is None:
-        takes_pairs = holds_pairs(eval_file)
-    dataset = DatasetConfig(text_pair="text_pair" if takes_pairs else None)
-    if config is not None:
-        dataset = _labelled_dataset(loaded, config)
-        settings = TASKS[config.task].read_settings(config.task_settings)
-        task = TASKS[config.task].from_dataset(dataset, settings).with_pooling(loaded.own_pooling)
-        task = task.with_activation(getattr(loaded.task, "activation", None))
-        length = min(length, config.max_seq_length)  # the one that `kbert evaluate` reads a file with
+    loaded = open_model(model)
+    run, reading = loaded.run, loaded.for_files(config, eval_file)
+    # A file of pairs to compare on does not forbid single texts.
+    answering = loaded if config is None else reading
+    best_metric = reading.training_config.best_metric
 
     def load():
-        own = task.name == loaded.task.name
-        return task, loaded.model if own else task.build_model(loaded.encoder)
+        keras_model = answering.model
+        return answering.task, keras_model
 
     return LiteRTSource(
-        path=loaded.source,
-        task=task,
+        path=run.path if run else loaded.source,
+        task=answering.task,
         vocabulary=loaded.vocabulary,
-        max_seq_length=length,
+        max_seq_length=reading.max_seq_length,
         encoder=loaded.config,
-        dataset=dataset,
-        best_metric=(config and config.best_metric) or task.best_metric,
-        files=(Path(loaded.source),),
+        dataset=getattr(reading.training_config, "dataset", DatasetConfig()),
+        best_metric=best_metric or answering.task.best_metric,
+        files=tuple(run.path / name for name in _FILES_OF_A_RUN) if run else (Path(loaded.source),),
         load=load,
+        held_out=functools.partial(held_out_part, run) if run and "held_out" in run.details else None,
     )
-
-
-def _labelled_dataset(loaded, config) -> DatasetConfig:
-    """The config's dataset with the checkpoint's labels."""
-    if config.task != loaded.task.name and not needs_no_more_weights(
-        TASKS[TASKS.require(config.task)], loaded.task
-    ):
-        raise ValueError(
-            f"--config is for the task {config.task}, but {loaded.source} is "
-            f"a model of {loaded.task.name}; "
-            "give a config of its task."
-        )
-    require_read(config.task, config.dataset)
-    labels = tuple(getattr(loaded.task, "labels", ()))
-    if config.dataset.labels and sorted(config.dataset.labels) != sorted(labels):
-        raise ValueError(
-            f"--config has the labels {list(config.dataset.labels)}, but {loaded.source} was trained for "
-            f"{list(labels)}; give a config with its labels."
-        )
-    return dataclasses.replace(config.dataset, labels=labels)

@@ -17,7 +17,7 @@ import tensorflow as tf
 from kbert.cli.progress import activity
 from kbert.config.pooling_config import PoolingConfig
 from kbert.features import ENCODER_INPUTS
-from kbert.inference.loaded_model import load_model
+from kbert.inference.loading import open_model
 from kbert.inference.text_answers import PAIR_NUMBERS
 from kbert.tasks.sequences.long_texts import LongTexts
 from kbert.tasks.sequences.settings import LongTextSettings
@@ -226,7 +226,7 @@ def _version_folder(path: pathlib.Path) -> pathlib.Path | None:
 
 def _exported(path: str, folder: pathlib.Path) -> pathlib.Path:
     """Writes a run or a checkpoint as `kbert export` does, without its checks."""
-    loaded = load_model(path)
+    loaded = open_model(path)
     # An encoder that does not say how to pool takes the default, as `LoadedModel.embed`.
     if loaded.task.serving is None:
         loaded.task = loaded.task.with_pooling(PoolingConfig(loaded.pooling, loaded.normalize))

@@ -92,6 +92,12 @@ class BertCheckpoint:
         )
 
     @property
+    def task_record(self) -> dict:
+        """What `TASKS.recorded` takes, without what an evaluation chose; with what is known of pairs."""
+        pairs = {} if self.takes_pairs is None else {"takes_pairs": self.takes_pairs}
+        return {"task": self.task, "task_config": self.known_task.task_config | pairs}
+
+    @property
     def problem_type(self) -> str | None:
         """What the logits mean, see `CheckpointKind`."""
         return TASKS[self.task].checkpoint.problem_type

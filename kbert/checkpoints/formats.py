@@ -29,6 +29,7 @@ from kbert.cli.progress import activity
 from kbert.files import full_disk
 from kbert.files.json_values import shown_name
 from kbert.files.whole_file import whole_folder
+from kbert.runs.run_file import RUN_FILE, holds_run
 
 # Format -> function (path, do_lower_case or None, report to fill) -> BertCheckpoint.
 _READERS = {
@@ -94,7 +95,7 @@ def _find_format(path: Path) -> str | None:
     prefix = google_tf1.checkpoint_prefix(path) if is_google else None
     if prefix is not None:
         return MODEL_GARDEN if model_garden.is_object_checkpoint(prefix) else GOOGLE
-    if (path / kbert_run.RUN_FILE).is_file():
+    if holds_run(path):
         return KBERT
     if keras_hub.is_preset(path):
         return KERAS_HUB
@@ -115,7 +116,7 @@ def _no_checkpoint(path: Path) -> str:
     if other := other_model(path):
         return f"{path}: {other}."
     return (
-        f"{path} holds no checkpoint that kbert knows: no {kbert_run.RUN_FILE} (a run of kbert), no "
+        f"{path} holds no checkpoint that kbert knows: no {RUN_FILE} (a run of kbert), no "
         f"{google_tf1.CHECKPOINT_NAME}.index (Google's TF1, Model Garden), no {hugging_face.CONFIG_FILE} "
         f"(Hugging Face, KerasHub), no {model_garden.SAVED_MODEL} (TF Hub)."
         f"{models_around(path, _holds_model)}"
@@ -130,7 +131,9 @@ def _holds_model(folder):
 
 
 @activity("reading the checkpoint")
-def read_checkpoint(path, do_lower_case: bool | None = None, allow_unmatched=()) -> BertCheckpoint:
+def read_checkpoint(
+    path, do_lower_case: bool | None = None, allow_unmatched=(), folder: Path | None = None
+) -> BertCheckpoint:
     """Reads a checkpoint; its files show the format. Tensors are read when they are asked for.
 
     Args:
@@ -140,6 +143,7 @@ def read_checkpoint(path, do_lower_case: bool | None = None, allow_unmatched=())
       do_lower_case: the casing, needed only if the checkpoint does not say it; it must not contradict the
         checkpoint.
       allow_unmatched: names and globs of tensors and settings that may differ, see `Report`.
+      folder: where it lies, if `local_path` was asked before.
 
     Returns:
       A `BertCheckpoint`; its `report` lists every tensor.
@@ -148,7 +152,7 @@ def read_checkpoint(path, do_lower_case: bool | None = None, allow_unmatched=())
       ValueError: for anything that is missing, broken, contradictory or unknown; and, whatever is allowed,
         for a checkpoint that has no tensor of the encoder.
     """
-    folder = local_path(path)
+    folder = local_path(path) if folder is None else folder
     if folder != Path(path) and do_lower_case is None:
         do_lower_case = hub.known_casing(str(path))
     format = detect_format(folder)

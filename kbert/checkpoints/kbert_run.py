@@ -5,10 +5,8 @@ from pathlib import Path
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint, RecordedTask
 from kbert.checkpoints.report import Report
-from kbert.config import DatasetConfig, PretrainingConfig
+from kbert.config import DatasetConfig, PretrainingConfig, TrainingConfig
 from kbert.tasks import TASKS
-
-RUN_FILE = "run.json"
 
 
 def read_kbert_run(path: Path, do_lower_case: bool | None, report: Report) -> BertCheckpoint:
@@ -99,10 +97,7 @@ def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, report: Report):
             report.left_over.append((name, f"kbert's {checkpoint.task} model has no such variable"))
     report.not_in_file.extend((name, "initialised, listed in run.json") for name in checkpoint.missing)
 
-    task, pairs = checkpoint.known_task, checkpoint.takes_pairs
-    details = {
-        "task": checkpoint.task,
-        "task_config": task.task_config | ({} if pairs is None else {"takes_pairs": pairs}),
+    details = checkpoint.task_record | {
         "max_seq_length": checkpoint.max_seq_length,
         "converted": {
             "from": checkpoint.source,
@@ -110,7 +105,7 @@ def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, report: Report):
             "initialised": list(checkpoint.missing),
         },
     }
-    run = RunDirectory.create_or_resume(folder, _config(checkpoint, task), details, checkpoint.vocabulary)
+    run = RunDirectory.create_or_resume(folder, run_config(checkpoint), details, checkpoint.vocabulary)
     training_checkpoint.save_checkpoint(
         run.checkpoints,
         step=0,
@@ -119,13 +114,14 @@ def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, report: Report):
         state={"examples_consumed": 0},
         keep=1,
     )
-    if task.chosen:
-        run.keep_chosen(0, *task.chosen)
+    if chosen := checkpoint.known_task.chosen:
+        run.keep_chosen(0, *chosen)
 
 
-def _config(checkpoint, task):
+def run_config(checkpoint: BertCheckpoint) -> TrainingConfig:
     """The config of the run: the recorded one, unless a conversion says otherwise about pairs."""
-    config_class, pairs = TASKS[checkpoint.task].config_class, checkpoint.takes_pairs
+    task, pairs = checkpoint.known_task, checkpoint.takes_pairs
+    config_class = TASKS[checkpoint.task].config_class
     description = f"Converted from {checkpoint.source}"
     if issubclass(config_class, PretrainingConfig):
         return config_class(description=description, encoder=checkpoint.encoder)

@@ -3,6 +3,7 @@
 import contextlib
 import math
 import os
+from pathlib import Path
 
 from kbert.config import FinetuningConfig, PretrainingConfig, settled_config
 from kbert.config.checks import require_single
@@ -45,8 +46,8 @@ def evaluate(
       split: "dev" evaluates only the part of `eval_file`, the training file, that `dev_split` held out.
       html_file: where a page of the evaluation is written, see `write_evaluation_page`; None writes none.
       html_examples: the largest number of examples on the page.
-      config, do_lower_case, allow_unmatched: for a checkpoint of others, see `open_as_run`. The config may be
-        the path of a file, as for `kbert.finetune`.
+      config, do_lower_case, allow_unmatched: for a checkpoint of others, see `kbert.load` and
+        `LoadedModel.for_files`. The config may be the path of a file, as for `kbert.finetune`.
 
     Returns:
       (task, metrics): `metrics` has the metrics of training, the scores of the best constant answer, and
@@ -68,28 +69,23 @@ def evaluate(
     with contextlib.ExitStack() as stack:
         (eval_file,) = stack.enter_context(data_as_files({"the data": eval_file}))
         require_single({"eval_file (labelled examples)": eval_file, "input_dir (records)": input_dir})
-        loaded = run_dir if hasattr(run_dir, "model") else None
-        if loaded and checkpoint is not None:
-            raise ValueError(
-                f"checkpoint={checkpoint!r} chooses one of a run's, but this model is judged as it is; "
-                "choose where you load it: kbert.load(run_dir, checkpoint=...)."
-            )
-        run_dir = (loaded.run or loaded.source) if loaded else run_dir
-        others = {"config": config, "do_lower_case": do_lower_case, "allow_unmatched": allow_unmatched}
-        run = stack.enter_context(_open_run(run_dir, eval_file, others, needs_run))
-        _require_examples(run, eval_file, predictions_dir, keep_chosen)
-        if split == "dev" and not (eval_file and "held_out" in run.details):
-            raise ValueError(not_held_out(run))
+        settings = {"allow_unmatched": allow_unmatched, "checkpoint": checkpoint, "needs_run": needs_run}
+        loaded = _open_for(eval_file, config, run_dir, do_lower_case, **settings)
+        _require_examples(loaded, eval_file, predictions_dir, keep_chosen)
+        if split == "dev" and not (eval_file and "held_out" in loaded.run.details):
+            raise ValueError(not_held_out(loaded.source))
 
         import tensorflow as tf
 
         from kbert.runs.checkpoint import parse_step
         from kbert.training.evaluation_step import EvaluationStep, evaluate_batches
 
-        open_data = _pretraining_records if isinstance(run.config, PretrainingConfig) else labelled_data
-        length = loaded.max_seq_length if loaded and config is None else None
-        data, make_batches = open_data(run, eval_file, input_dir, split == "dev", length)
-        folder, task, model = _judged(run, loaded, checkpoint)
+        for_pretraining = isinstance(loaded.training_config, PretrainingConfig)
+        open_data = _pretraining_records if for_pretraining else labelled_data
+        data, make_batches = open_data(loaded, eval_file, input_dir, split == "dev")
+        # Only once: in a run that is still training, "last" and "best" soon mean another checkpoint.
+        model, task = loaded.answering_model, loaded.task
+        step = parse_step(loaded.checkpoint) if loaded.checkpoint else 0
         stack.enter_context(data.naming_damaged_records())
         batches = make_batches(task, batch_size)
         examples, owners = data.evaluated_examples() if data.evaluated_examples else (None, None)
@@ -106,84 +102,68 @@ def evaluate(
         rows = data.manifest.num_examples if data.manifest else 0  # batches of a file know their number
         num_batches = -(-rows // batch_size)
         metrics = evaluate_batches(task, evaluation_step, batches, examples, owners, collect, num_batches)
-        _require_finite_losses(run, metrics)
-        metrics |= task.baseline(batches.as_numpy_iterator(), run.vocabulary())
+        _require_finite_losses(loaded.source, metrics)
+        metrics |= task.baseline(batches.as_numpy_iterator(), loaded.vocabulary)
         if keep_chosen:
-            run.keep_chosen(parse_step(folder), task.chosen(metrics), shown_source(eval_file))
+            loaded.run.keep_chosen(step, task.chosen(metrics), shown_source(eval_file))
         metrics |= {"num_examples": data.num_examples}
         if html_file:
             source = shown_source(eval_file or input_dir)
-            _write_page(run, source, task, metrics, sections, parse_step(folder), html_file)
+            _write_page(loaded, source, metrics, sections, step, html_file)
         return task, metrics
 
 
-def _open_run(run_dir, eval_file, others, needs_run):
-    """A context with the `RunDirectory` to evaluate; refuses a file without its columns before it is read."""
-    from kbert.checkpoints.as_run import open_as_run
+def _open_for(eval_file, config, source, do_lower_case, **settings):
+    """The `LoadedModel` to evaluate; refuses a file without its columns before a model is opened."""
+    from kbert.inference.loading import open_model
     from kbert.runs.columns_of_run import require_columns_of_model
-    from kbert.runs.run_directory import RunDirectory
 
     if eval_file:
-        require_columns_of_model(eval_file, getattr(run_dir, "path", run_dir), others["config"])
-    if isinstance(run_dir, RunDirectory):
-        return contextlib.nullcontext(run_dir)
-    return open_as_run(run_dir, run_only=needs_run, eval_file=eval_file, **others)
+        path = getattr(source, "path", getattr(source, "source", source))
+        require_columns_of_model(eval_file, path, config)
+    return open_model(source, do_lower_case, **settings).for_files(config, eval_file)
 
 
-def _judged(run, loaded, checkpoint):
-    """(folder of the checkpoint, task, answering model): those of a `LoadedModel`, else read from the run."""
-    from kbert.answering.answering_model import answering_model
-
-    if loaded:
-        # A checkpoint of others is evaluated with the settings of a config, which its own task does not have.
-        task, model = loaded.task if loaded.run else run.task(), loaded.answering_model
-        if task.name != loaded.task.name:
-            model = answering_model(task.build_model(loaded.encoder), loaded.precision)
-        return loaded.checkpoint or run.checkpoint(), task, model
-
-    # Only once: in a run that is still training, "last" and "best" soon mean another checkpoint.
-    folder, task, model = run.load_checkpoint(checkpoint)
-    return folder, task, answering_model(model)
-
-
-def _write_page(run, data, task, metrics, sections, step, html_file):
+def _write_page(loaded, data, metrics, sections, step, html_file):
     from kbert.reports.evaluation_page import write_evaluation_page
 
-    best = run.config.best_metric or task.best_metric
+    task, folder = loaded.task, loaded.run.path if loaded.run else Path(loaded.source)
+    best = loaded.training_config.best_metric or task.best_metric
     sections = [*(task.page.metric_sections(metrics) if task.page else ()), *sections]
-    write_evaluation_page(run.path, data, step, best, metrics, sections, html_file)
+    write_evaluation_page(folder, data, step, best, metrics, sections, html_file)
 
 
-def _require_examples(run, eval_file, predictions_dir, keep_chosen):
+def _require_examples(loaded, eval_file, predictions_dir, keep_chosen):
     """Refuses what needs the examples themselves where there are none, or a task that has no such thing."""
-    task = run.task()
+    task = loaded.task
     if predictions_dir and not (eval_file and task.write_predictions):
         raise ValueError(
             f"predictions_dir is for a task that writes its predictions, with eval_file; "
-            f"{run.path} has the task {task.name}."
+            f"{loaded.source} has the task {task.name}."
         )
     if keep_chosen and not (eval_file and task.chooses):
         raise ValueError(
             f"keep_chosen is for a task with a temperature or thresholds, with eval_file; "
-            f"{run.path} has the task {task.name}, which has none with its settings, or eval_file is missing."
+            f"{loaded.source} has the task {task.name}, which has none with its settings, or eval_file is "
+            "missing."
         )
 
 
-def _require_finite_losses(run, metrics):
+def _require_finite_losses(source, metrics):
     """Checks losses only: a score can be undefined, for example a correlation with a constant."""
     for name, value in metrics.items():
         if name.endswith("loss") and not math.isfinite(value):
             raise ValueError(
-                f"{run.path}: {name} is {value}, not a finite number: the weights are damaged or far too "
+                f"{source}: {name} is {value}, not a finite number: the weights are damaged or far too "
                 "large; use another checkpoint."
             )
 
 
-def not_held_out(model) -> str:
-    """The sentence for `split="dev"` where nothing was held out; `model` has a `path`."""
+def not_held_out(path) -> str:
+    """The sentence for `split="dev"` where nothing was held out."""
     return (
         "split=dev needs a run that was trained with dev_split, and its training file as eval_file; "
-        f"{model.path} was trained without it, or eval_file is missing."
+        f"{path} was trained without it, or eval_file is missing."
     )
 
 
@@ -199,7 +179,7 @@ def held_out_part(run, data):
     """
     recorded = run.details.get("held_out")
     if not recorded:
-        raise ValueError(not_held_out(run))
+        raise ValueError(not_held_out(run.path))
     _, held_out = data.split(run.config.dev_split, run.config.dev_split_seed)
     if held_out.digest != recorded["digest"]:
         raise ValueError(
@@ -209,14 +189,13 @@ def held_out_part(run, data):
     return held_out
 
 
-def labelled_data(run, eval_file, input_dir=None, held_out=False, max_seq_length=None):
-    """The labelled examples that a run is evaluated on, ready to become batches.
+def labelled_data(loaded, eval_file, input_dir=None, held_out=False):
+    """The labelled examples that a model is evaluated on, ready to become batches.
 
     Args:
-      run: the `RunDirectory`.
+      loaded: the `LoadedModel`, see `LoadedModel.for_files`.
       eval_file, input_dir: as for `evaluate`.
       held_out: whether only the part is meant that `dev_split` held out.
-      max_seq_length: another length than the run's.
 
     Returns:
       (data, function from the `Task` that scores and a batch size to a `tf.data.Dataset`): see `LabelledFile`
@@ -229,48 +208,48 @@ def labelled_data(run, eval_file, input_dir=None, held_out=False, max_seq_length
     from kbert.input_pipelines.records.record_folders import LabelledRecords
     from kbert.tokenization.text_inputs import TextInputs
 
-    task, length = run.task(), max_seq_length or run.config.max_seq_length
+    task, length, config = loaded.task, loaded.max_seq_length, loaded.training_config
     if task.files is None:
         raise ValueError(
-            f"{run.path} has the task {task.name}, which is not evaluated on labelled examples; fine-tune it "
-            "first (kbert finetune)."
+            f"{loaded.source} has the task {task.name}, which is not evaluated on labelled examples; "
+            "fine-tune it first (kbert finetune)."
         )
     if eval_file:
-        data = LabelledFile(eval_file, task.files, run.config.dataset)
+        data = LabelledFile(eval_file, task.files, config.dataset)
         if held_out:
-            data = held_out_part(run, data)
+            data = held_out_part(loaded.run, data)
     else:
-        settings = task.read_settings(run.config.task_settings)
+        settings = task.read_settings(config.task_settings)
         data = LabelledRecords(input_dir, type(task), length, settings)
-        data.agreed_dataset(run.config.dataset)
+        data.agreed_dataset(config.dataset)
     data.check_with(task, length)
-    data.require_vocabulary(run.path, run.details["vocabulary"])
+    data.require_vocabulary(loaded.source, loaded.vocabulary.describe())
 
     def make_batches(task, batch_size):
         # By the task that scores: question answering keeps what it needs of the tokenization.
-        data.tokenize_with(task, TextInputs(run.vocabulary(), length))
-        return data.evaluation_batches(batch_size, run.config.pad_to_longest)
+        data.tokenize_with(task, TextInputs(loaded.vocabulary, length))
+        return data.evaluation_batches(batch_size, config.pad_to_longest)
 
     return data, make_batches
 
 
-def _pretraining_records(run, eval_file, input_dir, held_out=False, max_seq_length=None):
-    del held_out, max_seq_length  # refused before: records of a pretraining have no such part, and one length
+def _pretraining_records(loaded, eval_file, input_dir, held_out=False):
+    del held_out  # refused before: records of a pretraining have no such part
     from kbert.input_pipelines.records.record_folders import PretrainingRecords
 
     if eval_file:
         raise ValueError(
-            f"{run.path} has the task {run.task().name}, but eval_file is for runs on labelled "
+            f"{loaded.source} has the task {loaded.task.name}, but eval_file is for runs on labelled "
             "examples; give input_dir with records of kbert pretraining-data instead."
         )
     records = PretrainingRecords(input_dir)
-    records.require_vocabulary(run.path, run.details["vocabulary"])
-    if run.task().next_sentence and not records.next_sentence:
+    records.require_vocabulary(loaded.source, loaded.vocabulary.describe())
+    if loaded.task.next_sentence and not records.next_sentence:
         raise ValueError(
-            f"{input_dir} holds no next_sentence_labels, but {run.path} was trained on them; make the "
+            f"{input_dir} holds no next_sentence_labels, but {loaded.source} was trained on them; make the "
             "records with pairing=sentence_pairs or sentence_order."
         )
-    records.require_room(run.config.encoder)
+    records.require_room(loaded.config)
     records.check()
     return records, lambda task, batch_size: records.evaluation_batches(batch_size)
 

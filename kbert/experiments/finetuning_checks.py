@@ -4,6 +4,7 @@ from kbert.config import DatasetConfig, FinetuningConfig
 from kbert.experiments.finetuning_data import LabelledPaths
 from kbert.experiments.init import Init
 from kbert.heads.parts import POOLER
+from kbert.runs.run_file import holds_run
 from kbert.tasks import TASKS
 from kbert.tasks.file_columns import require_read
 
@@ -47,8 +48,6 @@ def require_trainable(config: FinetuningConfig, paths: LabelledPaths):
 
 def require_read_by_new_run(task: str, dataset: DatasetConfig, run_dir, paths: LabelledPaths):
     """Raises ValueError as `require_read` does, unless a run goes on: it keeps what it began with."""
-    from kbert.runs.run_directory import holds_run  # late: it brings NumPy along
-
     if not holds_run(run_dir):
         require_read(task, dataset, () if paths.has_records else paths.files)
 

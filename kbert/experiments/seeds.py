@@ -9,6 +9,7 @@ from kbert.config import FinetuningConfig
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.finished_run import describe_run, finished_metrics, with_recorded_init, write_result
 from kbert.reports.seed_summary import summarize_seeds, write_summary
+from kbert.runs.run_file import holds_run
 from kbert.training.devices.cluster import is_multi_worker
 
 
@@ -38,7 +39,7 @@ def run_seeds(config: FinetuningConfig, run_dir, seeds, **arguments):
             "several seeds are trained in one process, but several workers (strategy=multi_worker, or a "
             "TF_CONFIG that names them) can train only one run; start one command for each seed."
         )
-    if (run_dir / "run.json").is_file():
+    if holds_run(run_dir):
         raise ValueError(f"run_dir={run_dir} holds a single run; choose a new folder for several seeds.")
     configs = [dataclasses.replace(config, seed=seed) for seed in seeds]  # checks every seed now
     metrics = {}

@@ -5,6 +5,7 @@ import dataclasses
 from absl import logging
 
 from kbert.experiments.init import Init, InitialModel
+from kbert.runs.run_file import holds_run
 
 
 class Teaching:
@@ -51,7 +52,7 @@ class Teaching:
         """
         if not self._teacher:
             return
-        from kbert.runs.run_directory import RunDirectory, holds_run
+        from kbert.runs.run_directory import RunDirectory
 
         self._teacher.check_with(task, self._config, encoder, vocabulary, max_seq_length)
         digest = self.details["teacher_digest"]

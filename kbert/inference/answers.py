@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, NamedTuple
 
+from kbert.inference.texts import require_whole_characters
 from kbert.input_pipelines.data_in_memory import (
     column_names,
     plain_value,
@@ -14,7 +15,6 @@ from kbert.input_pipelines.data_in_memory import (
     shown,
     text_alone,
 )
-from kbert.input_pipelines.json_rows import find_surrogate
 from kbert.input_pipelines.unlabelled_files import examples_from_table
 
 if TYPE_CHECKING:
@@ -85,48 +85,34 @@ def answered(
         unknown.warn()
 
 
-def source_task(source):
-    """The task of a `RunDirectory` or a `LoadedModel`; a run's is known before its weights are read."""
-    from kbert.runs.run_directory import RunDirectory
-
-    return source.task() if isinstance(source, RunDirectory) else source.task
-
-
-def source_dataset(source):
-    """The `DatasetConfig` of a run, which names columns; None of other sources."""
-    run = getattr(source, "run", source)  # of a `LoadedModel`, or a `RunDirectory` itself
-    return getattr(getattr(run, "config", None), "dataset", None)
-
-
-def require_answers(source):
-    """Raises ValueError when the task of a `RunDirectory` or a `LoadedModel` does not answer texts."""
-    task = source_task(source)
-    if task.serving is None:
+def require_answers(loaded):
+    """Raises ValueError when the task of a `LoadedModel` does not answer texts."""
+    if loaded.task.serving is None:
         raise ValueError(
-            f"{_source_name(source)} has the task {task.name}, which has no predictions for texts; "
+            f"{loaded.source} has the task {loaded.task.name}, which has no predictions for texts; "
             "fine-tune it first (kbert finetune), or take its vectors (kbert features)."
         )
 
 
-def require_settings(source, settings: Iterable[str]):
-    """Raises ValueError for settings that the answers of a `RunDirectory` or a `LoadedModel` do not have."""
-    task = source_task(source)
+def require_settings(loaded, settings: Iterable[str]):
+    """Raises ValueError for settings that the answers of a `LoadedModel` do not have."""
+    task = loaded.task
     if unknown := [name for name in settings if name not in task.serving.settings]:
         raise ValueError(
-            f"{_source_name(source)} has the task {task.name}, whose answers have no {' or '.join(unknown)}: "
+            f"{loaded.source} has the task {task.name}, whose answers have no {' or '.join(unknown)}: "
             "that is for words behind a [MASK]; leave it out."
         )
 
 
-def require_inputs(source, example: dict, where: str):
-    """Raises ValueError when the task of a `RunDirectory` or a `LoadedModel` cannot answer an example.
+def require_inputs(loaded, example: dict, where: str):
+    """Raises ValueError when the task of a `LoadedModel` cannot answer an example.
 
     Args:
-      source: what answers.
+      loaded: what answers.
       example: its inputs.
       where: what it is called in the message.
     """
-    _signature(source, example, where)
+    _signature(loaded, example, where)
 
 
 def require_top_k(top_k):
@@ -136,20 +122,14 @@ def require_top_k(top_k):
         raise ValueError(f"top_k={top_k!r:.60}: expected a whole number, at least 1.{pair}")
 
 
-def _source_name(source):
-    return source.source if hasattr(source, "source") else source.path
-
-
-def _signature(source, example, where) -> str:
+def _signature(loaded, example, where) -> str:
     """The name of the signature that answers an example."""
-    serving, inputs = (
-        source_task(source).serving,
-        {name: value for name, value in example.items() if name != "id"},
-    )
+    serving = loaded.task.serving
+    inputs = {name: value for name, value in example.items() if name != "id"}
     try:
         signature = serving.signature_for(inputs)
     except ValueError as error:
-        raise ValueError(f"{where}: {_source_name(source)} {error}") from None
+        raise ValueError(f"{where}: {loaded.source} {error}") from None
     try:
         for name, value in inputs.items():
             _require_text(name, value)
@@ -163,11 +143,8 @@ def _require_text(name, value):
     texts = value if isinstance(value, list | tuple) and value else [value]
     if not all(isinstance(text, str) for text in texts):
         raise ValueError(f"{name} is {value!r:.60}; expected a text, or for choices a list of texts.")
-    if half := next(filter(None, map(find_surrogate, texts)), None):
-        raise ValueError(
-            f"{name} has half a surrogate pair ({half}), which UTF-8 cannot encode; read the text again with "
-            "the encoding that it was written in, or remove the character."
-        )
+    for text in texts:
+        require_whole_characters(text, name)
 
 
 def _batches(signatures, examples, batch_size) -> Iterator[list[int]]:

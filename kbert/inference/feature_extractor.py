@@ -11,7 +11,7 @@ from kbert.config.pooling_config import JOIN, POOLINGS, PoolingConfig
 from kbert.features import ENCODER_INPUTS
 from kbert.forked import require_own_tensorflow
 from kbert.inference.finite_numbers import require_finite_answers
-from kbert.inference.loaded_model import as_loaded_model
+from kbert.inference.loading import open_model
 from kbert.inference.texts import text_batch
 from kbert.layers.sequence_pooling import SequencePooling
 
@@ -74,7 +74,7 @@ class FeatureExtractor:
     """
 
     def __init__(self, model, layers=(-1,), pooling="none", combine="none", normalize: bool = False):
-        self.loaded = model = as_loaded_model(model)
+        self.loaded = model = open_model(model)
         number = model.config.num_hidden_layers
         for layer in layers:
             if not -number - 1 <= layer <= number:

@@ -1,11 +1,13 @@
-"""A run directory or any checkpoint -> a Keras model with its tokenizer and config."""
+"""A Keras model with its tokenizer and config: what `open_model` makes of a run or of any checkpoint."""
 
+import copy
 import dataclasses
 import functools
 import importlib
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import keras
 import numpy as np
@@ -13,14 +15,16 @@ import tensorflow as tf
 
 from kbert.answering.answering_encoder import PRECISIONS, AnsweringEncoder
 from kbert.answering.answering_model import answering_model
-from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.formats import local_path, read_checkpoint, write_checkpoint
-from kbert.checkpoints.hugging_face.hub import known_casing
-from kbert.checkpoints.model_loading import build_model
+from kbert.checkpoints import KBERT
+from kbert.checkpoints.bert_checkpoint import BertCheckpoint, RecordedTask
+from kbert.checkpoints.file_settings import with_file_settings
+from kbert.checkpoints.formats import write_checkpoint
+from kbert.checkpoints.kbert_run import run_config
+from kbert.checkpoints.model_loading import build_model, task_from_checkpoint
 from kbert.checkpoints.report import Report
 from kbert.cli.commands import export_package
 from kbert.cli.progress import activity
-from kbert.config import DatasetConfig
+from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig, TrainingConfig
 from kbert.config.pooling_config import PoolingConfig
 from kbert.features import ENCODER_INPUTS
 from kbert.forked import require_own_tensorflow
@@ -31,56 +35,11 @@ from kbert.inference.text_answers import TextAnswers
 from kbert.inference.texts import text_batch
 from kbert.layers.sequence_pooling import SequencePooling, unit
 from kbert.runs.run_directory import RunDirectory
+from kbert.tasks import TASKS
 from kbert.tasks.signatures.signature import Signature
 from kbert.tokenization.text_inputs import TextInputs
 
-
-@activity("reading the model")
-def load_model(
-    path,
-    do_lower_case: bool | None = None,
-    allow_unmatched=(),
-    checkpoint: str | int | None = None,
-    precision: str = "float32",
-    folder: Path | None = None,
-) -> "LoadedModel":
-    """A run or a checkpoint as a Keras model with its tokenizer: `kbert.load` without .tflite files.
-
-    `folder` is where the model lies, if `local_path` was asked before.
-    """
-    _require_precision(precision)
-    folder = local_path(path) if folder is None else folder
-    if (folder / "run.json").is_file():
-        loaded = LoadedModel.from_run(_run(folder, do_lower_case, allow_unmatched), checkpoint)
-    elif checkpoint is not None:
-        raise ValueError(
-            f"checkpoint={checkpoint!r} chooses a checkpoint of a run, but {path} is not a run; leave it out."
-        )
-    else:
-        if do_lower_case is None and folder != Path(path):
-            do_lower_case = known_casing(str(path))
-        loaded = _from_checkpoint(read_checkpoint(folder, do_lower_case, allow_unmatched))
-        loaded.read_with = {"do_lower_case": do_lower_case, "allow_unmatched": allow_unmatched}
-    loaded.source, loaded.precision = str(path), precision
-    return loaded
-
-
-def _run(folder, do_lower_case, allow_unmatched) -> RunDirectory:
-    """A run of kbert, which records its casing and matches itself. ValueError for what contradicts that."""
-    run = RunDirectory(folder)
-    run.require_casing(do_lower_case)
-    if allow_unmatched:
-        raise ValueError(
-            f"allow_unmatched={list(allow_unmatched)} is for checkpoints of other libraries, but {folder} "
-            "is a run of kbert; leave it out."
-        )
-    return run
-
-
-def _require_precision(precision):
-    if precision not in PRECISIONS:
-        choices = " or ".join(map(repr, PRECISIONS))
-        raise ValueError(f"precision={precision!r} is not known for predictions; choose {choices}.")
+_MODELS = ("model", "answering_model")  # of what is made once
 
 
 class LoadedModel(TextAnswers):
@@ -89,24 +48,27 @@ class LoadedModel(TextAnswers):
     Args:
       source: where it was loaded from.
       task: the `Task`.
-      model: its Keras model.
+      model: its Keras model; None where `read` gives it.
       vocabulary: the `Vocabulary` with its casing.
       max_seq_length: the longest sequence in tokens; longer texts are cut.
       takes_pairs: whether the model answers pairs of texts; None when unknown.
       own_pooling: the `PoolingConfig` by which the model makes one vector of a text; None if it was not made
         for that, then `embed` takes the default.
+      precision: the one in which the encoder predicts, see `AnsweringEncoder`.
+      read: function that gives the Keras model when it is first asked for.
+      config: the `EncoderConfig` of the model that `read` gives.
+
+    Raises:
+      ValueError: for a precision that predictions do not have.
 
     Attributes:
       text_inputs: the `TextInputs` that tokenize for the model.
-      encoder: the `BertEncoder` in the model.
       config: its `EncoderConfig`.
       run: the `RunDirectory` that it was loaded from, None for a checkpoint of others.
       checkpoint: the folder of a run's checkpoint.
-      read_with: the arguments of `read_checkpoint` for a checkpoint of others.
-      description: what a checkpoint of others is beside its tensors; None for a run.
+      description: a checkpoint of others, without tensors when they are in the model; None for a run.
       pooling: how `embed` makes one vector of a text, see `SequencePooling`.
       normalize: whether `embed` scales vectors to length 1.
-      precision: the one in which the encoder predicts.
 
     Examples:
       >>> import kbert
@@ -127,24 +89,28 @@ class LoadedModel(TextAnswers):
         max_seq_length,
         takes_pairs=None,
         own_pooling: PoolingConfig | None = None,
+        precision: str = "float32",
+        read: Callable[[], Any] | None = None,
+        config: EncoderConfig | None = None,
     ):
+        if precision not in PRECISIONS:
+            choices = " or ".join(map(repr, PRECISIONS))
+            raise ValueError(f"precision={precision!r} is not known for predictions; choose {choices}.")
         self.source = str(source)
         self.run: RunDirectory | None = None
         self.checkpoint: Path | None = None
-        self.read_with: dict = {}
         self.description: BertCheckpoint | None = None
         self.task = task
-        self.model = model
         self.vocabulary = vocabulary
         self.max_seq_length = max_seq_length
         self.takes_pairs = takes_pairs
         self.own_pooling = own_pooling
         self.pooling, self.normalize = self._pooling_config.mode, self._pooling_config.normalize
-        self.encoder = getattr(model, "encoder", model)
-        self.config = self.encoder.config
         self.text_inputs = TextInputs(vocabulary, max_seq_length)
-        self.precision = "float32"
-        self._made, self._lock = {}, threading.RLock()  # see `_once`
+        self.precision = precision
+        self._made = {} if model is None else {"model": model}  # see `_once`
+        self._lock, self._read = threading.RLock(), read or (lambda: None)
+        self.config = config or self.encoder.config
 
     def __repr__(self):
         shape = f"{self.config.num_hidden_layers} layers of {self.config.hidden_size}"
@@ -153,26 +119,53 @@ class LoadedModel(TextAnswers):
         shown = ", ".join(labels[:5]) + (", ..." if len(labels) > 5 else "")
         return f"<LoadedModel {self.source}: {self.task.name}{shown and f' ({shown})'}, {shape}, {words}>"
 
-    @classmethod
-    def from_run(cls, run: RunDirectory, checkpoint: str | int | None = None) -> "LoadedModel":
-        """Loads a checkpoint of a run directory, see `RunDirectory.checkpoint`."""
-        folder, task, model = run.load_checkpoint(checkpoint)
-        loaded = cls(
-            run.path,
-            task,
-            model,
-            run.vocabulary(),
-            run.details["max_seq_length"],
-            takes_pairs=getattr(task, "takes_pairs", None),
-            own_pooling=task.pooling,
-        )
-        loaded.run, loaded.checkpoint = run, folder
-        return loaded
+    @property
+    def model(self) -> Any:
+        """The Keras model with the weights."""
+        return self._made.get("model") or self._once("model", self._read_model)
+
+    def _read_model(self):
+        with activity("reading the model"):
+            return self._read()
+
+    def read_described(self):
+        """The Keras model with the tensors of its `description`, which are let go then."""
+        _, model = build_model(self.known_description)
+        self.description = dataclasses.replace(self.known_description, tensors={})
+        return model
+
+    @property
+    def encoder(self):
+        """The `BertEncoder` in the model."""
+        return getattr(self.model, "encoder", self.model)
 
     @property
     def dataset(self) -> DatasetConfig | None:
         """The `DatasetConfig` of its run, which names columns; None of a pretraining and of others'."""
         return getattr(self.run and self.run.config, "dataset", None)
+
+    @property
+    def training_config(self) -> TrainingConfig:
+        """The config of its run; of a checkpoint of others that of the run that it would become."""
+        return self.run.config if self.run else run_config(self.known_description)
+
+    @property
+    def known_description(self) -> BertCheckpoint:
+        """Its `description`, or one of its attributes where a model was not read from a checkpoint."""
+        return self.description or BertCheckpoint(
+            self.source,
+            self.config,
+            self.task.name,
+            tuple(getattr(self.task, "labels", ())),
+            self.vocabulary,
+            {},
+            self.max_seq_length,
+            Report(KBERT, self.source),
+            takes_pairs=self.takes_pairs,
+            pooling=self.own_pooling,
+            recorded=RecordedTask(self.task.get_config(), DatasetConfig()),
+            activation=getattr(self.task, "activation", None),
+        )
 
     @property
     def answering_model(self) -> keras.Model:
@@ -212,18 +205,44 @@ class LoadedModel(TextAnswers):
                 f"max_seq_length={max_seq_length} is more than the {self.config.max_position_embeddings} "
                 f"positions of {self.source}; choose a smaller one."
             )
-        changed = LoadedModel(
-            self.source,
-            self.task,
-            self.model,
-            self.vocabulary,
-            max_seq_length,
-            self.takes_pairs,
-            self.own_pooling,
-        )
-        changed.precision, changed.read_with = self.precision, self.read_with
-        changed.description = self.description
-        changed.run, changed.checkpoint = self.run, self.checkpoint
+        model, changed = self.model, self._copy(max_seq_length)
+        changed._made = {"model": model}
+        return changed
+
+    def _copy(self, max_seq_length) -> "LoadedModel":
+        changed = copy.copy(self)
+        changed.max_seq_length = max_seq_length
+        changed.text_inputs = TextInputs(self.vocabulary, max_seq_length)
+        changed._made, changed._lock = {}, threading.RLock()
+        return changed
+
+    def for_files(self, config: FinetuningConfig | None = None, file=None) -> "LoadedModel":
+        """The same model with the task that reads labelled files; a run records how, and is that already.
+
+        Args:
+          config: for a checkpoint of others, see `with_file_settings`: columns, settings and length.
+          file: the labelled file, which may show whether the model takes pairs.
+
+        Raises:
+          ValueError: for a config of a run, or one that does not fit.
+        """
+        if self.run:
+            if config is not None:
+                raise ValueError(
+                    f"config is for checkpoints of other libraries; the run {self.source} records it. Leave "
+                    "it out."
+                )
+            return self
+        description = with_file_settings(self.known_description, config, file)
+        changed = self._copy(config.max_seq_length if config else self.max_seq_length)
+        task = changed.task = TASKS.recorded(description.task_record)
+        changed.description = description
+        if "model" not in self._made:
+            changed._read = changed.read_described
+        elif task.name != self.task.name:
+            changed._made = {"model": task.build_model(self.encoder)}
+        else:
+            changed._made = {name: self._made[name] for name in _MODELS if name in self._made}
         return changed
 
     def inputs(self, texts, text_pairs=None, with_masks=False) -> dict:
@@ -261,7 +280,7 @@ class LoadedModel(TextAnswers):
         """
         from kbert.experiments.evaluation import evaluate  # which stands above this module
 
-        return evaluate(self, eval_file, **self.read_with | arguments)[1]
+        return evaluate(self, eval_file, **arguments)[1]
 
     def export(self, model_base_path, **arguments) -> dict:
         """Writes a SavedModel for TensorFlow Serving, as `kbert export` does.
@@ -389,23 +408,46 @@ class LoadedModel(TextAnswers):
         return keras.Model(inputs, layer(encoder(inputs)["sequence_output"], inputs["input_mask"]))
 
 
-def as_loaded_model(source) -> LoadedModel:
-    """A `LoadedModel` as it is; that of a `RunDirectory`, or of a path or name as for `kbert.load`."""
-    if isinstance(source, LoadedModel):
-        return source
-    return LoadedModel.from_run(source) if isinstance(source, RunDirectory) else load_model(source)
+def loaded_run(run: RunDirectory, which: str | int | None, precision: str = "float32") -> LoadedModel:
+    """A checkpoint of a run, see `RunDirectory.checkpoint`."""
+    folder = run.checkpoint(which)
+    task = run.task(folder)
+
+    def read():
+        folder, task, model = run.load_checkpoint(which)
+        if folder != loaded.checkpoint:  # a run that still trains has deleted it since
+            loaded.checkpoint, loaded.task = folder, task
+        return model
+
+    loaded = LoadedModel(
+        run.path,
+        task,
+        None,
+        run.vocabulary(),
+        run.details["max_seq_length"],
+        takes_pairs=getattr(task, "takes_pairs", None),
+        own_pooling=task.pooling,
+        precision=precision,
+        read=read,
+        config=run.config.encoder,
+    )
+    loaded.run, loaded.checkpoint = run, folder
+    return loaded
 
 
-def _from_checkpoint(checkpoint):
-    task, model = build_model(checkpoint)
+def loaded_checkpoint(checkpoint: BertCheckpoint, precision: str = "float32") -> LoadedModel:
+    """A checkpoint of others."""
     loaded = LoadedModel(
         checkpoint.source,
-        task,
-        model,
+        task_from_checkpoint(checkpoint),
+        None,
         checkpoint.vocabulary,
         checkpoint.max_seq_length,
         takes_pairs=False if checkpoint.pooling else checkpoint.takes_pairs,
         own_pooling=checkpoint.pooling,
+        precision=precision,
+        read=lambda: loaded.read_described(),
+        config=checkpoint.encoder,
     )
-    loaded.description = dataclasses.replace(checkpoint, tensors={})
+    loaded.description = checkpoint
     return loaded

@@ -1,11 +1,15 @@
-"""`kbert.load`: any model that answers texts. Without TensorFlow until a model is found."""
+"""The door: `kbert.load` and `open_model` make a model of a path. Without TensorFlow until one is found."""
 
 import importlib
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kbert.checkpoints.formats import detect_format, local_path
+from kbert.checkpoints.formats import detect_format, local_path, read_checkpoint
 from kbert.cli.commands import export_package
+from kbert.cli.progress import activity
+from kbert.runs.run_directory import RunDirectory
+from kbert.runs.run_file import holds_run
 
 if TYPE_CHECKING:
     from kbert.inference.loaded_model import LoadedModel
@@ -20,6 +24,7 @@ def load(
     allow_unmatched=(),
     checkpoint: str | int | None = None,
     precision: str = "float32",
+    weights_now: bool = True,
 ) -> "LoadedModel | TextAnswers":
     """Loads a model with its tokenizer and config.
 
@@ -34,6 +39,7 @@ def load(
       checkpoint: which of a run's checkpoints: "last", "best" or a step; see `RunDirectory.checkpoint`.
       precision: "float32"; or "bfloat16", in which the encoder then answers (see `AnsweringEncoder`), for
         machines with instructions for it. The weights of `LoadedModel.model` are float32 in both cases.
+      weights_now: False reads the weights when `LoadedModel.model` or an answer is first asked for.
 
     Returns:
       A `LoadedModel`; for a .tflite file a `LoadedFile`, which has its `predict`, `rank` and `embed`.
@@ -52,13 +58,93 @@ def load(
     """
     settings = (do_lower_case, allow_unmatched, checkpoint, precision)
     if Path(path).suffix != _LITERT:
-        folder = local_path(path)
-        detect_format(folder)  # raises an error where there is no model, before TensorFlow is imported
-        from kbert.inference.loaded_model import load_model
-
-        return load_model(path, *settings, folder=folder)
+        loaded = open_model(path, *settings)
+        if weights_now:
+            loaded.model  # noqa: B018
+        return loaded
     if settings != (None, (), None, "float32"):
         raise ValueError(
             f"{path} is a LiteRT file, with its casing and weights inside; leave all other arguments out."
         )
     return importlib.import_module(f"{export_package()}.litert.loaded_file").LoadedFile(path)
+
+
+@activity("reading the model")
+def open_model(
+    source,
+    do_lower_case: bool | None = None,
+    allow_unmatched=(),
+    checkpoint: str | int | None = None,
+    precision: str = "float32",
+    needs_run: str = "",
+) -> "LoadedModel":
+    """What a path holds, as a model whose weights are read when they are first asked for.
+
+    Every command and class that takes a model opens it here. What can be refused is refused before TensorFlow
+    is imported.
+
+    Args:
+      source: a path or name as for `load`; or a `RunDirectory`; or a `LoadedModel`, which is returned.
+      do_lower_case, allow_unmatched, checkpoint, precision: as for `load`; a `LoadedModel` takes none.
+      needs_run: the name of what the caller was asked for that only a run of kbert has; empty for nothing.
+
+    Raises:
+      ValueError: as `load` does, and for what is no run where `needs_run` says that one is needed.
+    """
+    settings = {"do_lower_case": do_lower_case, "checkpoint": checkpoint, "allow_unmatched": allow_unmatched}
+    if not isinstance(source, str | os.PathLike | RunDirectory):
+        return _loaded_before(source, settings, needs_run)
+    if isinstance(source, RunDirectory):
+        run, folder, source = source, source.path, source.path
+    else:
+        folder = local_path(source)
+        detect_format(folder)  # raises an error where there is no model
+        run = RunDirectory(folder) if holds_run(folder) else None
+    if run is None:
+        _require_run(source, needs_run)
+        if checkpoint is not None:
+            raise ValueError(
+                f"checkpoint={checkpoint!r} chooses a checkpoint of a run, but {source} is not a run; leave "
+                "it out."
+            )
+        from kbert.inference.loaded_model import loaded_checkpoint
+
+        loaded = loaded_checkpoint(
+            read_checkpoint(source, do_lower_case, allow_unmatched, folder), precision=precision
+        )
+    else:
+        run.require_casing(do_lower_case)
+        _require_all_matched(run, allow_unmatched)
+        run.checkpoint(checkpoint)  # raises an error where there is none
+        from kbert.inference.loaded_model import loaded_run
+
+        loaded = loaded_run(run, checkpoint, precision=precision)
+    loaded.source = str(source)
+    return loaded
+
+
+def _loaded_before(loaded, settings, needs_run):
+    if not loaded.run:
+        _require_run(loaded.source, needs_run)
+    for name in (name for name, value in settings.items() if value not in (None, ())):
+        raise ValueError(
+            f"{name}={settings[name]!r} says how a model is loaded, but this one is taken as it is; give it "
+            f"where you load it: kbert.load(path, {name}=...)."
+        )
+    return loaded
+
+
+def _require_run(source, needs_run):
+    if needs_run:
+        raise ValueError(
+            f"{needs_run} is for runs of kbert, but {source} is not a run; convert it first: kbert "
+            f"convert --from={source} --to=runs/{Path(source).name}"
+        )
+
+
+def _require_all_matched(run, allow_unmatched):
+    if allow_unmatched:
+        raise ValueError(
+            f"allow_unmatched={list(allow_unmatched)} is for checkpoints of other libraries, but {run.path} "
+            "is a run of kbert; leave it out."
+        )

@@ -16,19 +16,15 @@ def model_as_checkpoint(loaded) -> BertCheckpoint:
       loaded: the `LoadedModel`.
 
     Raises:
-      ValueError: when its run is gone, or it was not loaded from anywhere.
+      ValueError: when its run is gone.
     """
-    description = loaded.description
-    if loaded.run is not None and loaded.checkpoint is not None:
+    if loaded.run is None:
+        description = loaded.known_description
+    else:
         description = read_checkpoint(loaded.run.path)
         chosen = read_chosen(loaded.run.path, parse_step(loaded.checkpoint))
         recorded = description.recorded and dataclasses.replace(description.recorded, chosen=chosen)
         description = dataclasses.replace(description, recorded=recorded)
-    if description is None:
-        raise ValueError(
-            f"{loaded.source} is a model that kbert.load did not give, so kbert does not know all that a "
-            "checkpoint says; in kbert's own form Keras keeps it: loaded.model.save(...)."
-        )
     weights = {variable.path: variable.numpy() for variable in loaded.model.trainable_variables}
     tensors = {name: stored_array(value) for name, value in weights.items()}
     return dataclasses.replace(description, tensors=tensors, max_seq_length=loaded.max_seq_length)

@@ -8,6 +8,7 @@ from absl import logging
 
 from kbert.forked import require_own_tensorflow
 from kbert.inference.finite_numbers import require_finite_answers
+from kbert.inference.loading import open_model
 from kbert.input_pipelines.data_in_memory import plain_values, shown
 from kbert.tasks.signatures.signature import TRUNCATED
 
@@ -43,9 +44,7 @@ class Predictor:
     """
 
     def __init__(self, loaded, signature: str = "serving_default"):
-        from kbert.inference.loaded_model import as_loaded_model  # which asks with this class
-
-        self.loaded = as_loaded_model(loaded)
+        self.loaded = open_model(loaded)
         signatures = self.loaded.signatures
         if signature not in signatures:
             raise ValueError(

@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from kbert.config import DatasetConfig
 from kbert.inference.answers import (
     answered,
     require_answers,
     require_top_k,
-    source_dataset,
     to_examples,
 )
 from kbert.inference.texts import text_batch
@@ -24,11 +24,15 @@ class TextAnswers:
     Attributes:
       source: where the model was loaded from.
       task: its `Task`.
+      text_inputs: the `TextInputs` that tokenize for it.
+      dataset: the `DatasetConfig` of its run, which names columns of tables; None of others.
       embed: method from texts to float32 (texts, width), for tasks that give vectors.
     """
 
     source: str
     task: Any
+    text_inputs: Any
+    dataset: DatasetConfig | None = None
     embed: Any
 
     def predict(self, examples, top_k: int | None = None, whole_words: bool | None = None):
@@ -54,7 +58,7 @@ class TextAnswers:
         settings = {name: value for name, value in settings.items() if value is not None}
         serving = self.task.serving
         inputs = (serving.inputs, *serving.other_inputs.values())
-        parsed = to_examples(examples, inputs, source_dataset(self))
+        parsed = to_examples(examples, inputs, self.dataset)
         pairs = answered(self, parsed.listed, settings, name=parsed.name, first=parsed.first)
         answers = [answer for _, answer in pairs]
         return answers[0] if parsed.is_alone else answers

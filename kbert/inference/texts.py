@@ -111,9 +111,14 @@ def _text(text, name):
     if not isinstance(text, str):
         mend = "; decode it first, for example with .decode('utf-8')" if isinstance(text, bytes) else ""
         raise ValueError(f"{name} is {shown(text)}; expected a text (str){mend}.")
+    require_whole_characters(text, name)
+    return str(text)
+
+
+def require_whole_characters(text: str, name: str):
+    """Raises ValueError for a text with half a surrogate pair."""
     if half := find_surrogate(text):
         raise ValueError(
-            f"{name} has half a surrogate pair ({half}), which UTF-8 cannot encode. Read the text again with "
+            f"{name} has half a surrogate pair ({half}), which UTF-8 cannot encode; read the text again with "
             "the encoding that it was written in, or remove the character."
         )
-    return str(text)

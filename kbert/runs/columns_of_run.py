@@ -17,7 +17,7 @@ from kbert.input_pipelines.unlabelled_files import (
     examples_from_lines,
     has_columns,
 )
-from kbert.runs.run_directory import holds_run
+from kbert.runs.run_file import RUN_FILE, holds_run
 from kbert.tasks.file_columns import ALWAYS_TAKEN, check_file, require_read, task_columns, task_inputs
 
 
@@ -79,7 +79,7 @@ def recorded_dataset(run_dir) -> DatasetConfig | None:
 def _recorded_task(run_dir):
     """(name of the task, its config, the run's `DatasetConfig`); None each where there is no whole run."""
     try:
-        details = read_json_object(Path(run_dir) / "run.json")
+        details = read_json_object(Path(run_dir) / RUN_FILE)
         values = read_json_object(Path(run_dir) / "config.json")
         dataset = from_dict(DatasetConfig, values.get("dataset", {}))
         return details["task"], dict(details["task_config"]), dataset

@@ -19,7 +19,6 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kbert.cli.progress import activity
 from kbert.config import TrainingConfig, from_dict, to_dict
 from kbert.files.folder_lock import LOCK_FILE, lock_folder
 from kbert.files.json_file import read_json_object, require_known_format
@@ -32,6 +31,7 @@ from kbert.runs.best_checkpoint import read_index
 from kbert.runs.chosen_settings import read_chosen, write_chosen
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.resume import require_same_run
+from kbert.runs.run_file import RUN_FILE, holds_run
 from kbert.tasks import TASKS
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.tokenization.vocabulary_files import VOCABULARY_FILES, read_vocabulary
@@ -70,7 +70,7 @@ class RunDirectory:
         if not holds_run(self.path):
             raise ValueError(f"{path} holds no kbert run (no run.json); give the folder of a run.")
         try:
-            self.details = read_json_object(self.path / "run.json")
+            self.details = read_json_object(self.path / RUN_FILE)
             values = read_json_object(self.path / "config.json")
             task = str(self.details["task"])
             missing = {"task_config", "vocabulary"} - set(self.details)
@@ -79,7 +79,7 @@ class RunDirectory:
                 raise ValueError(f"run.json lacks {', '.join(sorted(missing))}")
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{path} holds a broken run ({error}); restore its files.") from None
-        require_known_format(self.details, FORMAT_VERSION, self.path / "run.json")
+        require_known_format(self.details, FORMAT_VERSION, self.path / RUN_FILE)
         if task not in TASKS:
             raise ValueError(
                 f"{path} is a run of {task!r}, which is no task of kbert; if it is yours, add it "
@@ -124,7 +124,7 @@ class RunDirectory:
         with lock_folder(path):
             vocabulary.write_files(path)
             write_json(to_dict(config), path / "config.json")
-            write_json(details, path / "run.json")  # last: with it, the run exists
+            write_json(details, path / RUN_FILE)  # last: with it, the run exists
 
     def lock(self):
         """Locks the run, so that only this process trains in it.
@@ -159,15 +159,23 @@ class RunDirectory:
                 "out."
             )
 
-    def task(self) -> "Task":
-        """The run's task."""
+    def task(self, folder: Path | None = None) -> "Task":
+        """The run's task.
+
+        Args:
+          folder: of a checkpoint; the task then answers with what an evaluation of it chose, if one did.
+        """
         try:
-            return TASKS.recorded(self.details)
+            task = TASKS.recorded(self.details)
         except ValueError as error:
-            raise ValueError(f"{self.path / 'run.json'}: {error}") from None
+            raise ValueError(f"{self.path / RUN_FILE}: {error}") from None
+        chosen = folder and read_chosen(self.path, checkpoint.parse_step(folder))
+        if not chosen:
+            return task
+        return TASKS.recorded({"task": task.name, "task_config": task.get_config() | chosen.settings})
 
     def keep_chosen(self, step: int, settings: dict, chosen_on):
-        """Keeps what an evaluation of a checkpoint chose: `load_model` makes the task with it.
+        """Keeps what an evaluation of a checkpoint chose: `task` takes it.
 
         Args:
           step: of the checkpoint that was evaluated. A run that is still training may have deleted it since;
@@ -226,15 +234,6 @@ class RunDirectory:
         metric = self.config.best_metric or self.task().best_metric
         return f"its {metric} was not a number in any of {evaluations} evaluations"
 
-    def load_model(self, which: str | int | None = None):
-        """Task and model with a checkpoint's weights, in float32: (task, Keras model).
-
-        Arguments and errors are those of `load_checkpoint`.
-        """
-        _, task, model = self.load_checkpoint(which)
-        return task, model
-
-    @activity("reading the model")
     def load_checkpoint(self, which: str | int | None = None):
         """Task and model with a checkpoint's weights, in float32, and which checkpoint it was.
 
@@ -269,11 +268,7 @@ class RunDirectory:
                 f"Choose another checkpoint, of the steps {steps}" if steps else "Restore it, or train again"
             )
             raise ValueError(f"{error} {way}.") from None
-        chosen = read_chosen(self.path, checkpoint.parse_step(path))
-        task = self.task()
-        if chosen:
-            task_config = task.get_config() | chosen.settings
-            task = TASKS.recorded({"task": task.name, "task_config": task_config})
+        task = self.task(path)
         model = task.build_model(BertEncoder(self.config.encoder, dtype="float32"))
         if self.config.adapters is None:
             checkpoint.restore(path / checkpoint.WEIGHTS_FILE, trained_weights(model))
@@ -301,11 +296,6 @@ class RunDirectory:
             return read_safetensors(trained)
         base = base_file(self.path, self.details.get("init_checkpoint"))
         return merged_weights(base, trained, self.config.adapters)
-
-
-def holds_run(path) -> bool:
-    """Whether there is a run in a folder, whole or broken."""
-    return (Path(os.path.expanduser(path)) / "run.json").is_file()
 
 
 def require_run_folder(path):

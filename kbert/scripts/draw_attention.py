@@ -51,20 +51,13 @@ def main():
     if output_file.suffix != ".html":
         raise ValueError(f"--output_file={output_file} must end in .html.")
     check_output_file(output_file, overwrite=FLAGS.overwrite)
-    from kbert.checkpoints.formats import require_checkpoint  # late: it brings NumPy along
-
-    require_checkpoint(FLAGS.run_dir)
-
-    from kbert.checkpoints.formats import detect_format, local_path  # late: they bring NumPy along
-
-    detect_format(local_path(FLAGS.run_dir))  # raises an error when there is no model
+    from kbert.inference.loading import open_model  # late: it brings NumPy along
 
     # TensorFlow loads here, after all checks that do not need it.
+    model = open_model(FLAGS.run_dir, FLAGS.do_lower_case, checkpoint=FLAGS.checkpoint)
     from kbert.inference.attention import compute_attention
-    from kbert.inference.loaded_model import load_model
     from kbert.reports.attention_page import chosen_heads, write_attention_page
 
-    model = load_model(FLAGS.run_dir, FLAGS.do_lower_case, checkpoint=FLAGS.checkpoint)
     config = model.config
     large = chosen_heads(layers, heads, (config.num_hidden_layers, config.num_attention_heads))
     length = FLAGS.max_seq_length or min(_LONGEST, config.max_position_embeddings)

@@ -181,9 +181,9 @@ def main():
 
     # TensorFlow loads here, after all checks that do not need it.
     from kbert.inference.feature_extractor import FeatureExtractor
-    from kbert.inference.loaded_model import load_model
+    from kbert.inference.loading import open_model
 
-    model = load_model(FLAGS.run_dir, FLAGS.do_lower_case, checkpoint=FLAGS.checkpoint)
+    model = open_model(FLAGS.run_dir, FLAGS.do_lower_case, checkpoint=FLAGS.checkpoint)
     model = model.with_max_seq_length(FLAGS.max_seq_length or default_length(model.config))
     pooling = FLAGS.pooling or "none"
     if FLAGS.pooling is None and model.own_pooling:

@@ -30,7 +30,6 @@ that --text_pair follows --text.
 """
 
 import sys
-from pathlib import Path
 
 from absl import flags
 
@@ -53,8 +52,6 @@ from kbert.inference.answers import (
     require_answers,
     require_inputs,
     require_settings,
-    source_dataset,
-    source_task,
 )
 from kbert.input_pipelines.data_in_memory import require_no_path
 from kbert.input_pipelines.unlabelled_files import (
@@ -174,9 +171,10 @@ def _check_files():
     return number
 
 
-def _examples(source, task, num_texts):
+def _examples(source, num_texts):
     """(the examples, how many there are or None, how many to read ahead or None)."""
-    inputs = task.serving.inputs
+    serving = source.task.serving
+    inputs = serving.inputs
     examples = _flag_examples(source)
     one_by_one = 1 if FLAGS.batch_size == 1 else None
     if examples:
@@ -186,37 +184,12 @@ def _examples(source, task, num_texts):
         lines = read_standard_input()
         return examples_from_lines(inputs, lines, "standard input", most_problems=1), None, alone
     if has_columns(FLAGS.input_file):
-        dataset = source_dataset(source)
-        answered_inputs = (inputs, *task.serving.other_inputs.values())
-        return examples_from_columns(FLAGS.input_file, answered_inputs, dataset), num_texts, one_by_one
+        answered_inputs = (inputs, *serving.other_inputs.values())
+        rows = examples_from_columns(FLAGS.input_file, answered_inputs, source.dataset)
+        return rows, num_texts, one_by_one
     lines = (line.removesuffix("\r") for line in read_lines(FLAGS.input_file))
     json_lines = is_json_lines(FLAGS.input_file)
     return examples_from_lines(inputs, lines, FLAGS.input_file, json_lines), num_texts, one_by_one
-
-
-def _model():
-    """The `RunDirectory` of --run_dir, or what `kbert.load` makes of it."""
-    from kbert.runs.run_directory import RunDirectory, holds_run
-
-    if holds_run(FLAGS.run_dir):
-        run = RunDirectory(FLAGS.run_dir)
-        run.require_casing(FLAGS.do_lower_case)
-        return run
-    if Path(FLAGS.run_dir).suffix != ".tflite":
-        from kbert.checkpoints.formats import require_checkpoint  # late: it brings NumPy along
-
-        require_checkpoint(FLAGS.run_dir)
-    from kbert.inference.loading import load
-
-    return load(FLAGS.run_dir, FLAGS.do_lower_case, checkpoint=FLAGS.checkpoint)
-
-
-def _loaded(source):
-    from kbert.inference.loaded_model import LoadedModel
-    from kbert.runs.run_directory import RunDirectory
-
-    is_run = isinstance(source, RunDirectory)
-    return LoadedModel.from_run(source, FLAGS.checkpoint) if is_run else source
 
 
 def _writes_table():
@@ -226,7 +199,7 @@ def _writes_table():
 def _whole_rows(source):
     """All columns of --input_file, which a table of answers repeats; None where there is no such file."""
     if FLAGS.input_file and has_columns(FLAGS.input_file):
-        return whole_rows(FLAGS.input_file, source_dataset(source))
+        return whole_rows(FLAGS.input_file, source.dataset)
     return None
 
 
@@ -235,33 +208,33 @@ def _write(source, answers):
     rows = _whole_rows(source) if _writes_table() else None
     if rows is not None:
         answers = ((row, answer) for row, (_, answer) in zip(rows, answers, strict=True))
-    dataset = source_dataset(source)
+    dataset = source.dataset
     write_answers(FLAGS.output_file, answers, (dataset and dataset.label_separator) or LABEL_SEPARATOR)
 
 
 def main():
     num_texts = _check_files()
-    source = _model()
+    from kbert.inference.loading import load  # late: it brings NumPy along
+
+    source = load(FLAGS.run_dir, FLAGS.do_lower_case, checkpoint=FLAGS.checkpoint, weights_now=False)
     require_answers(source)
     settings = {name: FLAGS[name].value for name in ("top_k", "whole_words") if FLAGS[name].value is not None}
     require_settings(source, settings)
-    task = source_task(source)
     if _writes_table() and (FLAGS.input_file or FLAGS.text or FLAGS.question):
-        require_cells(_whole_rows(source) or _examples(source, task, num_texts)[0], FLAGS.output_file)
-    examples, total, read_ahead = _examples(source, task, num_texts)
+        require_cells(_whole_rows(source) or _examples(source, num_texts)[0], FLAGS.output_file)
+    examples, total, read_ahead = _examples(source, num_texts)
     progress = Progress("Answered", "texts", total)
     is_told = FLAGS.output_file or FLAGS.input_file  # others see how the answers come
     from kbert.inference.unknown_tokens import UnknownTokens  # late: it brings TensorFlow along
 
-    loaded = _loaded(source)
     answers = answered(
-        loaded,
+        source,
         examples,
         settings,
         FLAGS.batch_size,
         read_ahead,
         progress.report if is_told else None,
-        UnknownTokens(loaded.text_inputs),
+        UnknownTokens(source.text_inputs),
     )
     if FLAGS.output_file:
         _write(source, answers)

@@ -22,7 +22,8 @@ from kbert.runs import checkpoint
 from kbert.runs.base_weights import base_file, write_base
 from kbert.runs.best_checkpoint import BestCheckpoint
 from kbert.runs.metrics_file import MetricsFile
-from kbert.runs.run_directory import RunDirectory, holds_run, trained_weights
+from kbert.runs.run_directory import RunDirectory, trained_weights
+from kbert.runs.run_file import holds_run
 from kbert.tasks.task import Task
 from kbert.training.devices.distribution import (
     agreed_signal,

@@ -259,6 +259,16 @@ _TRAINING = (
         "kbert/training/test_frozen.py::test_as_many_layers_are_frozen_as_asked_for",
     ),
     _fault(
+        "a config changes no checkpoint of others", "LoadedModel.for_files",
+        "lambda original: lambda self, config=None, file=None: original(self, None, file)",
+        "kbert/scripts/test_checkpoints_of_others.py::test_a_config_says_settings_and_length_too",
+    ),
+    _fault(
+        "an evaluation reads the model anew", "open_model",
+        "lambda original: lambda source, *a, **k: original(getattr(source, 'source', source), *a, **k)",
+        "kbert/inference/test_loaded_model.py::test_an_evaluation_judges_the_weights_that_are_in_memory",
+    ),
+    _fault(
         "dropout in evaluations", "EvaluationStep._outputs",
         "lambda original: lambda self, inputs: self._model(inputs, training=True)",
         "kbert/training/test_trainer.py::test_evaluation_counts_every_example_once",

@@ -66,7 +66,7 @@ def unchecked(*unused, **also):
 
 def keras_outputs(run, inputs):
     """Of the Keras model itself, and not of what answers in its place in Python too."""
-    task, model = run.load_model()
+    _, task, model = run.load_checkpoint()
     packed = TextInputs(run.vocabulary(), run.config.max_seq_length)(
         *(tf.constant(list(texts)) for texts in inputs.values())
     )
@@ -99,7 +99,7 @@ def test_the_report_and_what_lies_beside_the_model(exported):
     assert report["version"] == 1 and report["path"].endswith("/1")
     assert report["compared_on"] == "40 examples of the run's training data, and fixed texts"
     assert report["max_difference"] <= 1e-5 and report["num_ops"] > 20
-    _, model = run.load_model()
+    _, _, model = run.load_checkpoint()
     parameters = sum(int(np.prod(v.shape)) for v in model.trainable_variables)
     assert (report["parameters"], report["weight_bytes"]) == (parameters, 4 * parameters)
     assert set(report["text_ops"]) <= {

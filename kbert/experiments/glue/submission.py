@@ -31,14 +31,14 @@ def write_submission(task: GlueTask, run, source: Path, index: str | None, outpu
       ValueError: before anything is answered, when the run has other labels than GLUE's, a row is cut short,
         or an index comes twice.
     """
-    from kbert.inference.loaded_model import LoadedModel  # late: it loads TensorFlow
+    from kbert.inference.loading import open_model  # late: it brings NumPy along
 
     _require_labels(task, run)
     rows = list(_rows(source, index, run.config.dataset))
     _require_all_rows(source, [row for row, _ in rows])
     logging.info("%s: predicting the %d texts of %s with %s", task.name, len(rows), source, run.path)
     examples = [example for _, example in rows]
-    predictions = [format_prediction(task, answer) for answer in LoadedModel.from_run(run).predict(examples)]
+    predictions = [format_prediction(task, answer) for answer in open_model(run).predict(examples)]
     lines = [f"{row}\t{prediction}" for (row, _), prediction in zip(rows, predictions, strict=True)]
     write_text("\n".join([HEADER, *lines]) + "\n", output_file)
 

@@ -46,7 +46,7 @@ def test_a_loaded_run_reads_a_file_as_its_run_does(pair_run, tmp_path):
     assert found._replace(**differing) == expected._replace(**differing)
     assert found.load()[1] is loaded.model and found.held_out.args == (loaded.run,)
     assert to_litert_source(loaded.with_max_seq_length(20)).max_seq_length == 20
-    with pytest.raises(ValueError, match="a run records its own"):
+    with pytest.raises(ValueError, match="config is for checkpoints of other libraries"):
         to_litert_source(loaded, run.config)
 
 

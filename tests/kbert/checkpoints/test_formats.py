@@ -96,7 +96,7 @@ def test_the_report_lies_beside_the_numbers_and_names_everything(tmp_path):
     values = json.loads((tmp_path / "run" / "conversion_report.json").read_text())
     taken = {kbert for _, kbert, _ in values["read"]["taken"]}
     fresh = {name for name, _ in values["written"]["not_in_file"]}
-    _, model = RunDirectory(tmp_path / "run").load_model()
+    _, _, model = RunDirectory(tmp_path / "run").load_checkpoint()
     assert taken | fresh == {variable.path for variable in model.trainable_variables}
     assert fresh == {"pooler/dense/kernel", "pooler/dense/bias"}
     run = RunDirectory(tmp_path / "run")

@@ -73,7 +73,7 @@ def test_a_run_stays_what_it_is(name, vocabulary, tmp_path):
     assert files[0].exists() == files[1].exists() == bool(RECORDED[name][2])
     if files[0].exists():
         assert json.loads(files[1].read_text()) == json.loads(files[0].read_text())
-        assert again.load_model()[0].get_config() == run.task().get_config() | RECORDED[name][2]
+        assert again.load_checkpoint()[1].get_config() == run.task().get_config() | RECORDED[name][2]
     if RECORDED[name][0] is not None:
         for key in ("dataset", "task_settings", "best_metric", "max_seq_length"):
             assert getattr(again.config, key) == getattr(run.config, key)
@@ -81,7 +81,7 @@ def test_a_run_stays_what_it_is(name, vocabulary, tmp_path):
 
 def test_a_checkpoint_answers_by_what_was_chosen(vocabulary, tmp_path):
     run = recorded_run("multiple_choice", tmp_path / "run", vocabulary)
-    tasks = [build_model(read_checkpoint(run.path))[0], run.load_model()[0]]
+    tasks = [build_model(read_checkpoint(run.path))[0], run.load_checkpoint()[1]]
     assert [task.settings.temperature for task in tasks] == [4.0, 4.0]
 
 

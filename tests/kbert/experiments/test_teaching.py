@@ -50,7 +50,7 @@ def test_a_run_with_a_teacher_goes_on_exactly_and_leaves_the_student_alone(
 
     # The weights are the student's; what only training needs lies with the optimizer.
     checkpoint = whole.checkpoint()
-    _, student = whole.load_model()
+    _, _, student = whole.load_checkpoint()
     assert set(load_file(checkpoint / "model.safetensors")) == {v.path for v in student.trainable_variables}
     kept = load_file(checkpoint / "optimizer.safetensors")
     assert kept[PROJECTION].shape == (8, 16) and f"{PROJECTION}/adam_m" in kept
@@ -80,7 +80,7 @@ def test_a_student_starts_from_layers_of_its_teacher(pretraining_run, records_di
     pretrain(dataclasses.replace(config, optimizer=slow), tmp_path / "run", records_dir / "train")
     run = RunDirectory(tmp_path / "run")
     assert run.config.encoder.num_hidden_layers == 2 and run.details["init_checkpoint"] == settings.teacher
-    _, model = run.load_model()
+    _, _, model = run.load_checkpoint()
     teacher = read_checkpoint(pretraining_run.path).tensors
     for variable in model.trainable_variables:
         expected = teacher[variable.path.replace("layer_1/", "layer_0/")].read()

@@ -12,7 +12,7 @@ def copy_with_nan(run: RunDirectory, folder, token: str) -> RunDirectory:
     """A copy of a run with a checkpoint in which the vector of one token is NaN."""
     shutil.copytree(run.path, folder)
     copy = RunDirectory(folder)
-    _, model = copy.load_model()
+    _, _, model = copy.load_checkpoint()
     table = model.encoder.embeddings.trainable_variables[0]
     numbers = table.numpy()
     numbers[copy.vocabulary().ids[token]] = np.nan

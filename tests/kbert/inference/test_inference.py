@@ -26,7 +26,7 @@ def fill(pretraining_run):
 @pytest.fixture(scope="module")
 def own_probabilities(pretraining_run):
     """Function from a text, or a pair, to softmaxes of the model's own logits, by their names."""
-    _, model = pretraining_run.load_model()
+    _, _, model = pretraining_run.load_checkpoint()
     text_inputs, mask_id = TextInputs(pretraining_run.vocabulary(), 24), pretraining_run.vocabulary().mask_id
 
     def of(*texts):

@@ -10,6 +10,7 @@ from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.inference.loaded_model import LoadedModel
 from kbert.inference.loading import load
 from kbert.input_pipelines.labelled_files import read_rows
+from kbert.runs.run_directory import RunDirectory
 from kbert.tasks.task_model import TaskModel
 from tests.conftest import tiny_finetuning_config
 from tests.kbert.inference.random_model import TEXTS, random_model, reference_states
@@ -23,7 +24,7 @@ def test_load_a_run_gives_the_runs_model(finetuned_run, pair_run, pretraining_ru
     assert loaded.task.labels == ("quiet", "loud") and loaded.takes_pairs is False
     assert loaded.config == finetuned_run.config.encoder and loaded.max_seq_length == 24
     assert loaded.vocabulary.fingerprint == finetuned_run.vocabulary().fingerprint
-    _, model = finetuned_run.load_model()
+    _, _, model = finetuned_run.load_checkpoint()
     inputs = loaded.inputs(TEXTS)
     np.testing.assert_array_equal(loaded.model(inputs)["logits"], model(inputs)["logits"])
     assert load(str(pair_run.path)).takes_pairs is True
@@ -44,6 +45,23 @@ def test_a_model_of_another_length_is_of_the_same_run(finetuned_run, monkeypatch
     monkeypatch.setattr("export.export_tflite.export_tflite", lambda *given, **arguments: (given, arguments))
     files, arguments = other.export_litert("files", eval_file="dev.tsv")
     assert files == (other, "files", ("float32", "dynamic_int8")) and arguments == {"eval_file": "dev.tsv"}
+
+
+def test_weights_are_read_when_they_are_first_asked_for(finetuned_run, monkeypatch):
+    """Of a run that still trains they may be of a newer checkpoint by then."""
+    load_checkpoint, asked = RunDirectory.load_checkpoint, []
+
+    def newer(run, which):
+        asked.append(which)
+        folder, *rest = load_checkpoint(run, which)
+        return folder.with_name("step-00000777"), *rest
+
+    monkeypatch.setattr(RunDirectory, "load_checkpoint", newer)
+    loaded = load(finetuned_run.path, checkpoint="last", weights_now=False)
+    assert loaded.task.labels == ("quiet", "loud") and loaded.config == finetuned_run.config.encoder
+    assert not asked and loaded.checkpoint == finetuned_run.checkpoint("last")
+    assert isinstance(loaded.model, TaskModel) and loaded.checkpoint.name == "step-00000777"
+    assert loaded.with_max_seq_length(16).model is loaded.model and asked == ["last"]
 
 
 @pytest.mark.slow
@@ -78,7 +96,7 @@ def test_an_evaluation_judges_the_weights_that_are_in_memory(finetuned_run, labe
     answers = loaded.predict([row[dataset.text] for row in rows])
     chances = [answer["probabilities"][row[dataset.label]] for answer, row in zip(answers, rows, strict=True)]
     assert after["loss"] == pytest.approx(-np.log(chances).mean(), abs=1e-4)
-    with pytest.raises(ValueError, match="checkpoint='last' chooses one of a run's"):
+    with pytest.raises(ValueError, match="checkpoint='last' says how a model is loaded"):
         loaded.evaluate(labelled_files[1], checkpoint="last")
 
 

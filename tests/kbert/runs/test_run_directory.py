@@ -117,10 +117,10 @@ def test_advice_names_whole_checkpoints_alone(pretraining_run, tmp_path):
     first, last = checkpoint.list_checkpoints(run.checkpoints)
     (last / "model.safetensors").unlink()
     with pytest.raises(ValueError, match="Choose another checkpoint, of the steps 6[.]"):
-        run.load_model()
+        run.load_checkpoint()
     (first / "model.safetensors").unlink()
     with pytest.raises(ValueError, match="cannot be read .* Restore it, or train again[.]"):
-        run.load_model()
+        run.load_checkpoint()
     shutil.rmtree(last)
     with pytest.raises(ValueError, match="best checkpoint, of step 12, has been deleted; give"):
         run.checkpoint("best")

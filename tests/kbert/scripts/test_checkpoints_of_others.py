@@ -6,13 +6,12 @@ from types import SimpleNamespace
 import pytest
 
 from export import source_flags
-from kbert.checkpoints.as_run import open_as_run
 from kbert.config import DatasetConfig, to_dict
 from kbert.encoder import BertEncoder
 from kbert.experiments.evaluation import evaluate
 from kbert.inference.loaded_model import LoadedModel
+from kbert.inference.loading import load
 from kbert.runs.metrics_file import json_ready
-from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from kbert.tasks.question_answering import QuestionAnswering
 from tests.conftest import LABELS, MAX_SEQ_LENGTH, tiny_encoder_config, tiny_finetuning_config
@@ -41,13 +40,12 @@ def test_a_folder_of_others_is_evaluated_as_the_run(finetuned_run, folder, label
     assert theirs == pytest.approx(ours, abs=1e-5)
 
 
-def test_a_checkpoint_is_a_run_only_for_the_time_being(folder):
+def test_a_config_names_columns_and_the_checkpoint_its_labels(folder):
     dataset = DatasetConfig(text="sentence", labels=("other", "names"))
-    with open_as_run(folder, config=tiny_finetuning_config(dataset=dataset)) as run:
-        path = run.path
-        assert run.task().name == "sequence_classification" and run.checkpoint().is_dir()
-        assert (run.config.dataset.text, run.config.dataset.labels) == ("sentence", LABELS)
-    assert not path.exists() and not path.parent.exists() and folder.is_dir()
+    loaded = load(folder, weights_now=False).for_files(tiny_finetuning_config(dataset=dataset))
+    assert loaded.task.name == "sequence_classification" and loaded.run is None
+    found = loaded.training_config.dataset
+    assert (found.text, found.labels) == ("sentence", LABELS)
 
 
 def test_a_config_says_settings_and_length_too(vocabulary, tmp_path):
@@ -59,13 +57,13 @@ def test_a_config_says_settings_and_length_too(vocabulary, tmp_path):
     config = tiny_finetuning_config(
         task="question_answering", dataset=DatasetConfig(), task_settings=settings, max_seq_length=17
     )
-    with open_as_run(tmp_path / "squad", config=config) as run:
-        assert run.task().get_config() == QuestionAnswering(**settings).get_config()
-        assert run.config.task_settings == settings
-        assert run.details["max_seq_length"] == run.config.max_seq_length == 17
-    with open_as_run(tmp_path / "squad") as run:
-        assert run.task().get_config() == QuestionAnswering().get_config()
-        assert run.config.max_seq_length == MAX_SEQ_LENGTH  # which the folder records
+    loaded = load(tmp_path / "squad", weights_now=False)
+    changed = loaded.for_files(config)
+    assert changed.task.get_config() == QuestionAnswering(**settings).get_config()
+    assert changed.training_config.task_settings == settings
+    assert changed.max_seq_length == changed.training_config.max_seq_length == 17
+    assert loaded.for_files().task.get_config() == QuestionAnswering().get_config()
+    assert loaded.for_files().max_seq_length == MAX_SEQ_LENGTH  # which the folder records
 
 
 def test_what_needs_a_run_names_the_conversion(folder):
@@ -84,11 +82,12 @@ def test_an_export_takes_either_from_run_dir(finetuned_run, folder, monkeypatch)
         monkeypatch.setattr(source_flags, "FLAGS", SimpleNamespace(run_dir=path, **given))
         return source_flags.source_from_flags()
 
-    assert isinstance(source(finetuned_run.path), RunDirectory)
-    loaded = source(folder)
-    assert isinstance(loaded, LoadedModel) and tuple(loaded.task.labels) == LABELS
-    with pytest.raises(ValueError, match="a run records what they say"):
-        source(finetuned_run.path, do_lower_case=True)
+    for path, run in ((finetuned_run.path, finetuned_run.path), (folder, None)):
+        loaded = source(path)
+        assert isinstance(loaded, LoadedModel) and tuple(loaded.task.labels) == LABELS
+        assert (loaded.run and loaded.run.path) == run
+    with pytest.raises(ValueError, match="do_lower_case=False, but the run .* was made with True"):
+        source(finetuned_run.path, do_lower_case=False)
 
 
 @pytest.mark.parametrize(
@@ -103,4 +102,4 @@ def test_an_export_takes_either_from_run_dir(finetuned_run, folder, monkeypatch)
 )
 def test_a_config_that_does_not_fit_is_refused(folder, changes, sentence):
     with pytest.raises(ValueError, match=sentence):
-        open_as_run(folder, config=tiny_finetuning_config(**changes)).__enter__()
+        load(folder, weights_now=False).for_files(tiny_finetuning_config(**changes))

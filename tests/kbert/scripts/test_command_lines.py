@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 
 import pytest
 
@@ -56,11 +57,12 @@ def test_prediction_from_a_file_to_a_file(finetuned_run, tmp_path):
 
 @pytest.mark.slow
 def test_pairs_where_none_are_expected_are_refused_before_any_weight_is_read(finetuned_run, tmp_path):
-    """The run has no checkpoint here, which would be the next thing missed."""
-    for name in ("run.json", "config.json", "vocab.txt"):
-        (tmp_path / name).write_bytes((finetuned_run.path / name).read_bytes())
-    result = run_script("run_prediction", f"--run_dir={tmp_path}", "--text=a", "--text_pair=b")
-    sentence = f"error: --text: {tmp_path} expects text; received text and text_pair.\n"
+    """The weights are damaged here, which would be the next thing missed."""
+    run = shutil.copytree(finetuned_run.path, tmp_path / "run")
+    for file in run.glob("checkpoints/*/model.safetensors"):
+        file.write_bytes(b"")
+    result = run_script("run_prediction", f"--run_dir={run}", "--text=a", "--text_pair=b")
+    sentence = f"error: --text: {run} expects text; received text and text_pair.\n"
     assert (result.returncode, result.stdout, result.stderr) == (1, "", sentence)
 
 

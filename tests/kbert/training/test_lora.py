@@ -63,7 +63,7 @@ def test_checkpoints_hold_adapters_and_heads_and_the_run_the_rest_once(lora_run,
 @pytest.mark.slow
 def test_the_loaded_model_is_plain_and_answers_as_the_adapted_one(lora_run, labelled_files):
     run, metrics, config = lora_run
-    task, plain = run.load_model()
+    _, task, plain = run.load_checkpoint()
     adapted = task.build_model(BertEncoder(run.config.encoder, lora=LORA))
     saved = load_file(run.checkpoint() / checkpoint.WEIGHTS_FILE)
     saved |= load_file(run.path / "base" / "step-00000000" / checkpoint.WEIGHTS_FILE)
@@ -89,7 +89,7 @@ def test_a_converted_run_has_merged_weights(lora_run, tmp_path):
     try:
         merged = kbert.load(tmp_path / "merged").predict("the dog will jump")
         with pytest.raises(ValueError, match=r"needs the weights in .*base, which are those of .*pretrain"):
-            run.load_model()
+            run.load_checkpoint()
     finally:
         shutil.move(tmp_path / "base_aside", run.path / "base")
     assert merged["probabilities"] == pytest.approx(expected["probabilities"], abs=1e-6)

@@ -48,7 +48,7 @@ def test_a_run_leaves_what_it_promises(pretraining_run):
 def test_evaluation_counts_every_example_once(pretraining_run, records_dir):
     """Batches of any size, filled up or not, give the same means."""
     manifest = read_manifest(records_dir / "heldout")
-    task, model = pretraining_run.load_model()
+    _, task, model = pretraining_run.load_checkpoint()
     step = EvaluationStep(task, model, tf.distribute.get_strategy())
 
     def evaluate(batch_size, with_fill):

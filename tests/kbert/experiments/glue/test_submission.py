@@ -7,7 +7,7 @@ import pytest
 from kbert.config import FinetuningConfig, load_config
 from kbert.experiments.glue.glue_tasks import GLUE_TASKS
 from kbert.experiments.glue.submission import format_prediction, write_submission
-from kbert.inference.loaded_model import LoadedModel
+from kbert.inference import loading
 from kbert.shipped_configs import configs_directory
 from tests.kbert.experiments.glue import small_glue
 
@@ -40,7 +40,7 @@ class AnsweringRun:
 @pytest.fixture
 def write(tmp_path, monkeypatch):
     """Writes a submission of small files; gives its lines and the run that was asked."""
-    monkeypatch.setattr(LoadedModel, "from_run", lambda run: run)
+    monkeypatch.setattr(loading, "open_model", lambda run: run)
     folder = small_glue.write_glue(tmp_path / "glue")
 
     def write(name, source, index="index", run=None, change=None):

@@ -1,0 +1,70 @@
+"""How a checkpoint of others reads labelled files: as a config says, or as the file shows."""
+
+import dataclasses
+
+from kbert.checkpoints.bert_checkpoint import BertCheckpoint, RecordedTask
+from kbert.config import FinetuningConfig
+from kbert.tasks import TASKS
+from kbert.tasks.file_columns import holds_pairs, require_read
+
+
+def with_file_settings(checkpoint: BertCheckpoint, config: FinetuningConfig | None, file) -> BertCheckpoint:
+    """The checkpoint with the columns, the `task_settings` and the length of a fine-tuning config.
+
+    Without a config, one that does not say whether it takes pairs takes those of a file that `holds_pairs`.
+
+    Args:
+      checkpoint: of any format but kbert's own, which records all this.
+      config: a config of its task, or of one that needs no more weights. The labels are the checkpoint's: its
+        logits stand in their order.
+      file: the labelled file, or None.
+
+    Raises:
+      ValueError: for a config of another task or with wrong settings, for one of its dataset that nothing
+        reads, and for a length beyond the positions.
+    """
+    if config is not None:
+        return _with_config(checkpoint, config)
+    may_take_pairs = checkpoint.takes_pairs is None and "takes_pairs" in checkpoint.known_task.task_config
+    if may_take_pairs and file and holds_pairs(file):
+        return dataclasses.replace(checkpoint, takes_pairs=True)
+    return checkpoint
+
+
+def _with_config(checkpoint, config):
+    own = TASKS[checkpoint.task].from_labels(checkpoint.labels).with_pooling(checkpoint.pooling)
+    if config.task != own.name and not _needs_no_more_weights(TASKS[TASKS.require(config.task)], own):
+        raise ValueError(
+            f"the config is for the task {config.task}, but {checkpoint.source} is "
+            f"a model of {checkpoint.task}; give a config of its task."
+        )
+    require_read(config.task, config.dataset)
+    positions = checkpoint.encoder.max_position_embeddings
+    if config.max_seq_length > positions:
+        raise ValueError(
+            f"the config has max_seq_length={config.max_seq_length}, but {checkpoint.source} has {positions} "
+            f"positions; give a config with max_seq_length={positions} or less."
+        )
+    task_class, dataset = TASKS[config.task], config.dataset
+    if task_class.checkpoint.has_labels:
+        dataset = dataclasses.replace(dataset, labels=checkpoint.labels)
+    task = task_class.from_dataset(dataset, task_class.read_settings(config.task_settings))
+    recorded = RecordedTask(
+        task_config=task.with_pooling(checkpoint.pooling).with_activation(checkpoint.activation).get_config(),
+        dataset=dataset,
+        task_settings=config.task_settings,
+        best_metric=config.best_metric,
+    )
+    return dataclasses.replace(
+        checkpoint, task=config.task, recorded=recorded, max_seq_length=config.max_seq_length
+    )
+
+
+def _needs_no_more_weights(task_class, own) -> bool:
+    """Whether a kind of task answers a text as the task of a checkpoint does, with its encoder alone.
+
+    Tasks on pairs of vectors do: they have no head, so any encoder of vectors can be measured on their files.
+    """
+    if own.serving is None or own.serving.one_text_output is None or task_class.parts != ():
+        return False
+    return task_class.from_labels(()).serving.one_text_output == own.serving.one_text_output
