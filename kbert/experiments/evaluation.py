@@ -83,6 +83,7 @@ def evaluate(
 
         import tensorflow as tf
 
+        from kbert.input_pipelines.records.record_reader import naming_damaged_records
         from kbert.runs.checkpoint import parse_step
         from kbert.training.evaluation_step import EvaluationStep, evaluate_batches
 
@@ -90,7 +91,7 @@ def evaluate(
         length = loaded.max_seq_length if loaded and config is None else None
         data, make_batches = open_data(run, eval_file, input_dir, split == "dev", length)
         folder, task, model = _judged(run, loaded, checkpoint)
-        stack.enter_context(data.naming_damaged_records())
+        stack.enter_context(naming_damaged_records(data))
         batches = make_batches(task, batch_size)
         examples, owners = data.evaluated_examples() if data.evaluated_examples else (None, None)
         strategy = tf.distribute.get_strategy()
@@ -226,6 +227,7 @@ def labelled_data(run, eval_file, input_dir=None, held_out=False, max_seq_length
       ValueError: when the data do not match the run.
     """
     from kbert.experiments.labelled_file import LabelledFile
+    from kbert.input_pipelines.batches import evaluation_batches
     from kbert.input_pipelines.records.record_folders import LabelledRecords
     from kbert.tokenization.text_inputs import TextInputs
 
@@ -249,13 +251,14 @@ def labelled_data(run, eval_file, input_dir=None, held_out=False, max_seq_length
     def make_batches(task, batch_size):
         # By the task that scores: question answering keeps what it needs of the tokenization.
         data.tokenize_with(task, TextInputs(run.vocabulary(), length))
-        return data.evaluation_batches(batch_size, run.config.pad_to_longest)
+        return evaluation_batches(data.rows, batch_size, run.config.pad_to_longest)
 
     return data, make_batches
 
 
 def _pretraining_records(run, eval_file, input_dir, held_out=False, max_seq_length=None):
     del held_out, max_seq_length  # refused before: records of a pretraining have no such part, and one length
+    from kbert.input_pipelines.batches import evaluation_batches
     from kbert.input_pipelines.records.record_folders import PretrainingRecords
 
     if eval_file:
@@ -272,7 +275,7 @@ def _pretraining_records(run, eval_file, input_dir, held_out=False, max_seq_leng
         )
     records.require_room(run.config.encoder)
     records.check()
-    return records, lambda task, batch_size: records.evaluation_batches(batch_size)
+    return records, lambda task, batch_size: evaluation_batches(records.rows, batch_size)
 
 
 def add_baselines(task, metrics: dict, data: dict, config, vocabulary) -> dict:
@@ -288,9 +291,11 @@ def add_baselines(task, metrics: dict, data: dict, config, vocabulary) -> dict:
     Returns:
       The metrics with, for example, `baseline_accuracy` and `mismatched_baseline_accuracy`.
     """
+    from kbert.input_pipelines.batches import evaluation_batches
+
     with_baselines = dict(metrics)
     for prefix, source in data.items():
-        batches = source.evaluation_batches(config.eval_batch_size, config.pad_to_longest)
+        batches = evaluation_batches(source.rows, config.eval_batch_size, config.pad_to_longest)
         baseline = task.baseline(batches.as_numpy_iterator(), vocabulary)
         with_baselines |= {prefix + name: value for name, value in baseline.items()}
     return with_baselines
