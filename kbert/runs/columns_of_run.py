@@ -11,7 +11,7 @@ from kbert.input_pipelines.json_rows import MissingColumn
 from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.input_pipelines.unlabelled_files import count_rows, examples_of_file, has_columns
 from kbert.runs.run_directory import holds_run
-from kbert.tasks.file_columns import ALWAYS_TAKEN, check_file, require_read, task_columns, task_inputs
+from kbert.tasks.file_columns import ALWAYS_TAKEN, check_file, require_read, task_inputs
 
 
 def require_columns_of_model(path, run_dir, config: FinetuningConfig | None = None):
@@ -36,10 +36,8 @@ def require_columns_of_model(path, run_dir, config: FinetuningConfig | None = No
     try:
         check_file(task, path, dataset)
     except MissingColumn as error:
-        columns = ", ".join(map(repr, task_columns(task, dataset)))
-        raise ValueError(
-            f"{error.what} The run {run_dir} was trained on {columns}; give the columns these names."
-        ) from None
+        advice = f"The run {run_dir} was trained on columns of such names; rename the file's."
+        raise ValueError(f"{error.what} {advice}") from None
 
 
 def count_inputs_of_run(path, run_dir) -> int:
