@@ -71,8 +71,7 @@ def comparison_data(source, eval_file, max_seq_length: int, held_out: bool = Fal
     data.tokenize_with(source.task, text_inputs)
     if not data.num_examples:
         raise ValueError(f"--eval_file={eval_file} has no example; give a file of labelled examples.")
-    examples, owners = data.evaluated_examples()
-    return ComparisonData(str(eval_file), data.rows.features, examples, owners)
+    return ComparisonData(str(eval_file), data.rows.features, data.examples, data.rows.owners)
 
 
 def _text_rows(task, eval_file, text_inputs):

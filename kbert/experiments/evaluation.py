@@ -93,7 +93,7 @@ def evaluate(
         folder, task, model = _judged(run, loaded, checkpoint)
         stack.enter_context(naming_damaged_records(data))
         batches = make_batches(task, batch_size)
-        examples, owners = data.evaluated_examples() if data.evaluated_examples else (None, None)
+        examples, owners = data.examples, data.rows.owners
         strategy = tf.distribute.get_strategy()
         evaluation_step = EvaluationStep(task, model, strategy, for_page=bool(html_file))
         sections = []

@@ -302,7 +302,7 @@ def _plan(config, strategy, data, num_train_steps, set_weights):
                 source.rows, config.eval_batch_size, config.pad_to_longest, with_fill, share=share
             )
 
-        return EvaluationData(batches, source.evaluated_examples)
+        return EvaluationData(batches, lambda: (source.examples, source.rows.owners))
 
     evaluations = {prefix: evaluation(source) for prefix, source in data.dev.items()}
     first = evaluations.pop("", None)

@@ -108,7 +108,7 @@ class EncodedFile:
     @functools.cached_property
     def rows(self):
         """The `EncodedRows`."""
-        return EncodedRows(self._data.rows.features, self._frozen, self._data.rows.name)
+        return EncodedRows(self._data.rows, self._frozen)
 
 
 class EncodedRows(RowsInMemory):
@@ -118,13 +118,12 @@ class EncodedRows(RowsInMemory):
     process however that ends. Where there is memory for it, the system keeps it there.
 
     Args:
-      features: of the rows, numbers among them.
+      rows: the `RowsInMemory`, with numbers among their features.
       frozen: the `FrozenEncoder`.
-      name: what messages call them.
     """
 
-    def __init__(self, features, frozen: FrozenEncoder, name):
-        super().__init__(features, name=name)
+    def __init__(self, rows: RowsInMemory, frozen: FrozenEncoder):
+        super().__init__(rows.features, rows.owners, name=rows.name)
         self._frozen = frozen
 
     def completed(self, batches):

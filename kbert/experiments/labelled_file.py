@@ -105,17 +105,9 @@ class LabelledFile:
         self._task, self._text_inputs = task, text_inputs
 
     @functools.cached_property
-    def _features(self):
-        return self._task.examples_to_features(self.examples, self._text_inputs)
-
-    @functools.cached_property
     def rows(self):
         """The `RowsInMemory`."""
         from kbert.input_pipelines.text_reader import RowsInMemory
 
-        apart = self._task.files.texts_apart(self.examples)
-        return RowsInMemory(self._features.features, apart, self.path)
-
-    def evaluated_examples(self):
-        """(examples, the index of the example that each row belongs to)."""
-        return self.examples, self._features.owners
+        features, owners = self._task.examples_to_features(self.examples, self._text_inputs)
+        return RowsInMemory(features, owners, self._task.files.texts_apart(self.examples), self.path)

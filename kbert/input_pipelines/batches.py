@@ -16,10 +16,12 @@ class Rows:
     Attributes:
       name: what messages call it.
       num_rows: how many there are.
+      owners: the index of the example that each row belongs to; None where the examples are not known.
     """
 
     name: object
     num_rows: int
+    owners = None
 
     def shuffled(self, batch_size: int, seed: int, start_example: int, share) -> tf.data.Dataset:
         """The endless batches of a pipeline, without the examples consumed so far, over all pipelines."""

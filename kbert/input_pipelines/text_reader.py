@@ -52,14 +52,17 @@ class RowsInMemory(Rows):
 
     Args:
       features: name -> array with the values of all rows.
+      owners: as of `Rows`.
       texts_apart: a list of texts for each row: no two rows of a batch have a text in common, see
         `DistinctBatches`, and an epoch has only full batches. The pipeline raises ValueError when no such
         order is found.
       name: what messages call them.
     """
 
-    def __init__(self, features: dict[str, np.ndarray], texts_apart=None, name="the training file"):
-        self.features, self._texts_apart, self.name = features, texts_apart, name
+    def __init__(
+        self, features: dict[str, np.ndarray], owners=None, texts_apart=None, name="the training file"
+    ):
+        self.features, self.owners, self._texts_apart, self.name = features, owners, texts_apart, name
         (self.num_rows,) = {len(values) for values in features.values()}
 
     def shuffled(self, batch_size, seed, start_example, share):

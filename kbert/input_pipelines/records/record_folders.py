@@ -33,8 +33,7 @@ class RecordFolder:
     """
 
     in_turn = False  # whether a row of each shard follows one of each other
-    # For `Task.score`: records hold features, but not the examples that they were made from.
-    examples = evaluated_examples = None
+    examples = None  # records hold features, but not the examples that they were made from
 
     def __init__(self, directory):
         self.path = self.directory = directory

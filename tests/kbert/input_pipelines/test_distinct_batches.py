@@ -59,7 +59,7 @@ def batches_from(start, rows, size=4, **options):
         "input_ids": np.arange(len(rows), dtype=np.int32)[:, None],
         "input_mask": np.ones((len(rows), 1), np.int32),
     }
-    dataset = training_batches(RowsInMemory(features, rows), size, 5, start, **options)
+    dataset = training_batches(RowsInMemory(features, texts_apart=rows), size, 5, start, **options)
     return [batch["input_ids"][:, 0].tolist() for batch in dataset.take(12).as_numpy_iterator()]
 
 
