@@ -6,6 +6,7 @@ from pathlib import Path
 
 from kbert.files.compression import beginning, find_compression, name_when_unpacked
 
+DELIMITED = ("csv", "tsv")
 # Format -> how its files begin. They hold their columns packed, so another packing around them is not read.
 TABLES = {"parquet": b"PAR1", "arrow": b"ARROW1"}
 FORMATS = {  # ending -> format; alone, or before that of a compression

@@ -12,7 +12,7 @@ from pathlib import Path
 from kbert.cli.progress import awaited
 from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
-from kbert.files.file_format import format_by_name
+from kbert.files.file_format import DELIMITED, format_by_name
 from kbert.files.near_names import did_you_mean, near_names
 from kbert.files.text_file import bounded_lines, read_lines
 from kbert.input_pipelines.data_in_memory import column_names, read_rows
@@ -23,7 +23,6 @@ from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_table
 
 _KEPT = "id"  # what answers give back
-_DELIMITED = ("csv", "tsv")
 _OBJECT = re.compile(r'\s*\{\s*"\w+"\s*:.*\}\s*')
 _PAIR = re.compile(r"^(.*) \|\|\| (.*)$")  # extract_features.py, `read_examples`: the last ||| separates
 _TEXTS_OF_A_LINE = {("text",): 1, ("text", "text_pair"): 2}
@@ -32,7 +31,7 @@ _TEXTS_OF_A_LINE = {("text",): 1, ("text", "text_pair"): 2}
 def has_columns(path: str | Path) -> bool:
     """Whether a file has named columns: a table (see `find_table`), or one whose name ends in .csv or .tsv,
     before the ending of a compressed one. Raises ValueError as `find_table` and `find_compression` do."""
-    return bool(find_table(path)) or format_by_name(path) in _DELIMITED
+    return bool(find_table(path)) or format_by_name(path) in DELIMITED
 
 
 def count_rows(path: str | Path, dataset: DatasetConfig | None = None) -> int:

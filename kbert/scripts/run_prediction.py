@@ -37,9 +37,9 @@ from absl import flags
 from kbert.cli import script
 from kbert.cli.progress import Progress
 from kbert.config.checks import require
+from kbert.files.file_format import DELIMITED
 from kbert.inference.answer_files import (
     LABEL_SEPARATOR,
-    TABLES,
     check_answer_file,
     find_format,
     json_line,
@@ -215,7 +215,7 @@ def _loaded(source):
 
 
 def _writes_table():
-    return bool(FLAGS.output_file) and find_format(FLAGS.output_file) in TABLES
+    return bool(FLAGS.output_file) and find_format(FLAGS.output_file) in DELIMITED
 
 
 def _whole_rows(source):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from kbert.extras import require
 from kbert.files.compression import find_compression
-from kbert.files.file_format import format_by_name
+from kbert.files.file_format import DELIMITED, format_by_name
 from kbert.files.json_file import parse_json
 from kbert.files.text_file import LONGEST_LINE, Problem, has_line_feeds_as_bytes, numbered_lines
 from kbert.input_pipelines.json_rows import AS_LINES, is_whole_json, json_type, why_no_text
@@ -76,7 +76,7 @@ def plan_units(files, unit_bytes: int) -> list[Unit]:
     """
     units = []
     for file in files:
-        if format_by_name(file) in ("csv", "tsv"):
+        if format_by_name(file) in DELIMITED:
             raise ValueError(
                 f"{file} has columns, which would all be read as text; write the texts alone, one a line in "
                 'a .txt file, or by pandas.read_csv(path)[["text"]].to_json("texts.jsonl", orient="records", '
