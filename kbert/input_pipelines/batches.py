@@ -93,7 +93,7 @@ def _finished(rows, batches, pad_to_longest, own=None):
         return {name: own_rows(value, *own) for name, value in batch.items()} if own else batch
 
     if pad_to_longest or own:
-        batches = batches.map(finish, num_parallel_calls=tf.data.AUTOTUNE)
+        batches = batches.map(finish)  # too little work for calls in parallel
     return without_autotune(rows.completed(batches).prefetch(tf.data.AUTOTUNE))
 
 
