@@ -196,7 +196,7 @@ _INPUT_PIPELINES = (
         "every worker has the rows of the first", "own_rows",
         "lambda original: lambda value, size, share: original(value, size, share._replace("
         "input_pipeline_id=0))",
-        "kbert/input_pipelines/records/test_record_reader.py",
+        "kbert/input_pipelines/records/test_record_reader.py", within="input_pipelines",
     ),
     _fault(
         "a packed file is taken for what its name says", "beginning",
