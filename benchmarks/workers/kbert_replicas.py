@@ -38,7 +38,7 @@ def run_worker():
 def batches_of(settings, strategy, batch_size, tf):
     """Two global batches again and again; each process has its rows of them."""
     from benchmarks.workers.starting_point import random_batches
-    from kbert.input_pipelines.text_reader import own_rows
+    from kbert.input_pipelines.epochs import own_rows
     from kbert.training.devices.distribution import distribute
 
     arrays = random_batches(

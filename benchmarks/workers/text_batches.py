@@ -60,9 +60,10 @@ def prepare(folder: Path, input_files: str | None, num_batches: int, dupe_factor
 
 def write_batches(folder: Path, manifest, num_batches: int) -> str:
     """The batches in their order: name -> array [steps, batch, ...], as an .npz file; returns its path."""
-    from kbert.input_pipelines.records import record_reader
+    from kbert.input_pipelines.batches import training_batches
+    from kbert.input_pipelines.records.record_reader import RecordRows
 
-    read = record_reader.training_batches(folder / "records", manifest, BATCH_SIZE, seed=1)
+    read = training_batches(RecordRows(folder / "records", manifest), BATCH_SIZE, seed=1)
     batches = list(read.take(num_batches).as_numpy_iterator())
     path = folder / "batches.npz"
     np.savez(path, **{name: np.stack([batch[name] for batch in batches]) for name in batches[0]})

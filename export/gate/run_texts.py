@@ -68,11 +68,12 @@ def _read_file(run, task, path) -> list[dict]:
 
 def _read_records(run, task, directory) -> list[dict]:
     """The texts of the first records, from their pieces; none of records with several sequences a row."""
+    from kbert.input_pipelines.batches import first_rows
     from kbert.input_pipelines.records.record_folders import LabelledRecords
 
     settings = type(task).read_settings(run.config.task_settings)
     records = LabelledRecords(directory, type(task), run.config.max_seq_length, settings=settings)
-    rows = records.first_rows(MOST_TEXTS)
+    rows = first_rows(records.rows, MOST_TEXTS)
     if rows["input_ids"].ndim != 2 or len(task.serving.inputs) > 2:
         return []
     tokens = np.array(run.vocabulary().tokens, object)

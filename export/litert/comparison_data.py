@@ -8,9 +8,7 @@ import tensorflow as tf
 from kbert.experiments.evaluation import not_held_out
 from kbert.experiments.labelled_file import LabelledFile
 from kbert.features import ENCODER_INPUTS
-from kbert.files.file_format import is_json_lines
-from kbert.files.text_file import read_lines
-from kbert.input_pipelines.unlabelled_files import has_columns, texts_and_pairs
+from kbert.input_pipelines.unlabelled_files import texts_and_pairs
 from kbert.tokenization.text_inputs import TextInputs
 
 FIXED_TEXTS = (
@@ -73,14 +71,12 @@ def comparison_data(source, eval_file, max_seq_length: int, held_out: bool = Fal
     data.tokenize_with(source.task, text_inputs)
     if not data.num_examples:
         raise ValueError(f"--eval_file={eval_file} has no example; give a file of labelled examples.")
-    examples, owners = data.evaluated_examples()
-    return ComparisonData(str(eval_file), data.first_rows(len(owners)), examples, owners)
+    return ComparisonData(str(eval_file), data.rows.features, data.examples, data.rows.owners)
 
 
 def _text_rows(task, eval_file, text_inputs):
-    """As `extract_features` reads texts: the column `text`, or each line, an empty line too."""
-    columns = (has_columns(eval_file) or is_json_lines(eval_file)) and texts_and_pairs(eval_file)
-    texts = [text for text, _ in columns] if columns else [line.strip() for line in read_lines(eval_file)]
+    """The first texts of `texts_and_pairs`."""
+    texts = [text for text, _ in texts_and_pairs(eval_file)]
     if not texts:
         raise ValueError(
             f"--eval_file={eval_file} is empty; give a file with a text in each line, or with a column "

@@ -14,12 +14,13 @@ from kbert.config.optimizer_config import OPTIMIZERS, OptimizerConfig
 from kbert.config.plain_values import from_dict, to_dict
 from kbert.config.presets import encoder_presets
 from kbert.config.pretraining_config import PhaseConfig, PretrainingConfig
-from kbert.config.training_config import PRECISIONS, TrainingConfig
+from kbert.config.training_config import PRECISIONS, STRATEGIES, TrainingConfig
 
 __all__ = [
     "ACTIVATIONS",
     "OPTIMIZERS",
     "PRECISIONS",
+    "STRATEGIES",
     "DatasetConfig",
     "DistillationConfig",
     "EncoderConfig",

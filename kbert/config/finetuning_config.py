@@ -6,6 +6,7 @@ from kbert.config.checks import require
 from kbert.config.frozen_config import FrozenConfig
 from kbert.config.lora_config import LoraConfig, is_adapter
 from kbert.config.training_config import TrainingConfig
+from kbert.files.file_format import DELIMITED, FORMATS
 from kbert.files.json_values import require_once, shown
 from kbert.files.text_encoding import is_text_encoding
 
@@ -69,7 +70,7 @@ class DatasetConfig:
     def __post_init__(self):
         require_once(self.labels, "dataset.labels")
         require(
-            self.file_format in (None, "tsv", "csv", "jsonl", "parquet", "arrow"),
+            self.file_format in (None, *FORMATS.values()),
             f"dataset.file_format={shown(self.file_format)} is not known; choose tsv, csv, jsonl, parquet or "
             "arrow.",
         )
@@ -111,7 +112,7 @@ class DatasetConfig:
             f'dataset.delimiter={shown(self.delimiter)} must be one character, such as ";" or "\\t".',
         )
         require(
-            self.delimiter is None or self.file_format in (None, "tsv", "csv"),
+            self.delimiter is None or self.file_format in (None, *DELIMITED),
             f"dataset.delimiter={shown(self.delimiter)} cuts the lines of TSV and CSV files, but "
             f"dataset.file_format is {shown(self.file_format)}; leave one of them out.",
         )

@@ -77,6 +77,7 @@ def evaluate(
 
         import tensorflow as tf
 
+        from kbert.input_pipelines.records.record_reader import naming_damaged_records
         from kbert.runs.checkpoint import parse_step
         from kbert.training.evaluation_step import EvaluationStep, evaluate_batches
 
@@ -86,9 +87,9 @@ def evaluate(
         # Only once: in a run that is still training, "last" and "best" soon mean another checkpoint.
         model, task = loaded.answering_model, loaded.task
         step = parse_step(loaded.checkpoint) if loaded.checkpoint else 0
-        stack.enter_context(data.naming_damaged_records())
+        stack.enter_context(naming_damaged_records(data))
         batches = make_batches(task, batch_size)
-        examples, owners = data.evaluated_examples() if data.evaluated_examples else (None, None)
+        examples, owners = data.examples, data.rows.owners
         strategy = tf.distribute.get_strategy()
         evaluation_step = EvaluationStep(task, model, strategy, for_page=bool(html_file))
         sections = []
@@ -205,6 +206,7 @@ def labelled_data(loaded, eval_file, input_dir=None, held_out=False):
       ValueError: when the data do not match the run.
     """
     from kbert.experiments.labelled_file import LabelledFile
+    from kbert.input_pipelines.batches import evaluation_batches
     from kbert.input_pipelines.records.record_folders import LabelledRecords
     from kbert.tokenization.text_inputs import TextInputs
 
@@ -228,13 +230,14 @@ def labelled_data(loaded, eval_file, input_dir=None, held_out=False):
     def make_batches(task, batch_size):
         # By the task that scores: question answering keeps what it needs of the tokenization.
         data.tokenize_with(task, TextInputs(loaded.vocabulary, length))
-        return data.evaluation_batches(batch_size, config.pad_to_longest)
+        return evaluation_batches(data.rows, batch_size, config.pad_to_longest)
 
     return data, make_batches
 
 
 def _pretraining_records(loaded, eval_file, input_dir, held_out=False):
     del held_out  # refused before: records of a pretraining have no such part
+    from kbert.input_pipelines.batches import evaluation_batches
     from kbert.input_pipelines.records.record_folders import PretrainingRecords
 
     if eval_file:
@@ -251,7 +254,7 @@ def _pretraining_records(loaded, eval_file, input_dir, held_out=False):
         )
     records.require_room(loaded.config)
     records.check()
-    return records, lambda task, batch_size: records.evaluation_batches(batch_size)
+    return records, lambda task, batch_size: evaluation_batches(records.rows, batch_size)
 
 
 def add_baselines(task, metrics: dict, data: dict, config, vocabulary) -> dict:
@@ -267,9 +270,11 @@ def add_baselines(task, metrics: dict, data: dict, config, vocabulary) -> dict:
     Returns:
       The metrics with, for example, `baseline_accuracy` and `mismatched_baseline_accuracy`.
     """
+    from kbert.input_pipelines.batches import evaluation_batches
+
     with_baselines = dict(metrics)
     for prefix, source in data.items():
-        batches = source.evaluation_batches(config.eval_batch_size, config.pad_to_longest)
+        batches = evaluation_batches(source.rows, config.eval_batch_size, config.pad_to_longest)
         baseline = task.baseline(batches.as_numpy_iterator(), vocabulary)
         with_baselines |= {prefix + name: value for name, value in baseline.items()}
     return with_baselines

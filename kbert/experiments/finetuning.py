@@ -21,7 +21,7 @@ from kbert.experiments.finetuning_checks import (
 from kbert.experiments.finetuning_data import FinetuningData, LabelledPaths, open_data, reads_early
 from kbert.experiments.init import Init, initial_model
 from kbert.experiments.teaching import Teaching
-from kbert.input_pipelines.data_files import data_as_files, shown_source
+from kbert.input_pipelines.data_files import data_as_files, require_one_batch, shown_source
 from kbert.tasks import TASKS
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.tokenization.vocabulary_files import read_vocabulary
@@ -120,6 +120,8 @@ def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Ini
     opened = _open(config, run_dir, paths) if reads_early(config, paths) else None
     init.require_checkpoint(run_dir)
 
+    from kbert.input_pipelines.batches import first_rows
+    from kbert.input_pipelines.records.record_reader import naming_damaged_records
     from kbert.reports.run_page import try_write_run_page
     from kbert.training.devices import distribution
     from kbert.training.trainer import open_run, train
@@ -138,10 +140,9 @@ def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Ini
     # Train.
     with contextlib.ExitStack() as stack:
         run = stack.enter_context(open_run(strategy, run_dir, prepared.config, prepared.details, vocabulary))
-        for source in data.all:
-            stack.enter_context(source.naming_damaged_records())
+        stack.enter_context(naming_damaged_records(*data.all))
         _tokenize(task, prepared.config, vocabulary, data)
-        _log_examples(task, data.train.first_rows(2), vocabulary)
+        _log_examples(task, first_rows(data.train.rows, 2), vocabulary)
         plan = _plan(prepared.config, strategy, data, num_train_steps, prepared.set_weights)
         metrics = train(prepared.trained_task, prepared.config, plan, run, strategy)
         if metrics:
@@ -206,7 +207,7 @@ def _prepare(config, run_dir, paths, init, data: FinetuningData) -> _Prepared:
         source.check_with(task, complete.max_seq_length)
         owner = init.checkpoint or paths.train_dir or run_dir
         source.require_vocabulary(owner, initial.vocabulary.describe())
-    data.train.check_training(task, complete)
+    task.check_training(complete, data.train.examples)
     details = {
         **TASKS.to_record(task),
         "max_seq_length": complete.max_seq_length,
@@ -218,11 +219,11 @@ def _prepare(config, run_dir, paths, init, data: FinetuningData) -> _Prepared:
     }
     trained_task, trained_data = teaching.task(task), data
     if config.freeze_encoder:
-        from kbert.experiments.frozen_encoder import EncodedRows, FrozenEncoder
+        from kbert.experiments.frozen_encoder import EncodedFile, FrozenEncoder
 
         trained_task = FrozenEncoder(task, run_dir)
-        dev = {name: EncodedRows(source, trained_task) for name, source in data.dev.items()}
-        trained_data = FinetuningData(EncodedRows(data.train, trained_task), dev, data.dataset)
+        dev = {name: EncodedFile(source, trained_task) for name, source in data.dev.items()}
+        trained_data = FinetuningData(EncodedFile(data.train, trained_task), dev, data.dataset)
     set_weights = teaching.set_weights(initial)
     return _Prepared(complete, trained_data, task, trained_task, initial.vocabulary, set_weights, details)
 
@@ -256,7 +257,9 @@ def _complete_config(config, initial):
 
 def _num_train_steps(config, train_data):
     """int(examples / batch size x epochs), as in google-research/bert, run_classifier.py."""
-    train_data.require_one_batch(config.train_batch_size)
+    records = train_data.manifest
+    number = records.num_examples if records else train_data.num_examples
+    require_one_batch(train_data.path, number, config.train_batch_size)
     number = int(train_data.num_examples / config.train_batch_size * config.num_train_epochs)
     if not number:
         raise ValueError(
@@ -283,23 +286,23 @@ def _log_examples(task, rows, vocabulary):
 
 
 def _plan(config, strategy, data, num_train_steps, set_weights):
+    from kbert.input_pipelines.batches import evaluation_batches, training_batches
     from kbert.training.devices.jit import needs_whole_batches
     from kbert.training.phases import EvaluationData, Phase, Plan
 
     with_fill = needs_whole_batches(config, strategy)
 
     def train_batches(consumed, share):
-        return data.train.training_batches(
-            config.train_batch_size, config.seed, consumed, config.pad_to_longest, share=share
-        )
+        size, rows = config.train_batch_size, data.train.rows
+        return training_batches(rows, size, config.seed, consumed, config.pad_to_longest, share=share)
 
     def evaluation(source):
         def batches(share):
-            return source.evaluation_batches(
-                config.eval_batch_size, config.pad_to_longest, with_fill=with_fill, share=share
+            return evaluation_batches(
+                source.rows, config.eval_batch_size, config.pad_to_longest, with_fill, share=share
             )
 
-        return EvaluationData(batches, source.evaluated_examples)
+        return EvaluationData(batches, lambda: (source.examples, source.rows.owners))
 
     evaluations = {prefix: evaluation(source) for prefix, source in data.dev.items()}
     first = evaluations.pop("", None)

@@ -11,6 +11,7 @@ from absl import logging
 
 from kbert.cli.progress import Progress
 from kbert.features import ENCODER_INPUTS
+from kbert.input_pipelines.text_reader import RowsInMemory
 
 _ROWS_AT_ONCE = 32
 _NUMBERS, _READ = "row_numbers", "read_of_encoder"
@@ -85,11 +86,8 @@ class HeadModel(keras.Model):
         return tf.boolean_mask(self._encoder(inputs, training=False), inputs["input_mask"] > 0)
 
 
-class EncodedRows:
+class EncodedFile:
     """A `LabelledFile` whose batches hold what a frozen encoder gives.
-
-    It is computed when batches are first asked for, and lies in a file without a name, which ends with this
-    process however that ends. Where there is memory for it, the system keeps it there.
 
     Args:
       data: the `LabelledFile`.
@@ -107,19 +105,33 @@ class EncodedRows:
         del task
         self._data.tokenize_with(self._frozen, text_inputs)
 
-    def training_batches(self, *arguments, **options):
-        """Those of the file, with what the encoder gives for them.
+    @functools.cached_property
+    def rows(self):
+        """The `EncodedRows`."""
+        return EncodedRows(self._data.rows, self._frozen)
+
+
+class EncodedRows(RowsInMemory):
+    """`RowsInMemory`, with what a frozen encoder gives for them.
+
+    It is computed when batches are first asked for, and lies in a file without a name, which ends with this
+    process however that ends. Where there is memory for it, the system keeps it there.
+
+    Args:
+      rows: the `RowsInMemory`, with numbers among their features.
+      frozen: the `FrozenEncoder`.
+    """
+
+    def __init__(self, rows: RowsInMemory, frozen: FrozenEncoder):
+        super().__init__(rows.features, rows.owners, name=rows.name)
+        self._frozen = frozen
+
+    def completed(self, batches):
+        """Batches with what the encoder gives for their rows.
 
         Raises:
           ValueError: where the disk has no room for it.
         """
-        return self._encoded(self._data.training_batches(*arguments, **options))
-
-    def evaluation_batches(self, *arguments, **options):
-        """As `training_batches`."""
-        return self._encoded(self._data.evaluation_batches(*arguments, **options))
-
-    def _encoded(self, batches):
         vectors, starts, lengths = self._vectors
 
         def read_rows(numbers, length):
@@ -134,18 +146,17 @@ class EncodedRows:
             read = tf.numpy_function(read_rows, arguments, tf.as_dtype(vectors.dtype), stateful=False)
             return batch | {_READ: tf.ensure_shape(read, [*mask.shape, vectors.shape[1]])}
 
-        return batches.map(add).prefetch(tf.data.AUTOTUNE)
+        return batches.map(add)
 
     @functools.cached_property
     def _vectors(self):
         """((real tokens of all rows, width), where the tokens of each row begin, how many they are)."""
-        model, (_, owners) = self._frozen.model, self._data.evaluated_examples()
-        rows = self._data.first_rows(len(owners))
+        model, rows = self._frozen.model, self.features
         lengths = rows["input_mask"].sum(axis=1)
         shape = int(lengths.sum()), model.whole.read.shape[-1]
         dtype = tf.as_dtype(model.whole.read.dtype).as_numpy_dtype
         self._say_size(shape, np.dtype(dtype).itemsize)
-        progress, order = Progress("Encoded", "rows", len(owners)), np.argsort(-lengths, kind="stable")
+        progress, order = Progress("Encoded", "rows", self.num_rows), np.argsort(-lengths, kind="stable")
         with tempfile.TemporaryFile(dir=self._frozen.folder) as file:
             for first in range(0, len(order), _ROWS_AT_ONCE):
                 numbers = order[first : first + _ROWS_AT_ONCE]  # of like length
@@ -164,12 +175,10 @@ class EncodedRows:
         tokens, width = shape
         total, folder = tokens * width * size, self._frozen.folder
         need = f"{tokens:,} tokens x {width:,} numbers x {size} bytes = {total / 2**20:,.0f} MiB"
-        logging.info(
-            "the outputs of the frozen encoder for %s are kept in %s: %s", self._data.path, folder, need
-        )
+        logging.info("the outputs of the frozen encoder for %s are kept in %s: %s", self.name, folder, need)
         if (free := shutil.disk_usage(folder).free) < total:
             raise ValueError(
-                f"the outputs of the frozen encoder for {self._data.path} take {need}, but the disk of "
+                f"the outputs of the frozen encoder for {self.name} take {need}, but the disk of "
                 f"{folder} has {free / 2**20:,.0f} MiB left; choose fewer layers, a shorter max_seq_length, "
                 'precision="bfloat16", or another run_dir.'
             )

@@ -1,7 +1,6 @@
 """The labelled examples of a file, with the same methods as records of labelled examples."""
 
 import collections
-import contextlib
 import copy
 import functools
 
@@ -101,45 +100,14 @@ class LabelledFile:
         """Raises ValueError when the examples do not fit the task's settings."""
         task.check_examples(self.examples, max_seq_length)
 
-    def check_training(self, task, config):
-        """Raises ValueError when the task cannot be trained on these examples as `config` says."""
-        task.check_training(config, self.examples)
-
-    def require_one_batch(self, batch_size: int):
-        """Raises ValueError when there are fewer examples than one batch."""
-        from kbert.input_pipelines import text_reader
-
-        text_reader.require_one_batch(self.num_examples, batch_size)
-
     def tokenize_with(self, task, text_inputs):
         """Sets how examples become features; the work is done when features are first needed."""
         self._task, self._text_inputs = task, text_inputs
 
     @functools.cached_property
-    def _rows(self):
-        return self._task.examples_to_features(self.examples, self._text_inputs)
+    def rows(self):
+        """The `RowsInMemory`."""
+        from kbert.input_pipelines.text_reader import RowsInMemory
 
-    def first_rows(self, number: int) -> dict:
-        """The features of the first `number` rows, as arrays."""
-        return {name: values[:number] for name, values in self._rows.features.items()}
-
-    def evaluated_examples(self):
-        """(examples, the index of the example that each row belongs to)."""
-        return self.examples, self._rows.owners
-
-    def training_batches(self, *arguments, **options):
-        """See `text_reader.training_batches`."""
-        from kbert.input_pipelines import text_reader
-
-        apart = self._task.files.texts_apart(self.examples)
-        return text_reader.training_batches(self._rows.features, *arguments, **options, texts_apart=apart)
-
-    def evaluation_batches(self, *arguments, **options):
-        """See `text_reader.evaluation_batches`."""
-        from kbert.input_pipelines import text_reader
-
-        return text_reader.evaluation_batches(self._rows.features, *arguments, **options)
-
-    def naming_damaged_records(self):
-        """A context that does nothing, because a file has no records."""
-        return contextlib.nullcontext()
+        features, owners = self._task.examples_to_features(self.examples, self._text_inputs)
+        return RowsInMemory(features, owners, self._task.files.texts_apart(self.examples), self.path)

@@ -9,6 +9,7 @@ from kbert.config import PretrainingConfig, settled_config
 from kbert.experiments import show_lines
 from kbert.experiments.init import Init, initial_model
 from kbert.experiments.teaching import Teaching
+from kbert.input_pipelines.data_files import require_one_batch
 from kbert.input_pipelines.records.record_folders import PretrainingRecords
 from kbert.manifest import read_manifest
 from kbert.runs.run_directory import require_run_folder
@@ -125,7 +126,7 @@ def _pretrain(config: PretrainingConfig, run_dir, phases, init: Init, devices: d
         require_run_folder(run_dir)
     init.require_checkpoint(run_dir)
 
-    from kbert.input_pipelines.records import record_reader
+    from kbert.input_pipelines.records.record_reader import naming_damaged_records
     from kbert.reports.run_page import try_write_run_page
     from kbert.training.devices import distribution
     from kbert.training.trainer import open_run, train
@@ -151,7 +152,7 @@ def _pretrain(config: PretrainingConfig, run_dir, phases, init: Init, devices: d
     details = _details(task, phases) | teaching.init.details | teaching.details
     with (
         open_run(strategy, run_dir, complete, details, vocabulary) as run,
-        record_reader.naming_damaged_records(*((dataset.directory, dataset.manifest) for dataset in opened)),
+        naming_damaged_records(*opened),
     ):
         _log_examples(task, records[0], vocabulary)
         plan = _plan(complete, strategy, phases, teaching.set_weights(initial))
@@ -206,7 +207,7 @@ def _require_batches(config, records, strategy):
 
     for phase_config, dataset in zip(config.phase_configs, records, strict=True):
         require_whole_shares(phase_config, strategy)
-        dataset.require_one_batch(phase_config.train_batch_size)
+        require_one_batch(dataset.path, dataset.num_examples, phase_config.train_batch_size)
 
 
 def _details(task, phases):
@@ -232,7 +233,9 @@ def _details(task, phases):
 
 def _log_examples(task, records, vocabulary):
     """Logs two decoded inputs with their answers, so that the user sees a wrong vocabulary at once."""
-    batch = next(records.evaluation_batches(2).as_numpy_iterator())
+    from kbert.input_pipelines.batches import first_rows
+
+    batch = first_rows(records.rows, 2)
     for number in range(len(batch["input_ids"])):
         for line in task.describe({name: values[number] for name, values in batch.items()}, vocabulary):
             logging.info("%.100s", line)
@@ -252,12 +255,14 @@ def _plan(config, strategy, phases, set_weights):
 
 
 def _phase(number, config, phase_config, records, strategy):
+    from kbert.input_pipelines.batches import evaluation_batches, training_batches
     from kbert.training.devices.jit import needs_whole_batches
     from kbert.training.phases import Phase
 
     def train_batches(consumed, share):
         # The order and the masks are different in each phase, also on the same records.
-        return records.train.training_batches(
+        return training_batches(
+            records.train.rows,
             phase_config.train_batch_size,
             phase_config.seed + number,
             consumed,
@@ -265,7 +270,8 @@ def _phase(number, config, phase_config, records, strategy):
         )
 
     def eval_batches(share):
-        return records.held_out.evaluation_batches(
+        return evaluation_batches(
+            records.held_out.rows,
             config.eval_batch_size,
             with_fill=needs_whole_batches(phase_config, strategy),
             max_batches=config.max_eval_steps,

@@ -11,9 +11,6 @@ from typing import NamedTuple
 
 from kbert.extras import require
 
-# Listed so that they can be refused clearly: read as text, they would only give an error about UTF-8.
-_UNREAD_SUFFIXES = frozenset(".7z .br .lz4 .lzma .parquet .arrow .rar .tar .tbz2 .tgz .txz .z .zip".split())
-
 
 class Compression(NamedTuple):
     """A compression: its `name`, the function that opens such a file, and its errors for damaged files."""
@@ -48,6 +45,15 @@ def find_opener(path: str | Path) -> Callable:
     return compression.open if compression else open
 
 
+def beginning(path: str | Path, size: int) -> bytes:
+    """The first bytes of a file, unpacked; none of a damaged one. ValueError as above."""
+    compression = find_compression(path)
+    with find_opener(path)(path, "rb") as stream:
+        with contextlib.suppress(*(compression.errors if compression else ())):
+            return stream.read(size)
+    return b""
+
+
 @contextlib.contextmanager
 def naming_damage(path: str | Path, mend: str):
     """Inside, an error of a damaged compressed file becomes a ValueError that names the file.
@@ -70,23 +76,6 @@ def name_when_unpacked(path: str | Path) -> str:
     """The file's name in lower case, without the suffix of its compression. ValueError as above."""
     path = Path(path)
     return (path.stem if find_compression(path) else path.name).lower()
-
-
-def require_read_kind(path: str | Path, what: str):
-    """Refuses archives and other formats that kbert does not read.
-
-    Args:
-      path: the file; only its suffix is checked, and the one before that of a compression, as in .tar.gz.
-      what: what is expected instead, for the error message, for example "text".
-
-    Raises:
-      ValueError: naming the file.
-    """
-    if not _UNREAD_SUFFIXES.isdisjoint((Path(path).suffix.lower(), Path(name_when_unpacked(path)).suffix)):
-        raise ValueError(
-            f"{path} has a format that kbert does not read; give {what}, plain or compressed as .gz, .bz2, "
-            ".xz or .zst."
-        )
 
 
 def _import_zstd(path):

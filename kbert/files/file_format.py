@@ -4,11 +4,20 @@ import contextlib
 import zipfile
 from pathlib import Path
 
-from kbert.files.compression import find_compression, name_when_unpacked
+from kbert.files.compression import beginning, find_compression, name_when_unpacked
 
-JSON_LINES = (".jsonl", ".ndjson", ".json")  # every set of endings for JSON lines is this one
-TABLES = ("parquet", "arrow")  # they hold their columns packed, so another packing around them is not read
-_FORMATS = {".tsv": "tsv", ".csv": "csv"} | dict.fromkeys(JSON_LINES, "jsonl")
+DELIMITED = ("csv", "tsv")
+# Format -> how its files begin. They hold their columns packed, so another packing around them is not read.
+TABLES = {"parquet": b"PAR1", "arrow": b"ARROW1"}
+FORMATS = {  # ending -> format; alone, or before that of a compression
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".csv": "csv",
+    **dict.fromkeys((".jsonl", ".ndjson", ".jsonlines", ".json"), "jsonl"),
+    **{f".{name}": name for name in TABLES},
+}
+# Refused by their names: read as text, they would only give an error about UTF-8.
+_UNREAD = frozenset(".7z .br .lz4 .lzma .parquet .arrow .rar .tar .tbz2 .tgz .txz .z .zip".split())
 _LONGEST_MARK = 64  # bytes that are looked at
 
 _POINTER = ("a pointer of Git LFS, not the file itself", "get the file: git lfs pull")
@@ -16,8 +25,8 @@ _PAGE = ("a page of the web (HTML)", "download the file itself, or take the text
 _DOWNLOADS = (_POINTER, _PAGE)
 # How a file begins that is no text: what it is, and what to do with it.
 _MARKS = (
-    (b"PAR1", "parquet", 'name it .parquet, or set dataset.file_format="parquet"'),
-    (b"ARROW1", "an Arrow file", 'name it .arrow, or set dataset.file_format="arrow"'),
+    (TABLES["parquet"], "parquet", 'name it .parquet, or set dataset.file_format="parquet"'),
+    (TABLES["arrow"], "an Arrow file", 'name it .arrow, or set dataset.file_format="arrow"'),
     (b"\x1f\x8b", "packed by gzip", "end its name in .gz"),
     (b"BZh", "packed by bzip2", "end its name in .bz2"),
     (b"\xfd7zXZ\x00", "packed by xz", "end its name in .xz"),
@@ -52,34 +61,41 @@ def format_by_name(path: str | Path) -> str | None:
 
     None for any other name. ValueError as `find_compression` raises it.
     """
-    path = Path(path)
-    table = path.suffix.lower().removeprefix(".")
-    return table if table in TABLES else _FORMATS.get(Path(name_when_unpacked(path)).suffix)
+    file_format = FORMATS.get(Path(name_when_unpacked(path)).suffix)
+    return None if file_format in TABLES and find_compression(path) else file_format
 
 
-def is_json_lines(path: str | Path) -> bool:
-    """Whether the name, without the ending of a compression, ends in `.jsonl`, `.ndjson` or `.json`."""
-    return format_by_name(path) == "jsonl"
-
-
-def require_text_content(path: str | Path, what: str):
-    """Refuses a file that is no text by its first bytes, whatever its name says.
+def require_text_format(path: str | Path, what: str):
+    """Refuses a file that is no text by its first bytes, unpacked, or by its name.
 
     Args:
-      path: a file; one whose name says a compression is not looked into.
+      path: a file.
       what: what is expected instead, for the message, for example "text".
 
     Raises:
       ValueError: naming the file, what it is, and how to make a text of it.
     """
-    path = Path(path)
-    if find_compression(path) or not path.is_file():
-        return
-    with path.open("rb") as file:
-        beginning = file.read(_LONGEST_MARK)
-    foreign = _archive(path) if beginning.startswith(_ZIP) else _marked(beginning)
-    if foreign:
+    if format_by_name(path) not in TABLES:
+        _require_no_other(path, what)
+    if not _UNREAD.isdisjoint((Path(path).suffix.lower(), Path(name_when_unpacked(path)).suffix)):
+        raise ValueError(
+            f"{path} has a format that kbert does not read; give {what}, plain or compressed as .gz, .bz2, "
+            ".xz or .zst."
+        )
+
+
+def require_table_format(path: str | Path, file_format: str):
+    """Refuses a file that has the first bytes of another format than a table's. ValueError as above."""
+    if not beginning(path, _LONGEST_MARK).startswith(TABLES[file_format]):
+        _require_no_other(path, file_format)
+
+
+def _require_no_other(path, what):
+    first = beginning(path, _LONGEST_MARK)
+    if foreign := _archive(path) if first.startswith(_ZIP) else _marked(first):
         kind, remedy = foreign
+        if find_compression(path) and first.startswith(tuple(TABLES.values())):
+            remedy = f"unpack it, then {remedy}"
         raise ValueError(f"{path} is {kind}, by its first bytes; expected {what}: {remedy}.")
 
 
@@ -89,18 +105,15 @@ def require_downloaded(path: str | Path):
     Raises:
       ValueError: naming the file, what it is, and how to get the file itself.
     """
-    path = Path(path)
-    with path.open("rb") as file:
+    with Path(path).open("rb") as file:
         foreign = _marked(file.read(_LONGEST_MARK))
     if foreign and tuple(foreign) in _DOWNLOADS:
         raise ValueError(f"{path} is {foreign[0]}; {foreign[1]}.")
 
 
-def _marked(beginning):
-    lowered = beginning.lower()
-    return next(
-        (rest for mark, *rest in _MARKS if beginning.startswith(mark) or lowered.startswith(mark)), None
-    )
+def _marked(first):
+    lowered = first.lower()
+    return next((rest for mark, *rest in _MARKS if first.startswith(mark) or lowered.startswith(mark)), None)
 
 
 def _archive(path):

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from kbert.files.compression import find_compression, find_opener, require_read_kind
-from kbert.files.file_format import require_text_content
+from kbert.files.compression import beginning, find_compression, find_opener
+from kbert.files.file_format import require_text_format
 from kbert.files.text_encoding import (
     BLOCK,
     UTF8_MARK,
@@ -99,17 +99,15 @@ def require_text_file(path: str | Path, what: str = "text"):
     if not path.is_file():
         raise ValueError(f"{path} is a folder, not a text file." if path.is_dir() else
                          f"{path} does not exist.")  # fmt: skip
-    require_text_content(path, what)
-    require_read_kind(path, what)
+    require_text_format(path, what)
 
 
 def require_line_feeds(path: str | Path):
     """Refuses a plain file in which carriage returns alone end lines: it would be read as a single line."""
     if find_compression(path):
         return
-    with open(path, "rb") as stream:
-        beginning = stream.read(BLOCK)
-    if b"\n" not in beginning and b"\r" in beginning.rstrip(b"\r"):
+    first = beginning(path, BLOCK)
+    if b"\n" not in first and b"\r" in first.rstrip(b"\r"):
         raise ValueError(
             f"{path} has carriage returns, but no line feeds, at the ends of its lines, as on old Macs; "
             "convert it: tr '\\r' '\\n' < OLD > NEW."
@@ -125,24 +123,17 @@ def find_encoding(path: str | Path, encoding: str | None = None) -> str:
     Raises:
       ValueError: for UTF-16 and UTF-32 without a mark where nothing is asked for.
     """
-    compression = find_compression(path)
-    beginning = b""
-    with find_opener(path)(path, "rb") as stream, contextlib.suppress(*(compression or _Plain).errors):
-        beginning = stream.read(BLOCK if encoding else len(codecs.BOM_UTF32_LE))
-    if marked := marked_encoding(beginning):
+    first = beginning(path, BLOCK if encoding else len(codecs.BOM_UTF32_LE))
+    if marked := marked_encoding(first):
         return marked
     if encoding is None:
-        if wide := unmarked_wide_encoding(beginning):
+        if wide := unmarked_wide_encoding(first):
             raise ValueError(f"{path} {_unmarked(wide).what}; {_unmarked(wide).remedy}.")
         return "utf-8"
     encoding = codecs.lookup(encoding).name.removesuffix("-sig")
-    if (wide := unmarked_wide_encoding(beginning)) and wide.startswith(encoding):
+    if (wide := unmarked_wide_encoding(first)) and wide.startswith(encoding):
         return wide  # "utf-16" alone would need a mark
-    return "utf-8" if holds_utf8(beginning, encoding) else encoding
-
-
-class _Plain:
-    errors = ()
+    return "utf-8" if holds_utf8(first, encoding) else encoding
 
 
 def has_line_feeds_as_bytes(path: str | Path) -> bool:
@@ -179,8 +170,8 @@ def numbered_lines(
     damages = compression.errors if compression else ()
     try:
         with find_opener(path)(path, "rb") as stream:
-            beginning = b"" if start else stream.read(len(codecs.BOM_UTF32_LE))
-            encoding, wide = marked_encoding(beginning) or encoding, unmarked_wide_encoding(beginning)
+            first = b"" if start else stream.read(len(codecs.BOM_UTF32_LE))
+            encoding, wide = marked_encoding(first) or encoding, unmarked_wide_encoding(first)
             if wide and not encoding:
                 yield 1, 0, _unmarked(wide)
                 return

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from kbert.files.compression import find_opener
-from kbert.files.file_format import format_by_name
+from kbert.files.file_format import DELIMITED, format_by_name
 from kbert.files.output_path import check_output_file, require_parent_folder
 from kbert.files.whole_file import whole_file
 
-JSON_LINES, TABLES = "jsonl", ("csv", "tsv")
 LABEL_SEPARATOR = ";"  # where the run's files have none
 _OF_ONE = {"probabilities": "probability"}  # what one of a table of numbers is called
 
@@ -23,7 +22,7 @@ def find_format(path: str | Path) -> str:
       ValueError: when it says something else, or a package for the compression is missing.
     """
     file_format = format_by_name(path)
-    if file_format not in (JSON_LINES, *TABLES):
+    if file_format not in ("jsonl", *DELIMITED):
         raise ValueError(
             f"output_file={path}: the ending says the format; end it in .jsonl (JSON lines), "
             ".csv or .tsv (columns), alone or with .gz, .bz2, .xz or .zst behind it."
@@ -60,7 +59,7 @@ def write_answers(path: str | Path, answered: Iterable[tuple[dict, dict]], label
     """
     file_format = find_format(path)
     with whole_file(path) as aside, find_opener(path)(aside, "wt", encoding="utf-8", newline="") as file:
-        if file_format == JSON_LINES:
+        if file_format == "jsonl":
             for example, answer in answered:
                 file.write(json_line(example | answer))
             return

@@ -25,6 +25,15 @@ def shown_source(path) -> str:
     return "data in memory" if isinstance(path, DataFile) else str(path)
 
 
+def require_one_batch(source, number: int, batch_size: int):
+    """Raises ValueError when a source has fewer rows than one batch."""
+    if number < batch_size:
+        raise ValueError(
+            f"{source} has {number} rows, fewer than one batch of {batch_size}; give more, or set "
+            f"train_batch_size={number} or lower."
+        )
+
+
 def reading_dataset(path, dataset: DatasetConfig) -> DatasetConfig:
     """How a file is read: as its dataset says, but for the form, which data in memory have of their own."""
     if not isinstance(path, DataFile):

@@ -8,11 +8,12 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from kbert.files.file_format import FORMATS
 from kbert.input_pipelines.tables.table_rows import class_names, named_class
 
 _TO_LIST = ("to_pylist", "to_list", "tolist")  # Arrow's; Series of pandas and polars; NumPy's
 _MISSING = ("NAType", "NaTType")  # of pandas, which compare with nothing
-_ENDINGS = (".txt", ".csv", ".tsv", ".jsonl", ".json", ".parquet")
+_ENDINGS = (".txt", *FORMATS)
 _SHOWN = 300  # characters of a list of columns in an error
 
 

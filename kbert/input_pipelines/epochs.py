@@ -76,6 +76,12 @@ def require_share(share, batch_size: int):
         )
 
 
+def own_rows(value, batch_size: int, share):
+    """The rows of a whole batch that belong to a share."""
+    size = batch_size // share.num_input_pipelines
+    return value[share.input_pipeline_id * size : (share.input_pipeline_id + 1) * size]
+
+
 def share_range(num_examples: int, share=WHOLE) -> tuple[int, int]:
     """(first example, the one after the last) of a share."""
     number, index = share.num_input_pipelines, share.input_pipeline_id

@@ -1,7 +1,12 @@
-"""Checks the columns and texts of rows, for corpora and labelled files alike."""
+"""Checks the objects, columns and texts of rows, for corpora and labelled files alike."""
 
+from kbert.files.json_file import parse_json
 from kbert.files.near_names import did_you_mean
 
+AS_LINES = (
+    'expected an object in each line. With pandas: pandas.read_json(path).to_json("rows.jsonl", '
+    'orient="records", lines=True); or: jq -c .[] FILE.'
+)
 _NAMES = {type(None): "null", bool: "true or false", str: "string", list: "list", dict: "object"}
 
 
@@ -20,6 +25,42 @@ class MissingColumn(ValueError):
         self.what = what
         self.advice = advice
         self.column = column
+
+
+class NotLines(ValueError):
+    """A file of JSON lines is one JSON value."""
+
+
+def parse_object(line: str, source: str, number: int, expected: str) -> dict:
+    """The object in a line of JSON.
+
+    Args:
+      line: the line.
+      source: what messages call the file.
+      number: of the line, from 1.
+      expected: what the object should be, for the message.
+
+    Raises:
+      NotLines: when the file is one JSON value over all its lines.
+      ValueError: for a line that is not valid JSON, or another value.
+    """
+    where = f"{source} line {number}"
+    try:
+        value = parse_json(line, where)
+        if isinstance(value, dict):
+            return value
+        raise ValueError(
+            f"{where}: expected an object {expected}, received a {json_type(value)}: {str(value)[:500]}."
+        )
+    except ValueError:
+        if is_whole_json(line, number):
+            raise NotLines(f"{source} is one JSON value over all its lines; {AS_LINES}") from None
+        raise
+
+
+def is_whole_json(line: str, number: int) -> bool:
+    """Whether a line that holds no object begins a value that goes over all lines of its file."""
+    return number == 1 and line.strip() in ("[", "{") or line.lstrip().startswith("[{")
 
 
 def require_column(record, column, where):

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
 from kbert.files.file_format import format_by_name
-from kbert.files.json_file import parse_json
 from kbert.files.text_file import require_text_file
 from kbert.input_pipelines.data_files import DataFile
 from kbert.input_pipelines.delimited_files import (
@@ -20,16 +19,12 @@ from kbert.input_pipelines.delimited_files import (
     text_lines,
 )
 from kbert.input_pipelines.file_problems import FileProblems
-from kbert.input_pipelines.json_rows import require_column, why_no_text
+from kbert.input_pipelines.json_rows import AS_LINES, NotLines, parse_object, require_column, why_no_text
 from kbert.input_pipelines.labels import LEFT_OUT, RowLabels, class_label, label_set
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_table
 
 _DELIMITED = "in TSV and CSV files"
-_AS_LINES = (
-    'expected an object in each line. With pandas: pandas.read_json(path).to_json("rows.jsonl", '
-    'orient="records", lines=True); or: jq -c .[] FILE.'
-)
 
 
 class LabelledText(NamedTuple):
@@ -151,7 +146,7 @@ def _records(path, dataset, columns, with_labels, problems):
     wanted = dict.fromkeys(filter(None, (*columns, *_text_columns(dataset), with_labels and dataset.label)))
     if table := find_table(path, dataset.file_format):
         records = _table_records(table, dataset, columns, with_labels, problems)
-    elif (file_format := dataset.file_format or _file_format(path)) == "jsonl":
+    elif (file_format := _file_format(path, dataset)) == "jsonl":
         records = _json_records(path, dataset, problems)
     else:
         skip_short = with_labels and dataset.skip_short_rows
@@ -274,22 +269,19 @@ def _json_records(path, dataset, problems):
     for number, line in enumerate(text_lines(path, dataset.encoding, problems), start=1):
         if not line.strip():
             continue
-        where = f"{path} line {number}"
         try:
-            record = parse_json(line, where)
-            if not isinstance(record, dict):
-                raise ValueError(f"{where}: expected an object of columns, received {str(record)[:500]}.")
+            record = parse_object(line, str(path), number, "of columns")
+        except NotLines:
+            raise
         except ValueError as error:
-            if number == 1 and line.strip() in ("[", "{") or line.lstrip().startswith("[{"):
-                raise ValueError(f"{path} is one JSON value over all its lines; {_AS_LINES}") from None
             problems.add(error)
             if problems.is_full:
                 return
         else:
-            yield where, record
+            yield f"{path} line {number}", record
     is_nested = isinstance(record, dict) and any(isinstance(cell, list | dict) for cell in record.values())
     if number == 1 and is_nested and problems:
-        problems.add_hint(f"Its one object may hold all rows; {_AS_LINES}")
+        problems.add_hint(f"Its one object may hold all rows; {AS_LINES}")
 
 
 def count_rows(path: str | Path, dataset: DatasetConfig) -> int:
@@ -304,7 +296,7 @@ def count_rows(path: str | Path, dataset: DatasetConfig) -> int:
     if table := find_table(path, dataset.file_format):
         return sum(table_rows.count_rows(file, table.file_format) for file in table.files)
     lines = text_lines(path, dataset.encoding, problems)
-    if (file_format := dataset.file_format or _file_format(path)) == "jsonl":
+    if (file_format := _file_format(path, dataset)) == "jsonl":
         number = sum(1 for line in lines if line.strip())
     else:
         layout = find_layout(
@@ -330,11 +322,8 @@ def read_header(path: str | Path, dataset: DatasetConfig, wanted: Iterable[str] 
     if dataset.column_names:
         return list(dataset.column_names)
     path, problems = Path(path), FileProblems(path)
-    lines, file_format = (
-        text_lines(path, dataset.encoding, problems),
-        dataset.file_format or _file_format(path),
-    )
-    header = find_layout(lines, path, file_format, dataset, list(wanted), problems).header
+    lines = text_lines(path, dataset.encoding, problems)
+    header = find_layout(lines, path, _file_format(path, dataset), dataset, list(wanted), problems).header
     problems.raise_all()
     return header
 
@@ -368,8 +357,8 @@ def examples_fingerprint(examples: Iterable[tuple]) -> str:
     return content.hexdigest()
 
 
-def _file_format(path):
-    file_format = format_by_name(path)
+def _file_format(path, dataset):
+    file_format = dataset.file_format or format_by_name(path)
     if file_format is None:
         require_text_file(path, "rows of text")
         likely = likely_format(next(text_lines(path, None, FileProblems(path)), ""))

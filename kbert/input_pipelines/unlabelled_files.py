@@ -6,33 +6,32 @@ Nothing heavy is imported.
 import dataclasses
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from kbert.cli.progress import awaited
 from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
-from kbert.files.file_format import format_by_name, is_json_lines
-from kbert.files.json_file import parse_json
+from kbert.files.file_format import DELIMITED, format_by_name
 from kbert.files.near_names import did_you_mean, near_names
 from kbert.files.text_file import bounded_lines, read_lines
 from kbert.input_pipelines.data_in_memory import column_names, read_rows
 from kbert.input_pipelines.file_problems import MOST_ROWS, FileProblems
-from kbert.input_pipelines.json_rows import json_type, require_column
+from kbert.input_pipelines.json_rows import NotLines, parse_object, require_column
 from kbert.input_pipelines.labelled_files import read_header, stream_records
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_table
 
 _KEPT = "id"  # what answers give back
-_DELIMITED = ("csv", "tsv")
 _OBJECT = re.compile(r'\s*\{\s*"\w+"\s*:.*\}\s*')
+_PAIR = re.compile(r"^(.*) \|\|\| (.*)$")  # extract_features.py, `read_examples`: the last ||| separates
 _TEXTS_OF_A_LINE = {("text",): 1, ("text", "text_pair"): 2}
 
 
 def has_columns(path: str | Path) -> bool:
     """Whether a file has named columns: a table (see `find_table`), or one whose name ends in .csv or .tsv,
     before the ending of a compressed one. Raises ValueError as `find_table` and `find_compression` do."""
-    return bool(find_table(path)) or format_by_name(path) in _DELIMITED
+    return bool(find_table(path)) or format_by_name(path) in DELIMITED
 
 
 def count_rows(path: str | Path, dataset: DatasetConfig | None = None) -> int:
@@ -42,10 +41,15 @@ def count_rows(path: str | Path, dataset: DatasetConfig | None = None) -> int:
     return sum(1 for _ in _read_records(path, _by_name(dataset)))
 
 
-def count_examples(path: str | Path) -> int:
-    """The number of rows of a file with columns, and of lines of any other. Reads the whole file, so that an
-    error in it is found before other work begins: ValueError."""
-    return count_rows(path) if has_columns(path) else sum(1 for _ in read_lines(path))
+def examples_of_file(
+    path: str | Path, inputs: Sequence[tuple[str, ...]], dataset: DatasetConfig | None = None
+) -> Iterator[dict]:
+    """The examples of a file, whatever its format: as `examples_from_columns` reads it if it `has_columns`,
+    else as `examples_from_lines`. Their arguments and errors; lines have the first of `inputs`."""
+    if has_columns(path):
+        return examples_from_columns(path, inputs, dataset)
+    lines = (line.removesuffix("\r") for line in read_lines(path))
+    return examples_from_lines(inputs[0], lines, str(path), format_by_name(path) == "jsonl")
 
 
 def examples_from_columns(
@@ -131,9 +135,11 @@ def whole_rows(path: str | Path, dataset: DatasetConfig | None = None) -> Iterat
 def texts_and_pairs(
     path: str | Path, dataset: DatasetConfig | None = None
 ) -> Iterator[tuple[str, str | None]]:
-    """(text, second text or None) of each row of a file with columns, or of JSON lines.
+    """(text, second text or None) of each row of a file with columns, or of each line.
 
-    Columns, and the keys of each object, are those that the dataset names, else `text` and maybe `text_pair`.
+    Columns, and the keys of an object in JSON lines, are those that the dataset names, else `text` and maybe
+    `text_pair`. Any other line, an empty one too, is a text, or two with ` ||| ` between them, as in Google's
+    extract_features.py.
 
     Args:
       path: the file.
@@ -143,7 +149,9 @@ def texts_and_pairs(
       ValueError: as `examples_from_columns` and `examples_from_lines` do; while it is read, for a row without
         a text.
     """
-    if is_json_lines(path):
+    if not has_columns(path) and format_by_name(path) != "jsonl":
+        return map(_text_and_pair, read_lines(path))
+    if format_by_name(path) == "jsonl":
         lines = examples_from_lines(("text",), read_lines(path), str(path), json_lines=True)
         examples = (
             _by_input(example, dataset or DatasetConfig(), f"{path} row {number}")
@@ -160,6 +168,12 @@ def texts_and_pairs(
             yield text, pair
 
     return rows()
+
+
+def _text_and_pair(line):
+    text = line.strip()
+    pair = _PAIR.match(text)
+    return pair.groups() if pair else (text, None)
 
 
 def _by_input(example, dataset, where) -> dict:
@@ -284,7 +298,9 @@ def examples_from_lines(
                 "read from a file whose name ends in .jsonl."
             )
         try:
-            example = _example_of_line(line, f"{source} line {number}", inputs, number_of_texts)
+            example = _example_of_line(line, source, number, inputs, number_of_texts)
+        except NotLines:
+            raise
         except ValueError as error:
             problems.add(error)
             if problems.is_full:
@@ -295,19 +311,13 @@ def examples_from_lines(
     problems.raise_all()
 
 
-def _example_of_line(line, where, inputs, number_of_texts) -> dict:
+def _example_of_line(line, source, number, inputs, number_of_texts) -> dict:
     if number_of_texts == 1:
         return {"text": line}
     if number_of_texts is None:
-        example = parse_json(line, where)
-        if not isinstance(example, dict):
-            raise ValueError(
-                f"{where}: expected an object with {', '.join(inputs)}, received a {json_type(example)}."
-                + (" Write each entry in a line: jq -c .[] FILE." if isinstance(example, list) else "")
-            )
-        return example
+        return parse_object(line, source, number, f"with {', '.join(inputs)}")
     if line.count("\t") != 1:
-        raise ValueError(f"{where}: expected two texts with a tab between them.")
+        raise ValueError(f"{source} line {number}: expected two texts with a tab between them.")
     return dict(zip(inputs, line.split("\t"), strict=True))
 
 

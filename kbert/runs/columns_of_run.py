@@ -6,19 +6,12 @@ A run that is broken, or of a task of the user's own, is not checked here; what 
 from pathlib import Path
 
 from kbert.config import DatasetConfig, FinetuningConfig, from_dict
-from kbert.files.file_format import is_json_lines
 from kbert.files.json_file import read_json_object
-from kbert.files.text_file import read_lines
 from kbert.input_pipelines.json_rows import MissingColumn
 from kbert.input_pipelines.tables.table_paths import source_files
-from kbert.input_pipelines.unlabelled_files import (
-    count_rows,
-    examples_from_columns,
-    examples_from_lines,
-    has_columns,
-)
+from kbert.input_pipelines.unlabelled_files import count_rows, examples_of_file, has_columns
 from kbert.runs.run_file import RUN_FILE, holds_run
-from kbert.tasks.file_columns import ALWAYS_TAKEN, check_file, require_read, task_columns, task_inputs
+from kbert.tasks.file_columns import ALWAYS_TAKEN, check_file, require_read, task_inputs
 
 
 def require_columns_of_model(path, run_dir, config: FinetuningConfig | None = None):
@@ -43,10 +36,8 @@ def require_columns_of_model(path, run_dir, config: FinetuningConfig | None = No
     try:
         check_file(task, path, dataset)
     except MissingColumn as error:
-        columns = ", ".join(map(repr, task_columns(task, dataset)))
-        raise ValueError(
-            f"{error.what} The run {run_dir} was trained on {columns}; give the columns these names."
-        ) from None
+        advice = f"The run {run_dir} was trained on columns of such names; rename the file's."
+        raise ValueError(f"{error.what} {advice}") from None
 
 
 def count_inputs_of_run(path, run_dir) -> int:
@@ -58,17 +49,13 @@ def count_inputs_of_run(path, run_dir) -> int:
         text, or a question with its context.
 
     Raises:
-      ValueError: as `examples_from_columns` and `examples_from_lines` do.
+      ValueError: as `examples_of_file` does.
     """
     task, task_config, dataset = _recorded_task(run_dir) if holds_run(run_dir) else (None, {}, None)
     inputs = task_inputs(task, task_config) if task else () if holds_run(run_dir) else ALWAYS_TAKEN
-    if not has_columns(path):
-        json_lines = is_json_lines(path)
-        expected = inputs[0] if inputs and task else ("text",)
-        return sum(1 for _ in examples_from_lines(expected, read_lines(path), str(path), json_lines))
-    if not inputs:
+    if not inputs and has_columns(path):
         return count_rows(path, dataset)
-    return sum(1 for _ in examples_from_columns(path, inputs, dataset))
+    return sum(1 for _ in examples_of_file(path, inputs or ALWAYS_TAKEN, dataset))
 
 
 def recorded_dataset(run_dir) -> DatasetConfig | None:

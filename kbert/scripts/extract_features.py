@@ -12,7 +12,6 @@ extract_features.py; docs/api.md describes the other formats.
 
 import glob
 import itertools
-import re
 from pathlib import Path
 
 from absl import flags
@@ -20,10 +19,8 @@ from absl import flags
 from kbert.cli import script
 from kbert.cli.progress import Progress
 from kbert.config.pooling_config import POOLINGS
-from kbert.files.file_format import is_json_lines
 from kbert.files.output_path import check_output_file, require_parent_folder
-from kbert.files.text_file import read_lines
-from kbert.input_pipelines.unlabelled_files import has_columns, texts_and_pairs
+from kbert.input_pipelines.unlabelled_files import texts_and_pairs
 from kbert.scripts.training_flags import define_checkpoint_flag
 
 FLAGS = flags.FLAGS
@@ -31,7 +28,6 @@ POSITIONS = ("run_dir", "input_file")  # of arguments without a flag
 _LONGEST = 128  # tokens, the default of the original extract_features.py
 _NUM_LAYERS = 4
 _FORMATS = ["jsonl", "npz", "tfrecord"]
-_PAIR = re.compile(r"^(.*) \|\|\| (.*)$")  # extract_features.py, `read_examples`: the last ||| separates
 
 
 def define_flags():
@@ -42,7 +38,8 @@ def define_flags():
         None,
         "One text per line; ' ||| ' separates the two texts of a pair. It may be compressed: .gz, .bz2, "
         ".xz, .zst. Or a .csv, .tsv or .parquet file with the columns that the run was trained on, or the "
-        "column text, and text_pair for pairs; or JSON lines (.jsonl, .ndjson, .json) with these keys.",
+        "column text, and text_pair for pairs; or JSON lines (.jsonl, .ndjson, .jsonlines, .json) with these "
+        "keys.",
     )
     flags.DEFINE_string("output_file", None, "The file to write.")
     flags.DEFINE_bool("overwrite", False, "Replace an output_file that exists.")
@@ -81,8 +78,8 @@ def extract_features(
 
     Args:
       extractor: a `FeatureExtractor`.
-      input_file: UTF-8 text, plain or compressed, with one text or pair per line; an empty line is a text
-        too. Or a file with columns, or JSON lines, see `texts_and_pairs`; a run's are those of its training.
+      input_file: UTF-8 text, plain or compressed, with one text or pair per line. Or a file with columns,
+        or JSON lines, see `texts_and_pairs`; a run's are those of its training.
       output_file: the file to write; it appears only when it is complete.
       format: "jsonl", "npz" or "tfrecord", see kbert.inference.feature_files.
       batch_size: texts at a time.
@@ -103,7 +100,7 @@ def extract_features(
     progress = Progress("Wrote", "texts", num_texts)
     done = 0
     with feature_file(output_file, format, extractor) as write:
-        texts = _texts_and_pairs(input_file, dataset)
+        texts = texts_and_pairs(input_file, dataset)
         while batch := list(itertools.islice(texts, batch_size)):
             for features in extractor([text for text, _ in batch], [pair for _, pair in batch]):
                 write(done, features)
@@ -115,21 +112,7 @@ def extract_features(
 
 def _count(input_file, dataset) -> int:
     """The number of texts. Reads all of them, so that an error in one is found before other work begins."""
-    return sum(1 for _ in _texts_and_pairs(input_file, dataset))
-
-
-def _texts_and_pairs(input_file, dataset):
-    """(text, second text or None) of each line or row."""
-    if not has_columns(input_file) and not is_json_lines(input_file):
-        return map(_text_and_pair, read_lines(input_file))
-    return texts_and_pairs(input_file, dataset)
-
-
-def _text_and_pair(line):
-    """(text, second text or None)."""
-    text = line.strip()
-    pair = _PAIR.match(text)
-    return pair.groups() if pair else (text, None)
+    return sum(1 for _ in texts_and_pairs(input_file, dataset))
 
 
 def default_layers(config) -> list[int]:

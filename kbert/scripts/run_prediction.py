@@ -19,7 +19,7 @@ r"""Script: a trained model + texts -> predictions: one JSON line for each text,
 Without --text, --question and --input_file, texts are read from standard input. There and in a file a line
 is a text; two texts with a tab between them for a run on pairs; or a JSON object if an example has other
 fields, for example {"text": "...", "choices": ["...", "..."]} for multiple choice, or {"question": "...",
-"context": "..."} for a question about a text. In a file whose name ends in .jsonl, .ndjson or .json every
+"context": "..."} for a question about a text. In a file whose name ends as those of JSON lines do every
 line is a JSON object; an "id" is kept. A .csv, .tsv or .parquet file, a pattern of the last in quotes, or a
 folder of `datasets` has columns: those that the run was trained on, or columns with these names.
 
@@ -36,11 +36,9 @@ from absl import flags
 from kbert.cli import script
 from kbert.cli.progress import Progress
 from kbert.config.checks import require
-from kbert.files.file_format import is_json_lines
-from kbert.files.text_file import read_lines
+from kbert.files.file_format import DELIMITED
 from kbert.inference.answer_files import (
     LABEL_SEPARATOR,
-    TABLES,
     check_answer_file,
     find_format,
     json_line,
@@ -55,8 +53,8 @@ from kbert.inference.answers import (
 )
 from kbert.input_pipelines.data_in_memory import require_no_path
 from kbert.input_pipelines.unlabelled_files import (
-    examples_from_columns,
     examples_from_lines,
+    examples_of_file,
     has_columns,
     read_standard_input,
     whole_rows,
@@ -79,8 +77,9 @@ def define_flags():
     flags.DEFINE_string(
         "input_file",
         None,
-        "Texts, a line each, JSON lines (.jsonl, .ndjson, .json), or columns: .csv, .tsv, .parquet, a "
-        "pattern in quotes, a folder of `datasets`. Lines may be compressed: .gz, .bz2, .xz, .zst.",
+        "Texts, a line each, JSON lines (.jsonl, .ndjson, .jsonlines, .json), or columns: .csv, .tsv, "
+        ".parquet, a pattern in quotes, a folder of `datasets`. Lines may be compressed: .gz, .bz2, .xz, "
+        ".zst.",
     )
     flags.DEFINE_string(
         "output_file",
@@ -183,17 +182,12 @@ def _examples(source, num_texts):
         alone = 1 if sys.stdin.isatty() else one_by_one  # a person waits for the answer to each line
         lines = read_standard_input()
         return examples_from_lines(inputs, lines, "standard input", most_problems=1), None, alone
-    if has_columns(FLAGS.input_file):
-        answered_inputs = (inputs, *serving.other_inputs.values())
-        rows = examples_from_columns(FLAGS.input_file, answered_inputs, source.dataset)
-        return rows, num_texts, one_by_one
-    lines = (line.removesuffix("\r") for line in read_lines(FLAGS.input_file))
-    json_lines = is_json_lines(FLAGS.input_file)
-    return examples_from_lines(inputs, lines, FLAGS.input_file, json_lines), num_texts, one_by_one
+    answered_inputs = (inputs, *serving.other_inputs.values())
+    return examples_of_file(FLAGS.input_file, answered_inputs, source.dataset), num_texts, one_by_one
 
 
 def _writes_table():
-    return bool(FLAGS.output_file) and find_format(FLAGS.output_file) in TABLES
+    return bool(FLAGS.output_file) and find_format(FLAGS.output_file) in DELIMITED
 
 
 def _whole_rows(source):

@@ -4,9 +4,7 @@ import json
 
 from absl import flags
 
-from kbert.config import PRECISIONS
-
-_STRATEGIES = ["auto", "one_device", "mirrored", "multi_worker", "tpu"]
+from kbert.config import PRECISIONS, STRATEGIES
 
 
 def define_training_flags():
@@ -33,7 +31,7 @@ def define_run_flags():
     flags.DEFINE_enum(
         "strategy",
         "auto",
-        _STRATEGIES,
+        list(STRATEGIES),
         "auto: the workers of TF_CONFIG if several, else all GPUs, else one device.",
     )
     flags.DEFINE_integer("num_devices", None, "Devices of the mirrored strategy; by default all GPUs.")

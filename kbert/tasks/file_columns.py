@@ -13,9 +13,7 @@ from kbert.input_pipelines.json_rows import MissingColumn, require_column
 from kbert.input_pipelines.labelled_files import stream_records
 from kbert.tasks import TASKS
 
-_TEXTS = ("text", "text_pair")
-
-# Name of a task -> where its `Files` are, or their class. A task of your own is asked itself.
+# Name of a task -> where its `Files` are, or their class: `Task.files` is read from here, without TensorFlow.
 _FILES = {
     "sequence_classification": "kbert.tasks.files.ONE_LABEL_FILES",
     "multi_label_classification": "kbert.tasks.files.SEVERAL_LABELS_FILES",
@@ -27,46 +25,46 @@ _FILES = {
     "token_classification": "kbert.tasks.token_classification.tagged_sentences.TaggedFiles",
 }
 
-# Name of a task -> the fields of a `DatasetConfig` with the columns without which it refuses a labelled file.
-# Tasks whose files have a form of their own (SQuAD's, CoNLL's) do not stand here.
-_COLUMNS = {
-    "sequence_classification": (*_TEXTS, "label"),
-    "multi_label_classification": _TEXTS,  # and what `require_label_set` says
-    "sequence_regression": (*_TEXTS, "label"),
-    "multiple_choice": (*_TEXTS, "choices", "label"),
-    "cosine_similarity": (*_TEXTS, "label"),
-    "multiple_negatives_ranking": _TEXTS,  # a file without scores has no label
-}
-
-_TEXT, _PAIR, _CANDIDATES = ("text",), _TEXTS, ("text", "candidates")
+_TEXT, _PAIR = ("text",), ("text", "text_pair")
+_MASKS = {"serving_default": _TEXT, "candidates": ("text", "candidates")}
+_FOLLOWS = _MASKS | {"next_sentence": _PAIR}
+_VECTORS = {"serving_default": _PAIR, "embedding": _TEXT}
 
 
-def _texts_or_pairs(task_config):
-    takes_pairs = task_config.get("takes_pairs")
-    return (_TEXT, _PAIR) if takes_pairs is None else (_PAIR,) if takes_pairs else (_TEXT,)
+def _texts_or_pairs(takes_pairs):
+    pairs = {"pair": _PAIR} if takes_pairs is None else {}
+    return {"serving_default": _PAIR if takes_pairs else _TEXT} | pairs
 
 
-# Name of a task -> the inputs of each of its signatures that answer texts: those of "serving_default" first.
-_INPUTS: dict[str, Callable[[dict], tuple[tuple[str, ...], ...]]] = {
-    "masked_lm": lambda _: (_TEXT, _CANDIDATES),
-    "pretraining": lambda _: (_TEXT, _CANDIDATES, _PAIR),
-    "sentence_order": lambda _: (_TEXT, _CANDIDATES, _PAIR),
-    "next_sentence": lambda _: (_PAIR,),
+# Name of a task -> its signatures that answer texts, with their inputs, by `takes_pairs` where it has that
+# setting: `Serving` has them from here.
+_SIGNATURES: dict[str, dict | Callable] = {
+    "masked_lm": _MASKS,
+    "pretraining": _FOLLOWS,
+    "sentence_order": _FOLLOWS,
+    "next_sentence": {"serving_default": _PAIR},
     "sequence_classification": _texts_or_pairs,
     "multi_label_classification": _texts_or_pairs,
     "sequence_regression": _texts_or_pairs,
-    "multiple_choice": lambda _: (("text", "choices"),),
-    "token_classification": lambda _: (_TEXT,),
-    "question_answering": lambda _: (("question", "context"),),
-    "cosine_similarity": lambda _: (_PAIR, _TEXT),
-    "multiple_negatives_ranking": lambda _: (_PAIR, _TEXT),
+    "multiple_choice": {"serving_default": ("text", "choices")},
+    "token_classification": {"serving_default": _TEXT},
+    "question_answering": {"serving_default": ("question", "context")},
+    "cosine_similarity": _VECTORS,
+    "multiple_negatives_ranking": _VECTORS,
 }
 # Every task of kbert that answers texts takes at least one of these.
 ALWAYS_TAKEN = (_TEXT, ("question", "context"))
 
 
+def signature_inputs(task: str, takes_pairs: bool | None = None) -> tuple[tuple[str, ...], dict]:
+    """(`inputs`, `other_inputs`) of the `Serving` of one of kbert's own tasks."""
+    known = _SIGNATURES[task]
+    others = dict(known(takes_pairs) if callable(known) else known)
+    return others.pop("serving_default"), others
+
+
 def task_inputs(task: str, task_config: dict) -> tuple[tuple[str, ...], ...]:
-    """What a task answers: `inputs` and the values of `other_inputs` of the `Task`.
+    """What a task answers: `inputs` and the values of `other_inputs` of its `Serving`.
 
     Args:
       task: the name of a task.
@@ -75,16 +73,10 @@ def task_inputs(task: str, task_config: dict) -> tuple[tuple[str, ...], ...]:
     Returns:
       The inputs of each signature; () for a task that answers no texts, or is not known here.
     """
-    return _INPUTS[task](task_config) if task in _INPUTS else ()
-
-
-def task_columns(task: str, dataset: DatasetConfig) -> list[str]:
-    """The columns without which a task refuses a labelled file; none for a task that is not known here."""
-    columns = []
-    for field in _COLUMNS.get(task, ()):
-        value = getattr(dataset, field)
-        columns += value if isinstance(value, tuple) else [value] if value else []
-    return columns
+    if task not in _SIGNATURES:
+        return ()
+    inputs, others = signature_inputs(task, task_config.get("takes_pairs"))
+    return inputs, *others.values()
 
 
 def task_files(task: str):
@@ -195,7 +187,7 @@ def holds_pairs(path: str | Path) -> bool:
     """
     pairs = reading_dataset(path, DatasetConfig(text_pair="text_pair"))
     try:
-        for where, record in stream_records(path, pairs, _TEXTS, with_labels=False):
+        for where, record in stream_records(path, pairs, _PAIR, with_labels=False):
             require_column(record, "text_pair", where)
             return True
     except MissingColumn:

@@ -23,8 +23,7 @@ from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
 from kbert.config import DatasetConfig, FinetuningConfig, OptimizerConfig, PretrainingConfig
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.pretraining import pretrain
-from kbert.input_pipelines import text_reader
-from kbert.input_pipelines.records import record_reader
+from kbert.input_pipelines import batches
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
 from kbert.tokenization.vocabulary import Vocabulary
@@ -149,15 +148,14 @@ def _train(task, place, padding, data):
 def _keep_batches(monkeypatch):
     """An empty dict, into which come the batches that the next training draws."""
     kept = {}
-    for reader in (text_reader, record_reader):
 
-        def training_batches(*arguments, draw=reader.training_batches, **options):
-            batches = draw(*arguments, **options)
-            for step, batch in enumerate(batches.take(NUM_STEPS).as_numpy_iterator()):
-                kept.update({f"{step}/{name}": value for name, value in batch.items()})
-            return batches
+    def training_batches(*arguments, draw=batches.training_batches, **options):
+        drawn = draw(*arguments, **options)
+        for step, batch in enumerate(drawn.take(NUM_STEPS).as_numpy_iterator()):
+            kept.update({f"{step}/{name}": value for name, value in batch.items()})
+        return drawn
 
-        monkeypatch.setattr(reader, "training_batches", training_batches)
+    monkeypatch.setattr(batches, "training_batches", training_batches)
     return kept
 
 

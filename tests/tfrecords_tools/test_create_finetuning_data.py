@@ -14,6 +14,7 @@ from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import finetune
 from kbert.features import EXAMPLE_WEIGHTS
 from kbert.input_pipelines import text_reader
+from kbert.input_pipelines.batches import evaluation_batches
 from kbert.input_pipelines.epochs import Share
 from kbert.input_pipelines.labelled_files import read_rows
 from kbert.input_pipelines.records.record_folders import LabelledRecords
@@ -175,16 +176,16 @@ def test_rows_are_evaluated_in_the_order_of_the_file(make, tmp_path):
 
     def rows_of(folder, *shares):
         records = LabelledRecords(folder, task_class, 6, settings)
-        batches = [records.evaluation_batches(4, False, share=share) for share in shares]
+        batches = [evaluation_batches(records.rows, 4, share=share) for share in shares]
         parts = [part for step in zip(*batches, strict=True) for part in step]
         ids, weights = (
             np.concatenate([part[name] for part in parts]) for name in ("input_ids", EXAMPLE_WEIGHTS)
         )
         return ids[weights > 0]
 
-    expected = rows_of(folders[0], None)
+    expected = rows_of(folders[0], Share())
     assert len(expected) > 2 * 23
-    np.testing.assert_array_equal(rows_of(folders[1], None), expected)
+    np.testing.assert_array_equal(rows_of(folders[1], Share()), expected)
     np.testing.assert_array_equal(rows_of(folders[1], Share(2, 0), Share(2, 1)), expected)
 
 

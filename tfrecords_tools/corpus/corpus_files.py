@@ -4,8 +4,8 @@ import os
 from glob import glob
 from pathlib import Path
 
-from kbert.files.compression import find_compression, require_read_kind
-from kbert.files.file_format import require_text_content
+from kbert.files.compression import find_compression
+from kbert.files.file_format import require_text_format
 from kbert.files.text_file import require_line_feeds
 
 _COMPRESSED_TO_TEXT = 4
@@ -71,11 +71,9 @@ def _files_below(folder: Path) -> list[Path]:
 
 
 def _check_readable(file: Path):
-    require_read_kind(file, "text or JSON lines")
     if not os.access(file, os.R_OK):
         raise ValueError(f"{file} may not be read by this user; change its permissions or leave it out.")
-    find_compression(file)
-    require_text_content(file, "text or JSON lines")
+    require_text_format(file, "text or JSON lines")
     require_line_feeds(file)
 
 

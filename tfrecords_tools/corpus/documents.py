@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from kbert.extras import require
 from kbert.files.compression import find_compression
-from kbert.files.file_format import format_by_name, is_json_lines
+from kbert.files.file_format import DELIMITED, format_by_name
 from kbert.files.json_file import parse_json
 from kbert.files.text_file import LONGEST_LINE, Problem, has_line_feeds_as_bytes, numbered_lines
-from kbert.input_pipelines.json_rows import json_type, why_no_text
+from kbert.input_pipelines.json_rows import AS_LINES, is_whole_json, json_type, why_no_text
 from tfrecords_tools.corpus.problems import LineOfFile, Problems
 
 # The languages for which sentencex 1.0.32 has its own rules. It accepts any other code as well, but treats it
@@ -29,6 +29,7 @@ LANGUAGES = tuple(
 # sentencex 1.0.32 assumes that white space after an initial is one byte long, and aborts where it is longer
 # ("J.\xa0S."). WordPiece reads such white space as spaces too, and drops U+0085, a control character.
 _PLAIN_SPACES = {code: " " for code in range(0x80, 0x3001) if chr(code).isspace()} | {0x85: None}
+_NO_OBJECT = "lines left out, no JSON object"
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def plan_units(files, unit_bytes: int) -> list[Unit]:
     """
     units = []
     for file in files:
-        if format_by_name(file) in ("csv", "tsv"):
+        if format_by_name(file) in DELIMITED:
             raise ValueError(
                 f"{file} has columns, which would all be read as text; write the texts alone, one a line in "
                 'a .txt file, or by pandas.read_csv(path)[["text"]].to_json("texts.jsonl", orient="records", '
@@ -108,7 +109,7 @@ def read_documents(unit: Unit, text_format: TextFormat, problems: Problems) -> I
     Raises:
       ValueError: with `errors="fail"`, naming file and line of what cannot be read.
     """
-    if is_json_lines(unit.file):
+    if format_by_name(unit.file) == "jsonl":
         documents = _json_documents(unit, text_format, problems)
     else:
         documents = _text_documents(unit, text_format, problems)
@@ -130,7 +131,7 @@ def read_unit_lines(unit: Unit, text_format: TextFormat, problems: Problems) -> 
     Yields:
       Non-empty UTF-8 lines, stripped.
     """
-    if is_json_lines(unit.file):
+    if format_by_name(unit.file) == "jsonl":
         for document in _json_documents(unit, text_format, problems):
             yield from document
         return
@@ -172,7 +173,7 @@ def _text_documents(unit, text_format, problems) -> Iterator[list[bytes]]:
 def _json_documents(unit, text_format, problems) -> Iterator[list[bytes]]:
     report = _reporter(unit, text_format, problems)
     for number, line in _unit_lines(unit, report):
-        text = _parse_object(line, text_format.text_field)
+        text = _parse_object(line, number, text_format.text_field)
         if isinstance(text, Problem):
             report(number, text)
         elif document := [line.encode("utf-8") for line in map(str.strip, text.split("\n")) if line]:
@@ -218,7 +219,9 @@ def _line_start(path, position: int) -> int:
     return earliest if line_feed < 0 else line_feed + 1
 
 
-def _parse_object(line, text_field) -> str | Problem:
+def _parse_object(line, number, text_field) -> str | Problem:
+    if line.startswith("[") and is_whole_json(line, number):
+        return Problem(_NO_OBJECT, "is of one JSON value over all lines", AS_LINES.rstrip("."))
     try:
         fields = parse_json(line, "")
     except ValueError as error:
@@ -235,8 +238,8 @@ def _parse_object(line, text_field) -> str | Problem:
 
 
 def _not_an_object(what) -> Problem:
-    remedy = "a .json, .jsonl or .ndjson file has one object per line, with the text in one of its fields"
-    return Problem("lines left out, no JSON object", what, remedy)
+    remedy = "a file of JSON lines has one object per line, with the text in one of its fields"
+    return Problem(_NO_OBJECT, what, remedy)
 
 
 # ------------------------------------------------------------------------------ sentences

@@ -32,11 +32,11 @@ class RecordFolder:
       ValueError: when the folder holds no complete set of records.
     """
 
-    # For `Task.score`: records hold features, but not the examples that they were made from.
-    evaluated_examples = None
+    in_turn = False  # whether a row of each shard follows one of each other
+    examples = None  # records hold features, but not the examples that they were made from
 
     def __init__(self, directory):
-        self.directory = directory
+        self.path = self.directory = directory
         self.manifest = read_manifest(directory)
 
     def require_features(self, expected: dict[str, Feature]):
@@ -75,36 +75,12 @@ class RecordFolder:
         """Raises ValueError when the records were made with another vocabulary than that of `owner`."""
         require_vocabulary(self.directory, self.manifest, owner, vocabulary)
 
-    def require_one_batch(self, batch_size: int):
-        """Raises ValueError when there are fewer records than one batch."""
-        from kbert.input_pipelines.records import record_reader
+    @property
+    def rows(self):
+        """The `RecordRows`."""
+        from kbert.input_pipelines.records.record_reader import RecordRows
 
-        record_reader.require_one_batch(self.directory, self.manifest, batch_size)
-
-    def naming_damaged_records(self):
-        """A context in which an error about a damaged file becomes a message with file and record."""
-        from kbert.input_pipelines.records import record_reader
-
-        return record_reader.naming_damaged_records((self.directory, self.manifest))
-
-    def training_batches(self, batch_size: int, seed: int, start_example: int, **settings):
-        """Endless shuffled batches; see record_reader.training_batches."""
-        from kbert.input_pipelines.records import record_reader
-
-        return record_reader.training_batches(
-            self.directory,
-            self.manifest,
-            batch_size,
-            seed,
-            start_example,
-            **settings,
-        )
-
-    def evaluation_batches(self, batch_size: int, **settings):
-        """Every example once, in order, with `example_weights`; see record_reader.evaluation_batches."""
-        from kbert.input_pipelines.records import record_reader
-
-        return record_reader.evaluation_batches(self.directory, self.manifest, batch_size, **settings)
+        return RecordRows(self.directory, self.manifest, self.in_turn)
 
 
 class PretrainingRecords(RecordFolder):
@@ -197,6 +173,8 @@ class LabelledRecords(RecordFolder):
       ValueError: when the folder holds no complete set of records, records of another kind or length, or no
         examples.
     """
+
+    in_turn = True  # in the order of their file: the rows of an example follow each other
 
     def __init__(self, directory, task_class, max_seq_length: int, settings=None):
         super().__init__(directory)
@@ -291,51 +269,5 @@ class LabelledRecords(RecordFolder):
                 "every text; give the labelled file that the records were made from."
             )
 
-    def check_training(self, task, config):
-        """Raises ValueError when the task cannot be trained on records as `config` says."""
-        task.check_training(config, None)
-
     def tokenize_with(self, task, text_inputs):
         """Does nothing: the records are already tokenized."""
-
-    def first_rows(self, number: int) -> dict:
-        """The features of the first records, as arrays."""
-        return next(self.evaluation_batches(number, False).as_numpy_iterator())
-
-    def training_batches(
-        self, batch_size: int, seed: int, start_example: int, pad_to_longest: bool, **settings
-    ):
-        """Endless shuffled batches; see record_reader.training_batches."""
-        batches = super().training_batches(batch_size, seed, start_example, **settings)
-        return self._trimmed(batches, pad_to_longest)
-
-    def evaluation_batches(
-        self, batch_size: int, pad_to_longest: bool, with_fill: bool = False, *, share=None, **settings
-    ):
-        """Every row once, with `example_weights`, in the order of the file that the records were made of.
-
-        So the rows of an example follow each other. Each of several input pipelines reads all batches and
-        gives its own rows of each; the last batch is then filled up. See record_reader.evaluation_batches.
-        """
-        is_alone = share is None or share.num_input_pipelines == 1
-        settings |= {"with_fill": with_fill or not is_alone, "in_turn": True}
-        batches = self._trimmed(super().evaluation_batches(batch_size, **settings), pad_to_longest)
-        if is_alone:
-            return batches
-        from kbert.input_pipelines.epochs import require_share
-        from kbert.input_pipelines.text_reader import own_rows
-
-        require_share(share, batch_size)
-        return batches.map(
-            lambda batch: {name: own_rows(rows, batch_size, share) for name, rows in batch.items()}
-        )
-
-    def _trimmed(self, batches, pad_to_longest):
-        if not pad_to_longest:
-            return batches
-        import tensorflow as tf
-
-        from kbert.input_pipelines.text_reader import trim_padding
-
-        trimmed = batches.map(trim_padding, num_parallel_calls=tf.data.AUTOTUNE)
-        return trimmed.prefetch(tf.data.AUTOTUNE)

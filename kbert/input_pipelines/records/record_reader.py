@@ -1,4 +1,4 @@
-"""TFRecord shards + manifest -> batches."""
+"""TFRecord shards + manifest -> rows."""
 
 import contextlib
 from collections.abc import Sequence
@@ -9,15 +9,8 @@ import tensorflow as tf
 from absl import logging
 
 from kbert.cli.progress import activity
-from kbert.features import EXAMPLE_WEIGHTS
-from kbert.input_pipelines.epochs import (
-    WHOLE,
-    endless_epochs,
-    pad_last_batch,
-    require_share,
-    share_range,
-    without_autotune,
-)
+from kbert.input_pipelines.batches import Rows
+from kbert.input_pipelines.epochs import endless_epochs, share_range
 from kbert.input_pipelines.records import record_ranges
 from kbert.input_pipelines.records.dynamic_masks import DynamicMasks, has_dynamic_masks
 from kbert.input_pipelines.records.record_files import wrong_shards
@@ -35,116 +28,67 @@ _EVALUATION_SEED = (0,)
 _DAMAGE_ERRORS = (tf.errors.DataLossError, tf.errors.FailedPreconditionError, tf.errors.InvalidArgumentError)
 
 
-def training_batches(
-    directory,
-    manifest: Manifest,
-    batch_size: int,
-    seed: int,
-    start_example: int = 0,
-    *,
-    share=WHOLE,
-) -> tf.data.Dataset:
-    """Endless shuffled batches, each a dict name -> tensor of shape [batch_size, ...].
+class RecordRows(Rows):
+    """The records of a folder.
 
     In every epoch the shards are read in a new order, several at a time, and their records are shuffled in a
-    buffer. Records without masks get new masks in every epoch. Order and masks depend only on `seed` and the
-    position.
+    buffer. Each of several pipelines has its own records, and reads each of them once in an epoch. Records
+    without masks get new masks in every epoch; in an evaluation the same every time, for any batch size.
 
     Args:
       directory: the folder of the records.
       manifest: their manifest.
-      batch_size: examples of one step, over all pipelines; each of n pipelines gives `batch_size / n`.
-      seed: the run's seed.
-      start_example: the number of examples consumed so far, over all pipelines.
-      share: which of several input pipelines this is: a `Share` or a `tf.distribute.InputContext`. Each
-        pipeline has its own records, and reads each of them once in an epoch.
-
-    Raises:
-      ValueError: when there are fewer records than one batch, or `batch_size` is not divisible by the number
-        of pipelines.
+      in_turn: read one record of each shard in turn, as `ShardWriter` wrote them, where they are in order.
     """
-    require_one_batch(directory, manifest, batch_size)
-    require_share(share, batch_size)
-    start, end = share_range(manifest.num_examples, share)
-    own = _Files(directory, locate_records(manifest.shards, start, end))
 
-    def epoch(seed):
-        records = own.shuffled_records(seed)
-        return records.apply(tf.data.experimental.assert_cardinality(end - start)).shuffle(
-            SHUFFLE_BUFFER, seed=seed, reshuffle_each_iteration=False
+    def __init__(self, directory, manifest: Manifest, in_turn: bool = False):
+        self.directory, self.manifest, self._in_turn = directory, manifest, in_turn
+        self.name, self.num_rows = directory, manifest.num_examples
+
+    def shuffled(self, batch_size, seed, start_example, share):
+        """See `Rows`."""
+        start, end = share_range(self.num_rows, share)
+        own = _Files(self.directory, locate_records(self.manifest.shards, start, end))
+
+        def epoch(seed):
+            records = own.shuffled_records(seed)
+            return records.apply(tf.data.experimental.assert_cardinality(end - start)).shuffle(
+                SHUFFLE_BUFFER, seed=seed, reshuffle_each_iteration=False
+            )
+
+        own_batch_size = batch_size // share.num_input_pipelines
+        first = start_example // share.num_input_pipelines
+        records = endless_epochs(epoch, end - start, seed, first)
+        batches = _parse(records.batch(own_batch_size, drop_remainder=True), self.manifest)
+        masks = self._masks((seed, share.input_pipeline_id))
+        return masks(batches, first, own_batch_size) if masks else batches
+
+    def in_order(self, batch_size):
+        """See `Rows`."""
+        records = _Files(self.directory, locate_records(self.manifest.shards, 0, self.num_rows)).records(
+            self._in_turn
         )
+        records = records.apply(tf.data.experimental.assert_cardinality(self.num_rows))
+        masks = self._masks(_EVALUATION_SEED)
+        if not masks:
+            return _parse(records.batch(batch_size), self.manifest)
+        parsed = _parse(records.batch(_PARSED_AT_ONCE), self.manifest)
+        return masks(parsed, 0, _PARSED_AT_ONCE).rebatch(batch_size)
 
-    own_batch_size = batch_size // share.num_input_pipelines
-    first = start_example // share.num_input_pipelines
-    records = endless_epochs(epoch, end - start, seed, first)
-    batches = _parse(records.batch(own_batch_size, drop_remainder=True), manifest)
-    if has_dynamic_masks(manifest):
-        vocabulary = read_vocabulary(directory, manifest.vocabulary)
-        masks = DynamicMasks(manifest, vocabulary, (seed, share.input_pipeline_id))
-        batches = masks(batches, first, own_batch_size)
-    return without_autotune(batches.prefetch(tf.data.AUTOTUNE))
-
-
-def require_one_batch(directory, manifest: Manifest, batch_size: int):
-    """Raises ValueError when there are fewer records than one batch."""
-    if manifest.num_examples < batch_size:
-        raise ValueError(
-            f"{directory} holds {manifest.num_examples} examples, fewer than one batch of {batch_size}; "
-            "make more records or lower train_batch_size."
-        )
-
-
-def evaluation_batches(
-    directory,
-    manifest: Manifest,
-    batch_size: int,
-    with_fill: bool = False,
-    max_batches: int = -1,
-    *,
-    share=WHOLE,
-    in_turn: bool = False,
-) -> tf.data.Dataset:
-    """Every record once, in order, with `example_weights`; see `pad_last_batch` for `with_fill`.
-
-    Records without masks get the same masks every time, for any batch size.
-
-    Args:
-      directory, manifest, share: as in `training_batches`. With several pipelines, all give
-        the same number of batches, filled up with examples of weight 0.
-      batch_size: examples of one step, over all pipelines.
-      with_fill: whether to fill up the last batch.
-      max_batches: stop after this number of batches; -1 for all.
-      in_turn: read one record of each shard in turn, as `ShardWriter` wrote them, for a single pipeline.
-    """
-    require_share(share, batch_size)
-    number = share.num_input_pipelines
-    own_batch_size = batch_size // number
-
-    def read_range(start, end):
-        records = _Files(directory, locate_records(manifest.shards, start, end)).records(in_turn)
-        records = records.apply(tf.data.experimental.assert_cardinality(end - start))
-        if not has_dynamic_masks(manifest):
-            return _parse(records.batch(own_batch_size), manifest)
-        masks = DynamicMasks(manifest, read_vocabulary(directory, manifest.vocabulary), _EVALUATION_SEED)
-        parsed = _parse(records.batch(_PARSED_AT_ONCE), manifest)
-        return masks(parsed, start, _PARSED_AT_ONCE).rebatch(own_batch_size)
-
-    start, end = share_range(manifest.num_examples, share)
-    batches = pad_last_batch(read_range(start, end), own_batch_size, with_fill or number > 1)
-    if number > 1:
-        largest_share = -(-manifest.num_examples // number)
-        missing = -(-largest_share // own_batch_size) - -(-(end - start) // own_batch_size)
-        filling = pad_last_batch(read_range(0, 1), own_batch_size, True).map(_weightless)
-        batches = batches.concatenate(filling.repeat(missing))
-    return without_autotune(batches.take(max_batches).prefetch(tf.data.AUTOTUNE))
+    def _masks(self, seed):
+        """The masks to draw; None for records that have some."""
+        if not has_dynamic_masks(self.manifest):
+            return None
+        return DynamicMasks(self.manifest, read_vocabulary(self.directory, self.manifest.vocabulary), seed)
 
 
 @contextlib.contextmanager
-def naming_damaged_records(*sets):
+def naming_damaged_records(*sources):
     """Turns an error of TensorFlow about a record into a message with file and record.
 
     Args:
-      *sets: pairs (directory, manifest); when reading fails, they are searched for the cause.
+      *sources: with `directory` and `manifest`; when reading fails, they are searched for the cause. Files
+        have None as their manifest, and no records.
 
     Raises:
       ValueError: for a damaged record, or a number out of its range. Errors with another cause are raised
@@ -154,7 +98,8 @@ def naming_damaged_records(*sets):
         yield
     except _DAMAGE_ERRORS as error:
         logging.info("reading failed: %s; looking for a record that is the cause.", _first_line(error))
-        for directory, manifest in sets:
+        for source in filter(lambda source: source.manifest, sources):
+            directory, manifest = source.directory, source.manifest
             with activity(f"looking for a damaged record in {directory}"):
                 problem = next(wrong_shards(directory, manifest), None)
                 problem = problem or next(record_ranges.wrong_records(directory, manifest), None)
@@ -236,7 +181,3 @@ def _parse(batches, manifest):
             return {name: tf.cast(value, manifest.features[name].dtype) for name, value in examples.items()}
 
     return batches.map(parse, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
-
-
-def _weightless(batch):
-    return batch | {EXAMPLE_WEIGHTS: tf.zeros_like(batch[EXAMPLE_WEIGHTS])}

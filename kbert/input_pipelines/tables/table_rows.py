@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from kbert.extras import require
+from kbert.files.file_format import TABLES, require_table_format
 from kbert.files.json_file import parse_json
 
 _ROWS_AT_ONCE = 512
@@ -12,7 +13,6 @@ _ROWS_AT_ONCE = 512
 _READ_PIECEWISE = {"buffer_size": 1 << 20, "pre_buffer": False}
 _NAMES_KEY = b"huggingface"  # in the metadata of a schema
 _NO_CLASS = -1  # what `datasets` writes where a row has no label, as in GLUE's test files
-_ARROW_FILE = b"ARROW1"  # how Arrow's file format begins; the stream format of `datasets` does not
 
 
 def column_names(file: Path, file_format: str) -> list[str]:
@@ -84,12 +84,14 @@ def _opened(file, file_format):
                 return
             # Mapped: a batch may be the whole file, and only the rows that are asked for are then read.
             source = stack.enter_context(pa.memory_map(str(file)))
-            is_file = source.read(len(_ARROW_FILE)) == _ARROW_FILE
+            # The stream format of `datasets` does not begin so.
+            is_file = source.read(len(TABLES["arrow"])) == TABLES["arrow"]
             source.seek(0)
             yield stack.enter_context((pa.ipc.open_file if is_file else pa.ipc.open_stream)(source))
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if getattr(error, "errno", None) is not None:  # the disk, not the file's contents
             raise
+        require_table_format(file, file_format)
         why = str(error).splitlines()[0][:200] if str(error) else "it ends too early"
         raise ValueError(f"{file} is not a whole {file_format} file ({why}); make or get it again.") from None
 

@@ -6,6 +6,7 @@ from keras import ops
 from kbert.features import ENCODER_INPUTS, NEXT_SENTENCE_LABELS
 from kbert.heads.classification_head import ClassificationHead
 from kbert.heads.parts import pooled_head
+from kbert.tasks.file_columns import signature_inputs
 from kbert.tasks.losses import correct, cross_entropies, example_mean, example_sum, example_weights
 from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import Signature, row_signatures
@@ -14,7 +15,7 @@ from kbert.tasks.task_model import TaskModel
 
 
 class _Serving(Serving):
-    inputs = ("text", "text_pair")
+    inputs, _ = signature_inputs("next_sentence")
     answers = ("next_sentence_probability",)
 
     def signatures(self, model, text_inputs):

@@ -8,6 +8,7 @@ from kbert.config import PretrainingConfig
 from kbert.features import NEXT_SENTENCE_LABELS
 from kbert.heads.masked_lm_head import MaskedLMHead
 from kbert.heads.parts import MASKED_LM, POOLER, Part
+from kbert.tasks.file_columns import signature_inputs
 from kbert.tasks.losses import correct, cross_entropies, example_weights
 from kbert.tasks.pretraining.filled_masks import best_tokens, candidate_probabilities
 from kbert.tasks.pretraining.next_sentence import NextSentence, follow_signatures, next_sentence_head
@@ -26,8 +27,7 @@ _MASKED_LM_EPSILON = 1e-5
 class MaskedLMServing(Serving):
     """Texts with `[MASK]`s -> words for them."""
 
-    inputs = ("text",)
-    other_inputs = {"candidates": ("text", "candidates")}
+    inputs, other_inputs = signature_inputs("masked_lm")
     settings = {"top_k": 5, "whole_words": False}
     answers = ("masks",)
 
@@ -95,7 +95,7 @@ class MaskedLMServing(Serving):
 class PretrainingServing(MaskedLMServing):
     """Also whether a text follows another."""
 
-    other_inputs = MaskedLMServing.other_inputs | {"next_sentence": ("text", "text_pair")}
+    inputs, other_inputs = signature_inputs("pretraining")
 
     def signatures(self, model, text_inputs):
         """Those for masks, and `next_sentence` and `next_sentence_ids`, see `follow_signatures`."""

@@ -5,6 +5,7 @@ import keras
 from kbert.features import MAX_CONTEXT, PIECE_OFFSETS, SPAN_FEATURES, Feature, encoder_features
 from kbert.heads.classification_head import SpanHead, token_head_arguments
 from kbert.heads.parts import token_head
+from kbert.tasks.file_columns import task_files
 from kbert.tasks.losses import (
     correct,
     cross_entropies,
@@ -24,7 +25,6 @@ from kbert.tasks.question_answering.span_answers import (
     write_answers,
 )
 from kbert.tasks.question_answering.span_serving import SpanServing
-from kbert.tasks.question_answering.squad_files import SquadFiles
 from kbert.tasks.task import CheckpointKind, ExampleFeatures, SoftTarget, Task
 from kbert.tasks.task_model import TaskModel
 from kbert.tokenization.vocabulary import require_wordpiece
@@ -75,7 +75,7 @@ class QuestionAnswering(Task):
     row_settings = ("unanswerable", "doc_stride", "max_query_length")
     best_metric = "span_accuracy"  # of windows; EM and F1 need the texts, which records do not hold
     checkpoint = CheckpointKind("BertForQuestionAnswering")
-    files = SquadFiles()
+    files = task_files(name)
     serving_class = SpanServing
     page_class = _Page
     parts = token_head("span", 2)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from kbert.tasks.file_columns import signature_inputs
 from kbert.tasks.losses import mask_padding
 from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import TRUNCATED, ids_signature, texts_signature
@@ -10,7 +11,7 @@ from kbert.tasks.signatures.signature import TRUNCATED, ids_signature, texts_sig
 class SpanServing(Serving):
     """Answers that are spans of a context, of any length."""
 
-    inputs = ("question", "context")
+    inputs, _ = signature_inputs("question_answering")
     answers = ("answer", "start", "end", "score", "null_odds")
 
     def signatures(self, model, text_inputs):

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kbert.files.file_format import format_by_name
+from kbert.files.file_format import DELIMITED, format_by_name
 from kbert.input_pipelines.file_problems import FileProblems
 from kbert.input_pipelines.json_rows import json_type, why_no_text
 from kbert.input_pipelines.labelled_files import EmptyTexts
@@ -59,7 +59,7 @@ class SquadFiles(Files):
 
     def needless_settings(self, path, dataset):
         """A format of rows with a delimiter, which no file of questions has."""
-        own = dataset.file_format not in ("tsv", "csv")
+        own = dataset.file_format not in DELIMITED
         return {} if own else {"file_format": "as jsonl, parquet or arrow"}
 
     def read_examples(self, path, dataset, with_labels=True):
@@ -128,7 +128,7 @@ def _items(path, file_format, problems) -> Iterator[_Item]:
                 for where, row in table_rows.read_rows(file, table.file_format, columns):
                     yield _Item(row, None, where)
             return
-    if format_by_name(path) in ("csv", "tsv"):
+    if format_by_name(path) in DELIMITED:
         raise ValueError(f"{path}: questions are read from JSON, lines of JSON and tables, not from CSV.")
     with opened(path) as stream:
         for where, value, is_row in paragraphs_and_rows(stream, path):

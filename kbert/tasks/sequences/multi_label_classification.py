@@ -4,7 +4,7 @@ import numpy as np
 from keras import ops
 
 from kbert.features import LABEL_FEATURE, Feature
-from kbert.tasks.files import SEVERAL_LABELS_FILES
+from kbert.tasks.file_columns import task_files
 from kbert.tasks.label_losses import SeveralLabelsLoss
 from kbert.tasks.label_scores import label_rows
 from kbert.tasks.losses import example_mean, example_weights
@@ -85,7 +85,7 @@ class MultiLabelClassification(SequenceTask):
     checkpoint = CheckpointKind(
         "BertForSequenceClassification", "multi_label_classification", has_labels=True
     )
-    files = SEVERAL_LABELS_FILES
+    files = task_files(name)
     serving_class = _Serving
     page_class = _Page
 

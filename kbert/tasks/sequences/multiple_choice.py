@@ -7,11 +7,11 @@ from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, Feature
 from kbert.heads.multiple_choice_head import ChoicesAsBatch, MultipleChoiceHead
 from kbert.heads.parts import pooled_head
 from kbert.input_pipelines import labelled_files, text_reader
+from kbert.tasks.file_columns import signature_inputs, task_files
 from kbert.tasks.losses import correct, cross_entropies, example_mean, example_sum, example_weights
 from kbert.tasks.pages.content import Card, Cards, Fact, Mark, MarkedText, Section, excerpt, shortened
 from kbert.tasks.pages.labels import accuracy_sections, most_probable, worst_indices, worst_note
 from kbert.tasks.pages.page import Page
-from kbert.tasks.sequences.choice_files import ChoiceFiles
 from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import TRUNCATED, Signature, ids_signature
 from kbert.tasks.task import CheckpointKind, ExampleFeatures, SoftTarget, Task
@@ -38,7 +38,7 @@ class _Page(Page):
 
 
 class _Serving(Serving):
-    inputs = ("text", "choices")
+    inputs, _ = signature_inputs("multiple_choice")
     answers = ("choice", "choice_text", "probabilities")
 
     def signatures(self, model, text_inputs):
@@ -119,7 +119,7 @@ class MultipleChoice(Task):
     chooses = ("temperature",)
     can_pack = False  # the choices of an example are rows that belong together
     checkpoint = CheckpointKind("BertForMultipleChoice")
-    files = ChoiceFiles()
+    files = task_files(name)
     serving_class = _Serving
     page_class = _Page
     parts = pooled_head("multiple_choice", 1)

@@ -4,7 +4,7 @@ import numpy as np
 from keras import ops
 
 from kbert.features import LABEL_FEATURE, Feature
-from kbert.tasks.files import ONE_LABEL_FILES
+from kbert.tasks.file_columns import task_files
 from kbert.tasks.label_losses import OneLabelLoss
 from kbert.tasks.label_scores import label_rows
 from kbert.tasks.losses import correct, example_mean, example_weights
@@ -85,7 +85,7 @@ class SequenceClassification(SequenceTask):
     kind = SOFTMAX
     best_metric = "accuracy"
     checkpoint = CheckpointKind("BertForSequenceClassification", has_labels=True)
-    files = ONE_LABEL_FILES
+    files = task_files(name)
     serving_class = _Serving
     page_class = _Page
 

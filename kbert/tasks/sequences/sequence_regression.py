@@ -7,7 +7,7 @@ from kbert.config.checks import require
 from kbert.features import TARGET_FEATURE, Feature
 from kbert.files.json_values import shown
 from kbert.tasks.correlations import correlations
-from kbert.tasks.files import NUMBER_FILES
+from kbert.tasks.file_columns import task_files
 from kbert.tasks.losses import example_weights
 from kbert.tasks.pages.numbers import number_sections
 from kbert.tasks.pages.page import NUM_TOKENS, Page
@@ -89,7 +89,7 @@ class SequenceRegression(SequenceTask):
     loss = SquaredError()
     scored = ("prediction", TARGET_FEATURE)
     checkpoint = CheckpointKind("BertForSequenceClassification", "regression")
-    files = NUMBER_FILES
+    files = task_files(name)
     serving_class = _Serving
     page_class = _Page
 

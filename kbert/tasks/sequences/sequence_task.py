@@ -11,6 +11,7 @@ from kbert.features import EXAMPLE_WEIGHTS, LABEL_FEATURE, WINDOW_FEATURE, encod
 from kbert.heads.classification_head import ClassificationHead
 from kbert.heads.parts import pooled_head
 from kbert.input_pipelines import text_reader
+from kbert.tasks.file_columns import signature_inputs
 from kbert.tasks.label_losses import BALANCED, OF_TRAINING
 from kbert.tasks.losses import example_weights
 from kbert.tasks.sequences.long_texts import LongTexts
@@ -197,8 +198,7 @@ class SequenceServing(Serving):
 
     def __init__(self, task: SequenceTask):
         super().__init__(task)
-        self.inputs = ("text", "text_pair") if task.takes_pairs else ("text",)
-        self.other_inputs = {"pair": ("text", "text_pair")} if task.takes_pairs is None else {}
+        self.inputs, self.other_inputs = signature_inputs("sequence_classification", task.takes_pairs)
         self.cuts_long_texts = task.long_texts.are_cut
         self.row_texts = self.inputs if self.cuts_long_texts else ()
         self.one_text_output = "probabilities" if task.kind and not task.takes_pairs else None

@@ -11,11 +11,11 @@ from kbert.config.checks import require
 from kbert.features import TARGET_FEATURE
 from kbert.input_pipelines.labelled_files import LabelledText
 from kbert.tasks.correlations import correlations
+from kbert.tasks.file_columns import task_files
 from kbert.tasks.losses import example_sum
 from kbert.tasks.pages.numbers import number_sections
 from kbert.tasks.pages.page import NUM_TOKENS, Page
 from kbert.tasks.similarity.embedding_task import EmbeddingSettings, EmbeddingTask
-from kbert.tasks.similarity.text_groups import ScoredPairFiles
 from kbert.tasks.similarity.vectors import cosine
 
 _ENOUGH_SCORES = 20  # of a file, to tell that its scale is another one
@@ -73,7 +73,7 @@ class CosineSimilarity(EmbeddingTask):
     row_settings = not_in_answers = ("lowest_score", "highest_score")
     best_metric = "spearman"
     collected = ("cosine", TARGET_FEATURE)
-    files = ScoredPairFiles()
+    files = task_files(name)
     page_class = _Page
 
     def check_examples(self, examples, max_seq_length):

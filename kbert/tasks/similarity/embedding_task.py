@@ -11,6 +11,7 @@ from kbert.config.pooling_config import PoolingConfig
 from kbert.features import ENCODER_INPUTS, PACKED_POSITIONS, TARGET_FEATURE, Feature
 from kbert.heads.multiple_choice_head import ChoicesAsBatch, GroupedVectors
 from kbert.layers.sequence_pooling import SequencePooling
+from kbert.tasks.file_columns import signature_inputs
 from kbert.tasks.similarity.prompts import vector_signatures
 from kbert.tasks.similarity.text_groups import text_features, tokenize_groups
 from kbert.tasks.similarity.vectors import VectorServing
@@ -36,8 +37,7 @@ class EmbeddingSettings:
 
 
 class _Serving(VectorServing):
-    inputs = ("text", "text_pair")
-    other_inputs = {"embedding": ("text",)}
+    inputs, other_inputs = signature_inputs("cosine_similarity")
     answers = ("cosine",)
     row_texts = ("text",)
     vectors = "embeddings"

@@ -4,11 +4,12 @@ from keras import ops
 
 from kbert.features import TARGET_FEATURE
 from kbert.input_pipelines.distinct_batches import DistinctBatches
+from kbert.tasks.file_columns import task_files
 from kbert.tasks.losses import example_sum
 from kbert.tasks.similarity.embedding_task import EmbeddingTask
 from kbert.tasks.similarity.in_batch_loss import COUPLED, RankingSettings, ranking_sums
 from kbert.tasks.similarity.retrieval_scores import embedding_scores
-from kbert.tasks.similarity.text_groups import PositiveFiles, text_numbers
+from kbert.tasks.similarity.text_groups import text_numbers
 
 
 class MultipleNegativesRanking(EmbeddingTask):
@@ -40,7 +41,7 @@ class MultipleNegativesRanking(EmbeddingTask):
     best_metric = "mrr"
     collected = ("embeddings", TARGET_FEATURE)
     coupled = COUPLED
-    files = PositiveFiles()
+    files = task_files(name)
 
     def __init__(self, num_negatives: int = 0, **settings):
         super().__init__(**settings)

@@ -68,7 +68,7 @@ class TaggedFiles(Files):
 
     def needless_settings(self, path, dataset):
         """Those of the format; CoNLL columns have their own delimiter, marks of documents, and order."""
-        if _reader(Path(path), dataset) is not read_conll:
+        if _reader(path, dataset) is not read_conll:
             return super().needless_settings(path, dataset)
         named = {} if dataset.column_names else dict.fromkeys(("text", "label"), "with column_names")
         return {"delimiter": "in CSV files", "document": "in files with named columns"} | named
@@ -82,7 +82,7 @@ class TaggedFiles(Files):
 
     def needs_tensorflow(self, path, dataset):
         """JSON lines and tables may hold texts, whose words TensorFlow finds."""
-        return _reader(Path(path), dataset) is read_json_sentences
+        return _reader(path, dataset) is read_json_sentences
 
     def complete_dataset(self, dataset, examples):
         """The dataset with the labels of the examples, where it lists none; see `sentence_labels`."""

@@ -8,6 +8,7 @@ from kbert.features import LABEL_FEATURE, WORD_FEATURE, Feature, encoder_feature
 from kbert.heads.bilstm_head import BiLstmHead, ScalarMix
 from kbert.heads.classification_head import TokenClassificationHead, token_head_arguments
 from kbert.heads.parts import token_head
+from kbert.tasks.file_columns import signature_inputs, task_files
 from kbert.tasks.label_losses import BALANCED, OF_TRAINING, OneLabelLoss
 from kbert.tasks.label_scores import label_rows
 from kbert.tasks.losses import correct, example_weights
@@ -22,7 +23,6 @@ from kbert.tasks.token_classification.entity_scores import (
 from kbert.tasks.token_classification.sentence_rows import SentenceRows
 from kbert.tasks.token_classification.settings import LINEAR, MIX, TAGGER, TokenClassificationSettings
 from kbert.tasks.token_classification.tag_schemes import OUTSIDE, labels_in_iob2, split_tag
-from kbert.tasks.token_classification.tagged_sentences import TaggedFiles
 from kbert.tasks.token_classification.word_answers import WordLabels, text_answer
 from kbert.tasks.token_classification.word_page import WordPage, pad_tokens
 from kbert.tasks.token_classification.word_windows import WordWindows
@@ -33,7 +33,7 @@ _PREDICTED = "predicted_ids"  # collected: the label that the model gives each t
 
 
 class _Serving(Serving):
-    inputs = ("text",)
+    inputs, _ = signature_inputs("token_classification")
     answers = ("words", "entities")
 
     def signatures(self, model, text_inputs):
@@ -104,7 +104,7 @@ class TokenClassification(Task):
     not_in_answers = (*OF_TRAINING, "document_context", "head", "layers", "lstm_size")
     collected = (LABEL_FEATURE, WORD_FEATURE, _PREDICTED)
     checkpoint = CheckpointKind("BertForTokenClassification", has_labels=True)
-    files = TaggedFiles()
+    files = task_files(name)
     serving_class = _Serving
     page_class = WordPage
 

@@ -9,11 +9,10 @@ import signal
 import tensorflow as tf
 from absl import logging
 
+from kbert.config import STRATEGIES
 from kbert.input_pipelines.epochs import without_autotune
 from kbert.training.devices import cluster as clusters
 from kbert.training.devices.rendezvous import wait_for_workers
-
-STRATEGIES = ("auto", "one_device", "mirrored", "multi_worker", "tpu")
 
 
 def make_strategy(

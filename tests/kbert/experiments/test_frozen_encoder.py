@@ -73,7 +73,7 @@ def weights_of(run):
 @pytest.mark.slow
 def test_losses_and_weights_are_those_of_an_encoder_that_works_at_every_step(kept, train, monkeypatch):
     monkeypatch.setattr(frozen_encoder, "HeadModel", WorksAtEveryStep)
-    monkeypatch.setattr(frozen_encoder.EncodedRows, "_encoded", lambda self, batches: batches)
+    monkeypatch.setattr(frozen_encoder.EncodedRows, "completed", lambda self, batches: batches)
     expected = train("every step")
     assert len(logged(kept)) == len(logged(expected)) == 7
     for found, line in zip(logged(kept), logged(expected), strict=True):

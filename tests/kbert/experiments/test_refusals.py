@@ -99,7 +99,7 @@ FINETUNING = {
 PHASES = {"phases": (PhaseConfig(num_train_steps=2), PhaseConfig(num_train_steps=2))}
 SHORT, SMALL = tiny_encoder_config(max_position_embeddings=20), tiny_encoder_config(vocab_size=9)
 PRETRAINING = {
-    "fewer examples than a batch": ({"train_batch_size": 5000}, UNREAD, "fewer than one batch of 5000; make"),
+    "fewer examples than a batch": ({"train_batch_size": 5000}, UNREAD, "rows, fewer than one batch of 5000"),
     "no whole shares": ({"train_batch_size": 3}, UNREAD, "=3 is not divisible by the 2 replicas"),
     "no encoder": ({"encoder": None}, {}, "the config names no encoder; add"),
     "a small table": ({"encoder": SMALL}, {}, "vocabulary has 22 tokens, but the encoder's vocab_size is 9"),

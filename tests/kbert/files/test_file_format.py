@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from kbert.files.file_format import format_by_name, is_json_lines, require_text_content
+from kbert.files.file_format import format_by_name, require_text_format
 from kbert.files.text_file import read_lines
 
 
@@ -28,7 +28,6 @@ from kbert.files.text_file import read_lines
 )
 def test_the_name_says_the_format(name, file_format):
     assert format_by_name(name) == file_format
-    assert is_json_lines(name) == (file_format == "jsonl")
 
 
 def archive(*names):
@@ -66,7 +65,7 @@ def test_what_is_no_text_is_known_by_its_first_bytes(tmp_path, kind):
     write, message = NO_TEXT[kind]
     path = tmp_path / "rows.csv"
     write(path)
-    for read in (lambda path: require_text_content(path, "text"), lambda path: list(read_lines(path))):
+    for read in (lambda path: require_text_format(path, "text"), lambda path: list(read_lines(path))):
         with pytest.raises(ValueError, match=f"rows.csv is {message}"):
             read(path)
 
@@ -74,4 +73,4 @@ def test_what_is_no_text_is_known_by_its_first_bytes(tmp_path, kind):
 @pytest.mark.parametrize("content", [b"", b"PK, a text", b"text,label\n", "parquet é\n".encode()])
 def test_text_passes(tmp_path, content):
     (tmp_path / "a.csv").write_bytes(content)
-    require_text_content(tmp_path / "a.csv", "text")
+    require_text_format(tmp_path / "a.csv", "text")

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from kbert.input_pipelines.batches import training_batches
 from kbert.input_pipelines.distinct_batches import DistinctBatches
-from kbert.input_pipelines.text_reader import training_batches
+from kbert.input_pipelines.text_reader import RowsInMemory
 
 
 def random_rows(number, num_texts, seed):
@@ -58,7 +59,7 @@ def batches_from(start, rows, size=4, **options):
         "input_ids": np.arange(len(rows), dtype=np.int32)[:, None],
         "input_mask": np.ones((len(rows), 1), np.int32),
     }
-    dataset = training_batches(features, size, 5, start, False, texts_apart=rows, **options)
+    dataset = training_batches(RowsInMemory(features, texts_apart=rows), size, 5, start, **options)
     return [batch["input_ids"][:, 0].tolist() for batch in dataset.take(12).as_numpy_iterator()]
 
 

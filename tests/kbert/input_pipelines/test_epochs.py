@@ -6,8 +6,10 @@ import tensorflow as tf
 
 from kbert.features import EXAMPLE_WEIGHTS
 from kbert.input_pipelines import text_reader
+from kbert.input_pipelines.batches import training_batches, trim_padding
 from kbert.input_pipelines.epochs import endless_epochs, pad_last_batch
 from kbert.input_pipelines.labelled_files import LabelledText
+from kbert.input_pipelines.text_reader import RowsInMemory
 from kbert.tokenization.text_inputs import TextInputs
 
 ROWS = 23
@@ -22,7 +24,7 @@ def text_features():
 
 
 def text_examples(start, number, batch_size=4, seed=1):
-    batches = text_reader.training_batches(text_features(), batch_size, seed, start, pad_to_longest=True)
+    batches = training_batches(RowsInMemory(text_features()), batch_size, seed, start, pad_to_longest=True)
     return _take(batches, number, lambda batch: batch["label_ids"].numpy().tolist())
 
 
@@ -90,12 +92,12 @@ def test_trim_padding_cuts_what_is_padding_everywhere():
     features = {name: tf.constant(value) for name, value in text_features().items()}
     for rows, length in (([0], 16), ([6, 7], 16), ([6, 8], 32), (list(range(ROWS)), 32)):
         batch = {name: tf.gather(value, rows) for name, value in features.items()}
-        trimmed = text_reader.trim_padding(batch)
+        trimmed = trim_padding(batch)
         assert trimmed["input_ids"].shape == trimmed["segment_ids"].shape == (len(rows), length)
         assert int(tf.reduce_sum(trimmed["input_mask"])) == int(tf.reduce_sum(batch["input_mask"]))
         np.testing.assert_array_equal(trimmed["label_ids"], batch["label_ids"])
     full = {name: tf.ones((2, 10), tf.int32) for name in ("input_ids", "input_mask", "segment_ids")}
-    assert text_reader.trim_padding(full)["input_ids"].shape == (2, 10)
+    assert trim_padding(full)["input_ids"].shape == (2, 10)
 
 
 @pytest.mark.parametrize("pairs", [False, True])

@@ -287,7 +287,7 @@ def test_lines_and_columns_to_be_answered_are_refused_in_one_message_too(write):
         list(examples_from_lines(("text", "text_pair"), ["a\tb", "c", "d"], "x"))
     with pytest.raises(ValueError, match="^x line 2: expected two texts with a tab between them.$"):
         list(examples_from_lines(("text", "text_pair"), ["a\tb", "c", "d"], "x", most_problems=1))
-    with pytest.raises(ValueError, match=r"^x line 1: .* received a list. Write each entry in a line: jq -c"):
+    with pytest.raises(ValueError, match=r"^x is one JSON value over all its lines; .*jq -c"):
         list(examples_from_lines(("text",), ['[{"text": "a"}]'], "x", json_lines=True))
 
 

@@ -12,7 +12,7 @@ from keras import ops
 
 from kbert.config import EncoderConfig, FinetuningConfig, OptimizerConfig
 from kbert.heads.parts import Part
-from kbert.input_pipelines.text_reader import own_rows
+from kbert.input_pipelines.epochs import own_rows
 from kbert.tasks import TASKS
 from kbert.tasks.losses import example_mean, example_sum
 from kbert.tasks.task import Task

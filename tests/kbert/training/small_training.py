@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from kbert.config import FinetuningConfig, FrozenConfig, OptimizerConfig
 from kbert.encoder import BertEncoder
-from kbert.input_pipelines.text_reader import own_rows
+from kbert.input_pipelines.epochs import own_rows
 from kbert.runs.run_directory import trained_weights
 from kbert.tasks.pretraining import Pretraining
 from kbert.training.devices.distribution import distribute

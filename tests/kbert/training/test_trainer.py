@@ -3,7 +3,8 @@
 import pytest
 import tensorflow as tf
 
-from kbert.input_pipelines.records import record_reader
+from kbert.input_pipelines.batches import evaluation_batches
+from kbert.input_pipelines.records.record_reader import RecordRows
 from kbert.manifest import read_manifest
 from kbert.runs import checkpoint
 from kbert.runs.metrics_file import read_metrics
@@ -48,11 +49,12 @@ def test_a_run_leaves_what_it_promises(pretraining_run):
 def test_evaluation_counts_every_example_once(pretraining_run, records_dir):
     """Batches of any size, filled up or not, give the same means."""
     manifest = read_manifest(records_dir / "heldout")
+    rows = RecordRows(records_dir / "heldout", manifest)
     _, task, model = pretraining_run.load_checkpoint()
     step = EvaluationStep(task, model, tf.distribute.get_strategy())
 
     def evaluate(batch_size, with_fill):
-        batches = record_reader.evaluation_batches(records_dir / "heldout", manifest, batch_size, with_fill)
+        batches = evaluation_batches(rows, batch_size, with_fill=with_fill)
         return evaluate_batches(task, step, batches)
 
     assert manifest.num_examples % 7

@@ -264,7 +264,7 @@ def test_a_line_longer_than_any_text_is_named_or_skipped(tmp_path, monkeypatch, 
 
 BAD_OBJECTS = {
     b'{"text": "half': "is not valid JSON: Unterminated string",
-    b'["text"]': "holds a JSON list, not an object; a .json, .jsonl or .ndjson file has one object per line",
+    b'["text"]': "holds a JSON list, not an object; a file of JSON lines has one object per line",
     b"{}": "has no field 'text', only nothing; name the field",
     b'{"title": "x", "body": 1}': "has no field 'text', only 'title', 'body'; name the field of the text by",
     b'{"text": null}': "has a JSON null as 'text', not a string",

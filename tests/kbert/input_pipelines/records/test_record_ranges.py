@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from kbert.features import Feature, encoder_features
-from kbert.input_pipelines.records import record_reader
+from kbert.input_pipelines.batches import evaluation_batches, training_batches
 from kbert.input_pipelines.records.record_ranges import ranges, wrong_numbers
+from kbert.input_pipelines.records.record_reader import RecordRows, naming_damaged_records
 from kbert.manifest import Manifest, describe_shards
 from tests.kbert.input_pipelines.records import small_records
 from tfrecords_tools.records.tfrecord_files import encode_examples, open_tfrecord
@@ -66,10 +67,10 @@ def test_a_number_out_of_its_range_stops_the_reading(write, wrong):
     directory, manifest = write(name, value)
     sentence = f"{directory / manifest.shards[1].file} record 2: {name} {sentence}"
     for make in (
-        lambda: list(record_reader.training_batches(directory, manifest, 4, 1).take(5)),
-        lambda: list(record_reader.evaluation_batches(directory, manifest, 4)),
+        lambda: list(training_batches(RecordRows(directory, manifest), 4, 1).take(5)),
+        lambda: list(evaluation_batches(RecordRows(directory, manifest), 4)),
     ):
-        with pytest.raises(ValueError) as error, record_reader.naming_damaged_records((directory, manifest)):
+        with pytest.raises(ValueError) as error, naming_damaged_records(RecordRows(directory, manifest)):
             make()
         assert str(error.value).startswith(sentence) and str(error.value).endswith(
             "; make the records again."
@@ -81,9 +82,9 @@ def test_records_that_are_masked_while_they_are_read_are_checked_before(write):
     directory, manifest = write("input_ids", value, with_masks=False)
     with (
         pytest.raises(ValueError, match=f"record 2: input_ids holds {value}, expected"),
-        record_reader.naming_damaged_records((directory, manifest)),
+        naming_damaged_records(RecordRows(directory, manifest)),
     ):
-        list(record_reader.training_batches(directory, manifest, 4, 1).take(5))
+        list(training_batches(RecordRows(directory, manifest), 4, 1).take(5))
 
 
 def test_a_record_that_lacks_a_feature_is_named(write):
@@ -94,9 +95,9 @@ def test_a_record_that_lacks_a_feature_is_named(write):
         pytest.raises(
             ValueError, match="00000-of-00002.tfrecord record 0: it does not hold .*more as the man"
         ),
-        record_reader.naming_damaged_records((directory, asking_more)),
+        naming_damaged_records(RecordRows(directory, asking_more)),
     ):
-        list(record_reader.evaluation_batches(directory, asking_more, 4))
+        list(evaluation_batches(RecordRows(directory, asking_more), 4))
 
 
 def test_a_label_for_every_token_may_be_below_zero_where_none_is_asked_for():

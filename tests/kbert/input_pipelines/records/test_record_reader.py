@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from kbert.features import EXAMPLE_WEIGHTS
+from kbert.input_pipelines.batches import evaluation_batches, training_batches
 from kbert.input_pipelines.epochs import Share
 from kbert.input_pipelines.masking import PieceMasker
 from kbert.input_pipelines.records import record_reader
+from kbert.input_pipelines.records.record_reader import RecordRows
 from tests.kbert.input_pipelines.records import small_records
 
 SIZES = (9, 2, 14, 0, 12)
@@ -41,21 +43,21 @@ def assert_same_batches(first, second):
 def test_batches_hold_what_was_written(tmp_path, suffix):
     manifest, columns = small_records.write(tmp_path / "records", (5, 6), suffix=suffix)
     assert manifest.shards[0].file.endswith(".tfrecord" + suffix)
-    (batch,) = record_reader.evaluation_batches(tmp_path / "records", manifest, 11)
+    rows = RecordRows(tmp_path / "records", manifest)
+    (batch,) = evaluation_batches(rows, 11)
     for name, column in columns.items():
         np.testing.assert_array_equal(batch[name], column, err_msg=name)
         assert batch[name].dtype == manifest.features[name].dtype
-    training = record_reader.training_batches(tmp_path / "records", manifest, 11, seed=1)
+    training = training_batches(rows, 11, seed=1)
     assert sorted(numbers(training, 1)) == list(range(11))
 
 
 @pytest.mark.parametrize(("with_masks", "share"), [(True, Share()), (False, Share(2, 1))])
 def test_all_shapes_are_fixed_for_xla(tmp_path, with_masks, share):
     manifest, _ = small_records.write(tmp_path / "records", SIZES, with_masks=with_masks)
-    training = record_reader.training_batches(tmp_path / "records", manifest, 8, seed=1, share=share)
-    evaluation = record_reader.evaluation_batches(
-        tmp_path / "records", manifest, 8, with_fill=True, share=share
-    )
+    rows = RecordRows(tmp_path / "records", manifest)
+    training = training_batches(rows, 8, seed=1, share=share)
+    evaluation = evaluation_batches(rows, 8, with_fill=True, share=share)
     names = {name for name in small_records.examples(1)}
     for batches, more in ((training, set()), (evaluation, {EXAMPLE_WEIGHTS})):
         assert set(batches.element_spec) == names | more
@@ -75,7 +77,7 @@ def test_every_record_is_in_one_share_once_an_epoch(records):
     directory, manifest, _ = records
     shares, sizes = [], []
     for index in range(number):
-        batches = record_reader.training_batches(directory, manifest, number, 1, share=Share(number, index))
+        batches = training_batches(RecordRows(directory, manifest), number, 1, share=Share(number, index))
         size = (index + 1) * NUMBER // number - index * NUMBER // number
         found = numbers(batches, 2 * size)
         assert sorted(found[:size]) == sorted(found[size:])
@@ -86,17 +88,25 @@ def test_every_record_is_in_one_share_once_an_epoch(records):
 
 
 @pytest.mark.slow
-def test_evaluating_shares_take_the_same_number_of_steps_and_count_every_record_once(records):
-    directory, manifest, _ = records
-    counted, steps = [], set()
-    for index in range(2):
-        batches = list(record_reader.evaluation_batches(directory, manifest, 8, share=Share(2, index)))
-        steps.add(len(batches))
-        for batch in batches:
-            real = batch[EXAMPLE_WEIGHTS].numpy() == 1
-            assert len(real) == 4
-            counted += batch[small_records.NUMBERS].numpy()[real, 0].tolist()
-    assert len(steps) == 1 and sorted(counted) == list(range(NUMBER))
+@pytest.mark.parametrize("max_batches", [-1, 3])
+def test_evaluating_shares_are_the_rows_of_the_batches_of_one_pipeline(records, unmasked, max_batches):
+    for directory, manifest, _ in (records, unmasked):
+        rows = RecordRows(directory, manifest)
+        whole, *parts = (
+            list(evaluation_batches(rows, 8, with_fill=True, max_batches=max_batches, share=share))
+            for share in (Share(), Share(2, 0), Share(2, 1))
+        )
+        assert_same_batches(
+            whole,
+            [
+                {name: np.concatenate([one[name], other[name]]) for name in one}
+                for one, other in zip(*parts, strict=True)
+            ],
+        )
+        if max_batches < 0:
+            real = [number for batch in whole for number in batch[small_records.NUMBERS].numpy()[:, 0]]
+            weights = np.concatenate([batch[EXAMPLE_WEIGHTS] for batch in whole])
+            assert np.asarray(real)[weights == 1].tolist() == list(range(NUMBER))
 
 
 # ----------------------------------------------------------------------------------------- dynamic masks
@@ -123,10 +133,10 @@ def test_a_resumed_run_sees_the_very_same_masks(unmasked):
     start_example = 7 * 8
 
     def batches(start):
-        return record_reader.training_batches(directory, manifest, 8, 5, start)
+        return training_batches(RecordRows(directory, manifest), 8, 5, start)
 
     assert_same_batches(batches(start_example).take(6), batches(0).skip(start_example // 8).take(6))
-    other = record_reader.training_batches(directory, manifest, 8, 6, start_example)
+    other = training_batches(RecordRows(directory, manifest), 8, 6, start_example)
     masks = [next(iter(b))["masked_lm_positions"].numpy() for b in (other, batches(start_example))]
     assert (masks[0] != masks[1]).any()
 
@@ -149,7 +159,7 @@ def test_masks_are_those_of_the_masker_with_the_manifests_settings(tmp_path):
         max_ngram_size=2,
     )
     for position, batch in enumerate(
-        record_reader.training_batches(tmp_path / "records", manifest, 6, 3).take(5)
+        training_batches(RecordRows(tmp_path / "records", manifest), 6, 3).take(5)
     ):
         rows, _ = restored(batch)
         masked = masker(
@@ -167,7 +177,7 @@ def test_an_evaluation_has_the_same_masks_every_time_and_with_every_batch_size(u
     monkeypatch.setattr(record_reader, "_PARSED_AT_ONCE", 16)  # several at once, of NUMBER records
 
     def arrays(batch_size, with_fill):
-        batches = list(record_reader.evaluation_batches(directory, manifest, batch_size, with_fill))
+        batches = list(evaluation_batches(RecordRows(directory, manifest), batch_size, with_fill=with_fill))
         real = [batch[EXAMPLE_WEIGHTS].numpy() == 1 for batch in batches]
         return {
             name: np.concatenate([b[name].numpy()[r] for b, r in zip(batches, real, strict=True)])

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from kbert.input_pipelines.records import record_reader
+from kbert.input_pipelines.batches import evaluation_batches, training_batches
 from kbert.input_pipelines.records.record_files import (
     first_damage,
     open_shard,
     require_written_bytes,
     wrong_shards,
 )
+from kbert.input_pipelines.records.record_reader import RecordRows, naming_damaged_records
 from tests.kbert.input_pipelines.records import small_records
 
 LENGTHS = [int(length) for length in np.random.default_rng(1).integers(5, 120, 40)]
@@ -140,12 +141,12 @@ def test_a_shard_that_is_not_what_was_written_is_named(records, function, facts)
 )
 def test_reading_stops_with_file_and_record(records, function, facts):
     directory, manifest, change = records
-    path = change(function)
+    path, rows = change(function), RecordRows(directory, manifest)
     for make in (
-        lambda: list(record_reader.evaluation_batches(directory, manifest, 8)),
-        lambda: list(record_reader.training_batches(directory, manifest, 8, 1).take(4)),
+        lambda: list(evaluation_batches(rows, 8)),
+        lambda: list(training_batches(rows, 8, 1).take(4)),
     ):
-        with pytest.raises(ValueError) as error, record_reader.naming_damaged_records((directory, manifest)):
+        with pytest.raises(ValueError) as error, naming_damaged_records(rows):
             make()
         assert str(error.value).startswith(f"{path} ") and facts in str(error.value)
         assert str(error.value).endswith("; make the records again.")

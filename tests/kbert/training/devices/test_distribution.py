@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from kbert.input_pipelines import text_reader
+from kbert.input_pipelines.batches import evaluation_batches, training_batches
 from kbert.input_pipelines.epochs import Share
+from kbert.input_pipelines.text_reader import RowsInMemory
 from kbert.training.devices import cluster
 from kbert.training.devices.distribution import (
     make_strategy,
@@ -168,7 +169,7 @@ def joined(shares):
 
 def test_live_text_of_all_workers_together_is_that_of_one():
     def batches(share):
-        all_batches = text_reader.training_batches(features(), 4, 5, 8, False, share=share)
+        all_batches = training_batches(RowsInMemory(features()), 4, 5, 8, share=share)
         return list(all_batches.take(6).as_numpy_iterator())
 
     whole, parts = batches(Share()), joined([batches(Share(2, 0)), batches(Share(2, 1))])
@@ -179,8 +180,8 @@ def test_live_text_of_all_workers_together_is_that_of_one():
 def test_evaluation_of_live_text_gives_all_workers_as_many_batches():
     def batches(share):
         return list(
-            text_reader.evaluation_batches(
-                features(), 4, True, with_fill=True, share=share
+            evaluation_batches(
+                RowsInMemory(features()), 4, True, with_fill=True, share=share
             ).as_numpy_iterator()
         )
 
