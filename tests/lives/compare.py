@@ -21,7 +21,7 @@ def same(found, expected, tolerance: float, where: str = "answer"):
     if isinstance(expected, dict):
         if not isinstance(found, dict) or found.keys() != expected.keys():
             raise Different(f"{where}: {_short(found)} instead of {_short(expected)}")
-        ties, is_rough = _is_tie(expected, tolerance), tolerance > ROUNDING
+        ties, is_rough = is_tie(expected, tolerance), tolerance > ROUNDING
         for name in expected:
             if not (ties and isinstance(expected[name], str | int)) and not (is_rough and name == "labels"):
                 same(found[name], expected[name], tolerance, f"{where}.{name}")
@@ -47,7 +47,8 @@ def _same_numbers(found, expected, tolerance, where):
         raise Different(f"{where}: {found[place]} instead of {expected[place]} ({gaps.max():.1e} apart)")
 
 
-def _is_tie(answer, tolerance):
+def is_tie(answer, tolerance) -> bool:
+    """Whether the two largest numbers of an answer are equal within four times a tolerance."""
     numbers = answer.get("probabilities", answer.get("scores"))
     numbers = list(numbers.values()) if isinstance(numbers, dict) else numbers
     if not isinstance(numbers, list) or not all(isinstance(number, float) for number in numbers):

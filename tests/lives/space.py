@@ -118,7 +118,12 @@ def _draw(owner, prefix, world, rng) -> dict:
 def other_values(owner, field, labels, rng) -> list:
     """What a field of a dataclass may be beside its default, if its class allows it with the others."""
     values = _values(owner, field, _kind(owner, field.name), labels, rng)
-    return [value for value in values if value != field.default]
+    # A cosine of vectors of one number is 1 or -1, and its ranks are rounding.
+    return [
+        value
+        for value in values
+        if value != field.default and not (field.name == "truncate_dim" and value == 1)
+    ]
 
 
 def _kind(owner, name):
