@@ -66,7 +66,8 @@ class Life:
             values = {"num_train_steps": 6, "num_warmup_steps": 2, "eval_every_steps": 6} | values
             values["encoder"] = to_dict(self.encoder)
             return from_dict(PretrainingConfig, values | {"task": self.task_name}, "config")
-        values |= {"task": self.task_name, "task_settings": self._chosen("settings")}
+        short = {"max_query_length": 8} if self.task_name == "question_answering" else {}
+        values |= {"task": self.task_name, "task_settings": short | self._chosen("settings")}
         values = {"max_seq_length": 24, "num_train_epochs": 2.0} | values
         values |= {} if "eval_every_steps" in values else {"eval_every_epochs": 1.0} | values
         values["dataset"] = to_dict(self.rows.dataset())
