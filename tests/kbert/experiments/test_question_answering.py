@@ -76,6 +76,7 @@ def test_a_chosen_threshold_is_kept_with_the_run(case, caplog):
     (run.path / "chosen.json").write_text("{}", encoding="utf-8")
     with pytest.raises(ValueError, match=r"chosen.json is broken \('step'\); delete it, or evaluate again"):
         evaluate(run, dev)
+    (run.path / "chosen.json").unlink()
 
 
 def test_files_of_answers_need_a_task_that_has_them_and_the_questions(case, finetuned_run, tmp_path):

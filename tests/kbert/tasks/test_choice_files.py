@@ -3,7 +3,7 @@
 import pytest
 
 from kbert.config import DatasetConfig
-from kbert.tasks.sequences.multiple_choice import ChoiceFiles
+from kbert.tasks.sequences.choice_files import ChoiceFiles
 
 CHOICES = ("one", "two", "three")
 
