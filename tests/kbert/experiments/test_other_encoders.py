@@ -12,6 +12,7 @@ from export.export_savedmodel import export_savedmodel
 from export.export_tflite import export_tflite
 from export.gate.session_check import load_session, run_loaded
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
+from kbert.checkpoints.hugging_face.tokenizer_wordpiece import MPNET_TOKENS
 from kbert.config import OptimizerConfig
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import finetune
@@ -20,6 +21,7 @@ from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
 from kbert.tokenization.base_vocabulary import BERT_TOKENS
 from kbert.tokenization.bpe.bpe_vocabulary import BYTE_CHARACTERS, BytePairVocabulary
+from kbert.tokenization.vocabulary import Vocabulary
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
 from tests.kbert.checkpoints.random_checkpoint import (
     DISTILBERT,
@@ -49,8 +51,12 @@ FAMILIES = {
 
 
 def start(folder, settings):
-    """A folder of transformers with an encoder of the corpus's vocabulary, or with ModernBERT's tokenizer."""
+    """A folder of transformers with an encoder of the corpus's vocabulary, or with the family's tokenizer."""
     vocabulary = small_corpus.vocabulary()
+    if settings is MPNET:
+        words = [token for token in vocabulary.tokens if token not in BERT_TOKENS]
+        tokens = ["<s>", "<pad>", "</s>", "[UNK]", *words, "<mask>"]
+        vocabulary = Vocabulary(tokens, vocabulary.do_lower_case, special_tokens=MPNET_TOKENS)
     if settings.get("normalize_first"):
         tokens = [*BERT_TOKENS, *BYTE_CHARACTERS, *WORDS, "  ", "   "]
         vocabulary = BytePairVocabulary(tokens, MERGES, BERT_TOKENS)
