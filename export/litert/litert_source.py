@@ -66,7 +66,7 @@ def to_litert_source(
     best_metric = reading.training_config.best_metric
 
     def load():
-        keras_model = answering.model
+        keras_model = answering.model  # first: reading a run may find a newer checkpoint, with its task
         return answering.task, keras_model
 
     return LiteRTSource(
