@@ -18,8 +18,8 @@ def check_quantizations(names):
     for name in names:
         if name not in QUANTIZATIONS:
             raise ValueError(
-                f"--quantization={name} is not offered; choose from {choices}. docs/notes/litert.md says what "
-                "others would cost."
+                f"--quantization={name} is not offered; choose from {choices}. "
+                "docs/notes/litert.md says what others would cost."
             )
     if len(set(names)) < len(names):
         raise ValueError(f"--quantization={','.join(names)} names one twice; give each once.")

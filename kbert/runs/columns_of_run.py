@@ -36,7 +36,7 @@ def require_columns_of_model(path, run_dir, config: FinetuningConfig | None = No
     try:
         check_file(task, path, dataset)
     except MissingColumn as error:
-        advice = f"The run {run_dir} was trained on files that have it; rename the column that holds it."
+        advice = f"The run {run_dir} was trained on files that have it; rename your column."
         raise ValueError(f"{error.what} {advice}") from None
 
 
