@@ -56,15 +56,6 @@ def test_a_name_that_no_path_can_hold_is_refused(asked_model_dir, name):
         DevelopmentServer(asked_model_dir, name, 0, 0)
 
 
-def test_taken_ports_are_named(asked_model_dir):
-    with DevelopmentServer(asked_model_dir, "m", 0, 0) as server:
-        taken = server.rest_api_port
-        with pytest.raises(ValueError, match=f"rest_api_port={taken} cannot be opened"):
-            DevelopmentServer(asked_model_dir, "m", 0, taken)
-        with pytest.raises(ValueError, match=f"port={server.port} cannot be opened for gRPC"):
-            DevelopmentServer(asked_model_dir, "m", server.port, 0)
-
-
 # As a process
 
 

@@ -68,21 +68,3 @@ def test_a_config_for_pairs_of_texts_measures_the_vectors_on_scores(tmp_path):
     about = json.loads((tmp_path / "litert" / "kbert.json").read_text())
     assert about["task"] == "cosine_similarity"
     assert (about["task_config"]["pooling"], about["task_config"]["normalize"]) == ("mean", False)
-
-
-def test_what_is_refused(tmp_path, text_file):
-    (tmp_path / "empty.txt").write_text("")
-    vectors = encoder_of_vectors("mean", True)
-    for loaded, options, sentence in (
-        (random_task_model(Encoding()), {}, "random has the task encoder; .* encoders with a pooling"),
-        (vectors, {"eval_file": tmp_path / "empty.txt"}, "empty.txt is empty; give a file with a text in"),
-        (vectors, {"eval_file": tmp_path / "no.txt"}, "no.txt does not exist"),
-        (
-            vectors,
-            {"config": tiny_finetuning_config()},
-            "for the task sequence_classification, but random is",
-        ),
-    ):
-        with pytest.raises(ValueError, match=sentence):
-            export_tflite(loaded, tmp_path / "litert", ["float32"], (24,), **options)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty.txt", "texts.txt"]

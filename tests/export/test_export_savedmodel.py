@@ -13,7 +13,6 @@ import export.export_savedmodel as exporter
 import export.gate.answer_check as answer_check
 import kbert
 from export.export_savedmodel import export_savedmodel
-from export.folder_names import write_labels
 from export.gate.session_check import load_session, run_loaded
 from export.serving_model import ServingModel
 from kbert.runs.checkpoint import parse_step
@@ -26,9 +25,7 @@ from tests.html_checks import read_page
 from tests.kbert.inference.random_model import random_task_model
 
 pytestmark = pytest.mark.usefixtures("compiled_kernels")
-REPOSITORY = Path(__file__).resolve().parents[2]
 TEXTS = ["jump the a", "Walks, and JUMPED.", "", "an unknown word", "play " * 40]
-PAIRS = ["and", "a", "looks", "", "open " * 40]
 
 
 @pytest.fixture(scope="module")
@@ -187,12 +184,3 @@ def test_an_export_of_a_run_in_training_tells_the_checkpoint_that_it_holds(
     path = Path(export_savedmodel(run, tmp_path / "served")["path"])
     card = json.loads((path / "assets.extra" / "model_card.json").read_text())
     assert card["checkpoint"] == str(read) and card["training"]["step"] == parse_step(read) != 99
-
-
-def test_labels_that_are_no_line_are_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"the label 'a\\nb' has a line break"):
-        write_labels(("c", "a\nb"), tmp_path)
-    write_labels((), tmp_path)
-    assert not list(tmp_path.iterdir())
-    write_labels(("ä", "", "b c"), tmp_path)
-    assert (tmp_path / "labels.txt").read_bytes() == "ä\n\nb c\n".encode()

@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import shutil
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -18,7 +17,6 @@ from kbert.inference.predictor import Predictor
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from tests.conftest import MAX_SEQ_LENGTH
-from tests.forks import in_fork
 from tests.html_checks import read_page
 from tests.warm_processes import run_script
 
@@ -59,34 +57,11 @@ def test_a_loaded_file_predicts_as_its_run(exported, kind):
     assert loaded.predict(TEXTS[0]) == predictions[0]
 
 
-def test_a_loaded_file_answers_threads_and_forks(exported):
-    loaded = kbert.load(exported[1] / "model_float32.tflite")
-    expected = loaded.predict(TEXTS)
-    with ThreadPoolExecutor(8) as threads:
-        assert list(threads.map(loaded.predict, TEXTS * 8)) == expected * 8
-    assert in_fork(lambda: loaded.predict(TEXTS)) == repr(expected)
-
-
 def test_kbert_predict_takes_a_file(exported):
     file = exported[1] / "model_float32.tflite"
     printed = run_script("kbert.scripts.run_prediction", f"--run_dir={file}", f"--text={TEXTS[0]}").stdout
     answer = json.loads(printed)
     assert answer["probabilities"] == pytest.approx(kbert.load(file).predict(TEXTS[0])["probabilities"])
-
-
-@pytest.mark.parametrize(
-    ("ask", "message"),
-    [
-        (lambda file: kbert.load(file.with_name("model_float16.tflite")), "does not exist"),
-        (lambda file: kbert.load(file, precision="bfloat16"), "leave all other arguments out"),
-        (lambda file: kbert.load(file).embed("a"), "no vectors"),
-        (lambda file: kbert.load(file).rank("a", ["b"]), "a number"),
-        (lambda file: kbert.load(file).predict([1]), "expected a text"),
-    ],
-)
-def test_what_a_loaded_file_refuses(exported, ask, message):
-    with pytest.raises(ValueError, match=message):
-        ask(exported[1] / "model_float32.tflite")
 
 
 def test_the_reports_of_the_files(exported, labelled_files):
@@ -232,38 +207,3 @@ def test_a_checkpoint_with_its_head_is_exported_as_the_run_is(exported, labelled
     assert about[0]["vocabulary"] == about[1]["vocabulary"]
     found, expected = report["float32"], reports["float32"]
     assert found["metrics"] == pytest.approx(expected["metrics"], abs=1e-5)
-
-
-def test_overwriting_replaces_an_earlier_export_and_nothing_else(finetuned_run, tmp_path):
-    other = tmp_path / "other"
-    other.mkdir()
-    (other / "letter.txt").write_text("dear")
-    (tmp_path / "file").write_text("a file")
-    run, overwrite = finetuned_run, {"overwrite": True}
-    with pytest.raises(ValueError, match="exists; choose another, or set overwrite"):
-        export_tflite(run, other, ["float32"])
-    for output_dir, sentence in (
-        (other, "holds no earlier export, and overwrite replaces nothing else"),
-        (tmp_path / "file", "holds no earlier export"),
-        (run.path, "lies in the output folder .*, which is replaced as a whole"),
-        (run.path.parent, "lies in the output folder"),
-        (run.path / "checkpoints", "is the input .* itself"),
-        (run.path / "checkpoints" / "litert", "lies in the input folder"),
-    ):
-        with pytest.raises(ValueError, match=sentence):
-            export_tflite(run, output_dir, ["float32"], **overwrite)
-    assert (other / "letter.txt").read_text() == "dear" and run.checkpoint().is_dir()
-
-    export = tmp_path / "model"
-    export.mkdir()
-    for name in ("kbert.json", "model_float32.tflite", "model_dynamic_int8.tflite"):
-        (export / name).write_text("old")
-    left = tmp_path / "model.4194303.0123abcd.tmp"  # left by a killed export
-    left.mkdir()
-    report = export_tflite(run, export, ["float16"], **overwrite)["float16"]
-    assert 1e-5 < report["max_difference"] < 5e-3
-    assert {path.name for path in export.iterdir()} == {
-        *("kbert.json", "labels.txt", "vocab.txt", "report.html"),
-        *("model_float16.json", "model_float16.tflite"),
-    }
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "model", "other"]

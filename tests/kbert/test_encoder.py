@@ -158,12 +158,6 @@ def test_an_encoder_without_pooler_has_no_weight_without_gradient():
         encoder.with_outputs("pooled_output")
 
 
-@pytest.mark.parametrize("outputs", [["sequence"], []])
-def test_outputs_that_no_encoder_has(outputs):
-    with pytest.raises(ValueError, match="of an encoder must be one or more of sequence_output, pooled_ou"):
-        BertEncoder(tiny_encoder_config(), outputs=outputs)
-
-
 # ------------------------------------------------------------------------------------- padding
 
 

@@ -28,18 +28,6 @@ def test_what_is_written_is_read_equal(tmp_path):
     assert manifest.num_examples == 5
 
 
-def test_a_folder_without_a_manifest_is_no_finished_set(tmp_path):
-    with pytest.raises(ValueError, match=r"holds no manifest\.json, so it is no finished set of records"):
-        read_manifest(tmp_path)
-
-
-def test_a_missing_shard_is_named(tmp_path):
-    write_example(tmp_path)
-    (tmp_path / "b.tfrecord").unlink()
-    with pytest.raises(ValueError, match=r"names the shard b\.tfrecord, which is not there"):
-        read_manifest(tmp_path)
-
-
 def change(folder, **values):
     """Writes other values into the manifest of a folder."""
     path = folder / FILE_NAME
@@ -117,40 +105,6 @@ def test_the_fingerprint_is_of_the_content_alone(tmp_path):
         dataclasses.replace(manifest, vocabulary=manifest.vocabulary | {"fingerprint": "another"}),
     ]
     assert len({manifest.fingerprint, *(other.fingerprint for other in others)}) == 5
-
-
-GOOD = {
-    "format_version": FORMAT_VERSION, "kind": "x", "features": {}, "shards": [], "settings": {},
-    "vocabulary": {"size": 7, "do_lower_case": True, "fingerprint": "0"}, "statistics": {},
-}  # fmt: skip
-WRONG_VALUES = {
-    "another kind": {"kind": 3},
-    "features of another form": {"features": ["input_ids"]},
-    "a feature without a shape": {"features": {"a": {"dtype": "int32"}}},
-    "an unknown dtype": {"features": {"a": {"dtype": "string", "shape": [1]}}},
-    "an endless shape": {"features": {"a": {"dtype": "int32", "shape": [1 << 40]}}},
-    "a shard with an unknown key": {"shards": [{"name": "a"}]},
-    "a shard that is named twice": {"shards": [{"file": "a.tfrecord", "num_examples": 3} | DIGEST] * 2},
-    "a negative count": {"shards": [{"file": "a", "num_examples": -3} | DIGEST]},
-    "half an example": {"shards": [{"file": "a", "num_examples": 0.5} | DIGEST]},
-    "no digest": {"shards": [{"file": "a", "num_examples": 1, "num_bytes": 1, "sha256": "x"}]},
-    "a vocabulary without a fingerprint": {"vocabulary": {"size": 7, "do_lower_case": True}},
-    "a casing of text": {"vocabulary": GOOD["vocabulary"] | {"do_lower_case": "false"}},
-}
-BROKEN = {
-    "not json": "{",
-    "no object": "[]",
-    "a key is missing": json.dumps({name: GOOD[name] for name in GOOD if name != "features"}),
-    "nested without end": "[" * 200_000,
-    "a number of thousands of digits": '{"num_examples": ' + "9" * 5000 + "}",
-} | {name: json.dumps(GOOD | values) for name, values in WRONG_VALUES.items()}
-
-
-@pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN.keys())
-def test_a_broken_manifest_is_an_error_of_one_sentence(tmp_path, text):
-    (tmp_path / FILE_NAME).write_text(text, encoding="utf-8")
-    with pytest.raises(ValueError, match=r"manifest\.json is broken .*; make the records again\."):
-        read_manifest(tmp_path)
 
 
 def test_features_have_the_names_and_shapes_of_the_original():

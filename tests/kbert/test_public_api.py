@@ -89,23 +89,6 @@ def test_tensorflow_starts_quietly_unless_the_user_has_chosen(level):
     assert (result.stderr.strip() == "of this program") == (level is None)
 
 
-def test_what_is_chosen_after_tensorflow_was_imported_stays():
-    code = (
-        "import os, sys; sys.modules['tensorflow'] = None; import kbert; kbert.EncoderConfig; "
-        "print(os.environ.get('TF_CPP_MIN_LOG_LEVEL'))"
-    )
-    environment = {name: value for name, value in os.environ.items() if name != "TF_CPP_MIN_LOG_LEVEL"}
-    result = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=REPOSITORY,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert result.stdout.strip() == "None", result.stderr
-
-
 def test_a_path_without_a_model_is_refused_before_tensorflow_is_imported():
     code = (
         "import sys, kbert\ntry: kbert.load('nowhere/at/all')\n"
@@ -116,9 +99,3 @@ def test_a_path_without_a_model_is_refused_before_tensorflow_is_imported():
     )
     assert result.stdout.startswith("checkpoint nowhere/at/all does not exist"), result.stderr
     assert result.stdout.strip().endswith(" False")
-
-
-def test_a_name_that_is_not_there():
-    with pytest.raises(AttributeError, match="module 'kbert' has no attribute 'Bert'; its names are load, "):
-        _ = kbert.Bert
-    assert set(NAMES) <= set(dir(kbert))

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 import kbert.shipped_configs as shipped
 from kbert.shipped_configs import configs_directory, find_config
 
@@ -29,9 +27,3 @@ def test_a_file_of_the_users_own_comes_first(tmp_path, monkeypatch):
     NAME.parent.mkdir(parents=True)
     NAME.write_text("mine")
     assert find_config(NAME) == NAME
-
-
-@pytest.mark.parametrize("path", ["configs/pretraining/none", "configs", "configs/../setup.py", "a"])
-def test_what_is_not_there_stays_as_it_was_written(tmp_path, monkeypatch, path):
-    monkeypatch.chdir(tmp_path)
-    assert find_config(path) == Path(path)

@@ -1,7 +1,5 @@
 """Corpus -> vocab.txt: what is written, new or extended, and how it ends when something is wrong."""
 
-from pathlib import Path
-
 import pytest
 from absl import flags
 from absl.testing import flagsaver
@@ -12,7 +10,6 @@ from tests.tfrecords_tools import small_corpus
 from tfrecords_tools import build_vocabulary
 from tfrecords_tools.vocabulary.vocabulary_source import read_source
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 TEXT = """The cat sat, and the Café was full.
 
 Zwei Straßen\u3000weiter: 的学 again; the cat sat.
@@ -150,27 +147,6 @@ def test_user_defined_tokens_are_put_in_and_markers_told(corpus, tmp_path, run_m
     assert "markers, never found in text; only programs insert their ids: [E1]" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("text", "arguments", "sentence"),
-    [
-        (" \n", [], "hold no words; expected a corpus with some text"),
-        (TEXT, ["--merge_slots=append"], "--merge_slots has no effect without --merge_into"),
-        (
-            TEXT,
-            ["--vocab_size=90"],
-            "--vocab_size=90 has no room for learned tokens beside 5 special, ",
-        ),
-        (TEXT, ["--output_file={corpus}", "--overwrite"], "is the input .* itself, which would be lost"),
-    ],
-)
-def test_what_makes_no_vocabulary_is_refused(corpus, tmp_path, run_main, text, arguments, sentence):
-    corpus.write_text(text, encoding="utf-8")
-    arguments = [f"--output_file={tmp_path / 'v.txt'}", *(one.format(corpus=corpus) for one in arguments)]
-    with pytest.raises(ValueError, match=sentence):
-        run_main(f"--input_files={corpus}", *arguments)
-    assert [path.name for path in tmp_path.iterdir()] == ["corpus.txt"] and corpus.read_text("utf-8") == text
-
-
 # ------------------------------------------------------------------------------ extending a vocabulary
 
 NEW_TEXT = "the playground talks of playing and talking\n" * 5 + "the playgrounds played, walker\n" * 3
@@ -214,19 +190,3 @@ def test_appended_pieces_stand_at_the_end_and_the_table_has_to_grow(run_main, ol
     printed = capsys.readouterr().out
     assert f"{80 - len(old)} new tokens follow at the end." in printed
     assert f"a model of {len(old)} tokens has to be resized" in printed
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["--merge_slots=append", "--vocab_size=20"], r"so --vocab_size=20 has no room for more; expected"),
-        (["--vocab_size=200"], "--vocab_size has no meaning with --merge_into and --merge_slots=unused"),
-        (["--num_unused_tokens=3"], "--num_unused_tokens has no meaning"),
-        (["--user_defined_tokens={}"], r"are 11 user-defined tokens, but the vocabulary has room for 10"),
-    ],
-)
-def test_what_does_not_fit_together_is_refused(run_main, old_file, arguments, sentence):
-    many = ",".join(f"q{i}" for i in range(11))
-    with pytest.raises(ValueError, match=sentence):
-        merge(run_main, old_file, *(argument.format(many) for argument in arguments))
-    assert not (old_file.parent / "merged.txt").exists()

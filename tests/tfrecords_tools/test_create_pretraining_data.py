@@ -223,36 +223,6 @@ def test_records_without_a_token_to_predict_are_made_counted_and_told(tmp_path, 
     assert (tmp_path / "out" / "statistics.html").is_file() and not check_records(tmp_path / "out")
 
 
-def test_masks_of_whole_words_where_each_character_is_one_are_told(tmp_path, caplog):
-    settings = SMALL | {"do_whole_word_mask": True, "do_lower_case": False}
-    manifest = create_pretraining_data(*write_lines(tmp_path, SINGLE), tmp_path / "out", **settings)
-    assert manifest.statistics["inner_share"] == 0 and manifest.statistics["without_predictions_share"] == 0
-    assert "--do_whole_word_mask changes next to nothing here: 0.0% of the tokens" in caplog.text
-
-
-@pytest.mark.parametrize("pairing", ["sentence_pairs", "sentence_order"])
-def test_documents_of_one_sentence_are_told_where_pairs_are_made(tmp_path, caplog, pairing):
-    def make(name, **settings):
-        caplog.clear()
-        create_pretraining_data(*files, tmp_path / name, **SMALL | {"do_lower_case": False} | settings)
-        return caplog.text
-
-    files = write_lines(tmp_path, ["ab cd", "ef", "a b c"], sentences=1)
-    assert "every document has one sentence (6 documents, 6 sentences)" in make("pairs", pairing=pairing)
-    assert "one sentence" not in make("none", pairing="full_sentences")
-    files = write_lines(tmp_path, ["ab cd", "ef", "a b c"], sentences=3)
-    assert "one sentence" not in make("usual", pairing=pairing)
-    files = write_lines(tmp_path, LONG)  # each line fills a record
-    assert "100.0% of the pairs have no real next text" in make("long", pairing=pairing)
-
-
-@pytest.mark.parametrize("content", ["\n \n\n", "\ufeff", "\ufeff\n\n"])
-def test_files_without_text_are_said_to_be_so(tmp_path, corpus, content):
-    corpus[0].write_text(content, encoding="utf-8")
-    with pytest.raises(ValueError, match="the input files hold no text, only blank lines"):
-        create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
-
-
 # ------------------------------------------------------------------------------ the same bytes
 
 
@@ -630,14 +600,6 @@ def test_a_full_disk_is_a_sentence_and_the_same_command_goes_on(tmp_path, corpus
         assert not (tmp_path / "out").exists()
     create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
     assert contents(tmp_path / "out") == contents(tmp_path / "whole")
-
-
-@pytest.mark.parametrize("plan", ["{", '{"settings": [], "vocabulary": 3}', "{}"])
-def test_a_broken_plan_is_a_sentence(tmp_path, corpus, plan):
-    (tmp_path / "out.unfinished").mkdir()
-    (tmp_path / "out.unfinished" / "plan.json").write_text(plan)
-    with pytest.raises(ValueError, match="delete .*to begin again|delete the folder .* and begin again"):
-        create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
 
 
 def test_unfinished_work_of_other_settings_is_refused_with_the_differences(tmp_path, corpus, monkeypatch):

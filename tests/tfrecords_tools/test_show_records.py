@@ -1,4 +1,3 @@
-import os
 import re
 
 import numpy as np
@@ -9,7 +8,7 @@ from kbert.manifest import read_manifest
 from tests.tfrecords_tools import small_corpus
 from tests.tfrecords_tools.written_records import write_records
 from tfrecords_tools.create_pretraining_data import create_pretraining_data
-from tfrecords_tools.records.record_text import describe_record, inconsistencies, shown_tokens
+from tfrecords_tools.records.record_text import describe_record, shown_tokens
 from tfrecords_tools.records.stored_records import read_records
 from tfrecords_tools.show_records import show_records
 
@@ -75,31 +74,6 @@ def test_labels_are_told_by_name(label, words):
     assert described.endswith(f"\n  label_ids {label}: {words}")
 
 
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        ({"input_mask": [1] * 7 + [0, 1, 0]}, "input_mask is not ones followed by zeros."),
-        (
-            {"masked_lm_ids": [5, 22, 8, 0]},
-            "masked_lm_ids are not all in the vocabulary, which has 22 tokens.",
-        ),
-        ({"segment_ids": [0] * 4 + [1] * 6}, "segment_ids are not 0 at the padding."),
-        (
-            {"masked_lm_weights": [1.0, 1.0, 0.0, 0.0]},
-            "masked_lm_positions or masked_lm_ids are not 0 where the weight is 0.",
-        ),
-        (
-            {"masked_lm_positions": [1, 4, 7, 0]},
-            "masked_lm_positions do not rise, or leave the text between [CLS] and [SEP].",
-        ),
-    ],
-)
-def test_what_does_not_fit_together_is_said(changes, sentence):
-    broken = example(**changes)
-    assert inconsistencies(broken, len(VOCABULARY)) == [sentence]
-    assert f"WRONG: {sentence}" in describe_record(broken, VOCABULARY.tokens)
-
-
 def test_as_many_records_as_asked_for_are_printed(records, capsys):
     show_records(records, num_records=2)
     printed = capsys.readouterr().out
@@ -134,24 +108,3 @@ def test_any_record_can_be_asked_for(tmp_path, capsys):
     assert numbers(record=9) == [9] and numbers(record=3, num_records=2) == [3, 4]
     assert numbers(shard=1) == [4, 5, 6] and numbers(shard=2, record=2) == [9]
     assert numbers(shard=1, num_records=99) == [4, 5, 6, 7, 8, 9]
-
-
-@pytest.mark.parametrize(
-    ("asked", "sentence"),
-    [
-        ({"record": 10**6}, r"there is no record 1000000 in .*records; it has [\d,]+, numbered from 0"),
-        ({"shard": 2}, "there is no shard 2 in .*records; it has 2, numbered from 0"),
-        ({"shard": 0, "record": 10**6}, "there is no record 1000000 in shard 0 of .*records; it has"),
-    ],
-)
-def test_records_that_are_not_there_are_named(records, asked, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        show_records(records, **asked)
-
-
-def test_a_damaged_shard_is_named_with_the_position(records):
-    shard = records / read_manifest(records).shards[0].file
-    os.truncate(shard, shard.stat().st_size - 5)
-    last = read_manifest(records).shards[0].num_examples - 1
-    with pytest.raises(ValueError, match=rf"{shard.name}: record {last} is damaged; make the records again"):
-        list(read_records(records, read_manifest(records)))

@@ -59,8 +59,3 @@ def test_a_function_that_must_be_compiled_is_refused(tmp_path):
     tf.saved_model.save(module, str(tmp_path), signatures=module.__call__)
     with pytest.raises(ValueError, match=r"XLA must compile: __inference_double_\d+\. A stock"):
         check_servable(str(tmp_path))
-
-
-def test_a_folder_without_model_is_named(tmp_path):
-    with pytest.raises(ValueError, match="holds no saved_model.pb; expected a SavedModel folder"):
-        list_ops(str(tmp_path))

@@ -22,21 +22,6 @@ def changed(finetuned_run):
     return change
 
 
-@pytest.mark.parametrize(
-    ("make", "reason"),
-    [
-        (lambda path: None, "are no longer there"),
-        (lambda path: path.mkdir(), "cannot be read"),
-        (lambda path: path.write_text("no columns\n"), "cannot be read"),
-    ],
-)
-def test_data_that_are_not_at_hand_are_told(changed, tmp_path, make, reason):
-    make(tmp_path / "train.tsv")
-    run = changed(str(tmp_path / "train.tsv"))
-    found = read_run_texts(run, run.task())
-    assert not found.examples and found.source.startswith("fixed texts alone: ") and reason in found.source
-
-
 def test_records_give_the_texts_that_their_pieces_make(changed, labelled_files, tmp_path):
     run = changed(str(tmp_path / "records"))
     config = tmp_path / "config.json"

@@ -61,8 +61,3 @@ def test_keras_object_attached_passes_in_python_and_is_caught_here(keras_attache
 def test_refusals_say_received_expected_and_mend(model, signature, inputs, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         run_loaded(model, signature, inputs)
-
-
-def test_unloadable_folder_is_named(tmp_path):
-    with pytest.raises(ValueError, match=r"(?s)The session loader.*refuses .*docs/serving.md"):
-        load_session(str(tmp_path))

@@ -112,24 +112,6 @@ def test_the_litert_library_and_numpy_are_enough(files, several, classifier, tmp
     np.testing.assert_allclose(json.loads(done.stdout), several(TEXTS)["logits"], rtol=1e-6)
 
 
-def test_rows_that_it_cannot_answer_are_refused(several, classifier):
-    row = rows_for(classifier.task, classifier.vocabulary, 17, 1)
-    for rows, sentence in (
-        (row, "a row of 17 tokens has no room in .* whose longest length is 16; cut the text"),
-        ({name: 0 * value for name, value in row.items()}, "a row has no tokens"),
-        ({name: value[None] for name, value in row.items()}, r"takes input_ids of shape \(rows, length\)"),
-    ):
-        with pytest.raises(ValueError, match=sentence):
-            several.answer_ids(rows)
-    for texts, sentence in (
-        (None, "texts is NoneType"),
-        ([b"\xff"], r"texts\[0\] is bytes"),
-        (["\ud800"], "UTF-8"),
-    ):
-        with pytest.raises(ValueError, match=sentence):
-            several(texts)
-
-
 def test_the_converter_allows_no_other_ops():
     def answer(input_ids, input_mask, segment_ids):
         return {"logits": tf.linalg.det(tf.reshape(tf.cast(input_ids, tf.float32), (2, 2)))}

@@ -11,7 +11,6 @@ from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 
 STORED = Path(__file__).with_name("stored")
-REPOSITORY = Path(__file__).resolve().parents[3]
 FOR_GOOGLE = ["hidden_act"]
 
 

@@ -11,7 +11,7 @@ from safetensors.numpy import load_file
 
 from kbert.checkpoints.bert_checkpoint import RecordedTask
 from kbert.checkpoints.conversion.resizing import as_bert
-from kbert.checkpoints.formats import detect_format, local_path, read_checkpoint, write_checkpoint
+from kbert.checkpoints.formats import detect_format, read_checkpoint, write_checkpoint
 from kbert.checkpoints.model_loading import initialize
 from kbert.checkpoints.model_variables import part_name
 from kbert.config import DatasetConfig
@@ -101,35 +101,6 @@ def test_the_report_lies_beside_the_numbers_and_names_everything(tmp_path):
     assert fresh == {"pooler/dense/kernel", "pooler/dense/bias"}
     run = RunDirectory(tmp_path / "run")
     assert set(run.details["converted"]["initialised"]) == fresh
-
-
-def test_a_path_without_a_checkpoint(tmp_path):
-    with pytest.raises(ValueError, match="none does not exist; give a run directory, a Hugging"):
-        detect_format(tmp_path / "none")
-    with pytest.raises(ValueError, match="holds no checkpoint that kbert knows: no run.json .*, no bert_mod"):
-        detect_format(tmp_path)
-
-
-def test_what_may_be_meant_by_a_path_without_a_checkpoint(tmp_path, monkeypatch):
-    for name in ("Reviews", "other"):
-        shutil.copytree(STORED / "BertModel", tmp_path / "runs" / name)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
-    (tmp_path / "cache" / "models--org--unheard-of").mkdir(parents=True)
-    for path, sentence in {
-        "runs/reviws": "Did you mean runs/Reviews?",
-        "runs": "It holds the models runs/Reviews, runs/other: give one of them.",
-        "runs/other/vocab.txt": "It is a file of the model runs/other: give that folder.",
-        "bert-base-uncasd": "Did you mean bert-base-uncased or ",
-        "org/unheard_of": "Did you mean org/unheard-of?",
-        "nothing/like/this": "or a name: hf://org/name, bert-base-uncased.",
-    }.items():
-        with pytest.raises(ValueError) as error:
-            detect_format(local_path(path))
-        assert sentence in str(error.value) and ("mean" in sentence) == ("mean" in str(error.value))
-    assert detect_format(local_path("~/runs/other")) == "hugging_face"
-    assert local_path("~no such user/runs") == Path("~no such user/runs")
 
 
 def test_a_hugging_face_folder_may_hold_a_tf1_file_beside(tmp_path):

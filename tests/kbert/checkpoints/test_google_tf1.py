@@ -141,20 +141,6 @@ def test_the_folders_name_tells_the_casing(folder, name, lower):
             read_checkpoint(renamed)
 
 
-@pytest.mark.parametrize("name", ["japanese_L-12_H-768_A-12", "korean"])
-def test_a_name_that_says_nothing_leaves_it_to_the_tokens(folder, name):
-    renamed = folder.rename(folder.with_name(name))
-    for pieces, lower in (("か が ##ば", False), ("か た 東", None)):
-        digits = [str(n) for n in range(len(foreign_files.TOKENS) - 5 - len(pieces.split()))]
-        tokens = [*foreign_files.TOKENS[:5], *pieces.split(), *digits]
-        (renamed / "vocab.txt").write_text("\n".join(tokens) + "\n")
-        if lower is None:
-            with pytest.raises(ValueError, match="nothing says whether texts are lower-cased"):
-                read_checkpoint(renamed)
-        else:
-            assert read_checkpoint(renamed).vocabulary.do_lower_case is lower
-
-
 def test_the_flag_tells_the_casing_where_nothing_else_does(folder):
     checkpoint = read_checkpoint(folder, do_lower_case=True)
     assert "do_lower_case=True, from the argument do_lower_case" in str(checkpoint.report)
@@ -173,7 +159,6 @@ def truncate(path, share):
     path.write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
 
 
-DATA = "bert_model.ckpt.data-00000-of-00001"
 WRONG = {
     "no config": (lambda folder: (folder / "bert_config.json").unlink(), "bert_config.json does not exist"),
     "no vocabulary": (lambda folder: (folder / "vocab.txt").unlink(), "vocab.txt does not exist; expected a"),
@@ -208,18 +193,6 @@ def test_what_is_wrong_is_one_sentence(folder, tmp_path, spoil, sentence):
         write_checkpoint(read_checkpoint(folder), tmp_path / "out", "kbert")
     assert "\n" not in str(error.value)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]
-
-
-def test_several_checkpoints_in_one_folder_are_not_guessed_between(folder):
-    for suffix in ("index", "data-00000-of-00001"):
-        for step in (7, 9):
-            shutil.copy(folder / f"bert_model.ckpt.{suffix}", folder / f"model.ckpt-{step}.{suffix}")
-        (folder / f"bert_model.ckpt.{suffix}").unlink()
-    with pytest.raises(
-        ValueError, match="holds 2 checkpoints of TensorFlow; give one of them: .*model.ckpt-7, .*-9"
-    ):
-        read_checkpoint(folder)
-    assert read_checkpoint(folder / "model.ckpt-9").task == "pretraining"
 
 
 # --------------------------------------------------------------------------------- writing

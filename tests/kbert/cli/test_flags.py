@@ -84,12 +84,6 @@ def test_a_wrong_flag_is_one_sentence_that_says_what_to_type(arguments, facts):
     assert result.stderr.startswith("error: ") and all(fact in result.stderr for fact in facts)
 
 
-def test_a_reader_of_help_may_stop_early():
-    command = f"{sys.executable} -m kbert finetune --help | head -n 1"
-    result = subprocess.run(command, shell=True, cwd=REPOSITORY, capture_output=True, text=True)
-    assert result.stdout.startswith("kbert finetune: ") and result.stderr == ""
-
-
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [

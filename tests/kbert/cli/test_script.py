@@ -101,15 +101,3 @@ def test_stray_arguments_are_refused():
     result = run_script("print('ran')", "--verbosity=0", "corpus/b.txt")
     assert (result.returncode, result.stdout) == (1, "")
     assert "unexpected argument 'corpus/b.txt'" in result.stderr
-
-
-def test_what_is_printed_while_tensorflow_is_imported_is_hidden_and_nothing_else(tmp_path):
-    package = tmp_path / "tensorflow"
-    package.mkdir()
-    (package / "__init__.py").write_text("import os\nos.write(2, b'I0000 chatter\\n')\n")
-    body = (
-        f"import os, sys; sys.path.insert(0, {str(tmp_path)!r}); import tensorflow; "
-        "os.write(2, b'heard'); print(tensorflow.__name__)"
-    )
-    result = run_script(body)
-    assert (result.returncode, result.stdout, result.stderr) == (0, "tensorflow\n", "heard")

@@ -50,17 +50,6 @@ def test_while_a_command_starts_ctrl_c_is_one_line(tmp_path, command, module):
     assert not (tmp_path / "none").exists()
 
 
-def test_where_ctrl_c_is_ignored_it_stays_ignored(tmp_path):
-    """As under nohup: the signal comes while absl is imported, and the script goes on to its own error."""
-    ignoring = (
-        "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "
-        "os.execv(sys.executable, [sys.executable, '-m', 'kbert', 'finetune', '--config=none', "
-        "'--run_dir=none', '--init_checkpoint=none', '--train_file=none'])"
-    )
-    result = run_interrupted(tmp_path, "absl.app", "-c", ignoring)
-    assert result.returncode == 1 and result.stderr.startswith("error: config file none does not exist")
-
-
 def send(number):
     os.kill(os.getpid(), number)
 

@@ -7,7 +7,7 @@ import pytest
 
 from kbert.checkpoints.conversion.resizing import with_layers
 from kbert.config import DistillationConfig
-from kbert.distillation.teacher import Teacher, layer_map, read_teacher
+from kbert.distillation.teacher import Teacher, layer_map
 from kbert.files.stored_tensor import stored_array
 from kbert.tasks import TASKS
 from kbert.tasks.task import Task
@@ -88,13 +88,6 @@ def test_the_digest_tells_content_and_nothing_else(teacher):
     assert Teacher(dataclasses.replace(one, labels=("b", "a", "c"))).digest != teacher.digest
 
 
-def test_a_teacher_must_be_named_and_there():
-    with pytest.raises(ValueError, match="name its checkpoint as distillation.teacher"):
-        read_teacher(DistillationConfig())
-    with pytest.raises(ValueError, match="the teacher cannot be read: checkpoint gone does not exist"):
-        read_teacher(DistillationConfig(teacher="gone"))
-
-
 @pytest.mark.parametrize(
     ("student", "teacher", "layers"),
     [(4, 12, (2, 5, 8, 11)), (3, 3, (0, 1, 2)), (1, 6, (5,)), (2, 3, (1, 2)), (6, 12, (1, 3, 5, 7, 9, 11))],
@@ -113,9 +106,3 @@ def test_a_student_takes_layers_and_all_that_is_around_them(teacher):
         of_teacher = name.replace("layer_1/", "layer_0/") if "layer_1/" in name else name
         of_teacher = name.replace("layer_0/", "layer_2/") if "layer_0/" in name else of_teacher
         np.testing.assert_array_equal(tensor.read(), one.tensors[of_teacher].read(), err_msg=name)
-
-
-@pytest.mark.parametrize("layers", [(), (0, 3), (-1,)])
-def test_layers_that_are_not_there_are_refused(teacher, layers):
-    with pytest.raises(ValueError, match="has the layers 0 to 2; choose one or more of these"):
-        with_layers(teacher.checkpoint, layers)

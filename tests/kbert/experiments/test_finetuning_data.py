@@ -9,7 +9,6 @@ from kbert.config import FinetuningConfig, settled_config
 from tests.conftest import tiny_finetuning_config
 
 SMALL_DATA = "configs/finetuning/small_data.toml"
-TEXTS = ["a fine day", "so-so, näh", "rain"]
 
 
 def test_settings_find_their_places():

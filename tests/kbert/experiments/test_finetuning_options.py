@@ -81,29 +81,6 @@ def test_the_number_of_training_examples_is_that_of_the_config(labelled_files):
     assert not held_out & {str(one) for one in train.examples}
 
 
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        (
-            {"dev_split": 0.05},
-            ["dev_split=0.05 leaves no example for evaluation with labels 'a few' (4 in the file), 'rare'"],
-        ),
-        (
-            {"max_train_examples": 10},
-            ["max_train_examples=10 leaves no example for training with label 'rare' (1 in"],
-        ),
-        ({}, []),
-    ],
-)
-def test_a_label_that_a_split_leaves_out_is_said(tmp_path, caplog, settings, said):
-    labels = ["often"] * 60 + ["a few"] * 4 + ["rare"]
-    path = tmp_path / "train.tsv"
-    path.write_text("text\tlabel\n" + "".join(f"jump {n}\t{one}\n" for n, one in enumerate(labels)))
-    open_data(tiny_finetuning_config(dataset=DatasetConfig(), **settings), LabelledPaths(path))
-    found = [line.getMessage() for line in caplog.records if "leaves no example" in line.getMessage()]
-    assert len(found) == len(said) and all(map(str.startswith, found, said))
-
-
 @pytest.mark.parametrize("dev_labels", ["cab", "c"])
 def test_labels_have_the_numbers_of_the_training_file_whatever_the_order(tmp_path, dev_labels):
     paths = []
@@ -130,12 +107,6 @@ def test_the_topmost_layers_begin_anew_and_the_others_are_those_of_the_checkpoin
         anew = name.split("/")[0] in ("layer_0", "pooler", "classification")  # the tiny model has one layer
         expected = fresh[name] if anew else there[name].numpy()
         np.testing.assert_array_equal(variable.numpy(), expected, err_msg=name)
-
-
-def test_a_casing_that_contradicts_the_run_is_refused(pretraining_run):
-    task = SequenceClassification(LABELS)
-    with pytest.raises(ValueError, match=r"do_lower_case=False, but the run .* was made with True; leave it"):
-        initial_model(Init(do_lower_case=False), pretraining_run.path, None, task)
 
 
 @pytest.mark.parametrize(

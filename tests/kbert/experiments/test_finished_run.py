@@ -96,21 +96,6 @@ def test_a_checkpoint_that_was_trained_on_is_refused(finished, start, is_teacher
     assert finished_metrics(run, ask(**changes)) == {"accuracy": 0.5}
 
 
-def test_other_allowances_are_refused(finished):
-    run, ask = finished
-    with pytest.raises(
-        ValueError, match=r"was started with allow_unmatched=\[\], now \['pooler/\*'\]; repeat"
-    ):
-        finished_metrics(run, ask(allow_unmatched=("pooler/*",)))
-
-
-def test_a_run_that_was_resumed_counts_with_a_warning(finished, start, caplog):
-    run, ask = finished
-    write_result(run, ask() | {"content": {"init_checkpoint": None, "teacher": None}}, {"accuracy": 0.5})
-    assert finished_metrics(run, ask()) == {"accuracy": 0.5}
-    assert f"does not record what the init_checkpoint {start} held" in caplog.text
-
-
 def test_a_run_that_goes_on_keeps_what_is_known_of_its_start(finished, pretraining_run, tmp_path):
     run, ask = finished
     asked, other = ask(), {"accuracy": 0.5}

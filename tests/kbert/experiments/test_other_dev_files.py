@@ -7,7 +7,6 @@ from kbert.config import FinetuningConfig
 from kbert.experiments.evaluation import evaluate, no_better_than_constant
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.finetuning_checks import what_to_try
-from kbert.experiments.finetuning_data import LabelledPaths
 from kbert.experiments.finished_run import describe_run, finished_metrics, write_result
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
@@ -82,22 +81,6 @@ def test_a_file_whose_metrics_would_replace_others_is_refused_before_training(
             other_dev_files={"best": labelled_files[1]},
         )
     assert not (tmp_path / "run" / "metrics.jsonl").exists()
-
-
-@pytest.mark.parametrize(
-    ("files", "sentence"),
-    [
-        ({"Mis-matched": "{0}"}, "the name becomes a prefix of metrics"),
-        ({"baseline": "{0}"}, "and not baseline"),
-        ({"a": "none.tsv"}, "file none.tsv does not exist; expected"),
-    ],
-)
-def test_names_and_files_are_checked(labelled_files, files, sentence):
-    train, dev = labelled_files
-    with pytest.raises(ValueError, match=sentence):
-        LabelledPaths(train, dev, other_dev_files={name: path.format(dev) for name, path in files.items()})
-    with pytest.raises(ValueError, match="other_dev_files need dev_file or dev_dir"):
-        LabelledPaths(train, other_dev_files={"a": dev})
 
 
 def test_a_finished_run_is_known_by_all_that_was_asked(labelled_files, tmp_path):

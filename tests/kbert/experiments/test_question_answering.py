@@ -9,7 +9,7 @@ from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import finetune
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks.question_answering.squad_files import read_questions
-from tests.conftest import tiny_finetuning_config, write_labelled_file
+from tests.conftest import tiny_finetuning_config
 from tests.kbert.inference.answering import answers
 from tests.kbert.tasks.question_answering.small_squad import write_squad
 
@@ -77,13 +77,3 @@ def test_a_chosen_threshold_is_kept_with_the_run(case, caplog):
     with pytest.raises(ValueError, match=r"chosen.json is broken \('step'\); delete it, or evaluate again"):
         evaluate(run, dev)
     (run.path / "chosen.json").unlink()
-
-
-def test_files_of_answers_need_a_task_that_has_them_and_the_questions(case, finetuned_run, tmp_path):
-    run, dev, _ = case
-    with pytest.raises(ValueError, match="predictions_dir is for a task that writes its predictions"):
-        evaluate(finetuned_run, write_labelled_file(tmp_path / "dev.tsv", 4), predictions_dir=tmp_path)
-    with pytest.raises(
-        ValueError, match="predictions_dir is for a task that writes its predictions, with ev"
-    ):
-        evaluate(run, input_dir=tmp_path, predictions_dir=tmp_path)

@@ -1,7 +1,5 @@
 """One process to a folder."""
 
-import errno
-import fcntl
 import subprocess
 import sys
 
@@ -38,13 +36,3 @@ def test_a_link_in_the_place_of_the_lock_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"\.lock is a link, expected a file of this folder"):
         lock_folder(tmp_path)
     assert target.read_text() == "precious"
-
-
-def test_a_file_system_without_locks_gets_one_warning(tmp_path, monkeypatch, caplog):
-    def refuse(*arguments):
-        raise OSError(errno.ENOLCK, "No locks available")
-
-    monkeypatch.setattr(fcntl, "flock", refuse)
-    with lock_folder(tmp_path):
-        pass
-    assert [record.message for record in caplog.records if "has no locks" in record.message]

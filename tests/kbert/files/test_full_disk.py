@@ -6,7 +6,6 @@ import os
 import pytest
 import tensorflow as tf
 
-from kbert.files.full_disk import full_disk_sentence, naming_full_disk
 from kbert.files.whole_file import whole_file, whole_folder
 
 FULL = os.strerror(errno.ENOSPC)
@@ -30,13 +29,3 @@ def test_it_names_what_was_to_be_written_and_leaves_nothing(tmp_path, kind, numb
         raise list(errors_below(aside))[number]
     assert raised.value.filename == str(path) and raised.value.errno in (errno.ENOSPC, errno.EDQUOT)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_another_file_keeps_its_name_and_another_error_its_kind(tmp_path):
-    with pytest.raises(OSError) as raised, naming_full_disk(tmp_path / "out"):
-        raise OSError(errno.ENOSPC, FULL, "/tmp/words.run")
-    assert raised.value.filename == "/tmp/words.run"
-    for error in (FileNotFoundError(errno.ENOENT, "none"), tf.errors.NotFoundError(None, None, "none")):
-        with pytest.raises(type(error)), naming_full_disk(tmp_path / "out"):
-            raise error
-        assert full_disk_sentence(error) is None

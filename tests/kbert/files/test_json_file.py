@@ -2,7 +2,6 @@
 
 import pytest
 
-from kbert.files import json_file
 from kbert.files.json_file import parse_json, read_json
 
 
@@ -29,10 +28,3 @@ def test_a_name_that_stands_twice_is_refused():
     with pytest.raises(ValueError, match="^it is not valid JSON: the name 'c' appears twice.$"):
         parse_json(text, "it")
     assert parse_json('{"a": {"a": 1}}', "it") == {"a": {"a": 1}}
-
-
-def test_a_file_too_large_is_refused_before_it_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(json_file, "_LARGEST", 10)
-    (tmp_path / "large.json").write_text("[" + "1," * 10 + "1]")
-    with pytest.raises(ValueError, match="more than 10 are refused"):
-        read_json(tmp_path / "large.json")

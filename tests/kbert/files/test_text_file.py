@@ -59,14 +59,3 @@ def test_bytes_that_are_not_utf8_are_named_by_line(tmp_path):
     assert [next(lines), next(lines)] == ["good", "also good"]
     with pytest.raises(ValueError, match=r"texts\.txt line 3 is not UTF-8 \(byte 0xff\); convert it"):
         next(lines)
-
-
-def test_what_is_no_text_file(tmp_path):
-    (tmp_path / "texts.zip").write_bytes(b"PK")
-    for name, sentence in (
-        (".", "is a folder"),
-        ("none", "does not exist"),
-        ("texts.zip", "has a format that kbert does not read"),
-    ):
-        with pytest.raises(ValueError, match=sentence):
-            next(read_lines(tmp_path / name))

@@ -2,8 +2,7 @@
 
 import pytest
 
-from kbert.files import toml_file
-from kbert.files.toml_file import parse_toml, read_toml
+from kbert.files.toml_file import parse_toml
 
 
 def test_bytes_may_begin_with_a_byte_order_mark_and_have_carriage_returns():
@@ -32,16 +31,3 @@ def test_what_is_wrong_is_one_sentence_with_its_line(text, sentence):
         parse_toml(text, "text")
     assert sentence in str(error.value)
     assert str(error.value).isprintable() and len(str(error.value)) < 250
-
-
-def test_files_that_cannot_be_read_are_named(tmp_path, monkeypatch):
-    path = tmp_path / "config.toml"
-    with pytest.raises(ValueError, match="config.toml does not exist."):
-        read_toml(path)
-    path.write_text("a = 1 # a comment\n")
-    assert read_toml(path) == {"a": 1}
-    monkeypatch.setattr(toml_file, "_LARGEST", 10)
-    with pytest.raises(ValueError, match="config.toml has 18 bytes; TOML files of more than 10 are refused."):
-        read_toml(path)
-    with pytest.raises(ValueError, match="cannot be read"):
-        read_toml(tmp_path / "config.toml" / "below")

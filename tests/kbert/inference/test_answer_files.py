@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kbert.config import DatasetConfig
 from kbert.files.compression import find_opener
-from kbert.inference.answer_files import find_format, require_cells, write_answers
+from kbert.inference.answer_files import find_format, write_answers
 from kbert.input_pipelines.labelled_files import read_rows
 from kbert.input_pipelines.unlabelled_files import whole_rows
 
@@ -58,17 +58,3 @@ def test_json_lines_are_as_on_standard_output_also_compressed(tmp_path):
     write_answers(path, [({"text": "é\t"}, CLASSIFIED)], ";")
     with find_opener(path)(path, "rt", encoding="utf-8") as file:
         assert file.read() == json.dumps({"text": "é\t"} | CLASSIFIED, ensure_ascii=False) + "\n"
-
-
-def test_what_a_table_cannot_hold_is_refused_by_its_place(tmp_path):
-    for name, text in (("a.tsv", "a\tb"), ("a.tsv", "a\rb"), ("a.csv", "\ud800")):
-        with pytest.raises(ValueError, match="row 2, column 'text': .*; name the output_file .*jsonl"):
-            require_cells([{"text": "a"}, {"text": text}], tmp_path / name)
-        with pytest.raises(ValueError, match="row 1, column 'answer'"):
-            write_answers(tmp_path / name, [({"text": "a"}, {"answer": text})], ";")
-    (tmp_path / "twice.csv").write_text("text,n,n\na,1,2\n")
-    with pytest.raises(
-        ValueError, match="twice.csv has several columns 'n', and a table of predictions keeps one"
-    ):
-        list(whole_rows(tmp_path / "twice.csv"))
-    assert [one.name for one in tmp_path.iterdir()] == ["twice.csv"]

@@ -1,7 +1,6 @@
 """Features of tokens and texts against the NumPy reference, in Python and on disk."""
 
 import json
-import os
 
 import numpy as np
 import pytest
@@ -10,7 +9,6 @@ import tensorflow as tf
 import kbert
 from kbert.config.pooling_config import PoolingConfig
 from kbert.inference.feature_extractor import FeatureExtractor
-from kbert.inference.feature_files import FORMATS, feature_file
 from kbert.scripts.extract_features import extract_features
 from tests.kbert.inference.random_model import TEXTS, random_model, reference_states
 
@@ -66,21 +64,6 @@ def test_pairs_and_single_texts_may_stand_side_by_side(model):
         assert found.tokens.count("[SEP]") == (1 if pair is None else 2)
         expected = reference_states(loaded, weights, text, pair)[-1]
         np.testing.assert_allclose(found.values[:, 0], expected, atol=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ({"layers": [-1, 4]}, r"layers=\[-1, 4\] asks for layer 4, but this encoder has 3 layers: choose fr"),
-        ({"layers": [-5]}, "asks for layer -5, but this encoder has 3"),
-        ({"layers": []}, "layers is empty; give at least one"),
-        ({"pooling": "first"}, "pooling='first' is not known; choose one of none, cls, mean, max"),
-        ({"combine": "mean"}, "combine='mean' is not known; choose one of none, sum, concat"),
-    ],
-)
-def test_features_that_no_encoder_gives(model, arguments, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        FeatureExtractor(model[0], **arguments)
 
 
 # ---------------------------------------------------------------------------------------- files
@@ -150,19 +133,6 @@ def test_tfrecords(model, input_file, tmp_path):
         assert list(feature["input_ids"].int64_list.value) == features.input_ids.tolist()
         assert tuple(feature["shape"].int64_list.value) == features.values.shape
         np.testing.assert_allclose(feature["values"].float_list.value, features.values.ravel(), atol=1e-5)
-
-
-@pytest.mark.parametrize("format", FORMATS)
-def test_a_failure_leaves_the_old_file_and_nothing_else(model, input_file, tmp_path, format):
-    (tmp_path / "out").write_text("old")
-    before = sorted(os.listdir(tmp_path))
-    extractor = FeatureExtractor(model[0])
-    (features,) = extractor(["jump"])
-    with pytest.raises(RuntimeError, match="cut off"):
-        with feature_file(tmp_path / "out", format, extractor) as write:
-            write(0, features)
-            raise RuntimeError("cut off")
-    assert sorted(os.listdir(tmp_path)) == before and (tmp_path / "out").read_text() == "old"
 
 
 def test_features_of_a_file_are_those_of_the_columns_of_the_run(pair_run, tmp_path):

@@ -117,28 +117,6 @@ def test_examples_of_every_kind_keep_their_order(pretraining_run):
             assert answer[key] == pytest.approx(other[key], abs=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("texts", "candidates", "sentence"),
-    [
-        (["a [MASK]", "walk"], None, r"no \[MASK\] or <mask> in 'walk'"),
-        (["a [MASK]"], ["walk", "\N{SNOWMAN}"], "is empty, has a character that the vocabulary lacks"),
-        (["a [MASK]"], ["walk", " "], "is empty, has a character that the vocabulary lacks"),
-        (
-            ["a [MASK]"],
-            ["walk" + "s" * 15, "walk" + "s" * 16],
-            "candidate 'walks{16}' .* more than 16 pieces",
-        ),
-        (["a [MASK] [MASK]"], ["walk"], r"2 masks in .*; candidates fill a single mask"),
-        (["walk " * 30 + "[MASK]"], None, "lies beyond the longest sequence of this model"),
-        (["walk " * 30 + "[MASK]"], ["walk"], "lies beyond the longest sequence of this model"),
-    ],
-)
-def test_masks_that_cannot_be_filled_are_refused(fill, texts, candidates, sentence):
-    settings = {} if candidates is None else {"candidates": candidates}
-    with pytest.raises(ValueError, match=sentence):
-        fill([{"text": text} | settings for text in texts])
-
-
 def test_a_run_with_weights_that_are_no_numbers_is_refused(finetuned_run, labelled_files, tmp_path):
     broken = copy_with_nan(finetuned_run, tmp_path / "run", "jump")
     sentence = "holds numbers that are not finite .* take another checkpoint"
@@ -149,16 +127,6 @@ def test_a_run_with_weights_that_are_no_numbers_is_refused(finetuned_run, labell
     ):
         with pytest.raises(ValueError, match=sentence):
             answer()
-
-
-def test_a_run_that_is_loaded_with_another_casing_is_refused(finetuned_run):
-    assert load(finetuned_run.path, do_lower_case=True).vocabulary.do_lower_case
-    with pytest.raises(ValueError, match="do_lower_case=False, but the run .* was made with True; leave it"):
-        load(finetuned_run.path, do_lower_case=False)
-    with pytest.raises(
-        ValueError, match=r"allow_unmatched=\['pooler.\*'\] is for checkpoints of other libraries"
-    ):
-        load(finetuned_run.path, allow_unmatched=["pooler.*"])
 
 
 def test_nothing_that_answers_must_be_compiled(finetuned_run, pretraining_run, monkeypatch):

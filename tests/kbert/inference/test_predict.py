@@ -9,7 +9,6 @@ import tensorflow as tf
 import kbert
 from kbert.inference.answers import to_examples
 from kbert.inference.text_answers import TextAnswers
-from kbert.inference.unknown_tokens import UnknownTokens
 from kbert.tasks import TASKS
 from tests.kbert.inference.answering import answers
 from tests.kbert.inference.random_model import random_task_model
@@ -97,16 +96,6 @@ def test_a_text_alone_and_in_a_list_get_the_answers_of_the_script(classifier):
         classifier.predict({"text": 3})
 
 
-def test_what_is_for_masked_words_alone_is_refused_elsewhere(classifier):
-    with pytest.raises(
-        ValueError, match="sequence_classification, whose answers have no top_k or whole_words: "
-    ):
-        classifier.predict("a", top_k=3, whole_words=True)
-    filler = random_task_model(TASKS["masked_lm"]())
-    (tokens,) = filler.predict("jump the [MASK]", top_k=2, whole_words=True)["masks"]
-    assert len(tokens) == 2
-
-
 def test_a_table_gets_an_answer_for_each_row_by_the_names_of_the_task_and_of_the_run(finetuned_run):
     loaded, texts = kbert.load(finetuned_run.path), ["jump the a", "walk", "talked"]
     expected = loaded.predict(texts)
@@ -168,23 +157,6 @@ def test_texts_are_ranked_by_the_similarity_and_the_prompts_of_the_model():
     assert [one["score"] for one in Prompted().rank("abc", ["a", "abcdef"])] == [-1.0, -6.0]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ((["a"], ["b"]), r"query is list \(\['a'\]\); expected one text"),
-        (("a", ["b"], 0), "top_k=0: expected a whole number, at least 1"),
-        (("a", ["b"], -1), "top_k=-1: expected"),
-        (("a", Frame({"text": ["b"]})), r"texts is a Frame with the columns 'text'; .* texts\['text'\]"),
-        (("a", ["b", None]), r"texts\[1\] is NoneType"),
-        (("a", ["b"]), "sequence_classification; rank takes one that gives a pair of texts a number, "),
-    ],
-    ids=repr,
-)
-def test_what_cannot_be_ranked_is_one_sentence(classifier, arguments, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        classifier.rank(*arguments)
-
-
 @pytest.mark.slow
 def test_bfloat16_at_load_answers_nearly_alike(finetuned_run):
     exact, rounded = (kbert.load(finetuned_run.path, precision=name) for name in ("float32", "bfloat16"))
@@ -198,24 +170,3 @@ def test_bfloat16_at_load_answers_nearly_alike(finetuned_run):
         ValueError, match="precision='float16' is not known for predictions; choose 'float32' or"
     ):
         kbert.load(finetuned_run.path, precision="float16")
-
-
-def test_examples_of_unknown_words_are_counted_in_a_warning(classifier, caplog):
-    def predict(*texts):
-        unknown = UnknownTokens(classifier.text_inputs)
-        list(answers(classifier, [{"id": "zebra", "text": text} for text in texts], unknown=unknown))
-
-    predict("jump the a", "", "jump zebra")
-    assert "are [UNK]" not in caplog.text  # half of the tokens, and none at all
-    predict("jump the a", "zebra zebra jump", "jump", "zebra")
-    assert "most tokens of 2 of 4 examples are [UNK], first in example 2: " in caplog.text
-
-
-def test_the_first_text_that_was_cut_is_named_once(classifier, caplog):
-    length = classifier.text_inputs.max_seq_length
-    predict = kbert.Predictor(classifier)
-    predict(text=["a " * (length - 2)])
-    assert "longer than" not in caplog.text  # with [CLS] and [SEP] it just fits
-    for _ in range(2):
-        predict(text=["a", "a " * (length - 1)])
-    assert caplog.text.count(f"texts[1] is longer than the {length} tokens that") == 1

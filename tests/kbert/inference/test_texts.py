@@ -11,7 +11,7 @@ from kbert.inference.feature_extractor import FeatureExtractor
 from kbert.inference.texts import text_batch
 from kbert.tasks import TASKS
 from tests.kbert.inference.random_model import random_task_model
-from tests.kbert.input_pipelines.frames import Column, Frame
+from tests.kbert.input_pipelines.frames import Column
 
 
 @pytest.fixture(scope="module")
@@ -41,55 +41,6 @@ NUMBERS = {
 def test_a_text_by_itself_gets_what_a_list_of_it_gets(roads, name):
     alone, (listed,) = roads[name]("jump [MASK]"), roads[name](["jump [MASK]"])
     np.testing.assert_array_equal(NUMBERS[name](alone), NUMBERS[name](listed))
-
-
-@pytest.mark.parametrize(
-    ("texts", "sentence"),
-    [
-        (None, r"texts is NoneType; expected a text \(str\) or a list of texts\."),
-        (b"jump", r"texts is bytes \(b'jump'\); expected a text"),
-        ({"jump"}, "texts is set .*; expected a text"),
-        (np.array("jump"), "texts is ndarray .*; expected a text"),
-        (["a [MASK]", None], r"texts\[1\] is NoneType; expected a text \(str\)\."),
-        ([b"\xff"], r"texts\[0\] is bytes .*; decode it first, for example with \.decode"),
-        ([["jump", "walk"]], r"texts\[0\] is list \(\['jump', 'walk'\]\)"),
-        (
-            {"text": ["a"]},
-            r"texts is a dict with the columns 'text'; give one of them, such as texts\['text'\]",
-        ),
-        (Frame({"a": ["b"], "c": [1]}), "texts is a Frame with the columns 'a', 'c'; give one of them"),
-        (["half of \ud83d"], r"texts\[0\] has half a surrogate pair \(U\+D83D\)"),
-    ],
-    ids=repr,
-)
-def test_anything_else_is_one_sentence(roads, classifier, texts, sentence):
-    for road in (roads["embed"], roads["extract"], classifier.inputs):
-        with pytest.raises(ValueError, match=sentence) as error:
-            road(texts)
-        assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("texts", "pairs", "sentence"),
-    [
-        (["a", "b"], ["c"], "2 texts but 1 text_pairs; give one second text for each"),
-        ("a", ["c"], "texts is one text, but text_pairs is not; give one text for both, or a list for both"),
-        (["a"], "c", "text_pairs is one text, but texts is not"),
-        (["a"], [None], r"text_pairs\[0\] is NoneType; expected a text"),
-        (["a"], 5, r"text_pairs is int \(5\)"),
-    ],
-)
-def test_pairs_that_do_not_fit(classifier, texts, pairs, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        classifier.inputs(texts, pairs)
-
-
-def test_the_path_of_a_file_is_no_text(tmp_path):
-    path = tmp_path / "texts.csv"
-    assert text_batch(str(path)).texts == [str(path)], "no such file: a text like others"
-    path.write_text("text\na\n")
-    with pytest.raises(ValueError, match=r"which is a file; give its texts, or ask `kbert predict`"):
-        text_batch(str(path))
 
 
 def test_whatever_can_be_gone_through_is_a_list():

@@ -91,20 +91,3 @@ def test_numbers_of_classes_become_their_names():
         {"huggingface": str({"info": {"features": feature}}).replace("'", '"')}
     )
     assert [row["label"] for row in read_rows(named, "the data")] == ["loud", "quiet", None]
-
-
-@pytest.mark.parametrize(
-    ("data", "sentence"),
-    [
-        (5, r"the data is int \(5\); expected a DataFrame, a dict of columns"),
-        ({}, "the data is dict"),
-        (["a"], r"row 1 of the data is str \('a'\); expected a dict of its columns"),
-        ({"text": "abc"}, r"the column 'text' of the data is str \('abc'\); expected a list"),
-        ({"text": ["a"], "label": []}, r"different lengths \(1 text, 0 label\)"),
-    ],
-    ids=repr,
-)
-def test_anything_else_is_one_sentence(data, sentence):
-    with pytest.raises(ValueError, match=sentence) as error:
-        list(read_rows(data, "the data"))
-    assert "\n" not in str(error.value)

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from kbert.config import DatasetConfig
-from kbert.files.near_names import did_you_mean
 from kbert.input_pipelines.json_rows import MissingColumn
 from kbert.input_pipelines.labelled_files import LabelledText, count_rows, read_header, read_rows, stream_rows
-from kbert.input_pipelines.unlabelled_files import examples_from_columns, examples_from_lines
+from kbert.input_pipelines.unlabelled_files import examples_from_columns
 
 REPORTS = Path("../shared/data/reports")
 PLAIN = DatasetConfig()
@@ -120,43 +119,6 @@ def test_the_delimiter_of_a_file_without_a_header_is_found_by_the_number_of_colu
     assert read_rows(write("b.csv", "a; b,pos\n"), dataset) == [LabelledText("a; b", None, "pos")]
 
 
-def test_quotes_that_a_tsv_file_keeps_are_said(write, caplog):
-    rows = read_rows(write("a.tsv", 'text\tlabel\n"said ""so"""\ta\n"x" and "y"\tb\n""\tb\n'), PLAIN)
-    assert rows[0].text == '"said ""so"""' and "a.tsv: 1 row(s) have cells in quotation marks" in caplog.text
-    other = DatasetConfig(file_format="csv", delimiter="\t")
-    assert read_rows(write("b.tsv", 'text\tlabel\n"said ""so"""\ta\n'), other)[0].text == 'said "so"'
-    assert caplog.text.count("quotation marks") == 1
-
-
-def test_the_format_of_a_file_with_another_name_is_asked_for(write):
-    for line, likely in (("text\tlabel", "tsv"), ("text;label", "csv"), ('{"text": 1}', "jsonl")):
-        (message,) = message_of(write("a.txt", line + "\n"))
-        assert message.endswith(f"or set dataset.file_format={likely}, which its first line looks like.")
-
-
-def test_texts_that_were_damaged_before_are_counted(write, caplog):
-    lines = [
-        "caf\u00c3\u00a9",
-        "don\u00e2\u20ac\u2122t",
-        "\u00c3\u0153ber",
-        "S\u00c3O",
-        "\u00c2ge",
-        "N\u00c3\u2014O",
-        "x\ufffd",
-    ]
-    path = write("a.csv", "text,label\n" + "".join(f"{line},a\n" for line in lines))
-    assert len(read_rows(path, PLAIN)) == len(lines)
-    assert "3 line(s) look as if UTF-8 had been read as Windows-1252 and saved, as 'caf" in caplog.text
-    assert "1 line(s) hold U+FFFD" in caplog.text
-
-
-def test_what_is_found_by_the_header_is_said_once(write, caplog):
-    path = write("a.csv", "text;label\na;b\n")
-    for _ in range(2):
-        read_rows(path, PLAIN)
-    assert caplog.text.count("a.csv: ';' separates its columns, not ','") == 1
-
-
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le"])
 def test_wide_characters_without_a_mark_need_the_setting(write, encoding):
     content = "text;label\ngut, schön;pos\nschlecht;neg\n"
@@ -168,20 +130,6 @@ def test_wide_characters_without_a_mark_need_the_setting(write, encoding):
     for name in (encoding, encoding[:6]):
         assert read_rows(path, DatasetConfig(encoding=name)) == GOOD_AND_BAD
     assert read_rows(write("b.csv", content), DatasetConfig(encoding=encoding)) == GOOD_AND_BAD
-
-
-def test_names_in_another_encoding_are_looked_for_in_the_likely_one(write):
-    path = write("a.csv", "текст;метка\nПривет мир;да\nПока;нет\n", "cp1251")
-    dataset = DatasetConfig(text="текст", label="метка")
-    (line,) = message_of(path, dataset)
-    assert line.startswith(
-        "a.csv line 1 is not UTF-8 (byte 0xf2), nor are 2 others. It is likely to be cp1251"
-    )
-
-
-def test_joined_files_have_a_header_in_the_middle(write):
-    (line,) = message_of(write("a.csv", "\ufefftext,label\na,x\n\ufefftext,label\nb,y\n"))
-    assert line.startswith("a.csv line 3 repeats the header")
 
 
 def test_a_damaged_line_of_utf_8_is_not_taken_for_another_encoding(write):
@@ -277,56 +225,6 @@ def test_empty_rows_are_left_out_by_a_setting_and_counted(write, caplog):
 def test_the_reason_is_named(write, name, content, sentences):
     message = "\n".join(message_of(write(name, content)))
     assert all(sentence in message for sentence in sentences), message
-
-
-def test_lines_and_columns_to_be_answered_are_refused_in_one_message_too(write):
-    path = write("a.csv", "text;id\na;1\nb\nc;3;4\n")
-    with pytest.raises(ValueError, match=r"line 3: 1 columns .*\n  line 4: 3 columns"):
-        list(examples_from_columns(path, [("text",)]))
-    with pytest.raises(ValueError, match=r"^x line 2: expected two texts .*\(Also line 3.\)"):
-        list(examples_from_lines(("text", "text_pair"), ["a\tb", "c", "d"], "x"))
-    with pytest.raises(ValueError, match="^x line 2: expected two texts with a tab between them.$"):
-        list(examples_from_lines(("text", "text_pair"), ["a\tb", "c", "d"], "x", most_problems=1))
-    with pytest.raises(ValueError, match=r"^x is one JSON value over all its lines; .*jq -c"):
-        list(examples_from_lines(("text",), ['[{"text": "a"}]'], "x", json_lines=True))
-
-
-def test_json_in_a_file_of_texts_is_said(caplog):
-    assert len(list(examples_from_lines(("text",), ["{curly} text", "b"], "x"))) == 2 and not caplog.text
-    assert len(list(examples_from_lines(("text",), ['{"text": "a"}', "b"], "x"))) == 2
-    assert "x line 1 is a JSON object, and is read as a text" in caplog.text
-
-
-@pytest.mark.parametrize(
-    ("name", "names", "near"),
-    [
-        *[("category", ["text", "Category"], "Category"), ("text", ["Text ", "test"], "Text ")],
-        *[
-            ("label", ["\ufefflabel"], "\ufefflabel"),
-            ("sentence", ["sentense"], "sentense"),
-            ("a", ["b"], None),
-        ],
-    ],
-)
-def test_the_nearest_name_is_asked_for(name, names, near):
-    assert did_you_mean(name, names) == (f" Did you mean {near!r}?" if near else "")
-
-
-@pytest.mark.parametrize(
-    ("settings", "name"),
-    [
-        *[
-            ({"delimiter": ";;"}, "delimiter"),
-            ({"delimiter": '"'}, "delimiter"),
-            ({"delimiter": ""}, "delimiter"),
-        ],
-        *[({"encoding": "cp12520"}, "encoding"), ({"encoding": "base64"}, "encoding")],
-        ({"delimiter": ";", "file_format": "jsonl"}, "file_format"),
-    ],
-)
-def test_settings_that_mean_nothing_are_refused(settings, name):
-    with pytest.raises(ValueError, match=f"dataset.{name}"):
-        DatasetConfig(**settings)
 
 
 @pytest.mark.skipif(not REPORTS.is_dir(), reason="needs ../shared/data/reports")

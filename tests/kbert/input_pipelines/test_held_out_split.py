@@ -55,13 +55,6 @@ def test_no_label_is_held_out_completely():
     assert [place for place in held_out if place > 1] == [] and len(held_out) == 1
 
 
-def test_a_share_of_nothing_is_refused():
-    with pytest.raises(
-        ValueError, match="dev_split=0.1 of 20 examples in 1 groups of equal texts holds out none"
-    ):
-        held_out_indices(["same"] * 20, ["a"] * 20, 0.1, seed=0)
-
-
 def test_what_stays_together_is_the_task_s_to_say():
     questions = [Question(f"q{n}", "who?", context, ()) for n, context in enumerate("AAB")]
     assert QuestionAnswering.files.groups(questions) == ["A", "A", "B"]

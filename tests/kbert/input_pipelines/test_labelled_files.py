@@ -1,22 +1,18 @@
 """Labelled files: what is read, and how the rest is refused, with file, line and mend."""
 
-import bz2
 import dataclasses
 import gzip
 import itertools
 import json
-import lzma
 
 import pytest
 
 from kbert.config import DatasetConfig
-from kbert.files import text_file
 from kbert.input_pipelines.label_names import sorted_labels
 from kbert.input_pipelines.labelled_files import (
     LabelledText,
     count_rows,
     examples_fingerprint,
-    read_header,
     read_rows,
     stream_records,
     stream_rows,
@@ -125,31 +121,6 @@ def test_a_labelled_row_without_any_text_is_refused(write, dataset, name, conten
     assert list(stream_records(path, dataset, (dataset.text,), with_labels=False))  # it has an answer
 
 
-def test_empty_texts_beside_others_are_counted_and_said_once(write, caplog):
-    path = write("a.tsv", "a\tb\ty\none\ttwo\t1\nthree\t\t0\n \tfour\t1\n")
-    for _ in range(2):  # as finetuning-data does: once for the labels, once for the records
-        assert [row.text_pair for row in read_rows(path, PAIRS)] == ["two", "", "four"]
-    said = (
-        f"2 example(s) have an empty text beside others and are used as they are; the first is {path} line 3"
-    )
-    assert caplog.text.count(said) == 1
-
-
-@pytest.mark.parametrize(("ending", "compression"), [("gz", gzip), ("bz2", bz2), ("XZ", lzma)])
-def test_compressed_files(write, ending, compression):
-    packed = compression.compress(b"text\tlabel\ngood\t1\n")
-    path = write(f"a.TSV.{ending}", packed)
-    assert read_rows(path, PLAIN) == [LabelledText("good", None, "1")]
-    assert count_rows(path, PLAIN) == 1 and read_header(path, PLAIN) == ["text", "label"]
-    path = write(f"b.tsv.{ending}", packed[:-9])
-    for read in (read_rows, count_rows):
-        with pytest.raises(
-            ValueError,
-            match=rf"b.tsv.{ending} line 3 cannot be unpacked: not a whole (gzip|bzip2|xz) file \(",
-        ):
-            read(path, PLAIN)
-
-
 def test_rows_are_read_as_they_are_asked_for(write):
     """What is wrong further down is not known yet."""
     path = write("a.tsv", "text\tlabel\n" + "good\t1\n" * 99_999 + "bad\n")
@@ -166,18 +137,6 @@ def test_a_cell_may_be_as_long_as_a_book(write, name):
     separator = "," if name == "a.csv" else "\t"
     path = write(name, content or f"text{separator}label\n{book}{separator}1\n")
     assert read_rows(path, PLAIN) == [LabelledText(book, None, "1")]
-
-
-@pytest.mark.parametrize(
-    ("name", "row"), [("a.csv", '"x{}",1'), ("a.tsv", "x{}\t1"), ("a.jsonl", '{{"text": "x{}", "label": 1}}')]
-)
-def test_a_line_longer_than_any_text_is_named(write, monkeypatch, name, row):
-    monkeypatch.setattr(text_file, "LONGEST_LINE", 50)
-    header = "" if name == "a.jsonl" else "text{}label\n".format("," if name == "a.csv" else "\t")
-    path = write(name, header + row.format("") + "\n" + row.format("y" * 50) + "\n")
-    for read in (read_rows, count_rows):
-        with pytest.raises(ValueError, match=rf"{name} line {2 + bool(header)} is longer than 64 MiB"):
-            read(path, PLAIN)
 
 
 REFUSED = {
@@ -257,25 +216,6 @@ def test_refusals_name_file_line_and_mend(write, name, content, sentence):
         read_rows(path, PLAIN)
     assert str(error.value).startswith(str(path.parent / sentence.split(" ")[0].rstrip(":")))
     assert sentence in str(error.value)
-
-
-NO_TEXTS = {
-    "null": "has a JSON null as 'text', not a string",
-    "0.5": "has a JSON number as 'text', not a string",
-    '["x"]': "has a JSON list as 'text', not a string",
-    '"a\\ud800b"': "has text with half a surrogate pair (U+D800) as 'text', which UTF-8 cannot encode",
-}
-
-
-@pytest.mark.parametrize("value", NO_TEXTS)
-def test_what_is_no_text_is_refused_with_file_and_line(write, value):
-    good = '{"text": "x", "pair": "x", "label": "1"}\n'
-    path = write("a.jsonl", good + f'{{"text": {value}, "pair": "x", "label": "1"}}\n')
-    for dataset in (PLAIN, DatasetConfig(text="pair", text_pair="text")):
-        for with_labels in (True, False):
-            with pytest.raises(ValueError) as error:
-                list(stream_rows(path, dataset, with_labels))
-            assert str(error.value) == f"{path} line 2 {NO_TEXTS[value]}; mend the row or leave it out."
 
 
 NO_LABELS = {

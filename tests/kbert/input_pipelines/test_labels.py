@@ -12,7 +12,6 @@ from kbert.config import DatasetConfig
 from kbert.input_pipelines.data_files import data_as_files
 from kbert.input_pipelines.label_checks import judge_labels, judge_several_labels
 from kbert.input_pipelines.label_names import sorted_labels
-from kbert.input_pipelines.labelled_files import stream_rows
 from kbert.input_pipelines.labels import NoLabel, label_set, number_label
 from kbert.tasks.files import NUMBER_FILES, ONE_LABEL_FILES, SEVERAL_LABELS_FILES
 
@@ -35,15 +34,6 @@ ALIKE = {
     "other digits": ("1", "\u0661", "are the same number"),
     "another minus": ("-1", "\u22121", "with U+2212) look alike"),
     "truth values": ("True", "true", "differ only in capitals"),
-}
-MAYBE_ALIKE = {
-    "capitals": ("spam", "Spam", "differ only in capitals"),
-    "a leading zero": ("1", "01", "are the same number"),
-    "a decimal comma": ("1.5", "1,5", "are the same number"),
-    "HTML": ("R&amp;D", "R&D", "differ only in how HTML writes them"),
-    "a mark at the end": ("spam", "spam.", "differ only in marks at their ends"),
-    "UTF-8 that was misread": ("négatif", "nÃ©gatif", "differ only in their encoding"),
-    "hyphens": ("not_spam", "not-spam", "differ only in hyphens, underscores or blanks"),
 }
 APART = [
     ("C", "C+"),
@@ -106,30 +96,10 @@ def test_labels_that_mean_the_same_are_refused_with_the_pair(with_source, pair):
     assert completed(path, labels=(one, other, "x")) == (one, other, "x"), "where both are meant"
 
 
-@pytest.mark.parametrize("pair", MAYBE_ALIKE.values(), ids=MAYBE_ALIKE)
-def test_labels_that_may_mean_the_same_are_shown(pair, tmp_path, caplog):
-    one, other, why = pair
-    judge_labels({one: 1, other: 2}, tmp_path)
-    assert f"{other!r} (2 times) and {one!r} (1 time) {why}" in caplog.text
-
-
 @pytest.mark.parametrize("pair", APART, ids=map("|".join, APART))
 def test_labels_that_are_two_stay_two(pair, caplog):
     judge_labels(dict.fromkeys(pair, 1), "file")
     assert not caplog.text
-
-
-def test_many_pairs_are_one_message():
-    labels = [f"{name}{end}" for name in "abcdefgh" for end in ("", " ")]
-    with pytest.raises(ValueError, match=r"'e '.*; and 3 pairs more"):
-        judge_labels(dict.fromkeys(labels, 1), "file")
-
-
-def test_a_label_that_is_not_listed_is_told_its_twin(tmp_path):
-    path = tmp_path / "dev.csv"
-    path.write_text("text,label\na,1.0\n")
-    with pytest.raises(ValueError, match=r"line 2: label '1\.0' is not among .* is '1' meant\?"):
-        list(stream_rows(path, DatasetConfig(labels=("0", "1"))))
 
 
 @pytest.mark.parametrize(
@@ -225,17 +195,6 @@ def test_a_file_without_any_label(tmp_path):
         completed(path, skip_unlabelled=True)
 
 
-@pytest.mark.parametrize("number", [1, 3])
-@pytest.mark.parametrize("heads", ["text\tlabel", "Text\tLabel", "sentence\tgold_label"])
-def test_a_header_among_the_rows_is_no_row(tmp_path, number, heads):
-    lines = ["a\tx", "b\ty", "c\tx"]
-    lines.insert(number - 1, heads)
-    path = tmp_path / "rows.tsv"
-    path.write_text("\n".join(lines))
-    with pytest.raises(ValueError, match=f"line {number} repeats the header .*leave out dataset.column_"):
-        completed(path, column_names=("text", "label"))
-
-
 # ------------------------------------------------------------------------------ several labels
 
 
@@ -271,25 +230,6 @@ def test_an_entry_that_stands_for_no_label(value):
         label_set({"label": value}, DatasetConfig(skip_unlabelled=True), "here")
 
 
-def test_a_list_that_is_not_understood_is_shown():
-    for cell in (
-        "[x, y]",
-        "['x', y]",
-        "['x' 'y' ... 'z', 'w']",
-        "[['x'], ['y']]",
-    ):
-        with pytest.raises(ValueError, match="looks like a list, but its entries are not names") as error:
-            label_set({"label": cell}, DatasetConfig(label_separator=","), "here")
-        assert cell in str(error.value)
-
-
-def test_a_printed_list_is_no_class(tmp_path):
-    path = tmp_path / "rows.csv"
-    path.write_text("text,label\na,\"['x']\"\n")
-    with pytest.raises(ValueError, match="line 2 has \"\\['x'\\]\" .*multi_label_classification"):
-        completed(path)
-
-
 @pytest.mark.parametrize("value", [[1, 0, 1], [1.0, 0.0, 1.0], [True, False, True], "[1 0 1]", "[1, 0, 1]",
     "tensor([1., 0., 1.], device='cuda:0')"])  # fmt: skip
 def test_a_zero_or_one_for_each_label(value):
@@ -312,12 +252,6 @@ def test_a_column_for_each_label(tmp_path, one, caplog):
         completed(path, SEVERAL_LABELS_FILES)
 
 
-def test_a_share_of_judges_is_not_a_label():
-    record, dataset = {"toxic": 0.73, "rude": 0}, DatasetConfig(labels=("toxic", "rude"))
-    with pytest.raises(ValueError, match="here has the number 0.73 in the column 'toxic'; expected 1 where"):
-        label_set(record, dataset, "here")
-
-
 @pytest.mark.parametrize("mark", [",", ";", "|"])
 def test_labels_that_were_not_separated(tmp_path, mark):
     path = tmp_path / "rows.csv"
@@ -330,24 +264,6 @@ def test_labels_that_were_not_separated(tmp_path, mark):
     assert completed(path, SEVERAL_LABELS_FILES, label_separator=mark) == ("x", "y")
     judge_several_labels({"rock": 2, "rock and roll": 3}, path)
     assert completed(path) == ("x", f"x{mark} y", "y"), "one label may be made of others"
-
-
-def test_labels_that_share_parts_may_be_several(tmp_path, caplog):
-    judge_several_labels({"Paris": 2, "New York, NY": 1, "very good": 3, "very bad": 3}, tmp_path)
-    assert not caplog.text
-    judge_several_labels({"x|y": 2, "y|z": 1}, tmp_path)
-    assert "2 of 2 labels have '|' inside and share parts, as 'x|y'." in caplog.text
-
-
-@pytest.mark.parametrize(("labels", "advice"), [
-    ([f"user {n}" for n in range(20)], "Is dataset.label the column"),
-    ([f"{n}.5" for n in range(20)], 'set task = "sequence_regression"'),
-])  # fmt: skip
-def test_a_class_for_each_row_is_none(labels, advice):
-    with pytest.raises(ValueError, match=f"file: each of the 20 labels is there once .*{advice}"):
-        judge_labels(dict.fromkeys(labels, 1), "file")
-    judge_labels(dict.fromkeys(labels, 2), "file")
-    judge_labels(dict.fromkeys(labels[:19], 1), "file")
 
 
 # ------------------------------------------------------------------------------ numbers

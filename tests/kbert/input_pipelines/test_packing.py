@@ -5,7 +5,6 @@ import pytest
 import tensorflow as tf
 
 from kbert.input_pipelines.packing import fixed_rows, needed_rows, pack
-from kbert.input_pipelines.pipeline_errors import raising_own_errors
 
 
 def require_whole_texts(positions, lengths, seq_length):
@@ -80,17 +79,3 @@ def test_shapes_that_vary_are_packed_as_they_come():
     assert np.array_equal(
         batch["packed_positions"], np.concatenate(needed_rows(np.array([[3, 4], [8, 2]]), 8))
     )
-
-
-def test_what_cannot_be_packed_is_refused():
-    with pytest.raises(ValueError, match="packed_rows needs batches of one shape: set pad_to_longest=false"):
-        pack(tf.data.Dataset.from_tensors({"input_mask": tf.ones((1, 8), tf.int32)}).unbatch().batch(3), 1)
-    with pytest.raises(
-        ValueError, match="packed_rows=3 and the batch size 2 must both be divisible by the 2"
-    ):
-        pack(batches([3, 4]), num_rows=3, num_micro_batches=2)
-    with (
-        pytest.raises(ValueError, match="^2 texts .* do not fit into 1 rows of 8; raise packed_rows"),
-        raising_own_errors(),
-    ):
-        list(pack(batches([5, 5]), num_rows=1))

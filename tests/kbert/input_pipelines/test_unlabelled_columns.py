@@ -98,24 +98,6 @@ def test_texts_and_pairs_stand_in_the_columns_of_the_run(tmp_path, name, content
     assert list(texts_and_pairs(tmp_path / name, dataset)) == [("a", "c"), ("b", "d")]
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("", "a.csv is empty; expected a first line with the names of the columns"),
-        ("body;label\na;b\n", r"has the columns \['body', 'label'\]; expected text, or text and text_pair"),
-        ("Text,label\na,b\n", "expected text, or text and text_pair. Did you mean 'Text'?"),
-        ("a wonderful film\n", "A file with a text in each line, and no columns, has another ending"),
-        ("text,text\na,b\n", "2 columns 'text'"),
-        ("text\n", "a.csv holds no rows"),
-        ('text\n"open\n', "a.csv line"),
-    ],
-)
-def test_what_cannot_be_read_is_said(tmp_path, content, message):
-    (tmp_path / "a.csv").write_text(content)
-    with pytest.raises(ValueError, match=message):
-        list(examples_from_columns(tmp_path / "a.csv", INPUTS))
-
-
 def test_inputs_and_id_are_read_of_tables_and_cells_without_a_value_left_out(tmp_path):
     table = pa.table(
         {"id": [7, 8, 9], "text": ["a", "b", "c"], "text_pair": ["x", None, "z"], "label": [0, 1, 0]}

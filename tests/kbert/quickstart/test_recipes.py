@@ -13,7 +13,6 @@ from kbert.quickstart.recipe import parse_recipe, run_recipe, text_folder
 from kbert.scripts.quickstart import encoder_and_data
 from tests.docs.command_checks import faults
 
-REPOSITORY = Path(__file__).resolve().parents[3]
 RECIPES = ["from_text.sh", "from_pretrained.sh"]
 
 
@@ -68,19 +67,6 @@ def short_recipe(tmp_path, monkeypatch):
         "    --input_dir=$run\n"
     )
     return tmp_path / "run"
-
-
-def test_a_step_is_shown_and_logged_and_a_failed_one_names_its_log(short_recipe, capsys):
-    with pytest.raises(
-        ValueError, match=r"step 2 \(Look\) failed with exit code 1; see .*02_show-records.log"
-    ):
-        run_recipe("short.sh", short_recipe)
-    shown = capsys.readouterr().out
-    log = (short_recipe / "logs" / "01_configs.log").read_text()
-    assert "[ 1] What it has\n     $ kbert configs\n     configs/encoders/" in shown
-    assert log.splitlines() == [line.strip() for line in shown.splitlines() if "  configs/" in line]
-    assert f"[ 2] Look\n     $ kbert show-records \\\n         --input_dir={short_recipe}\n" in shown
-    assert "holds no" in (short_recipe / "logs" / "02_show-records.log").read_text()
 
 
 def test_other_files_are_left_alone_and_an_earlier_quickstart_is_removed(short_recipe, monkeypatch):

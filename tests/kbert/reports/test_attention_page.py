@@ -6,10 +6,9 @@ import re
 from html import unescape
 
 import numpy as np
-import pytest
 from PIL import Image
 
-from kbert.reports.attention_page import chosen_heads, write_attention_page
+from kbert.reports.attention_page import write_attention_page
 from tests.html_checks import read_page
 
 TOKENS = ["[CLS]", "<script>", "שלום", "東京", "[SEP]"]
@@ -59,23 +58,3 @@ def test_tokens_are_never_html(tmp_path):
     html = page_of(tmp_path)  # `read_page` refuses scripts
     assert "&lt;script&gt;" in html and "&lt;b&gt;model&lt;/b&gt;" in html and "東京" in html
     assert '<p class="sentence" dir="auto">' in html
-
-
-def test_long_texts_and_many_heads_have_a_bound(tmp_path):
-    values = np.full((4, 6, 100, 100), 0.01, np.float32)
-    html = page_of(tmp_path, tokens=["token"] * 100, values=values, large=[(1, 1), (2, 2)])
-    assert html.count("<title>token") == 6000
-    with pytest.raises(ValueError, match="2 large pictures of 600 tokens are too much for a page; choose 1"):
-        page_of(tmp_path, tokens=["t"] * 600, values=np.zeros((1, 1, 600, 600)), large=[(1, 1), (1, 1)])
-
-
-def test_heads_are_chosen_from_both_ends():
-    assert chosen_heads([], [], (6, 12)) == [(6, 1)]
-    assert chosen_heads([3, -1, 6], [2, -12], (6, 12)) == [(3, 2), (3, 1), (6, 2), (6, 1)]
-    for layers, heads, sentence in (
-        ([7], [], "--layers=7: this model has 6 layers; choose from 1 to 6, or from -6 to -1"),
-        ([], [0], "--heads=0: this model has 12 heads"),
-        ([1, 2, 3], list(range(1, 13)), "36 large pictures; choose 24 or fewer"),
-    ):
-        with pytest.raises(ValueError, match=re.escape(sentence)):
-            chosen_heads(layers, heads, (6, 12))

@@ -3,7 +3,6 @@
 import re
 
 import numpy as np
-import pytest
 
 from kbert.reports.pictures import bar_chart
 from tests.html_checks import LoadsNothing
@@ -29,16 +28,3 @@ def test_bars_are_as_high_as_the_shares():
     svg = bar_chart([0, 5, 1, 0], [10, 10, 4, 0], "how often", "position {}")
     np.testing.assert_allclose(heights(svg), [0, 1, 1 / 2, 0], atol=0.003)
     assert titles(svg)[2:] == ["position 2: 1 of 4 (25.0%)", "position 3: 0 of 0 (0.0%)"]
-
-
-@pytest.mark.parametrize("size", [1, 66, 67, 513])
-def test_many_values_share_bars_and_none_is_lost(size):
-    counts = np.arange(1, size + 1)
-    told = titles(bar_chart(counts, sum(counts), "x", "{} tokens"))
-    assert len(told) <= 66
-    found = [re.match(r"(\d+)(?: to (\d+))? tokens: ([\d,]+) of ", title).groups() for title in told]
-    ranges = [range(int(first), int(last or first) + 1) for first, last, _ in found]
-    assert [value for values in ranges for value in values] == list(range(size))
-    assert [int(count.replace(",", "")) for *_, count in found] == [
-        sum(counts[value] for value in values) for values in ranges
-    ]

@@ -1,19 +1,14 @@
 """The page and the picture of runs: every number where it belongs, quick, the same every time."""
 
-import io
 import json
 import re
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from kbert.config import FinetuningConfig, to_dict
 from kbert.reports.line_charts import thin
-from kbert.reports.run_charts import draw_curves
-from kbert.reports.run_metrics import RunMetrics
 from kbert.reports.run_page import write_run_page
-from tests import warm_processes
 from tests.html_checks import read_page
 
 
@@ -127,64 +122,3 @@ def test_a_thinned_line_keeps_mean_and_extremes():
     assert np.all((lowest <= means) & (means <= highest))
     short = thin(steps[:100], values[:100], most=100)
     assert all(np.array_equal(a, b) for a, b in zip(short, (steps[:100], *[values[:100]] * 3), strict=True))
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "sentence"),
-    [
-        ("config.json", "[1]", "config.json: expected a JSON object, received list"),
-        ("run.json", '{"a":', "run.json is not valid JSON"),
-        ("metrics.jsonl", "{}\n", "metrics.jsonl holds no metrics yet"),
-        ("metrics.jsonl", "\0\0\n", "metrics.jsonl holds no metrics yet"),
-    ],
-)
-def test_broken_files_of_a_run_are_named(run_folder, name, content, sentence):
-    folder = run_folder("run", LINES)
-    (folder / name).write_text(content)
-    with pytest.raises(ValueError, match=sentence):
-        RunMetrics.read(folder, "run")
-
-
-def test_the_script_writes_over_nothing_but_its_own_page(run_folder, tmp_path):
-    a, b = run_folder("one/run", LINES), run_folder("two/run", LINES)
-    both, link = tmp_path / "new" / "both.html", tmp_path / "run.png"
-    link.symlink_to(a / "metrics.jsonl")
-    before = (a / "metrics.jsonl").read_bytes()
-    for flags, code, said in (
-        ([f"--run_dir={a}"], 0, f"Curves written to {a}/curves.html.\n"),
-        ([f"--run_dir={a}", f"--run_dir={b}", f"--output_file={both}"], 0, f"Curves written to {both}.\n"),
-        ([f"--run_dir={a}", f"--output_file={link}", "--overwrite"], 1, "error: output file"),
-    ):
-        result = warm_processes.run_script("kbert.scripts.draw_curves", *flags)
-        assert result.returncode == code and (result.stderr if code else result.stdout).startswith(said)
-    assert sorted(path.name for path in a.iterdir()) == ["curves.html", "metrics.jsonl"]
-    assert f"{a}</li>" in both.read_text() and f"{b}</li>" in both.read_text()
-    assert (a / "metrics.jsonl").read_bytes() == before
-
-
-@pytest.mark.parametrize(
-    ("runs", "sentence"),
-    [
-        ({"": "nowhere"}, r"nowhere holds no metrics\.jsonl; give the folder"),
-        ({}, "no run to draw"),
-        (
-            {str(number): "run" for number in range(9)},
-            "9 runs are more than a picture has colours for; give 8",
-        ),
-    ],
-)
-def test_what_is_missing_is_named(run_folder, tmp_path, runs, sentence):
-    run_folder("run", LINES)
-    with pytest.raises(ValueError, match=sentence):
-        write_run_page({name: tmp_path / folder for name, folder in runs.items()}, tmp_path / "page.html")
-    assert not (tmp_path / "page.html").exists()
-
-
-def test_the_picture_has_every_run_and_takes_names_as_they_stand(run_folder):
-    rows = [train_line(step, next_sentence_loss=0.6) for step in (10, 20, 30)]
-    runs = {r"$\frac{$ <b>_x^": run_folder("one", rows), "東京": run_folder("two", LINES)}
-    png = draw_curves(runs, r"$\broken$ & $5")
-    image = Image.open(io.BytesIO(png)).convert("RGB")
-    found = {colour for _, colour in image.getcolors(maxcolors=1 << 24)}
-    assert image.width == 1200 and {(0x00, 0x72, 0xB2), (0xD5, 0x5E, 0x00)} <= found
-    assert draw_curves(runs, r"$\broken$ & $5") == png

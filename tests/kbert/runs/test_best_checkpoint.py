@@ -62,13 +62,6 @@ def test_a_new_phase_begins_anew():
     assert best.step == 30
 
 
-def test_an_unknown_metric_is_refused_with_those_there_are():
-    metrics = {"loss": 1.0, "accuracy": 0.5, "confusion": [[1]]}
-    with pytest.raises(ValueError) as error:
-        BestCheckpoint("confusion", True).observe(1, metrics)
-    assert str(error.value) == "best_metric='confusion' is not evaluated here; choose one of accuracy, loss."
-
-
 def test_the_index_names_the_best(tmp_path):
     best = BestCheckpoint("f1", True)
     assert read_index(tmp_path) is None

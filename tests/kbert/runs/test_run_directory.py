@@ -1,6 +1,5 @@
 """The run directory: what it refuses, and that it loads what was trained."""
 
-import json
 import shutil
 import subprocess
 import sys
@@ -66,14 +65,6 @@ def test_a_student_that_starts_from_its_teachers_layers_goes_on_when_the_teacher
             RunDirectory.create_or_resume(tmp_path / "run", config, details | changed, vocabulary)
 
 
-@pytest.mark.parametrize("version", [99, None])
-def test_another_format_is_refused(run, version):
-    path = run.path / "run.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"format_version": version}))
-    with pytest.raises(ValueError, match=r"run.json.*format_version(=None| is 99)"):
-        RunDirectory(run.path)
-
-
 def test_a_swapped_vocabulary_file_is_refused(run, vocabulary):
     Vocabulary(vocabulary.tokens[::-1], do_lower_case=True).write(run.path / "vocab.txt")
     with pytest.raises(ValueError, match="vocab.txt .*is not the vocabulary"):
@@ -89,16 +80,6 @@ def test_a_foreign_folder_is_refused_and_left_alone(tmp_path, vocabulary):
         RunDirectory(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [("run.json", "{"), ("run.json", "{}"), ("run.json", '{"task": "poetry"}'), ("config.json", "")],
-)
-def test_a_broken_run_is_named(run, name, content):
-    (run.path / name).write_text(content)
-    with pytest.raises(ValueError, match=f"{run.path} holds a broken run"):
-        RunDirectory(run.path)
-
-
 # ------------------------------------------------------------------- which checkpoint, what may change
 
 
@@ -110,20 +91,6 @@ def test_best_last_or_a_step(pretraining_run):
     for wrong in (7, "newest", "-6"):
         with pytest.raises(ValueError, match=f"no checkpoint {wrong!r}; choose last, best or one of the st"):
             run.checkpoint(wrong)
-
-
-def test_advice_names_whole_checkpoints_alone(pretraining_run, tmp_path):
-    run = RunDirectory(shutil.copytree(pretraining_run.path, tmp_path / "run"))
-    first, last = checkpoint.list_checkpoints(run.checkpoints)
-    (last / "model.safetensors").unlink()
-    with pytest.raises(ValueError, match="Choose another checkpoint, of the steps 6[.]"):
-        run.load_checkpoint()
-    (first / "model.safetensors").unlink()
-    with pytest.raises(ValueError, match="cannot be read .* Restore it, or train again[.]"):
-        run.load_checkpoint()
-    shutil.rmtree(last)
-    with pytest.raises(ValueError, match="best checkpoint, of step 12, has been deleted; give"):
-        run.checkpoint("best")
 
 
 def test_a_checkpoint_that_the_training_deletes_while_it_is_read_is_not_missed(
@@ -145,15 +112,6 @@ def test_a_checkpoint_that_the_training_deletes_while_it_is_read_is_not_missed(
     assert all((stored[one.path].read() == one.numpy()).all() for one in model.trainable_variables)
     with pytest.raises(ValueError, match="has no checkpoint 12; choose last, best or one of the steps 6"):
         run.load_checkpoint(12)
-
-
-def test_what_changes_rounding_alone_is_a_warning(run, vocabulary, caplog):
-    changed = tiny_pretraining_config(jit_compile=False, gradient_accumulation_steps=2)
-    RunDirectory.create_or_resume(run.path, changed, DETAILS, vocabulary)
-    assert "gradient_accumulation_steps (was 1, now 2); jit_compile (was 'auto', now False)" in caplog.text
-    with pytest.raises(ValueError, match=r"differs in precision \(was 'float32', now 'bfloat16'\)"):
-        other = tiny_pretraining_config(jit_compile=False, precision="bfloat16")
-        RunDirectory.create_or_resume(run.path, other, DETAILS, vocabulary)
 
 
 # ----------------------------------------------------------------------------- the data it was trained on

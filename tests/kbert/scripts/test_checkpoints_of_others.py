@@ -66,15 +66,6 @@ def test_a_config_says_settings_and_length_too(vocabulary, tmp_path):
     assert loaded.for_files().max_seq_length == MAX_SEQ_LENGTH  # which the folder records
 
 
-def test_what_needs_a_run_names_the_conversion(folder):
-    result = run_script("run_evaluation", f"--run_dir={folder}", "--eval_file=none.tsv", "--split=dev")
-    assert (result.returncode, result.stdout) == (1, "")
-    assert result.stderr == (
-        f"error: split is for runs of kbert, but {folder} is not a run; "
-        f"convert it first: kbert convert --from={folder} --to=runs/classifier\n"
-    )
-
-
 def test_an_export_takes_either_from_run_dir(finetuned_run, folder, monkeypatch):
     def source(path, **flags):
         given = {"init_checkpoint": None, "do_lower_case": None, "allow_unmatched": [], "checkpoint": None}

@@ -60,15 +60,6 @@ def test_refusals_write_nothing(pretraining_run, labelled_files, tmp_path, chang
     assert not (tmp_path / "run").exists()
 
 
-def test_nothing_to_start_from(labelled_files, tmp_path, vocabulary):
-    for encoder, words in ((None, vocabulary), (tiny_encoder_config(), None)):
-        with pytest.raises(
-            ValueError, match="no weights or vocabulary to start from: give init_checkpoint, for example "
-        ):
-            config = tiny_finetuning_config(encoder=encoder)
-            finetune(config, tmp_path / "run", labelled_files[0], vocabulary=words)
-
-
 @pytest.mark.slow
 def test_pretraining_evaluation_and_its_baseline(pretraining_run, records_dir):
     _, metrics = evaluate(pretraining_run, input_dir=records_dir / "heldout", batch_size=7)
@@ -80,15 +71,6 @@ def test_pretraining_evaluation_and_its_baseline(pretraining_run, records_dir):
 
 
 # ------------------------------------------------------------------------------ early stopping, seeds
-
-
-def test_early_stopping_needs_something_to_look_at(labelled_files, pretraining_run, tmp_path):
-    with pytest.raises(ValueError, match="early_stopping_patience counts evaluations during training: give"):
-        tiny_finetuning_config(early_stopping_patience=2)
-    config = tiny_finetuning_config(early_stopping_patience=2, eval_every_steps=2)
-    with pytest.raises(ValueError, match="early_stopping_patience=2 needs data to evaluate on"):
-        finetune(config, tmp_path / "run", labelled_files[0], init_checkpoint=pretraining_run.path)
-    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.slow
@@ -117,18 +99,3 @@ def test_seeds_give_mean_and_deviation_and_go_on_where_they_stopped(labelled_fil
     losses = [numbers(run)[-1]["loss"] for run in runs]
     assert summary["metrics"]["loss"]["values"] == losses and losses[0] != losses[1]
     assert summary["metrics"]["loss"]["mean"] == pytest.approx(np.mean(losses))
-
-
-def test_seeds_are_checked_before_the_first_is_trained(
-    labelled_files, pretraining_run, finetuned_run, tmp_path, monkeypatch
-):
-    config = tiny_finetuning_config()
-    data = {"train_file": labelled_files[0], "init_checkpoint": pretraining_run.path}
-    with pytest.raises(ValueError, match="several seeds need data to evaluate on: give dev_file, dev_dir"):
-        run_seeds(config, finetuned_run.path, [1, 2], **data)
-    with pytest.raises(ValueError, match="holds a single run; choose a new folder for several seeds"):
-        run_seeds(config, finetuned_run.path, [1, 2], dev_file=labelled_files[1], **data)
-    two = '{"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 0}}'
-    monkeypatch.setenv("TF_CONFIG", two)  # "auto" is then multi_worker
-    with pytest.raises(ValueError, match="several workers .* can train only one run"):
-        run_seeds(config, tmp_path / "seeds", [1, 2], dev_file=labelled_files[1], **data)

@@ -64,10 +64,5 @@ def test_a_number_that_is_also_a_text_is_what_the_other_rows_have(tmp_path, capl
                 list(ChoiceFiles().read_examples(path, config))
 
 
-def test_counting_from_one_is_suspected(tmp_path, caplog):
-    assert read(tmp_path, ["1", "2", "1"]) == [1, 2, 1]
-    assert "if the file counts from 1, list its labels in dataset.labels" in caplog.text
-
-
 def test_rows_without_a_label_may_be_left_out(tmp_path):
     assert read(tmp_path, ["0", "-1", "", "2"], skip_unlabelled=True) == [0, 2]

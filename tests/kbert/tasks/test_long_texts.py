@@ -10,7 +10,6 @@ from kbert.tasks.sequences.long_texts import pool_windows
 from kbert.tasks.sequences.multi_label_classification import MultiLabelClassification
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from kbert.tasks.sequences.sequence_regression import SequenceRegression
-from kbert.tasks.sequences.settings import LongTextSettings
 from kbert.tasks.task import Predictions
 from kbert.tasks.temperature import SIGMOID, SOFTMAX
 from tests.kbert.inference.random_model import random_task_model
@@ -141,17 +140,3 @@ def test_numbers_are_pooled_and_correlated_by_text(caplog):
     values[WINDOW_FEATURE] = np.array([0, 2, 0, 0, 1], np.int32)
     task.score(None, Predictions(values, np.arange(5)))
     assert "1 of 4 texts lack their first windows" in caplog.text
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"long_texts": "split"}, "long_texts='split' is not known; give one of cut, head_tail, windows"),
-        ({"long_texts": "windows", "window_pooling": "sum"}, "window_pooling='sum' is not known"),
-        ({"long_texts": "windows", "doc_stride": 0}, "doc_stride=0 must be positive"),
-        ({"doc_stride": 8}, 'doc_stride and window_pooling are for long_texts="windows", but it is "cut"'),
-    ],
-)
-def test_settings_that_cannot_be_are_refused(settings, message):
-    with pytest.raises(ValueError, match=message):
-        LongTextSettings(**settings)

@@ -177,19 +177,6 @@ def test_one_of_n_largest_logits_counts_one_nth():
     np.testing.assert_array_equal(correct(logits, labels, share_ties=False), [1, 1, 0, 1, 0])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ((["a", "b", "a"],), "the list of labels repeats"),
-        ((["one"],), "classification needs at least two labels, received"),
-        ((["a", "b"], "c"), "positive_label='c' is not among the labels"),
-    ],
-)
-def test_labels_that_make_no_task(arguments, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        SequenceClassification(*arguments)
-
-
 def test_the_shipped_configs_settings_are_their_tasks():
     for path in CONFIGS.glob("*.toml"):
         config = load_config(FinetuningConfig, path)

@@ -124,18 +124,3 @@ def test_text_gives_the_labels_of_the_thresholds(threshold):
     for row in range(len(TEXTS)):
         answer = several.serving.answer({name: value.numpy()[row] for name, value in served.items()}, {})
         assert answer["labels"] == [name for name, holds in zip("xy", given[row], strict=True) if holds]
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: SequenceClassification(("a", "b", "c"), threshold=0.5), "is for two labels; there are 3"),
-        (lambda: SequenceClassification(("a", "b"), threshold=1.5), "threshold=1.5 must be a number from 0"),
-        (lambda: SequenceClassification(("a", "b"), threshold_metric="auc"), "'auc' is not known; give one"),
-        (lambda: MultiLabelClassification(["a"], thresholds={"a": "x"}), "thresholds.a='x' must be a number"),
-        (lambda: MultiLabelClassification(["a"], thresholds={"b": 0.5}), r"no label is \['b'\]"),
-    ],
-)
-def test_thresholds_that_cannot_be_are_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()

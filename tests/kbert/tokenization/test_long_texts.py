@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kbert.features import ENCODER_INPUTS, WINDOW_FEATURE
-from kbert.tokenization.long_texts import HeadAndTailInputs, WindowInputs, require_windows, window_owners
+from kbert.tokenization.long_texts import HeadAndTailInputs, WindowInputs, window_owners
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import Vocabulary
 
@@ -135,12 +135,3 @@ def test_what_fits_is_packed_bit_for_bit_as_without_windows_in_a_graph():
 def test_rows_after_a_gap_are_a_text_of_their_own():
     assert window_owners([0, 1, 2, 0, 2, 3, 0, 1]).numpy().tolist() == [0, 0, 0, 1, 2, 2, 3, 3]
     assert window_owners([4, 5, 0]).numpy().tolist() == [0, 0, 1]
-
-
-@pytest.mark.parametrize(
-    ("length", "stride", "message"),
-    [(4, None, "max_seq_length=4 must be at least 5"), (16, 15, "doc_stride=15 is more than the 14 tokens")],
-)
-def test_lengths_without_room_are_refused(length, stride, message):
-    with pytest.raises(ValueError, match=message):
-        require_windows(length, stride)

@@ -125,19 +125,6 @@ def test_rules_travel_with_the_tokens(tmp_path):
     assert google.with_rules(strip_accents=True).rules == google.rules  # as lower-casing has it
 
 
-@pytest.mark.parametrize(
-    "rules", [{"strip_accents": "no"}, {"max_input_chars_per_word": 0}, {"max_input_chars_per_word": True}]
-)
-def test_rules_that_are_none_are_refused(tmp_path, rules):
-    vocabulary = Vocabulary([*SPECIAL_TOKENS, "a"], True)
-    vocabulary.write_files(tmp_path)
-    (name,) = rules
-    with pytest.raises(ValueError, match=f"{name}=.* should be"):
-        Vocabulary(vocabulary.tokens, True, **rules)
-    with pytest.raises(ValueError, match=f"{tmp_path}: .*{name}=.* should be"):
-        read_vocabulary(tmp_path, vocabulary.describe() | rules)
-
-
 @pytest.mark.parametrize("token", ["a\nb", "\ud800"])
 def test_pieces_that_no_file_can_hold_are_refused(token):
     with pytest.raises(ValueError, match="line 6") as error:
@@ -159,11 +146,3 @@ def test_pieces_may_have_256_bytes_besides_the_marks_of_a_continuation():
     for long in ("é" * 128 + "a", "##" + "a" * 257):
         with pytest.raises(ValueError, match="on line 6, .* has 257 bytes; expected at most 256"):
             Vocabulary([*SPECIAL_TOKENS, long], True)
-
-
-def test_casing_warnings():
-    cased, uncased = [*SPECIAL_TOKENS, "The", "cat"], [*SPECIAL_TOKENS, "the", "cat"]
-    assert Vocabulary(cased, False).casing_warning() is None
-    assert Vocabulary(uncased, True).casing_warning() is None
-    assert "try --nodo_lower_case" in Vocabulary(cased, True).casing_warning()
-    assert "try --do_lower_case" in Vocabulary(uncased, False).casing_warning()

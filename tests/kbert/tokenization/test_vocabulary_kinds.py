@@ -1,8 +1,5 @@
 """The three kinds of vocabulary: files out and in, what is refused, and how pairs are packed."""
 
-import json
-import re
-
 import pytest
 import tensorflow as tf
 
@@ -35,13 +32,6 @@ def test_what_was_written_is_read_again_and_anything_else_is_refused(kind, tmp_p
     assert (read.tokens, read.files(), read.kind) == (vocabulary.tokens, vocabulary.files(), kind)
     with pytest.raises(ValueError, match="fingerprint 0"):
         read_vocabulary(tmp_path, vocabulary.describe() | {"fingerprint": "0"})
-
-
-@pytest.mark.parametrize("kind", ["character", []])
-def test_a_kind_that_kbert_does_not_have_is_refused(tmp_path, kind):
-    sentence = f"{re.escape(repr(kind))}; expected one of wordpiece, bpe, sentencepiece"
-    with pytest.raises(ValueError, match=sentence):
-        read_vocabulary(tmp_path, make("bpe").describe() | {"kind": kind})
 
 
 @pytest.mark.parametrize(
@@ -77,22 +67,6 @@ def test_xlmr_numbers_pieces_one_higher_and_puts_the_mask_last():
 def test_merges_and_tokens_that_do_not_fit_are_refused(merges, tokens, message):
     with pytest.raises(ValueError, match=message):
         BytePairVocabulary(tokens, merges)
-
-
-def test_broken_files_are_refused(tmp_path):
-    vocab, merges, model = (tmp_path / name for name in ("vocab.json", "merges.txt", "spiece.model"))
-    vocab.write_text(json.dumps({token: index for index, token in enumerate(PIECES)} | {"x": 9999}))
-    merges.write_text("#version: 0.2\nĠ t\nh e x\n", encoding="utf-8")
-    with pytest.raises(ValueError, match="without gaps"):
-        BytePairVocabulary.from_files(vocab, merges)
-    vocab.write_text(json.dumps({token: index for index, token in enumerate(PIECES)}))
-    with pytest.raises(ValueError, match="merges.txt line 3 is 'h e x'"):
-        BytePairVocabulary.from_files(vocab, merges)
-    with pytest.raises(ValueError, match="merges2 does not exist"):
-        BytePairVocabulary.from_files(vocab, tmp_path / "merges2")
-    model.write_bytes(sentencepiece_model()[:-100])
-    with pytest.raises(ValueError, match="is no whole SentencePiece model"):
-        SentencePieceVocabulary.from_file(model)
 
 
 def test_what_needs_wordpieces_refuses_the_others():

@@ -137,20 +137,3 @@ def test_a_graph_of_unknown_batch_size_pads_to_the_longest_window(number):
     full = packer(ragged(contexts), ragged(questions))
     for name, values in windows.features.items():
         np.testing.assert_array_equal(values, full.features[name][:, :longest])
-
-
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        ((2, 1), "max_seq_length=2 leaves no room for a text beside 2 special tokens"),
-        (
-            (67, 128, 64),
-            "max_seq_length=67 leaves no room for a text beside 3 special tokens and a question of",
-        ),
-        ((16, 0), "doc_stride=0 must be at least 1"),
-        ((16, 4, 0), "max_query_length=0 must be at least 1"),
-    ],
-)
-def test_lengths_that_cannot_be_are_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        WindowPacker(VOCABULARY, *arguments)

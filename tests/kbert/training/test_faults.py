@@ -99,15 +99,3 @@ def test_a_disk_that_stays_full_loses_the_best_and_says_so(tmp_path, monkeypatch
     with pytest.raises(OSError, match="No space left"):
         one_weight.train_one_weight(tmp_path / "short", config, num_steps=8, patience=9)
     assert RunDirectory(tmp_path / "short").checkpoint("best").name == "step-00000004"
-
-
-def test_a_second_process_is_refused_before_it_touches_anything(tmp_path):
-    _, run = one_weight.train_one_weight(tmp_path / "run", num_steps=4)
-    before = {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
-    with (
-        run.lock(),
-        pytest.raises(BlockingIOError, match="another process .* is working in"),
-    ):
-        one_weight.train_one_weight(tmp_path / "run", num_steps=4)
-    after = {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
-    assert after == before

@@ -6,7 +6,6 @@ import pytest
 
 from kbert.cli.signals import StoppedBySignal
 from kbert.config import OptimizerConfig, to_dict
-from kbert.heads.parts import token_head
 from kbert.runs import checkpoint
 from kbert.runs.metrics_file import read_metrics
 from kbert.training.measuring.progress import TrainingProgress
@@ -51,24 +50,6 @@ def test_all_that_is_due_comes_at_its_step(whole):
 def test_no_evaluation_less_than_half_an_interval_before_the_end(tmp_path, every, evaluated):
     _, run = train(tmp_path / "run", dataclasses.replace(CONFIG, eval_every_steps=every), num_steps=8)
     assert [line["step"] for line in numbers(run) if line["split"] == "eval"] == evaluated
-
-
-def test_a_task_that_says_what_is_not_so_is_refused_before_the_first_step(tmp_path, monkeypatch):
-    monkeypatch.setattr(one_weight.OneWeight, "best_metric", "closenes")
-    config = dataclasses.replace(CONFIG, best_metric=None)
-    with pytest.raises(ValueError, match="best_metric='closenes' is not evaluated here; choose"):
-        train(tmp_path / "metric", config)
-    assert not (tmp_path / "metric").exists(), "so that the same folder can be tried again"
-    monkeypatch.setattr(one_weight.OneWeight, "parts", token_head("scale", 1))
-    sentence = (
-        r"one_weight: build_model makes scale/weight \(1,\), where parts names scale/dense/bias \(1,\), "
-        r"scale/dense/kernel \(2, 1\); make parts name"
-    )
-    with pytest.raises(ValueError, match=sentence):
-        train(tmp_path / "parts")
-    monkeypatch.setattr(one_weight.OneWeight, "parts", ())
-    with pytest.raises(ValueError, match=r"makes scale/weight \(1,\), where parts names no more;"):
-        train(tmp_path / "none")
 
 
 @pytest.mark.slow

@@ -1,7 +1,6 @@
 """Whatever becomes of padding, whole trainings come out the same."""
 
 import dataclasses
-import types
 
 import pytest
 import tensorflow as tf
@@ -10,7 +9,7 @@ from kbert.config import FinetuningConfig, PretrainingConfig
 from kbert.experiments.finetuning import finetune
 from kbert.runs.metrics_file import read_metrics
 from kbert.tasks.pretraining import Pretraining
-from kbert.training.padding import packing, resolve_packing
+from kbert.training.padding import resolve_packing
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config
 from tests.tfrecords_tools import small_corpus
 
@@ -86,11 +85,3 @@ def test_one_encoder_serves_all_phases():
         ValueError, match='padding="pack" makes as many rows .* set packed_rows, or jit_compile=false'
     ):
         resolve_packing(Pretraining(), [*packed, compiled], ONE)
-
-
-def test_rows_must_divide_by_what_a_batch_is_cut_into():
-    two = types.SimpleNamespace(num_replicas_in_sync=2)
-    config = PretrainingConfig(padding="pack", packed_rows=6)
-    assert packing(config, two, num_micro_batches=3) is not None
-    with pytest.raises(ValueError, match="packed_rows=6 is not divisible by the 2 replicas x"):
-        packing(config, two, num_micro_batches=2)

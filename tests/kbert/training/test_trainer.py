@@ -8,20 +8,8 @@ from kbert.input_pipelines.records.record_reader import RecordRows
 from kbert.manifest import read_manifest
 from kbert.runs import checkpoint
 from kbert.runs.metrics_file import read_metrics
-from kbert.training import trainer
 from kbert.training.evaluation_step import EvaluationStep, evaluate_batches
 from tests.kbert.training.run_contents import numbers
-
-
-def test_a_worker_that_does_not_see_the_folder_of_the_chief_is_told(tmp_path, monkeypatch):
-    """It would make a run of its own there, and begin at step 0 where the chief resumes."""
-    monkeypatch.setattr(trainer, "is_chief", lambda strategy: False)
-    monkeypatch.setattr(trainer, "chief_first", lambda strategy, action: action())
-    monkeypatch.setattr(trainer, "_SECONDS_TO_SEE", 0.1)
-    with pytest.raises(ValueError, match="holds no run on this worker, although the chief has opened it"):
-        with trainer.open_run(None, tmp_path / "run", None, {}, None):
-            pass
-    assert not (tmp_path / "run").exists()
 
 
 def test_a_run_leaves_what_it_promises(pretraining_run):

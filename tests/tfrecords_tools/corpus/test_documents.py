@@ -213,32 +213,7 @@ def test_a_folder_stands_for_all_files_below_it_but_hidden_ones(tmp_path):
     assert [path.name for path in input_files(f"{tmp_path}/*")] == ["z.gz"]
 
 
-@pytest.mark.parametrize(
-    ("name", "data", "sentence"),
-    [
-        (".hidden", b"x", "holds no files; give text files, a folder or a glob"),
-        ("empty.txt", b"", r"all input files are empty: .*empty\.txt"),
-        ("a.csv", b"text,label\na,b\n", r"a\.csv has columns, which would all be read as text"),
-        ("a.zip", b"PK", r"a\.zip has a format that kbert does not read"),
-    ],
-)
-def test_missing_empty_and_unreadable_inputs_are_named(tmp_path, name, data, sentence):
-    (tmp_path / name).write_bytes(data)
-    with pytest.raises(ValueError, match=sentence):
-        plan_units(input_files(tmp_path), 100)
-
-
 # ------------------------------------------------------------------------------ bad input
-
-
-def test_bytes_that_are_not_utf8_are_named_with_their_line_wherever_the_unit_begins(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_bytes(b"good\n\n" * 500 + "B\u00e4r\n".encode("windows-1252"))
-    for unit_bytes in (7, 100, 10_000):
-        with pytest.raises(
-            ValueError, match=r"a\.txt line 1001 is not UTF-8 \(byte 0xe4\); convert it.* iconv"
-        ):
-            read_all(path, unit_bytes=unit_bytes)
 
 
 @pytest.mark.parametrize("length", [50, 51, 58, 200])

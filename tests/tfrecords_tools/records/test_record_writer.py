@@ -108,23 +108,11 @@ def test_overwrite_replaces_the_old_records_once_the_new_are_whole(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_a_filled_output_dir_is_refused(tmp_path):
-    write_ten(tmp_path / "out")
-    with pytest.raises(ValueError, match="exists and is not empty; give another folder, or pass --overwrite"):
-        write_ten(tmp_path / "out")
-
-
 def test_overwrite_never_deletes_other_files(tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis.tex").touch()
     with pytest.raises(ValueError, match=r"holds 'thesis\.tex', which is no part of a set of records"):
         check_output_dir(tmp_path / "out", overwrite=True)
-
-
-def test_an_output_dir_that_is_a_file_is_named(tmp_path):
-    (tmp_path / "file").touch()
-    with pytest.raises(ValueError, match="is a file; give the path of a folder to make"):
-        write_ten(tmp_path / "file")
 
 
 @pytest.mark.parametrize("compression", ["none", "gzip"])

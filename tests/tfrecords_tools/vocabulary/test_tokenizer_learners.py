@@ -78,20 +78,6 @@ def test_every_process_learns_the_same_bytes(kind):
         assert result.stdout.split() == [expected], result.stderr
 
 
-def test_sizes_without_room_are_refused():
-    with pytest.raises(ValueError, match="=260 is too small for byte-level BPE, .* give at least 261"):
-        learn_bpe(LINES, 260)
-    assert len(learn_bpe(LINES, 261)) == 261
-    with pytest.raises(
-        ValueError, match=r"vocab_size=20 is too small .*: its characters need \d+\.$"
-    ) as error:
-        learn_unigram(LINES, 20)
-    needed = int(str(error.value).rstrip(".").split()[-1])
-    assert len(learn_unigram(LINES, needed)) == needed
-    with pytest.raises(ValueError, match=f"characters need {needed}"):
-        learn_unigram(LINES, needed - 1)
-
-
 def test_long_lines_are_learned_from_too():
     """sentencepiece by itself leaves out lines of more than 4,192 bytes."""
     line = " ".join(LINES * 4)

@@ -60,23 +60,6 @@ def test_tokenizer_files_alone_are_enough(tmp_path, vocabulary):
     assert (read.fingerprint, read.do_lower_case) == (vocabulary.fingerprint, vocabulary.do_lower_case)
 
 
-@pytest.mark.parametrize(
-    ("vocab_file", "tokenizer", "do_lower_case", "sentence"),
-    [
-        ("vocab.txt", ".", None, "^expected one of vocab_file, tokenizer; received "),
-        (None, None, None, "^expected one of vocab_file, tokenizer; received "),
-        (None, ".", False, "do_lower_case has no effect on a tokenizer"),
-        (None, "nowhere", None, "nowhere is no folder"),
-        (None, "empty", None, "empty holds neither vocab.txt nor tokenizer.json"),
-    ],
-)
-def test_what_is_wrong_is_one_sentence(folder, vocab_file, tokenizer, do_lower_case, sentence):
-    (folder / "empty").mkdir()
-    paths = [name and folder / name for name in (vocab_file, tokenizer)]
-    with pytest.raises(ValueError, match=sentence):
-        read_source(*paths, do_lower_case=do_lower_case)
-
-
 def test_a_folder_says_its_casing_and_a_vocabulary_is_read_with_any(folder):
     assert read_source(None, folder).do_lower_case is True
     assert read_source(folder / "vocab.txt", None, do_lower_case=False).do_lower_case is False

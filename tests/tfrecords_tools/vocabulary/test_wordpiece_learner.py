@@ -1,9 +1,7 @@
 """The vocabulary learner: an example worked out by hand, and the properties of every vocabulary."""
 
-import logging
 import random
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -144,13 +142,6 @@ def test_special_tokens_are_no_pieces_of_words():
 # ------------------------------------------------------------------------------ what cannot be learned
 
 
-def test_too_small_a_corpus_gives_fewer_pieces_and_says_so(caplog):
-    with caplog.at_level(logging.WARNING):
-        tokens = learn_wordpieces({"ab": 2, "ac": 1}, 50, num_unused_tokens=0)
-    assert tokens[5:] == ["a", "b", "c", "##b", "##c", "ab"]
-    assert "only 11 tokens, but 50 were asked for" in caplog.text
-
-
 def test_no_piece_is_longer_than_the_wordpiece_op_allows():
     import tensorflow as tf
 
@@ -160,9 +151,3 @@ def test_no_piece_is_longer_than_the_wordpiece_op_allows():
     tokens = learn_wordpieces({word: 9}, 1000)
     assert max(len(token.removeprefix("##")) for token in tokens) <= MAX_CHARACTERS_PER_PIECE
     assert WordPieceTokenizer(Vocabulary(tokens, False))(tf.constant([word])).row_lengths()[0] < 200
-
-
-def test_too_small_a_vocabulary_is_refused_with_the_smallest_possible():
-    with pytest.raises(ValueError, match=r"vocab_size=107 has no room .* expected at least 108"):
-        learn_wordpieces({"ab": 3, "bab": 1}, 107)
-    assert len(learn_wordpieces({"ab": 3, "bab": 1}, 108)) == 108

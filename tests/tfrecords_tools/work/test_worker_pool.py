@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from tfrecords_tools.work import worker_pool
-from tfrecords_tools.work.worker_pool import BYTES_WORTH_A_WORKER, WorkerPool, num_cores, workers_worth
+from tfrecords_tools.work.worker_pool import BYTES_WORTH_A_WORKER, WorkerPool, workers_worth
 
 
 def test_a_small_corpus_is_worth_no_second_process(monkeypatch):
@@ -57,9 +57,3 @@ def test_items_are_drawn_as_they_are_needed():
         next(answers)
         assert len(drawn) < 50
         answers.close()
-
-
-def test_zero_workers_are_one_for_each_core_and_fewer_are_refused():
-    assert WorkerPool(0).num_workers == num_cores() >= 1
-    with pytest.raises(ValueError, match="num_workers=-2 must be at least 1"):
-        WorkerPool(-2)

@@ -12,7 +12,6 @@ from kbert.checkpoints.bert_checkpoint import RecordedTask
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.checkpoints.model_loading import task_from_checkpoint
 from kbert.config import DatasetConfig
-from kbert.config.pooling_config import PoolingConfig
 from kbert.runs.chosen_settings import Chosen
 from kbert.tasks import TASKS
 from tests.kbert.checkpoints import random_checkpoint as families
@@ -161,27 +160,6 @@ def test_a_threshold_that_changes_nothing_is_not_refused(name, chosen, tmp_path)
     require_same_answers(run_of(made(TASKS[name]), chosen=chosen), tmp_path, HUGGING_FACE)
 
 
-def test_an_encoder_alone_has_no_settings_to_lose(tmp_path):
-    for name in ("sequence_classification", "multiple_choice"):
-        run = run_of(made(TASKS[name], {"temperature": 2.0}), chosen={"temperature": 4.0})
-        write_checkpoint(run.encoder_alone(), tmp_path / name, GOOGLE)
-        assert read_checkpoint(tmp_path / name).task == "encoder"
-
-
-@pytest.mark.parametrize(
-    ("pooling", "named"),
-    [
-        ({"mode": "cls", "normalize": False}, "mode='cls', normalize=False, .* mode='mean', normalize=True"),
-        ({"similarity_fn_name": "dot"}, "similarity_fn_name='dot'"),
-    ],
-)
-def test_other_vectors_than_the_usual_are_refused_where_nothing_says_them(pooling, named, tmp_path):
-    run = run_of(made(TASKS["cosine_similarity"]), PoolingConfig(**pooling))
-    with pytest.raises(ValueError, match=f"makes its vectors with {named}.*allow_unmatched=pooling"):
-        write_checkpoint(run, tmp_path / "out", GOOGLE)
-    write_checkpoint(run, tmp_path / "out", GOOGLE, ["pooling"])
-
-
 def test_a_head_that_would_mean_something_else_is_refused(tmp_path):
     for name, format, sentence in (
         ("sentence_order", HUGGING_FACE, "hugging_face would make it one of pretraining.*=task"),
@@ -190,10 +168,3 @@ def test_a_head_that_would_mean_something_else_is_refused(tmp_path):
     ):
         with pytest.raises(ValueError, match=sentence):
             write_checkpoint(run_of(made(TASKS[name])), tmp_path / "out", format)
-
-
-@pytest.mark.parametrize("format", OTHERS)
-def test_the_longest_text_stays_the_longest(format, tmp_path):
-    run = run_of(made(TASKS["sequence_regression"]))
-    write_checkpoint(run, tmp_path / "out", format)
-    assert read_checkpoint(tmp_path / "out").max_seq_length == MAX_SEQ_LENGTH

@@ -14,10 +14,8 @@ from kbert.checkpoints.conversion.resizing import (
     resize_vocabulary,
     with_layers,
     with_positions,
-    with_vocabulary,
 )
 from kbert.checkpoints.formats import read_checkpoint
-from kbert.checkpoints.hugging_face.tokenizer_wordpiece import MPNET_TOKENS
 from kbert.encoder import BertEncoder
 from kbert.inference.loading import load
 from kbert.scripts.convert_checkpoint import convert_checkpoint
@@ -78,29 +76,6 @@ def test_a_model_with_rotary_positions_gets_longer_without_a_table():
         with_layers(checkpoint, [0])
     encoder = BertEncoder(longer.encoder)
     assert model_loading.initialize(encoder, longer)["fresh"] == []
-
-
-@pytest.mark.parametrize(
-    ("change", "settings", "sentence"),
-    [
-        (list, {"do_lower_case": False}, "has do_lower_case=False, .* has True"),
-        (
-            lambda tokens: [*tokens[:5], *(f"w{i}" for i in range(20))],
-            {},
-            "only 5 of the new vocabulary's 25 tokens are known to",
-        ),
-        (
-            lambda tokens: ["<s>", "<pad>", "</s>", "<mask>", *tokens],
-            {"special_tokens": MPNET_TOKENS},
-            r"special tokens <pad>, \[UNK\], <s>, </s>, <mask>, .* has \[PAD\], ",
-        ),
-    ],
-)
-def test_vocabularies_that_are_not_an_extension_are_refused(pretraining_run, change, settings, sentence):
-    checkpoint = read_checkpoint(pretraining_run.path)
-    other = Vocabulary(change(checkpoint.vocabulary.tokens), **{"do_lower_case": True} | settings)
-    with pytest.raises(ValueError, match=sentence):
-        with_vocabulary(checkpoint, other)
 
 
 def test_a_training_with_more_positions_starts_with_the_trained_ones_repeated(pretraining_run):

@@ -10,12 +10,9 @@ import pytest
 from safetensors.numpy import load_file
 
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
-from kbert.checkpoints.hugging_face.config import parse_config
-from kbert.checkpoints.report import Report
 from kbert.config.pooling_config import PoolingConfig
 from kbert.tasks.pretraining.replaced_token_detection import ReplacedTokenHead
 from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
-from kbert.tokenization.vocabulary import Vocabulary
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.answers import answers, largest_difference
 from tests.kbert.checkpoints.random_checkpoint import (
@@ -178,16 +175,6 @@ def test_a_model_of_kbert_is_written_as_its_class_and_comes_back(task, settings,
     assert numbers(back) == numbers(model) and back.vocabulary.fingerprint == model.vocabulary.fingerprint
 
 
-def test_a_bare_class_leaves_the_pooler_out(tmp_path):
-    for settings, architecture in ((ELECTRA, "ElectraModel"), (DISTILBERT, "DistilBertModel")):
-        model = random_checkpoint("encoder", **settings)
-        report = write_checkpoint(model, tmp_path / architecture, "hugging_face")
-        gone = {"pooler/dense/bias", "pooler/dense/kernel"}
-        assert dict(report.left_over) == dict.fromkeys(gone, f"{architecture} has no such variable")
-        back = numbers(read_checkpoint(tmp_path / architecture))
-        assert back == {name: it for name, it in numbers(model).items() if not name.startswith("pooler/")}
-
-
 REFUSED = {
     "another pooler": (
         "sequence_classification",
@@ -267,28 +254,6 @@ REFUSED = {
         "is 'gelu_erf', but KerasHub's BertBackbone always takes 'tanh'",
     ),
 }
-
-
-def test_electras_choices_are_known_by_their_variables(tmp_path):
-    model = random_checkpoint("multiple_choice", **ELECTRA)
-    write_checkpoint(model, tmp_path / "m", "hugging_face")
-    config = json.loads((tmp_path / "m" / "config.json").read_text())
-    del config["architectures"]
-    (tmp_path / "m" / "config.json").write_text(json.dumps(config))
-    back = read_checkpoint(tmp_path / "m")
-    assert (back.task, numbers(back)) == ("multiple_choice", numbers(model))
-
-
-@pytest.mark.parametrize(
-    ("key", "value"), [("summary_activation", None), ("summary_use_proj", False), ("summary_type", "mean")]
-)
-def test_another_summary_of_electra_is_refused_where_it_is_used(key, value, tmp_path):
-    write_checkpoint(random_checkpoint("multiple_choice", **ELECTRA), tmp_path / "m", "hugging_face")
-    config = json.loads((tmp_path / "m" / "config.json").read_text()) | {key: value}
-    with pytest.raises(ValueError, match=f"{key}=.*, but kbert's ELECTRA for multiple choice has {key}="):
-        parse_config(config, "config.json", Report("hugging_face", "m"))
-    others = config | {"architectures": ["ElectraForMaskedLM"]}
-    assert parse_config(others, "config.json", Report("hugging_face", "m")).model_type == "electra"
 
 
 @pytest.mark.parametrize("case", REFUSED)
@@ -446,18 +411,6 @@ def test_a_classifier_may_have_the_encoders_pooler_beside_it_and_several_segment
     assert {name for name, _ in checkpoint.report.left_over} == stray.keys()
 
 
-def test_sentence_transformers_may_name_a_head_that_is_not_there(tmp_path):
-    model = random_checkpoint("encoder", **MPNET)
-    model = dataclasses.replace(model, pooling=PoolingConfig("mean", True))
-    write_checkpoint(model, tmp_path / "m", "hugging_face")
-    expected = numbers(read_checkpoint(tmp_path / "m"))
-    edited(tmp_path / "m", architectures=["MPNetForMaskedLM"])
-    assert numbers(read_checkpoint(tmp_path / "m")) == expected
-    (tmp_path / "m" / "modules.json").unlink()
-    with pytest.raises(ValueError, match="has no tensors for .* of MPNetForMaskedLM: lm_head"):
-        read_checkpoint(tmp_path / "m")
-
-
 def test_a_length_that_counts_the_rows_of_padding(tmp_path):
     """Folders of sentence-transformers often have 514 for 512."""
     model = random_checkpoint("encoder", vocabulary=BPE, **ROBERTA)
@@ -487,38 +440,8 @@ def test_names_of_tensorflows_classes(roberta):
     assert numbers(read_checkpoint(roberta)) == expected
 
 
-@pytest.mark.parametrize(
-    ("config", "sentence"),
-    [
-        (
-            {"architectures": ["BertModel"], "model_type": "bert"},
-            "config.json: embedding_size=4 should equal hidden_size=8",
-        ),
-        ({}, "for 1 variables of ElectraModel: embeddings_project.bias"),
-    ],
-)
-def test_what_is_no_whole_discriminator_is_refused(electra, config, sentence):
-    tensors = load_file(electra / "model.safetensors")
-    del tensors["embeddings_project.bias"]
-    foreign_files.write_safetensors(electra / "model.safetensors", tensors)
-    edited(electra, **config)
-    with pytest.raises(ValueError, match=sentence):
-        read_checkpoint(electra)
-
-
 @pytest.mark.parametrize("rows", range(4))
 def test_their_tokenizer_gives_segments_only_where_the_table_has_them(rows, tmp_path):
     write_checkpoint(random_checkpoint("encoder", type_vocab_size=rows), tmp_path / "to", "hugging_face")
     settings = json.loads((tmp_path / "to" / "tokenizer_config.json").read_text())
     assert ("token_type_ids" in settings["model_input_names"]) == (rows > 1)
-
-
-def test_an_mpnet_whose_padding_is_not_token_1_is_refused_both_ways(tmp_path):
-    bert = Vocabulary(foreign_files.TOKENS, do_lower_case=True)
-    model = random_checkpoint("encoder", vocabulary=bert, **MPNET)
-    with pytest.raises(ValueError, match="pad_token_id"):
-        write_checkpoint(model, tmp_path / "refused", "hugging_face")
-    model.report.allow_unmatched = ("pad_token_id",)
-    write_checkpoint(model, tmp_path / "to", "hugging_face", allow_unmatched=("pad_token_id",))
-    with pytest.raises(ValueError, match="pad_token_id"):
-        read_checkpoint(tmp_path / "to")

@@ -335,50 +335,6 @@ WRONG = {
         "holds neither vocab.txt nor tokenizer.json",
     ),
 }
-# File, key, values of a wrong type or range, and what the sentence says should be there.
-WRONG_VALUES = [
-    ("config.json", "hidden_act", [["gelu"], 1, True, {}], "hidden_act should be a text"),
-    ("config.json", "architectures", ["BertModel", [["BertModel"]], [1]], "should be a list"),
-    ("config.json", "hidden_size", ["8", [8], 8.0, True, 10**40], "hidden_size"),
-    ("config.json", "num_hidden_layers", [10**6, -1, "2"], "num_hidden_layers"),
-    ("config.json", "layer_norm_eps", [-1, 0, float("nan"), float("inf"), "1e-12", 2], "layer_norm_eps"),
-    ("config.json", "classifier_dropout", ["0.1", float("nan"), [0.1]], "classifier_dropout should be a num"),
-    ("config.json", "id2label", [["a"], {"0": ["a"]}, {"0": "\ud800"}, {"0": None}], "id2label should"),
-    ("config.json", "id2label", [{"0": "a", "1": "b", "2": "a"}, {"0": 1, "1": "1"}], "id2label repeats"),
-    ("config.json", "kbert_vocabulary_size", ["21", 0, True], "kbert_vocabulary_size should be a"),
-    ("tokenizer_config.json", "do_lower_case", ["false", 0, ["x"]], "do_lower_case should be true or false"),
-    (
-        "tokenizer_config.json",
-        "model_max_length",
-        [-5, 0, "128", 1.5, float("nan"), True],
-        "model_max_length",
-    ),
-    ("tokenizer_config.json", "model_max_length", [1, 3], "model_max_length should be .* of at least 4"),
-    ("config.json", "max_position_embeddings", [1, 3], "max_position_embeddings=. must be at least 4"),
-    ("tokenizer_config.json", "added_tokens_decoder", [["x"], {"x": {}}, {"0": "y"}], "added"),
-    ("tokenizer.json", "model", ["x", {"vocab": ["a"]}, {"vocab": {"a": "0"}}, {"type": ["BPE"]}], "model"),
-    ("tokenizer.json", "normalizer", ["x", {"type": "BertNormalizer", "lowercase": "yes"}], "should be"),
-]
-
-
-def test_values_of_another_type_or_range_are_named(folder):
-    for file, key, wrong_values, sentence in WRONG_VALUES:
-        for value in wrong_values:
-            with naming(file, key, value):
-                require_named(folder, file, key, value, sentence)
-
-
-def require_named(folder, file, key, value, sentence):
-    whole = {"tokenizer.json": tokenizer_json()}
-    path = folder / file
-    before = path.read_text() if path.is_file() else None
-    values = json.loads(before) if before else whole.get(file, {})
-    path.write_text(json.dumps(values | {key: value}))
-    with pytest.raises(ValueError, match=sentence) as error:
-        read_checkpoint(folder)
-    assert str(error.value).isprintable() and str(folder) in str(error.value)
-    assert "allow_unmatched" not in str(error.value)
-    path.write_text(before) if before else path.unlink()
 
 
 @pytest.mark.parametrize("longest", [10**30, int(1e30), 1e30, 16, 16.0, None])
@@ -407,30 +363,6 @@ def test_what_a_program_put_before_all_names_is_taken_off(tmp_path, weights, pre
         assert f"the names begin with {wrapper}, which is taken off" in checkpoint.report.notes
 
 
-def test_several_encoders_and_those_of_other_families_are_named(tmp_path, weights):
-    tensors = foreign_files.hugging_face_names(weights, prefix="")
-    two = {f"{owner}.{name}": value for owner in ("query", "passage") for name, value in tensors.items()}
-    with pytest.raises(
-        ValueError, match="holds several encoders: their names begin with query., passage.; save"
-    ):
-        read_checkpoint(foreign_files.write_hugging_face(tmp_path / "two", two))
-    other = {f"roberta.{name}": value for name, value in tensors.items()}
-    with pytest.raises(
-        ValueError, match="has no tensors for .* of BertModel: embeddings.word_embeddings.weight"
-    ):
-        read_checkpoint(foreign_files.write_hugging_face(tmp_path / "other", other))
-
-
-@pytest.mark.parametrize("name", ["model.safetensors", "config.json", "tokenizer_config.json"])
-def test_what_a_download_left_is_named(folder, name):
-    (folder / name).write_text("version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 90868376\n")
-    with pytest.raises(ValueError, match=f"{name} is a pointer of Git LFS, .*; get the file: git lfs pull.$"):
-        read_checkpoint(folder)
-    (folder / name).write_text("<!DOCTYPE html><html>404</html>")
-    with pytest.raises(ValueError, match=rf"{name} is a page of the web \(HTML\); download the file itself"):
-        read_checkpoint(folder)
-
-
 @pytest.mark.parametrize("beside", [False, True])
 def test_an_adapter_of_peft_is_named(folder, beside):
     (folder / "adapter_model.safetensors").write_bytes((folder / "model.safetensors").read_bytes())
@@ -448,14 +380,6 @@ def test_an_adapter_of_peft_is_named(folder, beside):
             ValueError, match="adapter_model.safetensors is an adapter of PEFT.*: merge it into"
         ):
             read_checkpoint(folder)
-
-
-def test_weights_inside_of_an_adapter_s_names_are_named(tmp_path, weights):
-    tensors = foreign_files.hugging_face_names(weights, prefix="base_model.model.bert.")
-    query = "base_model.model.bert.encoder.layer.0.attention.self.query"
-    tensors[f"{query}.lora_A.default.weight"] = np.zeros((2, 8), np.float32)
-    with pytest.raises(ValueError, match="query.lora_A.default.weight, an adapter of PEFT, whose weights"):
-        read_checkpoint(foreign_files.write_hugging_face(tmp_path / "m", tensors))
 
 
 def test_names_that_are_allowed_are_left_out_loudly(folder, weights):
@@ -550,16 +474,6 @@ def test_casing_comes_from_the_files(folder, declared):
         checkpoint = read_checkpoint(folder, allow_unmatched="do_lower_case")
         assert checkpoint.vocabulary.do_lower_case is False
         assert "(allowed by allow_unmatched)" in str(checkpoint.report)
-
-
-def test_casing_is_told_by_the_pieces_when_nothing_else_does(tmp_path, weights):
-    tensors = foreign_files.hugging_face_names(weights, prefix="")
-    tokens = [token.title() if token.isalpha() else token for token in foreign_files.TOKENS]
-    for pieces, expected in ((foreign_files.TOKENS, True), (tokens, False)):
-        folder = foreign_files.write_hugging_face(tmp_path / str(expected), tensors, tokens=pieces)
-        checkpoint = read_checkpoint(folder)
-        assert checkpoint.vocabulary.do_lower_case is expected
-        assert f"do_lower_case={expected}, from the tokens of" in str(checkpoint.report)
 
 
 TOKENIZERS = {

@@ -10,7 +10,7 @@ from kbert.checkpoints import HUGGING_FACE
 from kbert.checkpoints.formats import read_checkpoint
 from kbert.checkpoints.hugging_face.families import FAMILIES
 from kbert.checkpoints.hugging_face.folder_keys import check_keys, config_keys
-from kbert.checkpoints.hugging_face.key_table import FOLDER_KEYS, Use
+from kbert.checkpoints.hugging_face.key_table import FOLDER_KEYS
 from kbert.checkpoints.hugging_face.sentence_transformers import LENGTH_FILES
 from kbert.checkpoints.report import Report
 from tests.kbert.checkpoints import foreign_files
@@ -216,8 +216,3 @@ def test_the_older_key_of_the_longest_input(tmp_path):
     folder = written(tmp_path / "m")
     edit(folder / "tokenizer_config.json", max_len=9)
     assert read_checkpoint(folder).max_seq_length == 9
-
-
-def test_each_refused_key_ends_a_sentence():
-    keys = [key for table in FOLDER_KEYS.values() for key in table.values() if key.use is Use.REFUSED]
-    assert len(keys) > 20 and all(key.about[0].islower() for key in keys)

@@ -10,9 +10,8 @@ from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizer
 from kbert.checkpoints.hugging_face.tokenizer import read_tokenizer, write_tokenizer
 from kbert.checkpoints.report import Report
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, ROBERTA_TOKENS
-from kbert.tokenization.bpe.bpe_vocabulary import BYTE_CHARACTERS, BytePairVocabulary
+from kbert.tokenization.bpe.bpe_vocabulary import BYTE_CHARACTERS
 from kbert.tokenization.text_inputs import TextInputs
-from kbert.tokenization.text_ops import core_ops
 from kbert.tokenization.tokenizer import build_tokenizer
 from kbert.tokenization.vocabulary_files import read_vocabulary
 from tests.kbert.checkpoints.hugging_face.test_tokenizers import golden
@@ -138,29 +137,3 @@ def test_pieces_stand_where_their_characters_do(folder):
                 assert unicodedata.normalize("NFC", text[start:end]).strip() == piece
                 compared += bool(piece)
     assert compared > 50
-
-
-def test_what_its_rules_forbid_is_one_sentence(folder, tmp_path):
-    vocabulary, _ = read(folder)
-    with (
-        core_ops(),
-        pytest.raises(ValueError, match="ModernBERT's tokenizer are normalized .NFC. by ops of TF-T"),
-    ):
-        build_tokenizer(vocabulary)(tf.constant(TEXTS))
-    tokens = [*small_tokens(), *BERT_TOKENS]
-    with pytest.raises(
-        ValueError, match="has tokens for runs of .2, 4. spaces; expected none, or one for 2, 3"
-    ):
-        BytePairVocabulary([*tokens, "  ", "    "], MERGES, BERT_TOKENS)
-    content = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
-    for values, sentence in (
-        ({"normalizer": None}, "its normalizer is None, not 'NFC'"),
-        ({"normalizer": {"type": "NFKC"}}, "its normalizer is 'NFKC', not 'NFC'"),
-        (
-            {"added_tokens": [*content["added_tokens"], {"id": len(vocabulary), "content": "colour"}]},
-            "has 1 added tokens .colour., which its tokenizer never splits",
-        ),
-    ):
-        (tmp_path / "tokenizer.json").write_text(json.dumps(content | values), encoding="utf-8")
-        with pytest.raises(ValueError, match=sentence):
-            read(tmp_path)

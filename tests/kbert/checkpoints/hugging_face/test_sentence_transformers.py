@@ -167,18 +167,6 @@ def test_modules_that_kbert_does_not_have_are_named_and_their_encoder_can_be_rea
     assert read_checkpoint(folder, allow_unmatched="modules.json").pooling is None
 
 
-@pytest.mark.parametrize("position", [0, 1])
-def test_modules_of_a_folder_s_own_code_are_named(folder, position):
-    list_modules(folder, *MODULES)
-    modules = json.loads((folder / "modules.json").read_text())
-    modules[position]["type"] = modules[position]["type"].replace("sentence_transformers.models", "custom_st")
-    (folder / "modules.json").write_text(json.dumps(modules))
-    sentence = r"lists custom_st.\w+, which is not of sentence-transformers.*allow_unmatched=modules.json"
-    with pytest.raises(ValueError, match=sentence):
-        read_checkpoint(folder)
-    assert read_checkpoint(folder, allow_unmatched="modules.json").pooling is None
-
-
 def test_the_classifier_of_setfit_is_named(folder):
     (folder / "model_head.pkl").write_bytes(b"a pickle")
     with pytest.raises(ValueError, match="holds model_head.pkl, SetFit's classifier.*=model_head.pkl"):
@@ -195,21 +183,6 @@ def test_each_prompt_beside_a_default_one_has_a_signature(folder):
     np.testing.assert_allclose(found, loaded.embed(["the day", ""], prompt_name="document"), atol=1e-6)
     edit(folder / "config_sentence_transformers.json", default_prompt_name=None)
     assert "prompt_document" not in kbert.load(folder).signatures  # the text itself may have it
-
-
-def test_a_length_beyond_the_positions_is_named(folder):
-    edit(folder / "sentence_bert_config.json", max_seq_length=17)
-    with pytest.raises(ValueError, match="max_seq_length=17, but the encoder has only 16 positions"):
-        read_checkpoint(folder)
-
-
-def test_prompts_without_modules_are_named(folder, caplog):
-    (folder / "modules.json").unlink()
-    sentence = (
-        "config_sentence_transformers.json without modules.json: neither pooling nor prompts are followed"
-    )
-    assert [note for note in read_checkpoint(folder).report.notes if sentence in note]
-    assert sentence in caplog.text
 
 
 def test_formats_without_prompts_and_activations_refuse_them(folder, tmp_path):
@@ -418,28 +391,3 @@ def test_one_label_that_may_hold_has_its_sigmoid_without_a_word(tmp_path, caplog
     checkpoint = read_checkpoint(folder)
     assert (checkpoint.task, checkpoint.activation) == ("multi_label_classification", None)
     assert not caplog.text
-
-
-def test_a_regression_with_several_outputs_is_named(tmp_path):
-    folder = one_output(tmp_path / "m", num_labels=3)
-    edit(folder / "config.json", problem_type="regression")
-    with pytest.raises(ValueError, match="problem_type is 'regression' with 3 outputs; kbert's .* one"):
-        read_checkpoint(folder)
-
-
-@pytest.mark.parametrize("name", ["torch.nn.modules.activation.Tanh", "my_package.Sigmoid"])
-def test_other_activations_are_named(tmp_path, name):
-    folder = one_output(tmp_path / "m")
-    edit(folder / "config.json", sentence_transformers={"activation_fn": name})
-    with pytest.raises(ValueError, match=f"its score goes through '{name}'.*allow_unmatched=activation_fn"):
-        read_checkpoint(folder)
-
-
-def test_a_cross_encoders_prompt_is_named(tmp_path):
-    folder = one_output(tmp_path / "m")
-    settings = {"model_type": "CrossEncoder", "prompts": QUERY}
-    edit(folder / "config_sentence_transformers.json", **settings)
-    read_checkpoint(folder)  # nobody asks for one
-    edit(folder / "config_sentence_transformers.json", default_prompt_name="query")
-    with pytest.raises(ValueError, match="puts 'find the text: ' before the texts of a cross-encoder"):
-        read_checkpoint(folder)

@@ -265,55 +265,6 @@ def test_broken_files_have_their_sentence(folders, kind, damage, sentence):
         read(folder)
 
 
-# What tokenizer.json alone cannot be.
-BAD_RULES = [
-    ("sentencepiece", {"normalizer": {"type": "NFKC"}}, "should have a 'Precompiled' step"),
-    ("sentencepiece", {"normalizer__precompiled_charsmap": "?"}, "should have a 'Precompiled' step"),
-    ("sentencepiece", {"normalizer": None}, "should have a 'Precompiled' step"),
-    (
-        "sentencepiece",
-        {"model__unk_id": 0},
-        "with unk_id=0; expected XLM-R's, <s> <pad> </s> <unk> ... <mask>",
-    ),
-    ("sentencepiece", {"model__vocab": [["<s>"]]}, "model.vocab should list tokens with their scores"),
-    ("sentencepiece", {"model__vocab": [["\ud800", 0.0]]}, "model.vocab should list tokens with their"),
-    ("bpe", {"model__vocab": {"\ud800": 0}}, "a token holds half of a surrogate pair"),
-    ("sentencepiece", {"pre_tokenizer": ["x"]}, "pre_tokenizer should be an object"),
-    ("bpe", {"model__merges": [["Ġ", "t", "h"]]}, "merge 1 should be two tokens, received"),
-    ("bpe", {"model__merges": [7]}, "merge 1 should be two tokens, received 7"),
-    ("bpe", {"model__vocab": {"a": 1}}, "without gaps"),
-    ("bpe", {"model__type": "WordLevel"}, "of type WordLevel; kbert has WordPiece, BPE, Unigram"),
-    ("bpe", {"added_tokens": [{"id": 7, "content": "<mask>"}]}, "<mask> is number 7 among the added tokens"),
-]
-
-
-@pytest.mark.parametrize(("kind", "values", "sentence"), BAD_RULES)
-def test_rules_that_are_no_tokenizer_of_kberts(folders, kind, values, sentence):
-    folder = folders(kind)
-    without_slow_files(folder)
-    edit(folder, "tokenizer.json", **values)
-    with pytest.raises(ValueError, match=sentence):
-        read(folder)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_class_of_another_kind_is_refused(folders, kind):
-    folder = folders(kind)
-    other = "BertTokenizer" if kind in ("bpe", "sentencepiece") else "XLMRobertaTokenizerFast"
-    edit(folder, "tokenizer_config.json", tokenizer_class=other)
-    with pytest.raises(
-        ValueError, match=f"tokenizer_class={other} is a tokenizer of type .* copy the files of"
-    ):
-        read(folder)
-
-
-def test_a_folder_without_a_tokenizer_says_what_was_looked_for(tmp_path):
-    with pytest.raises(
-        ValueError, match="neither vocab.txt nor tokenizer.json, nor vocab.json with merges.txt"
-    ):
-        read(tmp_path)
-
-
 def test_mpnets_four_special_tokens_come_before_berts_pieces(tmp_path):
     (tmp_path / "vocab.txt").write_text("\n".join([*BERT_TOKENS, *WORDS]) + "\n")
     (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "MPNetTokenizer"}')
@@ -337,15 +288,6 @@ def test_white_space_is_a_token_of_chinese_bert(tmp_path, has_both):
     if not has_both:
         (tmp_path / "vocab.txt").unlink(missing_ok=True)
     assert read(tmp_path)[0].fingerprint == expected.fingerprint
-
-
-def test_the_config_of_the_model_may_name_the_tokenizer(tmp_path):
-    """As the published Japanese BERTs, whose words are cut by MeCab."""
-    (tmp_path / "vocab.txt").write_text("\n".join([*BERT_TOKENS, *WORDS]) + "\n")
-    (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": false}')
-    (tmp_path / "config.json").write_text('{"tokenizer_class": "BertJapaneseTokenizer"}')
-    with pytest.raises(ValueError, match="tokenizer_class='BertJapaneseTokenizer' is none that kbert has"):
-        read(tmp_path)
 
 
 # ---------------------------------------------------------------------------- beside weights

@@ -89,17 +89,3 @@ def test_the_command_trains_writes_the_submission_and_prints_its_table(glue_dir,
         "STS-B.tsv", "MNLI-m.tsv", "MNLI-mm.tsv", "AX.tsv",
     }  # fmt: skip
     assert "GLUE's server also wants CoLA.tsv, SST-2.tsv" in result.stderr
-
-
-@pytest.mark.parametrize(
-    ("argument", "sentence"),
-    [
-        ("--learning_rates=5e-5,5e-5", "error: --learning_rates=5e-05,5e-05 names a value twice"),
-        ("--config_dir=none", "error: config file none/cola.toml does not exist"),
-    ],
-)
-def test_wrong_flags_are_one_sentence(glue_dir, tmp_path, argument, sentence):
-    arguments = [f"--glue_dir={glue_dir}", f"--run_dir={tmp_path}/run", "--init_checkpoint=none", argument]
-    result = warm_processes.run_script("kbert.scripts.run_glue", *arguments)
-    assert (result.returncode, result.stdout, result.stderr.count("\n")) == (1, "", 1)
-    assert result.stderr.startswith(sentence) and not (tmp_path / "run").exists()

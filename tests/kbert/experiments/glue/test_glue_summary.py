@@ -67,8 +67,3 @@ def test_the_average_is_over_tasks_and_leaves_wnli_out(mrpc, tmp_path):
     assert cells[4] == ["wnli", "accuracy", "0.5600", "0.5600", "5e-05", "1", "1"]
     write_page({"tasks": {"wnli": wnli}, "average": average({"wnli": wnli})}, tmp_path / "page.html")
     assert "Not one task that counts in the average" in (tmp_path / "page.html").read_text(encoding="utf-8")
-
-
-def test_runs_of_another_kind_are_refused():
-    with pytest.raises(ValueError, match="stsb: its runs have no pearson, spearman, which GLUE reports"):
-        summarize_task(GLUE_TASKS["stsb"], {5e-5: of_seeds(accuracy=[0.5])})

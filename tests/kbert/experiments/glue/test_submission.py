@@ -113,14 +113,6 @@ def test_a_broken_test_file_is_refused_before_anything_is_asked(write, tmp_path,
     assert not run.asked and not (tmp_path / "out.tsv").exists()
 
 
-def test_rows_of_qqps_test_file_are_never_skipped(write):
-    run = AnsweringRun("qqp")
-    assert run.config.dataset.skip_short_rows
-    with pytest.raises(ValueError, match="test.tsv line 4: 1 columns where 3 were expected"):
-        write("qqp", "QQP/test.tsv", "id", run, lambda text: text.replace("\n2\t", "\nbroken\n2\t"))
-    assert not run.asked
-
-
 def test_labels_that_glue_does_not_know_are_refused(write):
     run = AnsweringRun("rte", labels=("yes", "no"))
     with pytest.raises(

@@ -87,19 +87,6 @@ def test_records_that_are_masked_while_they_are_read_are_checked_before(write):
         list(training_batches(RecordRows(directory, manifest), 4, 1).take(5))
 
 
-def test_a_record_that_lacks_a_feature_is_named(write):
-    directory, manifest = write()
-    features = manifest.features | {"more": Feature("int32", (2,))}
-    asking_more = dataclasses.replace(manifest, features=features)
-    with (
-        pytest.raises(
-            ValueError, match="00000-of-00002.tfrecord record 0: it does not hold .*more as the man"
-        ),
-        naming_damaged_records(RecordRows(directory, asking_more)),
-    ):
-        list(evaluation_batches(RecordRows(directory, asking_more), 4))
-
-
 def test_a_label_for_every_token_may_be_below_zero_where_none_is_asked_for():
     features = encoder_features(4) | {"label_ids": Feature("int32", (4,))}
     manifest = Manifest("ner", features, (), {"size": 9}, {"dataset": {"labels": LABELS}})

@@ -97,23 +97,6 @@ def test_names_of_the_classes_in_lists(tmp_path, kind):
     assert sentence.labels == ("B-PER", "O")
 
 
-@pytest.mark.parametrize(
-    ("classes", "message"),
-    [
-        ([0, 1, -1], "a.parquet row 3 has null as its label 'label', so it has no label"),
-        ([0, None, 1], "a.parquet row 2 has null as its label 'label', so it has no label"),
-        ([0, 2, 1], "a.parquet row 2, column 'label' has the class 2, but the schema names 2, from 0 on."),
-    ],
-)
-def test_a_class_without_a_name_is_told_by_its_row(tmp_path, classes, message):
-    table = with_features(pa.table({"text": ["a", "b", "c"], "label": classes}), NAMES)
-    path = write_parquet(tmp_path / "a.parquet", table)
-    with pytest.raises(ValueError) as error:
-        read_rows(path, TEXT)
-    assert message in str(error.value)
-    assert len(list(stream_rows(path, TEXT, with_labels=False))) == 3
-
-
 REFUSED = {
     "no column": (
         {"sentence": ["a"], "label": ["x"]},
@@ -139,13 +122,6 @@ def test_what_is_wrong_is_named_with_file_and_row(tmp_path, case):
     with pytest.raises(ValueError) as error:
         read_rows(write_parquet(tmp_path / "a.parquet", pa.table(columns)), TEXT)
     assert message in str(error.value)
-
-
-def test_text_that_is_not_utf8_is_told_by_its_row(tmp_path):
-    texts = pa.array([b"good"] * 600 + [b"caf\xe9"]).view(pa.string())
-    path = write_parquet(tmp_path / "a.parquet", pa.table({"text": texts, "label": ["x"] * 601}))
-    with pytest.raises(ValueError, match=r"a.parquet row 601 has text in 'text' that is not UTF-8"):
-        read_rows(path, TEXT)
 
 
 @pytest.mark.parametrize("kind", ["parquet", "stream", "file"])

@@ -123,28 +123,6 @@ def test_a_file_of_another_form_is_refused(tmp_path, values, message):
     assert str(path) in str(raised.value) and len(str(raised.value)) < 500
 
 
-@pytest.mark.parametrize(
-    ("name", "data", "sentence"),
-    [
-        ("none.json", None, "file of questions .*none.json does not exist"),
-        ("squad.zip", b"PK", "has a format that kbert does not read"),
-        ("cut.json.gz", gzip.compress(b"{}")[:-9], "is not a whole gzip file"),
-    ],
-)
-def test_a_missing_cut_or_foreign_file_is_refused(tmp_path, name, data, sentence):
-    path = tmp_path / name if data is None else write(tmp_path, data, name)
-    with pytest.raises(ValueError, match=sentence):
-        list(read_questions(path))
-
-
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
-def test_a_byte_order_mark_is_followed(tmp_path, encoding):
-    path = write(tmp_path, content())
-    expected = questions(path)
-    path.write_bytes(path.read_text(encoding="utf-8").encode(encoding))
-    assert questions(path) == expected and expected
-
-
 def test_a_large_file_is_read_in_little_memory(tmp_path):
     """The paragraphs of one article: nothing of a file is held but the paragraph and the ids."""
     path = tmp_path / "large.json"
@@ -247,22 +225,8 @@ def test_a_broken_row_is_named(tmp_path, row, message):
     assert str(path) in str(raised.value)
 
 
-def test_rows_of_csv_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="rows.csv: questions are read from JSON, lines of JSON and tables"):
-        list(read_questions(write(tmp_path, b"id,question\n", "rows.csv")))
-
-
 def test_all_broken_questions_are_in_one_message(tmp_path):
     rows = [ROW | {"id": name, "answers": {"text": ["Ulm"], "answer_start": [1]}} for name in "abc"]
     with pytest.raises(ValueError) as raised:
         list(read_questions(write(tmp_path, rows)))
     assert all(f"question {name!r}: at answer_start=1" in str(raised.value) for name in "abc")
-
-
-@pytest.mark.parametrize(("context", "start", "why"), [
-    ("🙂🙂 Ulm", 5, "UTF-16 units"), ("Zoë Ulm", 5, "bytes of UTF-8"), ("In Ulm", 4, "counts from 1"),
-])  # fmt: skip
-def test_offsets_in_other_units_are_told(tmp_path, context, start, why):
-    row = ROW | {"context": context, "answers": {"text": ["Ulm"], "answer_start": [start]}}
-    with pytest.raises(ValueError, match=why):
-        list(read_questions(write(tmp_path, [row])))

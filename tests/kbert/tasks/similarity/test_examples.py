@@ -87,14 +87,6 @@ def test_a_score_outside_the_range_is_refused():
         CosineSimilarity().check_examples([TextGroup(("a", "b"), 1.0), TextGroup(("c", "b"), 4.2)], 8)
 
 
-def test_scores_of_another_scale_are_told(caplog):
-    CosineSimilarity(highest_score=5.0).check_examples([TextGroup(("a", "b"), n / 20) for n in range(21)], 8)
-    assert (
-        "all 21 scores lie from 0 to 1, which become cosines up to 0.20, because highest_score=5"
-        in caplog.text
-    )
-
-
 def few(number, score=None):
     return [TextGroup((f"query {place}", f"positive {place}"), score) for place in range(number)]
 
@@ -135,19 +127,6 @@ def test_no_positive_of_a_query_is_wrong_for_it(caplog):
         [*examples, TextGroup(("other", "a", "third"), None)]
     )
     assert "1 negatives are positives of the same query" in caplog.text and "example 7" in caplog.text
-
-
-@pytest.mark.parametrize(
-    ("task", "settings", "sentence"),
-    [
-        (CosineSimilarity, {"pooling": "median"}, "pooling='median' is not known; choose one of cls, mean"),
-        (CosineSimilarity, {"lowest_score": 5.0}, "lowest_score=5 and highest_score=1: expected finite num"),
-        (MultipleNegativesRanking, {"scale": 0.0}, "scale=0 must be a positive number"),
-    ],
-)
-def test_settings_that_cannot_be(task, settings, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        task.read_settings(settings)
 
 
 def test_pooling_is_the_settings_the_checkpoints_or_mean():

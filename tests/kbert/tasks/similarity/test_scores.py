@@ -147,8 +147,3 @@ def test_similarities_are_scipys(function):
         "manhattan": lambda: -cdist(queries, texts, "cityblock"),
     }[function]()
     np.testing.assert_allclose(similarities(queries, texts, function), expected, atol=1e-5)
-
-
-def test_a_similarity_that_is_not_known_is_named():
-    with pytest.raises(ValueError, match="similarity='angle' is not known; choose one of cosine, dot"):
-        similarities(directions(0), directions(0), "angle")

@@ -76,16 +76,6 @@ def test_separators_and_line_ends(tmp_path, content, name):
     assert sentences[0].document is not sentences[1].document  # without -DOCSTART- each is its own
 
 
-@pytest.mark.parametrize(
-    ("encoding", "dataset"), [("utf-8-sig", {}), ("utf-16", {}), ("cp1252", {"encoding": "cp1252"})]
-)
-def test_columns_in_other_encodings(tmp_path, encoding, dataset):
-    path = tmp_path / "a.conll"
-    path.write_bytes("Frau\tO\nMüller\tB-PER\n".encode(encoding))
-    (sentence,) = read(path, **dataset)
-    assert sentence.words == ("Frau", "Müller") and sentence.labels == ("O", "B-PER")
-
-
 def test_all_wrong_words_are_in_one_message(tmp_path):
     path = tmp_path / "a.conll"
     path.write_bytes(b"Frau\tO\nM\xfcller\tB-PER\nsah\n\nAnn\t\n")
@@ -295,29 +285,6 @@ def test_conll_u_has_lines_that_are_no_words(tmp_path):
         read(path, tag_scheme="none")
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("B-PER Ann\nO saw\n", "line 1: the first column holds tags, .*dataset.column_names"),
-        ("Ann B-PER\n\nWord Tag\nAnn B-PER\n", r"line 3 looks like a header"),
-        ("Word Tag\nAnn B-PER\n", r"line 1 looks like a header \('Word', 'Tag'\); take the line out"),
-    ],
-)
-def test_columns_that_are_not_word_and_tag(tmp_path, content, message):
-    for scheme in ("auto", "none"):
-        with pytest.raises(ValueError, match=message):
-            read(write(tmp_path, content), tag_scheme=scheme)
-
-
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-@pytest.mark.parametrize("mark", [" ", "\t"])
-def test_line_ends_and_blanks(tmp_path, end, mark):
-    lines = [f"Ann{mark}B-PER ", f"saw{mark}O", "", " ", "\t", f"Bob {mark}B-PER"]
-    path = tmp_path / "file.txt"
-    path.write_bytes(end.join(lines).encode())
-    assert rows(read(path)) == [(("Ann", "saw"), ("B-PER", "O")), (("Bob",), ("B-PER",))]
-
-
 WORDS = """Sentence #,Word,POS,Tag
 Sentence: 1,Ann,NNP,B-per
 ,"said ,",VBD,O
@@ -342,12 +309,6 @@ def test_a_word_in_each_row(tmp_path, filled):
         read(tmp_path / "ner.csv", **KAGGLE | {"sentence": "Satz"})
 
 
-def test_a_word_in_each_row_needs_what_numbers_sentences(tmp_path):
-    path = write(tmp_path, WORDS.replace('"said ,"', "said"), "ner.csv")
-    with pytest.raises(ValueError, match="each of 4 rows has one word.*set dataset.sentence"):
-        read(path, text="Word", label="Tag", tag_scheme="none")
-
-
 def test_a_quotation_mark_in_a_word_does_not_swallow_others(tmp_path):
     path = write(tmp_path, 'Sentence #,Word,Tag\n1,",O\n1,Ann,B-per\n1,",O\n', "ner.csv")
     with pytest.raises(ValueError, match="line 4 has a word with line ends in it.*a quotation mark opens"):
@@ -363,11 +324,6 @@ def test_sentences_are_told_by_their_document_too_and_stand_together(tmp_path, c
     path = write(tmp_path, "s,Word,Tag\n1,Ann,O\n2,Bob,O\n1,ran,O\n", "shuffled.csv")
     assert len(read(path, **columns)) == 3
     assert "line 4: a sentence goes on whose rows ended before" in caplog.text
-
-
-def test_a_file_without_blank_lines_is_said(tmp_path, caplog):
-    assert len(read(write(tmp_path, "a O\n" * 501))) == 1
-    assert "all 501 words are one sentence, because there is no blank line" in caplog.text
 
 
 @pytest.mark.parametrize("tags", ["O B-geo", "\"['O', 'B-geo']\""])
@@ -386,17 +342,6 @@ def test_rows_without_labels_may_be_left_out(tmp_path):
     with pytest.raises(ValueError, match="line 2 has null as its labels 'label'; .*dataset.skip_unlabelled"):
         read(path)
     assert [sentence.words for sentence in read(path, skip_unlabelled=True)] == [("Ann",)]
-
-
-def test_all_wrong_spans_are_in_one_message(tmp_path):
-    lines = [
-        own("Ann saw Bob", 0, 3, "Bob"),
-        {"text": "Ann", "label": [span(0, 3)]},
-        {"text": "A", "label": 3},
-    ]
-    path = write(tmp_path, "".join(json.dumps(line) + "\n" for line in lines), "file.jsonl")
-    with pytest.raises(ValueError, match="(?s)line 1: the span 0 to 3.*line 3 has a JSON number as its"):
-        read(path)
 
 
 def test_words_of_a_table_with_empty_cells_below_the_number(tmp_path):

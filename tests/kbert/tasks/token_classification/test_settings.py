@@ -74,25 +74,3 @@ def test_a_tagger_reads_the_layers_that_are_named(layers):
     found, logits = answering_model(model)(inputs)["logits"], model(inputs)["logits"]
     assert np.ptp(logits) > 0.01
     np.testing.assert_allclose(found[mask > 0], logits[mask > 0], atol=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("settings", "sentence"),
-    [
-        ({"head": "crf"}, "head='crf' is not known; choose one of linear, bilstm"),
-        ({"head": "bilstm", "layers": "first"}, "layers='first' is not known; choose one of embeddings"),
-        ({"layers": "last4"}, "layers='last4' is for a BiLSTM.*set head"),
-        ({"lstm_size": 7}, "lstm_size=7 .* even number from 2"),
-        ({"lstm_size": 0}, "lstm_size=0 .* even number from 2"),
-    ],
-)
-def test_settings_that_go_wrong_are_refused(settings, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        TokenClassificationSettings(**settings)
-
-
-@pytest.mark.parametrize(("layers", "number"), [("last4", 3), ("weighted_all", 1)])
-def test_too_few_layers_are_refused(layers, number):
-    settings = TokenClassificationSettings(head="bilstm", layers=layers)
-    with pytest.raises(ValueError, match=f"layers='{layers}' needs .* num_hidden_layers={number}"):
-        settings.layer_numbers(tiny_encoder_config(num_hidden_layers=number))

@@ -98,12 +98,6 @@ def test_relatives_of_the_schemes_are_read_with_a_line(scheme, written, caplog):
     assert to_iob2(tags, scheme) == WORDS and from_iob2(WORDS, scheme) == tuple(tags)
 
 
-def test_a_broken_relative_is_told_in_its_own_letters():
-    sentences = [(["B-A", "M-A", "O", "S-A"], ["line 1", "line 2", "line 3", "line 4"])]
-    with pytest.raises(ValueError, match="bmes breaks at line 2: 'M-A' .*; bmes ends it with E or has S"):
-        find_scheme(sentences, "file")
-
-
 @pytest.mark.parametrize(("labels", "first"), [
     (("O", "B-A", "I-A", "L-A", "U-A"), "B-A"),
     (("O", "B-A", "M-A", "E-A", "S-A"), "B-A"),
@@ -118,9 +112,3 @@ def test_labels_of_a_model_in_a_relative_of_bioes(labels, first):
         assert found is None or found == {label: label for label in labels}
     else:
         assert found[labels[-1]] == "B-A" and found[labels[2]] == found[labels[3]] == "I-A"
-
-
-def test_tags_without_a_prefix_are_told_once():
-    with pytest.raises(ValueError) as error:
-        find_scheme([(["PER", "O"], ["line 1", "line 2"])], "file")
-    assert str(error.value).count("'PER' is no tag of an entity") == 1 and "may get I-" in str(error.value)

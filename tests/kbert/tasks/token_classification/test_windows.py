@@ -15,7 +15,6 @@ from kbert.tasks.token_classification.tagged_sentences import (
     TaggedSentence,
     read_tagged_sentences,
 )
-from kbert.tasks.token_classification.word_windows import WordWindows
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
@@ -126,11 +125,3 @@ def test_no_word_of_conll_2003_is_lost(length, document_context):
     assert len(found) == sum(len(example.words) for example in examples) == 27_752
     true = [dataset.labels[features["label_ids"][place]] for _, place in sorted(found.items())]
     assert true == [label for example in examples for label in example.labels]
-
-
-def test_settings_that_lose_pieces_are_refused():
-    with pytest.raises(ValueError, match="doc_stride=11 is more than the 10 tokens that a window of"):
-        WordWindows(TextInputs(VOCABULARY, 12), 11)
-    WordWindows(TextInputs(VOCABULARY, 12), 10)
-    with pytest.raises(ValueError, match="doc_stride=0 must be positive"):
-        TokenClassification.read_settings({"doc_stride": 0})

@@ -12,8 +12,7 @@ from absl import logging
 from kbert.cli.signals import StoppedBySignal
 from kbert.training.devices import rendezvous
 from kbert.training.devices.cluster import Cluster
-from kbert.training.devices.rendezvous import require_free_port, wait_for_workers
-from tests.kbert.training.devices.test_distribution import tf_config
+from kbert.training.devices.rendezvous import wait_for_workers
 from tests.kbert.training.devices.worker_processes import free_ports
 
 
@@ -73,30 +72,6 @@ def test_it_says_for_whom_it_waits_and_can_be_ended(number, code, monkeypatch):
     assert error.value.exit_code == code
     assert lines[0] == f"waiting for worker 1 ({own.addresses[other.own]}): nothing listens there"
     assert len(lines) == 2, "each pause is twice as long as the one before"
-
-
-def test_a_name_that_is_not_known_is_waited_for_too(monkeypatch):
-    """A pod's name is known only once the pod runs."""
-    (own,) = clusters(1)
-    own.addresses["worker", 1] = "no-such-host.invalid:1"
-    lines = []
-    monkeypatch.setattr(logging, "info", lambda line, *values: lines.append(line % values))
-    threading.Timer(0.6, os.kill, (os.getpid(), signal.SIGTERM)).start()
-    with pytest.raises(StoppedBySignal):
-        wait_for_workers(own)
-    assert lines[0].endswith("(no-such-host.invalid:1): the name no-such-host.invalid is not known")
-
-
-def test_a_port_that_is_taken_is_named_before_anything_else(monkeypatch):
-    own, _ = clusters(2)
-    port = int(own.addresses[own.own].partition(":")[2])
-    monkeypatch.setenv("TF_CONFIG", tf_config({"worker": list(own.addresses.values())}))
-    require_free_port("auto", "tf_config")
-    require_free_port("one_device", "tf_config")
-    with socket.create_server(("", port)):
-        for start in (lambda: require_free_port("auto", "tf_config"), lambda: wait_for_workers(own)):
-            with pytest.raises(ValueError, match=f"port {port} of worker 0 .*another process listens there"):
-                start()
 
 
 @pytest.mark.parametrize(

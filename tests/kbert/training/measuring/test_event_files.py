@@ -34,11 +34,3 @@ def test_a_resumed_run_shows_every_step_once(tmp_path):
         (10, 2.5), (20, 2.0), (30, 1.5),
     ]  # fmt: skip
     assert len(events(tmp_path / "eval")) == 1
-
-
-def test_a_folder_that_cannot_be_written_is_a_warning(tmp_path, caplog):
-    (tmp_path / "train").write_text("a file in its place")
-    files = EventFiles(tmp_path, LINES)
-    files.write(LINES[2])
-    assert len([text for text in caplog.messages if text.startswith("EVENT FILES NOT WRITTEN")]) == 1
-    assert (tmp_path / "train").read_text() == "a file in its place"

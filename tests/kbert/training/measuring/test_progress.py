@@ -1,7 +1,6 @@
 """What a run says while it goes on: rates, time left, and lines that are always JSON."""
 
 import json
-import logging
 import time
 from types import SimpleNamespace
 
@@ -75,22 +74,6 @@ def test_rates_are_those_of_the_interval_without_its_pauses(metrics_file, clock)
         "elapsed_seconds": 110.0,
         "time": 1.7e9,
     }
-
-
-def test_the_line_for_people_says_speed_share_and_time_left(metrics_file, clock, caplog):
-    progress = TrainingProgress(
-        metrics_file, 1000, 0, clock, count_flops=lambda work: 1e9, peak=PeakFlops(1e9, "")
-    )
-    with caplog.at_level(logging.INFO, logger="absl"):
-        clock.now += 9
-        progress.train(10, {"masked_lm_loss": 7.0}, 1e-4, work(91234, 1e6))
-        clock.now += 2
-        progress.train(20, {"masked_lm_loss": 6.12345, "masked_lm_accuracy": 0.1}, 1e-4, work(91234, 1e6))
-    assert " left " not in caplog.messages[0], "the first call alone is no basis for an estimate"
-    assert caplog.messages[-1] == (
-        "step 20/1000  03:16 left  4.0 examples/s  45.6k tokens/s  50.0% of peak  masked_lm_loss 6.123  "
-        "masked_lm_accuracy 0.1  learning_rate 0.0001"
-    )
 
 
 def test_a_resume_within_an_interval_rates_only_the_steps_it_made(metrics_file, clock):

@@ -1,7 +1,5 @@
 """The time left, against trainings whose whole length is known."""
 
-import pytest
-
 from kbert.training.measuring.time_left import TimeLeft
 
 CALL = 10  # steps
@@ -36,16 +34,6 @@ def test_the_first_estimate_of_a_training_like_minilms_is_nearly_the_truth():
     assert len(made) == 6
     for step, estimate, truth in made[:-1]:
         assert truth / 2 < estimate < truth * 2, step
-
-
-def test_the_reading_of_the_sums_counts_for_on_a_gpu_it_waits_for_the_steps():
-    left = TimeLeft(1000, 0)
-    for step in (10, 20, 30, 40):
-        left.steps_done(step, 0.01)
-    left.steps_done(50, 0.01)
-    left.steps_done(50, 7.96)  # the sums are read: the device ends its work
-    left.interval_done()
-    assert left.seconds(50) == pytest.approx(950 * 8.0 / 40)
 
 
 def test_the_first_estimate_comes_once_after_five_seconds_of_steps_and_not_after_an_interval():

@@ -1,15 +1,10 @@
 """Weight decay and learning rates by name, on the names of real models and of the original's checkpoints."""
 
-import keras
-import numpy as np
-import pytest
-
 from kbert.checkpoints.conversion.names import GOOGLE_TF1, rows
 from kbert.config import OptimizerConfig
 from kbert.encoder import BertEncoder
 from kbert.runs.run_directory import trained_weights
 from kbert.tasks.pretraining import Pretraining
-from kbert.training.optimizers import make_optimizer
 from kbert.training.optimizers.optimizer import is_decayed, learning_rate_factors
 from tests.conftest import tiny_encoder_config
 
@@ -43,10 +38,3 @@ def test_learning_rates_fall_from_the_head_to_the_embeddings():
     names = pretraining_names()  # two layers
     by_depth = {"embeddings": 0.125, "layer_0": 0.25, "layer_1": 0.5}
     assert learning_rate_factors(names, 0.5) == [by_depth.get(name.split("/")[0], 1.0) for name in names]
-
-
-def test_layer_decay_without_layers_is_refused():
-    variables = {"kernel": keras.Variable(np.zeros(3))}
-    with pytest.raises(ValueError) as error:
-        make_optimizer(OptimizerConfig(layer_decay=0.9), variables)
-    assert all(fact in str(error.value) for fact in ("layer_decay=0.9", "none of the 1", "'kernel'"))
