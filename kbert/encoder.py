@@ -92,10 +92,11 @@ class BertEncoder(keras.Model):
         # Layers
         projection = None
         if sharing is None:
-            embeddings = embeddings or _embeddings(config, policy)
-            if embeddings.hidden_size != config.hidden_size:
+            embeddings = embeddings or BertEmbeddings(config, dtype=policy, name="embeddings")
+            if embeddings.config.hidden_size != config.hidden_size:
                 projection = _projection(config, policy)
-            blocks, pooler = _layers(config, policy, packed, recompute, lora)
+            blocks = _blocks(config, packed=packed, recompute=recompute, lora=lora, dtype=policy)
+            pooler = Pooler(config, dtype=policy, name="pooler")
         else:
             embeddings, projection = sharing.embeddings, sharing.projection
             blocks, pooler = sharing.blocks, sharing.pooler
@@ -229,24 +230,6 @@ def _check_outputs(outputs, packed):
         raise ValueError(f"an encoder gives {_OF_PADDED_ROWS} only with packed=False.")
 
 
-def _embeddings(config, policy):
-    return BertEmbeddings(
-        config.vocab_size,
-        config.hidden_size,
-        config.num_position_rows,
-        config.type_vocab_size,
-        dropout=config.hidden_dropout_prob,
-        layer_norm_eps=config.layer_norm_eps,
-        initializer_range=config.initializer_range,
-        embedding_size=config.embedding_size,
-        relative_attention_num_buckets=config.relative_attention_num_buckets,
-        num_attention_heads=config.num_attention_heads,
-        norm_bias=config.norm_bias,
-        dtype=policy,
-        name="embeddings",
-    )
-
-
 def _projection(config, policy) -> FlatDense:
     """From the embeddings of another encoder."""
     return FlatDense(
@@ -254,47 +237,11 @@ def _projection(config, policy) -> FlatDense:
     )
 
 
-def _layers(config, policy, packed, recompute, lora):
-    """New layers: (list of transformer blocks, pooler)."""
+def _blocks(config, **settings):
     blocks = [
-        TransformerBlock(
-            config.hidden_size,
-            config.num_attention_heads,
-            config.intermediate_size,
-            config.hidden_act,
-            hidden_dropout=config.hidden_dropout_prob,
-            attention_dropout=config.attention_probs_dropout_prob,
-            layer_norm_eps=config.layer_norm_eps,
-            initializer_range=config.initializer_range,
-            packed=packed,
-            recompute=recompute,
-            lora=lora,
-            output_initializer_range=config.output_initializer_range,
-            attention_bias=config.attention_bias,
-            mlp_bias=config.mlp_bias,
-            norm_bias=config.norm_bias,
-            is_gated_act=config.is_gated_act,
-            rope_theta=config.rope_theta(index),
-            window=config.window(index),
-            normalize_first=config.normalize_first,
-            is_first=index == 0,
-            is_last=index == config.num_hidden_layers - 1,
-            dtype=policy,
-            name=f"layer_{index}",
-        )
+        TransformerBlock(config, index, name=f"layer_{index}", **settings)
         for index in range(config.num_hidden_layers)
     ]
     for block in blocks:  # built here, so that the weights' names do not depend on the outputs
         block.build((None, None, config.hidden_size), (None, None))
-    pooler = Pooler(
-        config.hidden_size,
-        config.initializer_range,
-        config.pooler_hidden_act,
-        mode=config.classifier_pooling,
-        use_bias=config.classifier_bias,
-        layer_norm_eps=config.layer_norm_eps if config.normalize_first else None,
-        norm_bias=config.norm_bias,
-        dtype=policy,
-        name="pooler",
-    )
-    return blocks, pooler
+    return blocks

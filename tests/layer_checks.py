@@ -4,6 +4,23 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from kbert.config import EncoderConfig
+
+
+def layer_config(**settings) -> EncoderConfig:
+    """A config for one layer; as many positions as a check uses, so that each row of a table is trained."""
+    small = {
+        "vocab_size": 11,
+        "hidden_size": 8,
+        "num_attention_heads": 2,
+        "intermediate_size": 12,
+        "max_position_embeddings": 5,
+        "hidden_dropout_prob": 0.0,
+        "attention_probs_dropout_prob": 0.0,
+        "initializer_range": 0.2,
+    }
+    return EncoderConfig(**small | settings)
+
 
 def check_layer(make_layer, inputs: dict, output_shape: tuple, output_dtype: str | None = None):
     """Builds, calls, casts, saves and trains a layer.

@@ -158,7 +158,7 @@ class _Attention:
         self._query, self._key, self._value, self.output_dense = (
             _Dense(layer, precision) for layer in layers
         )
-        self._num_heads = attention.num_attention_heads
+        self._num_heads = attention.num_heads
         self._rope_theta, self._window = attention.rope_theta, attention.window
 
     def heads(self, hidden, rows, seed=None):

@@ -55,7 +55,7 @@ class LowRankDense(FlatDense):
         return super().get_config() | {"target": self.target, "lora": lora_dict(self.lora)}
 
 
-def projection(target: str, lora: LoraConfig | None, units, hidden_act=None, **kwargs) -> FlatDense:
+def projection(target: str | None, lora: LoraConfig | None, units, hidden_act=None, **kwargs) -> FlatDense:
     """The dense layer of a projection: one with an adapter, where `lora` names it among its targets."""
     if lora and target in lora.targets:
         return LowRankDense(units, hidden_act, target=target, lora=lora, **kwargs)

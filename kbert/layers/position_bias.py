@@ -4,6 +4,8 @@ import keras
 import numpy as np
 from keras import ops
 
+from kbert.layers.encoder_layer import EncoderLayer
+
 _MAX_DISTANCE = 128  # from here on all distances share a bucket
 
 
@@ -34,16 +36,13 @@ def position_buckets(num_buckets: int, length: int) -> np.ndarray:
 
 
 @keras.saving.register_keras_serializable(package="kbert")
-class PositionBias(keras.layers.Layer):
+class PositionBias(EncoderLayer):
     """What the distance of two tokens adds to their attention scores, in every layer the same.
 
-    Letters: S sequence, N heads, P positions.
+    Letters: S sequence, N heads, P the longest sequence.
 
     Args:
-      num_attention_heads: N.
-      relative_attention_num_buckets: rows of the table.
-      max_position_embeddings: P, the longest sequence.
-      initializer_range: standard deviation of the truncated normal initializer.
+      config: an `EncoderConfig` with `relative_attention_num_buckets`, the rows of the table.
 
     Call arguments:
       hidden_states: tensor of shape `(batch, S, width)`; its length alone matters.
@@ -54,26 +53,16 @@ class PositionBias(keras.layers.Layer):
     Reference: arXiv 2004.09297 (MPNet), section 2.3; see `position_buckets`.
     """
 
-    def __init__(
-        self,
-        num_attention_heads,
-        relative_attention_num_buckets,
-        max_position_embeddings,
-        initializer_range,
-        **kwargs,
-    ):
-        super().__init__(**kwargs)
-        self.num_attention_heads = num_attention_heads
-        self.relative_attention_num_buckets = relative_attention_num_buckets
-        self.max_position_embeddings = max_position_embeddings
-        self.initializer_range = initializer_range
-        self._buckets = position_buckets(relative_attention_num_buckets, max_position_embeddings)
+    def __init__(self, config, **kwargs):
+        super().__init__(config, **kwargs)
+        self.num_buckets = self.config.relative_attention_num_buckets or 0
+        self._buckets = position_buckets(self.num_buckets, self.config.max_position_embeddings)
 
     def build(self, input_shape):
         self.relative_attention_bias = self.add_weight(
             name="relative_attention_bias",
-            shape=(self.relative_attention_num_buckets, self.num_attention_heads),
-            initializer=keras.initializers.TruncatedNormal(stddev=self.initializer_range),
+            shape=(self.num_buckets, self.config.num_attention_heads),
+            initializer=keras.initializers.TruncatedNormal(stddev=self.config.initializer_range),
             autocast=False,
         )
         self.built = True
@@ -93,20 +82,11 @@ class PositionBias(keras.layers.Layer):
         """
         # Looked up by distance first: the gradient of each number is then a sum over one diagonal alone.
         by_distance = ops.transpose(ops.take(self.relative_attention_bias, self._buckets, axis=0))  # (N, 2P)
-        heads = ops.arange(self.num_attention_heads, dtype="int32")[:, None, None]
-        width = 2 * self.max_position_embeddings
+        heads = ops.arange(self.config.num_attention_heads, dtype="int32")[:, None, None]
+        width = 2 * self.config.max_position_embeddings
         indices = (distances % width)[..., None, :, :] + heads * width
         return ops.take(ops.reshape(by_distance, (-1,)), indices)
 
     def compute_output_spec(self, hidden_states):
         length = hidden_states.shape[1]
-        return keras.KerasTensor((self.num_attention_heads, length, length), "float32")
-
-    def get_config(self):
-        names = (
-            "num_attention_heads",
-            "relative_attention_num_buckets",
-            "max_position_embeddings",
-            "initializer_range",
-        )
-        return super().get_config() | {name: getattr(self, name) for name in names}
+        return keras.KerasTensor((self.config.num_attention_heads, length, length), "float32")

@@ -9,9 +9,10 @@ from kbert.kernels.attention import attention_softmax, mask_adder, merge_heads, 
 from kbert.kernels.dropout import dropout
 from kbert.kernels.rotary import rotary
 from kbert.layers.dropout import Dropout
+from kbert.layers.encoder_layer import EncoderLayer
 from kbert.layers.flat_dense import flat_matmul
 from kbert.layers.local_blocks import LocalBlocks
-from kbert.layers.low_rank_dense import lora_config, lora_dict, projection
+from kbert.layers.low_rank_dense import lora_config, lora_dict
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Rows:
 
 
 @keras.saving.register_keras_serializable(package="kbert")
-class SelfAttention(keras.layers.Layer):
+class SelfAttention(EncoderLayer):
     """Multi-head scaled dot-product self-attention in the parts that `transformer_block` is made of.
 
     Query, key and value have one kernel each, as in every published BERT, and are computed as one product.
@@ -43,65 +44,34 @@ class SelfAttention(keras.layers.Layer):
     Letters: T tokens in rows R of columns C, H width, N heads, D head size.
 
     Args:
-      hidden_size: width of input and output.
-      num_attention_heads: heads; must divide `hidden_size`.
-      dropout: share of the attention probabilities dropped in training.
-      initializer_range: standard deviation of the truncated normal initializer.
+      config: an `EncoderConfig`.
+      index: of the layer, which says its window and the base of its rotary positions.
       lora: a `LoraConfig`, see `LowRankDense`; None for no adapters.
-      use_bias: whether the dense layers have biases.
-      rope_theta: the base of rotary positions, see `angles`; None for none.
-      window: how many tokens on each side a token attends to; None for all.
-      output_initializer_range: that of the last dense layer; None for that of the others.
 
     Reference: google-research/bert, modeling.py, `attention_layer`.
     """
 
-    def __init__(
-        self,
-        hidden_size,
-        num_attention_heads,
-        dropout,
-        initializer_range,
-        lora=None,
-        use_bias=True,
-        rope_theta=None,
-        window=None,
-        output_initializer_range=None,
-        **kwargs,
-    ):
-        super().__init__(**kwargs)
-        if hidden_size % num_attention_heads:
-            raise ValueError(
-                f"hidden_size={hidden_size} is not divisible by num_attention_heads={num_attention_heads}."
-            )
-        self.hidden_size = hidden_size
-        self.num_attention_heads = num_attention_heads
-        self.head_size = hidden_size // num_attention_heads
-        self.scale = 1.0 / math.sqrt(self.head_size)
-        self.dropout = dropout
-        self.initializer_range = initializer_range
+    def __init__(self, config, index, lora=None, **kwargs):
+        super().__init__(config, **kwargs)
+        self.index = index
         self.lora = lora_config(lora)
-        self.use_bias = use_bias
-        self.rope_theta = rope_theta
-        self.window = window
-        self.output_initializer_range = output_initializer_range or initializer_range
+        self.hidden_size, self.num_heads = self.config.hidden_size, self.config.num_attention_heads
+        self.head_size = self.hidden_size // self.num_heads
+        self.scale = 1.0 / math.sqrt(self.head_size)
+        self.dropout = self.config.attention_probs_dropout_prob
+        self.rope_theta, self.window = self.config.rope_theta(index), self.config.window(index)
 
     def build(self, hidden_states_shape):
-        def dense(name, initializer_range=self.initializer_range, target=None):
-            layer = projection(
-                target or name,
-                self.lora,
-                self.hidden_size,
-                initializer_range=initializer_range,
-                use_bias=self.use_bias,
-                dtype=self.dtype_policy,
-                name=name,
-            )
-            layer.build(hidden_states_shape)
-            return layer
+        def dense(name, **kwargs):
+            kwargs = {"target": name, "lora": self.lora, "use_bias": self.config.attention_bias} | kwargs
+            return self.make_dense(name, self.hidden_size, self.hidden_size, **kwargs)
 
         self.query, self.key, self.value = dense("query"), dense("key"), dense("value")
-        self.output_dense = dense("output", self.output_initializer_range, "attention_output")
+        self.output_dense = dense(
+            "output",
+            target="attention_output",
+            initializer_range=self.config.output_initializer_range,
+        )
         self.dropout_layer = Dropout(self.dropout, dtype=self.dtype_policy, name="dropout")
         self.built = True
 
@@ -132,9 +102,9 @@ class SelfAttention(keras.layers.Layer):
         _, columns = ops.shape(rows.input_mask)
         if training:
             product = ops.reshape(product, (-1, columns, 3 * self.hidden_size))
-            return split_heads(product, bias, self.num_attention_heads)
+            return split_heads(product, bias, self.num_heads)
         joined = product + ops.cast(bias, self.compute_dtype)
-        joined = ops.reshape(joined, (-1, columns, 3, self.num_attention_heads, self.head_size))
+        joined = ops.reshape(joined, (-1, columns, 3, self.num_heads, self.head_size))
         return tuple(ops.unstack(ops.transpose(joined, (2, 0, 3, 1, 4)), 3))
 
     def attend(self, query, key, value, rows, seed=None, with_probabilities=False):
@@ -151,7 +121,7 @@ class SelfAttention(keras.layers.Layer):
           `(R, N, C, C)`, or None). No token attends to padding; a row of nothing else gives finite numbers.
         """
         if seed is not None and not with_probabilities and self.window is not None:
-            return self._attend_locally(query, key, value, rows, seed), None
+            return self._attend_locally(query, key, value, rows, seed, self.window), None
         if seed is not None and not with_probabilities:
             scores = ops.einsum("bnfd,bntd->bnft", query, key)
             kept = attention_softmax(
@@ -163,7 +133,7 @@ class SelfAttention(keras.layers.Layer):
                 rows.packed,
                 position_bias=rows.position_bias,
             )
-            context = merge_heads(ops.matmul(kept, value), self.num_attention_heads)
+            context = merge_heads(ops.matmul(kept, value), self.num_heads)
             return ops.reshape(context, (-1, self.hidden_size)), None
 
         # Scores in float32 whatever the policy: a sum over a long row loses too much in 16 bits.
@@ -180,9 +150,9 @@ class SelfAttention(keras.layers.Layer):
         tokens = (-1, ops.shape(rows.input_mask)[1]) if seed is None else (-1,)
         return ops.reshape(context, (*tokens, self.hidden_size)), probabilities
 
-    def _attend_locally(self, query, key, value, rows, seed):
+    def _attend_locally(self, query, key, value, rows, seed, window):
         """As `attend` in training, block by block."""
-        blocks = LocalBlocks(ops.shape(query)[2], self.window)
+        blocks = LocalBlocks(ops.shape(query)[2], window)
         scores = ops.einsum("bnkfd,bnktd->bnkft", blocks.split(query), blocks.beside(key))
         mask = rows.input_mask[..., None]
         kept = attention_softmax(
@@ -192,15 +162,12 @@ class SelfAttention(keras.layers.Layer):
             self.scale,
             self.dropout,
             rows.packed,
-            self.window,
+            window,
             own_mask=blocks.split(mask)[..., 0],
             offset=blocks.offset,
         )
         context = blocks.join(ops.matmul(kept, blocks.beside(value)))
-        return ops.reshape(merge_heads(context, self.num_attention_heads), (-1, self.hidden_size))
+        return ops.reshape(merge_heads(context, self.num_heads), (-1, self.hidden_size))
 
     def get_config(self):
-        names = ("hidden_size", "num_attention_heads", "dropout", "initializer_range")
-        names += ("use_bias", "rope_theta", "window", "output_initializer_range")
-        config = {name: getattr(self, name) for name in names}
-        return super().get_config() | config | {"lora": lora_dict(self.lora)}
+        return super().get_config() | {"index": self.index, "lora": lora_dict(self.lora)}

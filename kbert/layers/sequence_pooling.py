@@ -2,22 +2,19 @@ import keras
 from keras import ops
 
 from kbert.config.pooling_config import PoolingConfig
+from kbert.layers.encoder_layer import EncoderLayer
 from kbert.layers.flat_dense import activation
-from kbert.layers.layer_norm import LayerNorm
 
 
 @keras.saving.register_keras_serializable(package="kbert")
-class Pooler(keras.layers.Layer):
+class Pooler(EncoderLayer):
     """The first token's vector through a dense layer and tanh: one vector for the whole sequence.
 
+    With `normalize_first` a norm comes after the activation: ModernBERT's prediction head. With
+    `classifier_pooling` "mean" it reads the mean of the real tokens, see `SequencePooling`.
+
     Args:
-      hidden_size: width of input and output.
-      initializer_range: standard deviation of the truncated normal initializer.
-      hidden_act: name of another activation than tanh, see kbert.config.ACTIVATIONS.
-      mode: "mean" reads the mean of the real tokens instead, see `SequencePooling`.
-      use_bias: whether the dense layer has a bias.
-      layer_norm_eps: epsilon of a layer norm after the activation; None for no norm.
-      norm_bias: whether this norm has a beta.
+      config: an `EncoderConfig`.
 
     Call arguments:
       sequence_output: tensor of shape `(batch, seq_length, hidden_size)`.
@@ -26,61 +23,33 @@ class Pooler(keras.layers.Layer):
     Returns:
       Tensor of shape `(batch, hidden_size)`.
 
-    Reference: google-research/bert, modeling.py, `BertModel.__init__` ("pooler"); with a norm it is
-    ModernBERT's prediction head.
+    Reference: google-research/bert, modeling.py, `BertModel.__init__` ("pooler").
     """
 
-    def __init__(
-        self,
-        hidden_size,
-        initializer_range,
-        hidden_act="tanh",
-        mode="cls",
-        use_bias=True,
-        layer_norm_eps=None,
-        norm_bias=True,
-        **kwargs,
-    ):
-        super().__init__(**kwargs)
-        self.hidden_size = hidden_size
-        self.initializer_range = initializer_range
-        self.hidden_act = hidden_act
-        self.mode = mode
-        self.use_bias = use_bias
-        self.layer_norm_eps = layer_norm_eps
-        self.norm_bias = norm_bias
-
     def build(self, sequence_output_shape, input_mask_shape=None):
-        input_shape = sequence_output_shape
+        config = self.config
         self.dense = keras.layers.Dense(
-            self.hidden_size,
-            activation=activation(self.hidden_act),
-            kernel_initializer=keras.initializers.TruncatedNormal(stddev=self.initializer_range),
-            use_bias=self.use_bias,
+            config.hidden_size,
+            activation=activation(config.pooler_hidden_act),
+            kernel_initializer=keras.initializers.TruncatedNormal(stddev=config.initializer_range),
+            use_bias=config.classifier_bias,
             dtype=self.dtype_policy,
             name="dense",
         )
-        self.dense.build((input_shape[0], input_shape[-1]))
+        self.dense.build((None, config.hidden_size))
         self.layer_norm = None
-        if self.layer_norm_eps is not None:
-            self.layer_norm = LayerNorm(
-                self.layer_norm_eps, center=self.norm_bias, dtype=self.dtype_policy, name="layer_norm"
-            )
-            self.layer_norm.build((input_shape[0], self.hidden_size))
-        self.pooling = SequencePooling(self.mode)
+        if config.normalize_first:
+            self.layer_norm = self.make_norm("layer_norm", config.hidden_size)
+        self.pooling = SequencePooling(config.classifier_pooling)
         self.built = True
 
     def call(self, sequence_output, input_mask=None):
-        first = self.mode == "cls"
+        first = self.config.classifier_pooling == "cls"
         pooled = self.dense(sequence_output[:, 0] if first else self.pooling(sequence_output, input_mask))
         return pooled if self.layer_norm is None else self.layer_norm(pooled)
 
     def compute_output_spec(self, sequence_output, input_mask=None):
-        return keras.KerasTensor((sequence_output.shape[0], self.hidden_size), self.compute_dtype)
-
-    def get_config(self):
-        names = ("hidden_size", "initializer_range", "hidden_act", "mode", "use_bias", "layer_norm_eps")
-        return super().get_config() | {name: getattr(self, name) for name in (*names, "norm_bias")}
+        return keras.KerasTensor((sequence_output.shape[0], self.config.hidden_size), self.compute_dtype)
 
 
 @keras.saving.register_keras_serializable(package="kbert")

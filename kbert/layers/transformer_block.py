@@ -2,8 +2,9 @@ import keras
 from keras import ops
 
 from kbert.layers.dropout import Dropout
+from kbert.layers.encoder_layer import EncoderLayer
 from kbert.layers.layer_norm import LayerNorm, PreLayerNorm, Residual
-from kbert.layers.low_rank_dense import lora_config, lora_dict, projection
+from kbert.layers.low_rank_dense import lora_config, lora_dict
 from kbert.layers.self_attention import Rows, SelfAttention
 
 
@@ -40,19 +41,14 @@ def transformer_block(block, hidden, rows, seeds=(None, None, None), with_probab
 
 
 @keras.saving.register_keras_serializable(package="kbert")
-class FeedForward(keras.layers.Layer):
+class FeedForward(EncoderLayer):
     """Two dense layers over each token: to `intermediate_size` with the activation, and back.
 
     A call computes the first; the second, `output_dense`, is computed by `LayerNorm.after`.
 
     Args:
-      hidden_size: width of input and output.
-      intermediate_size: width in between.
-      hidden_act: name of the activation, see kbert.config.ACTIVATIONS.
-      initializer_range: standard deviation of the truncated normal initializer.
+      config: an `EncoderConfig`.
       lora: a `LoraConfig`, see `LowRankDense`; None for no adapters.
-      use_bias, is_gated_act: see `FlatDense`; the second is of the first layer alone.
-      output_initializer_range: that of the second layer; None for that of the first.
 
     Call arguments:
       hidden: tensor of shape `(tokens, hidden_size)`.
@@ -64,91 +60,45 @@ class FeedForward(keras.layers.Layer):
     Reference: google-research/bert, modeling.py, `transformer_model` ("intermediate" and "output").
     """
 
-    def __init__(
-        self,
-        hidden_size,
-        intermediate_size,
-        hidden_act,
-        initializer_range,
-        lora=None,
-        use_bias=True,
-        is_gated_act=False,
-        output_initializer_range=None,
-        **kwargs,
-    ):
-        super().__init__(**kwargs)
-        self.hidden_size = hidden_size
-        self.intermediate_size = intermediate_size
-        self.hidden_act = hidden_act
-        self.initializer_range = initializer_range
+    def __init__(self, config, lora=None, **kwargs):
+        super().__init__(config, **kwargs)
         self.lora = lora_config(lora)
-        self.use_bias = use_bias
-        self.is_gated_act = is_gated_act
-        self.output_initializer_range = output_initializer_range or initializer_range
 
     def build(self, input_shape):
-        def dense(name, units, initializer_range, act=None, is_gated_act=False):
-            return projection(
-                f"feed_forward_{name}",
-                self.lora,
-                units,
-                act,
-                initializer_range=initializer_range,
-                use_bias=self.use_bias,
-                is_gated_act=is_gated_act,
-                dtype=self.dtype_policy,
-                name=name,
-            )
+        config = self.config
+        hidden, inner = config.hidden_size, config.intermediate_size
 
-        self.intermediate = dense(
-            "intermediate",
-            self.intermediate_size,
-            self.initializer_range,
-            self.hidden_act,
-            self.is_gated_act,
-        )
-        self.intermediate.build(input_shape)
-        self.output_dense = dense("output", self.hidden_size, self.output_initializer_range)
-        self.output_dense.build((*input_shape[:-1], self.intermediate_size))
+        def dense(name, inputs, units, hidden_act=None, **kwargs):
+            kwargs |= {"target": f"feed_forward_{name}", "lora": self.lora, "use_bias": config.mlp_bias}
+            return self.make_dense(name, inputs, units, hidden_act, **kwargs)
+
+        gated = config.is_gated_act
+        self.intermediate = dense("intermediate", hidden, inner, config.hidden_act, is_gated_act=gated)
+        output_range = config.output_initializer_range
+        self.output_dense = dense("output", inner, hidden, initializer_range=output_range)
         self.built = True
 
     def call(self, hidden, seed=None):
         return self.intermediate(hidden, training=seed is not None, seed=seed)
 
     def get_config(self):
-        names = ("hidden_size", "intermediate_size", "hidden_act", "initializer_range")
-        names += ("use_bias", "is_gated_act", "output_initializer_range")
-        config = {name: getattr(self, name) for name in names}
-        return super().get_config() | config | {"lora": lora_dict(self.lora)}
+        return super().get_config() | {"lora": lora_dict(self.lora)}
 
 
 @keras.saving.register_keras_serializable(package="kbert")
-class TransformerBlock(keras.layers.Layer):
+class TransformerBlock(EncoderLayer):
     """Self-attention and feed-forward, each followed by dropout, residual and layer norm (post-LN).
 
-    With `normalize_first` the norms stand before them instead (pre-LN).
+    With `normalize_first` the norms stand before them instead (pre-LN). Then the first block has no norm
+    before its attention, for its input is normed already; the last norms its outputs.
 
     Args:
-      hidden_size: width of input and output.
-      num_attention_heads: heads of the self-attention.
-      intermediate_size: width inside the feed-forward part.
-      hidden_act: name of the activation, see kbert.config.ACTIVATIONS.
-      hidden_dropout: share dropped before each residual sum, in training.
-      attention_dropout: share of attention probabilities dropped, in training.
-      layer_norm_eps: epsilon of both layer norms.
-      initializer_range: standard deviation of the truncated normal initializer.
+      config: an `EncoderConfig`.
+      index: of the layer.
       packed: whether `input_mask` numbers several texts in a row, see `mask_adder`.
-      lora: a `LoraConfig`, see `LowRankDense`; None for no adapters.
       recompute: keep only the block's input in training and run the block again in the backward pass: a third
         more work for a tenth of the memory (arXiv 1604.06174).
-      output_initializer_range: that of the last dense layers of attention and feed-forward; None for that of
-        the others.
-      attention_bias, mlp_bias, norm_bias: whether attention, feed-forward and norms have biases.
-      is_gated_act: see `FlatDense`.
-      rope_theta, window: see `SelfAttention`.
-      normalize_first: see above.
-      is_first, is_last: with `normalize_first` the first block of a stack has no norm before its attention,
-        for its input is normed already; the last norms its outputs.
+      lora: a `LoraConfig`, see `LowRankDense`; None for no adapters.
 
     Call arguments:
       hidden_states: tensor of shape `(batch, seq_length, hidden_size)`.
@@ -163,104 +113,36 @@ class TransformerBlock(keras.layers.Layer):
     Reference: google-research/bert, modeling.py, `transformer_model`.
     """
 
-    def __init__(
-        self,
-        hidden_size,
-        num_attention_heads,
-        intermediate_size,
-        hidden_act,
-        hidden_dropout,
-        attention_dropout,
-        layer_norm_eps,
-        initializer_range,
-        packed=False,
-        recompute=False,
-        lora=None,
-        output_initializer_range=None,
-        attention_bias=True,
-        mlp_bias=True,
-        norm_bias=True,
-        is_gated_act=False,
-        rope_theta=None,
-        window=None,
-        normalize_first=False,
-        is_first=False,
-        is_last=False,
-        **kwargs,
-    ):
+    def __init__(self, config, index, packed=False, recompute=False, lora=None, **kwargs):
         # Keras would round the position bias to the compute dtype, and scores are summed in float32.
-        super().__init__(autocast=False, **kwargs)
-        self.hidden_size = hidden_size
-        self.num_attention_heads = num_attention_heads
-        self.intermediate_size = intermediate_size
-        self.hidden_act = hidden_act
-        self.hidden_dropout = hidden_dropout
-        self.attention_dropout = attention_dropout
-        self.layer_norm_eps = layer_norm_eps
-        self.initializer_range = initializer_range
+        super().__init__(config, autocast=False, **kwargs)
+        self.index = index
         self.packed = packed
         self.recompute = recompute
         self.lora = lora_config(lora)
-        self.output_initializer_range = output_initializer_range
-        self.attention_bias = attention_bias
-        self.mlp_bias = mlp_bias
-        self.norm_bias = norm_bias
-        self.is_gated_act = is_gated_act
-        self.rope_theta = rope_theta
-        self.window = window
-        self.normalize_first = normalize_first
-        self.is_first = is_first
-        self.is_last = is_last
 
     def build(self, hidden_states_shape, input_mask_shape):
-        self.attention = SelfAttention(
-            self.hidden_size,
-            self.num_attention_heads,
-            dropout=self.attention_dropout,
-            initializer_range=self.initializer_range,
-            lora=self.lora,
-            use_bias=self.attention_bias,
-            rope_theta=self.rope_theta,
-            window=self.window,
-            output_initializer_range=self.output_initializer_range,
-            dtype=self.dtype_policy,
-            name="attention",
-        )
+        config, policy = self.config, self.dtype_policy
+        is_first, is_last = self.index == 0, self.index == config.num_hidden_layers - 1
+        self.attention = SelfAttention(config, self.index, self.lora, dtype=policy, name="attention")
         self.attention.build(hidden_states_shape)
-        if self.normalize_first and self.is_first:
-            self.attention_layer_norm = Residual(self.hidden_dropout, dtype=self.dtype_policy)
+        if config.normalize_first and is_first:
+            self.attention_layer_norm = Residual(config.hidden_dropout_prob, dtype=policy)
         else:
-            self.attention_layer_norm = self._layer_norm("attention_layer_norm", hidden_states_shape)
-        self.feed_forward = FeedForward(
-            self.hidden_size,
-            self.intermediate_size,
-            self.hidden_act,
-            initializer_range=self.initializer_range,
-            lora=self.lora,
-            use_bias=self.mlp_bias,
-            is_gated_act=self.is_gated_act,
-            output_initializer_range=self.output_initializer_range,
-            dtype=self.dtype_policy,
-            name="feed_forward",
-        )
+            self.attention_layer_norm = self._layer_norm("attention_layer_norm")
+        self.feed_forward = FeedForward(config, self.lora, dtype=policy, name="feed_forward")
         self.feed_forward.build(hidden_states_shape)
-        self.feed_forward_layer_norm = self._layer_norm("feed_forward_layer_norm", hidden_states_shape)
+        self.feed_forward_layer_norm = self._layer_norm("feed_forward_layer_norm")
         self.final_layer_norm = None
-        if self.normalize_first and self.is_last:
-            self.final_layer_norm = self._layer_norm("final_layer_norm", hidden_states_shape)
-        self.dropout_layer = Dropout(self.hidden_dropout, dtype=self.dtype_policy, name="dropout")
+        if config.normalize_first and is_last:
+            self.final_layer_norm = self._layer_norm("final_layer_norm")
+        self.dropout_layer = Dropout(config.hidden_dropout_prob, dtype=policy, name="dropout")
         self.built = True
 
-    def _layer_norm(self, name, hidden_states_shape):
-        layer_norm = (PreLayerNorm if self.normalize_first else LayerNorm)(
-            self.layer_norm_eps,
-            self.hidden_dropout,
-            center=self.norm_bias,
-            dtype=self.dtype_policy,
-            name=name,
-        )
-        layer_norm.build(hidden_states_shape)
-        return layer_norm
+    def _layer_norm(self, name):
+        config = self.config
+        kind = PreLayerNorm if config.normalize_first else LayerNorm
+        return self.make_norm(name, config.hidden_size, config.hidden_dropout_prob, kind)
 
     def call(self, hidden_states, input_mask, position_bias=None, with_probabilities=False, training=False):
         seeds = (None, None, None)
@@ -271,7 +153,7 @@ class TransformerBlock(keras.layers.Layer):
         def block(hidden_states, input_mask, for_attention, first, second, position_bias=None):
             hidden_states = ops.cast(hidden_states, self.compute_dtype)
             # Kernels take tokens alone.
-            hidden = ops.reshape(hidden_states, (-1, self.hidden_size)) if training else hidden_states
+            hidden = ops.reshape(hidden_states, (-1, self.config.hidden_size)) if training else hidden_states
             rows = Rows(input_mask, self.packed, position_bias)
             seeds = for_attention, first, second
             hidden, probabilities = transformer_block(self, hidden, rows, seeds, with_probabilities)
@@ -290,31 +172,9 @@ class TransformerBlock(keras.layers.Layer):
         if not with_probabilities:
             return hidden
         batch, seq_length = input_mask.shape
-        shape = (batch, self.num_attention_heads, seq_length, seq_length)
+        shape = (batch, self.config.num_attention_heads, seq_length, seq_length)
         return hidden, keras.KerasTensor(shape, dtype="float32")
 
     def get_config(self):
-        names = (
-            "hidden_size",
-            "num_attention_heads",
-            "intermediate_size",
-            "hidden_act",
-            "hidden_dropout",
-            "attention_dropout",
-            "layer_norm_eps",
-            "initializer_range",
-            "packed",
-            "recompute",
-            "output_initializer_range",
-            "attention_bias",
-            "mlp_bias",
-            "norm_bias",
-            "is_gated_act",
-            "rope_theta",
-            "window",
-            "normalize_first",
-            "is_first",
-            "is_last",
-        )
-        config = {name: getattr(self, name) for name in names}
-        return super().get_config() | config | {"lora": lora_dict(self.lora)}
+        settings = {"index": self.index, "packed": self.packed, "recompute": self.recompute}
+        return super().get_config() | settings | {"lora": lora_dict(self.lora)}

@@ -11,6 +11,7 @@ from kbert.tasks.pretraining import Pretraining
 from kbert.tasks.token_classification import TokenClassification
 from tests.conftest import tiny_encoder_config
 from tests.kbert import reference_bert
+from tests.layer_checks import layer_config
 
 POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
 MIXED = {"mixed_bfloat16": tf.bfloat16, "mixed_float16": tf.float16}
@@ -19,7 +20,7 @@ RNG = np.random.default_rng(14)
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_padding_gets_exactly_no_attention_in_every_policy(policy):
-    block = TransformerBlock(8, 2, 12, "gelu", 0.0, 0.0, 1e-12, 0.5, dtype=policy)
+    block = TransformerBlock(layer_config(initializer_range=0.5), 0, dtype=policy)
     hidden = RNG.normal(size=(2, 6, 8)).astype(np.float32)
     mask = np.array([[1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 1, 1]], np.int32)
     outputs, probabilities = block(hidden, mask, with_probabilities=True)
@@ -31,7 +32,7 @@ def test_padding_gets_exactly_no_attention_in_every_policy(policy):
 @pytest.mark.parametrize("policy", MIXED)
 def test_softmax_is_in_float32(policy):
     """300 equal scores: 1/300 each is not a number of 16 bits, and their sum in 16 bits is not 1."""
-    block = TransformerBlock(8, 2, 12, "gelu", 0.0, 0.0, 1e-12, 0.5, dtype=policy)
+    block = TransformerBlock(layer_config(initializer_range=0.5), 0, dtype=policy)
     hidden = np.ones((1, 300, 8), np.float32)
     _, probabilities = block(hidden, np.ones((1, 300), np.int32), with_probabilities=True)
     np.testing.assert_allclose(probabilities, 1 / 300, rtol=1e-6)

@@ -256,18 +256,7 @@ def masked_lm_inputs(encoder) -> dict:
 
 def masked_lm_head(encoder) -> MaskedLMHead:
     """The head on the sequence output of a `BertEncoder`."""
-    config = encoder.config
-    hidden_act, layer_norm_eps = config.masked_lm_settings
-    return MaskedLMHead(
-        encoder.embeddings,
-        hidden_act,
-        layer_norm_eps=layer_norm_eps,
-        initializer_range=config.initializer_range,
-        use_bias=config.classifier_bias,
-        norm_bias=config.norm_bias,
-        dtype=encoder.policy,
-        name="masked_lm",
-    )
+    return MaskedLMHead(encoder.config, encoder.embeddings, dtype=encoder.policy, name="masked_lm")
 
 
 def _weighed(outputs, inputs) -> list[dict]:

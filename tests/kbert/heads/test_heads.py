@@ -12,7 +12,7 @@ from kbert.heads.masked_lm_head import MaskedLMHead
 from kbert.heads.multiple_choice_head import ChoicesAsBatch, MultipleChoiceHead
 from kbert.layers.bert_embeddings import BertEmbeddings
 from kbert.tasks.pretraining import Pretraining
-from tests.layer_checks import check_layer
+from tests.layer_checks import check_layer, layer_config
 
 RNG = np.random.default_rng(6)
 HIDDEN = RNG.normal(size=(3, 5, 8)).astype(np.float32)
@@ -21,7 +21,7 @@ CHOICES = RNG.integers(0, 11, size=(3, 2, 5)).astype(np.int32)
 
 
 def built_embeddings(dtype=None):
-    embeddings = BertEmbeddings(11, 8, 5, 2, 0.0, 1e-12, 0.2, name="embeddings", dtype=dtype)
+    embeddings = BertEmbeddings(layer_config(), name="embeddings", dtype=dtype)
     embeddings.build((None, None), (None, None))
     return embeddings
 
@@ -97,7 +97,7 @@ def test_span_head_columns_are_start_and_end():
 
 def test_masked_lm_head():
     def make(dtype=None):
-        head = MaskedLMHead(built_embeddings(dtype), "gelu", 1e-12, 0.2, name="masked_lm", dtype=dtype)
+        head = MaskedLMHead(layer_config(), built_embeddings(dtype), name="masked_lm", dtype=dtype)
         # Of the embeddings the head uses one table; the check trains what the head itself owns.
         head.embeddings.trainable = False
         return head

@@ -13,7 +13,7 @@ from kbert.layers.position_bias import PositionBias, position_buckets
 from kbert.layers.sequence_pooling import Pooler
 from kbert.layers.transformer_block import TransformerBlock
 from tests.kbert import reference_bert
-from tests.layer_checks import check_layer
+from tests.layer_checks import check_layer, layer_config
 
 RNG = np.random.default_rng(5)
 HIDDEN = RNG.normal(size=(3, 5, 8)).astype(np.float32)
@@ -25,21 +25,22 @@ SEGMENTS = np.array([[0, 0, 1, 1, 1], [0, 1, 1, 0, 0], [0, 0, 0, 0, 0]], np.int3
 @pytest.mark.parametrize("embedding_size", [None, 6])
 def test_bert_embeddings(embedding_size):
     def make(**kwargs):
-        # As many positions and segments as are used, so that every row of every table is trained.
-        return BertEmbeddings(11, 8, 5, 2, 0.0, 1e-12, 0.2, embedding_size, name="embeddings", **kwargs)
+        config = layer_config(embedding_size=embedding_size)
+        return BertEmbeddings(config, name="embeddings", **kwargs)
 
     check_layer(make, {"input_ids": IDS, "segment_ids": SEGMENTS}, (3, 5, 8))
 
 
 def test_transformer_block():
     def make(**kwargs):
-        return TransformerBlock(8, 2, 12, "gelu", 0.1, 0.1, 1e-12, 0.2, name="block", **kwargs)
+        config = layer_config(hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.1)
+        return TransformerBlock(config, 0, name="block", **kwargs)
 
     check_layer(make, {"hidden_states": HIDDEN, "input_mask": MASK}, (3, 5, 8))
 
 
 def test_position_bias():
-    layer = PositionBias(2, 8, 5, 0.2)
+    layer = PositionBias(layer_config(relative_attention_num_buckets=8))
     found = layer(HIDDEN).numpy()
     weights = {"embeddings/position_bias/relative_attention_bias": layer.relative_attention_bias.numpy()}
     np.testing.assert_array_equal(found, reference_bert.position_bias(weights, 5))
@@ -56,7 +57,7 @@ def test_position_buckets_of_any_distance(num_buckets):
 
 def test_pooler():
     def make(**kwargs):
-        return Pooler(8, 0.2, "gelu_erf", name="pooler", **kwargs)
+        return Pooler(layer_config(pooler_hidden_act="gelu_erf"), name="pooler", **kwargs)
 
     check_layer(make, {"sequence_output": HIDDEN}, (3, 8))
 
@@ -68,7 +69,12 @@ def test_every_activation_is_the_formula_of_its_name(name):
 
 
 def block(hidden_dropout, attention_dropout):
-    return TransformerBlock(8, 2, 12, "gelu", hidden_dropout, attention_dropout, 1e-12, 0.5)
+    config = layer_config(
+        hidden_dropout_prob=hidden_dropout,
+        attention_probs_dropout_prob=attention_dropout,
+        initializer_range=0.5,
+    )
+    return TransformerBlock(config, 0)
 
 
 @pytest.mark.parametrize("rates", [(0.5, 0.0), (0.0, 0.5)])
