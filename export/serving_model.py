@@ -5,7 +5,7 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from kbert.answering.answering_model import answering_model
+from kbert.answering_encoder import answering_model
 from kbert.inference.loaded_model import LoadedModel
 from kbert.inference.loading import open_model
 from kbert.runs.run_directory import RunDirectory

@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 from keras import ops
 
-from kbert.answering.answering_encoder import AnsweringEncoder
+from kbert.answering_encoder import AnsweringEncoder
 from kbert.config.pooling_config import JOIN, POOLINGS, PoolingConfig
 from kbert.features import ENCODER_INPUTS
 from kbert.forked import require_own_tensorflow

@@ -13,8 +13,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from kbert.answering.answering_encoder import PRECISIONS, AnsweringEncoder
-from kbert.answering.answering_model import answering_model
+from kbert.answering_encoder import PRECISIONS, AnsweringEncoder, answering_model
 from kbert.checkpoints import KBERT
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint, RecordedTask
 from kbert.checkpoints.file_settings import with_file_settings

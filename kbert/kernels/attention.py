@@ -68,6 +68,8 @@ def merge_heads(context, heads: int):
 # modeling.py, `attention_layer`: added to the scores of padding. exp(-10000) is exactly 0 in float32,
 # and unlike -1e9 the number exists in float16.
 PADDING_ADDER = -10000.0
+# The same where unrelated texts share rows, in answers: further away than any score. It exists in bfloat16.
+OTHER_TEXT_ADDER = -1e9
 
 
 def mask_adder(input_mask, packed: bool, window: int | None = None, own_mask=None, offset=0):

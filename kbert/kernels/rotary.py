@@ -39,20 +39,19 @@ def _backward(kept, upstream):
 _kernel = Kernel(_forward, _backward, keeps=("cos", "sin"))
 
 
-def rotary(x, theta: float, training: bool):
-    """Turns the heads of all columns of rows.
+def rotary(x, at, training: bool):
+    """Turns heads by the angles of their positions.
 
     Only the distance of two tokens matters to their score, so a text may stand at any column.
 
     Args:
-      x: tensor of shape `(rows, heads, columns, head_size)`.
-      theta: see `angles`.
+      x: tensor of shape `(..., head_size)`.
+      at: `angles`, of a shape that broadcasts to `(..., head_size / 2)`.
       training: whether to use a kernel.
 
     Returns:
       Tensor like `x`; computed in float32.
     """
-    at = angles(ops.arange(ops.shape(x)[2]), x.shape[-1], theta)  # (C, D / 2)
     if training:
         return _kernel(x, ops.cos(at), ops.sin(at))
     return ops.cast(turned(ops.cast(x, "float32"), ops.cos(at), ops.sin(at)), x.dtype)

@@ -1,9 +1,11 @@
 import keras
+import tensorflow as tf
 from keras import ops
 
 from kbert.layers.dropout import Dropout
 from kbert.layers.encoder_layer import EncoderLayer
 from kbert.layers.flat_dense import flat_matmul
+from kbert.layers.layer_norm import AnsweringLayerNorm
 from kbert.layers.position_bias import PositionBias
 
 
@@ -79,6 +81,24 @@ class BertEmbeddings(EncoderLayer):
         seed = self.dropout_layer.next_seed() if training else None
         embeddings = self.layer_norm(embeddings, seed=seed, training=training)
         return embeddings if self.projection is None else self.projection(embeddings)
+
+    def of_tokens(self, input_ids, segment_ids, positions):
+        """The same for answers, up to the projection, in float32: lookups alone.
+
+        Args:
+          input_ids, segment_ids, positions: int32 tensors of shape `(tokens,)`.
+
+        Returns:
+          float32 tensor of shape `(tokens, embedding_width)`.
+        """
+        embeddings = tf.gather(self.word_embeddings.value, input_ids)
+        if self.position_embeddings is not None:
+            embeddings += tf.gather(self.position_embeddings.value, positions)
+        if self.config.type_vocab_size > 1:
+            embeddings += tf.gather(self.token_type_embeddings.value, segment_ids)
+        elif self.config.type_vocab_size:
+            embeddings += self.token_type_embeddings.value
+        return AnsweringLayerNorm(self.layer_norm)(embeddings)
 
     def compute_output_spec(self, input_ids, segment_ids, position_ids=None, training=False):
         return keras.KerasTensor((*input_ids.shape, self.config.hidden_size), dtype=self.compute_dtype)

@@ -1,4 +1,7 @@
+import math
+
 import keras
+import tensorflow as tf
 from keras import ops
 
 from kbert.kernels.bias_activation import bias_activation
@@ -24,6 +27,16 @@ _ACTIVATIONS = {
 def activation(name: str):
     """The function for a `hidden_act` of kbert.config.ACTIVATIONS."""
     return _ACTIVATIONS[name]
+
+
+def fused_activation(name: str):
+    """The same in a form that TensorFlow fuses with the product and bias before it."""
+    return _fused_gelu_erf if name == "gelu_erf" else activation(name)
+
+
+def _fused_gelu_erf(x):
+    half, unit, root = (tf.constant(value, x.dtype) for value in (0.5, 1.0, math.sqrt(0.5)))
+    return (tf.math.erf(x * root) + unit) * half * x
 
 
 def flat_matmul(inputs, matrix):
@@ -124,3 +137,40 @@ class FlatDense(keras.layers.Layer):
     def get_config(self):
         names = ("units", "hidden_act", "initializer_range", "use_bias", "is_gated_act")
         return super().get_config() | {name: getattr(self, name) for name in names}
+
+
+class AnsweringDense:
+    """A `FlatDense` for answers: in float32 with its own variables, else with transposed copies.
+
+    oneDNN arranges a kernel in bfloat16 at each call, and a transposed one in two thirds of the time.
+
+    Variables and no constants: a server would hold constants some eight times (docs/notes/speed.md). Where
+    its environment says TF_ONEDNN_ASSUME_FROZEN_WEIGHTS=1, oneDNN arranges variables once, as it does
+    constants.
+
+    Args:
+      layer: the built `FlatDense`.
+      precision: "float32" or "bfloat16".
+
+    Call arguments:
+      inputs: tensor of shape `(tokens, m)`.
+    """
+
+    def __init__(self, layer: FlatDense, precision: str):
+        weights = [layer.kernel.value] if layer.bias is None else [layer.kernel.value, layer.bias.value]
+        self._transposed = precision != "float32"
+        if self._transposed:
+            copies = [tf.cast(weight, precision) for weight in (tf.transpose(weights[0]), *weights[1:])]
+            weights = [tf.Variable(copy, trainable=False) for copy in copies]
+        self._kernel, *self._bias = weights
+        self._activation = fused_activation(layer.hidden_act or "linear")
+        self._is_gated = layer.is_gated_act
+
+    def __call__(self, inputs, training=False, seed=None):
+        outputs = tf.matmul(inputs, self._kernel, transpose_b=self._transposed)
+        if self._bias:
+            outputs = tf.nn.bias_add(outputs, self._bias[0])
+        if self._is_gated:
+            outputs, gate = tf.split(outputs, 2, axis=-1)
+            return self._activation(outputs) * gate
+        return self._activation(outputs)

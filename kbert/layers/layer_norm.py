@@ -1,4 +1,5 @@
 import keras
+import tensorflow as tf
 from keras import ops
 
 from kbert.kernels.dropout import dropout
@@ -108,4 +109,39 @@ class PreLayerNorm(LayerNorm):
 
 def _residual_sum(residual, dense, inputs, seed, rate):
     added = dense(inputs, seed=seed)
-    return residual + (dropout(added, seed, rate) if seed is not None and rate else added)
+    return (dropout(added, seed, rate) if seed is not None and rate else added) + residual
+
+
+class AnsweringLayerNorm:
+    """A `LayerNorm` or `PreLayerNorm` for answers: in float32 whatever the dtype of its input.
+
+    Written so that grappler does not see a norm: its fused one takes .001 for any epsilon in one of its
+    patterns, and arranges its work anew at each call (TensorFlow 2.21).
+
+    Args:
+      layer: the built layer.
+    """
+
+    def __init__(self, layer: LayerNorm):
+        self._layer, self._stands_before = layer, isinstance(layer, PreLayerNorm)
+
+    def __call__(self, inputs):
+        layer, x = self._layer, tf.cast(inputs, "float32")
+        centered = x - tf.reduce_mean(x, -1, keepdims=True)
+        variance = tf.reduce_mean(tf.square(centered), -1, keepdims=True)
+        normed = centered * tf.math.rsqrt(variance + layer.epsilon) * layer.gamma.value
+        return tf.cast(normed if layer.beta is None else normed + layer.beta.value, inputs.dtype)
+
+    def before(self, hidden, seed=None):
+        """See `LayerNorm.before`."""
+        return self(hidden) if self._stands_before else hidden
+
+    def after(self, residual, dense, inputs, seed=None):
+        """See `LayerNorm.after`; `dense` is an `AnsweringDense`."""
+        added = dense(inputs) + residual
+        return added if self._stands_before else self(added)
+
+
+def answering_norm(layer: LayerNorm | Residual) -> AnsweringLayerNorm | Residual:
+    """What computes a block's norm for answers; where there is none, that is the `Residual` itself."""
+    return layer if isinstance(layer, Residual) else AnsweringLayerNorm(layer)

@@ -3,14 +3,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import keras
+import tensorflow as tf
 from keras import ops
 
 from kbert.kernels.attention import attention_softmax, mask_adder, merge_heads, split_heads
 from kbert.kernels.dropout import dropout
-from kbert.kernels.rotary import rotary
+from kbert.kernels.rotary import angles, rotary
 from kbert.layers.dropout import Dropout
 from kbert.layers.encoder_layer import EncoderLayer
-from kbert.layers.flat_dense import flat_matmul
+from kbert.layers.flat_dense import AnsweringDense, flat_matmul
 from kbert.layers.local_blocks import LocalBlocks
 from kbert.layers.low_rank_dense import lora_config, lora_dict
 
@@ -96,7 +97,8 @@ class SelfAttention(EncoderLayer):
         if self.rope_theta is None:
             return product
         query, key, value = product
-        return *(rotary(turning, self.rope_theta, seed is not None) for turning in (query, key)), value
+        at = angles(ops.arange(ops.shape(query)[2]), self.head_size, self.rope_theta)  # (C, D / 2)
+        return *(rotary(turning, at, seed is not None) for turning in (query, key)), value
 
     def _split(self, product, bias, rows, training):
         _, columns = ops.shape(rows.input_mask)
@@ -171,3 +173,56 @@ class SelfAttention(EncoderLayer):
 
     def get_config(self):
         return super().get_config() | {"index": self.index, "lora": lora_dict(self.lora)}
+
+
+class AnsweringAttention:
+    """A `SelfAttention` for answers, over `SharedRows`.
+
+    Args:
+      layer: the built `SelfAttention`.
+      precision: see `AnsweringDense`.
+    """
+
+    def __init__(self, layer: SelfAttention, precision: str):
+        parts = (layer.query, layer.key, layer.value, layer.output_dense)
+        self._query, self._key, self._value, self.output_dense = (
+            AnsweringDense(part, precision) for part in parts
+        )
+        self._num_heads, self._head_size = layer.num_heads, layer.head_size
+        self._scale, self._rope_theta, self._window = layer.scale, layer.rope_theta, layer.window
+
+    def heads(self, hidden, rows, seed=None):
+        """Hidden states of all tokens -> (R, N, C, D) each: query, key and value."""
+        query = self._turned(self._query(rows.queries(hidden)), rows.queries(rows.positions))
+        key = self._turned(self._key(hidden), rows.positions)
+        return (
+            rows.query_rows.split_heads(query, self._num_heads),
+            rows.key_rows.split_heads(key, self._num_heads),
+            rows.key_rows.split_heads(self._value(hidden), self._num_heads),
+        )
+
+    def _turned(self, x, positions):
+        """(T, N D) with rotary positions, int32 (T,)."""
+        if self._rope_theta is None:
+            return x
+        heads = tf.reshape(x, [-1, self._num_heads, self._head_size])
+        at = angles(positions, self._head_size, self._rope_theta)[:, None]
+        return tf.reshape(rotary(heads, at, training=False), [-1, self._num_heads * self._head_size])
+
+    def attend(self, query, key, value, rows, seed=None, with_probabilities=False):
+        """What each token gathers, and the probabilities: (R, N, its columns, columns of all).
+
+        With local attention it is computed block by block, then without probabilities, if all tokens attend.
+        """
+        factor = tf.constant(self._scale, key.dtype)
+        blocks, mask = None, rows.mask
+        if self._window is not None and not with_probabilities and rows.query_rows is rows.key_rows:
+            blocks = LocalBlocks(tf.shape(query)[2], self._window)
+            query, key, value = blocks.split(query), blocks.beside(key), blocks.beside(value)
+            mask = rows.mask_of_blocks(blocks, self._window)
+        elif self._window is not None:
+            mask = rows.local_mask(self._window)
+        probabilities = tf.nn.softmax(tf.matmul(query * factor, key, transpose_b=True) + mask)
+        context = tf.matmul(probabilities, value)
+        context = context if blocks is None else blocks.join(context)
+        return rows.query_rows.merge_heads(context, self._num_heads), probabilities

@@ -1,21 +1,24 @@
+from types import SimpleNamespace
+
 import keras
 from keras import ops
 
 from kbert.layers.dropout import Dropout
 from kbert.layers.encoder_layer import EncoderLayer
-from kbert.layers.layer_norm import LayerNorm, PreLayerNorm, Residual
+from kbert.layers.flat_dense import AnsweringDense
+from kbert.layers.layer_norm import LayerNorm, PreLayerNorm, Residual, answering_norm
 from kbert.layers.low_rank_dense import lora_config, lora_dict
-from kbert.layers.self_attention import Rows, SelfAttention
+from kbert.layers.self_attention import AnsweringAttention, Rows, SelfAttention
 
 
 def transformer_block(block, hidden, rows, seeds=(None, None, None), with_probabilities=False):
     """Self-attention and feed-forward over tokens: the formula, for training, Keras and answers alike.
 
     What its parts compute with is their own affair: kernels in training, plain ops outside of it, and in
-    `AnsweringEncoder` the ops that TensorFlow fuses for a server.
+    an `AnsweringBlock` the ops that TensorFlow fuses for a server.
 
     Args:
-      block: a `TransformerBlock`, or the same parts under the same names.
+      block: a `TransformerBlock` or an `AnsweringBlock`.
       hidden: hidden states of all tokens, `(tokens, hidden_size)`; outside of training Keras's stay
         `(batch, seq_length, hidden_size)`, whose products TensorFlow rounds otherwise.
       rows: where these stand, and which of them the block computes anew: `Rows`, or `SharedRows`.
@@ -33,7 +36,8 @@ def transformer_block(block, hidden, rows, seeds=(None, None, None), with_probab
     )
     attended = norm.after(rows.queries(hidden), block.attention.output_dense, context, first)
     norm = block.feed_forward_layer_norm
-    widened = block.feed_forward(norm.before(attended, first), first)
+    before = norm.before(attended, first)
+    widened = block.feed_forward.intermediate(before, training=first is not None, seed=first)
     outputs = norm.after(attended, block.feed_forward.output_dense, widened, second)
     if block.final_layer_norm is not None:
         outputs = block.final_layer_norm.before(outputs, second)
@@ -44,18 +48,11 @@ def transformer_block(block, hidden, rows, seeds=(None, None, None), with_probab
 class FeedForward(EncoderLayer):
     """Two dense layers over each token: to `intermediate_size` with the activation, and back.
 
-    A call computes the first; the second, `output_dense`, is computed by `LayerNorm.after`.
+    The block computes the first, `intermediate`, and `LayerNorm.after` the second, `output_dense`.
 
     Args:
       config: an `EncoderConfig`.
       lora: a `LoraConfig`, see `LowRankDense`; None for no adapters.
-
-    Call arguments:
-      hidden: tensor of shape `(tokens, hidden_size)`.
-      seed: of an adapter's dropout, uint32 of shape (2,); None outside of training.
-
-    Returns:
-      Tensor of shape `(tokens, intermediate_size)`.
 
     Reference: google-research/bert, modeling.py, `transformer_model` ("intermediate" and "output").
     """
@@ -77,9 +74,6 @@ class FeedForward(EncoderLayer):
         output_range = config.output_initializer_range
         self.output_dense = dense("output", inner, hidden, initializer_range=output_range)
         self.built = True
-
-    def call(self, hidden, seed=None):
-        return self.intermediate(hidden, training=seed is not None, seed=seed)
 
     def get_config(self):
         return super().get_config() | {"lora": lora_dict(self.lora)}
@@ -178,3 +172,22 @@ class TransformerBlock(EncoderLayer):
     def get_config(self):
         settings = {"index": self.index, "packed": self.packed, "recompute": self.recompute}
         return super().get_config() | settings | {"lora": lora_dict(self.lora)}
+
+
+class AnsweringBlock:
+    """The parts of a `TransformerBlock` for answers, under the same names.
+
+    Args:
+      block: the built `TransformerBlock`.
+      precision: "float32" or "bfloat16", of the dense layers and what lies between them.
+    """
+
+    def __init__(self, block: TransformerBlock, precision: str):
+        self.attention = AnsweringAttention(block.attention, precision)
+        self.attention_layer_norm = answering_norm(block.attention_layer_norm)
+        self.feed_forward = SimpleNamespace(
+            intermediate=AnsweringDense(block.feed_forward.intermediate, precision),
+            output_dense=AnsweringDense(block.feed_forward.output_dense, precision),
+        )
+        self.feed_forward_layer_norm = answering_norm(block.feed_forward_layer_norm)
+        self.final_layer_norm = block.final_layer_norm and answering_norm(block.final_layer_norm)

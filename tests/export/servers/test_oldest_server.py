@@ -1,6 +1,6 @@
 """Exports answer in the oldest server's TensorFlow and TF-Text as Keras does: `make test-servers`.
 
-Grappler decides anew in each release which ops it fuses, and kbert/answering writes ops for it. So every task
+Grappler decides anew in each release which ops it fuses, and kbert/layers writes ops for it. So every task
 is exported here in float32, most in bfloat16 too, and asked by the other release: one example, and several.
 """
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from kbert.answering.answering_encoder import AnsweringEncoder
-from kbert.answering.answering_model import answering_model
+from kbert.answering_encoder import AnsweringEncoder, answering_model
 from kbert.checkpoints.formats import read_checkpoint
 from kbert.checkpoints.model_loading import build_model
 from kbert.features import ENCODER_INPUTS

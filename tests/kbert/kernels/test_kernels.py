@@ -13,7 +13,7 @@ from kbert.kernels.dropout import dropout, dropout_mask
 from kbert.kernels.kernel import Kernel
 from kbert.kernels.layer_norm import norm_dropout, residual_norm
 from kbert.kernels.logits import cross_entropy
-from kbert.kernels.rotary import rotary
+from kbert.kernels.rotary import angles, rotary
 from kbert.layers.packed_rows import exchange_rows
 
 SEED = tf.constant([3, 4], tf.uint32)
@@ -86,7 +86,7 @@ CASES = {
         (numbers(7, 6, scale=2), numbers(6, seed=1)),
     ),
     "rotary": (
-        lambda x: rotary(x, 7.0, training=True),
+        lambda x: rotary(x, angles(np.arange(5), 4, 7.0), training=True),
         lambda x: turned_plain(x, 7.0),
         (numbers(2, 3, 5, 4),),
     ),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from keras import Model
 
-from kbert.answering.answering_model import answering_model
+from kbert.answering_encoder import answering_model
 from kbert.checkpoints.model_variables import model_shapes
 from kbert.config import FrozenConfig, LoraConfig
 from kbert.encoder import BertEncoder

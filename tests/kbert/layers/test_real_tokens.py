@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from kbert.answering.real_tokens import AttentionRows, shared_rows
+from kbert.layers.real_tokens import AttentionRows, shared_rows
 
 
 def laid_out(lengths):

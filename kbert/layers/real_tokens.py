@@ -5,10 +5,9 @@ from dataclasses import dataclass
 
 import tensorflow as tf
 
+from kbert.kernels.attention import OTHER_TEXT_ADDER
 from kbert.layers.local_blocks import LocalBlocks
 
-# Added to the scores of what a token does not attend to; the softmax is then 0 there in float32 and bfloat16.
-_MASKED = -1e9
 # A row in the smallest parts that examples take of it; how many of a kind fit; how wide these are.
 _WHOLE = 1024
 _POWERS = [2**power for power in range(1, 11)]
@@ -68,7 +67,7 @@ class AttentionRows:
     def mask(self, attended: "AttentionRows", dtype):
         """(R, 1, C, C of `attended`): 0 between tokens of one example, a large negative number elsewhere."""
         same = tf.equal(self.examples[:, :, None], attended.examples[:, None, :])
-        return tf.where(same, tf.constant(0.0, dtype), tf.constant(_MASKED, dtype))[:, None]
+        return tf.where(same, tf.constant(0.0, dtype), tf.constant(OTHER_TEXT_ADDER, dtype))[:, None]
 
     def split_heads(self, values, heads: int):
         """(T, N D) -> (R, N, C, D) in one op: a transpose would make oneDNN arrange its work at each call."""
@@ -121,7 +120,7 @@ class SharedRows:
     def local_mask(self, window: int):
         """The mask, for a token that attends to `window` tokens on each side."""
         is_near = tf.abs(self.distances)[:, None] <= window
-        return tf.where(is_near, self.mask, tf.constant(_MASKED, self.mask.dtype))
+        return tf.where(is_near, self.mask, tf.constant(OTHER_TEXT_ADDER, self.mask.dtype))
 
     def mask_of_blocks(self, blocks: LocalBlocks, window: int):
         """The same for each block and what it looks at: (R, 1, blocks, from, to)."""
@@ -133,7 +132,7 @@ class SharedRows:
         is_near = tf.abs(positions[0] - positions[1]) <= window
         allowed = tf.logical_and(tf.equal(*examples), is_near)[:, None]
         dtype = self.mask.dtype
-        return tf.where(allowed, tf.constant(0.0, dtype), tf.constant(_MASKED, dtype))
+        return tf.where(allowed, tf.constant(0.0, dtype), tf.constant(OTHER_TEXT_ADDER, dtype))
 
 
 class RealTokens:

@@ -8,8 +8,7 @@ import pytest
 import tensorflow as tf
 from tensorflow.python.util._pywrap_util_port import IsMklEnabled
 
-from kbert.answering.answering_encoder import AnsweringEncoder
-from kbert.answering.answering_model import answering_model
+from kbert.answering_encoder import AnsweringEncoder, answering_model
 from kbert.config import ACTIVATIONS
 from kbert.encoder import BertEncoder
 from kbert.tasks.sequences.sequence_classification import SequenceClassification

@@ -1,1 +1,0 @@
-"""Models that only answer: copies of trained ones, as a graph of few and large ops over real tokens."""
