@@ -88,7 +88,7 @@ class AnsweringEncoder(keras.layers.Layer):
     def _embedded(self, inputs, tokens):
         """(T, H): the embeddings of the real tokens."""
         ids, segments = (tokens.take(inputs[name]) for name in ("input_ids", "segment_ids"))
-        embedded = tf.cast(self._embeddings.of_tokens(ids, segments, tokens.positions), self.precision)
+        embedded = tf.cast(self._embeddings.embed_tokens(ids, segments, tokens.positions), self.precision)
         return embedded if self._projection is None else self._projection(embedded)
 
     def _rows(self, tokens, first_alone=False):

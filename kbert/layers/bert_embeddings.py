@@ -82,7 +82,7 @@ class BertEmbeddings(EncoderLayer):
         embeddings = self.layer_norm(embeddings, seed=seed, training=training)
         return embeddings if self.projection is None else self.projection(embeddings)
 
-    def of_tokens(self, input_ids, segment_ids, positions):
+    def embed_tokens(self, input_ids, segment_ids, positions):
         """The same for answers, up to the projection, in float32: lookups alone.
 
         Args:
