@@ -20,13 +20,9 @@ class DistillationConfig:
     of the two numbers. `hidden_weight` is for the hidden states, `cosine_weight` for the direction of
     the last one.
 
-    `layer_map` says which layer of the teacher each layer of the student imitates in its hidden states:
-    [1, 3, 5] are the second, fourth and sixth. Empty spreads them evenly, with the last on the last. Layers
-    are counted from 0, as in the names of variables.
-
-    `init_layers` are the layers of the teacher that the student starts from, with its embeddings, pooler and
-    head: [0, 2, 5] makes a student of three layers. Empty leaves the start to `--init_checkpoint`, or to
-    random weights.
+    `init_layers` are the layers of the teacher that the student starts from, counted from 0, with its
+    embeddings, pooler and head: [0, 2, 5] makes a student of three layers. Empty leaves the start to
+    `--init_checkpoint`, or to random weights.
     """
 
     teacher: str | None = None
@@ -35,7 +31,6 @@ class DistillationConfig:
     soft_label_weight: float = 1.0
     hidden_weight: float = 0.0
     cosine_weight: float = 0.0
-    layer_map: tuple[int, ...] = ()
     init_layers: tuple[int, ...] = ()
 
     def __post_init__(self):
@@ -50,9 +45,7 @@ class DistillationConfig:
             1e-3 <= self.temperature <= 1e3,
             f"distillation.temperature={self.temperature} must lie between 0.001 and 1000.",
         )
-        for name in ("layer_map", "init_layers"):
-            layers = getattr(self, name)
-            require(
-                all(layer >= 0 for layer in layers),
-                f"distillation.{name}={shown(list(layers))}: layers are counted from 0.",
-            )
+        require(
+            all(layer >= 0 for layer in self.init_layers),
+            f"distillation.init_layers={shown(list(self.init_layers))}: layers are counted from 0.",
+        )

@@ -40,7 +40,7 @@ class Distillation:
             self._task.build_model,
             encoder,
             theirs,
-            layer_map(config.layer_map, encoder.config.num_hidden_layers, theirs.num_hidden_layers),
+            layer_map(encoder.config.num_hidden_layers, theirs.num_hidden_layers),
             states=bool(config.hidden_weight or config.cosine_weight),
         )
         self._teacher.load_into(model.teacher, getattr(self._task, "labels", ()))

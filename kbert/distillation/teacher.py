@@ -63,7 +63,6 @@ class Teacher:
                 f"the task {task.name} draws tokens, and a teacher would read others than its student; leave "
                 "[distillation] out, or choose another task."
             )
-        layer_map(config.layer_map, student.num_hidden_layers, self.encoder.num_hidden_layers)
         if config.soft_label_weight:
             self._require_predictions(task)
 
@@ -128,33 +127,14 @@ def read_teacher(config: DistillationConfig, do_lower_case=None, allow_unmatched
         raise ValueError(f"the teacher cannot be read: {error}") from None
 
 
-def layer_map(layers: tuple[int, ...], num_student_layers: int, num_teacher_layers: int) -> tuple[int, ...]:
-    """A layer of the teacher for each layer of the student, counted from 0.
+def layer_map(num_student_layers: int, num_teacher_layers: int) -> tuple[int, ...]:
+    """The layer of the teacher that each layer of the student imitates, counted from 0.
 
-    Without a given map they are spread evenly and the last imitates the last: layer m of M takes layer
-    (m + 1) N / M - 1 of N, rounded. For 4 of 12 that is 2, 5, 8, 11, TinyBERT's map (arXiv 1909.10351,
-    section 4.1, which counts from 1).
-
-    Args:
-      layers: the config's `layer_map`, possibly empty.
-      num_student_layers, num_teacher_layers: M and N.
-
-    Raises:
-      ValueError: when the map has another length than the student, or names a layer the teacher lacks.
+    They are spread evenly and the last imitates the last: layer m of M takes layer (m + 1) N / M - 1 of N,
+    rounded. For 4 of 12 that is 2, 5, 8, 11, TinyBERT's map (arXiv 1909.10351, section 4.1, which counts
+    from 1).
     """
-    if not layers:
-        return tuple(
-            max(0, round((m + 1) * num_teacher_layers / num_student_layers) - 1)
-            for m in range(num_student_layers)
-        )
-    if len(layers) != num_student_layers:
-        raise ValueError(
-            f"distillation.layer_map={list(layers)} has {len(layers)} layers, but the student has "
-            f"{num_student_layers}: name one layer of the teacher for each of them."
-        )
-    if max(layers) >= num_teacher_layers:
-        raise ValueError(
-            f"distillation.layer_map={list(layers)} names layer {max(layers)}, but the teacher has the "
-            f"layers 0 to {num_teacher_layers - 1}."
-        )
-    return tuple(layers)
+    return tuple(
+        max(0, round((m + 1) * num_teacher_layers / num_student_layers) - 1)
+        for m in range(num_student_layers)
+    )

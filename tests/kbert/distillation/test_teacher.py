@@ -50,14 +50,6 @@ REFUSED = {
         {"task": TASKS["replaced_token_detection"]()},
         "the task replaced_token_detection draws tokens, and a teacher would read others than its student",
     ),
-    "layer": (
-        {"config": dataclasses.replace(SOFT, layer_map=(0, 3))},
-        "distillation.layer_map=[0, 3] names layer 3, but the teacher has the layers 0 to 2.",
-    ),
-    "length of the map": (
-        {"config": dataclasses.replace(SOFT, layer_map=(1,))},
-        "distillation.layer_map=[1] has 1 layers, but the student has 2",
-    ),
 }
 
 
@@ -93,8 +85,7 @@ def test_the_digest_tells_content_and_nothing_else(teacher):
     [(4, 12, (2, 5, 8, 11)), (3, 3, (0, 1, 2)), (1, 6, (5,)), (2, 3, (1, 2)), (6, 12, (1, 3, 5, 7, 9, 11))],
 )
 def test_layers_are_spread_evenly_and_end_with_the_last(student, teacher, layers):
-    assert layer_map((), student, teacher) == layers
-    assert layer_map(layers, student, teacher) == layers
+    assert layer_map(student, teacher) == layers
 
 
 def test_a_student_takes_layers_and_all_that_is_around_them(teacher):
