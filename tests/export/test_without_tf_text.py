@@ -66,6 +66,7 @@ def test_other_text_ops_are_refused_before_any_work(finetuned_run, tmp_path):
     assert not (tmp_path / "served").exists()
 
 
+@pytest.mark.long
 def test_without_tf_text_records_train_and_texts_have_the_same_answers(
     core_export, finetuned_run, records_dir, tmp_path
 ):

@@ -13,10 +13,13 @@ import kbert
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 NAMES = [name for name in kbert.__all__ if name != "__version__"]
+_TRAINED = ("finetune", "TaskModel")  # whose examples take tens of seconds; other tests train both
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long if name in _TRAINED else ()) for name in NAMES]
+)
 def test_the_example_of_every_public_name_runs(name, finetuned_run, pretraining_run, labelled_files):
     value = getattr(kbert, name)
     assert value.__module__ == kbert._PUBLIC[name] and value.__name__ == name
@@ -69,7 +72,7 @@ def test_import_kbert_is_instant_and_without_tensorflow():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("level", [None, "0"])
+@pytest.mark.parametrize("level", [None, pytest.param("0", marks=pytest.mark.long)])
 def test_tensorflow_starts_quietly_unless_the_user_has_chosen(level):
     code = (
         "import kbert; kbert.BertEncoder; import os, sys; import tensorflow as tf; tf.constant(1) + 1; "

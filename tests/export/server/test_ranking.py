@@ -129,7 +129,7 @@ def test_another_similarity_of_the_folder_is_followed(e5_folder, vectors, monkey
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("long_texts", ["head_tail", "windows"])
+@pytest.mark.parametrize("long_texts", [pytest.param("head_tail", marks=pytest.mark.long), "windows"])
 def test_long_pairs_are_read_as_the_model_reads_them(tmp_path, long_texts):
     run = pair_task(tmp_path / "run", long_texts=long_texts)
     loaded = kbert.load(run.path)

@@ -27,7 +27,7 @@ SHAPE = {"max_position_embeddings": 128, "num_hidden_layers": 1}
 TABLES = {"class_weights": [{"a": 2.0, "b": 1.0}]}  # beside the texts that this setting may be
 CARRIED = {"temperature", "pooling", "normalize"}  # by Hugging Face's format
 OTHERS = [
-    pytest.param(format, marks=pytest.mark.slow if format == KERAS_HUB else ())  # whose import takes long
+    pytest.param(format, marks=pytest.mark.long if format == KERAS_HUB else ())  # builds its models too
     for format in FORMATS
     if format != KBERT
 ]

@@ -190,6 +190,7 @@ def test_the_masked_lm_head_of_keras_hub_is_another_one(saved, keras_hub, tmp_pa
     write_checkpoint(alone, tmp_path / "encoder", "keras_hub")
 
 
+@pytest.mark.long
 def test_what_a_preset_has_no_word_for_is_written_down_and_read_back(saved, keras_hub, tmp_path):
     checkpoint = read_checkpoint(saved["BertTextClassifier"][1])
     encoder = dataclasses.replace(
@@ -214,8 +215,13 @@ def test_what_a_preset_has_no_word_for_is_written_down_and_read_back(saved, kera
 
 TOKENIZERS = [
     ({}, {"max_input_chars_per_word": 100}),
-    ({"strip_accents": False}, {"strip_accents": False, "max_input_chars_per_word": 100}),
-    ({"split_on_cjk": False}, {"tokenize_chinese_chars": False, "max_input_chars_per_word": 100}),
+    *(
+        pytest.param(settings, {rule: False, "max_input_chars_per_word": 100}, marks=pytest.mark.long)
+        for settings, rule in (
+            ({"strip_accents": False}, "strip_accents"),
+            ({"split_on_cjk": False}, "tokenize_chinese_chars"),
+        )
+    ),
 ]
 
 

@@ -99,6 +99,7 @@ def test_when_a_worker_is_killed_the_other_says_so_in_one_sentence(records_dir, 
     assert "training continues from step " in last and "Traceback" not in errors
 
 
+@pytest.mark.long
 def test_a_worker_whose_others_never_start_says_so_and_can_be_ended(records_dir, tmp_path):
     """And one whose port is taken ends at once."""
     waiting, second = start_workers(2, *arguments(tmp_path, records_dir, tmp_path / "run"))
