@@ -52,7 +52,14 @@ def ids(life: Life) -> int:
     convert_checkpoint(life.checkpoint, life.folder / "for_ids", "hugging_face")
     if (life.folder / "for_ids" / "tokenizer.json").exists():
         theirs = Tokenizer.from_file(str(life.folder / "for_ids" / "tokenizer.json"))
-        others["tokenizers"] = [theirs.encode(text, add_special_tokens=False).ids for text in texts]
+        encodings = [theirs.encode(text, add_special_tokens=False) for text in texts]
+        others["tokenizers"] = [encoding.ids for encoding in encodings]
+        if vocabulary.kind == "wordpiece":
+            ours = build_tokenizer(vocabulary).with_offsets(tf.constant(texts))
+            for n, text in enumerate(texts):
+                if text.isascii():  # a mark is part of its letter here, and of no token there
+                    places = list(zip(ours.starts[n].numpy(), ours.ends[n].numpy(), strict=True))
+                    same(places, encodings[n].offsets, 0, f"offsets of {text!r}")
     for name, found in others.items():
         same(dict(zip(texts, found, strict=True)), dict(zip(texts, expected, strict=True)), 0, name)
     return len(others) * len(texts)
@@ -69,14 +76,18 @@ def other_batches(life: Life) -> int:
 
 def ranked(life: Life) -> int:
     """Texts ranked for a query, given in two orders."""
-    single = life.loaded.task.serving and life.loaded.task.serving.one_text_output == "embedding"
-    if not single and not (life.task_name == "sequence_regression" and life.world["pairs"]):
+    if not _ranks(life):
         return 0
     orders = [life.loaded.rank("the house", texts) for texts in (WORDS, WORDS[::-1])]
     ours, theirs = ({answer["text"]: answer["score"] for answer in order} for order in orders)
     same(ours, theirs, ROUNDING)
     assert list(ours.values()) == sorted(ours.values(), reverse=True)
     return len(ours)
+
+
+def _ranks(life):
+    single = life.loaded.task.serving and life.loaded.task.serving.one_text_output == "embedding"
+    return single or (life.task_name == "sequence_regression" and life.world["pairs"])
 
 
 def keras_file(life: Life) -> int:
@@ -252,26 +263,37 @@ def _call(script, *arguments):
 
 
 def served(life: Life) -> int:
-    """`kbert serve`, asked by its Predict API."""
+    """`kbert serve`, asked by its Predict API and to rank."""
     serving, compared = life.loaded.task.serving, 0
     if serving is None:
         return 0
     with DevelopmentServer(life.run, "life", 0, 0) as server:
-        address = f"http://127.0.0.1:{server.rest_api_port}/v1/models/life:predict"
+        address = f"http://127.0.0.1:{server.rest_api_port}/"
         for example, answer in zip(life.examples, life.answers, strict=True):
             inputs = _inputs(serving, example)
             signature = serving.signature_for(inputs)
             names = life.loaded.signatures[signature].inputs
             settings = {name: value for name, value in serving.settings.items() if name in names}
             columns = {name: [value] for name, value in inputs.items()} | settings
-            body = json.dumps({"signature_name": signature, "inputs": columns}).encode()
-            request = urllib.request.Request(address, body, {"content-type": "application/json"})
-            outputs = json.loads(urllib.request.urlopen(request, timeout=60).read())["outputs"]
+            body = {"signature_name": signature, "inputs": columns}
+            outputs = _post(address + "v1/models/life:predict", body)["outputs"]
             outputs = outputs if isinstance(outputs, dict) else {next(iter(names)): outputs}
             row = {name: _array(value)[0] for name, value in outputs.items()}
             same(_answer(serving, row, inputs, answer), answer, ROUNDING)
             compared += 1
+        if _ranks(life):
+            body = {"query": "the house", "texts": WORDS, "raw_scores": True}
+            found = {WORDS[one["index"]]: one["score"] for one in _post(address + "rerank", body)}
+            expected = {one["text"]: one["score"] for one in life.loaded.rank("the house", WORDS)}
+            same(found, expected, ROUNDING, "/rerank")
     return compared
+
+
+def _post(address, body):
+    request = urllib.request.Request(
+        address, json.dumps(body).encode(), {"content-type": "application/json"}
+    )
+    return json.loads(urllib.request.urlopen(request, timeout=60).read())
 
 
 def _array(value):

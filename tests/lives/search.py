@@ -21,7 +21,8 @@ from tfrecords_tools.pretraining.pretraining_settings import PretrainingSettings
 
 _HOPS_A_LIFE = 3
 _FEWEST = 9  # choices that make a world
-_SLOW = {"killed", "two_devices"}  # in fewer lives
+# How often a hop is drawn beside the others: slow ones less, those that share no code with kbert more.
+_WEIGHTS = {"killed": 1, "two_devices": 1, "transformers": 12, "ids": 6, "served": 6}
 # Findings that wait: kind -> (why, since when). A kind is what the table prints behind FOUND.
 KNOWN: dict[str, tuple[str, str]] = {}
 # What a world cannot lose: without these it is none.
@@ -73,7 +74,7 @@ class Search:
         """Lives the life of a seed, some of the hops, in a drawn order; the findings of a new kind."""
         world, self.lives = draw_world(seed, self._accepts), self.lives + 1
         names = [hop for hop in HOPS if hop != "training"]
-        counts = [1 if hop in _SLOW else 3 for hop in names]
+        counts = [_WEIGHTS.get(hop, 3) for hop in names]
         hops = dict.fromkeys(random.Random(f"hops of {seed}").sample(names, _HOPS_A_LIFE, counts=counts))
         found = []
         for finding in self._walk_smaller(world, hops):

@@ -94,7 +94,7 @@ def _owners(task) -> list[tuple[type, str]]:
     data = (PretrainingSettings, "corpus") if pairing(task) else (DatasetConfig, "dataset")
     owners = [(EncoderConfig, "encoder"), (training, "config"), (training, "config"), data]
     owners += [(TASKS[task].settings_class, "settings")] * 2 + [(WordPieceRules, "rules")]
-    return owners + [(PoolingConfig, "pooling")] * (TASKS[task].settings_class.__name__ in _EMBEDDINGS)
+    return owners + [(PoolingConfig, "pooling")] * 3 * (TASKS[task].settings_class.__name__ in _EMBEDDINGS)
 
 
 _EMBEDDINGS = {
@@ -145,7 +145,7 @@ def _values(owner, field, kind, labels, rng) -> list:
     if typing.get_origin(kind) is tuple:
         return _tuples(owner, field, typing.get_args(kind)[0], labels, rng)
     if field.name == "prompts":
-        return [{name: f"{name}: " for name in labels}]
+        return [{name: f"{name}: " for name in names} for names in (labels, ("query", "document"))]
     if field.name in ("positive_label", "default_prompt_name"):
         return labels
     known = [
