@@ -193,6 +193,11 @@ class FinetuningConfig(TrainingConfig):
             f"dev_split_seed={shown(self.dev_split_seed)} must lie between 0 and {2**32 - 1}.",
         )
         require(
+            bool(not self.dev_split_seed or self.dev_split or self.max_train_examples),
+            f"dev_split_seed={self.dev_split_seed} chooses the examples of dev_split and of "
+            "max_train_examples, but neither is set; leave it out.",
+        )
+        require(
             not (self.jit_compile is True and self.pad_to_longest),
             "jit_compile=true needs fixed shapes: set pad_to_longest=false as well.",
         )

@@ -290,9 +290,7 @@ def served(life: Life) -> int:
 
 
 def _post(address, body):
-    request = urllib.request.Request(
-        address, json.dumps(body).encode(), {"content-type": "application/json"}
-    )
+    request = urllib.request.Request(address, json.dumps(body).encode(), {"content-type": "application/json"})
     return json.loads(urllib.request.urlopen(request, timeout=60).read())
 
 

@@ -218,7 +218,8 @@ class LabelledRecords(RecordFolder):
                 )
 
     def agreed_dataset(self, dataset: DatasetConfig) -> DatasetConfig:
-        """The `DatasetConfig` of a run on these records: `dataset`, with the labels of the records.
+        """The `DatasetConfig` of a run on these records: `dataset`, with the labels of the records, and their
+        positive label where it says none.
 
         Raises:
           ValueError: when `dataset` lists other labels, or when only one of the two has pairs of texts.
@@ -237,7 +238,8 @@ class LabelledRecords(RecordFolder):
                 f"{self.directory} holds {kinds[bool(theirs.text_pair)]}, but dataset.text_pair="
                 f"{dataset.text_pair!r} asks for {kinds[bool(dataset.text_pair)]}."
             )
-        return dataclasses.replace(dataset, labels=theirs.labels)
+        positive = dataset.positive_label or theirs.positive_label
+        return dataclasses.replace(dataset, labels=theirs.labels, positive_label=positive)
 
     # `LabelledFile` (kbert/experiments/labelled_file.py) has the same methods.
     @property

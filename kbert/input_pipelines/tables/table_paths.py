@@ -31,12 +31,18 @@ def find_table(path: str | Path, file_format: str | None = None) -> Table | None
       file_format: `dataset.file_format` of a config, which stands above the name of a file.
 
     Raises:
-      ValueError: when there is no such file, for a folder that is no split of a dataset, and for a pattern
-        of other files than tables.
+      ValueError: when there is no such file, for a folder that is no split of a dataset or is asked for in
+        another format, and for a pattern of other files than tables.
     """
     path = Path(path)
     if path.is_dir():
-        return Table("arrow", _split_files(path))
+        files = _split_files(path)
+        if file_format not in (None, "arrow"):
+            raise ValueError(
+                f"{path} is a folder of `datasets`, whose files are Arrow, but dataset.file_format is "
+                f"{file_format!r}; leave it out."
+            )
+        return Table("arrow", files)
     if path.is_file():
         kind = _table_format(path, file_format)
         return Table(kind, (path,)) if kind else None

@@ -358,6 +358,11 @@ REFUSED = {
         {"distillation": {"init_layers": [0, -1]}},
         "distillation.init_layers=[0, -1]: layers are counted from 0.",
     ),
+    "a seed of no split": (
+        FinetuningConfig,
+        {"dev_split_seed": 3},
+        "dev_split_seed=3 chooses the examples of",
+    ),
     "unknown file format": (
         FinetuningConfig,
         {"dataset": {"file_format": "xml"}},

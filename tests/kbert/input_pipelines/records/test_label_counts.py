@@ -1,10 +1,11 @@
 """Records of windows: labels are counted as in the file, and records of other settings are refused."""
 
+import dataclasses
 import json
 
 import pytest
 
-from kbert.config import to_dict
+from kbert.config import DatasetConfig, to_dict
 from kbert.experiments.labelled_file import LabelledFile
 from kbert.input_pipelines.records.record_folders import LabelledRecords
 from kbert.tasks import TASKS
@@ -43,3 +44,10 @@ def test_records_of_other_settings_are_refused(both):
     settings = TASK.read_settings(WINDOWS | {"doc_stride": 4})
     with pytest.raises(ValueError, match=r"made with task_settings\.doc_stride=5, but this run has 4; make"):
         LabelledRecords(directory, TASK, LENGTH, settings=settings)
+
+
+def test_records_say_which_label_is_positive_unless_the_config_does(both):
+    records = both[1]
+    records.dataset = dataclasses.replace(records.dataset, positive_label="loud")
+    assert records.agreed_dataset(DatasetConfig()).positive_label == "loud"
+    assert records.agreed_dataset(DatasetConfig(positive_label="quiet")).positive_label == "quiet"

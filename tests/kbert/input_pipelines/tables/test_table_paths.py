@@ -3,6 +3,7 @@
 import json
 
 import pyarrow as pa
+import pytest
 
 from kbert.config import DatasetConfig
 from kbert.experiments.labelled_file import LabelledFile
@@ -49,3 +50,10 @@ def test_a_dev_split_is_the_same_whatever_the_rows_are_written_in(tmp_path):
     ]
     assert len({(train.fingerprint, dev.digest) for train, dev in parts}) == 1
     assert parts[0][1].num_examples == 4
+
+
+def test_a_folder_of_datasets_is_read_in_no_other_format(tmp_path):
+    folder = write_folder(tmp_path / "saved", TABLE)
+    assert find_table(folder, "arrow") == find_table(folder)
+    with pytest.raises(ValueError, match="file_format is 'csv'"):
+        find_table(folder, "csv")
