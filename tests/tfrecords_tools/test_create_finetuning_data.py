@@ -1,6 +1,5 @@
 """Fine-tuning records: the very numbers of live text, whole or not there, and what training makes of them."""
 
-import dataclasses
 import json
 import re
 from pathlib import Path
@@ -10,7 +9,6 @@ import pytest
 
 from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
 from kbert.config import DatasetConfig, FinetuningConfig, load_config, to_dict
-from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import finetune
 from kbert.features import EXAMPLE_WEIGHTS
 from kbert.input_pipelines import text_reader
@@ -144,13 +142,6 @@ def test_the_tokenizer_of_a_folder_may_be_taken(make, labelled_files, tmp_path):
     require_equal(all_features(records), live)
 
 
-def test_settings_of_the_task_may_be_tables(make, labelled_files):
-    """They change no record."""
-    config = tiny_finetuning_config(task_settings={"class_weights": {"quiet": 1.0, "loud": 3.0}})
-    of_table = make(labelled_files[0], "with_table", config=config)
-    assert shard_bytes(of_table) == shard_bytes(make(labelled_files[0], "plain"))
-
-
 @pytest.mark.slow
 @pytest.mark.long
 def test_the_number_of_workers_changes_nothing(make, tmp_path, monkeypatch):
@@ -232,18 +223,6 @@ def test_refusals_leave_nothing_behind(make, labelled_files, tmp_path):
     refused("broken.tsv line 42: 1 columns where 3 were expected", broken)
 
 
-def test_examples_that_do_not_fit_the_settings_are_refused_as_with_a_file(make, tmp_path):
-    """--train_dir could not: records hold cosines, no scores."""
-    rows = [{"text": "jump", "other": "walk", "label": 0.5}, {"text": "ask", "other": "walk", "label": 4.5}]
-    path, pair = write_rows(tmp_path / "scored.jsonl", rows), DatasetConfig(text="text", text_pair="other")
-    config = tiny_finetuning_config(task="cosine_similarity", dataset=pair)
-    with pytest.raises(ValueError, match="begins with 'ask' has the score 4.5, which is not between"):
-        make(path, config=config)
-    assert not (tmp_path / "records").exists()
-    to_five = dataclasses.replace(config, task_settings={"highest_score": 5.0})
-    np.testing.assert_allclose(all_features(make(path, config=to_five))["targets"], [0.1, 0.9])
-
-
 # ------------------------------------------------------------------------------ training on them
 
 
@@ -257,13 +236,6 @@ def record_dirs(labelled_files, pretraining_run, tmp_path_factory):
             folder / "config.json", path, folder / name, init_checkpoint=pretraining_run.path
         )
     return folder / "train", folder / "dev"
-
-
-@pytest.mark.slow
-def test_evaluation_on_records_is_that_on_live_text(finetuned_run, labelled_files, record_dirs):
-    _, live = evaluate(finetuned_run, labelled_files[1], batch_size=5)
-    _, stored = evaluate(finetuned_run, input_dir=record_dirs[1], batch_size=5)
-    assert stored == live and live["num_examples"] == 13
 
 
 @pytest.mark.slow

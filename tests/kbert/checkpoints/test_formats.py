@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file
 
 from kbert.checkpoints.bert_checkpoint import RecordedTask
 from kbert.checkpoints.conversion.resizing import as_bert
@@ -18,7 +17,6 @@ from kbert.config import DatasetConfig
 from kbert.encoder import BertEncoder
 from kbert.files.stored_tensor import stored_array
 from kbert.inference.loading import load
-from kbert.inference.predictor import Predictor
 from kbert.runs import checkpoint as training_checkpoint
 from kbert.runs.run_directory import RunDirectory, trained_weights
 from kbert.scripts.convert_checkpoint import convert_checkpoint
@@ -112,16 +110,6 @@ def test_a_hugging_face_folder_may_hold_a_tf1_file_beside(tmp_path):
     assert detect_format(folder) == "google"
 
 
-def test_written_tensors_are_those_of_the_library(tmp_path):
-    checkpoint = read_checkpoint(STORED / "BertModel")
-    write_checkpoint(checkpoint, tmp_path / "out", "hugging_face")
-    tensors = load_file(tmp_path / "out" / "model.safetensors")
-    original = load_file(STORED / "BertModel" / "model.safetensors")
-    assert tensors.keys() == original.keys()
-    for name, value in original.items():
-        np.testing.assert_array_equal(tensors[name], value)
-
-
 @pytest.mark.parametrize("format", ["hugging_face", "google"])
 def test_a_checkpoint_of_which_nothing_is_taken_is_never_read(tmp_path, format):
     """Not even a head's tensors make it one: all numbers of the encoder would be random."""
@@ -147,22 +135,6 @@ def test_a_checkpoint_of_which_nothing_is_taken_is_never_read(tmp_path, format):
 
 
 # ------------------------------------------------------------------- runs that others take
-
-
-def test_a_regression_of_others_is_a_regression_here(tmp_path):
-    weights = foreign_files.random_weights(("pooler", "classification"), num_labels=1)
-    tensors = foreign_files.hugging_face_names(weights)
-    folder = foreign_files.write_hugging_face(tmp_path / "m", tensors, "BertForSequenceClassification")
-    convert_checkpoint(folder, tmp_path / "regression", "kbert")
-    (answer,) = Predictor(load(tmp_path / "regression"))(text=["jump"])
-    assert list(answer) == ["prediction"] and np.isfinite(answer["prediction"])
-    for source in (folder, tmp_path / "regression"):
-        target = tmp_path / f"hf_of_{source.name}"
-        convert_checkpoint(source, target, "hugging_face")
-        assert read_checkpoint(target).problem_type == "regression"
-        config = json.loads((target / "config.json").read_text())
-        assert config["problem_type"] is None and config["id2label"] == {"0": "LABEL_0"}
-        assert config["sentence_transformers"] == {"activation_fn": "torch.nn.modules.activation.Sigmoid"}
 
 
 # ------------------------------------------------------------------------- initialization

@@ -141,15 +141,6 @@ def test_the_folders_name_tells_the_casing(folder, name, lower):
             read_checkpoint(renamed)
 
 
-def test_the_flag_tells_the_casing_where_nothing_else_does(folder):
-    checkpoint = read_checkpoint(folder, do_lower_case=True)
-    assert "do_lower_case=True, from the argument do_lower_case" in str(checkpoint.report)
-    (folder / "vocab.txt").write_text((folder / "vocab.txt").read_text().replace("the", "The"))
-    assert read_checkpoint(folder, do_lower_case=False).vocabulary.do_lower_case is False
-    with pytest.raises(ValueError, match="this looks like a cased vocabulary; try --nodo_lower_case"):
-        read_checkpoint(folder, do_lower_case=True)
-
-
 def edit_config(folder, **changes):
     values = json.loads((folder / "bert_config.json").read_text()) | changes
     (folder / "bert_config.json").write_text(json.dumps(values))

@@ -1,7 +1,6 @@
 """Asking a model again traces nothing: tracing takes half a second, and its memory is not given back."""
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -103,19 +102,6 @@ def _numbers(answer):
     if isinstance(answer, list):
         return np.concatenate([np.ravel(_numbers(one)) for one in answer])
     return np.asarray(getattr(answer, "values", getattr(answer, "probabilities", answer)))
-
-
-def test_a_graph_is_made_once_for_all_threads():
-    loaded, made = random_task_model(TASKS["masked_lm"]()), []
-
-    def make():
-        time.sleep(0.05)
-        made.append(object())
-        return made[-1]
-
-    with ThreadPoolExecutor(8) as threads:
-        graphs = list(threads.map(lambda _: loaded.graph("key", make), range(8)))
-    assert len(made) == 1 and set(map(id, graphs)) == {id(made[0])}
 
 
 def test_masks_are_filled_by_one_graph(traces):

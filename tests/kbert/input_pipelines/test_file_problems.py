@@ -1,16 +1,13 @@
 """One message with everything that is wrong in a labelled file; what is read as a person means it."""
 
 import gzip
-from pathlib import Path
 
 import pytest
 
 from kbert.config import DatasetConfig
-from kbert.input_pipelines.json_rows import MissingColumn
 from kbert.input_pipelines.labelled_files import LabelledText, count_rows, read_header, read_rows, stream_rows
 from kbert.input_pipelines.unlabelled_files import examples_from_columns
 
-REPORTS = Path("../shared/data/reports")
 PLAIN = DatasetConfig()
 GOOD_AND_BAD = [LabelledText("gut, schön", None, "pos"), LabelledText("schlecht", None, "neg")]
 
@@ -119,27 +116,6 @@ def test_the_delimiter_of_a_file_without_a_header_is_found_by_the_number_of_colu
     assert read_rows(write("b.csv", "a; b,pos\n"), dataset) == [LabelledText("a; b", None, "pos")]
 
 
-@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le"])
-def test_wide_characters_without_a_mark_need_the_setting(write, encoding):
-    content = "text;label\ngut, schön;pos\nschlecht;neg\n"
-    path = write("a.csv", content, encoding)
-    (line,) = message_of(path)
-    assert (
-        f"is {encoding.upper()} without a byte order mark" in line and f"dataset.encoding={encoding}" in line
-    )
-    for name in (encoding, encoding[:6]):
-        assert read_rows(path, DatasetConfig(encoding=name)) == GOOD_AND_BAD
-    assert read_rows(write("b.csv", content), DatasetConfig(encoding=encoding)) == GOOD_AND_BAD
-
-
-def test_a_damaged_line_of_utf_8_is_not_taken_for_another_encoding(write):
-    path = write("a.csv", "text,label\nschön,a\n".encode() + b"caf\xe9,b\n")
-    (line,) = message_of(path)
-    assert line.startswith(
-        "a.csv line 3 is not UTF-8 (byte 0xe9), but 1 line(s) hold other characters that are"
-    )
-
-
 # ------------------------------------------------------------------------------ what is wrong
 
 
@@ -225,15 +201,3 @@ def test_empty_rows_are_left_out_by_a_setting_and_counted(write, caplog):
 def test_the_reason_is_named(write, name, content, sentences):
     message = "\n".join(message_of(write(name, content)))
     assert all(sentence in message for sentence in sentences), message
-
-
-@pytest.mark.skipif(not REPORTS.is_dir(), reason="needs ../shared/data/reports")
-def test_files_of_reports():
-    assert [row.label for row in read_rows(REPORTS / "excel_utf16.csv", PLAIN)] == ["pos", "neg"]
-    excel = REPORTS / "excel_semicolon_cp1252.csv"
-    with pytest.raises(MissingColumn, match="Did you mean 'Category'"):
-        read_rows(excel, DatasetConfig(label="category"))
-    dataset = DatasetConfig(label="Category", encoding="cp1252", skip_empty_rows=True)
-    assert [row.label for row in read_rows(excel, dataset)] == ["sehr gut", "schlecht", "mittel"]
-    with pytest.raises(ValueError, match="TSV is read without quoting"):
-        read_rows(REPORTS / "quoted_newline.tsv", PLAIN)

@@ -610,38 +610,6 @@ def test_a_vocabulary_that_repeats_a_token_and_ends_in_an_empty_line(folder, cap
     assert "'the' on line 6, which stands on line 21 again" in caplog.text
 
 
-# Pieces of scripts without capitals -> do_lower_case, where nothing says it.
-SCRIPTS = {
-    "Korean": ("가 나 한국 ##어", False),
-    "Japanese": ("か が は ##ば", False),
-    "Hindi": ("अपने में पर ##े", False),
-    "Arabic": ("في من على ##ها", None),
-    "Chinese": ("的 是 在 国", None),
-}
-
-
-@pytest.mark.parametrize(("script", "expected"), SCRIPTS.values(), ids=SCRIPTS)
-def test_scripts_without_capitals_are_no_proof_of_lower_casing(tmp_path, weights, script, expected):
-    tensors = foreign_files.hugging_face_names(weights, prefix="")
-    pieces = script.split()
-    digits = [str(n) for n in range(len(foreign_files.TOKENS) - 5 - len(pieces))]
-    tokens = [*foreign_files.TOKENS[:5], *pieces, *digits]
-    folder = foreign_files.write_hugging_face(tmp_path / "m", tensors, tokens=tokens)
-    if expected is None:
-        with pytest.raises(ValueError, match="nothing says whether texts are lower-cased.*--nodo_lower_case"):
-            read_checkpoint(folder)
-        assert read_checkpoint(folder, do_lower_case=True).vocabulary.do_lower_case is True
-    else:
-        assert read_checkpoint(folder).vocabulary.do_lower_case is expected
-        with pytest.raises(ValueError, match="looks like a cased vocabulary.*=do_lower_case"):
-            read_checkpoint(folder, do_lower_case=True)
-    (folder / "tokenizer_config.json").write_text('{"do_lower_case": false}')
-    checkpoint = read_checkpoint(folder)
-    for format in ("kbert", "hugging_face", "google"):
-        write_checkpoint(checkpoint, tmp_path / format, format, ["hidden_act"])
-        assert read_checkpoint(tmp_path / format).vocabulary.do_lower_case is False
-
-
 @pytest.mark.parametrize("setting", TOKENIZERS)
 def test_settings_that_kbert_cannot_honour(folder, setting):
     config, whole, sentence = TOKENIZERS[setting]

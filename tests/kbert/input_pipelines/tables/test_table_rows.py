@@ -2,7 +2,6 @@
 
 import itertools
 import os
-import random
 
 import pyarrow as pa
 import pytest
@@ -95,49 +94,6 @@ def test_names_of_the_classes_in_lists(tmp_path, kind):
     path = write_parquet(tmp_path / "a.parquet", with_features(table, {"label": feature}))
     (sentence,) = TASKS["token_classification"].files.read_examples(path, TEXT)
     assert sentence.labels == ("B-PER", "O")
-
-
-REFUSED = {
-    "no column": (
-        {"sentence": ["a"], "label": ["x"]},
-        "a.parquet has no column 'text'; its columns are ['sen",
-    ),
-    "no label": (
-        {"text": ["a"], "y": ["x"]},
-        "a.parquet has no column 'label'; its columns are ['text', 'y'].",
-    ),
-    "null text": ({"text": ["a", None], "label": ["x", "y"]}, "a.parquet row 2 has a JSON null as 'text'"),
-    "a number": ({"text": ["a", "b"], "label": [0.5, 1]}, "\n  row 1 has the number 0.5 as its label"),
-    "blank": ({"text": ["a", "b"], "label": ["x", " "]}, "a.parquet row 2 has no label in column 'label'"),
-    "no rows": (
-        {"text": pa.array([], pa.string()), "label": pa.array([], pa.string())},
-        "a.parquet holds no rows; expected labelled texts",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_is_wrong_is_named_with_file_and_row(tmp_path, case):
-    columns, message = REFUSED[case]
-    with pytest.raises(ValueError) as error:
-        read_rows(write_parquet(tmp_path / "a.parquet", pa.table(columns)), TEXT)
-    assert message in str(error.value)
-
-
-@pytest.mark.parametrize("kind", ["parquet", "stream", "file"])
-def test_damaged_files_are_one_sentence(tmp_path, kind):
-    noise = random.Random(3)
-    table = pa.table({"text": [noise.randbytes(40).hex() for _ in range(200)], "label": ["x"] * 200})
-    path = every_kind(tmp_path, table)[kind]
-    whole = path.read_bytes()
-    word = "parquet" if kind == "parquet" else "arrow"
-    for end in (0, 7, len(whole) // 2):
-        path.write_bytes(whole[:end])
-        with pytest.raises(
-            ValueError, match=rf"is not a whole {word} file \(.*\); make or get it again"
-        ) as error:
-            read_rows(path, TEXT)
-        assert "\n" not in str(error.value)
 
 
 def test_rows_are_read_as_they_are_asked_for(tmp_path):

@@ -1,6 +1,5 @@
 """CoNLL columns and JSON lines -> sentences, and what is wrong with a file, by its line."""
 
-import gzip
 import json
 import lzma
 import pickle
@@ -13,7 +12,7 @@ from pyarrow import parquet
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.labelled_files import examples_fingerprint
 from kbert.tasks.token_classification import TokenClassification
-from kbert.tasks.token_classification.tagged_sentences import read_tagged_sentences, sentence_labels
+from kbert.tasks.token_classification.tagged_sentences import read_tagged_sentences
 
 CONLL = Path(__file__).resolve().parents[5] / "shared" / "data" / "conll2003"
 
@@ -85,17 +84,6 @@ def test_all_wrong_words_are_in_one_message(tmp_path):
     assert first.endswith("a.conll cannot be used as it is:")
     beginnings = ("line 2 is not UTF-8", "line 3: 1 columns between tabs", "line 5 has an empty tag")
     assert all(line.strip().startswith(begin) for line, begin in zip(others, beginnings, strict=True))
-
-
-def test_named_columns_and_packed_files(tmp_path):
-    path = tmp_path / "tags.txt.gz"
-    path.write_bytes(gzip.compress(b"1 EU NNP B-ORG x\n2 said VBD O x\n"))
-    columns = ("n", "word", "pos", "tag", "rest")
-    (entities,) = read(path, column_names=columns, text="word", label="tag")
-    assert rows([entities]) == [(("EU", "said"), ("B-ORG", "O"))]
-    (parts,) = read(path, column_names=columns, text="word", label="pos", tag_scheme="none")
-    assert parts.labels == ("NNP", "VBD")
-    assert sentence_labels([parts], "none") == ("NNP", "VBD")
 
 
 def test_json_lines_of_words_of_spans_and_of_documents(tmp_path):
@@ -307,12 +295,6 @@ def test_a_word_in_each_row(tmp_path, filled):
     assert sentences[0].document is not sentences[1].document
     with pytest.raises(ValueError, match="has no column 'Satz'"):
         read(tmp_path / "ner.csv", **KAGGLE | {"sentence": "Satz"})
-
-
-def test_a_quotation_mark_in_a_word_does_not_swallow_others(tmp_path):
-    path = write(tmp_path, 'Sentence #,Word,Tag\n1,",O\n1,Ann,B-per\n1,",O\n', "ner.csv")
-    with pytest.raises(ValueError, match="line 4 has a word with line ends in it.*a quotation mark opens"):
-        read(path, **KAGGLE)
 
 
 def test_sentences_are_told_by_their_document_too_and_stand_together(tmp_path, caplog):
