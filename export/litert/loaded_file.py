@@ -66,12 +66,12 @@ class LoadedFile(TextAnswers):
             )
         return _Predictor(self._model, serving, inputs, prompt=self.task.default_prompt)
 
-    def embed(self, texts, prompt_name: str | None = None) -> np.ndarray:
+    def embed(self, texts, prompt_name: str | None = None, task: str | None = None) -> np.ndarray:
         """One vector for each text, as the file was exported: float32 (texts, width); (width,) for one text.
 
         Args:
           texts: a text, or an iterable of texts.
-          prompt_name: as for `LoadedModel.embed`.
+          prompt_name, task: as for `LoadedModel.embed`.
 
         Raises:
           ValueError: when the file gives no vectors of texts, for an input that is not a text, an unknown
@@ -82,6 +82,7 @@ class LoadedFile(TextAnswers):
         if output != "embedding":
             raise ValueError(f"{self.source} has the task {self.task.name} and gives no vectors of texts.")
         batch, pooling = text_batch(texts), self.task.pooling
+        prompt_name = pooling.prompt_name(task, prompt_name)
         prompt = pooling.prompt(prompt_name)
         if pooling.skipped_tokens(prompt_name) != pooling.skipped_tokens():
             raise ValueError(

@@ -5,11 +5,13 @@ Reference: sentence-transformers, `SentenceTransformer.encode_query` and `encode
 
 from typing import NamedTuple
 
+from kbert.config.vectors_config import DOCUMENT_PROMPTS, TEXT_TASKS, VectorsConfig
+
 from .json_body import shown
 from .request import invalid
 from .served_model import ServedModel
 
-_QUERY, _DOCUMENT = ("query",), ("document", "passage", "corpus")
+_QUERY, _DOCUMENT = TEXT_TASKS[:1], DOCUMENT_PROMPTS
 # What clients of Cohere, Voyage, NVIDIA and Jina call a text -> the prompts that it may have.
 _INPUT_TYPES = {
     "query": _QUERY,
@@ -20,7 +22,6 @@ _INPUT_TYPES = {
     "search_document": _DOCUMENT,
     "retrieval.passage": _DOCUMENT,
 }
-_ALWAYS = ("query", "document")  # sentence-transformers has these two, empty ones where a folder has none
 
 
 class Prompt(NamedTuple):
@@ -58,16 +59,16 @@ def prompt_for(model: ServedModel, prompt_name: str | None = None, input_type: s
             raise invalid(f"input_type={shown(input_type)}; the model has {_listed(prompts)}.")
         return _answered(model, name)
     name = model.default_prompt_name if prompt_name is None else prompt_name
-    if name is not None and name not in (*prompts, *_ALWAYS):
+    if name is not None and name not in (*prompts, *TEXT_TASKS):
         raise invalid(f"prompt_name={shown(name)}; the model has {_listed(prompts)}.")
     return _answered(model, name)
 
 
 def prompts_of_ranking(model: ServedModel) -> tuple[Prompt, Prompt]:
     """The prompts of a query and of the texts that it ranks: those made for it, otherwise the default."""
-    if not {*_QUERY, *_DOCUMENT} & set(model.prompts):
-        return prompt_for(model), prompt_for(model)
-    return prompt_for(model, "query"), prompt_for(model, input_type="document")
+    known = VectorsConfig(prompts=model.prompts)
+    query, document = (prompt_for(model, known.prompt_name(task)) for task in TEXT_TASKS)
+    return query, document
 
 
 def _answered(model: ServedModel, name: str | None) -> Prompt:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from kbert.checkpoints.model_variables import fresh_value, model_shapes, part_name, task_parts
 from kbert.checkpoints.report import Report
 from kbert.config import DatasetConfig, EncoderConfig
-from kbert.config.pooling_config import PoolingConfig
+from kbert.config.pooling_config import POOLING_LAYER, PoolingConfig
 from kbert.files.stored_tensor import StoredTensor
 from kbert.heads.parts import POOLER, Part
 from kbert.runs.chosen_settings import Chosen
@@ -75,9 +75,9 @@ class BertCheckpoint:
     @property
     def parts(self) -> dict[str, Part]:
         """The pooler and heads that the task's model has on top of the encoder's body, by name."""
-        if self.recorded is None:
+        if self.recorded is None and self.pooling is None:
             return task_parts(self.task, self.labels)
-        task = TASKS.recorded({"task": self.task, "task_config": self.recorded.task_config})
+        task = TASKS.recorded({"task": self.task, "task_config": self.known_task.task_config})
         return {part.name: part for part in task.parts}
 
     @property
@@ -127,7 +127,7 @@ class BertCheckpoint:
         """The same encoder without its heads; the report then lists their tensors as left over."""
 
         def is_kept(name):
-            return part_name(name) in ("body", POOLER.name)
+            return part_name(name) in ("body", POOLER.name, POOLING_LAYER)
 
         dropped = [line for line in self.report.taken if not is_kept(line[1])]
         report = dataclasses.replace(

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 
 from kbert.config import EncoderConfig
+from kbert.config.dense_config import DenseConfig
+from kbert.config.pooling_config import POOLING_LAYER, PoolingConfig
+from kbert.config.token_vectors_config import TOKEN_VECTORS_LAYER
 
 _MASKED_LM = "masked_lm"
 _POOLER = "pooler"
@@ -88,13 +91,50 @@ class BiLstmPart(Part):
         return shapes | dense_shapes(f"{self.name}/dense", self.width, self.num_outputs)
 
 
+@dataclass(frozen=True)
+class DensePart(Part):
+    """A `VectorDense`.
+
+    Args:
+      dense: its layers.
+      num_vectors: how many vectors of the encoder stand behind each other in its input.
+      layer: the name of the `VectorDense` in the layer `name`; "" where it is that layer.
+    """
+
+    dense: tuple[DenseConfig, ...] = ()
+    num_vectors: int = 1
+    layer: str = ""
+
+    def shapes(self, config):
+        shapes: dict[str, tuple[int, ...]] = {}
+        prefix = f"{self.name}/{self.layer}/" if self.layer else f"{self.name}/"
+        width = config.hidden_size * self.num_vectors
+        for number, dense in enumerate(self.dense):
+            shapes |= dense_shapes(f"{prefix}dense_{number}", width, dense.units, dense.use_bias)
+            if dense.needs_matrix(width):
+                shapes |= dense_shapes(f"{prefix}residual_{number}", width, dense.units, bias=False)
+            width = dense.units
+        return shapes
+
+
 POOLER = Part(_POOLER, "sequence_output")
+# The parts that make vectors, not logits.
+NO_HEADS = {_POOLER, POOLING_LAYER, TOKEN_VECTORS_LAYER}
 MASKED_LM = Part(_MASKED_LM, "masked_positions")
 
 
 def pooled_head(name: str, num_outputs: int, has_labels: bool = False) -> tuple[Part, ...]:
     """The pooler, and a head on top of it."""
     return POOLER, Part(name, "pooled_output", num_outputs, has_labels)
+
+
+def vector_parts(pooling: PoolingConfig | None) -> tuple[Part, ...]:
+    """The dense layers behind the pooling, if there are any."""
+    if pooling is None or not pooling.dense:
+        return ()
+    return (
+        DensePart(POOLING_LAYER, "sequence_output", 0, False, pooling.dense, len(pooling.modes), "dense"),
+    )
 
 
 def token_head(name: str, num_outputs: int, has_labels: bool = False) -> tuple[Part, ...]:

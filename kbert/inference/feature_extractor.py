@@ -93,7 +93,11 @@ class FeatureExtractor:
         self.layers = tuple(layers)
         self.pooling = pooling
         self.combine = combine
-        self._pool = None if pooling == "none" else SequencePooling.of(pooling)
+        self._pool = (
+            None
+            if pooling == "none"
+            else SequencePooling.of(pooling, model=model.model if pooling.dense else None)
+        )
         self._prompt = "" if pooling == "none" else pooling.prompt()
         self._run = model.graph(("features", self.layers, pooling, combine), self._graph)
 

@@ -24,7 +24,7 @@ from kbert.checkpoints.report import Report
 from kbert.cli.commands import export_package
 from kbert.cli.progress import activity
 from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig, TrainingConfig
-from kbert.config.pooling_config import PoolingConfig
+from kbert.config.pooling_config import POOLING_LAYER, PoolingConfig
 from kbert.features import ENCODER_INPUTS
 from kbert.forked import require_own_tensorflow
 from kbert.inference.finite_numbers import require_finite_answers
@@ -32,7 +32,8 @@ from kbert.inference.model_as_checkpoint import model_as_checkpoint
 from kbert.inference.predictor import Predictor
 from kbert.inference.text_answers import TextAnswers
 from kbert.inference.texts import text_batch
-from kbert.layers.sequence_pooling import SequencePooling, unit
+from kbert.layers.sequence_pooling import SequencePooling
+from kbert.layers.vector_dense import unit
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
 from kbert.tasks.signatures.signature import Signature
@@ -338,6 +339,7 @@ class LoadedModel(TextAnswers):
         pooling: str | None = None,
         normalize: bool | None = None,
         prompt_name: str | None = None,
+        task: str | None = None,
     ) -> np.ndarray:
         """One vector for each text, for comparing texts with each other.
 
@@ -352,6 +354,8 @@ class LoadedModel(TextAnswers):
           normalize: whether to scale to length 1; None uses the model's own.
           prompt_name: which of the model's prompts (`own_pooling.prompts`) stands before each text; None uses
             the model's default prompt, if it has one.
+          task: "query" or "document" in the place of a prompt's name: what the texts are. Where the
+            model has a prompt for it, that one stands before each text.
 
         Returns:
           float32 array of shape (texts, width); (width,) for a single text (not in a list). The width is
@@ -359,8 +363,9 @@ class LoadedModel(TextAnswers):
 
         Raises:
           ValueError: when an input is not a text (the message names its index), the model has no prompt of
-            this name, or vectors are not finite.
+            this name or two are asked for, or vectors are not finite.
         """
+        prompt_name = self._pooling_config.prompt_name(task, prompt_name)
         batch, prompt = text_batch(texts), self._pooling_config.prompt(prompt_name)
         config = self._chosen_pooling(pooling, normalize)
         key = ("embed", config.mode, config.normalize, normalize, config.skipped_tokens(prompt_name))
@@ -376,14 +381,21 @@ class LoadedModel(TextAnswers):
     def _chosen_pooling(self, pooling, normalize) -> PoolingConfig:
         """The model's own, or the default, with what is not None."""
         chosen = {"mode": pooling, "normalize": normalize}
-        return dataclasses.replace(
-            self._pooling_config, **{name: value for name, value in chosen.items() if value is not None}
+        own = self._pooling_config
+        config = dataclasses.replace(
+            own, **{name: value for name, value in chosen.items() if value is not None}
         )
+        if own.dense and len(config.modes) != len(own.modes):
+            raise ValueError(
+                f"pooling={pooling!r} gives {len(config.modes)} vectors behind each other, but the dense "
+                f"layer of {self.source} reads {len(own.modes)} ({own.mode}); choose as many modes."
+            )
+        return config
 
     def _embedder(self, config, normalize, prompt_name):
         """The graph from texts, with their prompt, to vectors; of length 1 after the cut, if asked for."""
         encoder = AnsweringEncoder(self.encoder, self.precision, outputs=("sequence_output",))
-        pool, scales_again = SequencePooling.of(config, prompt_name), normalize and config.truncate_dim
+        pool, scales_again = self._pool(config, prompt_name), normalize and config.truncate_dim
 
         def embed(texts):
             inputs = self.text_inputs(texts, pad_to_longest=True)
@@ -393,6 +405,9 @@ class LoadedModel(TextAnswers):
         signature = [tf.TensorSpec([None], tf.string)]
         return tf.function(embed, input_signature=signature, autograph=False)
 
+    def _pool(self, config, prompt_name=None, **kwargs) -> SequencePooling:
+        return SequencePooling.of(config, prompt_name, self.model if config.dense else None, **kwargs)
+
     def embedding_model(self, pooling: str | None = None, normalize: bool | None = None) -> keras.Model:
         """Encoder and pooling as one Keras model: what `inputs` gives -> float32 (batch, width).
 
@@ -401,7 +416,7 @@ class LoadedModel(TextAnswers):
         Args:
           pooling, normalize: as for `embed`.
         """
-        layer = SequencePooling.of(self._chosen_pooling(pooling, normalize), name="sequence_pooling")
+        layer = self._pool(self._chosen_pooling(pooling, normalize), name=POOLING_LAYER)
         encoder = self.encoder.with_outputs("sequence_output")
         inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in ENCODER_INPUTS}
         return keras.Model(inputs, layer(encoder(inputs)["sequence_output"], inputs["input_mask"]))

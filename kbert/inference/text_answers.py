@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from kbert.config import DatasetConfig
 from kbert.inference.answers import (
     answered,
@@ -15,7 +17,6 @@ from kbert.tasks.similarity.vectors import similarities
 
 # Answers that are one number for a pair of texts.
 PAIR_NUMBERS = ("prediction", "cosine")
-_TEXT_PROMPTS = ("document", "passage", "corpus")
 
 
 class TextAnswers:
@@ -26,7 +27,7 @@ class TextAnswers:
       task: its `Task`.
       text_inputs: the `TextInputs` that tokenize for it.
       dataset: the `DatasetConfig` of its run, which names columns of tables; None of others.
-      embed: method from texts to float32 (texts, width), for tasks that give vectors.
+      embed: method from texts, and `task` ("query" or "document"), to vectors, for tasks that give them.
     """
 
     source: str
@@ -100,22 +101,21 @@ class TextAnswers:
         order = sorted(range(len(scores)), key=lambda index: -scores[index])
         return [{"index": i, "score": scores[i], "text": texts[i]} for i in order[:top_k]]
 
+    def similarity(self, queries, texts) -> np.ndarray:
+        """How similar vectors of `embed` are, by the similarity that the model names, or else the cosine.
+
+        Args:
+          queries, texts: what `embed` gives for lists of texts.
+
+        Returns:
+          float32 array of shape (queries, texts); more is more similar.
+        """
+        pooling = self.task.pooling
+        return similarities(queries, texts, "cosine" if pooling is None else pooling.similarity_fn_name)
+
     def _compare(self, query, texts) -> list[float]:
         """How similar the vector of each text is to that of the query."""
         if not texts:
             return []
-        pooling = self.task.pooling
-        query_prompt, text_prompt = _prompt_names(pooling.prompts)
-        first = self.embed([query], prompt_name=query_prompt)
-        vectors = self.embed(texts, prompt_name=text_prompt)
-        return similarities(first, vectors, pooling.similarity_fn_name)[0].tolist()
-
-
-def _prompt_names(prompts) -> tuple[str | None, str | None]:
-    """The prompts of a query and of texts, if the model has such; else None, the default one.
-
-    Source: sentence-transformers, `SentenceTransformer.encode_query` and `encode_document`.
-    """
-    if not {"query", *_TEXT_PROMPTS} & set(prompts):
-        return None, None
-    return "query", next((name for name in _TEXT_PROMPTS if name in prompts), "document")
+        first, vectors = self.embed([query], task="query"), self.embed(texts, task="document")
+        return self.similarity(first, vectors)[0].tolist()

@@ -1,9 +1,10 @@
 import keras
 from keras import ops
 
-from kbert.config.pooling_config import PoolingConfig
+from kbert.config.pooling_config import POOLING_LAYER, PoolingConfig
 from kbert.layers.encoder_layer import EncoderLayer
 from kbert.layers.flat_dense import activation
+from kbert.layers.vector_dense import VectorDense, unit
 
 
 @keras.saving.register_keras_serializable(package="kbert")
@@ -54,7 +55,7 @@ class Pooler(EncoderLayer):
 
 @keras.saving.register_keras_serializable(package="kbert")
 class SequencePooling(keras.layers.Layer):
-    """Pools the vectors of a sequence's tokens into one vector, without weights, in float32.
+    """Pools the vectors of a sequence's tokens into one vector, in float32. Only `dense` has weights.
 
     Args:
       mode: "cls" and "lasttoken" take the first and the last real token's vector; "mean" and "max" go over
@@ -64,6 +65,7 @@ class SequencePooling(keras.layers.Layer):
       normalize: whether to bring the vector to length 1 (L2 norm; the zero vector stays).
       truncate_dim: how many numbers of the vector to keep, after that; None keeps all.
       skipped_tokens: how many tokens at the beginning do not count: those of a prompt.
+      dense: layers between pooling and normalization, see `VectorDense`.
 
     Call arguments:
       sequence_output: tensor of shape `(batch, seq_length, hidden_size)`.
@@ -87,21 +89,37 @@ class SequencePooling(keras.layers.Layer):
     Reference: arXiv 1908.10084 (Sentence-BERT), section 3; sentence-transformers, modules/pooling.py.
     """
 
-    def __init__(self, mode="mean", normalize=False, truncate_dim=None, skipped_tokens=0, **kwargs):
+    def __init__(self, mode="mean", normalize=False, truncate_dim=None, skipped_tokens=0, dense=(), **kwargs):
         super().__init__(**kwargs)
-        self._config = PoolingConfig(mode, normalize, truncate_dim)  # raises an error for another mode
+        # raises an error for another mode
+        self._config = PoolingConfig(mode, normalize, truncate_dim, dense=dense)
+        self.dense = VectorDense(dense, dtype="float32", name="dense")
         self.mode = mode
         self.normalize = normalize
         self.truncate_dim = truncate_dim
         self.skipped_tokens = skipped_tokens
 
     @classmethod
-    def of(cls, config: PoolingConfig, prompt_name: str | None = None, **kwargs) -> "SequencePooling":
-        """The layer of a `PoolingConfig`, for texts behind its default prompt or that of a name."""
+    def of(
+        cls, config: PoolingConfig, prompt_name: str | None = None, model=None, **kwargs
+    ) -> "SequencePooling":
+        """The layer of a `PoolingConfig`, for texts behind its default prompt or that of a name.
+
+        Args:
+          config: how it pools.
+          prompt_name: of the prompt.
+          model: a model with such a layer, whose dense layers this one takes; None for new ones.
+          **kwargs: of a Keras layer.
+        """
         skipped = config.skipped_tokens(prompt_name)
-        return cls(config.mode, config.normalize, config.truncate_dim, skipped, **kwargs)
+        made = cls(config.mode, config.normalize, config.truncate_dim, skipped, config.dense, **kwargs)
+        if config.dense and model is not None:
+            made.dense = model.get_layer(POOLING_LAYER).dense
+        return made
 
     def build(self, sequence_output_shape, input_mask_shape):
+        if not self.dense.built:
+            self.dense.build((None, sequence_output_shape[-1] * len(self._config.modes)))
         self.built = True
 
     def call(self, sequence_output, input_mask):
@@ -112,6 +130,7 @@ class SequencePooling(keras.layers.Layer):
             mask = mask * ops.cast(counts, "float32")
         vectors = [self._pool(mode, hidden, ops.expand_dims(mask, 2)) for mode in self._config.modes]
         pooled = vectors[0] if len(vectors) == 1 else ops.concatenate(vectors, axis=1)
+        pooled = self.dense(pooled)
         pooled = unit(pooled) if self.normalize else pooled
         return pooled if self.truncate_dim is None else pooled[:, : self.truncate_dim]
 
@@ -145,15 +164,5 @@ class SequencePooling(keras.layers.Layer):
 
     def get_config(self):
         names = ("mode", "normalize", "truncate_dim", "skipped_tokens")
-        return super().get_config() | {name: getattr(self, name) for name in names}
-
-
-# Nothing beside the squares of real vectors. It gives a vector of zeros a finite gradient, under XLA too.
-# `keras.ops.normalize` gives it none there.
-_EPSILON = 1e-12
-
-
-def unit(vectors):
-    """Vectors of shape (..., width) brought to length 1 (L2 norm), in float32; the zero vector stays."""
-    vectors = ops.cast(vectors, "float32")
-    return vectors * ops.rsqrt(ops.sum(ops.square(vectors), axis=-1, keepdims=True) + _EPSILON)
+        own = {name: getattr(self, name) for name in names}
+        return super().get_config() | own | {"dense": self.dense.get_config()["dense"]}

@@ -1,12 +1,15 @@
 """An encoder without a head: it has no loss, and its answers are vectors of texts."""
 
-from kbert.config.pooling_config import PoolingConfig
-from kbert.features import encoder_features
-from kbert.heads.parts import POOLER
+import keras
+
+from kbert.config.pooling_config import POOLING_LAYER, PoolingConfig
+from kbert.features import ENCODER_INPUTS, encoder_features
+from kbert.heads.parts import POOLER, Part, vector_parts
 from kbert.layers.sequence_pooling import SequencePooling
 from kbert.tasks.similarity.prompts import vector_signatures
 from kbert.tasks.similarity.vectors import VectorServing
 from kbert.tasks.task import CheckpointKind, Task
+from kbert.tasks.task_model import TaskModel
 
 
 class Encoding(Task):
@@ -22,13 +25,15 @@ class Encoding(Task):
 
     name = "encoder"
     checkpoint = CheckpointKind("BertModel")
-    parts = (POOLER,)
+    vectors_class = PoolingConfig
+    parts: tuple[Part, ...] = (POOLER,)
 
     def __init__(
         self, pooling: str | None = None, normalize: bool = True, further_pooling: dict | None = None
     ):
         super().__init__()
         self.pooling = None if pooling is None else PoolingConfig(pooling, normalize, **further_pooling or {})
+        self.parts = vector_parts(self.pooling) or self.parts
 
     @property
     def serving(self):
@@ -42,14 +47,25 @@ class Encoding(Task):
         return {"pooling": pooling.mode, "normalize": pooling.normalize} | further
 
     def with_pooling(self, pooling):
-        return self if pooling is None else Encoding(pooling.mode, pooling.normalize, pooling.further)
+        return (
+            self
+            if not isinstance(pooling, PoolingConfig)
+            else Encoding(pooling.mode, pooling.normalize, pooling.further)
+        )
 
     def features(self, max_seq_length):
         return encoder_features(max_seq_length)
 
     def build_model(self, encoder):
-        """The encoder itself: encoder inputs -> its own outputs."""
-        return encoder
+        """The encoder itself: encoder inputs -> its own outputs. With dense layers on its vectors they are
+        part of the model, whose output is then `embedding`, float32 (batch, width)."""
+        if not vector_parts(self.pooling):
+            return encoder
+        encoder = encoder.with_outputs("sequence_output")
+        inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in ENCODER_INPUTS}
+        pool = SequencePooling.of(self.pooling, dtype="float32", name=POOLING_LAYER)
+        vectors = pool(encoder(inputs)["sequence_output"], inputs["input_mask"])
+        return TaskModel(self, encoder, inputs, {"embedding": vectors})
 
 
 class _Serving(VectorServing):
@@ -62,10 +78,11 @@ class _Serving(VectorServing):
         """`serving_default`: `text` (string [batch]) -> `embedding` (float32 [batch, width]). `cosine`:
         `text`, `text_pair` -> `cosine` (float32 [batch]). `ids`: encoder inputs (int32 [batch, length]) ->
         `embedding`. Of some prompts more, see `vector_signatures`."""
-        pool = SequencePooling.of(self.task.pooling)
+        pool = SequencePooling.of(self.task.pooling, model=model)
+        encoder = getattr(model, "encoder", model)
 
         def embed_ids(inputs):
-            return {"embedding": pool(model(inputs)["sequence_output"], inputs["input_mask"])}
+            return {"embedding": pool(encoder(inputs)["sequence_output"], inputs["input_mask"])}
 
-        signatures = vector_signatures(self.task.pooling, model, embed_ids, model, text_inputs)
+        signatures = vector_signatures(self.task.pooling, encoder, embed_ids, model, text_inputs)
         return signatures | {"cosine": self.pair_signature(signatures["serving_default"])}

@@ -9,7 +9,7 @@ import numpy as np
 from keras import ops
 
 from kbert.config import DatasetConfig, FinetuningConfig, from_dict
-from kbert.config.pooling_config import PoolingConfig
+from kbert.config.vectors_config import VectorsConfig
 from kbert.features import Feature
 from kbert.heads.parts import Part
 from kbert.tasks.files import Files
@@ -134,7 +134,8 @@ class Task:
       texts_per_example: how many sequences an example has.
       coupled: the names of the outputs and features that the losses need from the rows of all replicas. In a
         step on several replicas `outputs` also has `ALL_REPLICAS`, see kbert/training/coupled_rows.py.
-      pooling: the `PoolingConfig` by which the task makes one vector of a text; None if it does not.
+      vectors_class: the config of its vectors of texts, such as `PoolingConfig`; None if it makes none.
+      pooling: that config, by which the task makes vectors of texts; None if it does not.
       checkpoint: what its published checkpoints are.
       parts: the parts that the model has on top of the encoder's layers: pooler and heads, as shapes. A
         training compares them with the model.
@@ -160,7 +161,8 @@ class Task:
     can_pack: bool = True
     texts_per_example: int = 1
     coupled: tuple[str, ...] = ()
-    pooling: PoolingConfig | None = None
+    vectors_class: type[VectorsConfig] | None = None
+    pooling: Any = None
     checkpoint: CheckpointKind = CheckpointKind()
     parts: tuple[Part, ...] = ()
 
@@ -228,7 +230,7 @@ class Task:
         """The task for a checkpoint with these labels (empty for none)."""
         return cls.from_dataset(DatasetConfig(labels=labels))
 
-    def with_pooling(self, pooling: PoolingConfig | None) -> "Task":
+    def with_pooling(self, pooling: VectorsConfig | None) -> "Task":
         """The task that starts from a checkpoint which makes vectors of texts in this way (None: in no way).
 
         What the task's settings say stays. By default the task itself.

@@ -84,6 +84,17 @@ class TaskTable(MutableMapping):
                 return name
         raise ValueError(f"no task has the parts {', '.join(sorted(names))}.")
 
+    def find_by_vectors(self, config_class: type) -> str:
+        """The name of the first task that makes vectors of texts by this config, such as `PoolingConfig`.
+
+        Raises:
+          ValueError: when there is no such task.
+        """
+        for name in self:
+            if self[name].vectors_class is config_class:
+                return name
+        raise ValueError(f"no task makes vectors of texts by {config_class.__name__}.")
+
     def with_problem_type(self, name: str, problem_type: str | None) -> str:
         """The task with the same class in Hugging Face's library as task `name`, and this `problem_type`.
 

@@ -12,7 +12,7 @@ from kbert.checkpoints.report import Report
 from kbert.config.pooling_config import PoolingConfig
 from kbert.files.json_values import shown
 from kbert.files.stored_tensor import StoredTensor
-from kbert.heads.parts import POOLER
+from kbert.heads.parts import NO_HEADS
 from kbert.tasks import TASKS
 
 TASK_SETTINGS = "task_settings"
@@ -42,7 +42,7 @@ def for_other_code(checkpoint: BertCheckpoint, report: Report) -> BertCheckpoint
 
 def _require_same_meaning(checkpoint, report):
     """Refuses a head that would be read as that of another task: its numbers would mean something else."""
-    kind, has_head = TASKS[checkpoint.task].checkpoint, bool(checkpoint.parts.keys() - {POOLER.name})
+    kind, has_head = TASKS[checkpoint.task].checkpoint, bool(checkpoint.parts.keys() - NO_HEADS)
     if report.format == GOOGLE and kind.has_labels and kind.problem_type:
         report.conflict(
             "problem_type",
@@ -50,7 +50,13 @@ def _require_same_meaning(checkpoint, report):
             "over all labels and would give other probabilities",
         )
     read_as = TASKS.find_by_architecture(kind.architecture, kind.problem_type)
-    if has_head and read_as not in (None, checkpoint.task) and report.format != KERAS_HUB:
+    says_vectors = report.format == HUGGING_FACE and checkpoint.pooling is not None
+    if (
+        has_head
+        and not says_vectors
+        and read_as not in (None, checkpoint.task)
+        and report.format != KERAS_HUB
+    ):
         report.conflict(
             "task",
             f"{checkpoint.source} is a model of {checkpoint.task}, but {report.format} would make it one of "
@@ -70,13 +76,21 @@ def _require_no_activation(checkpoint, report):
 def _require_usual_vectors(checkpoint, report):
     """Refuses another way to make one vector of a text than the one that is taken where none is said."""
     pooling, usual = checkpoint.pooling or PoolingConfig(), PoolingConfig()
+    if not isinstance(pooling, PoolingConfig):
+        report.conflict(
+            "pooling",
+            f"{checkpoint.source} makes other vectors of texts than one for each, and {report.format} has no "
+            "place for it",
+        )
+        return
     if pooling.truncate_dim or any(pooling.prompts.values()):
         report.conflict(
             "prompts",
             f"{checkpoint.source} says {', '.join(pooling.further)} of its vectors, and {report.format} has "
             "no place for it",
         )
-    names = [name for name in ("mode", "normalize", "similarity_fn_name") if _differs(pooling, usual, name)]
+    said = ("mode", "normalize", "similarity_fn_name", "dense")
+    names = [name for name in said if _differs(pooling, usual, name)]
     if names:
         report.conflict(
             "pooling",
@@ -89,7 +103,7 @@ def _with_temperature_in_head(checkpoint, report):
     """The same probabilities at a temperature of 1: the last layer gives the logits divided by it."""
     recorded = checkpoint.known_task
     temperature = recorded.answering_config.get(_TEMPERATURE, 1.0)
-    heads = [name for name in checkpoint.parts if name != POOLER.name]
+    heads = [name for name in checkpoint.parts if name not in NO_HEADS]
     last = [f"{name}/dense/{end}" for name in heads for end in ("kernel", "bias")]
     if temperature == 1.0 or not checkpoint.tensors.keys() >= set(last):
         return checkpoint

@@ -24,7 +24,7 @@ from kbert.checkpoints.hugging_face import modernbert
 from kbert.checkpoints.model_variables import task_parts
 from kbert.config import EncoderConfig
 from kbert.files.json_values import shown_name
-from kbert.heads.parts import POOLER, Part
+from kbert.heads.parts import NO_HEADS, POOLER, Part
 from kbert.tasks import TASKS
 
 BARE_ENCODER = "BertModel"
@@ -227,7 +227,8 @@ def written_model_type(checkpoint: BertCheckpoint) -> str:
 def find_architecture(checkpoint: BertCheckpoint) -> str:
     """The class of transformers for a checkpoint. Raises ValueError if there is none for its task."""
     name = TASKS[checkpoint.task].checkpoint.architecture
-    if name is None or checkpoint.parts.keys() != task_parts(checkpoint.task, checkpoint.labels).keys():
+    usual = task_parts(checkpoint.task, checkpoint.labels)
+    if name is None or checkpoint.parts.keys() - NO_HEADS != usual.keys() - NO_HEADS:
         parts = ", ".join(checkpoint.parts)
         raise ValueError(
             f"Hugging Face has no class for kbert's task {checkpoint.task!r} with {parts}; write the encoder "

@@ -36,18 +36,19 @@ from kbert.checkpoints.hugging_face.sentence_transformers import (
     is_sentence_transformers,
     read_sentence_modules,
     read_sentence_settings,
-    write_sentence_modules,
 )
+from kbert.checkpoints.hugging_face.sentence_writing import write_sentence_modules
 from kbert.checkpoints.hugging_face.tokenizer import read_tokenizer, write_tokenizer
 from kbert.checkpoints.hugging_face.weights import read_weights
 from kbert.checkpoints.model_variables import part_name, task_parts, with_pooler
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig
+from kbert.config.pooling_config import PoolingConfig
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import shown
 from kbert.files.safetensors_file import write_safetensors
 from kbert.files.whole_file import write_json
-from kbert.heads.parts import POOLER
+from kbert.heads.parts import MASKED_LM, NO_HEADS, POOLER
 from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import require_wordpiece
 
@@ -106,10 +107,10 @@ def read_hugging_face(path: Path, do_lower_case: bool | None, report: Report) ->
         return _read_model(path, do_lower_case, report, activation=settings["activation_fn"])
     modules = read_sentence_modules(path, report)
     report.path = str(modules.encoder_folder)
-    pooling = modules.pooling_config
+    vectors = modules.vectors
     # Pooling reads the last layer, so such folders may come without BERT's own pooler.
     checkpoint = _read_model(
-        modules.encoder_folder, do_lower_case, report, pooling is None, modules.activation, is_sentences=True
+        modules.encoder_folder, do_lower_case, report, vectors is None, modules.activation, is_sentences=True
     )
     if modules.do_lower_case and not checkpoint.vocabulary.do_lower_case:
         vocabulary = require_wordpiece(checkpoint.vocabulary, f"{path}, which lower-cases its texts,")
@@ -117,21 +118,43 @@ def read_hugging_face(path: Path, do_lower_case: bool | None, report: Report) ->
         checkpoint = dataclasses.replace(checkpoint, vocabulary=vocabulary.with_rules(do_lower_case=True))
     longest = _longest(checkpoint, modules, path, report)
     checkpoint = dataclasses.replace(checkpoint, source=str(path), max_seq_length=longest)
-    if pooling is None:
+    if vectors is None:
         return checkpoint
-    if modules.width not in (None, checkpoint.encoder.hidden_size):
+    return _with_vectors(checkpoint, modules, path, report)
+
+
+def _with_vectors(checkpoint, modules, path, report):
+    """The checkpoint with what stands behind its encoder."""
+    vectors, encoder = modules.vectors, checkpoint.encoder
+    task = TASKS.find_by_vectors(type(vectors))
+    reads_words = MASKED_LM.name in task_parts(task)
+    if reads_words and MASKED_LM.name not in checkpoint.parts:
         raise ValueError(
-            f"{path} pools vectors of length {modules.width} (embedding_dimension), but its encoder's have "
-            f"{checkpoint.encoder.hidden_size}; use the files of one model."
+            f"{path} weighs words by the masked-LM head, but its encoder has none "
+            f"({checkpoint.task}); use the files of one model."
         )
-    if not pooling.include_prompt:
+    expected = encoder.vocab_size if reads_words else encoder.hidden_size
+    if modules.width not in (None, expected):
+        raise ValueError(
+            f"{path} makes vectors of {modules.width} numbers of each token's, but its encoder gives "
+            f"{expected}; use the files of one model."
+        )
+    if isinstance(vectors, PoolingConfig) and not vectors.include_prompt:
         from kbert.tasks.similarity.prompts import prompt_lengths  # which imports TensorFlow
 
-        lengths = prompt_lengths(pooling, checkpoint.vocabulary, longest)
-        pooling = dataclasses.replace(pooling, prompt_lengths=lengths)
-    further = "".join(f", {name} {shown(value)}" for name, value in pooling.further.items())
-    report.note(f"{MODULES_FILE}: pooling {pooling.mode!r}, normalize {pooling.normalize}{further}")
-    return dataclasses.replace(checkpoint, pooling=pooling)
+        lengths = prompt_lengths(vectors, checkpoint.vocabulary, checkpoint.max_seq_length)
+        vectors = dataclasses.replace(vectors, prompt_lengths=lengths)
+    report.note(
+        ", ".join([MODULES_FILE, *(f"{name} {shown(value)}" for name, value in vectors.said.items())])
+    )
+    report.taken.extend((outside, name, "transposed") for name, outside in modules.outsides.items())
+    if isinstance(vectors, PoolingConfig) and not vectors.dense:
+        return dataclasses.replace(checkpoint, pooling=vectors)
+    if not reads_words and checkpoint.parts.keys() - NO_HEADS:
+        checkpoint = checkpoint.encoder_alone()
+    return dataclasses.replace(
+        checkpoint, task=task, pooling=vectors, tensors=checkpoint.tensors | modules.tensors
+    )
 
 
 def _longest(checkpoint, modules, path, report):
@@ -350,8 +373,6 @@ def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, report: Report)
             skipped = family.skipped_positions(checkpoint.vocabulary.pad_id)
             tensors[outside] = tensors[outside].after_zeros(skipped)
         report.taken.append((outside, row.kbert, "transposed" if row.transposed else "as it is"))
-    left_over = checkpoint.tensors.keys() - {kbert for _, kbert, _ in report.taken}
-    report.left_over.extend((name, f"{architecture} has no such variable") for name in sorted(left_over))
     write_safetensors(folder / "model.safetensors", join_projections(tensors), {"format": "pt"})
     write_json(values, folder / CONFIG_FILE)
     has_segments = checkpoint.encoder.type_vocab_size > 1
@@ -360,5 +381,7 @@ def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, report: Report)
     report.note(f"architecture {architecture}; hidden_act {hidden_act!r}")
     if checkpoint.pooling is not None:
         length, width = checkpoint.max_seq_length, checkpoint.encoder.hidden_size
-        write_sentence_modules(folder, checkpoint.pooling, length, width)
-        report.note(f"{MODULES_FILE}: pooling {checkpoint.pooling.mode!r}, for sentence-transformers")
+        write_sentence_modules(folder, checkpoint.pooling, length, width, checkpoint.tensors, report)
+        report.note(f"{MODULES_FILE}, for sentence-transformers")
+    left_over = checkpoint.tensors.keys() - {kbert for _, kbert, _ in report.taken}
+    report.left_over.extend((name, f"{architecture} has no such variable") for name in sorted(left_over))

@@ -260,7 +260,6 @@ OTHER_FILES = {
     ),
 }
 
-_NOT_ONE_VECTOR = "kbert has no model that does so; allow_unmatched=modules.json reads its encoder alone"
 _MODULES = {
     **followed("idx path type", "the modules in their order"),
     **_no_effect("is a name", "name"),
@@ -273,7 +272,9 @@ _TRANSFORMER = {
         "transformer_task modality_config module_output_name", "must be text to its tokens' vectors or logits"
     ),
     **_no_effect(_SPEED, "unpad_inputs"),
-    **_refused("query_length document_length query_expansion", _NOT_ONE_VECTOR),
+    **followed(
+        "query_length document_length query_expansion", "of late interaction; refused in other models"
+    ),
     **_refused(
         "processing_kwargs model_args model_kwargs tokenizer_args processor_kwargs config_args config_kwargs",
         "kbert gives transformers' classes no arguments",
@@ -281,11 +282,17 @@ _TRANSFORMER = {
     **_refused("tokenizer_name_or_path", "kbert takes the tokenizer of the folder"),
 }
 _SENTENCE_CONFIG = {
-    **followed("model_type", "must be SentenceTransformer or CrossEncoder"),
+    **followed("model_type", "SentenceTransformer, CrossEncoder, SparseEncoder or MultiVectorEncoder"),
     **followed("prompts", "what may stand before a text"),
     **followed("default_prompt_name", "the prompt that stands before a text where none is named"),
-    **followed("similarity_fn_name", "kept, and written back"),
+    **followed("similarity_fn_name", "how vectors are compared"),
     **followed("truncate_dim", "how many numbers of a vector are given"),
+    **followed("max_active_dims", "how many weights of a sparse vector are given"),
+    **_refused(
+        "query_prefix document_prefix skiplist_words do_query_expansion attend_to_expansion_tokens "
+        "attend_to_mask_tokens query_length document_length query_expansion",
+        "it is PyLate's; save the model with sentence-transformers 6",
+    ),
     **followed("activation_fn", "a cross-encoder's activation"),
     **_no_effect(_WHERE_FROM, "__version__"),
     **_no_effect("says which packages Python needs", "requirements"),
@@ -301,7 +308,20 @@ _POOLING = {
     **followed("include_prompt", "whether the tokens of a prompt count"),
     **followed("embedding_dimension word_embedding_dimension", "must be the encoder's width"),
 }
-_NORMALIZE = followed("module_input_name module_output_name", "must be the vector of the text")
+_NORMALIZE = followed("module_input_name module_output_name", "must be what stands there, of text or token")
+_DENSE = {
+    **followed(
+        "in_features out_features bias use_residual", "the shape of the layer; it must fit its weights"
+    ),
+    **followed("activation_function", "one of torch's that has no weights and keeps the width"),
+    **_NORMALIZE,
+}
+_SPLADE = {
+    **followed("pooling_strategy activation_function", "how the words of a text are weighed"),
+    **followed("embedding_dimension word_embedding_dimension", "must be the number of words"),
+    **_no_effect(_SPEED, "chunk_size"),
+}
+_MASK = followed("skiplist_words skiplist_tasks keep_only_token_ids", "which tokens are not scored")
 
 # File -> key -> `Key`. The seven files of the Transformer module have one entry.
 FOLDER_KEYS = {
@@ -319,6 +339,9 @@ FOLDER_KEYS = {
     "modules.json": _MODULES,
     "sentence_bert_config.json": _TRANSFORMER,
     "config_sentence_transformers.json": _SENTENCE_CONFIG,
-    "1_Pooling/config.json": _POOLING,
-    "2_Normalize/config.json": _NORMALIZE,
+    "Pooling/config.json": _POOLING,
+    "Dense/config.json": _DENSE,
+    "Normalize/config.json": _NORMALIZE,
+    "SpladePooling/config.json": _SPLADE,
+    "MultiVectorMask/config.json": _MASK,
 }

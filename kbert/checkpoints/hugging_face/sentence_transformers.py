@@ -1,23 +1,37 @@
-"""The settings of a sentence-transformers folder: where its BERT is, prompts, pooling, normalization, length.
-
-`read_sentence_modules` reads them and `write_sentence_modules` writes them.
+"""The settings of a sentence-transformers folder: where its BERT is, and what becomes of texts behind it.
 
 The folder lists its modules in modules.json; each is a folder of its own. The package sentence-transformers
-is not needed. Its classes Transformer, Pooling and Normalize are known; a cross-encoder has the first alone.
+is not needed. Its four kinds of models are known:
+
+- SentenceTransformer: a Transformer, a Pooling, then any number of Dense and Normalize;
+- CrossEncoder: a Transformer alone;
+- SparseEncoder (SPLADE): a Transformer with the masked-LM head, and a SpladePooling;
+- MultiVectorEncoder (ColBERT): a Transformer, Dense and Normalize on each token, and a MultiVectorMask.
 """
 
-from dataclasses import dataclass
+import dataclasses
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kbert.checkpoints import HUGGING_FACE
 from kbert.checkpoints.hugging_face.folder_keys import check_keys
+from kbert.checkpoints.hugging_face.sentence_vectors import (
+    OF_TEXTS,
+    OF_TOKENS,
+    Module,
+    read_chain,
+    read_pooling,
+)
 from kbert.checkpoints.report import Report
 from kbert.config.checks import SHORTEST_LENGTH
-from kbert.config.pooling_config import JOIN, POOLINGS, PoolingConfig
+from kbert.config.pooling_config import POOLING_LAYER, PoolingConfig
+from kbert.config.sparse_pooling_config import SparsePoolingConfig
+from kbert.config.token_vectors_config import TOKEN_VECTORS_LAYER, QueryExpansion, TokenVectorsConfig
+from kbert.config.vectors_config import VectorsConfig
 from kbert.files.json_file import read_json, read_json_object
 from kbert.files.json_values import json_count, json_texts, json_value, shown, shown_name
 from kbert.files.path_inside import path_inside
-from kbert.files.whole_file import write_json
+from kbert.files.stored_tensor import StoredTensor
 
 MODULES_FILE = "modules.json"
 LENGTH_FILES = tuple(
@@ -25,31 +39,18 @@ LENGTH_FILES = tuple(
     for name in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
 )
 SENTENCE_FILE = "config_sentence_transformers.json"
-# "pooling_mode_<theirs>" of 1_Pooling/config.json -> the mode of kbert's SequencePooling, in the order in
-# which several stand behind each other.
-_POOLING_MODES = {
-    "cls_token": "cls",
-    "max_tokens": "max",
-    "mean_tokens": "mean",
-    "mean_sqrt_len_tokens": "mean_sqrt_len",
-    "weightedmean_tokens": "weightedmean",
-    "lasttoken": "lasttoken",
-}
-_NEWER_MODES = {"mean_sqrt_len_tokens": "mean_sqrt_len"}  # the words of `pooling_mode` that are others here
+DENSE_MODEL, CROSS_ENCODER = "SentenceTransformer", "CrossEncoder"
+SPARSE_MODEL, TOKEN_MODEL = "SparseEncoder", "MultiVectorEncoder"
 _OWN_CODE = "sentence_transformers."  # where the classes of its modules stand
-_CROSS_ENCODER = "CrossEncoder"
-_FAMILIES = ("SentenceTransformer", _CROSS_ENCODER)
-# What a family of models has instead of one vector, for those that kbert does not read.
-_OTHER_FAMILIES = {
-    "SparseEncoder": "a weight for each word of the vocabulary (SPLADE)",
-    "MultiVectorEncoder": "a vector for each token (ColBERT)",
-}
-# What the Transformer module gives, for each of the tasks that kbert has.
+# Kind of a model -> what the Transformer module of it does, what it gives, and how it calls that.
 _GIVEN = {
-    "feature-extraction": ("last_hidden_state", "token_embeddings"),
-    "sequence-classification": ("logits", "scores"),
+    DENSE_MODEL: ("feature-extraction", "last_hidden_state", OF_TOKENS),
+    CROSS_ENCODER: ("sequence-classification", "logits", "scores"),
+    SPARSE_MODEL: ("fill-mask", "logits", OF_TOKENS),
+    TOKEN_MODEL: ("feature-extraction", "last_hidden_state", OF_TOKENS),
 }
-_VECTOR = "sentence_embedding"
+_OF_TRANSFORMER = ("query_length", "document_length", "query_expansion")  # of late interaction alone
+_CHAIN = {"Dense", "Normalize"}
 
 
 @dataclass(frozen=True)
@@ -58,29 +59,25 @@ class SentenceModules:
 
     Args:
       encoder_folder: where the Hugging Face files of the encoder lie.
-      pooling: a mode of `SequencePooling`; None for a cross-encoder.
-      normalize: whether the embeddings are brought to length 1.
+      vectors: how texts become vectors, without `prompt_lengths`; None for a cross-encoder.
       max_seq_length: the longest sequence in tokens, or None where the folder leaves it to the encoder.
       do_lower_case: whether texts are lower-cased before the tokenizer sees them.
-      further: what else `PoolingConfig` has: prompts, the numbers that are kept, the similarity.
-      width: the length of a token's vector; None where the folder does not say it.
+      width: the length of what the modules behind the Transformer read of a token; None where the folder does
+        not say it.
       activation: the class by which a cross-encoder makes a score of its output, as
         config_sentence_transformers.json says it.
+      tensors: the weights of the modules behind the Transformer, under kbert's names.
+      outsides: the same names -> file and name there.
     """
 
     encoder_folder: Path
-    pooling: str | None
-    normalize: bool
+    vectors: VectorsConfig | None
     max_seq_length: int | None
     do_lower_case: bool
-    further: dict
     width: int | None = None
     activation: str | None = None
-
-    @property
-    def pooling_config(self) -> PoolingConfig | None:
-        """The `PoolingConfig`, without `prompt_lengths`; None for a cross-encoder."""
-        return None if self.pooling is None else PoolingConfig(self.pooling, self.normalize, **self.further)
+    tensors: dict[str, StoredTensor] = field(default_factory=dict)
+    outsides: dict[str, str] = field(default_factory=dict)
 
 
 def is_sentence_transformers(path) -> bool:
@@ -100,56 +97,152 @@ def read_sentence_modules(path, report: Report | None = None) -> SentenceModules
         not follow, and for broken files.
     """
     folder, report = Path(path), report or Report(HUGGING_FACE, str(path))
-    listed = _read_list(folder / MODULES_FILE)
-    for module in listed:
-        check_keys(MODULES_FILE, module, folder / MODULES_FILE, report)
     settings = read_sentence_settings(folder, report)
-    model_type = settings["model_type"]
-    others = [module["type"] for module in listed if not module["type"].startswith(_OWN_CODE)]
-    if others:
-        raise ValueError(
-            f"{folder / MODULES_FILE} lists {shown_name(', '.join(others))}, which is not of "
-            "sentence-transformers; kbert runs no code of a folder. To read its encoder alone, pass "
-            f"allow_unmatched={MODULES_FILE}."
-        )
-    kinds = [module["type"].rsplit(".", 1)[-1] for module in listed]
-    is_cross_encoder = kinds == ["Transformer"] and model_type in (None, _CROSS_ENCODER)
-    if not is_cross_encoder and kinds not in (
-        ["Transformer", "Pooling"],
-        ["Transformer", "Pooling", "Normalize"],
-    ):
-        raise ValueError(
-            f"{folder / MODULES_FILE} lists the modules {shown_name(', '.join(kinds) or '(none)')}; kbert "
-            "reads a Transformer, then a Pooling, then optionally a Normalize, and of a cross-encoder the "
-            f"Transformer alone. To read its encoder alone, pass allow_unmatched={MODULES_FILE}."
-        )
-    folders = [path_inside(folder, module["path"], folder / MODULES_FILE, "folder") for module in listed]
-    length, source = _read_transformer(folders[0], is_cross_encoder, report)
-    pooling = {"mode": None, "width": None}
-    if not is_cross_encoder:
-        pooling = _read_pooling(folders[1] / "config.json", report)
-    for own in folders[2:]:
-        _check_normalize(own / "config.json", report)
-    further = {name: settings[name] for name in _FURTHER} | {
-        "include_prompt": pooling.pop("include_prompt", True)
-    }
-    return SentenceModules(
-        encoder_folder=folders[0],
-        pooling=pooling["mode"],
-        normalize="Normalize" in kinds,
-        max_seq_length=json_count(length, "max_seq_length", source, SHORTEST_LENGTH),
-        do_lower_case=json_value(length, "do_lower_case", bool, source, False),
-        further=further,
-        width=pooling["width"],
+    modules = _read_modules(folder, report)
+    model = settings.pop("model_type") or _model_of({module.kind for module in modules})
+    _require_modules(model, [module.kind for module in modules], folder)
+    transformer, source = _read_transformer(modules[0].folder, model, report)
+    read = {
+        DENSE_MODEL: _read_dense_model,
+        SPARSE_MODEL: _read_sparse_model,
+        TOKEN_MODEL: _read_token_model,
+        CROSS_ENCODER: _read_cross_encoder,
+    }[model]
+    return dataclasses.replace(
+        _in_one_file(read, folder, modules[1:], settings, transformer, report),
+        encoder_folder=modules[0].folder,
+        max_seq_length=json_count(transformer, "max_seq_length", source, SHORTEST_LENGTH),
+        do_lower_case=json_value(transformer, "do_lower_case", bool, source, False),
         activation=settings["activation_fn"],
     )
 
 
-_FURTHER = ("truncate_dim", "prompts", "default_prompt_name", "similarity_fn_name")
+def _in_one_file(read, folder, modules, settings, transformer, report):
+    """What `read` makes of the modules; a ValueError of a config names the folder."""
+    said = {name: value for name, value in settings.items() if value is not None}
+    said.pop("activation_fn", None)
+    for name in _OF_TRANSFORMER:
+        if transformer.get(name) is not None:
+            said[name] = transformer[name]
+    try:
+        return read(modules, said, report)
+    except ValueError as error:
+        inside = str(folder) in str(error)
+        raise error if inside else ValueError(f"{folder / SENTENCE_FILE}: {error}") from None
+
+
+def _model_of(kinds):
+    """The kind of a model whose folder does not say it."""
+    if kinds == {"Transformer"}:
+        return CROSS_ENCODER
+    by_module = {"SpladePooling": SPARSE_MODEL, "MultiVectorMask": TOKEN_MODEL}
+    return next((model for kind, model in by_module.items() if kind in kinds), DENSE_MODEL)
+
+
+def _require_modules(model, kinds, folder):
+    first, *others = kinds or [""]
+    fits = first == "Transformer" and {
+        DENSE_MODEL: others[:1] == ["Pooling"] and {*others[1:]} <= _CHAIN,
+        CROSS_ENCODER: not others,
+        SPARSE_MODEL: others == ["SpladePooling"],
+        TOKEN_MODEL: {*others} <= _CHAIN | {"MultiVectorMask"} and others.count("MultiVectorMask") == 1,
+    }.get(model)
+    if not fits:
+        raise ValueError(
+            f"{folder / MODULES_FILE} lists the modules {shown_name(', '.join(kinds) or '(none)')} of a "
+            f"{model}; kbert reads a Transformer, then a Pooling and any Dense and Normalize "
+            "(SentenceTransformer), a Transformer alone (CrossEncoder), with a SpladePooling "
+            "(SparseEncoder), or with Dense, Normalize and one MultiVectorMask (MultiVectorEncoder). To read "
+            "its encoder alone, pass "
+            f"allow_unmatched={MODULES_FILE}."
+        )
+
+
+# ------------------------------------------------------------------------------- kinds of models
+
+
+def _read_dense_model(modules, said, report):
+    _refuse_lengths(said, report)
+    said.pop("max_active_dims", None)
+    pooling = read_pooling(modules[0], report)
+    number = pooling["mode"].count("+") + 1
+    width = pooling["width"] and pooling["width"] * number
+    chain = read_chain(modules[1:], OF_TEXTS, width, report)
+    vectors = PoolingConfig(
+        pooling["mode"], chain.normalize, include_prompt=pooling["include_prompt"], dense=chain.dense, **said
+    )
+    return _modules(vectors, pooling["width"], chain, f"{POOLING_LAYER}/dense")
+
+
+def _read_sparse_model(modules, said, report):
+    _refuse_lengths(said, report)
+    said.pop("truncate_dim", None)
+    (module,) = modules
+    settings = read_json_object(module.file)
+    check_keys("SpladePooling/config.json", settings, module.file, report)
+    width = json_count(settings, "embedding_dimension", module.file)
+    width = width or json_count(settings, "word_embedding_dimension", module.file)
+    own = {"pooling_strategy": "pooling", "activation_function": "activation"}
+    values = {
+        ours: json_value(settings, theirs, str, module.file, getattr(SparsePoolingConfig, ours))
+        for theirs, ours in own.items()
+    }
+    return _modules(SparsePoolingConfig(**values, **said), width)
+
+
+def _read_token_model(modules, said, report):
+    said.pop("truncate_dim", None)
+    said.pop("max_active_dims", None)
+    (mask,) = (module for module in modules if module.kind == "MultiVectorMask")
+    settings = read_json_object(mask.file) if mask.file.is_file() else {}
+    check_keys("MultiVectorMask/config.json", settings, mask.file, report)
+    said["skiplist_words"] = json_texts(settings, "skiplist_words", mask.file, [])
+    tasks = settings.get("skiplist_tasks")
+    if tasks is not None:
+        tasks = [tasks] if isinstance(tasks, str) else json_texts(settings, "skiplist_tasks", mask.file)
+        said["skiplist_tasks"] = tasks
+    said["keep_only_token_ids"] = json_value(settings, "keep_only_token_ids", list, mask.file) or None
+    if "query_expansion" in said:
+        said["query_expansion"] = _expansion(said["query_expansion"], report)
+    chain = read_chain([module for module in modules if module is not mask], OF_TOKENS, None, report)
+    width = None
+    if chain.dense:
+        width = chain.tensors["dense_0/kernel"].shape[0]
+    vectors = TokenVectorsConfig(dense=chain.dense, normalize=chain.normalize, **said)
+    return _modules(vectors, width, chain, TOKEN_VECTORS_LAYER)
+
+
+def _expansion(values, report):
+    known = [field.name for field in dataclasses.fields(QueryExpansion)]
+    if not isinstance(values, dict) or not {"length", "strategy"} <= values.keys() <= {*known}:
+        raise ValueError(f"query_expansion={shown(values)} should be an object of {', '.join(known)}.")
+    return QueryExpansion(**values)
+
+
+def _read_cross_encoder(modules, said, report):
+    _refuse_lengths(said, report)
+    return _modules(None)
+
+
+def _modules(vectors, width=None, chain=None, layer=""):
+    tensors = {f"{layer}/{name}": tensor for name, tensor in chain.tensors.items()} if chain else {}
+    outsides = {f"{layer}/{name}": outside for name, outside in chain.outsides.items()} if chain else {}
+    return SentenceModules(Path(), vectors, None, False, width, None, tensors, outsides)
+
+
+def _refuse_lengths(said, report):
+    for name in _OF_TRANSFORMER:
+        if name in said:
+            report.conflict(
+                name, f"{name}={shown(said.pop(name))}, which kbert follows in a {TOKEN_MODEL} alone"
+            )
+
+
+# ------------------------------------------------------------------------------- files
 
 
 def read_sentence_settings(folder: Path, report: Report) -> dict:
-    """The values of config_sentence_transformers.json, None or the default where it does not say one.
+    """The values of config_sentence_transformers.json, None where it does not say one; prompts are texts.
 
     Raises:
       ValueError: for a family of models that kbert does not have, and values that it does not know.
@@ -158,76 +251,50 @@ def read_sentence_settings(folder: Path, report: Report) -> dict:
     settings = read_json_object(file) if file.is_file() else {}
     check_keys(SENTENCE_FILE, settings, file, report)
     model_type = json_value(settings, "model_type", str, file)
-    if model_type not in (None, *_FAMILIES):
-        what = _OTHER_FAMILIES.get(model_type, "something else")
+    if model_type not in (None, *_GIVEN):
         raise ValueError(
-            f"{file} is of model_type {shown(model_type)}, which has {what}; kbert reads "
-            f"{', '.join(_FAMILIES)}. "
-            f"To read its encoder alone, pass allow_unmatched={MODULES_FILE}."
+            f"{file} is of model_type {shown(model_type)}; kbert reads {', '.join(_GIVEN)}. To read its "
+            f"encoder alone, pass allow_unmatched={MODULES_FILE}."
         )
     prompts = json_value(settings, "prompts", dict, file, {})
-    values = {
-        "model_type": model_type,
-        "prompts": {name: "" if prompt is None else prompt for name, prompt in prompts.items()},
-        "default_prompt_name": json_value(settings, "default_prompt_name", str, file),
-        "similarity_fn_name": json_value(settings, "similarity_fn_name", str, file, "cosine"),
-        "truncate_dim": json_count(settings, "truncate_dim", file),
-        "activation_fn": json_value(settings, "activation_fn", str, file),
-    }
-    try:
-        config = PoolingConfig(**{name: values[name] for name in _FURTHER})
-    except ValueError as error:
-        raise ValueError(f"{file}: {error}") from None
-    if model_type == _CROSS_ENCODER and config.prompt():
+    prompts = {name: "" if prompt is None else prompt for name, prompt in prompts.items()}
+    name = settings.get("default_prompt_name")
+    if model_type == CROSS_ENCODER and prompts.get(name):
         report.conflict(
             "default_prompt_name",
-            f"{file}: default_prompt_name={shown(config.default_prompt_name)} puts {shown(config.prompt())} "
-            "before "
-            "the texts of a cross-encoder, which kbert does not do",
+            f"{file}: default_prompt_name={shown(name)} puts {shown(prompts[name])} before the texts of a "
+            "cross-encoder, which kbert does not do",
         )
-    return values
-
-
-def write_sentence_modules(folder: Path, pooling: PoolingConfig, max_seq_length: int, width: int):
-    """Makes a Hugging Face folder one of sentence-transformers.
-
-    Args:
-      folder: holds the files of the encoder.
-      pooling: how one vector is made of a text.
-      max_seq_length: the longest sequence in tokens.
-      width: the encoder's hidden_size.
-    """
-    kinds = {"Transformer": "", "Pooling": "1_Pooling"}
-    if pooling.normalize:
-        kinds["Normalize"] = "2_Normalize"
-    modules = [
-        {"idx": index, "name": str(index), "path": path, "type": f"sentence_transformers.models.{kind}"}
-        for index, (kind, path) in enumerate(kinds.items())
-    ]
-    (folder / "1_Pooling").mkdir()
-    write_json(_pooling_values(pooling, width), folder / "1_Pooling" / "config.json")
-    write_json({"max_seq_length": max_seq_length, "do_lower_case": False}, folder / LENGTH_FILES[0])
-    settings: dict = {
-        "model_type": _FAMILIES[0],
-        "prompts": dict(pooling.prompts),
-        "default_prompt_name": pooling.default_prompt_name,
-        "similarity_fn_name": pooling.similarity_fn_name,
+    return {
+        "model_type": model_type,
+        "prompts": prompts,
+        "default_prompt_name": json_value(settings, "default_prompt_name", str, file),
+        "similarity_fn_name": json_value(settings, "similarity_fn_name", str, file),
+        "truncate_dim": json_count(settings, "truncate_dim", file),
+        "max_active_dims": json_count(settings, "max_active_dims", file),
+        "activation_fn": json_value(settings, "activation_fn", str, file),
     }
-    if pooling.truncate_dim is not None:
-        settings["truncate_dim"] = pooling.truncate_dim
-    write_json(settings, folder / SENTENCE_FILE)
-    write_json(modules, folder / MODULES_FILE)  # last: with it, the folder is one of sentence-transformers
 
 
-def _pooling_values(pooling, width):
-    """Of the modes the seven booleans, which all versions read; a list where these have another order."""
-    values: dict = {"word_embedding_dimension": width, "include_prompt": pooling.include_prompt}
-    if sorted(pooling.modes, key=list(_POOLING_MODES.values()).index) == list(pooling.modes):
-        return values | {
-            f"pooling_mode_{theirs}": ours in pooling.modes for theirs, ours in _POOLING_MODES.items()
-        }
-    back = {ours: theirs for theirs, ours in _NEWER_MODES.items()}
-    return values | {"pooling_mode": [back.get(mode, mode) for mode in pooling.modes]}
+def _read_modules(folder, report) -> list[Module]:
+    path = folder / MODULES_FILE
+    listed = _read_list(path)
+    for module in listed:
+        check_keys(MODULES_FILE, module, path, report)
+    others = [module["type"] for module in listed if not module["type"].startswith(_OWN_CODE)]
+    if others:
+        raise ValueError(
+            f"{path} lists {shown_name(', '.join(others))}, which is not of sentence-transformers; kbert "
+            f"runs no code of a folder. To read its encoder alone, pass allow_unmatched={MODULES_FILE}."
+        )
+    kinds = (module["type"].rsplit(".", 1)[-1] for module in listed)
+    return [
+        Module(
+            "Transformer" if kind == "MLMTransformer" else kind,
+            path_inside(folder, module["path"], path, "folder"),
+        )
+        for kind, module in zip(kinds, listed, strict=True)
+    ]
 
 
 def _read_list(path):
@@ -244,13 +311,12 @@ def _read_list(path):
     raise ValueError(f"{path} is broken; expected a list of modules with idx, path and type.")
 
 
-def _read_transformer(folder, is_cross_encoder, report):
+def _read_transformer(folder, model, report):
     """(what its file of settings says, the file); the first of the seven names that is there."""
     source = next((folder / name for name in LENGTH_FILES if (folder / name).is_file()), None)
     settings = read_json_object(source) if source else {}
     check_keys(LENGTH_FILES[0], settings, source, report)
-    task = list(_GIVEN)[is_cross_encoder]
-    output, name = _GIVEN[task]
+    task, output, name = _GIVEN[model]
     modalities = json_value(settings, "modality_config", dict, source, {})
     text = json_value(modalities, "text", dict, source, {"method": "forward", "method_output_name": output})
     expected = {
@@ -263,45 +329,3 @@ def _read_transformer(folder, is_cross_encoder, report):
         if theirs not in (None, ours):
             report.conflict(key.split(":")[0], f"{source}: {key} is {shown(theirs)}, but kbert's is {ours!r}")
     return settings, source
-
-
-def _check_normalize(path, report):
-    settings = read_json_object(path) if path.is_file() else {}
-    check_keys("2_Normalize/config.json", settings, path, report)
-    for key in ("module_input_name", "module_output_name"):
-        if settings.get(key) not in (None, _VECTOR):
-            report.conflict(key, f"{path}: {key}={shown(settings[key])}, but kbert scales the text's vector")
-
-
-def _read_pooling(path, report):
-    """{"mode", "include_prompt", "width"}."""
-    settings = read_json_object(path)
-    check_keys("1_Pooling/config.json", settings, path, report)
-    older = json_count(settings, "word_embedding_dimension", path)
-    return {
-        "mode": _pooling_mode(settings, path),
-        "include_prompt": json_value(settings, "include_prompt", bool, path, True),
-        "width": json_count(settings, "embedding_dimension", path) or older,
-    }
-
-
-def _pooling_mode(settings, path):
-    if "pooling_mode" in settings:  # the newer spelling: one word, or several
-        chosen = settings["pooling_mode"]
-        chosen = [chosen] if isinstance(chosen, str) else json_texts(settings, "pooling_mode", path, [])
-        modes = [_NEWER_MODES.get(name, name) for name in chosen]
-    else:
-        chosen = [
-            key.removeprefix("pooling_mode_")
-            for key in settings
-            if key.startswith("pooling_mode_") and json_value(settings, key, bool, path, False)
-        ]
-        modes = [mode for name, mode in _POOLING_MODES.items() if name in chosen]
-        if not chosen:  # as sentence-transformers takes it
-            return PoolingConfig.mode
-    if not modes or not set(modes) <= set(POOLINGS) or len(modes) != len(chosen):
-        raise ValueError(
-            f"{path} pools by {shown_name(' and '.join(chosen) or 'nothing')}; kbert pools by "
-            f"{', '.join(POOLINGS)}, or by several of them."
-        )
-    return JOIN.join(modes)

@@ -7,9 +7,10 @@ import keras
 import numpy as np
 from keras import ops
 
-from kbert.config.pooling_config import PoolingConfig
+from kbert.config.pooling_config import POOLING_LAYER, PoolingConfig
 from kbert.features import ENCODER_INPUTS, PACKED_POSITIONS, TARGET_FEATURE, Feature
 from kbert.heads.multiple_choice_head import ChoicesAsBatch, GroupedVectors
+from kbert.heads.parts import vector_parts
 from kbert.layers.sequence_pooling import SequencePooling
 from kbert.tasks.file_columns import signature_inputs
 from kbert.tasks.similarity.prompts import vector_signatures
@@ -80,12 +81,14 @@ class EmbeddingTask(Task):
 
     settings_class = EmbeddingSettings
     checkpoint = CheckpointKind("BertModel")
+    vectors_class = PoolingConfig
     serving_class = _Serving
     texts_per_example = 2
 
     def __init__(self, further_pooling: dict | None = None, **settings):
         super().__init__(**settings)
         self._further_pooling = dict(further_pooling or {})
+        self.parts = vector_parts(self.pooling)
 
     def get_config(self):
         further = {"further_pooling": self._further_pooling} if self._further_pooling else {}
@@ -97,7 +100,7 @@ class EmbeddingTask(Task):
 
     def with_pooling(self, pooling):
         """The same task; where its settings leave pooling or normalization open, with those of `pooling`."""
-        filled = self._pooling(pooling or self.pooling)
+        filled = self._pooling(pooling if isinstance(pooling, PoolingConfig) else self.pooling)
         own = {"pooling": filled.mode, "normalize": filled.normalize}
         further = {"further_pooling": filled.further} if filled.further else {}
         return type(self)(**self.get_config() | own | further)
@@ -152,7 +155,7 @@ class EmbeddingTask(Task):
         if encoder.packed:
             inputs[PACKED_POSITIONS] = keras.Input((None,), dtype="int32", name=PACKED_POSITIONS)
             flat[PACKED_POSITIONS] = inputs[PACKED_POSITIONS]
-        pool = SequencePooling.of(self.pooling, dtype="float32", name="sequence_pooling")
+        pool = SequencePooling.of(self.pooling, dtype="float32", name=POOLING_LAYER)
         pooled = pool(encoder(flat)["sequence_output"], flat["input_mask"])
         embeddings = GroupedVectors(dtype="float32", name="embeddings")(pooled, inputs["input_ids"])
         return TaskModel(self, encoder, inputs, {"embeddings": embeddings})

@@ -8,7 +8,7 @@ from keras import ops
 
 from kbert.config.checks import require
 from kbert.features import EXAMPLE_WEIGHTS, TARGET_FEATURE
-from kbert.layers.sequence_pooling import unit
+from kbert.layers.vector_dense import unit
 from kbert.tasks.losses import correct, cross_entropies, example_weights
 from kbert.tasks.similarity.embedding_task import EmbeddingSettings
 from kbert.tasks.task import ALL_REPLICAS

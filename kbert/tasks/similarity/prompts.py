@@ -1,4 +1,4 @@
-"""Prompts: what stands before a text, so that a model of vectors knows what it is."""
+"""VectorsConfig: what stands before a text, so that a model of vectors knows what it is."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -49,7 +49,7 @@ def vector_signatures(
     signatures = row_signatures(("text",), embed, model, PromptedInputs(text_inputs, pooling.prompt()))
     for name in other_prompts(pooling):
         counts_others = pooling.skipped_tokens(name) != pooling.skipped_tokens()
-        pool = SequencePooling.of(pooling, name)
+        pool = SequencePooling.of(pooling, name, model)
 
         def embed_behind(inputs, pool=pool):
             return {"embedding": pool(states(inputs)["sequence_output"], inputs["input_mask"])}

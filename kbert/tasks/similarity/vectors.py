@@ -4,7 +4,7 @@ import numpy as np
 from keras import ops
 
 from kbert.config.pooling_config import SIMILARITY_FUNCTIONS
-from kbert.layers.sequence_pooling import unit
+from kbert.layers.vector_dense import unit
 from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import TRUNCATED, Signature, texts_signature
 

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 import kbert
-from kbert.checkpoints.hugging_face.sentence_transformers import read_sentence_modules, write_sentence_modules
+from kbert.checkpoints.hugging_face.sentence_transformers import read_sentence_modules
+from kbert.checkpoints.hugging_face.sentence_writing import write_sentence_modules
+from kbert.checkpoints.report import Report
 from kbert.config import DatasetConfig
 from kbert.config.pooling_config import PoolingConfig
 from kbert.encoder import BertEncoder
@@ -40,7 +42,7 @@ def start(pretraining_run, tmp_path_factory):
     """A sentence-transformers folder that says its own pooling."""
     folder = tmp_path_factory.mktemp("start") / "sentences"
     convert_checkpoint(pretraining_run.path, folder, "hugging_face", encoder_only=True)
-    write_sentence_modules(folder, THEIRS, MAX_SEQ_LENGTH, 16)
+    write_sentence_modules(folder, THEIRS, MAX_SEQ_LENGTH, 16, {}, Report("", ""))
     return folder
 
 
@@ -106,7 +108,11 @@ def test_embed_and_answers_take_the_trained_pooling(regression, loaded):
 def test_converted_to_sentence_transformers_and_back(regression, loaded, tmp_path):
     convert_checkpoint(regression[2].path, tmp_path / "folder", "hugging_face")
     modules = read_sentence_modules(tmp_path / "folder")
-    assert (modules.pooling, modules.normalize, modules.max_seq_length) == ("cls", False, MAX_SEQ_LENGTH)
+    assert (modules.vectors.mode, modules.vectors.normalize, modules.max_seq_length) == (
+        "cls",
+        False,
+        MAX_SEQ_LENGTH,
+    )
     convert_checkpoint(tmp_path / "folder", tmp_path / "run", "kbert")
     for place in ("folder", "run"):
         other = kbert.load(tmp_path / place)

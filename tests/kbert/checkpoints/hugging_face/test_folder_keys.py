@@ -45,10 +45,10 @@ SENTENCES = {
     unpad_inputs query_length document_length query_expansion max_seq_length do_lower_case""",
     "config_sentence_transformers.json": """model_type __version__ prompts default_prompt_name
     similarity_fn_name truncate_dim activation_fn keep_in_fp32_modules requirements""",
-    "1_Pooling/config.json": """embedding_dimension pooling_mode include_prompt word_embedding_dimension
+    "Pooling/config.json": """embedding_dimension pooling_mode include_prompt word_embedding_dimension
     pooling_mode_cls_token pooling_mode_max_tokens pooling_mode_mean_tokens pooling_mode_mean_sqrt_len_tokens
     pooling_mode_weightedmean_tokens pooling_mode_lasttoken""",
-    "2_Normalize/config.json": "module_input_name module_output_name",
+    "Normalize/config.json": "module_input_name module_output_name",
     "modules.json": "idx name path type kwargs",
 }
 

@@ -7,21 +7,30 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow as tf
+from safetensors.numpy import save_file
+from scipy import special
 
 import kbert
 from export.export_tflite import export_tflite
 from export.gate.saved_model_session import SavedModelSession
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.checkpoints.hugging_face.sentence_transformers import LENGTH_FILES, read_sentence_modules
+from kbert.checkpoints.model_loading import initialize
+from kbert.checkpoints.model_variables import require_parts
 from kbert.config import DatasetConfig
+from kbert.encoder import BertEncoder
+from kbert.tasks import TASKS
 from kbert.tasks.similarity.vectors import similarities
 from tests.conftest import tiny_finetuning_config
 from tests.kbert.checkpoints import foreign_files
 
 GOLDEN = Path(__file__).resolve().parents[5] / "shared" / "data" / "golden" / "retrieval"
 MODULES = {"Transformer": "", "Pooling": "1_Pooling", "Normalize": "2_Normalize"}
-VECTORS = ("cls_and_mean", "cut_to_8", "lasttoken", "length_file_of_distilbert", "mean_sqrt_len")
-EXPORTED = ("cls_and_mean", "prompts_not_pooled")
+VECTORS = (
+    "cls_and_mean", "cut_to_8", "lasttoken", "length_file_of_distilbert", "mean_sqrt_len", "dense_tanh",
+    "dense_identity_nobias",
+)  # fmt: skip
+EXPORTED = ("dense_tanh", "prompts_not_pooled")
 QUERY = {"query": "find the text: ", "document": "text: "}
 
 
@@ -112,16 +121,12 @@ REFUSED = {
         {"similarity_fn_name": "angle"},
         "cosine, dot, euc",
     ),
-    "SPLADE": (
+    "another kind": (
         "config_sentence_transformers.json",
         {"model_type": "SparseEncoder"},
-        "a weight for each word",
+        "lists the modules Transformer, Pooling, Normalize of a SparseEncoder",
     ),
-    "ColBERT": (
-        "config_sentence_transformers.json",
-        {"model_type": "MultiVectorEncoder"},
-        "a vector for each token",
-    ),
+    "PyLate": ("config_sentence_transformers.json", {"query_prefix": "[Q] "}, "query_prefix=.*PyLate's"),
     "a width below 1": ("config_sentence_transformers.json", {"truncate_dim": 0}, "truncate_dim should be"),
     "another output": (
         "sentence_bert_config.json",
@@ -136,7 +141,7 @@ REFUSED = {
     "a cut query": (
         "sentence_bert_config.json",
         {"query_length": 8},
-        "query_length=8, but kbert has no model",
+        "query_length=8, which kbert follows in a MultiVectorEncoder alone.*=query_length",
     ),
     "arguments": (
         "sentence_bert_config.json",
@@ -148,7 +153,11 @@ REFUSED = {
         {"pooling_mode": "first"},
         "pools by first; kbert pools by cls",
     ),
-    "a vector elsewhere": ("2_Normalize/config.json", {"module_input_name": "x"}, "scales the text's vector"),
+    "a vector elsewhere": (
+        "2_Normalize/config.json",
+        {"module_input_name": "x"},
+        "module_input_name='x', but here it is 'sentence_embedding'",
+    ),
 }
 
 
@@ -161,8 +170,10 @@ def test_settings_that_kbert_does_not_follow_are_named(folder, file, values, sen
 
 
 def test_modules_that_kbert_does_not_have_are_named_and_their_encoder_can_be_read(folder):
-    list_modules(folder, "Transformer", "Pooling", "Dense")
-    with pytest.raises(ValueError, match="Transformer, Pooling, Dense; .* allow_unmatched=modules.json"):
+    list_modules(folder, "Transformer", "Pooling", "LayerNorm")
+    with pytest.raises(
+        ValueError, match="Transformer, Pooling, LayerNorm of a .* allow_unmatched=modules.json"
+    ):
         read_checkpoint(folder)
     assert read_checkpoint(folder, allow_unmatched="modules.json").pooling is None
 
@@ -291,10 +302,99 @@ def test_an_evaluation_ranks_as_the_folder_says(folder):
         kbert.evaluate(folder, {"text": ["a", "b"], "label": ["x", "y"]}, config=other)
 
 
-@pytest.mark.parametrize("name", ["splade_max", "colbert", "dense_tanh"])
-def test_models_of_other_vectors_are_named(name):
-    with pytest.raises(ValueError, match="(SPLADE|ColBERT|Dense).*allow_unmatched=modules.json"):
-        kbert.load(golden(name)[0])
+# ------------------------------------------------------------------------------ dense layers
+
+
+def dense(folder, number, inputs, units, **settings):
+    """A Dense with random weights as module `number`; its tensors by torch's names."""
+    own = folder / f"{number}_Dense"
+    edit(own / "config.json", in_features=inputs, out_features=units, **settings)
+    generator = np.random.default_rng(number)
+    shapes = {"linear.weight": (units, inputs)}
+    shapes |= {"linear.bias": (units,)} if settings.get("bias", True) else {}
+    if settings.get("use_residual") and inputs != units:
+        shapes["residual.weight"] = (units, inputs)
+    tensors = {name: generator.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
+    save_file(tensors, own / "model.safetensors")
+    return tensors
+
+
+def scaled(vectors):
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+
+
+def test_a_chain_of_dense_layers_and_normalizations(folder, tmp_path):
+    plain = kbert.load(folder).embed(["the day", "a b"])
+    list_modules(folder, "Transformer", "Pooling", "Normalize", "Dense", "Dense", "Normalize")
+    first = dense(folder, 3, 8, 6, use_residual=True)  # Tanh where the file names none
+    second = dense(folder, 4, 6, 6, activation_function=GELU, bias=False, use_residual=True)
+    (folder / "5_Normalize").mkdir()
+    shutil.copytree(folder / "5_Normalize", folder / "2_Normalize")
+    inner = scaled(plain)
+    hidden = (
+        np.tanh(inner @ first["linear.weight"].T + first["linear.bias"]) + inner @ first["residual.weight"].T
+    )
+    product = hidden @ second["linear.weight"].T
+    expected = scaled(hidden + product * (1 + special.erf(product / np.sqrt(2))) / 2)
+    for model in hops(folder, kbert.load(folder), tmp_path).values():
+        np.testing.assert_allclose(model.embed(["the day", "a b"]), expected, atol=2e-6)
+    kinds = [
+        module["type"].split(".")[-1] for module in json.loads((tmp_path / "back/modules.json").read_text())
+    ]
+    assert kinds == ["Transformer", "Pooling", "Normalize", "Dense", "Dense", "Normalize"]
+
+
+GELU = "torch.nn.modules.activation.GELU"
+WRONG_DENSE = {
+    "an activation with weights": (
+        {"activation_function": "torch.nn.modules.activation.PReLU"},
+        "PReLU', but",
+    ),
+    "an activation of the folder's": ({"activation_function": "mine.Act"}, "mine.Act'.*=activation_function"),
+    "another width": ({"in_features": 9}, "in_features=9, but the vectors before this Dense have 8 numbers"),
+    "other weights": ({"out_features": 5}, r"linear.weight is float32 of shape \(6, 8\).*says \(5, 8\)"),
+    "a bias that is not said": ({"bias": False}, "holds linear.bias, linear.weight; by its config.json"),
+    "vectors of tokens": ({"module_input_name": "token_embeddings"}, "here it is 'sentence_embedding'"),
+    "no width": ({"out_features": None}, "says no in_features and out_features"),
+}
+
+
+@pytest.mark.parametrize(("values", "sentence"), WRONG_DENSE.values(), ids=WRONG_DENSE)
+def test_a_dense_that_does_not_fit_is_named(folder, values, sentence):
+    list_modules(folder, "Transformer", "Pooling", "Dense")
+    dense(folder, 2, 8, 6)
+    read_checkpoint(folder)
+    edit(folder / "2_Dense" / "config.json", **values)
+    with pytest.raises(ValueError, match=sentence):
+        read_checkpoint(folder)
+
+
+def test_a_dense_without_weights_is_named_and_a_pooling_of_other_width(folder):
+    list_modules(folder, "Transformer", "Pooling", "Dense")
+    dense(folder, 2, 8, 6)
+    with pytest.raises(ValueError, match="pooling='cls.mean' gives 2 vectors .* dense layer of .* reads 1"):
+        kbert.load(folder).embed("a", pooling="cls+mean")
+    with pytest.raises(
+        ValueError, match="says dense of its vectors|makes its vectors with .*dense=.*=pooling"
+    ):
+        write_checkpoint(read_checkpoint(folder), folder / "google", "google", ["hidden_act", "prompts"])
+    (folder / "2_Dense" / "model.safetensors").unlink()
+    with pytest.raises(ValueError, match="2_Dense holds no weights .model.safetensors or pytorch_model.bin"):
+        read_checkpoint(folder)
+
+
+def test_a_run_that_starts_from_a_folder_keeps_its_dense_layers(folder, tmp_path):
+    list_modules(folder, "Transformer", "Pooling", "Dense", "Normalize")
+    dense(folder, 2, 8, 6)
+    (folder / "3_Normalize").mkdir()
+    initial = read_checkpoint(folder)
+    task = TASKS["multiple_negatives_ranking"]().with_pooling(initial.pooling)
+    model = task.build_model(BertEncoder(initial.encoder))
+    assert initialize(model, initial)["fresh"] == []
+    inputs = kbert.load(folder).inputs(["the day"])
+    found = model({name: value[None] for name, value in inputs.items()})["embeddings"][0]
+    np.testing.assert_allclose(found, kbert.load(folder).embed(["the day"]), atol=1e-6)
+    require_parts(task, {variable.path: variable for variable in model.trainable_variables}, initial.encoder)
 
 
 # ------------------------------------------------------------------------------ cross-encoders

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from kbert.config.dense_config import DenseConfig
 from kbert.config.pooling_config import PoolingConfig
 from kbert.encoder import BertEncoder
 from kbert.features import PACKED_POSITIONS
@@ -60,7 +61,15 @@ def test_packed_texts_have_the_same_embeddings(encoder, batch, num_rows):
 
 
 PROMPTED = PoolingConfig(
-    "cls+mean", False, 20, {"query": "the ", "none": ""}, "query", False, {"query": 2}, "dot"
+    "cls+mean",
+    False,
+    20,
+    False,
+    {"query": 2},
+    (DenseConfig(30),),
+    prompts={"query": "the ", "none": ""},
+    default_prompt_name="query",
+    similarity_fn_name="dot",
 )
 
 
@@ -93,7 +102,9 @@ def test_records_have_no_prompt_and_are_refused_for_a_model_that_has_one():
 
 
 def test_tokens_of_the_default_prompt_do_not_count_in_training(encoder, batch):
-    task = CosineSimilarity().with_pooling(dataclasses.replace(PROMPTED, mode="mean", truncate_dim=None))
+    task = CosineSimilarity().with_pooling(
+        dataclasses.replace(PROMPTED, mode="mean", truncate_dim=None, dense=())
+    )
     found = task.build_model(encoder)(batch)["embeddings"][:, 0]
     inputs = {name: value[:, 0] for name, value in batch.items()}
     hidden, mask = encoder(inputs)["sequence_output"], inputs["input_mask"] * (np.arange(8) >= 2)

@@ -1,0 +1,113 @@
+"""How a vector for each token is made of a text, for late interaction (ColBERT)."""
+
+from dataclasses import dataclass, field
+
+from kbert.config.checks import require
+from kbert.config.dense_config import DenseConfig, chain_width, dense_configs
+from kbert.config.vectors_config import TEXT_TASKS, VectorsConfig
+from kbert.files.json_values import shown
+
+TOKEN_VECTORS_LAYER = "token_vectors"  # the name of the layer behind the encoder in a model
+MAXSIM = ("maxsim", "meanmaxsim")
+EXPANSIONS = ("fixed", "min")
+_OF_ALL_TOKENS = ("Softmax", "Softmin", "LogSoftmax")  # torch takes them over the texts of a batch there
+
+
+@dataclass(frozen=True)
+class QueryExpansion:
+    """What fills a query that is shorter than `length` tokens.
+
+    With the `strategy` "fixed" a longer query is cut to that length, with "min" it is not. `attend` says
+    whether the encoder attends to what was filled in; it is scored in either case. `token` is a piece of the
+    vocabulary; None is the mask token.
+    """
+
+    length: int
+    strategy: str = EXPANSIONS[0]
+    attend: bool = False
+    token: str | None = None
+
+    def __post_init__(self):
+        require(
+            type(self.length) is int and self.length > 0,
+            f"query_expansion: length={shown(self.length)} should be a whole number of at least 1.",
+        )
+        require(
+            self.strategy in EXPANSIONS,
+            f"query_expansion: strategy={shown(self.strategy)} is not known; choose one of "
+            f"{', '.join(EXPANSIONS)}.",
+        )
+        require(
+            type(self.attend) is bool,
+            f"query_expansion: attend={shown(self.attend)} should be true or false.",
+        )
+
+
+@dataclass(frozen=True)
+class TokenVectorsConfig(VectorsConfig):
+    """How a text becomes a matrix: a vector for each token that is scored.
+
+    The encoder's vectors go through the layers of `dense`; `normalize` brings each to length 1 then. A query
+    is cut to `query_length` tokens and a document to `document_length`; None is the model's length.
+    `query_expansion` fills short queries. In texts of the `skiplist_tasks` the pieces `skiplist_words` are
+    not scored; a text of no task counts as a document. Where `keep_only_token_ids` are given, none but these
+    are scored in documents. `similarity_fn_name` is "maxsim", or "meanmaxsim", which divides by the number
+    of the query's vectors.
+
+    Raises:
+      ValueError: for other words, lengths below 1, and as `VectorsConfig` does.
+
+    Reference: arXiv 2004.12832, section 3; sentence-transformers, multi_vector_encoder/modules.
+    """
+
+    dense: tuple[DenseConfig, ...] = ()
+    normalize: bool = False
+    query_length: int | None = None
+    document_length: int | None = None
+    query_expansion: QueryExpansion | None = None
+    skiplist_words: tuple[str, ...] = ()
+    skiplist_tasks: tuple[str, ...] = (TEXT_TASKS[1],)
+    keep_only_token_ids: tuple[int, ...] | None = None
+    similarity_fn_name: str = field(default=MAXSIM[0], kw_only=True)
+
+    def __post_init__(self):
+        super().__post_init__()
+        own: dict = {"dense": dense_configs(self.dense)}
+        own |= {name: tuple(getattr(self, name)) for name in ("skiplist_words", "skiplist_tasks")}
+        if isinstance(self.query_expansion, dict):
+            own["query_expansion"] = QueryExpansion(**self.query_expansion)
+        if self.keep_only_token_ids is not None:
+            own["keep_only_token_ids"] = tuple(self.keep_only_token_ids)
+        for name, value in own.items():
+            object.__setattr__(self, name, value)
+        for name in ("query_length", "document_length"):
+            length = getattr(self, name)
+            require(
+                length is None or (type(length) is int and length > 0),
+                f"{name}={shown(length)} should be a whole number of at least 1.",
+            )
+        expansion = self.query_expansion
+        require(
+            expansion is None or self.query_length is None or self.query_length >= expansion.length,
+            f"query_length={self.query_length} is less than query_expansion's length; leave it out.",
+        )
+        require(
+            self.similarity_fn_name in MAXSIM,
+            f"similarity_fn_name={shown(self.similarity_fn_name)} is not known; choose one of "
+            f"{', '.join(MAXSIM)}.",
+        )
+        wrong = [dense.activation for dense in self.dense if dense.activation in _OF_ALL_TOKENS]
+        require(not wrong, f"activation={', '.join(wrong)} has no meaning for the vectors of tokens.")
+
+    def width(self, hidden_size: int) -> int:
+        """The length of a token's vector."""
+        return chain_width(self.dense, hidden_size)
+
+    def longest(self, task: str | None, max_seq_length: int) -> int:
+        """The most tokens of a text of a task in a model of this length."""
+        own = {TEXT_TASKS[0]: self.query_length, TEXT_TASKS[1]: self.document_length}.get(task or "")
+        if task == TEXT_TASKS[0] and self.query_expansion is not None:
+            length = self.query_expansion.length
+            is_fixed = self.query_expansion.strategy == EXPANSIONS[0]
+            own = length if is_fixed else own and max(own, length)
+        return min(own or max_seq_length, max_seq_length)

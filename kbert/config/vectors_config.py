@@ -1,0 +1,86 @@
+"""What every way to make vectors of texts says: what stands before a text, and how vectors are compared."""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kbert.config.checks import require
+from kbert.files.json_values import shown
+
+TEXT_TASKS = ("query", "document")  # what a text is asked about as; for each of them a prompt of that name
+DOCUMENT_PROMPTS = ("document", "passage", "corpus")
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorsConfig:
+    """What all ways to make vectors of texts have.
+
+    `prompts` may stand before a text, by name, so that the model knows what it is, and `default_prompt_name`
+    does where none is named. `similarity_fn_name` is how the vectors are meant to be compared.
+
+    Raises:
+      ValueError: for prompts that are no texts, and a default that is none of them.
+    """
+
+    prompts: Mapping[str, str] = field(default_factory=dict, hash=False)
+    default_prompt_name: str | None = None
+    similarity_fn_name: str = "cosine"
+
+    def __post_init__(self):
+        require(
+            all(isinstance(prompt, str) for prompt in self.prompts.values()),
+            f"prompts={shown(self.prompts)} has prompts that are no texts; expected a text for each name.",
+        )
+        require(
+            self.default_prompt_name in (None, *self.prompts, *TEXT_TASKS),
+            f"default_prompt_name={shown(self.default_prompt_name)} is not among the prompts "
+            f"({', '.join(self.prompts) or 'there are none'}).",
+        )
+
+    @property
+    def said(self) -> dict:
+        """What it says, ready for JSON; only what is not the default."""
+        values, absent = dataclasses.asdict(self), dataclasses.asdict(type(self)())
+        return {name: value for name, value in values.items() if value != absent[name]}
+
+    def prompt(self, name: str | None = None) -> str:
+        """What stands before a text: the prompt of this name, or the default one; "" for none.
+
+        Raises:
+          ValueError: for a name that is not among the prompts.
+        """
+        name = self.default_prompt_name if name is None else name
+        if name is None:
+            return ""
+        if name not in (*self.prompts, *TEXT_TASKS):
+            raise ValueError(
+                f"prompt_name={shown(name)} is not known; the model has "
+                f"{', '.join(map(repr, self.prompts)) or 'no prompts'}."
+            )
+        return self.prompts.get(name, "")
+
+    def prompt_name(self, task: str | None, name: str | None = None) -> str | None:
+        """The name of the prompt before texts of a task; None for the default one.
+
+        Args:
+          task: "query", "document" or None. A model that has prompts for neither takes its default for both.
+          name: of a prompt, if the caller names one.
+
+        Raises:
+          ValueError: for another task, and where both are given.
+
+        Source: sentence-transformers, `SentenceTransformer.encode_query` and `encode_document`; it adds an
+        empty prompt of both names to every folder.
+        """
+        require(
+            task in (None, *TEXT_TASKS),
+            f"task={shown(task)} is not known; choose one of {', '.join(TEXT_TASKS)}.",
+        )
+        require(
+            task is None or name is None,
+            f"task={shown(task)} and prompt_name={shown(name)} both choose a prompt; give one of them.",
+        )
+        if task is None or not {TEXT_TASKS[0], *DOCUMENT_PROMPTS} & set(self.prompts):
+            return name
+        names = DOCUMENT_PROMPTS if task == TEXT_TASKS[1] else ()
+        return next((known for known in names if known in self.prompts), task)
