@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import kbert
-from kbert.checkpoints import FORMATS, GOOGLE, HUGGING_FACE, KBERT, KERAS_HUB
+from kbert.checkpoints import FORMATS, GOOGLE, HUGGING_FACE, KBERT
 from kbert.checkpoints.bert_checkpoint import RecordedTask
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.checkpoints.model_loading import task_from_checkpoint
@@ -25,9 +25,10 @@ LONG = f"[MASK] jump over {'a house the jump over ' * 30}"  # longer than MAX_SE
 MAX_SEQ_LENGTH = 96  # with room for a context behind a question
 SHAPE = {"max_position_embeddings": 128, "num_hidden_layers": 1}
 TABLES = {"class_weights": [{"a": 2.0, "b": 1.0}]}  # beside the texts that this setting may be
+LATER = ("DISTILBERT", "ROBERTA", "MPNET")  # families that make test-long has
 CARRIED = {"temperature", "pooling", "normalize"}  # by Hugging Face's format
 OTHERS = [
-    pytest.param(format, marks=pytest.mark.long if format == KERAS_HUB else ())  # builds its models too
+    pytest.param(format, marks=() if format == HUGGING_FACE else pytest.mark.long)  # fewer settings there
     for format in FORMATS
     if format != KBERT
 ]
@@ -124,7 +125,10 @@ def test_a_setting_is_carried_or_refused_by_name(name, values, format, tmp_path)
         assert not lost
 
 
-@pytest.mark.parametrize("family", ["DISTILBERT", "ELECTRA", "ROBERTA", "MPNET", "MODERNBERT"])
+@pytest.mark.parametrize(
+    "family",
+    ["ELECTRA", "MODERNBERT", *(pytest.param(name, marks=pytest.mark.long) for name in LATER)],
+)
 def test_a_chosen_temperature_becomes_a_part_of_the_last_layer(family, tmp_path):
     task = made(TASKS["sequence_classification"], {"temperature": 3.0})
     run = run_of(task, chosen={"temperature": 0.25}, **getattr(families, family))
