@@ -11,90 +11,62 @@ beside the model; see docs/serving.md.
 
 import functools
 from pathlib import Path
+from typing import Annotated, Literal, get_args
 
-from absl import flags
-
+from kbert.bounds import Bounds
 from kbert.cli import script
 from kbert.cli.closing_output import define_json_flag, print_result
+from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import activity
 from kbert.files.json_file import read_json
 from kbert.files.whole_file import whole_folder, write_json
+from kbert.scripts.training_flags import Checkpoint
 
 from .deployment.docker_line import docker_command
 from .folder_names import ABOUT_FILE, EXTRA_FOLDER, write_labels
 from .gate.server_releases import releases_from
-from .source_flags import define_source_flags, source_from_flags
+from .source_flags import exported_model
 
-FLAGS = flags.FLAGS
 POSITIONS = ("run_dir", "model_base_path")  # of arguments without a flag
 
 # Differences from the Keras answer up to this are rounding, of numbers up to 1; see `check_answers`. bfloat16
 # has 8 bits, and rounds between all ops.
 TOLERANCES = {"float32": 1e-5, "bfloat16": 0.1}
-TEXT_OPS = ("tf_text", "core")
+TextOps = Literal["tf_text", "core"]
 _REPLAY_SECONDS = 10.0  # of a server's requests to warm up with, where their time is not measured
 
 
 def define_flags():
-    define_source_flags()
-    flags.DEFINE_string("model_base_path", None, "Folder of the model's versions.")
-    flags.DEFINE_integer("version", None, "Version number; by default the next free one.", lower_bound=1)
-    flags.DEFINE_enum(
-        "precision",
-        "float32",
-        list(TOLERANCES),
-        "Precision of the encoder's matrix products. bfloat16 is faster on CPUs that have AVX512-BF16 or "
-        "AMX; max_difference in the report says what it costs.",
-    )
-    flags.DEFINE_string(
-        "min_server_version",
-        None,
-        "The oldest TensorFlow Serving in use, for example 2.20. It and all newer ones must know every op; "
-        "by default 2.12.",
-    )
-    flags.DEFINE_enum(
-        "text_ops",
-        "tf_text",
-        list(TEXT_OPS),
-        "Whose ops tokenize: TF-Text's, which are faster, or TensorFlow's core, which load everywhere.",
-    )
-    flags.DEFINE_bool(
-        "attention",
-        False,
-        "Add a signature with the attention of each token of a text; the development server's page draws it.",
-    )
-    flags.DEFINE_bool(
-        "measure",
-        False,
-        "Measure milliseconds, memory and the time of warming up for the card, in another process: with a "
-        "large model on few cores it takes minutes.",
-    )
+    declare_flags(exported_model, Checkpoint)
+    declare_flags(export_savedmodel)
     define_json_flag()
-    flags.mark_flags_as_required(["model_base_path"])
 
 
 def export_savedmodel(
     source,
-    model_base_path,
-    version: int | None = None,
-    precision: str = "float32",
+    model_base_path: str | Path,
+    version: Annotated[int, Bounds(1)] | None = None,
+    precision: Literal["float32", "bfloat16"] = "float32",
     min_server_version: str | None = None,
     measure: bool = False,
     attention: bool = False,
-    text_ops: str = "tf_text",
+    text_ops: TextOps = "tf_text",
 ) -> dict:
     """Exports `source` to `model_base_path/<version>`; the folder appears only after all checks have passed.
 
     Args:
       source: the `RunDirectory` of a run, or a `LoadedModel`, whose task answers texts.
       model_base_path: folder of the model's versions, made if missing.
-      version: the number, by default one more than the largest there.
-      precision: "float32" or "bfloat16", see `AnsweringEncoder`.
-      min_server_version: the oldest TensorFlow Serving in use, see `check_servable`.
-      measure: whether to measure time and memory, in another process: it replays all requests to warm up
-        with, which takes minutes with a large model on few cores. Else they are replayed for some seconds.
-      attention: whether to add signatures for the attention, see `attention_signatures`.
-      text_ops: "tf_text", or "core": no op of TF-Text, see `kbert.tokenization.text_ops`.
+      version: version number; by default the next free one.
+      precision: precision of the encoder's matrix products. bfloat16 is faster on CPUs that have AVX512-BF16
+        or AMX; max_difference in the report says what it costs.
+      min_server_version: the oldest TensorFlow Serving in use, for example 2.20. It and all newer ones must
+        know every op; by default 2.12.
+      measure: measure milliseconds, memory and the time of warming up for the card, in another process: with
+        a large model on few cores it takes minutes.
+      attention: add a signature with the attention of each token of a text; the development server's page
+        draws it.
+      text_ops: whose ops tokenize: TF-Text's, which are faster, or TensorFlow's core, which load everywhere.
 
     Returns:
       dict: path, version, precision, num_ops, text_ops (TF-Text ops used), oldest_server; max_difference and
@@ -108,8 +80,9 @@ def export_savedmodel(
     """
     base, version = Path(model_base_path), _new_version(model_base_path, version)
     target = base / str(version)
-    if text_ops not in TEXT_OPS:
-        raise ValueError(f"text_ops={text_ops!r} is not known; expected one of {', '.join(TEXT_OPS)}.")
+    if text_ops not in get_args(TextOps):
+        known = ", ".join(get_args(TextOps))
+        raise ValueError(f"text_ops={text_ops!r} is not known; expected one of {known}.")
     releases_from(min_server_version)
 
     from kbert.tokenization.text_ops import core_ops
@@ -241,18 +214,11 @@ def _closing_values(report) -> dict[str, object]:
 
 
 def main():
-    version = _new_version(FLAGS.model_base_path, FLAGS.version)  # before a model loads TensorFlow
-    releases_from(FLAGS.min_server_version)
-    report = export_savedmodel(
-        source_from_flags(),
-        FLAGS.model_base_path,
-        version,
-        FLAGS.precision,
-        FLAGS.min_server_version,
-        FLAGS.measure,
-        FLAGS.attention,
-        FLAGS.text_ops,
-    )
+    arguments = flag_values(export_savedmodel)
+    # Before a model loads TensorFlow.
+    arguments["version"] = _new_version(arguments["model_base_path"], arguments["version"])
+    releases_from(arguments["min_server_version"])
+    report = export_savedmodel(exported_model(**flag_values(exported_model)), **arguments)
     print_result(report, _closing_values(report))
 
 

@@ -14,106 +14,72 @@ nothing is written. --mediapipe and --tokenizer_inside add files that take texts
 rest.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
-from absl import flags, logging
+from absl import logging
 
 from kbert.cli import script
 from kbert.cli.closing_output import define_json_flag, print_result
+from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import activity
-from kbert.config import FinetuningConfig, load_config
+from kbert.config import FinetuningConfig, settled_config
 from kbert.extras import require
 from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import whole_folder, write_json, write_text
+from kbert.scripts.training_flags import Checkpoint
 
 from .folder_names import ABOUT_FILE, write_labels
 from .litert import requests
-from .source_flags import define_source_flags, source_from_flags
+from .source_flags import exported_model
 
-FLAGS = flags.FLAGS
 POSITIONS = ("run_dir", "output_dir")  # of arguments without a flag
 
 _PAGE = "report.html"
-MIN_AGREEMENT = 0.99
+_CALLED = {"quantizations": "quantization", "max_seq_lengths": "max_seq_length"}  # parameter -> flag
 
 
 def define_flags():
-    define_source_flags()
-    flags.DEFINE_string(
-        "config",
-        None,
-        "For checkpoints: a fine-tuning config, whose [dataset] says how --eval_file is read, and whose "
-        "max_seq_length is the longest length. A model of embeddings needs none, or takes one for pairs of "
-        "texts, such as stsb_embeddings.toml.",
-    )
-    flags.DEFINE_string("output_dir", None, "Folder for the .tflite files.")
-    flags.DEFINE_list(
-        "quantization",
-        ["float32", "dynamic_int8"],
-        f"The files to write, of {', '.join(requests.QUANTIZATIONS)}.",
-    )
-    flags.DEFINE_list(
-        "max_seq_length",
-        None,
-        "Lengths in tokens, a signature for each on shared weights; by default the run's own and 16, 32, 64, "
-        "..., 512 below it. --mediapipe and --tokenizer_inside take one length, by default the run's own.",
-    )
-    flags.DEFINE_string(
-        "eval_file",
-        None,
-        "Labelled file to compare on. For a model of embeddings without --config, a text in each line. "
-        "Without it, a few fixed texts without labels.",
-    )
-    flags.DEFINE_enum(
-        "split",
-        "all",
-        ["all", "dev"],
-        "dev: --eval_file is the training file; only the examples that dev_split held out are taken.",
-    )
-    flags.DEFINE_float(
-        "min_agreement",
-        MIN_AGREEMENT,
-        "Least share, from 0 to 1, of predictions that are the same as Keras's.",
-    )
-    flags.DEFINE_bool(
-        "mediapipe", False, "Also files that MediaPipe's TextClassifier and TextEmbedder take as they are."
-    )
-    flags.DEFINE_bool(
-        "tokenizer_inside", False, "Also files that take texts: for apps that link three ops of TF-Text."
-    )
-    flags.DEFINE_bool("overwrite", False, "Replace an output_dir that holds an earlier export.")
+    declare_flags(exported_model, Checkpoint)
+    declare_flags(export_tflite, called=_CALLED)
     define_json_flag()
-    flags.mark_flags_as_required(["output_dir"])
 
 
 def export_tflite(
     model,
-    output_dir,
-    quantizations,
-    max_seq_lengths=None,
-    overwrite=False,
-    eval_file=None,
-    min_agreement=MIN_AGREEMENT,
-    mediapipe=False,
-    tokenizer_inside=False,
-    config: FinetuningConfig | None = None,
-    held_out=False,
+    output_dir: str | Path,
+    quantizations: Sequence[str] = ("float32", "dynamic_int8"),
+    max_seq_lengths: Sequence[int] | None = None,
+    overwrite: bool = False,
+    eval_file: str | Path | None = None,
+    min_agreement: float = 0.99,
+    mediapipe: bool = False,
+    tokenizer_inside: bool = False,
+    config: FinetuningConfig | str | Path | None = None,
+    split: Literal["all", "dev"] = "all",
 ) -> dict:
     """Exports a fine-tuned model to LiteRT files.
 
     Args:
       model: the `RunDirectory`, or the `LoadedModel`, of a model that was fine-tuned on labelled files; or
         the `LoadedModel` of an encoder that says how a text becomes one vector.
-      output_dir: must not exist, unless `overwrite` is given and it holds an earlier export.
-      quantizations: one or more of "float32", "float16", "dynamic_int8".
-      max_seq_lengths: the lengths of the signatures; see `requests.checked_lengths`.
-      eval_file: labelled file in the form of the run, or of `config`; of an encoder without `config` a file
-        with a text in each line; None compares on a few fixed texts.
-      min_agreement: the least share of answers, by `Serving.same_answers`, that are those of Keras.
-      mediapipe: also write mediapipe_<quantization>.tflite, see docs/mobile.md.
-      tokenizer_inside: also write text_<quantization>.tflite, which takes texts.
-      config: how labelled files are read, for a `LoadedModel`; see `to_litert_source`.
-      held_out: compare only on the part of `eval_file`, the run's training file, that `dev_split` held out.
+      output_dir: folder for the .tflite files.
+      quantizations: the files to write, of float32, float16 and dynamic_int8.
+      max_seq_lengths: lengths in tokens, a signature for each on shared weights; by default the model's own
+        and 16, 32, 64, ..., 512 below it. `mediapipe` and `tokenizer_inside` take one length, by default the
+        model's own.
+      overwrite: replace an `output_dir` that holds an earlier export.
+      eval_file: labelled file to compare on. For a model of embeddings without `config`, a text in each line.
+        Without it, a few fixed texts without labels.
+      min_agreement: least share, from 0 to 1, of predictions that are the same as Keras's.
+      mediapipe: also files that MediaPipe's TextClassifier and TextEmbedder take as they are. In Python they
+        are called mediapipe_<quantization>.tflite, see docs/mobile.md.
+      tokenizer_inside: also files that take texts: for apps that link three ops of TF-Text.
+      config: for checkpoints: a fine-tuning config, whose [dataset] says how `eval_file` is read, and whose
+        max_seq_length is the longest length. A model of embeddings needs none, or takes one for pairs of
+        texts, such as stsb_embeddings.toml.
+      split: dev: `eval_file` is the training file; only the examples that dev_split held out are taken.
 
     Returns:
       dict: path, and for each quantization the report of its file: bytes, lengths, ops, latency_ms (length
@@ -135,7 +101,7 @@ def export_tflite(
     from .litert.litert_source import to_litert_source
     from .litert.measured_export import MeasuredExport
 
-    source = to_litert_source(model, config, eval_file)
+    source = to_litert_source(model, _read_config(config), eval_file)
     _check_output_dir(output_dir, source, overwrite)
     requests.check_task(source)
     lengths = requests.checked_lengths(max_seq_lengths, source, several=not (mediapipe or tokenizer_inside))
@@ -144,7 +110,7 @@ def export_tflite(
         requests.check_mediapipe(source, lengths)
     if tokenizer_inside:
         requests.check_tokenizer_inside(source, lengths)
-    data = comparison_data(source, eval_file, lengths[-1], held_out)
+    data = comparison_data(source, eval_file, lengths[-1], split == "dev")
     export = MeasuredExport(source, lengths, data, min_agreement, mediapipe, tokenizer_inside)
     title = f"LiteRT files of {Path(source.path).resolve().name}"
     with whole_folder(output_dir, replace=overwrite) as aside:
@@ -201,31 +167,24 @@ def _warn_of_long_texts(source, length):
 
 def main():
     require("litert", "kbert export-litert")
-    lengths = None if FLAGS.max_seq_length is None else requests.parse_lengths(FLAGS.max_seq_length)
-    requests.check_quantizations(FLAGS.quantization)
-    requests.check_agreement(FLAGS.min_agreement)
-    _require_free(Path(FLAGS.output_dir), FLAGS.overwrite)
-    config = load_config(FinetuningConfig, FLAGS.config) if FLAGS.config else None
-    if FLAGS.eval_file:
+    source, arguments = flag_values(exported_model), flag_values(export_tflite, _CALLED)
+    requests.check_quantizations(arguments["quantizations"])
+    requests.check_agreement(arguments["min_agreement"])
+    folder = Path(arguments["output_dir"])
+    _require_free(folder, arguments["overwrite"])
+    config = _read_config(arguments["config"])
+    if arguments["eval_file"]:
         from kbert.runs.columns_of_run import require_columns_of_model  # late: it brings NumPy along
 
-        require_columns_of_model(FLAGS.eval_file, FLAGS.run_dir or FLAGS.init_checkpoint, config)
-    report = export_tflite(
-        source_from_flags(),
-        FLAGS.output_dir,
-        FLAGS.quantization,
-        lengths,
-        FLAGS.overwrite,
-        FLAGS.eval_file,
-        FLAGS.min_agreement,
-        FLAGS.mediapipe,
-        FLAGS.tokenizer_inside,
-        config,
-        FLAGS.split == "dev",
-    )
-    folder = Path(FLAGS.output_dir)
+        path = source["run_dir"] or source["init_checkpoint"]
+        require_columns_of_model(arguments["eval_file"], path, config)
+    report = export_tflite(exported_model(**source), **arguments)
     shown = {"files": folder, "page": folder / _PAGE, "the same as JSON": folder / "model_*.json"}
     print_result(report, shown, _table({name: value for name, value in report.items() if name != "path"}))
+
+
+def _read_config(config) -> FinetuningConfig | None:
+    return None if config is None else settled_config(FinetuningConfig, config, {})
 
 
 def _table(reports) -> str:

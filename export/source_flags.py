@@ -1,28 +1,30 @@
-"""What --run_dir or --init_checkpoint names: the model to export."""
+"""The model to export, as --run_dir or --init_checkpoint names it."""
 
-from absl import flags
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from kbert.config.checks import require_single
-from kbert.scripts.training_flags import define_checkpoint_flag, define_init_checkpoint_flags
 
-FLAGS = flags.FLAGS
-
-
-def define_source_flags():
-    """--run_dir, --checkpoint, and the flags of --init_checkpoint."""
-    flags.DEFINE_string("run_dir", None, "The run to export, or any checkpoint; or give --init_checkpoint.")
-    define_checkpoint_flag()
-    define_init_checkpoint_flags()
+if TYPE_CHECKING:
+    from kbert.inference.loaded_model import LoadedModel
 
 
-def source_from_flags():
-    """The `LoadedModel` of --run_dir or --init_checkpoint, its weights not read yet.
+def exported_model(
+    run_dir: str | None = None,
+    init_checkpoint: str | None = None,
+    checkpoint: str | None = None,
+    do_lower_case: bool | None = None,
+    allow_unmatched: Sequence[str] = (),
+) -> "LoadedModel":
+    """The model, its weights not read yet.
+
+    Args:
+      run_dir: the run to export, or any checkpoint; or give `init_checkpoint`.
 
     Raises:
-      ValueError: when not exactly one of them is given, and as `open_model` does.
+      ValueError: when not exactly one of the two is given, and as `open_model` does.
     """
-    require_single({"--run_dir": FLAGS.run_dir, "--init_checkpoint": FLAGS.init_checkpoint})
+    require_single({"--run_dir": run_dir, "--init_checkpoint": init_checkpoint})
     from kbert.inference.loading import open_model  # late: it brings NumPy along
 
-    path = FLAGS.init_checkpoint or FLAGS.run_dir
-    return open_model(path, FLAGS.do_lower_case, FLAGS.allow_unmatched, FLAGS.checkpoint)
+    return open_model(init_checkpoint or run_dir, do_lower_case, allow_unmatched, checkpoint)

@@ -10,11 +10,15 @@ r"""Script: corpus -> vocab.txt, a new one or one that extends another; or the f
 
 import functools
 import string
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Literal
 
 from absl import flags, logging
 
+from kbert.bounds import Bounds
 from kbert.cli import script
+from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.files.output_path import check_output_file, check_output_folder
 from kbert.files.whole_file import whole_folder
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
@@ -49,96 +53,73 @@ _MEANINGLESS_FLAGS = {
 }
 
 
+@dataclass(frozen=True)
+class Flags:
+    """What to learn from which corpus.
+
+    Args:
+      input_files: text or JSONL files (also .gz, .bz2, .xz, .zst), directories and globs, separated by
+        commas.
+      tokenizer: what to learn. wordpiece: BERT's. bpe: byte-level, RoBERTa's. unigram: SentencePiece,
+        XLM-R's.
+      output_file: the vocab.txt to write.
+      output_dir: instead of `output_file`, for bpe and unigram: the folder to make.
+      vocab_size: tokens to learn, special tokens included.
+      do_lower_case: lower-case the text and drop accents, umlauts, vowel signs and all other combining marks.
+      min_frequency: merge only pairs at least this frequent.
+      num_unused_tokens: how many [unused0] ... tokens to reserve for tokens that you add later. With 99,
+        [UNK] [CLS] [SEP] [MASK] get the ids 100 to 103, as in the published vocabularies. A small vocabulary
+        needs fewer.
+      alphabet_limit: how many different characters to keep, the most frequent ones; a word with any other
+        character becomes [UNK]. Chinese and Japanese need several thousand.
+      ascii_alphabet: keep every ASCII letter, digit and punctuation mark, whether it occurs or not.
+      user_defined_tokens: words to add to the vocabulary unchanged: separated by commas, or a file with one
+        word per line.
+      merge_into: a vocab.txt to extend; its ids stay.
+      merge_slots: where `merge_into` puts new tokens. unused: they replace [unused] tokens, and the model
+        keeps its size. append: they follow at the end, up to `vocab_size`, and the embedding table has to
+        grow.
+      max_words_in_memory: how many different words to hold in memory, a few hundred bytes each. If the corpus
+        has more, rare ones are dropped, with a warning.
+      text_field: the key of the text in JSONL files.
+      errors: what to do with lines that are not UTF-8 or not JSON.
+      num_workers: number of processes; 0 means one per core, fewer for small corpora. The vocabulary does not
+        depend on it.
+      overwrite: replace an output file that exists.
+    """
+
+    input_files: str
+    tokenizer: Literal["wordpiece", "bpe", "unigram"] = "wordpiece"
+    output_file: str | None = None
+    output_dir: str | None = None
+    vocab_size: Annotated[int, Bounds(1)] = 30522
+    do_lower_case: bool = True
+    min_frequency: Annotated[int, Bounds(1)] = 2
+    num_unused_tokens: Annotated[int, Bounds(0)] = wordpiece_learner.NUM_UNUSED_TOKENS
+    alphabet_limit: Annotated[int, Bounds(1)] = wordpiece_learner.ALPHABET_LIMIT
+    ascii_alphabet: bool = True
+    user_defined_tokens: str | None = None
+    merge_into: str | None = None
+    merge_slots: Literal["unused", "append"] = "unused"
+    max_words_in_memory: Annotated[int, Bounds(1000)] = DEFAULT_MAX_WORDS
+    text_field: str = "text"
+    errors: Literal["fail", "skip"] = "fail"
+    num_workers: Annotated[int, Bounds(0)] = 0
+    overwrite: bool = False
+
+
 def define_flags():
-    """Defined on demand, so that a test may import several scripts that share the names of flags."""
-    flags.DEFINE_string(
-        "input_files",
-        None,
-        "Text or JSONL files (also .gz, .bz2, .xz, .zst), directories and globs, separated by commas.",
-    )
-    flags.DEFINE_enum(
-        "tokenizer",
-        "wordpiece",
-        list(_MEANINGLESS_FLAGS),
-        "What to learn. wordpiece: BERT's. bpe: byte-level, RoBERTa's. unigram: SentencePiece, XLM-R's.",
-    )
-    flags.DEFINE_string("output_file", None, "The vocab.txt to write.")
-    flags.DEFINE_string(
-        "output_dir", None, "Instead of --output_file, for bpe and unigram: the folder to make."
-    )
-    flags.DEFINE_integer(
-        "max_words_in_memory",
-        DEFAULT_MAX_WORDS,
-        "How many different words to hold in memory, a few hundred bytes each. If the corpus has more, rare "
-        "ones are dropped, with a warning.",
-        lower_bound=1000,
-    )
-    flags.DEFINE_string("text_field", "text", "The key of the text in JSONL files.")
-    flags.DEFINE_enum(
-        "errors", "fail", ["fail", "skip"], "What to do with lines that are not UTF-8 or not JSON."
-    )
-    flags.DEFINE_integer(
-        "num_workers",
-        0,
-        "Number of processes; 0 means one per core, fewer for small corpora. The vocabulary does not depend "
-        "on it.",
-        lower_bound=0,
-    )
-    flags.DEFINE_bool("overwrite", False, "Replace an output file that exists.")
-    _define_vocabulary_flags()
-    flags.mark_flags_as_required(["input_files"])
-
-
-def _define_vocabulary_flags():
-    """What the vocabulary holds."""
-    flags.DEFINE_integer("vocab_size", 30522, "Tokens to learn, special tokens included.", lower_bound=1)
-    flags.DEFINE_bool(
-        "do_lower_case",
-        True,
-        "Lower-case the text and drop accents, umlauts, vowel signs and all other combining marks.",
-    )
-    flags.DEFINE_integer("min_frequency", 2, "Merge only pairs at least this frequent.", lower_bound=1)
-    flags.DEFINE_integer(
-        "num_unused_tokens",
-        wordpiece_learner.NUM_UNUSED_TOKENS,
-        "How many [unused0] ... tokens to reserve for tokens that you add later. With 99, [UNK] [CLS] [SEP] "
-        "[MASK] get the ids 100 to 103, as in the published vocabularies. A small vocabulary needs fewer.",
-        lower_bound=0,
-    )
-    flags.DEFINE_integer(
-        "alphabet_limit",
-        wordpiece_learner.ALPHABET_LIMIT,
-        "How many different characters to keep, the most frequent ones; a word with any other character "
-        "becomes [UNK]. Chinese and Japanese need several thousand.",
-        lower_bound=1,
-    )
-    flags.DEFINE_bool(
-        "ascii_alphabet",
-        True,
-        "Keep every ASCII letter, digit and punctuation mark, whether it occurs or not.",
-    )
-    flags.DEFINE_string(
-        "user_defined_tokens",
-        None,
-        "Words to add to the vocabulary unchanged: separated by commas, or a file with one word per line.",
-    )
-    flags.DEFINE_string("merge_into", None, "A vocab.txt to extend; its ids stay.")
-    flags.DEFINE_enum(
-        "merge_slots",
-        "unused",
-        ["unused", "append"],
-        "Where --merge_into puts new tokens. unused: they replace [unused] tokens, and the model keeps its "
-        "size. append: they follow at the end, up to --vocab_size, and the embedding table has to grow.",
-    )
+    declare_flags(Flags)
 
 
 def main():
-    check_flags(FLAGS.tokenizer)
-    files = input_files(FLAGS.input_files)
-    if FLAGS.tokenizer == "wordpiece":
-        learn_wordpiece(files)
+    settings = Flags(**flag_values(Flags))
+    check_flags(settings.tokenizer)
+    files = input_files(settings.input_files)
+    if settings.tokenizer == "wordpiece":
+        learn_wordpiece(files, settings)
     else:
-        write_other_tokenizer(files)
+        write_other_tokenizer(files, settings)
 
 
 def check_flags(tokenizer: str):
@@ -152,60 +133,64 @@ def check_flags(tokenizer: str):
         raise ValueError(f"--{output} is missing; it says where to write.")
 
 
-def write_other_tokenizer(files: list[Path]):
+def write_other_tokenizer(files: list[Path], settings: Flags):
     """Learns byte-level BPE or a unigram model, and writes the folder that --tokenizer of others reads."""
     # Late: they bring NumPy along, which --help and a wrong flag do not need.
     from kbert.checkpoints.hugging_face.tokenizer import holds_tokenizer_alone, write_tokenizer
     from tfrecords_tools.vocabulary.tokenizer_learners import learn_tokenizer
 
-    folder = Path(FLAGS.output_dir)
-    check_output_folder(folder, [*files, *input_folders(FLAGS.input_files)])
-    if folder.exists() and not (FLAGS.overwrite and holds_tokenizer_alone(folder)):
+    folder = Path(str(settings.output_dir))
+    check_output_folder(folder, [*files, *input_folders(settings.input_files)])
+    if folder.exists() and not (settings.overwrite and holds_tokenizer_alone(folder)):
         raise ValueError(f"--output_dir={folder} exists; --overwrite replaces only a folder of this command.")
-    text_format = TextFormat(text_field=FLAGS.text_field, errors=FLAGS.errors)
+    text_format = TextFormat(text_field=settings.text_field, errors=settings.errors)
     vocabulary, problems = learn_tokenizer(
-        FLAGS.tokenizer, files, text_format, FLAGS.vocab_size, FLAGS.min_frequency
+        settings.tokenizer, files, text_format, settings.vocab_size, settings.min_frequency
     )
     for line in problems.summary():
         logging.warning("%s", line)
-    with whole_folder(folder, replace=FLAGS.overwrite) as aside:
+    with whole_folder(folder, replace=settings.overwrite) as aside:
         write_tokenizer(aside, vocabulary)
     print(f"{folder}: {len(vocabulary)} tokens, {', '.join(vocabulary.files())}, tokenizer.json")
 
 
-def learn_wordpiece(files: list[Path]):
+def learn_wordpiece(files: list[Path], settings: Flags):
     """Learns or extends a vocabulary of WordPieces, and writes its vocab.txt."""
-    output_file = Path(FLAGS.output_file)
-    others = filter(None, (FLAGS.merge_into, FLAGS.user_defined_tokens))
-    check_output_file(output_file, [*files, *input_folders(FLAGS.input_files), *others], FLAGS.overwrite)
-    text_format = TextFormat(text_field=FLAGS.text_field, errors=FLAGS.errors)
-    own_tokens = read_tokens(FLAGS.user_defined_tokens) if FLAGS.user_defined_tokens else []
-    base = _base_vocabulary()
+    output_file = Path(str(settings.output_file))
+    others = filter(None, (settings.merge_into, settings.user_defined_tokens))
+    check_output_file(
+        output_file, [*files, *input_folders(settings.input_files), *others], settings.overwrite
+    )
+    text_format = TextFormat(text_field=settings.text_field, errors=settings.errors)
+    own_tokens = read_tokens(settings.user_defined_tokens) if settings.user_defined_tokens else []
+    base = _base_vocabulary(settings)
     if base is None:
-        check_vocab_size(FLAGS.vocab_size, FLAGS.num_unused_tokens, len(own_tokens))
+        check_vocab_size(settings.vocab_size, settings.num_unused_tokens, len(own_tokens))
     else:
         own_tokens = [token for token in own_tokens if token not in base.ids]
-        room = room_in(base, FLAGS.merge_slots, FLAGS.vocab_size, len(own_tokens))
+        room = room_in(base, settings.merge_slots, settings.vocab_size, len(own_tokens))
     output_file.parent.mkdir(parents=True, exist_ok=True)
 
-    with WorkerPool(FLAGS.num_workers or workers_worth(sum(map(text_bytes, files)))) as pool:
+    with WorkerPool(settings.num_workers or workers_worth(sum(map(text_bytes, files)))) as pool:
         if own_tokens:
             # Where there are workers, in one of them: this process then needs no TensorFlow.
-            list(pool.map(functools.partial(check_tokens, do_lower_case=FLAGS.do_lower_case), [own_tokens]))
+            list(
+                pool.map(functools.partial(check_tokens, do_lower_case=settings.do_lower_case), [own_tokens])
+            )
         words = count_words(
-            files, FLAGS.do_lower_case, FLAGS.max_words_in_memory, text_format=text_format, pool=pool
+            files, settings.do_lower_case, settings.max_words_in_memory, text_format=text_format, pool=pool
         )
     for line in words.problems.summary():
         logging.warning("%s", line)
     if not words.counts:
         raise ValueError("the input files hold no words; expected a corpus with some text.")
     if base is None:
-        tokens = learn_new(words, own_tokens)
-        vocabulary = Vocabulary(tokens, FLAGS.do_lower_case)
+        tokens = learn_new(words, own_tokens, settings)
+        vocabulary = Vocabulary(tokens, settings.do_lower_case)
         lines = summary(vocabulary, words)
     else:
-        vocabulary = extend(base, words, own_tokens, FLAGS.merge_slots, room, FLAGS.min_frequency)
-        lines = merge_summary(base, vocabulary, words, FLAGS.merge_slots)
+        vocabulary = extend(base, words, own_tokens, settings.merge_slots, room, settings.min_frequency)
+        lines = merge_summary(base, vocabulary, words, settings.merge_slots)
     vocabulary.write(output_file)
     print(f"{output_file}: {len(vocabulary)} tokens, {'un' if vocabulary.do_lower_case else ''}cased")
     print("\n".join(lines + warnings(vocabulary, words, own_tokens)))
@@ -225,24 +210,24 @@ def check_vocab_size(vocab_size: int, num_unused_tokens: int, num_user_defined_t
         )
 
 
-def _base_vocabulary() -> Vocabulary | None:
+def _base_vocabulary(settings: Flags) -> Vocabulary | None:
     """The vocabulary to extend, if there is one."""
-    if not FLAGS.merge_into:
+    if not settings.merge_into:
         if FLAGS["merge_slots"].present:
             raise ValueError(
                 "--merge_slots has no effect without --merge_into; pass --merge_into too, or leave it out."
             )
         return None
     meaningless = [name for name in _FLAGS_OF_NEW_VOCABULARIES if FLAGS[name].present]
-    if FLAGS.merge_slots == "unused" and FLAGS["vocab_size"].present:
+    if settings.merge_slots == "unused" and FLAGS["vocab_size"].present:
         meaningless.append("vocab_size")
     if meaningless:
         raise ValueError(
-            f"--{meaningless[0]} has no meaning with --merge_into and --merge_slots={FLAGS.merge_slots}: the "
-            "existing vocabulary determines it; leave the flag out."
+            f"--{meaningless[0]} has no meaning with --merge_into and --merge_slots={settings.merge_slots}: "
+            "the existing vocabulary determines it; leave the flag out."
         )
     casing = FLAGS["do_lower_case"]
-    vocabulary = read_vocab_file(FLAGS.merge_into, casing.value if casing.present else None)
+    vocabulary = read_vocab_file(settings.merge_into, casing.value if casing.present else None)
     if warning := vocabulary.casing_warning():
         logging.warning("%s", warning)
     return vocabulary
@@ -279,16 +264,16 @@ def room_in(base: Vocabulary, slots: str, vocab_size: int, num_own_tokens: int) 
 # ------------------------------------------------------------------------------ the vocabulary
 
 
-def learn_new(words: WordCounts, own_tokens: list[str]) -> list[str]:
-    """Learns the tokens of a new vocabulary, with the settings of the flags."""
-    logging.info("Learning %d tokens from %d different words.", FLAGS.vocab_size, len(words.counts))
+def learn_new(words: WordCounts, own_tokens: list[str], settings: Flags) -> list[str]:
+    """Learns the tokens of a new vocabulary, with these settings."""
+    logging.info("Learning %d tokens from %d different words.", settings.vocab_size, len(words.counts))
     return wordpiece_learner.learn_wordpieces(
         words.counts,
-        FLAGS.vocab_size,
-        min_frequency=FLAGS.min_frequency,
-        num_unused_tokens=FLAGS.num_unused_tokens,
-        alphabet_limit=FLAGS.alphabet_limit,
-        base_alphabet=ascii_alphabet(FLAGS.do_lower_case) if FLAGS.ascii_alphabet else (),
+        settings.vocab_size,
+        min_frequency=settings.min_frequency,
+        num_unused_tokens=settings.num_unused_tokens,
+        alphabet_limit=settings.alphabet_limit,
+        base_alphabet=ascii_alphabet(settings.do_lower_case) if settings.ascii_alphabet else (),
         user_defined_tokens=own_tokens,
     )
 

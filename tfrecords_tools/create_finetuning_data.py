@@ -10,13 +10,15 @@ itself, so `kbert finetune` learns from the same numbers with --train_dir as wit
 
 import dataclasses
 import functools
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from absl import flags, logging
 
+from kbert.bounds import NO_FLAG
 from kbert.cli import script
+from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import Progress
 from kbert.config import DatasetConfig, FinetuningConfig, load_config, to_dict
 from kbert.config.checks import require_single
@@ -24,13 +26,14 @@ from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.manifest import Manifest, describe_shards
 from kbert.tasks import TASKS
 from kbert.tasks.file_columns import check_file, require_read, task_files
-from tfrecords_tools.vocabulary.vocabulary_source import define_vocabulary_flags, read_source
+from tfrecords_tools.vocabulary.vocabulary_source import read_source
 from tfrecords_tools.work.worker_pool import StoredVocabulary, WorkerPool, byte_batches
 
 if TYPE_CHECKING:
     from tfrecords_tools.records.record_statistics import RecordStatistics
 
 FLAGS = flags.FLAGS
+_CALLED = {"overrides": "override"}  # parameter -> flag
 
 # How many examples there were, where an example became several rows.
 _SOURCE_EXAMPLES = "source_examples"
@@ -39,78 +42,6 @@ _SEQUENCES = "sequences"
 # At most 2,048 rows at once, fewer where texts are very long.
 _CHARACTERS_AT_ONCE = 1 << 22
 _LEAST_CHARACTERS_OF_ROW = 1 << 11
-
-
-def define_flags():
-    """Defined on demand, so that a test may import several scripts that share the names of flags."""
-    flags.DEFINE_string("config", None, "The fine-tuning config: task, dataset, max_seq_length.")
-    flags.DEFINE_multi_string(
-        "override",
-        [],
-        "A changed setting of the config, for example dataset.label=judgment.",
-    )
-    flags.DEFINE_string(
-        "input_file",
-        None,
-        "Labelled TSV, CSV or JSONL file, or one of them with .gz; or a .parquet file, a pattern in quotes "
-        "for several, or a folder of `datasets`.",
-    )
-    define_vocabulary_flags()
-    flags.DEFINE_string(
-        "init_checkpoint",
-        None,
-        "Instead of --vocab_file: take the vocabulary of this checkpoint, a run of kbert, a Hugging Face "
-        "folder or Google's TF1 checkpoint.",
-    )
-    flags.DEFINE_bool(
-        "do_lower_case",
-        None,
-        "Lower-case texts and drop accents, if the vocabulary does not record the casing; true by default.",
-    )
-    flags.DEFINE_string("output_dir", None, "The folder to make, with shards, manifest.json and vocabulary.")
-    flags.DEFINE_integer("max_seq_length", None, "Length of the examples; by default that of the config.")
-    flags.DEFINE_integer("num_shards", 1, "How many TFRecord files.")
-    flags.DEFINE_enum("compression", "none", ["none", "gzip"], "Compression of the TFRecord files.")
-    flags.DEFINE_bool(
-        "shuffle",
-        False,
-        "Put the examples in random order, for training on a file that is sorted by label. By default they "
-        "keep the order of the file.",
-    )
-    flags.DEFINE_integer("seed", 12345, "For --shuffle; the same seed gives the same bytes.", lower_bound=0)
-    flags.DEFINE_integer(
-        "num_workers",
-        1,
-        "Number of processes; 0 means one per core. The records do not depend on it. Each process takes "
-        "seconds to start, so several pay off only from about a million rows on.",
-    )
-    flags.DEFINE_bool("overwrite", False, "Replace the records in output_dir once the new ones are complete.")
-    flags.mark_flags_as_required(["config", "input_file", "output_dir"])
-
-
-def main():
-    if FLAGS["seed"].present and not FLAGS.shuffle:
-        raise ValueError(
-            f"--seed={FLAGS.seed} draws the order of --shuffle, which is not given; give both or neither."
-        )
-    manifest = create_finetuning_data(
-        FLAGS.config,
-        FLAGS.input_file,
-        FLAGS.output_dir,
-        vocab_file=FLAGS.vocab_file,
-        tokenizer=FLAGS.tokenizer,
-        do_lower_case=FLAGS.do_lower_case,
-        init_checkpoint=FLAGS.init_checkpoint,
-        allow_unmatched=FLAGS.allow_unmatched,
-        overrides=FLAGS.override,
-        max_seq_length=FLAGS.max_seq_length,
-        num_shards=FLAGS.num_shards,
-        compression=FLAGS.compression,
-        shuffle_seed=FLAGS.seed if FLAGS.shuffle else None,
-        num_workers=FLAGS.num_workers,
-        overwrite=FLAGS.overwrite,
-    )
-    print(summary(FLAGS.output_dir, manifest))
 
 
 def create_finetuning_data(
@@ -122,12 +53,12 @@ def create_finetuning_data(
     tokenizer: str | Path | None = None,
     do_lower_case: bool | None = None,
     init_checkpoint: str | Path | None = None,
-    allow_unmatched: Iterable[str] = (),
-    overrides: Iterable[str] = (),
+    allow_unmatched: Sequence[str] = (),
+    overrides: Sequence[str] = (),
     max_seq_length: int | None = None,
     num_shards: int = 1,
-    compression: str = "none",
-    shuffle_seed: int | None = None,
+    compression: Literal["none", "gzip"] = "none",
+    shuffle_seed: Annotated[int, NO_FLAG] | None = None,
     num_workers: int = 1,
     overwrite: bool = False,
 ) -> Manifest:
@@ -137,21 +68,21 @@ def create_finetuning_data(
     read once to find them.
 
     Args:
-      config: path of a `FinetuningConfig` in TOML or JSON.
-      input_file: the labelled file.
-      output_dir: the folder to make.
-      vocab_file: the vocabulary; give this, or `tokenizer`, or `init_checkpoint`.
-      tokenizer: a folder, as for `vocabulary_source.read_source`.
-      init_checkpoint: a checkpoint whose vocabulary is used, as in kbert finetune.
-      do_lower_case: the casing of a vocabulary that does not state it; None means lower-cased.
-      allow_unmatched: see `kbert.checkpoints.formats.read_checkpoint`.
-      overrides: strings such as `dataset.label=judgment`.
-      max_seq_length: replaces the config's.
-      num_shards: how many files.
-      compression: "none" or "gzip".
+      config: the fine-tuning config: task, dataset, max_seq_length.
+      input_file: labelled TSV, CSV or JSONL file, or one of them with .gz; or a .parquet file, a pattern in
+        quotes for several, or a folder of `datasets`.
+      output_dir: the folder to make, with shards, manifest.json and vocabulary.
+      vocab_file, tokenizer, do_lower_case, allow_unmatched: as for `vocabulary_source.read_source`.
+      init_checkpoint: instead of `vocab_file`: take the vocabulary of this checkpoint, a run of kbert, a
+        Hugging Face folder or Google's TF1 checkpoint.
+      overrides: a changed setting of the config, for example dataset.label=judgment.
+      max_seq_length: length of the examples; by default that of the config.
+      num_shards: how many TFRecord files.
+      compression: compression of the TFRecord files.
       shuffle_seed: a number for random order; None keeps the order of the file.
-      num_workers: number of processes; 1 works in this process, 0 starts one per core.
-      overwrite: replace finished records in `output_dir`, once the new ones are complete.
+      num_workers: number of processes; 0 means one per core. The records do not depend on it. Each process
+        takes seconds to start, so several pay off only from about a million rows on.
+      overwrite: replace the records in `output_dir` once the new ones are complete.
 
     Returns:
       The manifest that was written to `output_dir`.
@@ -362,6 +293,27 @@ def summary(output_dir: str | Path, manifest: Manifest) -> str:
         lines.append(f"labels: {', '.join(shares)}")
     lines.append(f"written to {output_dir}: {len(manifest.shards)} shards, manifest.json, statistics.html")
     return "\n".join(lines)
+
+
+def define_flags():
+    declare_flags(create_finetuning_data, read_source, called=_CALLED, repeated=("overrides",))
+    flags.DEFINE_bool(
+        "shuffle",
+        False,
+        "Put the examples in random order, for training on a file that is sorted by label. By default they "
+        "keep the order of the file.",
+    )
+    flags.DEFINE_integer("seed", 12345, "For --shuffle; the same seed gives the same bytes.", lower_bound=0)
+
+
+def main():
+    seed, arguments = FLAGS["seed"], flag_values(create_finetuning_data, _CALLED)
+    if seed.present and not FLAGS.shuffle:
+        raise ValueError(
+            f"--seed={seed.value} draws the order of --shuffle, which is not given; give both or neither."
+        )
+    manifest = create_finetuning_data(**arguments, shuffle_seed=seed.value if FLAGS.shuffle else None)
+    print(summary(arguments["output_dir"], manifest))
 
 
 if __name__ == "__main__":

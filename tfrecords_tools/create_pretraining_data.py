@@ -12,145 +12,26 @@ its input leaves nothing.
 """
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
-from absl import flags, logging
+from absl import logging
 
 from kbert.cli import script
+from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.features import PRETRAINING_RECORDS
 from kbert.manifest import Manifest
 from kbert.tokenization.vocabulary_files import VOCABULARY_FILES
 from tfrecords_tools.corpus.corpus_files import input_files as find_input_files
 from tfrecords_tools.corpus.corpus_files import input_folders, text_bytes
-from tfrecords_tools.pretraining import pretraining_settings
 from tfrecords_tools.pretraining.pretraining_settings import PretrainingSettings
-from tfrecords_tools.vocabulary.vocabulary_source import define_vocabulary_flags, read_source
+from tfrecords_tools.vocabulary.vocabulary_source import read_source
 from tfrecords_tools.work.worker_pool import WorkerPool, workers_worth
-
-FLAGS = flags.FLAGS
 
 EXAMPLES_TO_LOG = 3
 # Shares of records or tokens from which on `advice` speaks.
 _HIGH_RANDOM_SHARE, _HIGH_SHARE_WITHOUT, _LOW_INNER_SHARE = 0.9, 0.01, 0.01
-
-
-def define_flags():
-    """Defined on demand, so that a test may import several scripts that share the names of flags."""
-    defaults = PretrainingSettings()
-    _define_text_flags(defaults)
-    _define_example_flags(defaults)
-    _define_output_flags(defaults)
-    flags.mark_flags_as_required(["input_files", "output_dir"])
-
-
-def _define_text_flags(defaults):
-    """What to read, and what of it to leave out."""
-    flags.DEFINE_string(
-        "input_files",
-        None,
-        "Text or JSONL files (also .gz, .bz2, .xz, .zst), directories and globs, separated by commas.",
-    )
-    define_vocabulary_flags()
-    flags.DEFINE_bool(
-        "do_lower_case",
-        defaults.do_lower_case,
-        "With --vocab_file: lower-case texts and drop accents, umlauts, vowel signs and all other combining "
-        "marks; true by default.",
-    )
-    flags.DEFINE_string("text_field", defaults.text_field, "The key of the text in JSONL files.")
-    flags.DEFINE_string(
-        "split_sentences",
-        defaults.split_sentences,
-        "Language code, such as 'en', of running text to cut into sentences.",
-    )
-    flags.DEFINE_enum(
-        "deduplicate",
-        defaults.deduplicate,
-        pretraining_settings.DEDUPLICATIONS,
-        "Drop documents that occurred before. exact: word for word, whatever the case and white space.",
-    )
-    flags.DEFINE_enum(
-        "errors", defaults.errors, ["fail", "skip"], "What to do with lines that are not UTF-8 or not JSON."
-    )
-
-
-def _define_example_flags(defaults):
-    """How texts become masked examples."""
-    flags.DEFINE_integer(
-        "max_seq_length", defaults.max_seq_length, "Length of the sequences, special tokens included."
-    )
-    flags.DEFINE_integer(
-        "max_predictions_per_seq", defaults.max_predictions_per_seq, "Most masked tokens in a sequence."
-    )
-    flags.DEFINE_integer(
-        "dupe_factor", defaults.dupe_factor, "How many times to go over the corpus, with new masks."
-    )
-    flags.DEFINE_float("masked_lm_prob", defaults.masked_lm_prob, "Share of the tokens to mask.")
-    flags.DEFINE_float(
-        "short_seq_prob", defaults.short_seq_prob, "Probability that a document makes shorter sequences."
-    )
-    flags.DEFINE_bool(
-        "do_whole_word_mask", defaults.do_whole_word_mask, "Mask all tokens of a word or none of them."
-    )
-    flags.DEFINE_integer(
-        "max_ngram_size",
-        defaults.max_ngram_size,
-        "Mask runs of up to this many words (of tokens, without --do_whole_word_mask).",
-    )
-    flags.DEFINE_enum(
-        "pairing",
-        defaults.pairing,
-        pretraining_settings.PAIRINGS,
-        "sentence_pairs: a text and its real next text or a random one. full_sentences: running text without "
-        "pairs. sentence_order: two neighbouring texts, in order or swapped.",
-    )
-    flags.DEFINE_enum(
-        "masking",
-        defaults.masking,
-        pretraining_settings.MASKINGS,
-        "static: masks are stored in the records. dynamic: training draws new masks in every epoch.",
-    )
-    flags.DEFINE_integer("seed", defaults.seed, "The same seed gives the same bytes.")
-
-
-def _define_output_flags(defaults):
-    """Where the records go, and what makes them."""
-    flags.DEFINE_string("output_dir", None, "The folder to make, with shards, manifest.json and vocabulary.")
-    flags.DEFINE_integer("num_shards", defaults.num_shards, "How many TFRecord files.")
-    flags.DEFINE_enum(
-        "compression",
-        defaults.compression,
-        pretraining_settings.COMPRESSIONS,
-        "Compression of the TFRecord files.",
-    )
-    flags.DEFINE_integer(
-        "num_workers",
-        0,
-        "Number of processes; 0 means one per core, fewer for small corpora. The records do not depend on "
-        "it.",
-    )
-    flags.DEFINE_enum("runner", "local", ["local", "beam"], "This machine, or an Apache Beam pipeline.")
-    flags.DEFINE_string(
-        "beam_options", "", "Beam's own options, such as '--runner=FlinkRunner --flink_master=host:8081'."
-    )
-    flags.DEFINE_bool("overwrite", False, "Replace the records in output_dir once the new ones are complete.")
-
-
-def main():
-    manifest = create_pretraining_data(
-        FLAGS.input_files,
-        FLAGS.vocab_file,
-        FLAGS.output_dir,
-        tokenizer=FLAGS.tokenizer,
-        allow_unmatched=FLAGS.allow_unmatched,
-        num_workers=FLAGS.num_workers,
-        runner=FLAGS.runner,
-        beam_options=FLAGS.beam_options,
-        overwrite=FLAGS.overwrite,
-        **{name: FLAGS[name].value for name in PretrainingSettings().to_dict()},
-    )
-    print(summary(FLAGS.output_dir, manifest))
 
 
 def create_pretraining_data(
@@ -159,9 +40,9 @@ def create_pretraining_data(
     output_dir: str | Path,
     *,
     tokenizer: str | Path | None = None,
-    allow_unmatched: Iterable[str] = (),
+    allow_unmatched: Sequence[str] = (),
     num_workers: int = 1,
-    runner: str = "local",
+    runner: Literal["local", "beam"] = "local",
     beam_options: str = "",
     overwrite: bool = False,
     **settings,
@@ -169,14 +50,16 @@ def create_pretraining_data(
     """Writes the records of a corpus; the arguments are the flags.
 
     Args:
-      input_files: as for `corpus_files.input_files`.
-      vocab_file: path of the vocab.txt; None with `tokenizer`.
-      output_dir: the folder to make.
-      tokenizer, allow_unmatched: as for `vocabulary_source.read_source`.
-      num_workers: number of processes; 1 works in this process, 0 starts one per core.
-      runner: "local" or "beam".
-      beam_options: Beam's own options, as on a command line.
-      overwrite: replace finished records in `output_dir`, once the new ones are complete.
+      input_files: text or JSONL files (also .gz, .bz2, .xz, .zst), directories and globs, separated by
+        commas.
+      vocab_file, tokenizer, allow_unmatched: as for `vocabulary_source.read_source`; None for one of the
+        first two.
+      output_dir: the folder to make, with shards, manifest.json and vocabulary.
+      num_workers: number of processes; 0 means one per core, fewer for small corpora. The records do not
+        depend on it. In Python 1 works in this process.
+      runner: this machine, or an Apache Beam pipeline.
+      beam_options: Beam's own options, such as '--runner=FlinkRunner --flink_master=host:8081'.
+      overwrite: replace the records in `output_dir` once the new ones are complete.
       **settings: the fields of `PretrainingSettings`.
 
     Returns:
@@ -344,6 +227,17 @@ def summary(output_dir: str | Path, manifest: Manifest) -> str:
         "statistics.html"
     )
     return "\n".join(lines)
+
+
+def define_flags():
+    declare_flags(create_pretraining_data, read_source, defaults={"vocab_file": None, "num_workers": 0})
+    declare_flags(PretrainingSettings, read_source)
+
+
+def main():
+    arguments = flag_values(create_pretraining_data)
+    manifest = create_pretraining_data(**arguments, **flag_values(PretrainingSettings))
+    print(summary(arguments["output_dir"], manifest))
 
 
 if __name__ == "__main__":

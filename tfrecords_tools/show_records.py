@@ -15,10 +15,13 @@ code 1 when anything is wrong.
 
 import itertools
 from pathlib import Path
+from typing import Annotated
 
 from absl import flags
 
+from kbert.bounds import Bounds
 from kbert.cli import script
+from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.features import PRETRAINING_RECORDS
 from kbert.manifest import read_manifest
 from kbert.tokenization.vocabulary_files import read_vocabulary
@@ -32,16 +35,16 @@ _NO_MASKS_LEGEND = "Nothing is masked in these records: masks are drawn anew whe
 
 def show_records(
     input_dir: str | Path,
-    num_records: int | None = None,
-    record: int | None = None,
-    shard: int | None = None,
+    num_records: Annotated[int, Bounds(1)] | None = None,
+    record: Annotated[int, Bounds(0)] | None = None,
+    shard: Annotated[int, Bounds(0)] | None = None,
 ):
     """Prints some records of a folder, after the manifest's statistics of all records.
 
     Args:
-      input_dir: the folder.
-      num_records: how many; by default 3, or 1 with `record`.
-      record: the number of the first one, from 0, in the whole set or in the `shard`.
+      input_dir: a folder of records with its manifest.json.
+      num_records: how many to print; by default 3, or 1 with `record`.
+      record: the number of the first one to print, from 0, in the whole set or in the `shard`.
       shard: the number of the shard to begin with, from 0.
 
     Raises:
@@ -91,24 +94,17 @@ def _first_record(input_dir, manifest, record, shard):
 
 
 def define_flags():
-    """Defined on demand, so that a test may import several scripts that share the names of flags."""
-    flags.DEFINE_string("input_dir", None, "A folder of records with its manifest.json.")
-    flags.DEFINE_integer(
-        "num_records", None, "How many to print; by default 3, or 1 with --record.", lower_bound=1
-    )
-    flags.DEFINE_integer("record", None, "The number of the first one to print, from 0.", lower_bound=0)
-    flags.DEFINE_integer("shard", None, "The number of the shard to begin with, from 0.", lower_bound=0)
+    declare_flags(show_records)
     flags.DEFINE_bool(
         "check", False, "Read every shard and name the damaged ones, each with its first damaged record."
     )
-    flags.mark_flag_as_required("input_dir")
 
 
 def main():
-    args = flags.FLAGS
-    if args.check:
-        return 1 if check_records(args.input_dir) else 0
-    show_records(args.input_dir, args.num_records, args.record, args.shard)
+    arguments = flag_values(show_records)
+    if flags.FLAGS.check:
+        return 1 if check_records(arguments["input_dir"]) else 0
+    show_records(**arguments)
     return 0
 
 

@@ -12,41 +12,48 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
-from typing import BinaryIO
+from typing import Annotated, BinaryIO, Literal
 
-from absl import flags
-
+from kbert.bounds import Bounds
 from kbert.cli import script
+from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import Progress, awaited
 from kbert.files.json_file import parse_json
 from kbert.files.text_file import bounded_lines
-from tfrecords_tools.vocabulary.vocabulary_source import define_vocabulary_flags, read_source
+from tfrecords_tools.vocabulary.vocabulary_source import read_source
 
-FLAGS = flags.FLAGS
+
+@dataclass(frozen=True)
+class Lines:
+    """How lines are read and written.
+
+    Args:
+      format: lines of text, or JSON objects with a `text`.
+      batch_size: lines to tokenize and print at a time.
+    """
+
+    format: Literal["text", "jsonl"] = "text"
+    batch_size: Annotated[int, Bounds(1)] = 512
 
 
 def define_flags():
-    """Defined on demand, so that a test may import several scripts that share the names of flags."""
-    define_vocabulary_flags()
-    flags.DEFINE_bool(
-        "do_lower_case", None, "With --vocab_file: lower-case texts and drop accents; true by default."
-    )
-    flags.DEFINE_enum("format", "text", ["text", "jsonl"], "Lines of text, or JSON objects with a `text`.")
-    flags.DEFINE_integer("batch_size", 512, "Lines to tokenize and print at a time.", lower_bound=1)
+    declare_flags(read_source, defaults={"vocab_file": None, "tokenizer": None})
+    declare_flags(Lines)
 
 
 def main():
-    vocabulary = read_source(FLAGS.vocab_file, FLAGS.tokenizer, FLAGS.do_lower_case, FLAGS.allow_unmatched)
+    vocabulary, how = read_source(**flag_values(read_source)), Lines(**flag_values(Lines))
     # Late: TensorFlow takes seconds to import, and wrong flags have been reported by now.
     from kbert.tokenization.tokenizer import build_tokenizer
 
     lines = bounded_lines(sys.stdin.buffer, "standard input")
     if not sys.stdout.isatty():  # on a terminal the output itself shows how far it is
         lines = report_bytes(lines, Progress("Tokenized", "bytes", bytes_left(sys.stdin.buffer)))
-    texts = read_texts(lines, FLAGS.format)
+    texts = read_texts(lines, how.format)
     try:
-        for line in tokenized_lines(texts, build_tokenizer(vocabulary), FLAGS.batch_size):
+        for line in tokenized_lines(texts, build_tokenizer(vocabulary), how.batch_size):
             sys.stdout.buffer.write(line)
         sys.stdout.buffer.flush()
     except BrokenPipeError:

@@ -13,20 +13,24 @@ import contextlib
 import functools
 import itertools
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Any
 
-from absl import flags
-
-from kbert.checkpoints import FORMATS
+from kbert.bounds import Bounds
+from kbert.checkpoints import KBERT, Format
+from kbert.checkpoints.convert import convert
 from kbert.cli import script
 from kbert.cli.closing_output import define_json_flag, print_result
+from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.config import FinetuningConfig, load_config
 from kbert.config.checks import require_single
 from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import write_json
 from kbert.input_pipelines.tables.table_paths import names_table, source_files
 from kbert.reports.text_table import text_table
+from kbert.scripts.training_flags import Checkpoint
 from kbert.tokenization.vocabulary import Vocabulary, require_wordpiece
 from tfrecords_tools.corpus.corpus_files import input_files, input_folders
 from tfrecords_tools.corpus.documents import TextFormat, plan_units, read_unit_lines
@@ -35,65 +39,52 @@ from tfrecords_tools.vocabulary.greedy_match import coverage
 from tfrecords_tools.vocabulary.trimming import trim_pieces
 from tfrecords_tools.vocabulary.word_counter import UNIT_BYTES, count_words
 
-FLAGS = flags.FLAGS
+_CALLED = {"source": "from", "target": "to"}  # parameter -> flag
 _TEXTS_AT_ONCE = 1000
 _REPORT_FILE = "trimming.json"  # in the new folder
 
 
-def define_flags():
-    flags.DEFINE_string("from", None, "The checkpoint to read, as for kbert convert.")
-    flags.DEFINE_string("to", None, "The folder to make.")
-    flags.DEFINE_enum("format", "kbert", FORMATS, "The format to write.")
-    flags.DEFINE_string(
-        "input_files", None, "Texts: text or JSONL files, directories and globs, separated by commas."
-    )
-    flags.DEFINE_list(
-        "labelled_files",
-        [],
-        "Instead: labelled TSV, CSV, JSONL or .parquet files, or folders of `datasets`; needs --config.",
-    )
-    flags.DEFINE_list(
-        "heldout_files",
-        [],
-        "Files of the same kind; the report says how many of their texts get other tokens.",
-    )
-    flags.DEFINE_string("config", None, "A fine-tuning config, whose [dataset] names the columns.")
-    flags.DEFINE_string("text_field", "text", "The key of the text in JSONL files of --input_files.")
-    flags.DEFINE_integer("min_count", 1, "Drop tokens that occur less often than this.", lower_bound=1)
-    flags.DEFINE_integer("vocab_size", None, "The most tokens to keep, special tokens included.")
-    flags.DEFINE_bool(
-        "do_lower_case",
-        None,
-        "Lower-case texts and drop accents, if the checkpoint does not record the casing.",
-    )
-    flags.DEFINE_list("allow_unmatched", [], "As for kbert convert.")
-    flags.DEFINE_bool("overwrite", False, "Replace an earlier conversion in --to.")
-    define_json_flag()
-    flags.mark_flags_as_required(["from", "to"])
+@dataclass(frozen=True)
+class Texts:
+    """The texts that a model is for.
+
+    Args:
+      input_files: texts: text or JSONL files, directories and globs, separated by commas.
+      labelled_files: instead: labelled TSV, CSV, JSONL or .parquet files, or folders of `datasets`; needs
+        `config`.
+      heldout_files: files of the same kind; the report says how many of their texts get other tokens.
+      config: a fine-tuning config, whose [dataset] names the columns.
+    """
+
+    input_files: str | None = None
+    labelled_files: Sequence[str] = ()
+    heldout_files: Sequence[str] = ()
+    config: str | None = None
 
 
 def trim_vocabulary(
-    source,
-    target,
+    source: str | Path,
+    target: str | Path,
     files,
     heldout=(),
     dataset=None,
-    format="kbert",
-    min_count=1,
-    vocab_size=None,
-    text_field="text",
-    do_lower_case=None,
-    allow_unmatched=(),
-    overwrite=False,
+    format: Format = KBERT,
+    min_count: Annotated[int, Bounds(1)] = 1,
+    vocab_size: int | None = None,
+    text_field: str = "text",
+    do_lower_case: bool | None = None,
+    allow_unmatched: Sequence[str] = (),
+    overwrite: bool = False,
 ) -> dict:
     """Writes the checkpoint `source` to `target`, cut to the tokens of some texts.
 
     Args:
-      source, target, format, do_lower_case, allow_unmatched, overwrite: as for `convert_checkpoint`.
+      source, target, format, do_lower_case, allow_unmatched, overwrite: as for `convert`.
       files: the texts that the model is for, as `input_files` gives them.
       heldout: texts to count changes in.
       dataset: the `DatasetConfig` of labelled files; None for plain texts.
-      min_count, vocab_size: see `trim_pieces`.
+      min_count: drop tokens that occur less often than this.
+      vocab_size: the most tokens to keep, special tokens included.
       text_field: the key of the text in JSONL files of plain texts.
 
     Returns:
@@ -126,28 +117,22 @@ def trim_vocabulary(
     return report
 
 
+def define_flags():
+    declare_flags(Texts)
+    declare_flags(trim_vocabulary, convert, Checkpoint, called=_CALLED)
+    define_json_flag()
+
+
 def main():
-    files, heldout = _files()
-    check_output_folder(FLAGS.to, [*files, *heldout, *input_folders(FLAGS.input_files or "")])
-    dataset = load_config(FinetuningConfig, FLAGS.config).dataset if FLAGS.config else None
+    texts, arguments = Texts(**flag_values(Texts)), flag_values(trim_vocabulary, _CALLED)
+    files, heldout = _files(texts)
+    check_output_folder(arguments["target"], [*files, *heldout, *input_folders(texts.input_files or "")])
+    dataset = load_config(FinetuningConfig, texts.config).dataset if texts.config else None
     if dataset:
         for file in (*files, *heldout):
             next(_read_rows([file], dataset), None)  # raises where a column is missing
-    report = trim_vocabulary(
-        FLAGS["from"].value,
-        FLAGS.to,
-        files,
-        heldout,
-        dataset,
-        FLAGS.format,
-        FLAGS.min_count,
-        FLAGS.vocab_size,
-        FLAGS.text_field,
-        FLAGS.do_lower_case,
-        FLAGS.allow_unmatched,
-        FLAGS.overwrite,
-    )
-    print_result(report, _closing(report), _before_and_after(report))
+    report = trim_vocabulary(**arguments, files=files, heldout=heldout, dataset=dataset)
+    print_result(report, _closing(report, arguments["target"]), _before_and_after(report))
 
 
 def _before_and_after(report) -> str:
@@ -161,24 +146,24 @@ def _before_and_after(report) -> str:
     return text_table(rows)
 
 
-def _closing(report) -> dict:
+def _closing(report, target) -> dict:
     words, heldout = report["words"], report.get("heldout")
     values = {"words of the texts": f"{words['running']:,}, {words['different']:,} different"}
     if heldout:
         changed = f"{heldout['changed_texts']:.2%} of {heldout['texts']:,}"
         values["held-out texts cut differently"] = changed
-    return values | {"checkpoint": FLAGS.to, "the same as JSON": Path(FLAGS.to) / _REPORT_FILE}
+    return values | {"checkpoint": target, "the same as JSON": Path(target) / _REPORT_FILE}
 
 
-def _files():
+def _files(texts: Texts):
     """(the files of the corpus, those held out)."""
     labelled = "--labelled_files (with --config)"
-    require_single({"--input_files (texts)": FLAGS.input_files, labelled: FLAGS.labelled_files})
-    if bool(FLAGS.labelled_files) != bool(FLAGS.config):
+    require_single({"--input_files (texts)": texts.input_files, labelled: texts.labelled_files})
+    if bool(texts.labelled_files) != bool(texts.config):
         raise ValueError("--labelled_files needs a --config, whose [dataset] names the columns of texts.")
-    find = labelled_texts if FLAGS.labelled_files else input_files
-    files = find(FLAGS.labelled_files or FLAGS.input_files)
-    return files, find(FLAGS.heldout_files) if FLAGS.heldout_files else []
+    find: Any = labelled_texts if texts.labelled_files else input_files
+    files = find(texts.labelled_files or texts.input_files)
+    return files, find(texts.heldout_files) if texts.heldout_files else []
 
 
 def labelled_texts(paths: list[str]) -> list[Path]:

@@ -17,9 +17,10 @@ def run_worker():
     if settings.get("tf_config"):
         os.environ["TF_CONFIG"] = settings["tf_config"]
     tf = tensorflow_with(settings["threads"])
+    from kbert.config import Devices
     from kbert.training.devices.distribution import make_strategy
 
-    strategy = make_strategy(settings["strategy"], settings["num_devices"])
+    strategy = make_strategy(Devices(settings["strategy"], settings["num_devices"]))
     model, step_on = model_and_steps(settings["encoder"], settings["precision"], {}, 0, strategy)
     steps = [
         (size, step_on(batches_of(settings, strategy, size, tf), jit_compile=False))

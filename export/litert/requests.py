@@ -25,19 +25,6 @@ def check_quantizations(names):
         raise ValueError(f"--quantization={','.join(names)} names one twice; give each once.")
 
 
-def parse_lengths(texts) -> tuple[int, ...]:
-    """The numbers of --max_seq_length; raises ValueError for an empty list and for what is no number."""
-    if not texts:
-        raise ValueError("--max_seq_length is empty; give one or more lengths, for example 16,32,64.")
-    for text in texts:
-        if not (text.isascii() and text.isdecimal()):
-            raise ValueError(
-                f"--max_seq_length={','.join(texts)}: {text!r} is no length; give whole numbers, for "
-                "example 16,32,64."
-            )
-    return tuple(map(int, texts))
-
-
 def checked_lengths(lengths, source, several: bool = True) -> tuple[int, ...]:
     """The lengths in ascending order.
 

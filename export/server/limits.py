@@ -1,41 +1,47 @@
 """What one server accepts: sizes, waiting times, and how much at a time."""
 
 import dataclasses
+from typing import Annotated
+
+from kbert.bounds import NO_FLAG, Bounds
 
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
     """The bounds of a server. Each request is checked before memory is taken for it.
 
-    Attributes:
-      max_message_bytes: size of one request, REST or gRPC.
-      max_text_bytes: length of one text, in bytes of UTF-8.
-      max_texts: texts of one request.
-      max_elements: numbers of one tensor, as its shape declares them.
-      max_batch_tokens: tokens that run together. A request with more runs in slices.
-      max_answer_bytes: size of the tensors of one answer.
-      max_connections: open REST connections.
-      max_pending: requests that run or wait; more are refused at once (503, RESOURCE_EXHAUSTED).
-      max_pending_bytes: size of the REST bodies of all of them together.
+    Args:
+      max_batch_tokens: most tokens of requests that run together; a larger request is split.
+      max_message_bytes: most bytes of one request, REST or gRPC.
+      max_text_bytes: most bytes of one text, in UTF-8.
+      max_texts: most texts of one request.
+      max_elements: most elements of one tensor of a request, as its shape declares them.
+      max_answer_bytes: most bytes of the tensors of one response.
+      max_connections: most open connections of REST.
+      max_pending: most requests that run or wait; further ones get 503 or RESOURCE_EXHAUSTED at once.
+      max_pending_bytes: most bytes of all REST requests together.
+      grace_seconds: seconds that running requests may go on after SIGTERM.
       head_seconds: how long a REST client may take to send the head of a request.
       body_seconds: how long it may take to send the body, and to read the answer.
       timeout_seconds: how long a request may wait and run.
-      grace_seconds: how long running requests may go on when the server stops.
+
+    Raises:
+      ValueError: for a limit that is not above 0.
     """
 
+    max_batch_tokens: int = 8192
     max_message_bytes: int = 8 << 20
     max_text_bytes: int = 64 << 10
     max_texts: int = 2048
     max_elements: int = 1 << 20
-    max_batch_tokens: int = 8192
     max_answer_bytes: int = 64 << 20
     max_connections: int = 512
     max_pending: int = 128
     max_pending_bytes: int = 64 << 20
-    head_seconds: float = 10.0
-    body_seconds: float = 30.0
-    timeout_seconds: float = 30.0
-    grace_seconds: float = 30.0
+    grace_seconds: Annotated[float, Bounds(0)] = 30.0
+    head_seconds: Annotated[float, NO_FLAG] = 10.0
+    body_seconds: Annotated[float, NO_FLAG] = 30.0
+    timeout_seconds: Annotated[float, NO_FLAG] = 30.0
 
     def __post_init__(self):
         for field in dataclasses.fields(self):

@@ -5,10 +5,13 @@ and `model_loading.build_model` turns it into a Keras model. docs/checkpoints.md
 has the comparisons; `conversion.names` has the tables of names.
 """
 
+from typing import Final, Literal, get_args
+
 # The formats. Those in FORMATS are written too.
-KBERT = "kbert"
-GOOGLE = "google"
-HUGGING_FACE = "hugging_face"
-KERAS_HUB = "keras_hub"
+KBERT: Final = "kbert"
+GOOGLE: Final = "google"
+HUGGING_FACE: Final = "hugging_face"
+KERAS_HUB: Final = "keras_hub"
 MODEL_GARDEN = "model_garden"  # and TF Hub
-FORMATS = (KBERT, GOOGLE, HUGGING_FACE, KERAS_HUB)
+Format = Literal["kbert", "google", "hugging_face", "keras_hub"]
+FORMATS = get_args(Format)

@@ -1,39 +1,41 @@
 """`kbert.convert`: a checkpoint of one format as one of another."""
 
 import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
 
+from kbert.checkpoints import KBERT, Format
 from kbert.tokenization.vocabulary import read_pieces, require_wordpiece
 
 
 def convert(
-    source,
-    target,
-    format="kbert",
-    allow_unmatched=(),
-    do_lower_case=None,
-    encoder_only=False,
-    takes_pairs=None,
-    max_position_embeddings=None,
-    vocab_file=None,
-    overwrite=False,
-    layers=(),
+    source: str | Path,
+    target: str | Path,
+    format: Format = KBERT,
+    allow_unmatched: Sequence[str] = (),
+    do_lower_case: bool | None = None,
+    encoder_only: bool = False,
+    takes_pairs: bool | None = None,
+    max_position_embeddings: int | None = None,
+    vocab_file: str | Path | None = None,
+    overwrite: bool = False,
+    layers: Sequence[int] = (),
 ):
     """Reads a checkpoint and writes it in another format, as `kbert convert` does with these flags.
 
     A model with the weights that are in memory is written by `LoadedModel.save`.
 
     Args:
-      source: a path or name, as for `kbert.load`.
+      source: the checkpoint to read, a path or name as for `kbert.load`.
       target: the folder to make.
-      format: "kbert" (a run of 0 steps), "hugging_face", "google" or "keras_hub".
-      allow_unmatched: names and globs of tensors and settings that may be left over, missing or different.
-      do_lower_case: the casing, if the source does not record it.
+      format: the format to write; kbert is a run of 0 steps.
+      allow_unmatched, do_lower_case: as for `kbert.load`.
       encoder_only: leave out all heads.
       takes_pairs: whether a classifier takes pairs of texts; only runs of kbert record this.
       max_position_embeddings: a new maximum length; additional positions repeat the trained ones.
-      vocab_file: a new vocabulary of the same casing; new tokens get the mean of the old ones.
-      overwrite: whether an earlier conversion in `target` is replaced.
-      layers: keep only these layers, counted from 0.
+      vocab_file: a new vocabulary, of the same casing; new tokens get the mean of the old ones.
+      overwrite: replace an earlier conversion in `target`.
+      layers: keep only these layers, counted from 0, for example 0,2,5.
 
     Returns:
       (report of the reading, report of the writing).

@@ -9,51 +9,13 @@ import sys
 from absl import flags
 
 from kbert.cli.commands import closest, find_command
+from kbert.cli.declared_flags import FUNCTIONS, headings
 
 WIDTH = 100  # columns of a line
 _HELP = {"--help", "-help", "-h", "-?", "--helpshort", "-helpshort"}
 _REQUIRED = re.compile(r"--(\w+) must have a value other than None")  # absl's words
 
 _REPEATED = "; repeat this option to specify a list of values"  # too
-
-# Heading of --help -> flags of all scripts, the important ones first. A flag means the same in every script.
-GROUPS = {
-    "data": (
-        "train_file dev_file other_dev_file train_dir dev_dir eval_file split glue_dir tasks input_files "
-        "text text_pair choice candidate question context input_file input_dir eval_input_dir "
-        "labelled_files heldout_files vocab_file tokenizer record num_records shard check text_field "
-        "split_sentences deduplicate shuffle errors do_lower_case"
-    ),
-    "model": (
-        "config run_dir init_checkpoint from teacher_checkpoint checkpoint override from_scratch "
-        "config_dir encoder_only takes_pairs layers heads pooling combine "
-        "max_position_embeddings max_seq_length allow_unmatched"
-    ),
-    "training": "learning_rates seeds seed",
-    "vocabulary": (
-        "vocab_size min_frequency min_count merge_into merge_slots user_defined_tokens num_unused_tokens "
-        "alphabet_limit ascii_alphabet max_words_in_memory"
-    ),
-    "examples": (
-        "pairing max_predictions_per_seq dupe_factor masked_lm_prob short_seq_prob masking "
-        "do_whole_word_mask max_ngram_size"
-    ),
-    "server": (
-        "model_base_path model_name version host allowed_hosts port rest_api_port api_key min_server_version "
-        "grace_seconds log_requests cors_origins"
-    ),
-    "requests": (
-        "max_batch_tokens rest_api_timeout_in_ms max_message_bytes max_text_bytes "
-        "max_texts max_elements max_answer_bytes max_connections max_pending max_pending_bytes"
-    ),
-    "predictions": "top_k whole_words keep_chosen batch_size",
-    "output": (
-        "output_dir output_file to predictions_dir submission_dir html_file html_examples "
-        "format compression num_shards quantization min_agreement mediapipe tokenizer_inside text_ops "
-        "attention measure overwrite json"
-    ),
-    "devices": "strategy num_devices precision jit cluster tpu runner beam_options num_workers",
-}
 
 
 def parse_flags(argv: list[str], config_classes=(), positions=()) -> list[str]:
@@ -131,11 +93,11 @@ def _missing(message):
 
 
 def own_flags() -> dict[str, flags.Flag]:
-    """The flags that this project's scripts define, without those of absl and TensorFlow."""
+    """The flags that this project's scripts define, without those of absl and TensorFlow, in their order."""
     modules = flags.FLAGS.flags_by_module_dict()
     others = ("absl.", "tensorflow.")
-    own = [flag for module, defined in modules.items() if not module.startswith(others) for flag in defined]
-    return {flag.name: flag for flag in own}
+    own = {flag.name for module, known in modules.items() if not module.startswith(others) for flag in known}
+    return {name: flags.FLAGS[name] for name in flags.FLAGS if name in own}
 
 
 def program() -> str:
@@ -146,12 +108,10 @@ def program() -> str:
 
 
 def help_page(positions=()) -> str:
-    """The script's docstring, and its flags in groups."""
-    known = own_flags()
-    groups = {
-        heading: [known.pop(n) for n in names.split() if n in known] for heading, names in GROUPS.items()
-    }
-    groups["other"] = [known[name] for name in sorted(known)]
+    """The script's docstring, and its flags: those of its function, then those of each dataclass."""
+    groups: dict[str, list] = {FUNCTIONS: []}
+    for name, flag in own_flags().items():
+        groups.setdefault(headings.get(name, FUNCTIONS), []).append(flag)
     about = (sys.modules["__main__"].__doc__ or "").strip().removeprefix("Script: ")
     lines = [f"{program()}: {about}", ""]
     if positions:

@@ -5,6 +5,7 @@ with `--override=path.to.field=value`. Nothing here imports TensorFlow, so a wro
 """
 
 from kbert.config.config_file import load_config, settled_config
+from kbert.config.devices import Devices
 from kbert.config.distillation_config import DistillationConfig
 from kbert.config.encoder_config import ACTIVATIONS, EncoderConfig
 from kbert.config.finetuning_config import DatasetConfig, FinetuningConfig
@@ -14,14 +15,14 @@ from kbert.config.optimizer_config import OPTIMIZERS, OptimizerConfig
 from kbert.config.plain_values import from_dict, to_dict
 from kbert.config.presets import encoder_presets
 from kbert.config.pretraining_config import PhaseConfig, PretrainingConfig
-from kbert.config.training_config import PRECISIONS, STRATEGIES, TrainingConfig
+from kbert.config.training_config import PRECISIONS, TrainingConfig
 
 __all__ = [
     "ACTIVATIONS",
     "OPTIMIZERS",
     "PRECISIONS",
-    "STRATEGIES",
     "DatasetConfig",
+    "Devices",
     "DistillationConfig",
     "EncoderConfig",
     "FinetuningConfig",

@@ -1,6 +1,8 @@
 """Checks that all configs use; each error is one sentence."""
 
+import dataclasses
 from collections.abc import Mapping
+from typing import Literal, get_args, get_origin
 
 from kbert.files.json_values import shown
 
@@ -77,6 +79,14 @@ _BELOW_ONE = (
 def require(condition: bool, message: str):
     if not condition:
         raise ValueError(message)
+
+
+def require_choices(settings):
+    """Refuses values of a dataclass that are none of those of their `Literal`."""
+    for field in dataclasses.fields(settings):
+        value = getattr(settings, field.name)
+        if get_origin(field.type) is Literal and value not in (known := get_args(field.type)):
+            raise ValueError(f"{field.name}={value!r} is not known; choose one of {', '.join(known)}.")
 
 
 def require_single(values: Mapping[str, object]):

@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 from kbert.config.checks import require
 from kbert.config.dense_config import DenseConfig, chain_width, dense_configs
 from kbert.config.vectors_config import VectorsConfig
 from kbert.files.json_values import shown
 
-POOLINGS = ("cls", "mean", "max", "mean_sqrt_len", "weightedmean", "lasttoken")
+Pooling = Literal["cls", "mean", "max", "mean_sqrt_len", "weightedmean", "lasttoken"]
+POOLINGS = get_args(Pooling)
 POOLING_LAYER = "sequence_pooling"  # the name of the layer that pools in a model
 JOIN = "+"  # between the modes whose vectors stand behind each other
 SIMILARITY_FUNCTIONS = ("cosine", "dot", "euclidean", "manhattan")

@@ -12,7 +12,6 @@ from kbert.config.lora_config import LoraConfig
 from kbert.config.optimizer_config import OptimizerConfig
 from kbert.files.json_values import shown
 
-STRATEGIES = ("auto", "one_device", "mirrored", "multi_worker", "tpu")  # to share the work among devices
 PRECISIONS = ("float32", "bfloat16", "float16")
 PADDINGS = ("auto", "keep", "pack")
 

@@ -3,12 +3,19 @@
 import contextlib
 import math
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, Union
 
+from kbert.bounds import Bounds
 from kbert.config import FinetuningConfig, PretrainingConfig, settled_config
 from kbert.config.checks import require_single
 from kbert.experiments import show_lines
-from kbert.input_pipelines.data_files import data_as_files, shown_source
+from kbert.input_pipelines.data_files import LabelledData, data_as_files, shown_source
+
+if TYPE_CHECKING:
+    from kbert.inference.loaded_model import LoadedModel
+    from kbert.runs.run_directory import RunDirectory
 
 MOST_EXAMPLES = 50  # on a page
 # Metrics are means in float32. One example of a million more would be twice as much.
@@ -16,38 +23,42 @@ _ROUNDING = 5e-7
 
 
 def evaluate(
-    run_dir,
-    eval_file=None,
-    input_dir=None,
-    batch_size=64,
-    checkpoint=None,
-    predictions_dir=None,
-    keep_chosen=False,
-    split="all",
-    html_file=None,
-    html_examples=MOST_EXAMPLES,
+    run_dir: Union[str, os.PathLike, "RunDirectory", "LoadedModel"],
+    eval_file: LabelledData = None,
+    input_dir: str | os.PathLike | None = None,
+    batch_size: Annotated[int, Bounds(1)] = 64,
+    checkpoint: str | int | None = None,
+    predictions_dir: str | os.PathLike | None = None,
+    keep_chosen: bool = False,
+    split: Literal["all", "dev"] = "all",
+    html_file: str | os.PathLike | None = None,
+    html_examples: Annotated[int, Bounds(0)] = MOST_EXAMPLES,
     *,
     config: FinetuningConfig | str | os.PathLike | None = None,
     do_lower_case: bool | None = None,
-    allow_unmatched=(),
+    allow_unmatched: Sequence[str] = (),
 ):
     """Evaluates a model on held-out data, as `kbert evaluate` does with the flags of these names.
 
     Args:
-      run_dir: a `RunDirectory`, or the path or name of a run or of any checkpoint with its head; or a
-        `LoadedModel`, whose weights, length and precision are then judged as they are in memory.
-      eval_file: a labelled file, for a fine-tuned run; or data in memory, as for `kbert.finetune`, in columns
-        of the same names. Give either this or `input_dir`.
-      input_dir: a folder of records of the kind that the run was trained on.
+      run_dir: the model: a run directory, or any checkpoint with its head. In Python also a `RunDirectory`;
+        or a `LoadedModel`, whose weights, length and precision are then judged as they are in memory.
+      eval_file: labelled file, for a fine-tuned model. In Python also data in memory, as for
+        `kbert.finetune`, in columns of the same names. Give either this or `input_dir`.
+      input_dir: folder of records, for a pretraining or a fine-tuned run.
       batch_size: examples at a time.
-      checkpoint: which checkpoint of the run, as in `RunDirectory.checkpoint`.
-      predictions_dir: where the answers to `eval_file` are written, by `Task.write_predictions`.
-      keep_chosen: keep what the evaluation chooses (`Task.chosen`) with the run, for its answers.
-      split: "dev" evaluates only the part of `eval_file`, the training file, that `dev_split` held out.
-      html_file: where a page of the evaluation is written, see `write_evaluation_page`; None writes none.
-      html_examples: the largest number of examples on the page.
-      config, do_lower_case, allow_unmatched: for a checkpoint of others, see `kbert.load` and
-        `LoadedModel.for_files`. The config may be the path of a file, as for `kbert.finetune`.
+      predictions_dir: folder for the predictions on `eval_file`, in the files of the task. Question answering
+        writes predictions.json, nbest_predictions.json and null_odds.json.
+      keep_chosen: keep the temperature and the thresholds that are best for `eval_file` with the run: all its
+        later predictions use them.
+      split: dev: `eval_file` is the training file; only the examples that dev_split held out are taken.
+      html_file: a page to write, one file without scripts: scores, calibration, scores by length, the most
+        confident errors with their texts, learning curves.
+      html_examples: the largest number of examples on the page of `html_file`.
+      config: for a checkpoint of another library: a fine-tuning config of its task. Its [dataset] names the
+        columns of `eval_file`, and its task_settings and max_seq_length are used. Without it, the columns are
+        text, text_pair and label, the settings are the defaults, and the length is the checkpoint's.
+      checkpoint, do_lower_case, allow_unmatched: as for `kbert.load`.
 
     Returns:
       (task, metrics): `metrics` has the metrics of training, the scores of the best constant answer, and

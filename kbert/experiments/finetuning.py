@@ -3,11 +3,13 @@
 import contextlib
 import dataclasses
 import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from absl import logging
 
-from kbert.config import FinetuningConfig, settled_config
+from kbert.config import Devices, FinetuningConfig, settled_config
 from kbert.experiments import show_lines
 from kbert.experiments.evaluation import add_baselines, no_better_than_constant
 from kbert.experiments.finetuning_checks import (
@@ -21,7 +23,7 @@ from kbert.experiments.finetuning_checks import (
 from kbert.experiments.finetuning_data import FinetuningData, LabelledPaths, open_data, reads_early
 from kbert.experiments.init import Init, initial_model
 from kbert.experiments.teaching import Teaching
-from kbert.input_pipelines.data_files import data_as_files, require_one_batch, shown_source
+from kbert.input_pipelines.data_files import LabelledData, data_as_files, require_one_batch, shown_source
 from kbert.tasks import TASKS
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.tokenization.vocabulary_files import read_vocabulary
@@ -31,23 +33,19 @@ _NAME_COLUMNS = "Name the columns: kbert.finetune(..., text='review', label='sta
 
 
 def finetune(
-    config,
-    run_dir,
-    train_file=None,
-    dev_file=None,
-    init_checkpoint=None,
+    config: FinetuningConfig | str | Path,
+    run_dir: str | Path,
+    train_file: LabelledData = None,
+    dev_file: LabelledData = None,
+    init_checkpoint: str | Path | None = None,
     *,
-    train_dir=None,
-    dev_dir=None,
-    other_dev_files=None,
-    from_scratch=False,
+    train_dir: str | Path | None = None,
+    dev_dir: str | Path | None = None,
+    other_dev_files: Mapping[str, LabelledData] | None = None,
+    from_scratch: bool = False,
     vocabulary: BaseVocabulary | None = None,
     do_lower_case: bool | None = None,
-    allow_unmatched=(),
-    strategy="auto",
-    num_devices=None,
-    cluster="tf_config",
-    tpu=None,
+    allow_unmatched: Sequence[str] = (),
     **settings,
 ):
     """Fine-tunes a checkpoint on labelled examples, as `kbert finetune` does with the flags of these names.
@@ -56,23 +54,26 @@ def finetune(
     `kbert.load(run_dir)` is the model.
 
     Args:
-      config: a `FinetuningConfig`, or the path of a config file. "configs/finetuning/small_data.toml" is made
-        for a few hundred to a few thousand texts, in columns called text and label. With an
-        `init_checkpoint` its encoder must be None or the same as the checkpoint's.
-      run_dir: the folder of the run.
-      train_file, dev_file: examples to train on, and to evaluate on while it trains: labelled files in the
-        columns that `config.dataset` names; or data in memory: a DataFrame, columns such as {"text": texts,
-        "label": labels}, or a list of dicts, a row each. Name their columns by the settings `text`,
-        `text_pair` and `label`.
-      init_checkpoint: the checkpoint to start from, a path or a name such as "bert-base-uncased".
-      train_dir, dev_dir: folders of records of `kbert finetuning-data`, instead of files.
+      config: TOML file, or the config.json of a run, with model, optimizer, batches and epochs. In Python
+        also a `FinetuningConfig`. "configs/finetuning/small_data.toml" is made for a few hundred to a few
+        thousand texts, in columns called text and label. With an `init_checkpoint` its encoder must be None
+        or the same as the checkpoint's.
+      run_dir: folder for checkpoints and metrics; a run in it is resumed.
+      train_file: labelled TSV, CSV or JSONL file; or a .parquet file, a pattern in quotes for several, or a
+        folder of `datasets`. In Python also data in memory: a DataFrame, columns such as {"text": texts,
+        "label": labels}, or a list of dicts, a row each. The settings `text`, `text_pair` and `label` name
+        the columns.
+      dev_file: labelled file for evaluation. In Python also data in memory.
+      init_checkpoint, do_lower_case, allow_unmatched: the checkpoint to start from, as for `kbert.load`.
+      train_dir: instead of `train_file`: records of kbert finetuning-data.
+      dev_dir: instead of `dev_file`: records of kbert finetuning-data.
       other_dev_files: name -> further data to evaluate on, see `LabelledPaths`.
-      from_scratch: use vocabulary and encoder shape of `init_checkpoint`, but not its weights.
+      from_scratch: use vocabulary and encoder shape of `init_checkpoint` but not its weights: a control
+        experiment that shows how much pretraining helps.
       vocabulary: the `Vocabulary` of a run without `init_checkpoint`.
-      do_lower_case, allow_unmatched: for a checkpoint, as for `kbert.load`.
-      strategy, num_devices, cluster, tpu: the devices; see `make_strategy`, whose `name` is `strategy`.
-      **settings: settings of the config by name, such as num_train_epochs=3, learning_rate=3e-5,
-        dev_split=0.1, text_pair="text_pair", task="sequence_regression".
+      **settings: the fields of `Devices`, such as strategy="mirrored"; and settings of the config by name,
+        such as num_train_epochs=3, learning_rate=3e-5, dev_split=0.1, text_pair="text_pair",
+        task="sequence_regression".
 
     Returns:
       (task, metrics): the `Task`, and the metrics on the development data, with the score of the best
@@ -97,9 +98,9 @@ def finetune(
             f"init_checkpoint={init_checkpoint} brings its own vocabulary; leave vocabulary out, or change "
             "that of the checkpoint first (kbert convert --vocab_file)."
         )
-    settled = settled_config(FinetuningConfig, config, settings, len(vocabulary) if vocabulary else None)
+    devices, changes = Devices.taken_from(settings)
+    settled = settled_config(FinetuningConfig, config, changes, len(vocabulary) if vocabulary else None)
     init = Init(init_checkpoint, do_lower_case, tuple(allow_unmatched), from_scratch, vocabulary)
-    devices = {"name": strategy, "num_devices": num_devices, "cluster": cluster, "tpu": tpu}
     others = other_dev_files or {}
     sources = {"the training data": train_file, "the development data": dev_file}
     sources |= {f"the data {name!r}": source for name, source in others.items()}
@@ -108,14 +109,14 @@ def finetune(
         return _finetune(settled, run_dir, paths, init, devices)
 
 
-def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Init, devices: dict):
+def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Init, devices: Devices):
     # Check what needs no TensorFlow.
     from kbert.runs.run_directory import require_run_folder  # late: it brings NumPy along
 
     require_trainable(config, paths)
     require_read_by_new_run(config.task, config.dataset, run_dir, paths)
     require_weights(config, init.for_student(config.distillation))
-    if require_free_port(devices["name"], devices["cluster"]):
+    if require_free_port(devices):
         require_run_folder(run_dir)
     opened = _open(config, run_dir, paths) if reads_early(config, paths) else None
     init.require_checkpoint(run_dir)
@@ -126,7 +127,7 @@ def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Ini
     from kbert.training.devices import distribution
     from kbert.training.trainer import open_run, train
 
-    strategy = distribution.make_strategy(**devices)  # before any other use of TensorFlow
+    strategy = distribution.make_strategy(devices)  # before any other use of TensorFlow
     distribution.require_whole_shares(config, strategy)
 
     # Open the data; then the checkpoint, which takes far longer.

@@ -1,36 +1,32 @@
 """Pretraining records (one folder for each phase) -> a run directory."""
 
 import dataclasses
-from os import PathLike
+from collections.abc import Sequence
+from pathlib import Path
 
 from absl import logging
 
-from kbert.config import PretrainingConfig, settled_config
+from kbert.config import Devices, PretrainingConfig, settled_config
 from kbert.experiments import show_lines
 from kbert.experiments.init import Init, initial_model
 from kbert.experiments.teaching import Teaching
 from kbert.input_pipelines.data_files import require_one_batch
 from kbert.input_pipelines.records.record_folders import PretrainingRecords
 from kbert.manifest import read_manifest
-from kbert.runs.run_directory import require_run_folder
 from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary_files import read_vocabulary
 from kbert.training.devices.rendezvous import require_free_port
 
 
 def pretrain(
-    config,
-    run_dir,
-    input_dir,
-    eval_input_dir=None,
-    init_checkpoint=None,
+    config: PretrainingConfig | str | Path,
+    run_dir: str | Path,
+    input_dir: str | Path | Sequence[str | Path],
+    eval_input_dir: str | Path | Sequence[str | Path] | None = None,
+    init_checkpoint: str | Path | None = None,
     *,
     do_lower_case: bool | None = None,
-    allow_unmatched=(),
-    strategy="auto",
-    num_devices=None,
-    cluster="tf_config",
-    tpu=None,
+    allow_unmatched: Sequence[str] = (),
     **settings,
 ):
     """Pretrains on records, as `kbert pretrain` does with the flags of these names.
@@ -39,15 +35,17 @@ def pretrain(
     `kbert.load(run_dir)` is the model.
 
     Args:
-      config: a `PretrainingConfig`, whose encoder must have room for the vocabulary, or the path of a config
-        file. With an `init_checkpoint` its encoder must be None or the same as the checkpoint's.
-      run_dir: the folder of the run.
-      input_dir: a folder of records of `kbert pretraining-data`, or a list with one folder for each phase.
-      eval_input_dir: held-out records in the same form, or one folder for all phases; or None.
-      init_checkpoint: a checkpoint to start from, a path or a name, with the vocabulary of the records.
-      do_lower_case, allow_unmatched: for a checkpoint, as for `kbert.load`.
-      strategy, num_devices, cluster, tpu: the devices; see `make_strategy`, whose `name` is `strategy`.
-      **settings: settings of the config by name, such as num_train_steps=1000.
+      config: TOML file, or the config.json of a run, with model, optimizer, batches and steps. In Python also
+        a `PretrainingConfig`. Its encoder must have room for the vocabulary; with an `init_checkpoint` it
+        must be None or the same as the checkpoint's.
+      run_dir: folder for checkpoints and metrics; a run in it is resumed.
+      input_dir: records to train on, from kbert pretraining-data; one folder for each phase, in order.
+      eval_input_dir: held-out records, evaluated during and after training; one folder for all phases, or one
+        for each.
+      init_checkpoint, do_lower_case, allow_unmatched: the checkpoint to start from, as for `kbert.load`; it
+        has the vocabulary of the records.
+      **settings: the fields of `Devices`, such as strategy="mirrored"; and settings of the config by name,
+        such as num_train_steps=1000.
 
     Returns:
       (task, metrics): the `Task`, and the metrics of the last evaluation, or None without evaluation.
@@ -66,10 +64,10 @@ def pretrain(
     if not (paths := _paths(input_dir)):
         raise ValueError("input_dir is empty; give a folder of records, or a list with one for each phase.")
     vocab_size = read_manifest(paths[0]).vocabulary["size"]
-    settled = settled_config(PretrainingConfig, config, settings, vocab_size)
+    devices, changes = Devices.taken_from(settings)
+    settled = settled_config(PretrainingConfig, config, changes, vocab_size)
     phases = open_records(settled, input_dir, eval_input_dir)
     init = Init(init_checkpoint, do_lower_case, tuple(allow_unmatched))
-    devices = {"name": strategy, "num_devices": num_devices, "cluster": cluster, "tpu": tpu}
     return _pretrain(settled, run_dir, phases, init, devices)
 
 
@@ -115,14 +113,16 @@ def open_records(config: PretrainingConfig, input_dir, eval_input_dir=None):
     return tuple(map(PhaseRecords, records, held_out))
 
 
-def _pretrain(config: PretrainingConfig, run_dir, phases, init: Init, devices: dict):
+def _pretrain(config: PretrainingConfig, run_dir, phases, init: Init, devices: Devices):
     # Check what needs no TensorFlow.
+    from kbert.runs.run_directory import require_run_folder  # late: it brings NumPy along
+
     if config.encoder is None and not init.for_student(config.distillation).checkpoint:
         raise ValueError('the config names no encoder; add for example encoder = "bert_mini".')
     records = [phase.train for phase in phases]
     vocabulary = read_vocabulary(records[0].directory, records[0].manifest.vocabulary)
     init.require_casing(vocabulary, records[0].directory)
-    if require_free_port(devices["name"], devices["cluster"]):
+    if require_free_port(devices):
         require_run_folder(run_dir)
     init.require_checkpoint(run_dir)
 
@@ -131,7 +131,7 @@ def _pretrain(config: PretrainingConfig, run_dir, phases, init: Init, devices: d
     from kbert.training.devices import distribution
     from kbert.training.trainer import open_run, train
 
-    strategy = distribution.make_strategy(**devices)  # before any other use of TensorFlow
+    strategy = distribution.make_strategy(devices)  # before any other use of TensorFlow
     _require_batches(config, records, strategy)  # before a checkpoint is read
 
     # Read the checkpoint, and check that it goes with config and records.
@@ -166,7 +166,7 @@ def _pretrain(config: PretrainingConfig, run_dir, phases, init: Init, devices: d
 
 
 def _paths(paths):
-    return [paths] if isinstance(paths, str | PathLike) else list(paths)
+    return [paths] if isinstance(paths, str | Path) else list(paths)
 
 
 def _phase_paths(name, paths, number):

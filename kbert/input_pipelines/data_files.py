@@ -5,7 +5,8 @@ import dataclasses
 import json
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ from absl import logging
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.data_in_memory import is_data, read_rows
 from kbert.input_pipelines.json_rows import MissingColumn
+
+# A file, or data in memory: columns (a DataFrame is taken too), or a row each.
+LabelledData = str | PathLike | Mapping | Sequence | None
 
 
 class DataFile(type(Path())):  # type: ignore[misc]  # PosixPath or WindowsPath

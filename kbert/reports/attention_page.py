@@ -4,6 +4,7 @@ import base64
 import io
 import math
 import unicodedata
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,9 @@ _LETTER = 7.4  # pixels
 _COLOUR = (47, 140, 205)
 
 
-def chosen_heads(layers: list[int], heads: list[int], shape: tuple[int, int]) -> list[tuple[int, int]]:
+def chosen_heads(
+    layers: Sequence[int], heads: Sequence[int], shape: tuple[int, int]
+) -> list[tuple[int, int]]:
     """The pairs (layer, head) to draw large, both counted from 1: every chosen head of every chosen layer.
 
     Args:

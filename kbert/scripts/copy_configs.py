@@ -11,35 +11,41 @@ and the text of the quickstart as well.
 import shutil
 from pathlib import Path
 
-from absl import flags
-
 from kbert.cli import script
+from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.files.json_file import read_json
 from kbert.files.toml_file import read_toml
 from kbert.files.whole_file import whole_folder
 from kbert.shipped_configs import FOLDER, configs_directory
 
-FLAGS = flags.FLAGS
 
+def copy_configs(output_dir: str | Path | None = None):
+    """Lists the configs, or copies them.
 
-def define_flags():
-    flags.DEFINE_string("output_dir", None, "A new folder for the copies. Without it the configs are listed.")
-
-
-def main():
+    Args:
+      output_dir: a new folder for the copies. Without it the configs are listed.
+    """
     directory = configs_directory()
-    if FLAGS.output_dir is None:
+    if output_dir is None:
         readers = {".toml": read_toml, ".json": read_json}
         for path in sorted(path for path in directory.rglob("*.*") if path.suffix in readers):
             description = readers[path.suffix](path).get("description", "")
             print(f"{Path(FOLDER) / path.relative_to(directory)!s:<52} {description}")
         return
-    output_dir = Path(FLAGS.output_dir)
+    output_dir = Path(output_dir)
     if output_dir.exists():
         raise ValueError(f"--output_dir={output_dir} exists already; choose a new folder for the copies.")
     with whole_folder(output_dir) as aside:
         shutil.copytree(directory, aside, dirs_exist_ok=True)
     print(f"Configs copied to {output_dir}.")
+
+
+def define_flags():
+    declare_flags(copy_configs)
+
+
+def main():
+    copy_configs(**flag_values(copy_configs))
 
 
 if __name__ == "__main__":

@@ -12,55 +12,59 @@ curves.html in the folder of a run is always replaced, as the run does itself. A
 replaced only with --overwrite.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from absl import flags
-
 from kbert.cli import script
+from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.files.output_path import check_output_file
 from kbert.files.whole_file import whole_file
 
-FLAGS = flags.FLAGS
 
+def write_curves(run_dir: Sequence[str], output_file: str | Path | None = None, overwrite: bool = False):
+    """Writes the curves of one or several runs.
 
-def define_flags():
-    flags.DEFINE_multi_string("run_dir", None, "The run to draw; give it several times to compare runs.")
-    flags.DEFINE_string(
-        "output_file", None, "The .html or .png to write; by default curves.html in the run's folder."
-    )
-    flags.DEFINE_bool("overwrite", False, "Replace an output_file that exists.")
-    flags.mark_flags_as_required(["run_dir"])
-
-
-def main():
-    folders = [Path(folder) for flag in FLAGS.run_dir for folder in flag.split(",")]
-    if len(folders) > 1 and not FLAGS.output_file:
+    Args:
+      run_dir: the run to draw; several runs are compared.
+      output_file: the .html or .png to write; by default curves.html in the run's folder.
+      overwrite: replace an `output_file` that exists.
+    """
+    folders = [Path(folder) for name in run_dir for folder in name.split(",")]
+    if len(folders) > 1 and not output_file:
         raise ValueError("several runs need --output_file: curves.html cannot be in the folders of all runs.")
 
     from kbert.reports.run_metrics import READ_FILES
     from kbert.reports.run_page import PAGE_FILE, write_run_page
 
-    output_file = Path(FLAGS.output_file or folders[0] / PAGE_FILE)
-    if output_file.suffix not in (".html", ".png"):
-        raise ValueError(f"--output_file={output_file} must end in .html or .png.")
+    path = Path(output_file or folders[0] / PAGE_FILE)
+    if path.suffix not in (".html", ".png"):
+        raise ValueError(f"--output_file={path} must end in .html or .png.")
     names = [folder.resolve().name for folder in folders]
     if len(set(names)) < len(names):  # runs/a/scratch and runs/b/scratch
         names = [str(folder) for folder in folders]
     if len(set(names)) < len(names):
         raise ValueError(f"--run_dir names {max(names, key=names.count)} twice; name each run once.")
     read = [folder / name for folder in folders for name in READ_FILES]
-    check_output_file(output_file, read, FLAGS.overwrite or not FLAGS.output_file)
+    check_output_file(path, read, overwrite or not output_file)
     runs, title = dict(zip(names, folders, strict=True)), ", ".join(names)
-    if output_file.suffix == ".html":
-        write_run_page(runs, output_file, title)
+    if path.suffix == ".html":
+        write_run_page(runs, path, title)
     else:
         from kbert.reports.run_charts import draw_curves
 
         png = draw_curves(runs, title)
-        output_file.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(output_file) as aside:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(path) as aside:
             aside.write_bytes(png)
-    print(f"Curves written to {output_file}.")
+    print(f"Curves written to {path}.")
+
+
+def define_flags():
+    declare_flags(write_curves, repeated=("run_dir",))
+
+
+def main():
+    write_curves(**flag_values(write_curves))
 
 
 if __name__ == "__main__":

@@ -12,63 +12,23 @@ extract_features.py; docs/api.md describes the other formats.
 
 import glob
 import itertools
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
 
-from absl import flags
-
+from kbert.bounds import Bounds
 from kbert.cli import script
+from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import Progress
-from kbert.config.pooling_config import POOLINGS
+from kbert.config.pooling_config import Pooling
 from kbert.files.output_path import check_output_file, require_parent_folder
 from kbert.input_pipelines.unlabelled_files import texts_and_pairs
-from kbert.scripts.training_flags import define_checkpoint_flag
+from kbert.scripts.training_flags import Checkpoint
 
-FLAGS = flags.FLAGS
 POSITIONS = ("run_dir", "input_file")  # of arguments without a flag
 _LONGEST = 128  # tokens, the default of the original extract_features.py
 _NUM_LAYERS = 4
-_FORMATS = ["jsonl", "npz", "tfrecord"]
-
-
-def define_flags():
-    flags.DEFINE_string("run_dir", None, "The model: a run directory, or any checkpoint that kbert reads.")
-    define_checkpoint_flag()
-    flags.DEFINE_string(
-        "input_file",
-        None,
-        "One text per line; ' ||| ' separates the two texts of a pair. It may be compressed: .gz, .bz2, "
-        ".xz, .zst. Or a .csv, .tsv or .parquet file with the columns that the run was trained on, or the "
-        "column text, and text_pair for pairs; or JSON lines (.jsonl, .ndjson, .jsonlines, .json) with these "
-        "keys.",
-    )
-    flags.DEFINE_string("output_file", None, "The file to write.")
-    flags.DEFINE_bool("overwrite", False, "Replace an output_file that exists.")
-    flags.DEFINE_list(
-        "layers",
-        None,
-        "Layers: 0 is the embeddings, 1 the first layer, -1 the last. By default the last four; of a model "
-        "made for sentence embeddings, with its own pooling, the last.",
-    )
-    flags.DEFINE_enum("pooling", None, ["none", *POOLINGS],
-                      "none: a vector for each token; otherwise one vector for each text. By default none; "
-                      "of a model made for sentence embeddings its own, with its normalization.")  # fmt: skip
-    flags.DEFINE_enum("combine", "none", ["none", "sum", "concat"], "How to combine several layers.")
-    flags.DEFINE_enum(
-        "format", None, _FORMATS, "The format of the output file; by default what its name ends in."
-    )
-    flags.DEFINE_integer(
-        "max_seq_length",
-        None,
-        f"Longest sequence in tokens; longer ones are cut. By default {_LONGEST}, or less if the model "
-        "has fewer positions.",
-    )
-    flags.DEFINE_integer("batch_size", 32, "Texts at a time.", lower_bound=1)
-    flags.DEFINE_bool(
-        "do_lower_case",
-        None,
-        "Lower-case texts and drop accents, if the checkpoint does not record the casing.",
-    )
-    flags.mark_flags_as_required(["run_dir", "input_file", "output_file"])
+Format = Literal["jsonl", "npz", "tfrecord"]
 
 
 def extract_features(
@@ -131,51 +91,84 @@ def _model_files(path):
     return path.rglob("*") if path.is_dir() else path.parent.glob(f"{glob.escape(path.name)}*")
 
 
-def _output_format(output_file):
-    """--format, or what the name ends in. Raises ValueError where they differ, or neither says it."""
+def _output_format(output_file, format):
+    """The format, or what the name ends in. Raises ValueError where they differ, or neither says it."""
     ending = Path(output_file).suffix.removeprefix(".")
-    named = ending if ending in _FORMATS else None
-    if not (FLAGS.format or named) or named not in (None, FLAGS.format or named):
-        beside = f" and --format={FLAGS.format}" if FLAGS.format else ""
+    named = ending if ending in get_args(Format) else None
+    if not (format or named) or named not in (None, format or named):
+        beside = f" and --format={format}" if format else ""
         raise ValueError(
             f"--output_file={output_file}{beside}: expected a name that ends in .jsonl, .npz or "
             ".tfrecord, and no other --format than this ending."
         )
-    return FLAGS.format or named
+    return format or named
 
 
-def main():
-    try:
-        layers = FLAGS.layers and [int(layer) for layer in FLAGS.layers]
-    except ValueError:
-        raise ValueError(f"--layers={','.join(FLAGS.layers)}: expected numbers such as -1,-2.") from None
-    if not Path(FLAGS.input_file).is_file():
-        raise ValueError(
-            f"--input_file={FLAGS.input_file} does not exist; give a file of texts, one per line."
-        )
+def write_features(
+    run_dir: str | Path,
+    input_file: str | Path,
+    output_file: str | Path,
+    layers: Sequence[int] | None = None,
+    pooling: Literal["none", Pooling] | None = None,
+    combine: Literal["none", "sum", "concat"] = "none",
+    format: Format | None = None,
+    max_seq_length: int | None = None,
+    batch_size: Annotated[int, Bounds(1)] = 32,
+    checkpoint: str | int | None = None,
+    do_lower_case: bool | None = None,
+    overwrite: bool = False,
+):
+    """Writes the features of every text of a file.
+
+    Args:
+      run_dir: the model: a run directory, or any checkpoint that kbert reads.
+      input_file: one text per line; ' ||| ' separates the two texts of a pair. It may be compressed: .gz,
+        .bz2, .xz, .zst. Or a .csv, .tsv or .parquet file with the columns that the run was trained on, or the
+        column text, and text_pair for pairs; or JSON lines (.jsonl, .ndjson, .jsonlines, .json) with these
+        keys.
+      output_file: the file to write.
+      layers: layers: 0 is the embeddings, 1 the first layer, -1 the last. By default the last four; of a
+        model made for sentence embeddings, with its own pooling, the last.
+      pooling: none: a vector for each token; otherwise one vector for each text. By default none; of a model
+        made for sentence embeddings its own, with its normalization.
+      combine: how to combine several layers.
+      format: the format of the output file; by default what its name ends in.
+      max_seq_length: longest sequence in tokens; longer ones are cut. By default 128, or less if the model
+        has fewer positions.
+      batch_size: texts at a time.
+      checkpoint, do_lower_case: as for `kbert.load`.
+      overwrite: replace an `output_file` that exists.
+    """
+    if not Path(input_file).is_file():
+        raise ValueError(f"--input_file={input_file} does not exist; give a file of texts, one per line.")
     from kbert.checkpoints.formats import local_path, require_checkpoint  # late: they bring NumPy along
     from kbert.runs.columns_of_run import recorded_dataset
 
-    check_output_file(FLAGS.output_file, [FLAGS.input_file, *_model_files(FLAGS.run_dir)], FLAGS.overwrite)
-    require_parent_folder(FLAGS.output_file)
-    output_format = _output_format(FLAGS.output_file)
-    require_checkpoint(FLAGS.run_dir)
-    _count(FLAGS.input_file, recorded_dataset(local_path(FLAGS.run_dir)))
+    check_output_file(output_file, [input_file, *_model_files(run_dir)], overwrite)
+    require_parent_folder(output_file)
+    output_format = _output_format(output_file, format)
+    require_checkpoint(run_dir)
+    _count(input_file, recorded_dataset(local_path(run_dir)))
 
     # TensorFlow loads here, after all checks that do not need it.
     from kbert.inference.feature_extractor import FeatureExtractor
     from kbert.inference.loading import open_model
 
-    model = open_model(FLAGS.run_dir, FLAGS.do_lower_case, checkpoint=FLAGS.checkpoint)
-    model = model.with_max_seq_length(FLAGS.max_seq_length or default_length(model.config))
-    pooling = FLAGS.pooling or "none"
-    if FLAGS.pooling is None and model.own_pooling:
-        pooling, layers = model.own_pooling, layers or [-1]
-    layers = layers or default_layers(model.config)
-    extractor = FeatureExtractor(model, layers, pooling, FLAGS.combine)
-    extract_features(
-        extractor, FLAGS.input_file, FLAGS.output_file, output_format, FLAGS.batch_size, FLAGS.overwrite
-    )
+    model = open_model(run_dir, do_lower_case, checkpoint=checkpoint)
+    model = model.with_max_seq_length(max_seq_length or default_length(model.config))
+    own_pooling: Any = pooling or "none"
+    if pooling is None and model.own_pooling:
+        own_pooling, layers = model.own_pooling, layers or [-1]
+    extractor = FeatureExtractor(model, layers or default_layers(model.config), own_pooling, combine)
+    extract_features(extractor, input_file, output_file, output_format, batch_size, overwrite)
+
+
+def define_flags():
+    declare_flags(write_features, Checkpoint)
+
+
+def main():
+    write_features(**flag_values(write_features))
 
 
 if __name__ == "__main__":

@@ -17,36 +17,32 @@ of --train_file, evaluated and exported, by the commands of configs/quickstart/f
 import shlex
 from pathlib import Path
 
-from absl import flags
-
 from kbert.cli import script
+from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.extras import require
 
-FLAGS = flags.FLAGS
 
+def run_quickstart(
+    output_dir: str | Path = "quickstart_run",
+    init_checkpoint: str | None = None,
+    train_file: str | None = None,
+):
+    """Runs every stage.
 
-def define_flags():
-    flags.DEFINE_string("output_dir", "quickstart_run", "The folder for all results.")
-    flags.DEFINE_string("init_checkpoint", None, "A folder or name of an encoder to fine-tune instead.")
-    flags.DEFINE_string(
-        "train_file",
-        None,
-        "With --init_checkpoint: your labelled texts, a CSV, TSV or JSONL file with columns text and label. "
-        "A fifth of them is held out.",
-    )
-
-
-def main():
+    Args:
+      output_dir: the folder for all results.
+      init_checkpoint: a folder or name of an encoder to fine-tune instead.
+      train_file: with `init_checkpoint`: your labelled texts, a CSV, TSV or JSONL file with columns text and
+        label. A fifth of them is held out.
+    """
     for extra in ("litert", "serve"):
         require(extra, "kbert quickstart")
-    output_dir = Path(FLAGS.output_dir)
-    if FLAGS.init_checkpoint:
+    output_dir = Path(output_dir)
+    if init_checkpoint:
         from kbert.quickstart.recipe import run_recipe
 
-        run_recipe(
-            "from_pretrained.sh", output_dir, **encoder_and_data(FLAGS.init_checkpoint, FLAGS.train_file)
-        )
-    elif FLAGS.train_file:
+        run_recipe("from_pretrained.sh", output_dir, **encoder_and_data(init_checkpoint, train_file))
+    elif train_file:
         raise ValueError("--train_file goes with --init_checkpoint, the encoder to fine-tune; give both.")
     else:
         from kbert.quickstart.from_text import quickstart  # late: it brings TensorFlow along
@@ -62,6 +58,14 @@ def encoder_and_data(init_checkpoint: str, train_file: str | None) -> dict[str, 
     file = shlex.quote(train_file)
     data = f"--train_file={file} --override=dev_split=0.2"
     return encoder | {"data": data, "test": f"--eval_file={file} --split=dev"}
+
+
+def define_flags():
+    declare_flags(run_quickstart)
+
+
+def main():
+    run_quickstart(**flag_values(run_quickstart))
 
 
 if __name__ == "__main__":

@@ -20,13 +20,13 @@ The records contain their vocabulary.
 """
 
 from pathlib import Path
-from typing import Any
 
 from absl import flags
 
 from kbert.cli import script
 from kbert.cli.closing_output import chosen_settings, define_json_flag, plain_metrics, print_result
-from kbert.config import FinetuningConfig, load_config
+from kbert.cli.declared_flags import declare_flags, define_list, flag_values
+from kbert.config import Devices, FinetuningConfig, load_config
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.seeds import run_seeds
 from kbert.manifest import read_manifest
@@ -34,12 +34,10 @@ from kbert.reports.seed_summary import FILE_NAME as SUMMARY
 from kbert.reports.seed_summary import seed_table
 from kbert.reports.text_table import text_table
 from kbert.scripts.training_flags import (
+    Checkpoint,
     config_overrides,
-    define_init_checkpoint_flags,
+    define_override_flags,
     define_teacher_flag,
-    define_training_flags,
-    parse_seeds,
-    starting_flags,
 )
 from kbert.tokenization.vocabulary_files import read_vocab_file, read_vocabulary
 
@@ -47,61 +45,42 @@ FLAGS = flags.FLAGS
 
 
 def define_flags():
-    define_training_flags()
-    flags.DEFINE_string(
-        "train_file",
-        None,
-        "Labelled TSV, CSV or JSONL file; or a .parquet file, a pattern in quotes for several, or a folder "
-        "of `datasets`.",
-    )
-    flags.DEFINE_string("dev_file", None, "Labelled file for evaluation.")
+    declare_flags(finetune, Checkpoint)
+    declare_flags(Devices)
+    define_override_flags()
+    define_teacher_flag()
     flags.DEFINE_multi_string(
         "other_dev_file",
         [],
         "NAME=PATH: a further labelled file for evaluation, such as "
         "mismatched=MNLI/dev_mismatched.tsv; its metrics are called mismatched_accuracy and so on.",
     )
-    flags.DEFINE_string("train_dir", None, "Instead of --train_file: records of kbert finetuning-data.")
-    flags.DEFINE_string("dev_dir", None, "Instead of --dev_file: records of kbert finetuning-data.")
-    define_init_checkpoint_flags()
-    define_teacher_flag()
-    flags.DEFINE_bool(
-        "from_scratch",
-        False,
-        "Use vocabulary and encoder shape of --init_checkpoint but not its weights: a control experiment "
-        "that shows how much pretraining helps.",
-    )
     flags.DEFINE_string("vocab_file", None, "Vocabulary, for a start from random weights.")
-    flags.DEFINE_list(
+    define_list(
         "seeds",
         [],
         "Train once for each of these seeds, for example 1,2,3, in --run_dir/seed-N. Mean and standard "
         "deviation of every metric are printed and written to --run_dir/summary.json.",
+        int,
     )
     define_json_flag()
 
 
 def main():
-    vocabulary = _vocabulary()
-    config = load_config(
-        FinetuningConfig, FLAGS.config, config_overrides(), vocab_size=len(vocabulary) if vocabulary else None
-    )
-    data = ("train_file", "dev_file", "train_dir", "dev_dir", "from_scratch")
-    arguments: dict[str, Any] = {
-        **{name: FLAGS[name].value for name in data},
-        **starting_flags(),
-        "other_dev_files": _named_files(FLAGS.other_dev_file),
-        "vocabulary": vocabulary,
-    }
+    arguments = flag_values(finetune) | flag_values(Devices)
+    config, run_dir, vocabulary = arguments.pop("config"), arguments.pop("run_dir"), _vocabulary()
+    size = len(vocabulary) if vocabulary else None
+    config = load_config(FinetuningConfig, config, config_overrides(), vocab_size=size)
+    arguments |= {"other_dev_files": _named_files(FLAGS.other_dev_file), "vocabulary": vocabulary}
     if FLAGS.seeds:
-        summary = run_seeds(config, FLAGS.run_dir, parse_seeds(FLAGS.seeds), **arguments)
-        paths = {"runs": FLAGS.run_dir, "the same as JSON": Path(FLAGS.run_dir) / SUMMARY}
+        summary = run_seeds(config, run_dir, FLAGS.seeds, **arguments)
+        paths = {"runs": run_dir, "the same as JSON": Path(run_dir) / SUMMARY}
         print_result(summary["metrics"], paths, seed_table(summary))
         return
-    task, metrics = finetune(config, FLAGS.run_dir, **arguments)
+    task, metrics = finetune(config, run_dir, **arguments)
     from kbert.reports.run_page import result_paths  # loads NumPy
 
-    shown = plain_metrics(metrics) | chosen_settings(metrics) | result_paths(FLAGS.run_dir)
+    shown = plain_metrics(metrics) | chosen_settings(metrics) | result_paths(run_dir)
     print_result(metrics, shown, text_table(task.report(metrics)) if metrics else "")
 
 

@@ -11,71 +11,32 @@ Each task is trained by configs/finetuning/TASK.toml. AX gets the predictions of
 --submission_dir the best run of each task predicts its test file (docs/glue.md).
 """
 
-import math
 from pathlib import Path
-
-from absl import flags
 
 from kbert.cli import script
 from kbert.cli.closing_output import define_json_flag, print_result
-from kbert.config import FinetuningConfig
+from kbert.cli.declared_flags import declare_flags, flag_values
+from kbert.config import Devices, FinetuningConfig
 from kbert.experiments.glue.glue_benchmark import PAGE, SUMMARY, run_glue
 from kbert.reports.glue_report import glue_table
-from kbert.scripts.training_flags import (
-    config_overrides,
-    define_init_checkpoint_flags,
-    define_run_flags,
-    parse_seeds,
-    starting_flags,
-)
-
-FLAGS = flags.FLAGS
+from kbert.scripts.training_flags import Checkpoint, config_overrides, define_override_flags
 
 
 def define_flags():
-    define_run_flags()
-    define_init_checkpoint_flags()
-    flags.DEFINE_string("glue_dir", None, "GLUE's files: a folder for each task, such as CoLA and SST-2.")
-    flags.DEFINE_list("tasks", [], "For example cola,sst2; by default all nine and AX.")
-    flags.DEFINE_list("seeds", [], "For example 1,2,3; by default the seed of the task's config.")
-    flags.DEFINE_list("learning_rates", [], "For example 5e-5,3e-5; by default that of the task's config.")
-    flags.DEFINE_string("config_dir", "configs/finetuning", "Folder of the configs: TASK.toml.")
-    flags.DEFINE_string("submission_dir", None, "Write the files for GLUE's server there.")
+    declare_flags(run_glue, Checkpoint)
+    declare_flags(Devices)
+    define_override_flags()
     define_json_flag()
-    flags.mark_flags_as_required(["glue_dir", "init_checkpoint", "run_dir"])
 
 
 def main():
-    summary = run_glue(
-        FLAGS.glue_dir,
-        FLAGS.run_dir,
-        FLAGS.tasks,
-        [_learning_rate(value) for value in FLAGS.learning_rates],
-        parse_seeds(FLAGS.seeds),
-        config_overrides(),
-        FLAGS.config_dir,
-        FLAGS.submission_dir,
-        **starting_flags(),
-    )
-    print_result(summary, _written_files(), glue_table(summary))
-
-
-def _written_files():
-    folder = Path(FLAGS.run_dir)
+    arguments = flag_values(run_glue) | flag_values(Devices)
+    summary = run_glue(**arguments, overrides=config_overrides())
+    folder = Path(arguments["run_dir"])
     files = {"runs": folder, "page": folder / PAGE, "the same as JSON": folder / SUMMARY}
-    return files | ({"submission": FLAGS.submission_dir} if FLAGS.submission_dir else {})
-
-
-def _learning_rate(value):
-    try:
-        learning_rate = float(value)
-    except ValueError:
-        learning_rate = math.nan
-    if not 0 < learning_rate < math.inf:
-        raise ValueError(
-            f"--learning_rates: {value!r} is no number; expected learning rates such as 5e-5,3e-5."
-        )
-    return learning_rate
+    if arguments["submission_dir"]:
+        files["submission"] = arguments["submission_dir"]
+    print_result(summary, files, glue_table(summary))
 
 
 if __name__ == "__main__":

@@ -30,10 +30,13 @@ that --text_pair follows --text.
 """
 
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
 
-from absl import flags
-
+from kbert.bounds import Bounds
 from kbert.cli import script
+from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import Progress
 from kbert.config.checks import require
 from kbert.files.file_format import DELIMITED
@@ -59,57 +62,57 @@ from kbert.input_pipelines.unlabelled_files import (
     read_standard_input,
     whole_rows,
 )
-from kbert.scripts.training_flags import define_checkpoint_flag
+from kbert.scripts.training_flags import Checkpoint
 
-FLAGS = flags.FLAGS
 POSITIONS = ("run_dir", "text")  # of arguments without a flag
+_REPEATED = ("text", "text_pair", "choice", "candidate", "question", "context")
 
 
-def define_flags():
-    flags.DEFINE_string("run_dir", None, "The model: a run directory, or any checkpoint that kbert reads.")
-    define_checkpoint_flag()
-    flags.DEFINE_multi_string("text", [], "A text.")
-    flags.DEFINE_multi_string("text_pair", [], "The second text of each --text, for pairs of texts.")
-    flags.DEFINE_multi_string("choice", [], "For multiple choice: a choice of a single --text.")
-    flags.DEFINE_multi_string("candidate", [], "A word that may fill the only [MASK] of each --text.")
-    flags.DEFINE_multi_string("question", [], "A question about a text.")
-    flags.DEFINE_multi_string("context", [], "The text of the --question: one for all, or one for each.")
-    flags.DEFINE_string(
-        "input_file",
-        None,
-        "Texts, a line each, JSON lines (.jsonl, .ndjson, .jsonlines, .json), or columns: .csv, .tsv, "
-        ".parquet, a pattern in quotes, a folder of `datasets`. Lines may be compressed: .gz, .bz2, .xz, "
-        ".zst.",
-    )
-    flags.DEFINE_string(
-        "output_file",
-        None,
-        "Where to write the predictions: JSON lines (.jsonl), or columns (.csv, .tsv); also compressed: .gz, "
-        ".bz2, .xz, .zst. By default JSON lines on standard output.",
-    )
-    flags.DEFINE_bool("overwrite", False, "Replace an output_file that exists.")
-    flags.DEFINE_integer("top_k", None, "Tokens to show for each [MASK]; by default 5.", lower_bound=1)
-    flags.DEFINE_bool("whole_words", None, "For [MASK]: leave out tokens that continue a word (##ing).")
-    flags.DEFINE_integer(
-        "batch_size",
-        32,
-        "Texts at a time. With 1, each has its prediction before the next is read.",
-        lower_bound=1,
-    )
-    flags.DEFINE_bool(
-        "do_lower_case",
-        None,
-        "Lower-case texts and drop accents, if the checkpoint does not record the casing.",
-    )
-    flags.mark_flags_as_required(["run_dir"])
+@dataclass(frozen=True)
+class Flags:
+    """What is asked of which model.
+
+    Args:
+      run_dir: the model: a run directory, or any checkpoint that kbert reads.
+      text: a text.
+      text_pair: the second text of each `text`, for pairs of texts.
+      choice: for multiple choice: a choice of a single `text`.
+      candidate: a word that may fill the only [MASK] of each `text`.
+      question: a question about a text.
+      context: the text of the `question`: one for all, or one for each.
+      input_file: texts, a line each, JSON lines (.jsonl, .ndjson, .jsonlines, .json), or columns: .csv, .tsv,
+        .parquet, a pattern in quotes, a folder of `datasets`. Lines may be compressed: .gz, .bz2, .xz, .zst.
+      output_file: where to write the predictions: JSON lines (.jsonl), or columns (.csv, .tsv); also
+        compressed: .gz, .bz2, .xz, .zst. By default JSON lines on standard output.
+      overwrite: replace an output_file that exists.
+      top_k: tokens to show for each [MASK]; by default 5.
+      whole_words: for [MASK]: leave out tokens that continue a word (##ing).
+      batch_size: texts at a time. With 1, each has its prediction before the next is read.
+    """
+
+    run_dir: str
+    text: Sequence[str] = ()
+    text_pair: Sequence[str] = ()
+    choice: Sequence[str] = ()
+    candidate: Sequence[str] = ()
+    question: Sequence[str] = ()
+    context: Sequence[str] = ()
+    input_file: str | None = None
+    output_file: str | None = None
+    overwrite: bool = False
+    top_k: Annotated[int, Bounds(1)] | None = None
+    whole_words: bool | None = None
+    batch_size: Annotated[int, Bounds(1)] = 32
+    checkpoint: str | None = None
+    do_lower_case: bool | None = None
 
 
-def _flag_examples(source):
+def _flag_examples(source, flags):
     """The examples given by --text, --text_pair, --choice, --candidate, --question and --context."""
-    texts, pairs, choices = FLAGS.text, FLAGS.text_pair, FLAGS.choice
-    if FLAGS.question or FLAGS.context:
-        return _flag_questions(source)
-    if (pairs or choices or FLAGS.candidate) and not texts:
+    texts, pairs, choices = flags.text, flags.text_pair, flags.choice
+    if flags.question or flags.context:
+        return _flag_questions(source, flags)
+    if (pairs or choices or flags.candidate) and not texts:
         raise ValueError(
             "--text_pair, --choice or --candidate without --text; give the first text of each as --text."
         )
@@ -128,18 +131,18 @@ def _flag_examples(source):
         require_no_path(example["text"])
         if choices:
             example["choices"] = choices
-        if FLAGS.candidate:
-            example["candidates"] = FLAGS.candidate
+        if flags.candidate:
+            example["candidates"] = flags.candidate
         require_inputs(source, example, "--text")
     return examples
 
 
-def _flag_questions(source):
+def _flag_questions(source, flags):
     """The examples given by --question and --context."""
-    questions, contexts = FLAGS.question, FLAGS.context
-    if len(contexts) not in (1, len(questions)) or FLAGS.text or not questions:
+    questions, contexts = flags.question, flags.context
+    if len(contexts) not in (1, len(questions)) or flags.text or not questions:
         raise ValueError(
-            f"{len(questions)} --question, {len(contexts)} --context and {len(FLAGS.text)} --text; give one "
+            f"{len(questions)} --question, {len(contexts)} --context and {len(flags.text)} --text; give one "
             "--context for all questions or one for each, and no --text."
         )
     if len(contexts) == 1:
@@ -150,92 +153,100 @@ def _flag_questions(source):
     return examples
 
 
-def _check_files():
+def _check_files(flags):
     """Finds errors in the flags of files, and in the input file, before a model is read.
 
     Returns:
       the number of texts of --input_file, all of which have been read; None without one.
     """
-    if FLAGS.output_file:
-        inputs = [FLAGS.input_file] if FLAGS.input_file else []
-        check_answer_file(FLAGS.output_file, inputs, FLAGS.overwrite)
-    if not FLAGS.input_file:
+    if flags.output_file:
+        inputs = [flags.input_file] if flags.input_file else []
+        check_answer_file(flags.output_file, inputs, flags.overwrite)
+    if not flags.input_file:
         return None
-    if FLAGS.text or FLAGS.question:
+    if flags.text or flags.question:
         raise ValueError("--input_file beside --text or --question; give one of them.")
     from kbert.runs.columns_of_run import count_inputs_of_run  # late: it brings NumPy along
 
-    number = count_inputs_of_run(FLAGS.input_file, FLAGS.run_dir)
-    require(number > 0, f"--input_file={FLAGS.input_file} is empty; expected a text on each line.")
+    number = count_inputs_of_run(flags.input_file, flags.run_dir)
+    require(number > 0, f"--input_file={flags.input_file} is empty; expected a text on each line.")
     return number
 
 
-def _examples(source, num_texts):
+def _examples(source, flags, num_texts):
     """(the examples, how many there are or None, how many to read ahead or None)."""
     serving = source.task.serving
     inputs = serving.inputs
-    examples = _flag_examples(source)
-    one_by_one = 1 if FLAGS.batch_size == 1 else None
+    examples = _flag_examples(source, flags)
+    one_by_one = 1 if flags.batch_size == 1 else None
     if examples:
         return examples, len(examples), one_by_one
-    if not FLAGS.input_file:
+    if not flags.input_file:
         alone = 1 if sys.stdin.isatty() else one_by_one  # a person waits for the answer to each line
         lines = read_standard_input()
         return examples_from_lines(inputs, lines, "standard input", most_problems=1), None, alone
     answered_inputs = (inputs, *serving.other_inputs.values())
-    return examples_of_file(FLAGS.input_file, answered_inputs, source.dataset), num_texts, one_by_one
+    return examples_of_file(flags.input_file, answered_inputs, source.dataset), num_texts, one_by_one
 
 
-def _writes_table():
-    return bool(FLAGS.output_file) and find_format(FLAGS.output_file) in DELIMITED
+def _writes_table(flags):
+    return bool(flags.output_file) and find_format(flags.output_file) in DELIMITED
 
 
-def _whole_rows(source):
+def _whole_rows(source, flags):
     """All columns of --input_file, which a table of answers repeats; None where there is no such file."""
-    if FLAGS.input_file and has_columns(FLAGS.input_file):
-        return whole_rows(FLAGS.input_file, source.dataset)
+    if flags.input_file and has_columns(flags.input_file):
+        return whole_rows(flags.input_file, source.dataset)
     return None
 
 
-def _write(source, answers):
+def _write(source, flags, answers):
     """Writes the answers to --output_file, which appears when all are there."""
-    rows = _whole_rows(source) if _writes_table() else None
+    rows = _whole_rows(source, flags) if _writes_table(flags) else None
     if rows is not None:
         answers = ((row, answer) for row, (_, answer) in zip(rows, answers, strict=True))
     dataset = source.dataset
-    write_answers(FLAGS.output_file, answers, (dataset and dataset.label_separator) or LABEL_SEPARATOR)
+    write_answers(flags.output_file, answers, (dataset and dataset.label_separator) or LABEL_SEPARATOR)
 
 
 def main():
-    num_texts = _check_files()
+    flags = Flags(**flag_values(Flags))
+    num_texts = _check_files(flags)
     from kbert.inference.loading import load  # late: it brings NumPy along
 
-    source = load(FLAGS.run_dir, FLAGS.do_lower_case, checkpoint=FLAGS.checkpoint, weights_now=False)
+    source = load(flags.run_dir, flags.do_lower_case, checkpoint=flags.checkpoint, weights_now=False)
     require_answers(source)
-    settings = {name: FLAGS[name].value for name in ("top_k", "whole_words") if FLAGS[name].value is not None}
+    settings = {"top_k": flags.top_k, "whole_words": flags.whole_words}
+    settings = {name: value for name, value in settings.items() if value is not None}
     require_settings(source, settings)
-    if _writes_table() and (FLAGS.input_file or FLAGS.text or FLAGS.question):
-        require_cells(_whole_rows(source) or _examples(source, num_texts)[0], FLAGS.output_file)
-    examples, total, read_ahead = _examples(source, num_texts)
+    if _writes_table(flags) and (flags.input_file or flags.text or flags.question):
+        require_cells(
+            _whole_rows(source, flags) or _examples(source, flags, num_texts)[0], str(flags.output_file)
+        )
+    examples, total, read_ahead = _examples(source, flags, num_texts)
     progress = Progress("Answered", "texts", total)
-    is_told = FLAGS.output_file or FLAGS.input_file  # others see how the answers come
+    is_told = flags.output_file or flags.input_file  # others see how the answers come
     from kbert.inference.unknown_tokens import UnknownTokens  # late: it brings TensorFlow along
 
     answers = answered(
         source,
         examples,
         settings,
-        FLAGS.batch_size,
+        flags.batch_size,
         read_ahead,
         progress.report if is_told else None,
         UnknownTokens(source.text_inputs),
     )
-    if FLAGS.output_file:
-        _write(source, answers)
-        progress.report_end(FLAGS.output_file)
+    if flags.output_file:
+        _write(source, flags, answers)
+        progress.report_end(flags.output_file)
         return
     for example, answer in answers:
         print(json_line(example | answer), end="", flush=True)
+
+
+def define_flags():
+    declare_flags(Flags, Checkpoint, repeated=_REPEATED)
 
 
 if __name__ == "__main__":

@@ -10,48 +10,38 @@ starts from a trained model: a run of kbert, a Hugging Face folder or Google's T
 must have been made with its vocabulary.
 """
 
-from absl import flags
-
 from kbert.cli import script
 from kbert.cli.closing_output import define_json_flag, plain_metrics, print_result
-from kbert.config import PretrainingConfig, load_config
+from kbert.cli.declared_flags import declare_flags, flag_values
+from kbert.config import Devices, PretrainingConfig, load_config
+from kbert.experiments.pretraining import pretrain
 from kbert.manifest import read_manifest
 from kbert.scripts.training_flags import (
+    Checkpoint,
     config_overrides,
-    define_init_checkpoint_flags,
+    define_override_flags,
     define_teacher_flag,
-    define_training_flags,
-    starting_flags,
 )
-
-FLAGS = flags.FLAGS
 
 
 def define_flags():
-    define_training_flags()
-    define_init_checkpoint_flags()
+    declare_flags(pretrain, Checkpoint, repeated=("input_dir", "eval_input_dir"))
+    declare_flags(Devices)
+    define_override_flags()
     define_teacher_flag()
-    flags.DEFINE_multi_string(
-        "input_dir", None, "Records to train on, from kbert pretraining-data; once for each phase, in order."
-    )
-    flags.DEFINE_multi_string(
-        "eval_input_dir",
-        None,
-        "Held-out records, evaluated during and after training; once for all phases, or once for each.",
-    )
     define_json_flag()
-    flags.mark_flags_as_required(["input_dir"])
 
 
 def main():
-    from kbert.experiments.pretraining import pretrain  # late: it brings NumPy along
-
-    size = read_manifest(FLAGS.input_dir[0]).vocabulary["size"]
-    config = load_config(PretrainingConfig, FLAGS.config, config_overrides(), vocab_size=size)
-    _, metrics = pretrain(config, FLAGS.run_dir, FLAGS.input_dir, FLAGS.eval_input_dir, **starting_flags())
+    arguments = flag_values(pretrain) | flag_values(Devices)
+    size = read_manifest(arguments["input_dir"][0]).vocabulary["size"]
+    arguments["config"] = load_config(
+        PretrainingConfig, arguments["config"], config_overrides(), vocab_size=size
+    )
+    _, metrics = pretrain(**arguments)
     from kbert.reports.run_page import result_paths  # loads NumPy
 
-    print_result(metrics, plain_metrics(metrics) | result_paths(FLAGS.run_dir))
+    print_result(metrics, plain_metrics(metrics) | result_paths(arguments["run_dir"]))
 
 
 if __name__ == "__main__":

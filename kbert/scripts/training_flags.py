@@ -1,24 +1,37 @@
-"""The flags that several scripts share: config, folders, devices and checkpoints."""
+"""The flags that several scripts share: how a config is changed, and what is said of checkpoints."""
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from absl import flags
 
-from kbert.config import PRECISIONS, STRATEGIES
+from kbert.config import PRECISIONS
 
 
-def define_training_flags():
-    """--config, and what `define_run_flags` defines."""
-    flags.DEFINE_string(
-        "config", None, "TOML file, or the config.json of a run, with model, optimizer, batches and steps."
-    )
-    define_run_flags()
-    flags.mark_flags_as_required(["config", "run_dir"])
+@dataclass(frozen=True)
+class Checkpoint:
+    """How a trained model is found and read, for every command that reads one.
+
+    Args:
+      init_checkpoint: a trained checkpoint: a run of kbert, a Hugging Face folder, a KerasHub preset,
+        Google's TF1 checkpoint, or a name: hf://org/name@revision, keras_hub://preset, bert-base-uncased.
+      checkpoint: which checkpoint of the run: last, best, or a step. By default the last one; for a run with
+        early stopping the best one.
+      do_lower_case: lower-case texts and drop accents, if the vocabulary or checkpoint does not record the
+        casing.
+      allow_unmatched: names or globs of the checkpoint's tensors and settings that may be left over, missing
+        or different; the error messages name those that do not match.
+    """
+
+    init_checkpoint: str | None = None
+    checkpoint: str | None = None
+    do_lower_case: bool | None = None
+    allow_unmatched: Sequence[str] = ()
 
 
-def define_run_flags():
-    """--run_dir, --override, --jit, --precision, --strategy, --num_devices, --cluster, --tpu."""
-    flags.DEFINE_string("run_dir", None, "Folder for checkpoints and metrics; a run in it is resumed.")
+def define_override_flags():
+    """--override, --jit, --precision: changes of the config."""
     flags.DEFINE_multi_string(
         "override",
         [],
@@ -28,15 +41,16 @@ def define_run_flags():
         "jit", None, ["auto", "on", "off"], "Compile with XLA; replaces `jit_compile` of the config."
     )
     flags.DEFINE_enum("precision", None, list(PRECISIONS), "Replaces `precision` of the config.")
-    flags.DEFINE_enum(
-        "strategy",
-        "auto",
-        list(STRATEGIES),
-        "auto: the workers of TF_CONFIG if several, else all GPUs, else one device.",
+
+
+def define_teacher_flag():
+    """--teacher_checkpoint."""
+    flags.DEFINE_string(
+        "teacher_checkpoint",
+        None,
+        "A checkpoint to learn from, as for --init_checkpoint; replaces `distillation.teacher` of the "
+        "config (docs/distillation.md).",
     )
-    flags.DEFINE_integer("num_devices", None, "Devices of the mirrored strategy; by default all GPUs.")
-    flags.DEFINE_enum("cluster", "tf_config", ["tf_config", "slurm"], "How multi_worker finds its workers.")
-    flags.DEFINE_string("tpu", None, 'Name or address of the TPU; "local" on a TPU virtual machine.')
 
 
 def config_overrides() -> list[str]:
@@ -50,70 +64,3 @@ def config_overrides() -> list[str]:
     if "teacher_checkpoint" in values and values.teacher_checkpoint:
         overrides.append(f"distillation.teacher={json.dumps(values.teacher_checkpoint)}")
     return overrides
-
-
-def parse_seeds(values: list[str]) -> list[int]:
-    """The numbers of --seeds.
-
-    Raises:
-      ValueError: for what is no whole number.
-    """
-    if not all(value.strip().isdigit() for value in values):
-        raise ValueError(f"--seeds={','.join(values)}: expected whole numbers such as 1,2,3.")
-    return [int(value) for value in values]
-
-
-def define_init_checkpoint_flags():
-    """--init_checkpoint, --allow_unmatched, --do_lower_case."""
-    flags.DEFINE_string(
-        "init_checkpoint",
-        None,
-        "A trained checkpoint: a run of kbert, a Hugging Face folder, a KerasHub preset, "
-        "Google's TF1 checkpoint, or a name: hf://org/name@revision, keras_hub://preset, "
-        "bert-base-uncased.",
-    )
-    flags.DEFINE_list(
-        "allow_unmatched",
-        [],
-        "Names or globs of the checkpoint's tensors and settings that may be left over, missing or "
-        "different; the error messages name those that do not match.",
-    )
-    flags.DEFINE_bool(
-        "do_lower_case",
-        None,
-        "Lower-case texts and drop accents, if the vocabulary or checkpoint does not record the casing.",
-    )
-
-
-def starting_flags() -> dict:
-    """Where a run starts and on which devices: the values of these flags, as `finetune` takes them."""
-    names = (
-        "init_checkpoint",
-        "do_lower_case",
-        "allow_unmatched",
-        "strategy",
-        "num_devices",
-        "cluster",
-        "tpu",
-    )
-    return {name: flags.FLAGS[name].value for name in names}
-
-
-def define_teacher_flag():
-    """--teacher_checkpoint."""
-    flags.DEFINE_string(
-        "teacher_checkpoint",
-        None,
-        "A checkpoint to learn from, as for --init_checkpoint; replaces `distillation.teacher` of the "
-        "config (docs/distillation.md).",
-    )
-
-
-def define_checkpoint_flag():
-    """--checkpoint, for scripts that load the weights of a run."""
-    flags.DEFINE_string(
-        "checkpoint",
-        None,
-        "Which checkpoint of the run: last, best, or a step. By default the last one; for a run with early "
-        "stopping the best one.",
-    )

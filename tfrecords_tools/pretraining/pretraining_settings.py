@@ -2,13 +2,11 @@
 
 import dataclasses
 from dataclasses import dataclass
+from typing import Literal
 
+from kbert.config.checks import require_choices
 from kbert.features import Feature, pretraining_features
 
-PAIRINGS = ("sentence_pairs", "full_sentences", "sentence_order")
-MASKINGS = ("static", "dynamic")
-DEDUPLICATIONS = ("none", "exact")
-COMPRESSIONS = ("none", "gzip")
 SHORTEST_SEQUENCE = 8
 _LONGEST_SEQUENCE = 65_535  # lengths are kept in two bytes
 
@@ -18,24 +16,25 @@ class PretrainingSettings:
     """The settings, named as the flags; defaults are those of the original create_pretraining_data.py.
 
     Args:
-      do_lower_case: lower-case the text and strip accents; None where that is not said, or has no meaning.
+      do_lower_case: as for `vocabulary_source.read_source`.
       max_seq_length: length of the sequences, special tokens included.
-      max_predictions_per_seq: highest number of masked tokens in a sequence.
-      dupe_factor: how many times to go over the corpus.
-      masked_lm_prob: share of a sequence's tokens that is masked.
-      short_seq_prob: probability that one pass over a document makes shorter sequences.
+      max_predictions_per_seq: most masked tokens in a sequence.
+      dupe_factor: how many times to go over the corpus, with new masks.
+      masked_lm_prob: share of the tokens to mask.
+      short_seq_prob: probability that a document makes shorter sequences.
       do_whole_word_mask: mask all tokens of a word or none of them.
-      max_ngram_size: mask runs of up to this many words (of tokens, without whole-word masking).
-      pairing: sentence_pairs (the original's next sentence prediction), full_sentences (RoBERTa's, without
-        pairs) or sentence_order (ALBERT's).
-      masking: static (stored in the records) or dynamic (training draws new masks in every epoch).
-      deduplicate: drop documents that occurred before: none or exact.
-      text_field: the key of a JSONL line's text.
-      split_sentences: language code of running text to cut into sentences, or "".
-      errors: what to do with lines that cannot be read: fail or skip.
+      max_ngram_size: mask runs of up to this many words (of tokens, without `do_whole_word_mask`).
+      pairing: sentence_pairs: a text and its real next text or a random one. full_sentences: running text
+        without pairs (RoBERTa's). sentence_order: two neighbouring texts, in order or swapped (ALBERT's).
+      masking: static: masks are stored in the records. dynamic: training draws new masks in every epoch.
+      deduplicate: drop documents that occurred before. exact: word for word, whatever the case and white
+        space.
+      text_field: the key of the text in JSONL files.
+      split_sentences: language code, such as 'en', of running text to cut into sentences.
+      errors: what to do with lines that are not UTF-8 or not JSON.
       seed: the same seed gives the same bytes, whatever the number of workers.
       num_shards: how many TFRecord files.
-      compression: none or gzip.
+      compression: compression of the TFRecord files.
 
     Raises:
       ValueError: for numbers that make no sense, alone or together.
@@ -49,15 +48,15 @@ class PretrainingSettings:
     short_seq_prob: float = 0.1
     do_whole_word_mask: bool = False
     max_ngram_size: int = 1
-    pairing: str = "sentence_pairs"
-    masking: str = "static"
-    deduplicate: str = "none"
+    pairing: Literal["sentence_pairs", "full_sentences", "sentence_order"] = "sentence_pairs"
+    masking: Literal["static", "dynamic"] = "static"
+    deduplicate: Literal["none", "exact"] = "none"
     text_field: str = "text"
     split_sentences: str = ""
-    errors: str = "fail"
+    errors: Literal["fail", "skip"] = "fail"
     seed: int = 12345
     num_shards: int = 8
-    compression: str = "none"
+    compression: Literal["none", "gzip"] = "none"
 
     def __post_init__(self):
         if not SHORTEST_SEQUENCE <= self.max_seq_length <= _LONGEST_SEQUENCE:
@@ -88,17 +87,7 @@ class PretrainingSettings:
             raise ValueError(f"seed={self.seed} must not be negative.")
         if self.num_shards < 1:
             raise ValueError(f"num_shards={self.num_shards} must be at least 1.")
-        for name, choices in (
-            ("pairing", PAIRINGS),
-            ("masking", MASKINGS),
-            ("deduplicate", DEDUPLICATIONS),
-            ("errors", ("fail", "skip")),
-            ("compression", COMPRESSIONS),
-        ):
-            if getattr(self, name) not in choices:
-                raise ValueError(
-                    f"{name}={getattr(self, name)!r} is not known; choose one of {', '.join(choices)}."
-                )
+        require_choices(self)
 
     def _wanted(self):
         return round(self.max_seq_length * self.masked_lm_prob)

@@ -1,9 +1,9 @@
 """Which vocabulary a command cuts texts with: a vocab.txt, or the tokenizer of a folder."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 
-from absl import flags, logging
+from absl import logging
 
 from kbert.config.checks import require_single
 from kbert.files.json_file import read_json_object
@@ -14,32 +14,22 @@ from kbert.tokenization.vocabulary_files import read_vocab_file, read_vocabulary
 _DESCRIPTIONS = ("run.json", "manifest.json", "kbert.json", "assets.extra/kbert.json")
 
 
-def define_vocabulary_flags():
-    """--vocab_file, --tokenizer, --allow_unmatched."""
-    flags.DEFINE_string("vocab_file", None, "The vocab.txt of a WordPiece vocabulary.")
-    flags.DEFINE_string(
-        "tokenizer",
-        None,
-        "Instead of --vocab_file: a folder with tokenizer files (WordPiece, byte-level BPE, SentencePiece),"
-        " as Hugging Face and kbert vocab write them; or a run, an export, a folder of records.",
-    )
-    flags.DEFINE_list("allow_unmatched", [], "Settings that may differ in --tokenizer, as in kbert finetune.")
-
-
 def read_source(
     vocab_file: str | Path | None,
     tokenizer: str | Path | None,
     do_lower_case: bool | None = None,
-    allow_unmatched: Iterable[str] = (),
+    allow_unmatched: Sequence[str] = (),
 ) -> BaseVocabulary:
     """The vocabulary; warns where its tokens speak against its casing.
 
     Args:
-      vocab_file: a vocab.txt; give either this or `tokenizer`.
-      tokenizer: a folder with tokenizer files, a run, an export or records.
-      do_lower_case: the casing of `vocab_file`; None means lower-cased, and is refused where the tokens prove
-        that they are cased.
-      allow_unmatched: settings of tokenizer files that may differ, see `Report`.
+      vocab_file: the vocab.txt of a WordPiece vocabulary.
+      tokenizer: instead of `vocab_file`: a folder with tokenizer files (WordPiece, byte-level BPE,
+        SentencePiece), as Hugging Face and kbert vocab write them; or a run, an export, a folder of records.
+      do_lower_case: with `vocab_file`: lower-case texts and drop accents, umlauts, vowel signs and all other
+        combining marks; true by default. In Python, None is refused where the tokens prove that they are
+        cased.
+      allow_unmatched: settings that may differ in `tokenizer`, as in kbert finetune.
 
     Raises:
       ValueError: for both or neither, a casing beside `tokenizer`, and whatever makes no vocabulary.
@@ -56,7 +46,7 @@ def read_source(
     return vocabulary
 
 
-def read_folder(folder: Path, allow_unmatched: Iterable[str] = ()) -> BaseVocabulary:
+def read_folder(folder: Path, allow_unmatched: Sequence[str] = ()) -> BaseVocabulary:
     """The vocabulary in a folder. Of several versions of an export, the newest counts.
 
     Raises:

@@ -1,6 +1,8 @@
 """GLUE from a checkpoint: all trainings, the table, the submission. Each finished run is done once."""
 
 import dataclasses
+import math
+from collections.abc import Sequence
 from pathlib import Path
 
 from absl import logging
@@ -21,15 +23,18 @@ SUMMARY, PAGE = "summary.json", "report.html"
 
 
 def run_glue(
-    glue_dir,
-    run_dir,
-    tasks=(),
-    learning_rates=(),
-    seeds=(),
+    glue_dir: str | Path,
+    run_dir: str | Path,
+    init_checkpoint: str | Path,
+    tasks: Sequence[str] = (),
+    learning_rates: Sequence[float] = (),
+    seeds: Sequence[int] = (),
+    config_dir: str | Path = "configs/finetuning",
+    submission_dir: str | Path | None = None,
+    do_lower_case: bool | None = None,
+    allow_unmatched: Sequence[str] = (),
     overrides=(),
-    config_dir="configs/finetuning",
-    submission_dir=None,
-    **arguments,
+    **devices,
 ) -> dict:
     """Trains every task with every learning rate and seed, in `run_dir/TASK/lr-RATE/seed-N`.
 
@@ -37,15 +42,16 @@ def run_glue(
     written anew after every task.
 
     Args:
-      glue_dir: GLUE's files, a folder for each task.
-      run_dir: a folder for all runs, summary.json and report.html.
-      tasks: names of tasks; none: all.
-      learning_rates: each is tried; none: the one of the task's config.
-      seeds: each gives a run; none: the one of the task's config.
+      glue_dir: GLUE's files: a folder for each task, such as CoLA and SST-2.
+      run_dir: folder for all runs, summary.json and report.html; what is there is resumed.
+      init_checkpoint, do_lower_case, allow_unmatched: as for `finetune`.
+      tasks: for example cola,sst2; by default all nine and AX.
+      learning_rates: for example 5e-5,3e-5; by default that of the task's config.
+      seeds: for example 1,2,3; by default the seed of the task's config.
+      config_dir: folder of the configs: TASK.toml.
+      submission_dir: write the files for GLUE's server there.
       overrides: changes of every task's config, as of --override.
-      config_dir: the folder of the configs, a file NAME.toml for each task.
-      submission_dir: where the files for GLUE's server are written; None: they are not.
-      **arguments: further ones of `finetune`: `init_checkpoint`, devices.
+      **devices: the fields of `Devices`.
 
     Returns:
       What summary.json holds: `tasks`, by `summarize_task`, and `average`.
@@ -59,7 +65,15 @@ def run_glue(
             raise ValueError(
                 f"--{name}={','.join(map(str, values))} names a value twice; name each value once."
             )
+    if not all(0 < rate < math.inf for rate in learning_rates):
+        raise ValueError(f"learning_rates={learning_rates}: expected numbers such as 5e-5,3e-5.")
     run_dir, chosen = Path(run_dir), glue_tasks(tasks)
+    arguments = {
+        "init_checkpoint": init_checkpoint,
+        "do_lower_case": do_lower_case,
+        "allow_unmatched": allow_unmatched,
+        **devices,
+    }
     configs = {
         task.name: _configs(Path(config_dir) / f"{task.name}.toml", overrides, learning_rates)
         for task in chosen

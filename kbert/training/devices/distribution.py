@@ -9,35 +9,22 @@ import signal
 import tensorflow as tf
 from absl import logging
 
-from kbert.config import STRATEGIES
+from kbert.config import Devices
 from kbert.input_pipelines.epochs import without_autotune
 from kbert.training.devices import cluster as clusters
 from kbert.training.devices.rendezvous import wait_for_workers
 
 
-def make_strategy(
-    name: str = "auto", num_devices: int | None = None, cluster: str = "tf_config", tpu: str | None = None
-) -> tf.distribute.Strategy:
+def make_strategy(devices: Devices) -> tf.distribute.Strategy:
     """The strategy to train under. Call it before anything that runs TensorFlow operations.
 
-    Args:
-      name: "one_device"; "mirrored": all GPUs of this machine, or `num_devices` logical CPU devices if there
-        is no GPU; "multi_worker": all GPUs (or the CPU) of several processes, each of which calls this
-        function; "tpu"; "auto": multi_worker if TF_CONFIG names several workers, otherwise mirrored if there
-        are several GPUs, otherwise one device.
-      num_devices: how many devices of this machine "mirrored" uses; by default all.
-      cluster: how workers find each other: "tf_config" reads that environment variable, "slurm" sets it from
-        Slurm's variables.
-      tpu: name or address of the TPU; "local" on a TPU virtual machine.
+    Each process of several workers calls this function.
 
     Raises:
-      ValueError: for an unknown name, for more devices than there are, or when the cluster or the TPU is not
-        described or cannot be reached.
+      ValueError: for more devices than there are, or when the cluster or the TPU is not described or cannot
+        be reached.
     """
-    if name not in STRATEGIES:
-        raise ValueError(f"strategy={name!r} is not known; choose one of {', '.join(STRATEGIES)}.")
-    if cluster not in clusters.CLUSTERS:
-        raise ValueError(f"cluster={cluster!r} is not known; choose one of {', '.join(clusters.CLUSTERS)}.")
+    name, num_devices = str(devices.strategy), devices.num_devices
     if clusters.is_multi_worker(name):
         name = "multi_worker"
     if num_devices and num_devices > 1 and name in ("multi_worker", "tpu"):
@@ -46,9 +33,9 @@ def make_strategy(
             "its processes see. To choose GPUs, set CUDA_VISIBLE_DEVICES."
         )
     if name == "multi_worker":
-        return _multi_worker(cluster)
+        return _multi_worker(devices.cluster)
     if name == "tpu":
-        return _tpu(tpu)
+        return _tpu(devices.tpu)
     gpus = tf.config.list_physical_devices("GPU")
     if name == "auto":
         name = "mirrored" if len(gpus) > 1 and num_devices != 1 else "one_device"

@@ -17,6 +17,7 @@ from absl import logging
 
 from kbert.cli.progress import activity
 from kbert.cli.signals import StoppedBySignal, StopSignal
+from kbert.config import Devices
 from kbert.training.devices.cluster import Cluster, is_multi_worker, own_cluster, worker_name
 
 _FIRST_LINE_AFTER, _LONGEST_PAUSE = 5.0, 300.0  # seconds before a line says who is missing; between two lines
@@ -28,18 +29,15 @@ _MOST_BYTES = 1 << 16
 _have_met: set[tuple] = set()  # the workers that this process is connected with: TensorFlow has the port
 
 
-def require_free_port(strategy: str, cluster: str) -> bool:
+def require_free_port(devices: Devices) -> bool:
     """Whether this process is the one that writes: that of a training without workers, or their chief.
-
-    Args:
-      strategy, cluster: as for `make_strategy`, whose `name` is `strategy`.
 
     Raises:
       ValueError: when the workers are not described, or the port of this one cannot be opened.
     """
-    if not is_multi_worker(strategy):
+    if not is_multi_worker(devices.strategy):
         return True
-    own = own_cluster(cluster)
+    own = own_cluster(devices.cluster)
     if tuple(own.addresses.items()) not in _have_met:
         _listen(own).close()
     return own.own == next(iter(own.addresses))

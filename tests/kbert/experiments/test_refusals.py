@@ -125,7 +125,7 @@ def folder(pretraining_run, finetuned_run, labelled_files, records_dir, tmp_path
     other = shutil.copytree(records_dir / "heldout", tmp_path / "other")
     manifest = read_manifest(other)
     dataclasses.replace(manifest, vocabulary=manifest.vocabulary | {"fingerprint": "0"}).write(other)
-    monkeypatch.setattr(distribution, "make_strategy", lambda **_: SimpleNamespace(num_replicas_in_sync=2))
+    monkeypatch.setattr(distribution, "make_strategy", lambda _: SimpleNamespace(num_replicas_in_sync=2))
     return tmp_path
 
 

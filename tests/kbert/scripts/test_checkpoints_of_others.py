@@ -1,11 +1,10 @@
 """Evaluation and exporters take any checkpoint with its head: it answers as the run that it was made of."""
 
 import json
-from types import SimpleNamespace
 
 import pytest
 
-from export import source_flags
+from export.source_flags import exported_model
 from kbert.config import DatasetConfig, to_dict
 from kbert.encoder import BertEncoder
 from kbert.experiments.evaluation import evaluate
@@ -66,19 +65,13 @@ def test_a_config_says_settings_and_length_too(vocabulary, tmp_path):
     assert loaded.for_files().max_seq_length == MAX_SEQ_LENGTH  # which the folder records
 
 
-def test_an_export_takes_either_from_run_dir(finetuned_run, folder, monkeypatch):
-    def source(path, **flags):
-        given = {"init_checkpoint": None, "do_lower_case": None, "allow_unmatched": [], "checkpoint": None}
-        given |= flags
-        monkeypatch.setattr(source_flags, "FLAGS", SimpleNamespace(run_dir=path, **given))
-        return source_flags.source_from_flags()
-
+def test_an_export_takes_either_from_run_dir(finetuned_run, folder):
     for path, run in ((finetuned_run.path, finetuned_run.path), (folder, None)):
-        loaded = source(path)
+        loaded = exported_model(path)
         assert isinstance(loaded, LoadedModel) and tuple(loaded.task.labels) == LABELS
         assert (loaded.run and loaded.run.path) == run
     with pytest.raises(ValueError, match="do_lower_case=False, but the run .* was made with True"):
-        source(finetuned_run.path, do_lower_case=False)
+        exported_model(finetuned_run.path, do_lower_case=False)
 
 
 @pytest.mark.parametrize(

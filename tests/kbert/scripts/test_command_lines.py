@@ -85,7 +85,7 @@ def test_pairs_where_none_are_expected_are_refused_before_any_weight_is_read(fin
         (
             "draw_attention",
             ["--text=a", "--layers=1,x", "--output_file={0}/a.html"],
-            "error: --layers=1,x: expected numbers such as 1,-1.",
+            "error: --layers=1,x: expected numbers separated by commas, such as 1,2,-1",
         ),
         ("run_evaluation", ["--eval_file=b.tsv", "--html_file={0}/a.txt"], "a.txt must end in .html."),
         ("extract_features", ["--input_file=none.txt", "--output_file={0}/a.npz"], "none.txt does not exist"),

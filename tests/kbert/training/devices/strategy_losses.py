@@ -10,13 +10,14 @@ import json
 import sys
 
 from kbert.cli import quiet_tensorflow  # noqa: F401
+from kbert.config import Devices
 from kbert.training.devices.distribution import distribute, is_chief, make_strategy, wait_for_all
 
 
 def main():
     orders = json.loads(sys.argv[1])
     # Before anything else: it makes the devices.
-    strategies = [make_strategy(name, num_devices or None) for name, num_devices, _ in orders]
+    strategies = [make_strategy(Devices(name, num_devices or None)) for name, num_devices, _ in orders]
     answers = [losses(strategy, cases) for strategy, (_, _, cases) in zip(strategies, orders, strict=True)]
     wait_for_all(strategies[0])
     print(json.dumps(answers))

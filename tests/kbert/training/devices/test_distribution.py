@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from kbert.config import Devices
 from kbert.input_pipelines.batches import evaluation_batches, training_batches
 from kbert.input_pipelines.epochs import Share
 from kbert.input_pipelines.text_reader import RowsInMemory
@@ -31,46 +32,49 @@ def no_cluster(monkeypatch):
 
 
 def test_one_device_is_what_is_there_without_a_cluster_or_gpus():
-    assert make_strategy("one_device") is tf.distribute.get_strategy()
+    assert make_strategy(Devices("one_device")) is tf.distribute.get_strategy()
     if len(tf.config.list_physical_devices("GPU")) < 2:
-        assert make_strategy("auto") is tf.distribute.get_strategy()
+        assert make_strategy(Devices()) is tf.distribute.get_strategy()
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"name": "parallel"}, "strategy='parallel' is not known; choose one of auto, one_device, "),
+        ({"strategy": "parallel"}, "strategy='parallel' is not known; choose one of auto, one_device, "),
         (
-            {"name": "multi_worker"},
+            {"strategy": "multi_worker"},
             "strategy=multi_worker needs the environment variable TF_CONFIG in every",
         ),
         (
-            {"name": "multi_worker", "num_devices": 2},
+            {"strategy": "multi_worker", "num_devices": 2},
             "num_devices=2 works only with strategy=mirrored; multi_wor",
         ),
         (
-            {"name": "auto", "num_devices": 2},
+            {"strategy": "auto", "num_devices": 2},
             "num_devices=2, but training is on one device: this machine has 0",
         ),
         (
-            {"name": "one_device", "num_devices": 2},
+            {"strategy": "one_device", "num_devices": 2},
             "For that many logical devices of a CPU give strategy=mirr",
         ),
         (
-            {"name": "multi_worker", "cluster": "slurm"},
+            {"strategy": "multi_worker", "cluster": "slurm"},
             "cluster=slurm: SLURM_PROCID is not set; start the ",
         ),
-        ({"name": "multi_worker", "cluster": "mesos"}, "cluster='mesos' is not known; choose one of tf_co"),
-        ({"name": "tpu"}, 'strategy=tpu needs tpu: the name of a TPU, or "local" on a TPU virtual'),
         (
-            {"name": "tpu", "tpu": "local"},
+            {"strategy": "multi_worker", "cluster": "mesos"},
+            "cluster='mesos' is not known; choose one of tf_co",
+        ),
+        ({"strategy": "tpu"}, 'strategy=tpu needs tpu: the name of a TPU, or "local" on a TPU virtual'),
+        (
+            {"strategy": "tpu", "tpu": "local"},
             "tpu=local, but this machine has no TPU (neither /dev/accel0 nor",
         ),
     ],
 )
 def test_what_cannot_be_is_refused(arguments, sentence):
     with pytest.raises(ValueError) as error:
-        make_strategy(**arguments)
+        make_strategy(Devices(**arguments))
     assert sentence in str(error.value)
 
 
@@ -80,10 +84,10 @@ def test_auto_goes_by_the_cluster(monkeypatch):
     chosen = []
     monkeypatch.setattr(distribution, "_multi_worker", chosen.append)
     monkeypatch.setenv("TF_CONFIG", tf_config({"worker": ["a:1"]}))
-    make_strategy("auto", num_devices=1)
+    make_strategy(Devices(num_devices=1))
     assert chosen == []
     monkeypatch.setenv("TF_CONFIG", tf_config(TWO_WORKERS))
-    make_strategy("auto")
+    make_strategy(Devices())
     assert chosen == ["tf_config"]
 
 
