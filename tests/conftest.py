@@ -145,10 +145,11 @@ def starts(monkeypatch):
 @pytest.fixture(scope="session")
 def records_dir(tmp_path_factory):
     """A folder with `train` and `heldout` pretraining records."""
-    return made_once(tmp_path_factory, "records", _make_records)
+    return made_once(tmp_path_factory, "records", make_records)
 
 
-def _make_records(folder):
+def make_records(folder, **settings):
+    """`folder`/train and `folder`/heldout, with these settings of `create_pretraining_data`."""
     from tfrecords_tools.create_pretraining_data import create_pretraining_data
 
     for name, num_documents, seed in (("train", 12, 1), ("heldout", 4, 2)):
@@ -163,6 +164,7 @@ def _make_records(folder):
             max_predictions_per_seq=4,
             dupe_factor=2,
             num_shards=3,
+            **settings,
         )
 
 

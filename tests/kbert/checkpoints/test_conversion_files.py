@@ -68,18 +68,6 @@ def test_a_full_disk_is_one_sentence_and_leaves_what_was_there(tmp_path, monkeyp
 # ----------------------------------------------------------------------------- writing over
 
 
-def test_an_earlier_conversion_is_replaced_only_when_asked(tmp_path):
-    target = tmp_path / "out"
-    convert_checkpoint(STORED / "BertForPreTraining", target, "hugging_face")
-    before = content(target)
-    with pytest.raises(ValueError, match="out exists and is not empty; choose a new folder, or replace"):
-        convert_checkpoint(STORED / "BertModel", target, "kbert")
-    assert content(target) == before
-    convert_checkpoint(STORED / "BertModel", target, "kbert", overwrite=True)
-    assert read_checkpoint(target).task == "encoder" and not (target / "model.safetensors").exists()
-    assert names(tmp_path) == ["out"]
-
-
 @pytest.mark.parametrize("file", ["thesis.tex", "metrics.jsonl"])
 def test_what_is_no_conversion_is_never_replaced(tmp_path, file):
     target = tmp_path / "out"

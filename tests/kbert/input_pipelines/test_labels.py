@@ -10,7 +10,7 @@ from pyarrow import parquet
 
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.data_files import data_as_files
-from kbert.input_pipelines.label_checks import judge_labels, judge_several_labels
+from kbert.input_pipelines.label_checks import judge_labels
 from kbert.input_pipelines.label_names import sorted_labels
 from kbert.input_pipelines.labels import NoLabel, label_set, number_label
 from kbert.tasks.files import NUMBER_FILES, ONE_LABEL_FILES, SEVERAL_LABELS_FILES
@@ -250,20 +250,6 @@ def test_a_column_for_each_label(tmp_path, one, caplog):
         completed(path, SEVERAL_LABELS_FILES, labels=("rude", "toxic"))
     with pytest.raises(ValueError, match=r"no column 'label'.*'toxic', 'rude'\? list all of these"):
         completed(path, SEVERAL_LABELS_FILES)
-
-
-@pytest.mark.parametrize("mark", [",", ";", "|"])
-def test_labels_that_were_not_separated(tmp_path, mark):
-    path = tmp_path / "rows.csv"
-    path.write_text(f'text,label\na,"x{mark} y"\nb,x\nc,y\n')
-    with pytest.raises(
-        ValueError, match="is made of the labels 'x', 'y'; set dataset.label_separator='"
-    ) as error:
-        completed(path, SEVERAL_LABELS_FILES)
-    assert f"={mark!r}" in str(error.value)
-    assert completed(path, SEVERAL_LABELS_FILES, label_separator=mark) == ("x", "y")
-    judge_several_labels({"rock": 2, "rock and roll": 3}, path)
-    assert completed(path) == ("x", f"x{mark} y", "y"), "one label may be made of others"
 
 
 # ------------------------------------------------------------------------------ numbers

@@ -8,32 +8,10 @@ from kbert.experiments.evaluation import evaluate
 from kbert.experiments.pretraining import pretrain
 from kbert.manifest import read_manifest
 from kbert.runs.run_directory import RunDirectory
-from tests.conftest import MAX_SEQ_LENGTH, tiny_pretraining_config
+from tests.conftest import make_records, tiny_pretraining_config
 from tests.kbert.training.run_contents import assert_same_runs
-from tests.tfrecords_tools import small_corpus
-from tfrecords_tools.create_pretraining_data import create_pretraining_data
 
 CONFIG = tiny_pretraining_config(num_train_steps=8, save_checkpoints_steps=4, eval_every_steps=8)
-
-
-def make_records(folder, **settings):
-    """`folder`/train and `folder`/heldout."""
-    folder.mkdir()
-    for name, num_documents, seed in (("train", 12, 1), ("heldout", 4, 2)):
-        raw = folder / f"raw_{name}"
-        raw.mkdir()
-        corpus, vocab_file = small_corpus.write_corpus(raw, num_documents, seed)
-        create_pretraining_data(
-            str(corpus),
-            vocab_file,
-            folder / name,
-            max_seq_length=MAX_SEQ_LENGTH,
-            max_predictions_per_seq=4,
-            dupe_factor=2,
-            num_shards=3,
-            **settings,
-        )
-    return folder
 
 
 # ------------------------------------------------------------------ masks anew, one text, whole words
@@ -42,13 +20,15 @@ def make_records(folder, **settings):
 @pytest.fixture(scope="module")
 def text_records(tmp_path_factory):
     """Full sentences without pairs, masked while they are read, compressed."""
-    return make_records(
-        tmp_path_factory.mktemp("records") / "text",
+    folder = tmp_path_factory.mktemp("text_records")
+    make_records(
+        folder,
         pairing="full_sentences",
         masking="dynamic",
         do_whole_word_mask=True,
         compression="gzip",
     )
+    return folder
 
 
 @pytest.fixture(scope="module")

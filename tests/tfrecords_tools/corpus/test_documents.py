@@ -237,32 +237,6 @@ def test_a_line_longer_than_any_text_is_named_or_skipped(tmp_path, monkeypatch, 
                 read_all(path, unit_bytes=unit_bytes)
 
 
-BAD_OBJECTS = {
-    b'{"text": "half': "is not valid JSON: Unterminated string",
-    b'["text"]': "holds a JSON list, not an object; a file of JSON lines has one object per line",
-    b"{}": "has no field 'text', only nothing; name the field",
-    b'{"title": "x", "body": 1}': "has no field 'text', only 'title', 'body'; name the field of the text by",
-    b'{"text": null}': "has a JSON null as 'text', not a string",
-    b'{"text": "\\ud800"}': r"has text with half a surrogate pair \(U\+D800\)",
-    b'{"text": "\xff"}': r"is not UTF-8 \(byte 0xff\)",
-    b"[" * 100_000: "is nested too deeply to be read",
-    b'{"text": "one", "text": "other"}': "is not valid JSON: the name 'text' appears twice",
-    b"9" * 5000: "is not valid JSON: Exceeds the limit",
-}
-
-
-@pytest.mark.parametrize("bad", BAD_OBJECTS)
-def test_lines_without_text_in_an_object_are_named_or_skipped(tmp_path, bad):
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(b'{"text": "one"}\n' + bad + b'\n{"text": "two"}\n')
-    with pytest.raises(ValueError, match=rf"a\.jsonl line 2 {BAD_OBJECTS[bad]}"):
-        read_all(path)
-    merged = []
-    assert read_all(path, SKIP, problems=merged) == [[b"one"], [b"two"]]
-    assert merged[0].count == 1
-    assert "line 2" in merged[0].summary()[1]
-
-
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])
 def test_a_file_cut_off_gives_its_lines_up_to_the_cut_or_an_error(tmp_path, suffix):
     rng = random.Random(2)

@@ -87,19 +87,6 @@ def test_the_largest_number_of_a_batch_decides_how_it_is_written(largest):
 # ------------------------------------------------------------------------------ whole or not there
 
 
-@pytest.mark.parametrize("overwrite", [False, True])
-def test_an_exception_leaves_everything_as_it_was(tmp_path, overwrite):
-    if overwrite:
-        write_ten(tmp_path / "out")
-    before = [path.name for path in tmp_path.iterdir()]
-    with pytest.raises(RuntimeError), record_folder(tmp_path / "out", overwrite) as folder:
-        with ShardWriter(folder, "toy") as shards:
-            shards.write(encode_examples(batch(0, 3), FEATURES))
-            raise RuntimeError
-    assert [path.name for path in tmp_path.iterdir()] == before
-    assert not overwrite or read_manifest(tmp_path / "out").num_examples == 10
-
-
 def test_overwrite_replaces_the_old_records_once_the_new_are_whole(tmp_path):
     write_ten(tmp_path / "out", num_shards=5)
     write_ten(tmp_path / "out", num_shards=2, overwrite=True)

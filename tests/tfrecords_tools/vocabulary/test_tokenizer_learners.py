@@ -13,8 +13,7 @@ from tokenizers import Tokenizer
 from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
 from kbert.tokenization.bpe.bpe_vocabulary import BYTE_CHARACTERS
 from kbert.tokenization.tokenizer import build_tokenizer
-from tfrecords_tools.corpus.documents import TextFormat
-from tfrecords_tools.vocabulary.tokenizer_learners import learn_bpe, learn_tokenizer, learn_unigram
+from tfrecords_tools.vocabulary.tokenizer_learners import learn_bpe, learn_unigram
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 # Many words occur equally often: that is where order could be left to chance.
@@ -83,15 +82,3 @@ def test_long_lines_are_learned_from_too():
     line = " ".join(LINES * 4)
     assert len(line) > 5000
     assert len(learn_unigram([line], 80)) == 80
-
-
-def test_lines_of_files_are_read_as_everywhere(tmp_path):
-    corpus = tmp_path / "corpus.txt"
-    corpus.write_bytes(b"\n".join([*(line.encode() for line in LINES), b"\xff", b""]))
-    expected = learn_bpe(LINES, 300)
-    text_format = TextFormat(errors="skip")
-    vocabulary, problems = learn_tokenizer("bpe", [corpus], text_format, 300, 2)
-    assert vocabulary.fingerprint == expected.fingerprint and problems.count == 1
-    corpus.write_text("\n \n")
-    with pytest.raises(ValueError, match="hold no words"):
-        learn_tokenizer("bpe", [corpus], text_format, 300, 2)
