@@ -2,14 +2,13 @@
 
 import importlib
 import sys
-from pathlib import Path
 
 import pytest
 
 from tests.deliberate_faults.faults import FAULTS
 from tests.deliberate_faults.patching import Fault, appended, files_of
+from tests.places import REPOSITORY
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 SOURCE = """
 import functools
 

@@ -7,8 +7,8 @@ import re
 from kbert.cli.commands import modules
 from kbert.cli.flags import named_positions
 from kbert.config import FinetuningConfig, PretrainingConfig, load_config
-from tests.docs.markdown import REPOSITORY
 from tests.docs.script_flags import OF_EVERY_SCRIPT, flags_of, is_required, script_file
+from tests.places import REPOSITORY
 
 # Programs and modules of others that pages may show; nothing of theirs is checked.
 OTHERS = {"pip", "cd", "curl", "docker", "echo", "head", "awk", "."}

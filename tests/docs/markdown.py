@@ -1,10 +1,10 @@
 """A Markdown page as its pieces: blocks of code, code inside lines, links and headings. Standard library."""
 
 import re
-from pathlib import Path
 from typing import NamedTuple
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+from tests.places import REPOSITORY
+
 _FENCE = re.compile(r"^( *)```(\S*) *\n(.*?)^\1``` *$", re.MULTILINE | re.DOTALL)
 _INDENTED = re.compile(r"(?:\A|(?<=\n\n))((?: {4}.*\n|\n(?= {4}))+)")
 _INLINE = re.compile(r"(?<!`)`([^`]+)`(?!`)")

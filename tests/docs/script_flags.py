@@ -6,7 +6,7 @@ from pathlib import Path
 
 from absl import flags
 
-from tests.docs.markdown import REPOSITORY
+from tests.places import REPOSITORY
 
 OF_EVERY_SCRIPT = ("help", "helpfull", "verbosity")  # absl's
 _SEARCHED = ("kbert", "tfrecords_tools", "export", "benchmarks")

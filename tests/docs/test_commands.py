@@ -6,9 +6,10 @@ import shlex
 import pytest
 
 from tests.docs.command_checks import faults, override_faults, script_faults
-from tests.docs.markdown import REPOSITORY, blocks, inline_code, pages, read
+from tests.docs.markdown import blocks, inline_code, pages, read
 from tests.docs.script_flags import all_flags, script_file
 from tests.docs.shell_lines import commands
+from tests.places import REPOSITORY
 
 SHELL = ("", "sh", "bash")
 # One of ours at the beginning of a line or behind an operator: then the whole block is one of commands.

@@ -8,7 +8,8 @@ import pytest
 import kbert
 from kbert.config import FinetuningConfig, PretrainingConfig
 from kbert.config.plain_values import from_dict
-from tests.docs.markdown import REPOSITORY, anchors, blocks, inline_code, links, pages, read
+from tests.docs.markdown import anchors, blocks, inline_code, links, pages, read
+from tests.places import REPOSITORY
 
 # kbert.json lies beside an export; the others are packages of Kotlin.
 FILES = {"json", "tokenizer", "sample"}

@@ -6,8 +6,9 @@ import re
 import pytest
 
 from tests.docs.command_checks import faults
-from tests.docs.markdown import REPOSITORY, links
+from tests.docs.markdown import links
 from tests.docs.test_commands import shown_commands
+from tests.places import REPOSITORY
 
 FOLDER = REPOSITORY / "docs" / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))

@@ -14,7 +14,8 @@ from kbert.checkpoints.hugging_face.folder_keys import config_keys
 from kbert.checkpoints.hugging_face.key_table import FOLDER_KEYS
 from kbert.cli.commands import modules
 from kbert.tasks import TASKS
-from tests.docs.markdown import REPOSITORY, anchors
+from tests.docs.markdown import anchors
+from tests.places import REPOSITORY
 
 _SPEC = importlib.util.spec_from_file_location("reference", REPOSITORY / "docs_site" / "write_reference.py")
 reference = importlib.util.module_from_spec(_SPEC)

@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from tests.docs.markdown import REPOSITORY, pages, prose, read
+from tests.docs.markdown import pages, prose, read
+from tests.places import REPOSITORY
 
 # Words of our own where the field has better ones: positions, tokens, pipeline, again.
 NOT_OURS = re.compile(r"(?i)\b(?:roads?|hops?|anew|walks?|places)\b")

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,9 +14,9 @@ from kbert.tasks import TASKS
 from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
 from tests.kbert.inference.random_model import random_task_model
 from tests.kbert.tokenization.small_vocabularies import sentencepiece_model
+from tests.places import REPOSITORY
 
 pytestmark = pytest.mark.slow
-REPOSITORY = Path(__file__).resolve().parents[2]
 TEXTS = ["jump the a", "Walks, and JUMPED.", "", "an unknown Wörd \u0958\u302e\ud55c", "play " * 40]
 
 PROGRAM = """

@@ -3,13 +3,12 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from kbert.extras import EXTRAS, require
+from tests.places import REPOSITORY
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 # A process in which the module cannot be imported, and neither can what takes long to load.
 PROGRAM = """
 import sys

@@ -10,7 +10,7 @@ from kbert.config import DatasetConfig
 from kbert.tasks.file_columns import check_file, task_files
 from kbert.tasks.similarity.retrieval_scores import retrieval_scores
 from kbert.tasks.similarity.text_groups import text_numbers
-from tests.kbert.tokenization.test_golden_ids import SHARED_DATA
+from tests.places import SHARED_DATA
 
 REPORTS = SHARED_DATA / "reports"
 pytestmark = pytest.mark.skipif(not REPORTS.is_dir(), reason=f"{REPORTS} is not there")

@@ -5,13 +5,12 @@ import inspect
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 import kbert
+from tests.places import REPOSITORY
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 NAMES = [name for name in kbert.__all__ if name != "__version__"]
 _TRAINED = ("finetune", "TaskModel")  # whose examples take tens of seconds; other tests train both
 

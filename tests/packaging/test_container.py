@@ -1,11 +1,10 @@
 """The Dockerfile copies what the package is built from, and installs the pinned uv. No container is built."""
 
 import re
-from pathlib import Path
 
 from tests.packaging.test_wheel import FILES
+from tests.places import REPOSITORY
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 DOCKERFILE = (REPOSITORY / "Dockerfile").read_text(encoding="utf-8")
 
 

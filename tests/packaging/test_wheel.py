@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 from uv import find_uv_bin
 
+from tests.places import REPOSITORY
+
 pytestmark = pytest.mark.slow  # a process for every step of a life
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 FOLDERS = ("kbert", "tfrecords_tools", "export", "configs")
 FILES = ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE")
 TINY = {

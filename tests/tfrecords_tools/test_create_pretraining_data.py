@@ -24,6 +24,7 @@ from kbert.tokenization.tokenizer import build_tokenizer
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests import warm_processes
+from tests.places import REPOSITORY, SHARED_DATA
 from tests.tfrecords_tools import small_corpus
 from tests.tfrecords_tools.pretraining import reference_sampling
 from tfrecords_tools import create_pretraining_data as script
@@ -37,8 +38,6 @@ from tfrecords_tools.records.stored_records import read_records
 from tfrecords_tools.show_records import show_records
 from tfrecords_tools.vocabulary.tokenizer_learners import learn_bpe, learn_unigram
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-SHARED_DATA = REPOSITORY.parent / "shared" / "data"
 SMALL = {"max_seq_length": 32, "max_predictions_per_seq": 5, "dupe_factor": 2, "num_shards": 2}
 
 

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -11,9 +10,9 @@ from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary
+from tests.places import REPOSITORY
 from tfrecords_tools.tokenize_text import read_texts, tokenized_lines
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 VOCABULARY = Vocabulary(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "play", "##ing", "é", "e", "的"], True)
 
 

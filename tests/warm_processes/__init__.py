@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+from tests.places import REPOSITORY
 
 
 class WarmProcess:

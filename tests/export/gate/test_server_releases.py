@@ -5,8 +5,8 @@ import pytest
 
 from export.gate import server_releases
 from export.gate.server_releases import RELEASES, oldest_server_with, releases_from
+from tests.places import REPOSITORY
 
-REPOSITORY = Path(__file__).resolve().parents[3]
 LISTS = sorted(Path(server_releases.__file__).with_name("server_ops").iterdir())
 
 

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,11 +18,11 @@ from kbert.tasks.signatures.signature import Signature, ids_inputs
 from tests.export.litert.litert_rows import rows_for
 from tests.forks import in_fork
 from tests.kbert.inference.random_model import random_task_model
+from tests.places import REPOSITORY
 
 pytestmark = pytest.mark.slow  # conversions
 
 TEXTS = ["jump the a", "", "play " * 40]
-REPOSITORY = Path(__file__).resolve().parents[3]
 # A process in which importing these fails, as where they are not installed.
 ALONE = """
 import json, sys

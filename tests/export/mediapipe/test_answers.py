@@ -12,7 +12,7 @@ from export.tokenizers.python.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.export.mediapipe.asking import ask_mediapipe, needs_mediapipe
 from tests.export.servers.untrained_runs import untrained_run
-from tests.kbert.tokenization.test_golden_ids import SHARED_DATA
+from tests.places import SHARED_DATA
 
 pytestmark = [needs_mediapipe, pytest.mark.long]
 

@@ -24,8 +24,8 @@ import pytest
 from export.tokenizers.python.exported_vocabulary import exported_vocabulary
 from export.tokenizers.python.text_inputs import TextInputs
 from export.tokenizers.python.word_splitter import split_words
+from tests.places import REPOSITORY
 
-REPOSITORY = Path(__file__).resolve().parents[3]
 LENGTHS = (8, 16, 32)
 LANGUAGES = ("python", "kotlin")
 RESOURCES = REPOSITORY / "kbert" / "tokenization" / "core_ops"  # unicode_tables.json

@@ -6,7 +6,8 @@ import json
 import pytest
 
 from tests.export.tokenizers.languages import LANGUAGES, Language, write_export
-from tests.kbert.tokenization.test_golden_ids import CASING, SHARED_DATA
+from tests.kbert.tokenization.test_golden_ids import CASING
+from tests.places import SHARED_DATA
 
 
 @pytest.mark.parametrize("name", CASING)

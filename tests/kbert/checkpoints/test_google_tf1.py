@@ -11,8 +11,9 @@ import tensorflow as tf
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.hugging_face.test_folder import read_tensors, same_weights
+from tests.places import SHARED_DATA
 
-TINY = Path(__file__).resolve().parents[4] / "shared" / "data" / "checkpoints" / "tf1_tiny"
+TINY = SHARED_DATA / "checkpoints" / "tf1_tiny"
 HEADS = ("pooler", "masked_lm", "next_sentence")
 
 

@@ -15,8 +15,9 @@ from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.answers import answers, largest_difference
 from tests.kbert.checkpoints.hugging_face.test_folder import read_tensors, same_weights
 from tests.kbert.checkpoints.random_checkpoint import numbers, random_checkpoint
+from tests.places import SHARED_DATA
 
-SHARED = Path(__file__).resolve().parents[4] / "shared" / "data" / "golden" / "tensorflow"
+SHARED = SHARED_DATA / "golden" / "tensorflow"
 GOLDEN = (
     *(
         f"hf_tf/TF{name}"

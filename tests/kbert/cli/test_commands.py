@@ -10,8 +10,8 @@ import pytest
 
 from kbert import __version__
 from kbert.cli.commands import command_list, export_package, find_command, main, modules
+from tests.places import REPOSITORY
 
-REPOSITORY = Path(__file__).resolve().parents[3]
 FOLDERS_OF_SCRIPTS = ("kbert/scripts", "tfrecords_tools", "export")
 
 

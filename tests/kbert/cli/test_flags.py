@@ -4,14 +4,13 @@ import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from kbert.cli.commands import modules
 from kbert.cli.flags import named_positions
+from tests.places import REPOSITORY
 
-REPOSITORY = Path(__file__).resolve().parents[3]
 ALL = list(modules())
 # Each command runs in a fork of a process that has loaded absl and the configs. Its exit code and the heavy
 # modules that it has loaded come back as JSON, after its page.

@@ -3,15 +3,13 @@
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 
 import pytest
 import tensorflow as tf
 
 from kbert.cli.script import error_sentence
 from tests import warm_processes
-
-REPOSITORY = Path(__file__).resolve().parents[3]
+from tests.places import REPOSITORY
 
 
 def run_script(body, *arguments, stdout=subprocess.PIPE):

@@ -5,13 +5,11 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
 from kbert.cli.signals import StopSignal
-
-REPOSITORY = Path(__file__).resolve().parents[3]
+from tests.places import REPOSITORY
 
 # Sends this process a SIGINT when a module begins to be imported.
 INTERRUPTS_AT_IMPORT = """

@@ -6,7 +6,6 @@ import random
 import subprocess
 import sys
 import typing
-from pathlib import Path
 
 import pytest
 
@@ -27,8 +26,8 @@ from kbert.config import (
 from kbert.config.lora_config import LoraConfig
 from tests.kbert.mutations import mutate_bytes, mutate_json
 from tests.naming import naming
+from tests.places import REPOSITORY
 
-REPOSITORY = Path(__file__).resolve().parents[3]
 CONFIGS = REPOSITORY / "configs"
 CONFIG_CLASSES = {"pretraining": PretrainingConfig, "finetuning": FinetuningConfig, "encoders": EncoderConfig}
 ENCODERS = sorted(CONFIGS.glob("encoders/*.json"))

@@ -3,7 +3,6 @@
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -13,8 +12,8 @@ from kbert.runs import checkpoint
 from kbert.runs.run_directory import RunDirectory
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.conftest import tiny_encoder_config, tiny_pretraining_config
+from tests.places import REPOSITORY
 
-REPOSITORY = Path(__file__).resolve().parents[3]
 DETAILS = {"task": "pretraining", "task_config": {}, "max_seq_length": 24}
 
 

@@ -2,13 +2,12 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from tests.kbert.experiments.glue import small_glue
+from tests.places import REPOSITORY
 
-REPOSITORY = Path(__file__).resolve().parents[3]
 # With None in its place an import fails, so the sentence can only come if nothing asks for these.
 PROGRAM = """
 import sys

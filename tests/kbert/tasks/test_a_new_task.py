@@ -14,8 +14,8 @@ from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import finetune
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
-from tests.docs.markdown import REPOSITORY
 from tests.kbert.inference.answering import answers
+from tests.places import REPOSITORY
 
 PAGE = (REPOSITORY / "docs/add_a_task.md").read_text(encoding="utf-8")
 

@@ -12,7 +12,7 @@ from kbert.input_pipelines.data_files import data_as_files
 from kbert.tasks import TASKS
 from kbert.tasks.file_columns import _FILES, require_read, task_files
 from kbert.tasks.files import Files
-from tests.docs.markdown import REPOSITORY
+from tests.places import REPOSITORY
 
 HEADER = ("text", "text_pair", "c0", "c1", "other", "label", "label2")
 ROWS = [("jump", "walk", "look", "see", "go", "1", "0"), ("the", "a", "talk", "play", "ask", "0", "1")]

@@ -4,7 +4,6 @@ import gzip
 import json
 import sys
 import unicodedata
-from pathlib import Path
 
 import pytest
 import tensorflow as tf
@@ -16,8 +15,9 @@ from kbert.tokenization.bpe.bpe_tokenizer import BytePairTokenizer
 from kbert.tokenization.bpe.bpe_vocabulary import BytePairVocabulary
 from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary
 from tests.kbert.tokenization.tokenizer_checks import session_pieces, traced
+from tests.places import SHARED_DATA
 
-GOLDEN = Path(__file__).resolve().parents[4] / "shared" / "data" / "golden" / "tokenizers"
+GOLDEN = SHARED_DATA / "golden" / "tokenizers"
 # Endings of English, runs of one letter, a token that is made in two ways, part of a character, spaces.
 MERGES = [
     *[("t", "h"), ("th", "e"), ("Ġ", "the"), ("i", "n"), ("in", "g"), ("Ġ", "a"), ("a", "a"), ("aa", "aa")],

@@ -6,7 +6,7 @@ from kbert.tokenization.casing import casing_contradiction, casing_shown
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary, read_pieces
 from kbert.tokenization.vocabulary_files import read_vocab_file
 from kbert.tokenization.wordpiece_rules import WordPieceRules
-from tests.kbert.tokenization.test_golden_ids import SHARED_DATA
+from tests.places import SHARED_DATA
 
 CHINESE, ARABIC, THAI = "的 是 在 中 国 。", "في من على هذا ، ##ال", "การ ##กา ครบ ##มา และ"
 WORDS = "the of and play ##ing ##s house . , 1 2"

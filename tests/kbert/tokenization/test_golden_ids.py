@@ -2,7 +2,6 @@
 
 import gzip
 import json
-from pathlib import Path
 
 import pytest
 import tensorflow as tf
@@ -10,9 +9,9 @@ import tensorflow as tf
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests.kbert.tokenization import texts
+from tests.places import SHARED_DATA
 
 pytestmark = pytest.mark.usefixtures("both_text_ops")
-SHARED_DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 CASING = {"uncased": True, "cased": False, "multi_cased": False, "chinese": True}
 WORDS = "the quick brown fox jump over lazy dog un aff play word piece caf cafe stanbul it don really".split()
 INNER = "##able ##ed ##s ##ing ##ff ##aff ##ABLE ##piece ##e ##xx ##x".split()

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-from pathlib import Path
 
 import pytest
 import sentencepiece
@@ -15,8 +14,9 @@ from kbert.tokenization.sentencepiece.sentencepiece_tokenizer import SentencePie
 from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import WORD_START, SentencePieceVocabulary
 from tests.kbert.tokenization.small_vocabularies import sentencepiece_model
 from tests.kbert.tokenization.tokenizer_checks import session_pieces, traced
+from tests.places import SHARED_DATA
 
-GOLDEN = Path(__file__).resolve().parents[4] / "shared/data/golden/tokenizers/sentencepiece_xlmr"
+GOLDEN = SHARED_DATA / "golden/tokenizers/sentencepiece_xlmr"
 TEXTS = [
     "", " ", "The doctor", "  the \n\n doctors  ", "the\u3000house\u200bHäuser", "a\x02the\xadse",
     "HAUS haus", "e\u0301 a\u0308user", "½ the½½ ﬁsh ﬁﬁ", "the… ™ ¨ ﷺ", "日本 the😀😀 the",

@@ -4,7 +4,6 @@ import hashlib
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import tensorflow as tf
@@ -13,9 +12,9 @@ from tokenizers import Tokenizer
 from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
 from kbert.tokenization.bpe.bpe_vocabulary import BYTE_CHARACTERS
 from kbert.tokenization.tokenizer import build_tokenizer
+from tests.places import REPOSITORY
 from tfrecords_tools.vocabulary.tokenizer_learners import learn_bpe, learn_unigram
 
-REPOSITORY = Path(__file__).resolve().parents[3]
 # Many words occur equally often: that is where order could be left to chance.
 WORDS = [f"{a}{b}{c}" for a in "abcdefg" for b in "aeiou" for c in "lmnrst"]
 LINES = [" ".join(WORDS[i : i + 9]) + ", Straße und 漢字." for i in range(0, len(WORDS), 3)] * 2

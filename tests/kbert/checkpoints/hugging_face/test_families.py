@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,8 +26,9 @@ from tests.kbert.checkpoints.random_checkpoint import (
 )
 from tests.kbert.checkpoints.test_tensorflow_files import expected_of
 from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary, sentencepiece_model
+from tests.places import SHARED_DATA
 
-GOLDEN = Path(__file__).resolve().parents[5] / "shared" / "data" / "golden" / "encoders"
+GOLDEN = SHARED_DATA / "golden" / "encoders"
 SQUARE = {"weight": (8, 8), "bias": (8,)}
 CLASSES = (
     "BertModel_xlmr_tokenizer",

@@ -13,10 +13,10 @@ from kbert.checkpoints.model_loading import build_model
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.answers import answers, largest_difference
 from tests.naming import naming
+from tests.places import SHARED_DATA
 
 STORED = Path(__file__).parents[1] / "stored"
-SHARED = Path(__file__).resolve().parents[5] / "shared" / "data"
-GOLDEN = SHARED / "golden" / "checkpoints"
+GOLDEN = SHARED_DATA / "golden" / "checkpoints"
 GOLDEN_NAMES = (
     "BertForMaskedLM_gelu",
     "BertForMultipleChoice_gelu",
@@ -82,7 +82,7 @@ def test_golden_checkpoints_give_their_expected_outputs(name):
 
 
 def test_the_public_tiny_model_loads_whole():
-    folder = SHARED / "checkpoints" / "hf_tiny"
+    folder = SHARED_DATA / "checkpoints" / "hf_tiny"
     if not folder.is_dir():
         pytest.skip(f"FIDELITY NOT CHECKED: {folder} is not here (an old pickle of another project)")
     checkpoint, tensors = read_tensors(folder)

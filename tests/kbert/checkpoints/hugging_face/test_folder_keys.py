@@ -2,7 +2,6 @@
 
 import json
 import logging
-from pathlib import Path
 
 import pytest
 
@@ -15,8 +14,9 @@ from kbert.checkpoints.hugging_face.sentence_transformers import LENGTH_FILES
 from kbert.checkpoints.report import Report
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.hugging_face.test_folder import tokenizer_json
+from tests.places import SHARED_DATA
 
-GOLDEN = Path(__file__).resolve().parents[5] / "shared" / "data" / "golden"
+GOLDEN = SHARED_DATA / "golden"
 # What `to_dict()` of transformers 5.23's configs has.
 EVERY = """transformers_version architectures output_hidden_states return_dict dtype chunk_size_feed_forward
 is_encoder_decoder id2label label2id problem_type vocab_size max_position_embeddings initializer_range

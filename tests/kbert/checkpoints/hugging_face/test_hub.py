@@ -18,8 +18,8 @@ from kbert.checkpoints.formats import local_path, read_checkpoint
 from kbert.checkpoints.hugging_face import hub
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.local_hub import LocalHub, sha
+from tests.places import REPOSITORY
 
-REPOSITORY = Path(__file__).resolve().parents[4]
 COMMIT = "1" * 40
 SMALL = "google/bert_uncased_L-2_H-128_A-2"
 KNOWN = "sentence-transformers/all-MiniLM-L6-v2"

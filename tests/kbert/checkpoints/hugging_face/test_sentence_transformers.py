@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,8 +22,9 @@ from kbert.tasks import TASKS
 from kbert.tasks.similarity.vectors import similarities
 from tests.conftest import tiny_finetuning_config
 from tests.kbert.checkpoints import foreign_files
+from tests.places import SHARED_DATA
 
-GOLDEN = Path(__file__).resolve().parents[5] / "shared" / "data" / "golden" / "retrieval"
+GOLDEN = SHARED_DATA / "golden" / "retrieval"
 MODULES = {"Transformer": "", "Pooling": "1_Pooling", "Normalize": "2_Normalize"}
 VECTORS = (
     "cls_and_mean", "cut_to_8", "lasttoken", "length_file_of_distilbert", "mean_sqrt_len", "dense_tanh",

@@ -22,7 +22,7 @@ from kbert.tokenization.tokenizer import build_tokenizer
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.tokenization.small_vocabularies import TEXTS, bpe_vocabulary, sentencepiece_model
-from tests.kbert.tokenization.test_golden_ids import SHARED_DATA
+from tests.places import SHARED_DATA
 
 MERGES = [("Ġ", "t"), ("h", "e"), ("Ġt", "he"), ("o", "u"), ("ou", "s"), ("Ġ", "w")]
 WORDS = ["the", "play", "##ing", "a", "##b", ",", "."]

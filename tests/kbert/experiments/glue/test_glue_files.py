@@ -1,7 +1,6 @@
 """GLUE's files: found, read by the configs of this repository, and refused with all that is missing."""
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -11,9 +10,8 @@ from kbert.experiments.glue.glue_tasks import GLUE_TASKS, glue_tasks
 from kbert.experiments.labelled_file import LabelledFile
 from kbert.tasks import TASKS
 from tests.kbert.experiments.glue import small_glue
+from tests.places import REPOSITORY, SHARED_DATA
 
-REPOSITORY = Path(__file__).resolve().parents[4]
-SHARED_DATA = REPOSITORY.parent / "shared" / "data"
 TRAINED = [task for task in GLUE_TASKS.values() if not task.model_of]
 
 

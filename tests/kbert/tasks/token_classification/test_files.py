@@ -3,7 +3,6 @@
 import json
 import lzma
 import pickle
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -13,8 +12,9 @@ from kbert.config import DatasetConfig
 from kbert.input_pipelines.labelled_files import examples_fingerprint
 from kbert.tasks.token_classification import TokenClassification
 from kbert.tasks.token_classification.tagged_sentences import read_tagged_sentences
+from tests.places import SHARED_DATA
 
-CONLL = Path(__file__).resolve().parents[5] / "shared" / "data" / "conll2003"
+CONLL = SHARED_DATA / "conll2003"
 
 IOB1_FILE = """-DOCSTART- -X- O O
 

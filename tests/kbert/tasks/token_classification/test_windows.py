@@ -1,7 +1,5 @@
 """Windows of tagged sentences: no word lost, each labelled once; context of the own document alone."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -18,9 +16,9 @@ from kbert.tasks.token_classification.tagged_sentences import (
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
+from tests.places import SHARED_DATA
 from tests.tfrecords_tools import small_corpus
 
-SHARED = Path(__file__).resolve().parents[5] / "shared" / "data"
 LABELS = ("O", "B-X", "I-X")
 VOCABULARY = small_corpus.vocabulary()
 # One piece, two, three, several for [UNK] and marks, none at all.
@@ -113,11 +111,11 @@ def test_context_is_that_of_the_document_and_as_much_as_there_is_room(documents,
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not SHARED.is_dir(), reason=f"{SHARED} is not there")
+@pytest.mark.skipif(not SHARED_DATA.is_dir(), reason=f"{SHARED_DATA} is not there")
 @pytest.mark.parametrize(("length", "document_context"), [(24, False), (128, True)])
 def test_no_word_of_conll_2003_is_lost(length, document_context):
-    vocabulary = Vocabulary.from_file(SHARED / "vocab" / "bert_cased" / "vocab.txt", do_lower_case=False)
-    examples = list(read_tagged_sentences(SHARED / "conll2003" / "eng.testa", DatasetConfig()))
+    vocabulary = Vocabulary.from_file(SHARED_DATA / "vocab" / "bert_cased" / "vocab.txt", do_lower_case=False)
+    examples = list(read_tagged_sentences(SHARED_DATA / "conll2003" / "eng.testa", DatasetConfig()))
     dataset = TokenClassification.files.complete_dataset(DatasetConfig(), examples)
     task = TokenClassification(dataset.labels, document_context=document_context)
     features, owners = task.examples_to_features(examples, TextInputs(vocabulary, length))
