@@ -145,7 +145,9 @@ HALF = ("mixed_bfloat16", "mixed_float16")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", [MODERN, MPNET], ids=["ModernBERT", "MPNet"])
+@pytest.mark.parametrize(
+    "shape", [pytest.param(MODERN, id="ModernBERT"), pytest.param(MPNET, id="MPNet", marks=pytest.mark.long)]
+)
 def test_half_precision_of_other_encoders_is_near(shape):
     expected = answer_and_gradients(encoder(shape=shape), training=False)
     for dtype, settings in zip(HALF, ({"recompute": True}, {"packed": True}), strict=True):

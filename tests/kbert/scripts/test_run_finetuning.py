@@ -74,6 +74,7 @@ def test_pretraining_evaluation_and_its_baseline(pretraining_run, records_dir):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_seeds_give_mean_and_deviation_and_go_on_where_they_stopped(labelled_files, tmp_path, monkeypatch):
     """With trainings of one weight; test_glue_benchmark.py stops whole ones."""
 
