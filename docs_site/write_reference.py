@@ -10,6 +10,8 @@ import json
 import re
 import subprocess
 import sys
+import types
+import typing
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -22,6 +24,7 @@ from kbert.checkpoints.hugging_face.folder_keys import config_keys  # noqa: E402
 from kbert.checkpoints.hugging_face.key_table import FOLDER_KEYS, OTHER_FILES  # noqa: E402
 from kbert.cli.commands import COMMANDS  # noqa: E402
 from kbert.config import FinetuningConfig, PretrainingConfig  # noqa: E402
+from kbert.config.checks import declared_values  # noqa: E402
 from kbert.config.training_config import TrainingConfig  # noqa: E402
 from kbert.tasks import TASKS  # noqa: E402
 
@@ -82,19 +85,30 @@ def section(title: str, config_class: type) -> list[str]:
     if config_class is not TrainingConfig and TrainingConfig in parents:
         parents.remove(TrainingConfig)  # it has a section of its own
     names = {name for parent in parents for name in parent.__annotations__}
+    hints, declared = typing.get_type_hints(config_class), declared_values(config_class)
     rows = [
-        f"| `{field.name}` | `{written_type(field.type)}` | {written_default(field)} |"
+        f"| `{field.name}` | `{written_type(hints[field.name])}` | {written_default(field)} "
+        f"| {written_values(*declared.get(field.name, ((), None)))} |"
         for field in dataclasses.fields(config_class)
         if field.name in names
     ]
-    table = ["| key | type | default |", "|---|---|---|", *rows, ""] if rows else []
+    table = ["| key | type | default | values |", "|---|---|---|---|", *rows, ""] if rows else []
     return [f"## {title}", "", "\n\n".join(inspect.getdoc(parent) or "" for parent in parents), "", *table]
 
 
 def written_type(annotation) -> str:
     """A type without the names of modules; a pipe would end the cell of a table."""
+    if typing.get_origin(annotation) in (types.UnionType, typing.Union):
+        return " or ".join(map(written_type, typing.get_args(annotation)))
+    if typing.get_origin(annotation) is typing.Literal:
+        return "str"
     name = annotation.__name__ if type(annotation) is type else str(annotation)
-    return re.sub(r"\w+\.(?=\w)", "", name).replace("|", "or")
+    return re.sub(r"\w+\.(?=\w)", "", name).replace("NoneType", "None")
+
+
+def written_values(choices: tuple, bounds) -> str:
+    """What a value may be."""
+    return ", ".join(choices) or str(bounds or "")
 
 
 def written_default(field: dataclasses.Field) -> str:

@@ -4,7 +4,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Literal
 
-from kbert.config.checks import require_choices
+from kbert.config.checks import check_values
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Devices:
     tpu: str | None = None
 
     def __post_init__(self):
-        require_choices(self)
+        check_values(self)
 
     @classmethod
     def taken_from(cls, settings: dict) -> tuple["Devices", dict]:

@@ -1,11 +1,14 @@
 """What a student learns from a teacher, and how much each part of it counts."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from kbert.config.checks import require
+from kbert.bounds import Bounds
+from kbert.config.checks import check_values, require
 from kbert.files.json_values import shown
 
-_WEIGHTS = ("label_weight", "soft_label_weight", "hidden_weight", "cosine_weight")
+_Weight = Annotated[float, Bounds(0, 1e6)]
+_OF_TEACHER = ("soft_label_weight", "hidden_weight", "cosine_weight")
 
 
 @dataclass(frozen=True)
@@ -26,24 +29,18 @@ class DistillationConfig:
     """
 
     teacher: str | None = None
-    temperature: float = 1.0
-    label_weight: float = 1.0
-    soft_label_weight: float = 1.0
-    hidden_weight: float = 0.0
-    cosine_weight: float = 0.0
+    temperature: Annotated[float, Bounds(1e-3, 1e3)] = 1.0
+    label_weight: _Weight = 1.0
+    soft_label_weight: _Weight = 1.0
+    hidden_weight: _Weight = 0.0
+    cosine_weight: _Weight = 0.0
     init_layers: tuple[int, ...] = ()
 
     def __post_init__(self):
-        for name in _WEIGHTS:
-            value = getattr(self, name)
-            require(0 <= value <= 1e6, f"distillation.{name}={value} must lie between 0 and 1e+06.")
+        check_values(self, "distillation.")
         require(
-            any(getattr(self, name) for name in _WEIGHTS[1:]),
-            f"distillation needs something to learn from the teacher: set one of {', '.join(_WEIGHTS[1:])}.",
-        )
-        require(
-            1e-3 <= self.temperature <= 1e3,
-            f"distillation.temperature={self.temperature} must lie between 0.001 and 1000.",
+            any(getattr(self, name) for name in _OF_TEACHER),
+            f"distillation needs something to learn from the teacher: set one of {', '.join(_OF_TEACHER)}.",
         )
         require(
             all(layer >= 0 for layer in self.init_layers),

@@ -1,8 +1,10 @@
 """A task on labelled text, and how its files are read."""
 
 from dataclasses import dataclass, field
+from typing import Annotated, Literal
 
-from kbert.config.checks import require
+from kbert.bounds import Bounds
+from kbert.config.checks import Epochs, Layers, Length, Many, Rate, Seed, Share, Steps, check_values, require
 from kbert.config.frozen_config import FrozenConfig
 from kbert.config.lora_config import LoraConfig, is_adapter
 from kbert.config.training_config import TrainingConfig
@@ -10,7 +12,7 @@ from kbert.files.file_format import DELIMITED, FORMATS
 from kbert.files.json_values import require_once, shown
 from kbert.files.text_encoding import is_text_encoding
 
-_TAG_SCHEMES = ("auto", "iob1", "iob2", "bioes", "bilou", "bmes", "bmewo", "ioe1", "ioe2", "none")
+_TagScheme = Literal["auto", "iob1", "iob2", "bioes", "bilou", "bmes", "bmewo", "ioe1", "ioe2", "none"]
 _ENCODER = FrozenConfig(embeddings=True, layers=1000)  # without pooler and heads
 
 
@@ -58,7 +60,7 @@ class DatasetConfig:
     positive_label: str | None = None
     label_separator: str | None = None
     file_format: str | None = None
-    tag_scheme: str = "auto"
+    tag_scheme: _TagScheme = "auto"
     document: str | None = None
     sentence: str | None = None
     skip_short_rows: bool = False
@@ -68,6 +70,7 @@ class DatasetConfig:
     encoding: str | None = None
 
     def __post_init__(self):
+        check_values(self, "dataset.")
         require_once(self.labels, "dataset.labels")
         require(
             self.file_format in (None, *FORMATS.values()),
@@ -75,11 +78,6 @@ class DatasetConfig:
             "arrow.",
         )
         self._check_text_format()
-        require(
-            self.tag_scheme in _TAG_SCHEMES,
-            f"dataset.tag_scheme={shown(self.tag_scheme)} is not known; choose one of "
-            f"{', '.join(_TAG_SCHEMES)}.",
-        )
         require(
             self.positive_label is None or not self.labels or self.positive_label in self.labels,
             f"dataset.positive_label={shown(self.positive_label)} is not among "
@@ -150,21 +148,21 @@ class FinetuningConfig(TrainingConfig):
     task: str = "sequence_classification"
     dataset: DatasetConfig = field(default_factory=DatasetConfig)
     task_settings: dict = field(default_factory=dict)
-    max_seq_length: int = 128
-    num_train_epochs: float = 3.0
-    warmup_proportion: float = 0.1
-    dropout_prob: float | None = None
-    reinit_layers: int = 0
+    max_seq_length: Length = 128
+    num_train_epochs: Epochs = 3.0
+    warmup_proportion: Share = 0.1
+    dropout_prob: Rate | None = None
+    reinit_layers: Layers = 0
     reinit_pooler: bool = False
     lora: LoraConfig | None = None
     freeze_encoder: bool = False
     pad_to_longest: bool = True
-    eval_every_steps: int | None = None
-    eval_every_epochs: float | None = None
-    early_stopping_patience: int | None = None
-    dev_split: float | None = None
-    dev_split_seed: int = 0
-    max_train_examples: int | None = None
+    eval_every_steps: Steps | None = None
+    eval_every_epochs: Epochs | None = None
+    early_stopping_patience: Many | None = None
+    dev_split: Annotated[float, Bounds(above=0, below=1)] | None = None
+    dev_split_seed: Seed = 0
+    max_train_examples: Steps | None = None
 
     def __post_init__(self):
         super().__post_init__()
@@ -177,21 +175,9 @@ class FinetuningConfig(TrainingConfig):
             "early_stopping_patience counts evaluations during training: give eval_every_steps or "
             "eval_every_epochs, for example 0.5.",
         )
-        require(
-            0.0 <= self.warmup_proportion <= 1.0,
-            f"warmup_proportion={self.warmup_proportion} must lie between 0 and 1.",
-        )
         self._check_reinit()
         self._check_lora()
         self._check_freeze_encoder()
-        require(
-            self.dev_split is None or 0.0 < self.dev_split < 1.0,
-            f"dev_split={self.dev_split} must lie between 0 and 1, for example 0.1.",
-        )
-        require(
-            0 <= self.dev_split_seed < 2**32,
-            f"dev_split_seed={shown(self.dev_split_seed)} must lie between 0 and {2**32 - 1}.",
-        )
         require(
             bool(not self.dev_split_seed or self.dev_split or self.max_train_examples),
             f"dev_split_seed={self.dev_split_seed} chooses the examples of dev_split and of "

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from kbert.config.checks import check_limits, require
+from kbert.config.checks import Layers, check_values, require
 from kbert.config.encoder_config import EncoderConfig
 from kbert.files.json_values import shown
 
@@ -28,10 +28,10 @@ class FrozenConfig:
     """
 
     embeddings: bool = False
-    layers: int = 0
+    layers: Layers = 0
 
     def __post_init__(self):
-        check_limits(self, "frozen.")
+        check_values(self, "frozen.")
 
     def holds(self, name: str) -> bool:
         """Whether a variable of this name is frozen."""

@@ -2,8 +2,10 @@
 
 import collections
 from dataclasses import dataclass
+from typing import Annotated
 
-from kbert.config.checks import check_limits, require
+from kbert.bounds import Bounds
+from kbert.config.checks import Rate, Width, check_values, require
 from kbert.files.json_values import shown
 
 # The projections of a layer that can have an adapter, in the order in which they are computed.
@@ -23,14 +25,14 @@ class LoraConfig:
     Source: arXiv 2106.09685, section 4.1; query and value alone: section 4.2.
     """
 
-    rank: int = 8
-    alpha: float = 16.0
-    dropout: float = 0.0
+    rank: Width = 8
+    alpha: Annotated[float, Bounds(above=0, largest=1e6)] = 16.0
+    dropout: Rate = 0.0
     targets: tuple[str, ...] = ("query", "value")
 
     def __post_init__(self):
         object.__setattr__(self, "targets", tuple(self.targets))
-        check_limits(self, "lora.")
+        check_values(self, "lora.")
         require(
             bool(self.targets), f"lora.targets names no projection; choose some of {', '.join(LORA_TARGETS)}."
         )

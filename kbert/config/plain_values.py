@@ -41,7 +41,7 @@ def from_dict(config_class, values, where: str = "config"):
 
 
 def _convert(hint, value, where):
-    if isinstance(hint, types.UnionType):
+    if typing.get_origin(hint) in (types.UnionType, typing.Union):
         kinds = typing.get_args(hint)
         if value is None and type(None) in kinds:
             return None
@@ -51,6 +51,8 @@ def _convert(hint, value, where):
             require(type(value) in kinds, f"{where}: expected {names}, received {shown(value)}.")
             return value
         (hint,) = kinds
+    if typing.get_origin(hint) is typing.Literal:  # the config says what it may be
+        hint = str
     if dataclasses.is_dataclass(hint):
         return from_dict(hint, value, where)
     if typing.get_origin(hint) is tuple:
@@ -68,5 +70,5 @@ def _convert(hint, value, where):
 def _as_float(value):
     try:
         return float(value)
-    except OverflowError:  # more than 1.8e308; check_limits refuses it and names the setting
+    except OverflowError:  # more than 1.8e308; check_values refuses it and names the setting
         return math.inf if value > 0 else -math.inf

@@ -3,7 +3,7 @@
 import dataclasses
 from dataclasses import dataclass
 
-from kbert.config.checks import require
+from kbert.config.checks import Steps, require
 from kbert.config.training_config import TrainingConfig
 from kbert.files.json_values import shown
 
@@ -43,10 +43,10 @@ class PretrainingConfig(TrainingConfig):
     """
 
     task: str | None = None
-    num_train_steps: int = 100_000
+    num_train_steps: Steps = 100_000
     num_warmup_steps: int = 10_000
-    eval_every_steps: int = 10_000
-    max_eval_steps: int = 100
+    eval_every_steps: Steps = 10_000
+    max_eval_steps: Steps = 100
     phases: tuple[PhaseConfig, ...] = ()
 
     def __post_init__(self):

@@ -34,7 +34,7 @@ def setting_paths(config_class) -> list[str]:
 
 def _group(hint):
     """The dataclass that a field holds, also as `Group | None`; None for a plain value."""
-    kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    kinds = typing.get_args(hint) if typing.get_origin(hint) in (types.UnionType, typing.Union) else (hint,)
     return next((kind for kind in kinds if dataclasses.is_dataclass(kind)), None)
 
 

@@ -1,10 +1,12 @@
 """The settings that every kind of training has."""
 
 from dataclasses import dataclass, field
+from typing import Annotated, Literal, get_args
 
 from absl import logging
 
-from kbert.config.checks import check_limits, require
+from kbert.bounds import Bounds
+from kbert.config.checks import BatchSize, Many, Seed, Steps, check_values, require
 from kbert.config.distillation_config import DistillationConfig
 from kbert.config.encoder_config import EncoderConfig
 from kbert.config.frozen_config import FrozenConfig
@@ -12,8 +14,8 @@ from kbert.config.lora_config import LoraConfig
 from kbert.config.optimizer_config import OptimizerConfig
 from kbert.files.json_values import shown
 
-PRECISIONS = ("float32", "bfloat16", "float16")
-PADDINGS = ("auto", "keep", "pack")
+Precision = Literal["float32", "bfloat16", "float16"]
+PRECISIONS = get_args(Precision)
 
 
 @dataclass(frozen=True)
@@ -53,37 +55,32 @@ class TrainingConfig:
     description: str = ""
     encoder: EncoderConfig | None = None
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
-    train_batch_size: int = 32
-    eval_batch_size: int = 32
-    steps_per_execution: int = 10
-    log_every_steps: int = 50
-    save_checkpoints_steps: int = 1000
-    keep_checkpoints: int = 2
+    train_batch_size: BatchSize = 32
+    eval_batch_size: BatchSize = 32
+    steps_per_execution: Many = 10
+    log_every_steps: Steps = 50
+    save_checkpoints_steps: Steps = 1000
+    keep_checkpoints: Many = 2
     best_metric: str | None = None
-    precision: str = "float32"
+    precision: Precision = "float32"
     jit_compile: bool | str = "auto"
-    gradient_accumulation_steps: int = 1
-    padding: str = "auto"
-    packed_rows: int | None = None
+    gradient_accumulation_steps: BatchSize = 1
+    padding: Literal["auto", "keep", "pack"] = "auto"
+    packed_rows: BatchSize | None = None
     recompute_activations: bool = False
-    peak_flops: float | None = None
+    peak_flops: Annotated[float, Bounds(above=0, largest=1e30)] | None = None
     deterministic_ops: bool = False
     frozen: FrozenConfig = field(default_factory=FrozenConfig)
-    seed: int = 12345
+    seed: Seed = 12345
     distillation: DistillationConfig | None = None
 
     def __post_init__(self):
-        check_limits(self)
+        self._use_own_spelling()
+        check_values(self)
         require(
             isinstance(self.jit_compile, bool) or self.jit_compile == "auto",
             f'jit_compile={shown(self.jit_compile)} is not known; choose true, false or "auto".',
         )
-        self._use_own_spelling()
-        require(
-            self.precision in PRECISIONS,
-            f"precision={shown(self.precision)} is not known; choose one of {', '.join(PRECISIONS)}.",
-        )
-        require(0 <= self.seed < 2**32, f"seed={shown(self.seed)} must lie between 0 and {2**32 - 1}.")
         self._check_padding()
         self._check_frozen()
 
@@ -110,10 +107,6 @@ class TrainingConfig:
         )
 
     def _check_padding(self):
-        require(
-            self.padding in PADDINGS,
-            f"padding={shown(self.padding)} is not known; choose one of {', '.join(PADDINGS)}.",
-        )
         require(
             self.packed_rows is None or self.padding == "pack",
             f"packed_rows={self.packed_rows} cannot be combined with padding={shown(self.padding)}, only "

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from absl import logging
 from keras import ops
 
-from kbert.config.checks import require
+from kbert.config.checks import Rate, check_values, require
 from kbert.files.json_values import require_once, shown
 from kbert.tasks.losses import cross_entropies
 
@@ -31,13 +31,10 @@ class LabelLossSettings:
     """
 
     class_weights: str | dict | None = None
-    label_smoothing: float = 0.0
+    label_smoothing: Rate = 0.0
 
     def __post_init__(self):
-        require(
-            0.0 <= self.label_smoothing < 1.0,
-            f"label_smoothing={self.label_smoothing} must be at least 0 and below 1.",
-        )
+        check_values(self)
         weights = self.class_weights
         require(
             not isinstance(weights, str) or weights == BALANCED,

@@ -8,12 +8,13 @@ Reference: arXiv 1706.04599 (Guo et al., 2017), section 4.2.
 
 import functools
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from keras import ops
 
-from kbert.config.checks import require
-from kbert.files.json_values import shown
+from kbert.bounds import Bounds
+from kbert.config.checks import check_values
 from kbert.tasks.pages.calibration import expected_calibration_error, reliability
 
 _COLDEST, _HOTTEST = 0.01, 100.0  # a best temperature beyond these says that the data decide nothing
@@ -26,13 +27,10 @@ SOFTMAX, SIGMOID = "softmax", "sigmoid"  # one of several labels; each label for
 class CalibrationSettings:
     """`task_settings` of tasks with probabilities: `temperature` divides the logits that they come from."""
 
-    temperature: float = 1.0
+    temperature: Annotated[float, Bounds(_COLDEST, _HOTTEST)] = 1.0
 
     def __post_init__(self):
-        require(
-            _COLDEST <= self.temperature <= _HOTTEST,
-            f"temperature={shown(self.temperature)} must be a number from {_COLDEST} to {_HOTTEST:g}.",
-        )
+        check_values(self)
 
 
 @dataclass(frozen=True)

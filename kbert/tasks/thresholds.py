@@ -1,7 +1,7 @@
 """The probability from which a label is given: as settings say, or chosen on development data."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from absl import logging
@@ -11,7 +11,7 @@ from kbert.config.checks import require
 from kbert.files.json_values import shown
 
 NEUTRAL = 0.5  # where nobody chose a threshold
-THRESHOLD_METRICS = ("f1", "accuracy")
+ThresholdMetric = Literal["f1", "accuracy"]
 # Probabilities that differ by less count as equal: two computations of a float32 softmax may swap them. Its
 # small results are off by a share of themselves.
 _TIED, _TIED_SHARE = 1e-6, 1e-5

@@ -37,7 +37,8 @@ def test_the_page_of_settings_has_every_key_and_its_default():
     for config_class in CLASSES:
         for field in dataclasses.fields(config_class):
             assert re.search(rf"^\| `{field.name}` \| `[^|]+` \| \S.* \|$", page, re.MULTILINE), field.name
-    assert "| `train_batch_size` | `int` | `32` |" in page
+    assert "| `train_batch_size` | `int` | `32` | above 0 and at most 10000000 |" in page
+    assert '| `padding` | `str` | `"auto"` | auto, keep, pack |' in page
     assert "| `optimizer` | `OptimizerConfig` | table |" in page
     assert "| `text_pair` | `str or None` | `null` |" in page
 

@@ -4,7 +4,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Literal
 
-from kbert.config.checks import require_choices
+from kbert.config.checks import check_values
 from kbert.features import Feature, pretraining_features
 
 SHORTEST_SEQUENCE = 8
@@ -87,7 +87,7 @@ class PretrainingSettings:
             raise ValueError(f"seed={self.seed} must not be negative.")
         if self.num_shards < 1:
             raise ValueError(f"num_shards={self.num_shards} must be at least 1.")
-        require_choices(self)
+        check_values(self)
 
     def _wanted(self):
         return round(self.max_seq_length * self.masked_lm_prob)

@@ -2,6 +2,12 @@
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
+
+from kbert.bounds import Bounds
+from kbert.config.checks import check_values
+
+_Count = Annotated[int, Bounds(1, 1 << 20)]
 
 
 @dataclass(frozen=True)
@@ -20,17 +26,15 @@ class QuestionAnsweringSettings:
     """
 
     unanswerable: bool = False
-    doc_stride: int = 128
-    max_query_length: int = 64
-    max_answer_length: int = 30
-    n_best_size: int = 20
+    doc_stride: _Count = 128
+    max_query_length: _Count = 64
+    max_answer_length: _Count = 30
+    n_best_size: _Count = 20
     null_score_diff_threshold: float = 0.0
     reproduce_run_squad: bool = False
 
     def __post_init__(self):
-        for name in ("doc_stride", "max_query_length", "max_answer_length", "n_best_size"):
-            if not 1 <= getattr(self, name) <= 1 << 20:
-                raise ValueError(f"{name}={getattr(self, name)} must lie between 1 and {1 << 20}.")
+        check_values(self)
         if not math.isfinite(self.null_score_diff_threshold):
             raise ValueError(
                 f"null_score_diff_threshold={self.null_score_diff_threshold} must be a finite number."

@@ -1,15 +1,19 @@
 """What `[task_settings]` of a config may say for tasks on a text or a pair."""
 
 from dataclasses import dataclass
+from typing import Annotated, Literal, get_args
 
-from kbert.config.checks import require
+from kbert.bounds import Bounds
+from kbert.config.checks import check_values, require
 from kbert.files.json_values import shown
 from kbert.tasks.label_losses import LabelLossSettings
 from kbert.tasks.temperature import CalibrationSettings
-from kbert.tasks.thresholds import THRESHOLD_METRICS, check_threshold
+from kbert.tasks.thresholds import ThresholdMetric, check_threshold
 
-CUT, HEAD_TAIL, WINDOWS = LONG_TEXTS = ("cut", "head_tail", "windows")
-MEAN, MAX, VOTE = WINDOW_POOLINGS = ("mean", "max", "vote")
+LongTexts = Literal["cut", "head_tail", "windows"]
+WindowPooling = Literal["mean", "max", "vote"]
+CUT, HEAD_TAIL, WINDOWS = get_args(LongTexts)
+MEAN, MAX, VOTE = get_args(WindowPooling)
 
 
 @dataclass(frozen=True)
@@ -21,19 +25,12 @@ class LongTextSettings:
     many tokens further each window begins; by default half of what a window holds.
     """
 
-    long_texts: str = CUT
-    doc_stride: int | None = None
-    window_pooling: str = MEAN
+    long_texts: LongTexts = CUT
+    doc_stride: Annotated[int, Bounds(above=0)] | None = None
+    window_pooling: WindowPooling = MEAN
 
     def __post_init__(self):
-        for name, choices in (("long_texts", LONG_TEXTS), ("window_pooling", WINDOW_POOLINGS)):
-            value = getattr(self, name)
-            require(
-                value in choices, f"{name}={shown(value)} is not known; give one of {', '.join(choices)}."
-            )
-        require(
-            self.doc_stride is None or self.doc_stride > 0, f"doc_stride={self.doc_stride} must be positive."
-        )
+        check_values(self)
         require(
             self.in_windows or (self.doc_stride is None and self.window_pooling == MEAN),
             f'doc_stride and window_pooling are for long_texts="{WINDOWS}", but it is "{self.long_texts}".',
@@ -65,17 +62,12 @@ class OneLabelSettings(LabelSettings):
     """
 
     threshold: float | None = None
-    threshold_metric: str = "f1"
+    threshold_metric: ThresholdMetric = "f1"
 
     def __post_init__(self):
         super().__post_init__()
         if self.threshold is not None:
             check_threshold("threshold", self.threshold)
-        require(
-            self.threshold_metric in THRESHOLD_METRICS,
-            f"threshold_metric={shown(self.threshold_metric)} is not known; give one of "
-            f"{', '.join(THRESHOLD_METRICS)}.",
-        )
 
     def check_labels(self, labels):
         super().check_labels(labels)

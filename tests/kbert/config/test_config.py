@@ -169,7 +169,7 @@ REFUSED = {
     "unknown pooling": (
         PretrainingConfig,
         {"encoder": {"classifier_pooling": "max"}},
-        "classifier_pooling='max' is not known; choose cls or mean.",
+        "classifier_pooling='max' is not known; choose one of cls, mean.",
     ),
     "a window without its layers": (
         PretrainingConfig,
@@ -245,7 +245,7 @@ REFUSED = {
     "layers that learn faster below": (
         FinetuningConfig,
         {"optimizer": {"layer_decay": 1.5}},
-        "optimizer.layer_decay=1.5 must be above 0 and at most 1 (no decay).",
+        "optimizer.layer_decay=1.5 must be above 0 and at most 1.",
     ),
     "a broken pattern": (
         FinetuningConfig,
@@ -345,7 +345,7 @@ REFUSED = {
     "a cold teacher": (
         FinetuningConfig,
         {"distillation": {"temperature": 0}},
-        "distillation.temperature=0.0 must lie between 0.001 and 1000.",
+        "distillation.temperature=0.0 must be at least 0.001 and at most 1000.0.",
     ),
     "a teacher of nothing": (
         FinetuningConfig,

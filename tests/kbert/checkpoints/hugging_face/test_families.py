@@ -347,7 +347,7 @@ FULL, SLIDING = "full_attention", "sliding_attention"
         ({"classifier_activation": "silu"}, "classifier_activation='silu' is not hidden_activation='gelu'"),
         ({"hidden_activation": "silu", "classifier_activation": "silu"}, "hidden_act='silu' is not known"),
         ({"decoder_bias": False}, "decoder_bias=false, but kbert's masked-LM head has a bias"),
-        ({"classifier_pooling": "max"}, "classifier_pooling='max' is not known; choose cls or mean"),
+        ({"classifier_pooling": "max"}, "classifier_pooling='max' is not known; choose one of cls, mean"),
         ({"rope_scaling": {"type": "yarn"}}, "its rotary positions are scaled"),
         (
             {"rope_parameters": {FULL: {"rope_type": "linear", "factor": 2.0}}},
