@@ -35,10 +35,6 @@ _ENVIRONMENT = dict.fromkeys(("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"
 }  # fmt: skip
 _TIMES = re.compile("_per_second|elapsed|^time$|share_of_peak")
 
-# (new, old) names of flags, such as ("--pairing", "--strategy"). A checkout whose sources lack the new name
-# in quotes is given the old one.
-RENAMED = (("--pairing", "--strategy"),)
-
 # What is pinned -> the files that hold it, and the steps that write them, see work.py. {in}: inputs.py.
 _RECORDS = "--vocab_file={in}/vocab.txt --num_shards=2 --num_workers=1 --seed=5"
 _MASKED = f"pretraining-data {_RECORDS} --input_files={{in}}/corpus.txt --dupe_factor=2 --max_seq_length=32"
@@ -134,8 +130,6 @@ def take(checkout: Path, folder: Path, pins: dict) -> dict[str, dict]:
         made.mkdir()
     write_inputs(inputs)
     lines = [line for _, *steps in pins.values() for line in steps]
-    for new, old in RENAMED:
-        lines = lines if _has_flag(checkout, new) else [line.replace(new, old) for line in lines]
     placed = [line.replace("{in}", str(inputs)).replace("{out}", str(out)) for line in lines]
     (folder / "steps.json").write_text(json.dumps([shlex.split(line) for line in placed]), encoding="utf-8")
     worker = [sys.executable, Path(__file__).with_name("work.py"), folder / "steps.json"]
@@ -144,11 +138,6 @@ def take(checkout: Path, folder: Path, pins: dict) -> dict[str, dict]:
     if done.returncode:
         sys.exit(f"error: in {checkout}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
     return {pattern: _read(out, pattern) for pattern in (_UNBROKEN, *(pin[0] for pin in pins.values()))}
-
-
-def _has_flag(checkout, flag):
-    sources = (file for part in ("kbert", "tfrecords_tools") for file in (checkout / part).rglob("*.py"))
-    return any(f'"{flag.strip("-")}"' in file.read_text(encoding="utf-8") for file in sources)
 
 
 def _read(out, pattern):
