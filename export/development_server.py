@@ -23,11 +23,13 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from kbert.bounds import Bounds
+from kbert.checkpoints import formats
 from kbert.checkpoints.near_models import models_like
 from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.extras import require
 
+from .server import running
 from .server.limits import Limits
 from .server.vertex_routes import VertexRoutes
 
@@ -78,9 +80,7 @@ def serve(
         vertex_port = VertexRoutes.from_environment().port
         rest_api_port = _REST_API_PORT if vertex_port is None else vertex_port
     # TensorFlow loads here, after all checks that do not need it.
-    from .server.running import serve_until_signal
-
-    serve_until_signal(
+    running.serve_until_signal(
         model_base_path,
         model_name,
         port=port,
@@ -106,9 +106,9 @@ def _require_model(path: str) -> None:
         near = models_like(path)
         raise ValueError(f"{path} does not exist; expected an export, a run or a checkpoint.{near}")
     if not os.path.exists(path):
-        from kbert.checkpoints.formats import detect_format, local_path  # late: they bring NumPy along
-
-        detect_format(local_path(path))  # raises an error for what is no name of a model either
+        formats.detect_format(
+            formats.local_path(path)
+        )  # raises an error for what is no name of a model either
 
 
 def define_flags() -> None:

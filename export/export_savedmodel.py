@@ -21,9 +21,15 @@ from kbert.cli.progress import activity
 from kbert.files.json_file import read_json
 from kbert.files.whole_file import whole_folder, write_json
 from kbert.scripts.training_flags import Checkpoint
+from kbert.tasks import TASKS
+from kbert.tokenization import text_ops as tokenizer_ops
 
+from . import serving_model
+from .deployment import model_card, warmup_requests
 from .deployment.docker_line import docker_command
+from .deployment.measurements import measure
 from .folder_names import ABOUT_FILE, EXTRA_FOLDER, write_labels
+from .gate import answer_check, op_gate, run_texts, session_check, stored_weights
 from .gate.server_releases import releases_from
 from .source_flags import exported_model
 
@@ -85,38 +91,29 @@ def export_savedmodel(
         raise ValueError(f"text_ops={text_ops!r} is not known; expected one of {known}.")
     releases_from(min_server_version)
 
-    from kbert.tokenization.text_ops import core_ops
-
-    from .gate.answer_check import check_answers
-    from .gate.op_gate import check_servable
-    from .gate.run_texts import read_run_texts
-    from .gate.session_check import load_session
-    from .gate.stored_weights import check_stored_once
-    from .serving_model import ServingModel
-
     with activity("reading the model"):
-        serving_model, name = ServingModel(source, precision, attention), base.resolve().name
-    if text_ops == "core" and serving_model.loaded.vocabulary.kind == "sentencepiece":
+        model, name = serving_model.ServingModel(source, precision, attention), base.resolve().name
+    if text_ops == "core" and model.loaded.vocabulary.kind == "sentencepiece":
         raise ValueError(
-            f"text_ops=core: {serving_model.loaded.source} has a SentencePiece model, which needs the ops of "
+            f"text_ops=core: {model.loaded.source} has a SentencePiece model, which needs the ops of "
             "TF-Text; leave --text_ops out."
         )
     # Servers load every folder whose name is a number, so this one gets its name last.
     with whole_folder(target) as aside:
-        with activity("writing the graph"), core_ops(text_ops == "core"):
-            serving_model.write(aside)
-        report = check_servable(str(aside), min_server_version) | {"precision": precision}
-        session = load_session(str(aside))
-        texts = read_run_texts(serving_model.loaded.run, serving_model.task)
+        with activity("writing the graph"), tokenizer_ops.core_ops(text_ops == "core"):
+            model.write(aside)
+        report = op_gate.check_servable(str(aside), min_server_version) | {"precision": precision}
+        session = session_check.load_session(str(aside))
+        texts = run_texts.read_run_texts(model.loaded.run, model.task)
         with activity("asking every signature, and Keras the same"):
-            report |= check_answers(serving_model, session, TOLERANCES[precision], texts.examples)
+            report |= answer_check.check_answers(model, session, TOLERANCES[precision], texts.examples)
         report["compared_on"] = texts.source
-        write_beside(aside, serving_model)
+        write_beside(aside, model)
         with activity("requests to warm up with" + (", time and memory (--measure)" if measure else "")):
-            warm_up = _warm_up(aside, name, serving_model, texts.examples, session, measure)
-        report |= check_stored_once(aside, serving_model.num_parameters)
+            warm_up = _warm_up(aside, name, model, texts.examples, session, measure)
+        report |= stored_weights.check_stored_once(aside, model.num_parameters)
         report["docker"] = docker_command(base, name, min_server_version)
-        _write_about(aside, serving_model, report, warm_up, name, version)
+        _write_about(aside, model, report, warm_up, name, version)
     size = sum(file.stat().st_size for file in target.rglob("*") if file.is_file())
     return {"path": str(target), "version": version} | report | {"bytes": size}
 
@@ -128,10 +125,6 @@ def _warm_up(directory, name, serving_model, examples, session, with_measurement
     Returns:
       num_warmup_requests, and measured: what `measure` gives; None where nothing is measured.
     """
-    from .deployment import warmup_requests
-    from .deployment.measurements import measure
-    from .gate.session_check import run_loaded
-
     extra, text_inputs = directory / EXTRA_FOLDER, serving_model.loaded.text_inputs
     requests = list(warmup_requests.warmup_requests(serving_model.signatures, text_inputs, examples))
     number = warmup_requests.write_warmup_requests(extra, name, requests)
@@ -139,7 +132,9 @@ def _warm_up(directory, name, serving_model, examples, session, with_measurement
         measured = measure(directory, [request[:3] for request in requests])
         return {"num_warmup_requests": number, "measured": measured}
     written = warmup_requests.read_warmup_requests(extra)
-    warmup_requests.replay(requests, written, functools.partial(run_loaded, session), _REPLAY_SECONDS)
+    warmup_requests.replay(
+        requests, written, functools.partial(session_check.run_loaded, session), _REPLAY_SECONDS
+    )
     return {"num_warmup_requests": number, "measured": None}
 
 
@@ -164,8 +159,6 @@ def write_beside(directory, serving_model):
 
     kbert.json has the task, its labels, casing and length, and the prompts of a model of vectors.
     """
-    from kbert.tasks import TASKS
-
     extra, loaded = directory / EXTRA_FOLDER, serving_model.loaded
     extra.mkdir(exist_ok=True)
     loaded.vocabulary.write_files(extra)
@@ -184,19 +177,15 @@ def write_beside(directory, serving_model):
 
 def _write_about(directory, serving_model, report, warm_up, name, version):
     """The report into kbert.json, for programs, and the card for people and programs."""
-    from .deployment.model_card import CARD_FILE, PAGE_FILE, model_card, write_card_page
-
     extra = directory / EXTRA_FOLDER
     write_json(read_json(extra / ABOUT_FILE) | report, extra / ABOUT_FILE)
-    card = model_card(serving_model, directory, report | warm_up)
-    write_json(card, extra / CARD_FILE)
-    write_card_page(f"{name}, version {version}", card, extra / PAGE_FILE)
+    card = model_card.model_card(serving_model, directory, report | warm_up)
+    write_json(card, extra / model_card.CARD_FILE)
+    model_card.write_card_page(f"{name}, version {version}", card, extra / model_card.PAGE_FILE)
 
 
 def _closing_values(report) -> dict[str, object]:
     """What the script prints last, for people."""
-    from .deployment.model_card import PAGE_FILE
-
     extra, agreement = Path(report["path"]) / EXTRA_FOLDER, report["answers_agree"]
     return {
         "SavedModel": report["path"],
@@ -207,7 +196,7 @@ def _closing_values(report) -> dict[str, object]:
         "largest difference": f"{report['max_difference']:.2g}",
         "compared on": report["compared_on"],
         "oldest server": report["oldest_server"],
-        "page": extra / PAGE_FILE,
+        "page": extra / model_card.PAGE_FILE,
         "the same as JSON": extra / ABOUT_FILE,
         "to serve it": report["docker"],
     }

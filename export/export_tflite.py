@@ -28,10 +28,14 @@ from kbert.config import FinetuningConfig, settled_config
 from kbert.extras import require
 from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import whole_folder, write_json, write_text
+from kbert.reports.page import render
+from kbert.reports.text_table import text_table
+from kbert.runs.columns_of_run import require_columns_of_model
 from kbert.scripts.training_flags import Checkpoint
+from kbert.tasks import TASKS
 
 from .folder_names import ABOUT_FILE, write_labels
-from .litert import requests
+from .litert import comparison_data, litert_source, measured_export, requests
 from .source_flags import exported_model
 
 POSITIONS = ("run_dir", "output_dir")  # of arguments without a flag
@@ -95,13 +99,7 @@ def export_tflite(
     requests.check_quantizations(quantizations)
     requests.check_agreement(min_agreement)
 
-    from kbert.reports.page import render
-
-    from .litert.comparison_data import comparison_data
-    from .litert.litert_source import to_litert_source
-    from .litert.measured_export import MeasuredExport
-
-    source = to_litert_source(model, _read_config(config), eval_file)
+    source = litert_source.to_litert_source(model, _read_config(config), eval_file)
     _check_output_dir(output_dir, source, overwrite)
     requests.check_task(source)
     lengths = requests.checked_lengths(max_seq_lengths, source, several=not (mediapipe or tokenizer_inside))
@@ -110,8 +108,8 @@ def export_tflite(
         requests.check_mediapipe(source, lengths)
     if tokenizer_inside:
         requests.check_tokenizer_inside(source, lengths)
-    data = comparison_data(source, eval_file, lengths[-1], split == "dev")
-    export = MeasuredExport(source, lengths, data, min_agreement, mediapipe, tokenizer_inside)
+    data = comparison_data.comparison_data(source, eval_file, lengths[-1], split == "dev")
+    export = measured_export.MeasuredExport(source, lengths, data, min_agreement, mediapipe, tokenizer_inside)
     title = f"LiteRT files of {Path(source.path).resolve().name}"
     with whole_folder(output_dir, replace=overwrite) as aside:
         source.vocabulary.write_files(aside)
@@ -128,8 +126,6 @@ def export_tflite(
 
 def _about(source, task, lengths, reports) -> dict:
     """kbert.json: what a program on the phone needs to know."""
-    from kbert.tasks import TASKS
-
     keys = ("bytes", "agreement", "max_difference")
     return TASKS.to_record(task) | {
         "max_seq_length": lengths[-1],
@@ -174,8 +170,6 @@ def main():
     _require_free(folder, arguments["overwrite"])
     config = _read_config(arguments["config"])
     if arguments["eval_file"]:
-        from kbert.runs.columns_of_run import require_columns_of_model  # late: it brings NumPy along
-
         path = source["run_dir"] or source["init_checkpoint"]
         require_columns_of_model(arguments["eval_file"], path, config)
     report = export_tflite(exported_model(**source), **arguments)
@@ -189,8 +183,6 @@ def _read_config(config) -> FinetuningConfig | None:
 
 def _table(reports) -> str:
     """A row for each file: size, agreement with Keras, and milliseconds at its longest length."""
-    from kbert.reports.text_table import text_table
-
     rows = [["file", "size", "same predictions as Keras", "longest row, 1 thread"]]
     for name, report in reports.items():
         length, by_threads = list(report["latency_ms"].items())[-1]

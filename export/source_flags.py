@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kbert.config.checks import require_single
+from kbert.inference import loading
 
 if TYPE_CHECKING:
     from kbert.inference.loaded_model import LoadedModel
@@ -25,6 +26,4 @@ def exported_model(
       ValueError: when not exactly one of the two is given, and as `open_model` does.
     """
     require_single({"--run_dir": run_dir, "--init_checkpoint": init_checkpoint})
-    from kbert.inference.loading import open_model  # late: it brings NumPy along
-
-    return open_model(init_checkpoint or run_dir, do_lower_case, allow_unmatched, checkpoint)
+    return loading.open_model(init_checkpoint or run_dir, do_lower_case, allow_unmatched, checkpoint)

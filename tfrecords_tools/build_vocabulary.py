@@ -17,6 +17,7 @@ from typing import Annotated, Literal
 from absl import flags, logging
 
 from kbert.bounds import Bounds
+from kbert.checkpoints.hugging_face import tokenizer as tokenizer_files
 from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.files.output_path import check_output_file, check_output_folder
@@ -26,7 +27,8 @@ from kbert.tokenization.vocabulary_files import read_vocab_file
 from tfrecords_tools.corpus.corpus_files import input_files, input_folders, text_bytes
 from tfrecords_tools.corpus.documents import TextFormat
 from tfrecords_tools.vocabulary import wordpiece_learner
-from tfrecords_tools.vocabulary.greedy_match import coverage
+from tfrecords_tools.vocabulary.coverage import coverage
+from tfrecords_tools.vocabulary.tokenizer_learners import learn_tokenizer
 from tfrecords_tools.vocabulary.user_defined_tokens import (
     check_tokens,
     fill_unused_slots,
@@ -135,13 +137,9 @@ def check_flags(tokenizer: str):
 
 def write_other_tokenizer(files: list[Path], settings: Flags):
     """Learns byte-level BPE or a unigram model, and writes the folder that --tokenizer of others reads."""
-    # Late: they bring NumPy along, which --help and a wrong flag do not need.
-    from kbert.checkpoints.hugging_face.tokenizer import holds_tokenizer_alone, write_tokenizer
-    from tfrecords_tools.vocabulary.tokenizer_learners import learn_tokenizer
-
     folder = Path(str(settings.output_dir))
     check_output_folder(folder, [*files, *input_folders(settings.input_files)])
-    if folder.exists() and not (settings.overwrite and holds_tokenizer_alone(folder)):
+    if folder.exists() and not (settings.overwrite and tokenizer_files.holds_tokenizer_alone(folder)):
         raise ValueError(f"--output_dir={folder} exists; --overwrite replaces only a folder of this command.")
     text_format = TextFormat(text_field=settings.text_field, errors=settings.errors)
     vocabulary, problems = learn_tokenizer(
@@ -150,7 +148,7 @@ def write_other_tokenizer(files: list[Path], settings: Flags):
     for line in problems.summary():
         logging.warning("%s", line)
     with whole_folder(folder, replace=settings.overwrite) as aside:
-        write_tokenizer(aside, vocabulary)
+        tokenizer_files.write_tokenizer(aside, vocabulary)
     print(f"{folder}: {len(vocabulary)} tokens, {', '.join(vocabulary.files())}, tokenizer.json")
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from absl import flags, logging
 
 from kbert.bounds import NO_FLAG
+from kbert.checkpoints import formats
 from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import Progress
@@ -26,6 +27,8 @@ from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.manifest import Manifest, describe_shards
 from kbert.tasks import TASKS
 from kbert.tasks.file_columns import check_file, require_read, task_files
+from kbert.tokenization import text_inputs
+from tfrecords_tools.records import record_statistics, record_writer, statistics_page, tfrecord_files
 from tfrecords_tools.vocabulary.vocabulary_source import read_source
 from tfrecords_tools.work.worker_pool import StoredVocabulary, WorkerPool, byte_batches
 
@@ -92,13 +95,8 @@ def create_finetuning_data(
         `output_dir` that may not be written. Nothing is left behind.
       OSError: when the disk is full. Nothing is left behind then either.
     """
-    # Late: they bring NumPy along, which --help and a wrong flag do not need.
-    from tfrecords_tools.records.record_statistics import RecordStatistics, warn_of_unknown_pieces
-    from tfrecords_tools.records.record_writer import ShardWriter, check_output_dir, record_folder
-    from tfrecords_tools.records.statistics_page import write_statistics
-
     source = [path for path in (vocab_file, tokenizer, init_checkpoint) if path]
-    check_output_dir(output_dir, overwrite, [config, input_file, *source])
+    record_writer.check_output_dir(output_dir, overwrite, [config, input_file, *source])
     source_files(input_file)  # raises where there is nothing to read
     settings = _read_config(config, overrides, max_seq_length)
     require_read(settings.task, settings.dataset, [input_file])
@@ -120,16 +118,23 @@ def create_finetuning_data(
         "task_settings": to_dict(task_settings),
     }
     features = TASKS[settings.task].from_dataset(dataset, task_settings).features(settings.max_seq_length)
-    with record_folder(output_dir, overwrite) as folder:
+    with record_writer.record_folder(output_dir, overwrite) as folder:
         vocabulary.write_files(folder)
         stored = StoredVocabulary(folder, vocabulary.describe(), vocabulary.fingerprint)
         job = Job(settings.task, dataset, task_settings, stored, settings.max_seq_length)
-        shards = ShardWriter(folder, settings.task, num_shards, compression, shuffle_seed)
+        shards = record_writer.ShardWriter(folder, settings.task, num_shards, compression, shuffle_seed)
         with WorkerPool(num_workers) as pool, shards:
             progress = Progress("Wrote", "examples", checked.num_examples if checked else None)
-            counted = _write(job, input_file, pool, shards, RecordStatistics(features, vocabulary), progress)
+            counted = _write(
+                job,
+                input_file,
+                pool,
+                shards,
+                record_statistics.RecordStatistics(features, vocabulary),
+                progress,
+            )
         statistics = _statistics(counted, vocabulary, dataset)
-        warn_of_unknown_pieces(statistics["unknown_share"])
+        record_statistics.warn_of_unknown_pieces(statistics["unknown_share"])
         manifest = Manifest(
             kind=settings.task,
             features=features,
@@ -138,7 +143,7 @@ def create_finetuning_data(
             settings=record_settings,
             statistics=statistics,
         )
-        write_statistics(folder, manifest, counted)
+        statistics_page.write_statistics(folder, manifest, counted)
         manifest.write(folder)
     return manifest
 
@@ -157,9 +162,7 @@ def _read_vocabulary(vocab_file, tokenizer, init_checkpoint, do_lower_case, allo
     require_single({"vocab_file": vocab_file, "tokenizer": tokenizer, "init_checkpoint": init_checkpoint})
     if not init_checkpoint:
         return read_source(vocab_file, tokenizer, do_lower_case, allow_unmatched)
-    from kbert.checkpoints.formats import read_checkpoint  # brings TensorFlow along
-
-    vocabulary = read_checkpoint(init_checkpoint, do_lower_case, allow_unmatched).vocabulary
+    vocabulary = formats.read_checkpoint(init_checkpoint, do_lower_case, allow_unmatched).vocabulary
     if warning := vocabulary.casing_warning():
         logging.warning(warning)
     return vocabulary
@@ -198,9 +201,6 @@ def encode_rows(job: Job, rows: list) -> "tuple[list[bytes], RecordStatistics]":
     """Rows -> serialized examples in the same order, and their statistics."""
     import numpy as np
 
-    from tfrecords_tools.records.record_statistics import RecordStatistics
-    from tfrecords_tools.records.tfrecord_files import encode_examples
-
     task, vocabulary, features, text_inputs = _tools(_Same(job))
     # Training on records cannot check the examples any more: it does not see them.
     task.check_examples(rows, job.max_seq_length)
@@ -211,10 +211,10 @@ def encode_rows(job: Job, rows: list) -> "tuple[list[bytes], RecordStatistics]":
                 f"some examples of {task.name} have no number for {name}, which records must hold; train and "
                 "evaluate it from labelled files."
             )
-    counted = RecordStatistics(features, vocabulary)
+    counted = record_statistics.RecordStatistics(features, vocabulary)
     counted.update(columns)
     counted.add({_SOURCE_EXAMPLES: np.array([len(rows)])})
-    return encode_examples(columns, features), counted
+    return tfrecord_files.encode_examples(columns, features), counted
 
 
 class _Same:
@@ -232,13 +232,11 @@ class _Same:
 
 @functools.lru_cache(maxsize=1)
 def _tools(same):
-    from kbert.tokenization.text_inputs import TextInputs
-
     job = same.job
     task = TASKS[job.task].from_dataset(job.dataset, job.task_settings)
     vocabulary = job.vocabulary.read()
     features = task.features(job.max_seq_length)
-    return task, vocabulary, features, TextInputs(vocabulary, job.max_seq_length)
+    return task, vocabulary, features, text_inputs.TextInputs(vocabulary, job.max_seq_length)
 
 
 def _characters_of_row(row):

@@ -25,8 +25,11 @@ from kbert.manifest import Manifest
 from kbert.tokenization.vocabulary_files import VOCABULARY_FILES
 from tfrecords_tools.corpus.corpus_files import input_files as find_input_files
 from tfrecords_tools.corpus.corpus_files import input_folders, text_bytes
+from tfrecords_tools.pretraining import pretraining_job, sampling_stage, tokenization_stage, writing_stage
 from tfrecords_tools.pretraining.pretraining_settings import PretrainingSettings
+from tfrecords_tools.records import record_statistics, record_text, record_writer
 from tfrecords_tools.vocabulary.vocabulary_source import read_source
+from tfrecords_tools.work.beam_pool import BeamPool
 from tfrecords_tools.work.worker_pool import WorkerPool, workers_worth
 
 EXAMPLES_TO_LOG = 3
@@ -71,36 +74,25 @@ def create_pretraining_data(
         a file are found late; all others are reported before the work begins.
       OSError: when the disk is full, a worker was killed, or another process works on the same records.
     """
-    # Late: they bring NumPy along, which --help and a wrong flag do not need.
-    from tfrecords_tools.pretraining.pretraining_job import PretrainingJob
-    from tfrecords_tools.pretraining.sampling_stage import sample_corpus
-    from tfrecords_tools.pretraining.tokenization_stage import (
-        check_two_documents,
-        text_groups,
-        tokenize_corpus,
-    )
-    from tfrecords_tools.pretraining.writing_stage import finish, write_shards
-    from tfrecords_tools.records.record_writer import check_output_dir
-
     settings = PretrainingSettings(**settings)
     files = find_input_files(input_files)
     source = [path for path in (vocab_file, tokenizer) if path]
-    check_output_dir(output_dir, overwrite, [*files, *input_folders(input_files), *source])
+    record_writer.check_output_dir(output_dir, overwrite, [*files, *input_folders(input_files), *source])
     vocabulary = read_source(vocab_file, tokenizer, settings.do_lower_case, allow_unmatched)
     settings = dataclasses.replace(settings, do_lower_case=vocabulary.do_lower_case)
     pool = _worker_pool(runner, num_workers, beam_options, files)
-    with PretrainingJob.create_or_resume(output_dir, settings, vocabulary, files) as job:
+    with pretraining_job.PretrainingJob.create_or_resume(output_dir, settings, vocabulary, files) as job:
         with job.removed_on_wrong_input():
-            groups = text_groups(files)
+            groups = tokenization_stage.text_groups(files)
             if settings.has_pairs and not any(job.tokens.iterdir()):
-                check_two_documents(groups, job)
+                tokenization_stage.check_two_documents(groups, job)
         if warning := settings.warning():
             logging.warning(warning)
         with pool:
             with job.removed_on_wrong_input():
-                blocks, corpus_statistics = tokenize_corpus(job, pool, groups)
-            buckets_per_shard = sample_corpus(job, pool, blocks)
-            folder, shards, statistics = write_shards(job, pool, buckets_per_shard)
+                blocks, corpus_statistics = tokenization_stage.tokenize_corpus(job, pool, groups)
+            buckets_per_shard = sampling_stage.sample_corpus(job, pool, blocks)
+            folder, shards, statistics = writing_stage.write_shards(job, pool, buckets_per_shard)
         manifest = Manifest(
             kind=PRETRAINING_RECORDS,
             features=settings.features(),
@@ -120,14 +112,12 @@ def create_pretraining_data(
         _log_examples(statistics.examples, vocabulary, manifest)
         for sentence in _advice(manifest):
             logging.warning("%s", sentence)
-        finish(job, folder, output_dir, manifest, statistics, overwrite)
+        writing_stage.finish(job, folder, output_dir, manifest, statistics, overwrite)
     return manifest
 
 
 def _worker_pool(runner, num_workers, beam_options, files):
     if runner == "beam":
-        from tfrecords_tools.work.beam_pool import BeamPool
-
         return BeamPool(beam_options)
     if beam_options:
         raise ValueError("--beam_options has no effect without --runner=beam; pass both, or leave it out.")
@@ -135,34 +125,32 @@ def _worker_pool(runner, num_workers, beam_options, files):
 
 
 def _log_examples(examples, vocabulary, manifest):
-    from tfrecords_tools.records.record_text import describe_record
-
     for number, example in enumerate(examples[:EXAMPLES_TO_LOG]):
-        text = describe_record(example, vocabulary.tokens, manifest.settings)
+        text = record_text.describe_record(example, vocabulary.tokens, manifest.settings)
         logging.info("example %d: %.88s", number, text)
 
 
 def _record_statistics(numbers) -> dict:
     """The manifest's statistics of the records; statistics.json holds more."""
-    from tfrecords_tools.records.record_statistics import share  # late: it brings NumPy along
-
     examples = numbers["records"]
-    values = {"examples": examples, "mean_length": share(numbers["tokens"], examples)}
+    values = {"examples": examples, "mean_length": record_statistics.share(numbers["tokens"], examples)}
     if "next_sentence" in numbers:
-        values["random_next_share"] = share(numbers["next_sentence"][1], examples)
+        values["random_next_share"] = record_statistics.share(numbers["next_sentence"][1], examples)
     if masking := numbers.get("masking"):
         values["masked_share"] = masking["share"]
         for name in ("as_mask", "unchanged", "random"):
-            values[f"masked_{name}_share"] = share(masking[f"shown_{name}"], masking["predictions"])
+            values[f"masked_{name}_share"] = record_statistics.share(
+                masking[f"shown_{name}"], masking["predictions"]
+            )
     return values
 
 
 def _advice(manifest: Manifest) -> list[str]:
     """A sentence for each thing in the records that is seldom meant, with what to do."""
-    from tfrecords_tools.pretraining.tokenization_stage import has_single_sentences
-
     numbers, settings, sentences = manifest.statistics, manifest.settings, []
-    if numbers.get("random_next_share", 0) >= _HIGH_RANDOM_SHARE and not has_single_sentences(numbers):
+    if numbers.get(
+        "random_next_share", 0
+    ) >= _HIGH_RANDOM_SHARE and not tokenization_stage.has_single_sentences(numbers):
         sentences.append(
             f"{100 * numbers['random_next_share']:.1f}% of the pairs have no real next text: most lines fill "
             "a record alone. Cut them into sentences (--split_sentences=en), or take "

@@ -25,6 +25,7 @@ from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.features import PRETRAINING_RECORDS
 from kbert.manifest import read_manifest
 from kbert.tokenization.vocabulary_files import read_vocabulary
+from tfrecords_tools.records import record_text, stored_records
 from tfrecords_tools.records.check_records import check_records
 
 _MASKS_LEGEND = (
@@ -50,10 +51,6 @@ def show_records(
     Raises:
       ValueError: when the folder holds no finished set of records, a damaged one, or no such record.
     """
-    # Late: they bring NumPy along, which --help and a wrong flag do not need.
-    from tfrecords_tools.records.record_text import describe_record
-    from tfrecords_tools.records.stored_records import read_records
-
     if num_records is None:
         num_records = 3 if record is None else 1
     if num_records < 1:
@@ -69,9 +66,11 @@ def show_records(
     elif manifest.kind == PRETRAINING_RECORDS:
         print(_NO_MASKS_LEGEND)
     for number, example in enumerate(
-        itertools.islice(read_records(input_dir, manifest, start), num_records), start
+        itertools.islice(stored_records.read_records(input_dir, manifest, start), num_records), start
     ):
-        print(f"\nrecord {number}: {describe_record(example, vocabulary.tokens, manifest.settings)}")
+        print(
+            f"\nrecord {number}: {record_text.describe_record(example, vocabulary.tokens, manifest.settings)}"
+        )
 
 
 def _first_record(input_dir, manifest, record, shard):

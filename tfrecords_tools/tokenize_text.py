@@ -7,7 +7,6 @@ Reads lines from standard input and writes one JSON object per line, in the same
 {"text": ..., "ids": [...], "tokens": [...]}, without special tokens.
 """
 
-import json
 import os
 import stat
 import sys
@@ -20,8 +19,9 @@ from kbert.bounds import Bounds
 from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import Progress, awaited
-from kbert.files.json_file import parse_json
+from kbert.files.json_file import json_line, parse_json
 from kbert.files.text_file import bounded_lines
+from kbert.tokenization import tokenizer as tokenizers
 from tfrecords_tools.vocabulary.vocabulary_source import read_source
 
 
@@ -45,15 +45,12 @@ def define_flags():
 
 def main():
     vocabulary, how = read_source(**flag_values(read_source)), Lines(**flag_values(Lines))
-    # Late: TensorFlow takes seconds to import, and wrong flags have been reported by now.
-    from kbert.tokenization.tokenizer import build_tokenizer
-
     lines = bounded_lines(sys.stdin.buffer, "standard input")
     if not sys.stdout.isatty():  # on a terminal the output itself shows how far it is
         lines = report_bytes(lines, Progress("Tokenized", "bytes", bytes_left(sys.stdin.buffer)))
     texts = read_texts(lines, how.format)
     try:
-        for line in tokenized_lines(texts, build_tokenizer(vocabulary), how.batch_size):
+        for line in tokenized_lines(texts, tokenizers.build_tokenizer(vocabulary), how.batch_size):
             sys.stdout.buffer.write(line)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
@@ -114,14 +111,7 @@ def tokenized_lines(texts: Iterable[str], tokenizer, batch_size: int) -> Iterato
         encoded = [text.encode("utf-8", errors="ignore") for text in batch]
         for text, ids in zip(batch, tokenizer(encoded).to_list(), strict=True):
             row = {"text": text, "ids": ids, "tokens": tokenizer.tokens(ids)}
-            yield _json_line(row)
-
-
-def _json_line(row) -> bytes:
-    try:
-        return json.dumps(row, ensure_ascii=False).encode("utf-8") + b"\n"
-    except UnicodeEncodeError:  # half a surrogate pair can be written as an escape only
-        return json.dumps(row).encode("ascii") + b"\n"
+            yield json_line(row).encode("utf-8")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from kbert.bounds import Bounds
-from kbert.checkpoints import KBERT, Format
+from kbert.checkpoints import KBERT, Format, formats
+from kbert.checkpoints.conversion import resizing
 from kbert.checkpoints.convert import convert
 from kbert.cli import script
 from kbert.cli.closing_output import define_json_flag, print_result
@@ -28,14 +29,17 @@ from kbert.config import FinetuningConfig, load_config
 from kbert.config.checks import require_single
 from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import write_json
+from kbert.input_pipelines.labelled_files import stream_records, text_cell
 from kbert.input_pipelines.tables.table_paths import names_table, source_files
 from kbert.reports.text_table import text_table
 from kbert.scripts.training_flags import Checkpoint
+from kbert.tokenization import word_splitter
+from kbert.tokenization.greedy_match import GreedyMatcher
 from kbert.tokenization.vocabulary import Vocabulary, require_wordpiece
 from tfrecords_tools.corpus.corpus_files import input_files, input_folders
 from tfrecords_tools.corpus.documents import TextFormat, plan_units, read_unit_lines
 from tfrecords_tools.corpus.problems import Problems
-from tfrecords_tools.vocabulary.greedy_match import coverage
+from tfrecords_tools.vocabulary.coverage import coverage
 from tfrecords_tools.vocabulary.trimming import trim_pieces
 from tfrecords_tools.vocabulary.word_counter import UNIT_BYTES, count_words
 
@@ -95,11 +99,8 @@ def trim_vocabulary(
       ValueError, OSError: when a file cannot be read, or `target` not written; nothing is left behind then.
     """
     # TensorFlow loads here, after all checks that do not need it.
-    from kbert.checkpoints.conversion.resizing import with_vocabulary
-    from kbert.checkpoints.formats import read_checkpoint, require_free, write_checkpoint
-
-    require_free(target, overwrite, inputs=[source, *files, *heldout])
-    checkpoint = read_checkpoint(source, do_lower_case, allow_unmatched)
+    formats.require_free(target, overwrite, inputs=[source, *files, *heldout])
+    checkpoint = formats.read_checkpoint(source, do_lower_case, allow_unmatched)
     before = require_wordpiece(checkpoint.vocabulary, "kbert trim")
     with plain_texts(files, dataset, text_field) as texts:
         words = _words(texts, before.rules)
@@ -112,7 +113,9 @@ def trim_vocabulary(
     if heldout:
         with plain_texts(heldout, dataset, text_field) as texts:
             report["heldout"] = changed_texts(_lines(texts), before, after)
-    write_checkpoint(with_vocabulary(checkpoint, after), target, format, allow_unmatched, overwrite)
+    formats.write_checkpoint(
+        resizing.with_vocabulary(checkpoint, after), target, format, allow_unmatched, overwrite
+    )
     write_json(report, Path(target) / _REPORT_FILE)
     return report
 
@@ -197,8 +200,6 @@ def _read_lines(files, text_field):
 
 
 def _read_rows(files, dataset):
-    from kbert.input_pipelines.labelled_files import stream_records, text_cell
-
     columns = [
         name for name in (dataset.text, dataset.text_pair, *dataset.choices, *dataset.negatives) if name
     ]
@@ -245,15 +246,12 @@ def changed_texts(texts: Iterable[str], before: Vocabulary, after: Vocabulary) -
     """
     import tensorflow as tf
 
-    from kbert.tokenization.word_splitter import split_words
-    from tfrecords_tools.vocabulary.greedy_match import GreedyMatcher
-
     cut = [functools.cache(GreedyMatcher(vocabulary.tokens)) for vocabulary in (before, after)]
     num_texts = num_changed = num_tokens = num_tokens_changed = 0
     unknown = [0, 0]
     texts = iter(texts)
     while batch := list(itertools.islice(texts, _TEXTS_AT_ONCE)):
-        for words in split_words(tf.constant(batch), **before.rules.splitting).to_list():
+        for words in word_splitter.split_words(tf.constant(batch), **before.rules.splitting).to_list():
             pairs = [[matcher(word.decode("utf-8")) for matcher in cut] for word in words]
             changed = [old for old, new in pairs if old != new]
             num_texts, num_changed = num_texts + 1, num_changed + bool(changed)

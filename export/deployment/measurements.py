@@ -13,6 +13,8 @@ import time
 from pathlib import Path
 
 from ..folder_names import EXTRA_FOLDER
+from ..gate import session_check
+from . import warmup_requests
 from .docker_line import ENVIRONMENT
 
 _SECONDS = 1.0  # of asking, for each batch size
@@ -78,20 +80,17 @@ def resident_bytes() -> int:
 
 def _measured(directory: Path, timed: dict[str, int]) -> dict:
     """What `measure` returns, of this process; `timed`: batch size -> which request."""
-    from ..gate.session_check import load_session, run_loaded
-    from .warmup_requests import read_warmup_requests
-
     before, start = resident_bytes(), time.perf_counter()
-    session = load_session(str(directory))
+    session = session_check.load_session(str(directory))
     loaded = time.perf_counter()
-    requests = list(read_warmup_requests(directory / EXTRA_FOLDER))
+    requests = list(warmup_requests.read_warmup_requests(directory / EXTRA_FOLDER))
     for signature, inputs in requests:
-        run_loaded(session, signature, inputs)
+        session_check.run_loaded(session, signature, inputs)
     warm, memory = time.perf_counter(), resident_bytes()
 
     return {
         "milliseconds": {
-            size: _median_ms(lambda request=requests[index]: run_loaded(session, *request))
+            size: _median_ms(lambda request=requests[index]: session_check.run_loaded(session, *request))
             for size, index in timed.items()
         },
         "resident_bytes": memory,

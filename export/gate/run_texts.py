@@ -8,6 +8,8 @@ import numpy as np
 import tensorflow as tf
 
 from kbert.features import ENCODER_INPUTS
+from kbert.input_pipelines.batches import first_rows
+from kbert.input_pipelines.records.record_folders import LabelledRecords
 from kbert.input_pipelines.tables.table_paths import names_table
 from kbert.runs.run_directory import RunDirectory
 
@@ -68,9 +70,6 @@ def _read_file(run, task, path) -> list[dict]:
 
 def _read_records(run, task, directory) -> list[dict]:
     """The texts of the first records, from their pieces; none of records with several sequences a row."""
-    from kbert.input_pipelines.batches import first_rows
-    from kbert.input_pipelines.records.record_folders import LabelledRecords
-
     settings = type(task).read_settings(run.config.task_settings)
     records = LabelledRecords(directory, type(task), run.config.max_seq_length, settings=settings)
     rows = first_rows(records.rows, MOST_TEXTS)

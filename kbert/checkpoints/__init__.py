@@ -5,6 +5,10 @@ and `model_loading.build_model` turns it into a Keras model. docs/checkpoints.md
 has the comparisons; `conversion.names` has the tables of names.
 """
 
+from kbert.late_modules import late_modules
+
+__getattr__ = late_modules(__name__)
+
 from typing import Final, Literal, get_args
 
 # The formats. Those in FORMATS are written too.

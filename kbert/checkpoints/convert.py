@@ -4,7 +4,8 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
-from kbert.checkpoints import KBERT, Format
+from kbert.checkpoints import KBERT, Format, formats
+from kbert.checkpoints.conversion import resizing
 from kbert.tokenization.vocabulary import read_pieces, require_wordpiece
 
 
@@ -50,23 +51,21 @@ def convert(
       >>> kbert.load(folder).task.name
       'sequence_classification'
     """
-    # Late: they bring NumPy along, which --help and a wrong flag do not need.
-    from kbert.checkpoints.conversion.resizing import with_layers, with_positions, with_vocabulary
-    from kbert.checkpoints.formats import read_checkpoint, require_free, write_checkpoint
-
-    require_free(target, overwrite, inputs=[path for path in (source, vocab_file) if path is not None])
-    checkpoint = read_checkpoint(source, do_lower_case, allow_unmatched)
+    formats.require_free(
+        target, overwrite, inputs=[path for path in (source, vocab_file) if path is not None]
+    )
+    checkpoint = formats.read_checkpoint(source, do_lower_case, allow_unmatched)
     if encoder_only:
         checkpoint = checkpoint.encoder_alone()
     if takes_pairs is not None:
         checkpoint = dataclasses.replace(checkpoint, takes_pairs=takes_pairs)
     if layers:
-        checkpoint = with_layers(checkpoint, layers)
+        checkpoint = resizing.with_layers(checkpoint, layers)
     if max_position_embeddings is not None:
-        checkpoint = with_positions(checkpoint, max_position_embeddings)
+        checkpoint = resizing.with_positions(checkpoint, max_position_embeddings)
     if vocab_file is not None:
         own = require_wordpiece(checkpoint.vocabulary, "--vocab_file")
         vocabulary = own.with_tokens(read_pieces(vocab_file), str(vocab_file))
-        checkpoint = with_vocabulary(checkpoint, vocabulary)
-    written = write_checkpoint(checkpoint, target, format, allow_unmatched, overwrite)
+        checkpoint = resizing.with_vocabulary(checkpoint, vocabulary)
+    written = formats.write_checkpoint(checkpoint, target, format, allow_unmatched, overwrite)
     return checkpoint.report, written

@@ -6,6 +6,9 @@ from pathlib import Path
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint, RecordedTask
 from kbert.checkpoints.report import Report
 from kbert.config import DatasetConfig, PretrainingConfig, TrainingConfig
+from kbert.runs import checkpoint as training_checkpoint
+from kbert.runs.chosen_settings import read_chosen
+from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
 
 
@@ -21,10 +24,6 @@ def read_kbert_run(path: Path, do_lower_case: bool | None, report: Report) -> Be
       ValueError: when there is no run or no checkpoint yet, when vocab.txt has changed, or when the model
         file is broken or does not fit the config.
     """
-    from kbert.runs import checkpoint as training_checkpoint
-    from kbert.runs.chosen_settings import read_chosen
-    from kbert.runs.run_directory import RunDirectory
-
     run = RunDirectory(path)
     run.require_casing(do_lower_case)
     vocabulary, task = run.vocabulary(), run.task()
@@ -86,9 +85,6 @@ def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, report: Report):
     Raises:
       ValueError: for a model that no task of kbert can represent.
     """
-    from kbert.runs import checkpoint as training_checkpoint
-    from kbert.runs.run_directory import RunDirectory
-
     shapes = checkpoint.shapes
     for name in checkpoint.tensors:
         if name in shapes:

@@ -30,10 +30,8 @@ def build_model(checkpoint: BertCheckpoint, dtype="float32"):
     Returns:
       (task, Keras model). The model of the task "encoder" is the `BertEncoder` itself.
     """
-    from kbert.encoder import BertEncoder
-
     task = task_from_checkpoint(checkpoint)
-    model = task.build_model(BertEncoder(checkpoint.encoder, dtype=dtype))
+    model = task.new_model(checkpoint.encoder, dtype)
     tensors = checkpoint.complete()
     for variable in model.trainable_variables:
         variable.assign(tensors[variable.path].read())

@@ -10,6 +10,7 @@ from absl import flags
 
 from kbert.cli.commands import closest, find_command
 from kbert.cli.declared_flags import FUNCTIONS, headings
+from kbert.config.setting_paths import suggested_setting
 
 WIDTH = 100  # columns of a line
 _HELP = {"--help", "-help", "-h", "-?", "--helpshort", "-helpshort"}
@@ -81,8 +82,6 @@ def _unknown(name, argument, config_classes):
 def _setting(name, config_classes):
     if not config_classes:
         return None
-    from kbert.config.setting_paths import suggested_setting  # late: most scripts have no config
-
     return suggested_setting(name, config_classes)
 
 

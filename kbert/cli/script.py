@@ -1,7 +1,7 @@
 """`run(main)`: how every script of kbert starts, and how it ends when something is wrong.
 
-Scripts import TensorFlow inside `main`, after their flags and files have been checked, so that `--help` and a
-misspelt path are answered at once.
+A script's own imports bring no TensorFlow or NumPy. What does comes late (`kbert.late_modules`), after flags
+and files have been checked, so that `--help` and a misspelt path are answered at once.
 """
 
 import atexit

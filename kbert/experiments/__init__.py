@@ -8,6 +8,10 @@ import sys
 
 from absl import logging
 
+from kbert.late_modules import late_modules
+
+__getattr__ = late_modules(__name__)
+
 
 def show_lines():
     """Where a person types Python, in a notebook too, shows the lines that the commands show."""

@@ -1,10 +1,11 @@
-"""Reads JSON from outside. Anything wrong with it becomes an error of one sentence."""
+"""Reads JSON from outside, where anything wrong becomes an error of one sentence; and writes lines of it."""
 
 import collections
 import json
 from pathlib import Path
 
 from kbert.files.file_format import require_downloaded
+from kbert.files.json_values import is_unicode
 
 _LARGEST = 1 << 28  # bytes; the tokenizer.json of the largest vocabularies has a tenth of that
 
@@ -108,3 +109,9 @@ def require_known_format(values: dict, newest: int, where: str | Path):
             f"{where} was written by a newer kbert: its format_version is {version}, and this one reads up "
             f"to {newest}. Install a newer kbert to use it."
         )
+
+
+def json_line(values: dict) -> str:
+    """A line of JSON, characters as they are; escaped where half a surrogate pair fits no UTF-8."""
+    line = json.dumps(values, ensure_ascii=False, allow_nan=False)
+    return (line if is_unicode(line) else json.dumps(values)) + "\n"

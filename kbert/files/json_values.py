@@ -88,13 +88,20 @@ def require_once(names, what: str):
         raise ValueError(f"{what} repeats {shown(repeated)}; name each label once.")
 
 
-def is_unicode(text: str) -> bool:
-    """Whether a text can be encoded as UTF-8. Half of a surrogate pair, which JSON can hold, cannot."""
+def find_surrogate(text: str) -> str | None:
+    """The code point of half a surrogate pair ("U+D83D"), which JSON can hold and UTF-8 cannot; or None."""
+    if text.isascii():
+        return None
     try:
         text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
+    except UnicodeEncodeError as error:
+        return f"U+{ord(text[error.start]):04X}"
+    return None
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text can be encoded as UTF-8."""
+    return find_surrogate(text) is None
 
 
 def _can_be_written(value):

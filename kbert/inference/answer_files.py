@@ -8,6 +8,8 @@ from pathlib import Path
 
 from kbert.files.compression import find_opener
 from kbert.files.file_format import DELIMITED, format_by_name
+from kbert.files.json_file import json_line
+from kbert.files.json_values import is_unicode
 from kbert.files.output_path import check_output_file, require_parent_folder
 from kbert.files.whole_file import whole_file
 
@@ -69,12 +71,6 @@ def write_answers(path: str | Path, answered: Iterable[tuple[dict, dict]], label
             waiting.seek(0)
             if any(columns):
                 _write_table(file, file_format, columns, map(json.loads, waiting))
-
-
-def json_line(values: dict) -> str:
-    """A line of JSON, characters as they are; escaped where half a surrogate pair fits no UTF-8."""
-    line = json.dumps(values, ensure_ascii=False, allow_nan=False)
-    return (line if _fits_utf8(line) else json.dumps(values)) + "\n"
 
 
 def require_cells(rows: Iterable[dict], path: str | Path):
@@ -161,16 +157,8 @@ def _require_cell(cell, name, number, file_format):
             f"row {number}, column {name!r}: {cell[:60]!r} has a tab or a line end, which a .tsv file cannot "
             "hold; name the output_file .csv or .jsonl."
         )
-    if not _fits_utf8(cell):
+    if not is_unicode(cell):
         raise ValueError(
             f"row {number}, column {name!r}: {cell[:60]!r} has half a surrogate pair, which is no UTF-8; "
             "name the output_file .jsonl."
         )
-
-
-def _fits_utf8(text):
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -25,6 +25,7 @@ from kbert.cli.commands import export_package
 from kbert.cli.progress import activity
 from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig, TrainingConfig
 from kbert.config.pooling_config import POOLING_LAYER, PoolingConfig
+from kbert.experiments import evaluation  # late: it stands above this module
 from kbert.features import ENCODER_INPUTS
 from kbert.forked import require_own_tensorflow
 from kbert.inference.finite_numbers import require_finite_answers
@@ -278,9 +279,7 @@ class LoadedModel(TextAnswers):
           eval_file: a labelled file; or data in memory, such as a DataFrame, see `kbert.evaluate`.
           **arguments: others of `kbert.evaluate`, such as `input_dir`, `html_file` or `config`.
         """
-        from kbert.experiments.evaluation import evaluate  # which stands above this module
-
-        return evaluate(self, eval_file, **arguments)[1]
+        return evaluation.evaluate(self, eval_file, **arguments)[1]
 
     def export(self, model_base_path, **arguments) -> dict:
         """Writes a SavedModel for TensorFlow Serving, as `kbert export` does.

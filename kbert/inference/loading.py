@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kbert.checkpoints.formats import detect_format, local_path, read_checkpoint
 from kbert.cli.commands import export_package
 from kbert.cli.progress import activity
+from kbert.inference import loaded_model
 from kbert.runs.run_directory import RunDirectory
 from kbert.runs.run_file import holds_run
 
@@ -107,18 +108,14 @@ def open_model(
                 f"checkpoint={checkpoint!r} chooses a checkpoint of a run, but {source} is not a run; leave "
                 "it out."
             )
-        from kbert.inference.loaded_model import loaded_checkpoint
-
-        loaded = loaded_checkpoint(
+        loaded = loaded_model.loaded_checkpoint(
             read_checkpoint(source, do_lower_case, allow_unmatched, folder), precision=precision
         )
     else:
         run.require_casing(do_lower_case)
         _require_all_matched(run, allow_unmatched)
         run.checkpoint(checkpoint)  # raises an error where there is none
-        from kbert.inference.loaded_model import loaded_run
-
-        loaded = loaded_run(run, checkpoint, precision=precision)
+        loaded = loaded_model.loaded_run(run, checkpoint, precision=precision)
     loaded.source = str(source)
     return loaded
 

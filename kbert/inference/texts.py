@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from kbert.files.json_values import find_surrogate
 from kbert.input_pipelines.data_in_memory import (
     column_names,
     describe_columns,
@@ -12,7 +13,6 @@ from kbert.input_pipelines.data_in_memory import (
     shown,
     text_alone,
 )
-from kbert.input_pipelines.json_rows import find_surrogate
 
 # Texts of a batch. Threads share a product of few rows badly, so short texts come in larger batches: as many
 # as keep to this sum of characters. A token has a character or more, but for [CLS] and [SEP], so such a batch

@@ -1,6 +1,7 @@
 """Checks the objects, columns and texts of rows, for corpora and labelled files alike."""
 
 from kbert.files.json_file import parse_json
+from kbert.files.json_values import find_surrogate
 from kbert.files.near_names import did_you_mean
 
 AS_LINES = (
@@ -92,14 +93,3 @@ def why_no_text(row: dict, name: str) -> str | None:
 def json_type(value) -> str:
     """The name of the JSON type of a value, for messages."""
     return _NAMES.get(type(value), "number")
-
-
-def find_surrogate(text: str) -> str | None:
-    """The code point of half a surrogate pair, such as "U+D83D", which UTF-8 cannot encode; or None."""
-    if text.isascii():
-        return None
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        return f"U+{ord(text[error.start]):04X}"
-    return None

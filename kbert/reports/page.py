@@ -10,7 +10,9 @@ from pathlib import Path
 from tqdm import tqdm
 
 from kbert.files.whole_file import write_text
+from kbert.reports import line_charts, pictures
 from kbert.reports.run_metrics import score_text, words
+from kbert.tasks.pages.content import shortened
 
 
 def render(template: str, **values) -> str:
@@ -58,9 +60,6 @@ def size_text(number: int) -> str:
 def _environment():
     # Here, because they load slowly, and scripts import the tables of this folder.
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    from kbert.reports import line_charts, pictures
-    from kbert.tasks.pages.content import shortened
 
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),

@@ -14,6 +14,8 @@ from kbert.reports.page import percent, setting_text, size_text, write_page
 from kbert.reports.pictures import COLOURS
 from kbert.reports.run_charts import course_charts, quality_charts
 from kbert.reports.run_metrics import RunMetrics, is_loss, is_score, words
+from kbert.runs.resume import flat_settings
+from kbert.tasks import TASKS
 from kbert.tasks.pages.content import shortened
 
 PAGE_FILE = "curves.html"
@@ -144,8 +146,6 @@ def _evaluated(run):
 def _tables(run):
     """What the task shows of the last evaluation that has tables, such as a confusion matrix."""
     with_tables = [line for line in run.lines if any(isinstance(value, list) for value in line.values())]
-    from kbert.tasks import TASKS
-
     # A task of somebody's own program may not be known here.
     if not with_tables or "task_config" not in run.details or run.details["task"] not in TASKS:
         return []
@@ -157,8 +157,6 @@ def _tables(run):
 
 
 def _differences(runs):
-    from kbert.runs.resume import flat_settings  # loads Keras
-
     flat = [flat_settings(run.config) | flat_settings(run.details) for run in runs]
     rows = []
     for key in dict.fromkeys(key for settings in flat for key in settings if key != "description"):

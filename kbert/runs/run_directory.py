@@ -258,8 +258,6 @@ class RunDirectory:
                     raise
 
     def _load(self, path):
-        from kbert.encoder import BertEncoder  # loads Keras, which a run's files can do without
-
         try:
             checkpoint.verify(path, [checkpoint.WEIGHTS_FILE])
         except checkpoint.DamagedCheckpoint as error:
@@ -269,7 +267,7 @@ class RunDirectory:
             )
             raise ValueError(f"{error} {way}.") from None
         task = self.task(path)
-        model = task.build_model(BertEncoder(self.config.encoder, dtype="float32"))
+        model = task.new_model(self.config.encoder)
         if self.config.adapters is None:
             checkpoint.restore(path / checkpoint.WEIGHTS_FILE, trained_weights(model))
         else:

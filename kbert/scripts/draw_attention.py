@@ -17,6 +17,8 @@ from kbert.bounds import Bounds
 from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.files.output_path import check_output_file
+from kbert.inference import attention, loading
+from kbert.reports import attention_page
 from kbert.scripts.training_flags import Checkpoint
 
 POSITIONS = ("run_dir", "text")  # of arguments without a flag
@@ -52,20 +54,15 @@ def draw_attention(
     if Path(output_file).suffix != ".html":
         raise ValueError(f"--output_file={output_file} must end in .html.")
     check_output_file(output_file, overwrite=overwrite)
-    from kbert.inference.loading import open_model  # late: it brings NumPy along
-
     # TensorFlow loads here, after all checks that do not need it.
-    model = open_model(run_dir, do_lower_case, checkpoint=checkpoint)
-    from kbert.inference.attention import compute_attention
-    from kbert.reports.attention_page import chosen_heads, write_attention_page
-
+    model = loading.open_model(run_dir, do_lower_case, checkpoint=checkpoint)
     config = model.config
-    large = chosen_heads(layers, heads, (config.num_hidden_layers, config.num_attention_heads))
+    large = attention_page.chosen_heads(layers, heads, (config.num_hidden_layers, config.num_attention_heads))
     length = max_seq_length or min(_LONGEST, config.max_position_embeddings)
-    attention = compute_attention(model.with_max_seq_length(length), text, text_pair)
+    computed = attention.compute_attention(model.with_max_seq_length(length), text, text_pair)
     source = Path(model.source).resolve().name
-    write_attention_page(attention.tokens, attention.probabilities, large, source, output_file)
-    print(f"Attention of {len(attention.tokens)} tokens written to {output_file}.")
+    attention_page.write_attention_page(computed.tokens, computed.probabilities, large, source, output_file)
+    print(f"Attention of {len(computed.tokens)} tokens written to {output_file}.")
 
 
 def define_flags():

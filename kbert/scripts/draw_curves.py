@@ -19,6 +19,8 @@ from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.files.output_path import check_output_file
 from kbert.files.whole_file import whole_file
+from kbert.reports import run_charts, run_page
+from kbert.reports.run_metrics import READ_FILES
 
 
 def write_curves(run_dir: Sequence[str], output_file: str | Path | None = None, overwrite: bool = False):
@@ -33,10 +35,7 @@ def write_curves(run_dir: Sequence[str], output_file: str | Path | None = None, 
     if len(folders) > 1 and not output_file:
         raise ValueError("several runs need --output_file: curves.html cannot be in the folders of all runs.")
 
-    from kbert.reports.run_metrics import READ_FILES
-    from kbert.reports.run_page import PAGE_FILE, write_run_page
-
-    path = Path(output_file or folders[0] / PAGE_FILE)
+    path = Path(output_file or folders[0] / run_page.PAGE_FILE)
     if path.suffix not in (".html", ".png"):
         raise ValueError(f"--output_file={path} must end in .html or .png.")
     names = [folder.resolve().name for folder in folders]
@@ -48,11 +47,9 @@ def write_curves(run_dir: Sequence[str], output_file: str | Path | None = None, 
     check_output_file(path, read, overwrite or not output_file)
     runs, title = dict(zip(names, folders, strict=True)), ", ".join(names)
     if path.suffix == ".html":
-        write_run_page(runs, path, title)
+        run_page.write_run_page(runs, path, title)
     else:
-        from kbert.reports.run_charts import draw_curves
-
-        png = draw_curves(runs, title)
+        png = run_charts.draw_curves(runs, title)
         path.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(path) as aside:
             aside.write_bytes(png)

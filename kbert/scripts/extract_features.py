@@ -17,12 +17,15 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from kbert.bounds import Bounds
+from kbert.checkpoints import formats
 from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import Progress
 from kbert.config.pooling_config import Pooling
 from kbert.files.output_path import check_output_file, require_parent_folder
+from kbert.inference import feature_extractor, feature_files, loading
 from kbert.input_pipelines.unlabelled_files import texts_and_pairs
+from kbert.runs.columns_of_run import recorded_dataset
 from kbert.scripts.training_flags import Checkpoint
 
 POSITIONS = ("run_dir", "input_file")  # of arguments without a flag
@@ -55,11 +58,9 @@ def extract_features(
     check_output_file(output_file, [input_file], overwrite)
     dataset = extractor.loaded.dataset
     num_texts = _count(input_file, dataset)
-    from kbert.inference.feature_files import feature_file
-
     progress = Progress("Wrote", "texts", num_texts)
     done = 0
-    with feature_file(output_file, format, extractor) as write:
+    with feature_files.feature_file(output_file, format, extractor) as write:
         texts = texts_and_pairs(input_file, dataset)
         while batch := list(itertools.islice(texts, batch_size)):
             for features in extractor([text for text, _ in batch], [pair for _, pair in batch]):
@@ -141,25 +142,21 @@ def write_features(
     """
     if not Path(input_file).is_file():
         raise ValueError(f"--input_file={input_file} does not exist; give a file of texts, one per line.")
-    from kbert.checkpoints.formats import local_path, require_checkpoint  # late: they bring NumPy along
-    from kbert.runs.columns_of_run import recorded_dataset
-
     check_output_file(output_file, [input_file, *_model_files(run_dir)], overwrite)
     require_parent_folder(output_file)
     output_format = _output_format(output_file, format)
-    require_checkpoint(run_dir)
-    _count(input_file, recorded_dataset(local_path(run_dir)))
+    formats.require_checkpoint(run_dir)
+    _count(input_file, recorded_dataset(formats.local_path(run_dir)))
 
     # TensorFlow loads here, after all checks that do not need it.
-    from kbert.inference.feature_extractor import FeatureExtractor
-    from kbert.inference.loading import open_model
-
-    model = open_model(run_dir, do_lower_case, checkpoint=checkpoint)
+    model = loading.open_model(run_dir, do_lower_case, checkpoint=checkpoint)
     model = model.with_max_seq_length(max_seq_length or default_length(model.config))
     own_pooling: Any = pooling or "none"
     if pooling is None and model.own_pooling:
         own_pooling, layers = model.own_pooling, layers or [-1]
-    extractor = FeatureExtractor(model, layers or default_layers(model.config), own_pooling, combine)
+    extractor = feature_extractor.FeatureExtractor(
+        model, layers or default_layers(model.config), own_pooling, combine
+    )
     extract_features(extractor, input_file, output_file, output_format, batch_size, overwrite)
 
 

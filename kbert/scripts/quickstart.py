@@ -20,6 +20,8 @@ from pathlib import Path
 from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.extras import require
+from kbert.quickstart import from_text
+from kbert.quickstart.recipe import run_recipe
 
 
 def run_quickstart(
@@ -39,15 +41,11 @@ def run_quickstart(
         require(extra, "kbert quickstart")
     output_dir = Path(output_dir)
     if init_checkpoint:
-        from kbert.quickstart.recipe import run_recipe
-
         run_recipe("from_pretrained.sh", output_dir, **encoder_and_data(init_checkpoint, train_file))
     elif train_file:
         raise ValueError("--train_file goes with --init_checkpoint, the encoder to fine-tune; give both.")
     else:
-        from kbert.quickstart.from_text import quickstart  # late: it brings TensorFlow along
-
-        quickstart(output_dir)
+        from_text.quickstart(output_dir)
 
 
 def encoder_and_data(init_checkpoint: str, train_file: str | None) -> dict[str, str]:

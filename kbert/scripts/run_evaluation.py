@@ -27,6 +27,7 @@ from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.experiments.evaluation import evaluate
 from kbert.files.output_path import check_output_file, require_parent_folder
 from kbert.files.whole_file import write_json
+from kbert.reports.run_metrics import READ_FILES
 from kbert.reports.text_table import text_table
 from kbert.runs.metrics_file import json_ready
 from kbert.scripts.training_flags import Checkpoint
@@ -58,8 +59,6 @@ def _written_files():
 
 
 def _check_files_to_write():
-    from kbert.reports.run_metrics import READ_FILES
-
     if FLAGS.html_file and Path(FLAGS.html_file).suffix != ".html":
         raise ValueError(f"--html_file={FLAGS.html_file} must end in .html.")
     if FLAGS.output_file and FLAGS.output_file == FLAGS.html_file:

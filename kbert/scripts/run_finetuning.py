@@ -27,9 +27,11 @@ from kbert.cli import script
 from kbert.cli.closing_output import chosen_settings, define_json_flag, plain_metrics, print_result
 from kbert.cli.declared_flags import declare_flags, define_list, flag_values
 from kbert.config import Devices, FinetuningConfig, load_config
+from kbert.distillation import teacher
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.seeds import run_seeds
 from kbert.manifest import read_manifest
+from kbert.reports import run_page
 from kbert.reports.seed_summary import FILE_NAME as SUMMARY
 from kbert.reports.seed_summary import seed_table
 from kbert.reports.text_table import text_table
@@ -78,9 +80,7 @@ def main():
         print_result(summary["metrics"], paths, seed_table(summary))
         return
     task, metrics = finetune(config, run_dir, **arguments)
-    from kbert.reports.run_page import result_paths  # loads NumPy
-
-    shown = plain_metrics(metrics) | chosen_settings(metrics) | result_paths(run_dir)
+    shown = plain_metrics(metrics) | chosen_settings(metrics) | run_page.result_paths(run_dir)
     print_result(metrics, shown, text_table(task.report(metrics)) if metrics else "")
 
 
@@ -122,9 +122,9 @@ def _teacher_vocabulary():
     distillation = load_config(FinetuningConfig, FLAGS.config, config_overrides()).distillation
     if distillation is None or distillation.init_layers:
         return None
-    from kbert.distillation.teacher import read_teacher
-
-    return read_teacher(distillation, FLAGS.do_lower_case, FLAGS.allow_unmatched).checkpoint.vocabulary
+    return teacher.read_teacher(
+        distillation, FLAGS.do_lower_case, FLAGS.allow_unmatched
+    ).checkpoint.vocabulary
 
 
 if __name__ == "__main__":

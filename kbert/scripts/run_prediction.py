@@ -40,11 +40,12 @@ from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import Progress
 from kbert.config.checks import require
 from kbert.files.file_format import DELIMITED
+from kbert.files.json_file import json_line
+from kbert.inference import loading, unknown_tokens
 from kbert.inference.answer_files import (
     LABEL_SEPARATOR,
     check_answer_file,
     find_format,
-    json_line,
     require_cells,
     write_answers,
 )
@@ -62,6 +63,7 @@ from kbert.input_pipelines.unlabelled_files import (
     read_standard_input,
     whole_rows,
 )
+from kbert.runs.columns_of_run import count_inputs_of_run
 from kbert.scripts.training_flags import Checkpoint
 
 POSITIONS = ("run_dir", "text")  # of arguments without a flag
@@ -166,8 +168,6 @@ def _check_files(flags):
         return None
     if flags.text or flags.question:
         raise ValueError("--input_file beside --text or --question; give one of them.")
-    from kbert.runs.columns_of_run import count_inputs_of_run  # late: it brings NumPy along
-
     number = count_inputs_of_run(flags.input_file, flags.run_dir)
     require(number > 0, f"--input_file={flags.input_file} is empty; expected a text on each line.")
     return number
@@ -212,9 +212,7 @@ def _write(source, flags, answers):
 def main():
     flags = Flags(**flag_values(Flags))
     num_texts = _check_files(flags)
-    from kbert.inference.loading import load  # late: it brings NumPy along
-
-    source = load(flags.run_dir, flags.do_lower_case, checkpoint=flags.checkpoint, weights_now=False)
+    source = loading.load(flags.run_dir, flags.do_lower_case, checkpoint=flags.checkpoint, weights_now=False)
     require_answers(source)
     settings = {"top_k": flags.top_k, "whole_words": flags.whole_words}
     settings = {name: value for name, value in settings.items() if value is not None}
@@ -226,8 +224,6 @@ def main():
     examples, total, read_ahead = _examples(source, flags, num_texts)
     progress = Progress("Answered", "texts", total)
     is_told = flags.output_file or flags.input_file  # others see how the answers come
-    from kbert.inference.unknown_tokens import UnknownTokens  # late: it brings TensorFlow along
-
     answers = answered(
         source,
         examples,
@@ -235,7 +231,7 @@ def main():
         flags.batch_size,
         read_ahead,
         progress.report if is_told else None,
-        UnknownTokens(source.text_inputs),
+        unknown_tokens.UnknownTokens(source.text_inputs),
     )
     if flags.output_file:
         _write(source, flags, answers)

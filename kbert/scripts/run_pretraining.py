@@ -16,6 +16,7 @@ from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.config import Devices, PretrainingConfig, load_config
 from kbert.experiments.pretraining import pretrain
 from kbert.manifest import read_manifest
+from kbert.reports import run_page
 from kbert.scripts.training_flags import (
     Checkpoint,
     config_overrides,
@@ -39,9 +40,7 @@ def main():
         PretrainingConfig, arguments["config"], config_overrides(), vocab_size=size
     )
     _, metrics = pretrain(**arguments)
-    from kbert.reports.run_page import result_paths  # loads NumPy
-
-    print_result(metrics, plain_metrics(metrics) | result_paths(arguments["run_dir"]))
+    print_result(metrics, plain_metrics(metrics) | run_page.result_paths(arguments["run_dir"]))
 
 
 if __name__ == "__main__":

@@ -8,8 +8,9 @@ import keras
 import numpy as np
 from keras import ops
 
-from kbert.config import DatasetConfig, FinetuningConfig, from_dict
+from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig, from_dict
 from kbert.config.vectors_config import VectorsConfig
+from kbert.encoder import BertEncoder
 from kbert.features import Feature
 from kbert.heads.parts import Part
 from kbert.tasks.files import Files
@@ -284,6 +285,10 @@ class Task:
         return [f"example: {' '.join(tokens)}"]
 
     # ------------------------------------------------------------------------------- model and losses
+
+    def new_model(self, config: EncoderConfig, dtype="float32") -> keras.Model:
+        """The task's model on a new encoder, with fresh weights. `dtype` is a Keras dtype policy."""
+        return self.build_model(BertEncoder(config, dtype=dtype))
 
     def build_model(self, encoder) -> keras.Model:
         """A Keras model from a dict of features to a dict of outputs, on top of `encoder`."""

@@ -4,6 +4,7 @@ import keras
 
 from kbert.config.checks import SHORTEST_LENGTH
 from kbert.features import EXAMPLE_WEIGHTS
+from kbert.tasks import TASKS
 from kbert.tasks.task import Task
 
 
@@ -96,7 +97,5 @@ class TaskModel(keras.Model):
 
     @classmethod
     def from_config(cls, config):
-        from kbert.tasks import TASKS
-
         task = TASKS[config["task"]["name"]](**config["task"]["config"])
         return task.build_model(keras.saving.deserialize_keras_object(config["encoder"]))

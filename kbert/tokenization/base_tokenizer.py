@@ -6,9 +6,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from kbert.tokenization.base_vocabulary import BaseVocabulary
-
-# Unicode's White_Space, for classes of RE2, whose `\s` knows ASCII alone.
-WHITE_SPACE = r"\t-\r \x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}"
+from kbert.tokenization.character_classes import WHITE_SPACE
 
 
 class OffsetTokens(NamedTuple):

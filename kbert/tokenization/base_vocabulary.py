@@ -87,6 +87,10 @@ class BaseVocabulary:
         """
         return 2 if self._family == "RoBERTa" else 1
 
+    def count_special(self, num_texts: int) -> int:
+        """How many special tokens stand around one text, or around and between two."""
+        return 2 if num_texts == 1 else 2 + self.pair_separators
+
     def continues_word(self, token: str) -> bool:
         """Whether a token goes on with the word of the token before, for masks of whole words."""
         raise NotImplementedError

@@ -6,8 +6,9 @@ Like `TextInputs`, and through the same packer: what fits into a sequence gives 
 import tensorflow as tf
 
 from kbert.features import WINDOW_FEATURE
-from kbert.tokenization.segment_packer import Packing, SegmentPacker, truncated_lengths
+from kbert.tokenization.segment_packer import SegmentPacker
 from kbert.tokenization.text_inputs import TextInputs, TextRows
+from kbert.tokenization.truncation import truncated_lengths
 from kbert.tokenization.window_packer import window_starts
 
 # Of 510 pieces the first 128 and the last 382: arXiv 1905.05583 (Sun et al., 2019), section 5.3.1.
@@ -33,9 +34,9 @@ class _LongTextInputs:
     def __init__(self, text_inputs: TextInputs):
         self._tokenizer = text_inputs.tokenizer
         self._packer = SegmentPacker(text_inputs.vocabulary, text_inputs.max_seq_length)
-        packing = Packing.from_vocabulary(text_inputs.vocabulary)
-        self._room = text_inputs.max_seq_length - packing.count_special(1)
-        self._pair_room = text_inputs.max_seq_length - packing.count_special(2)
+        self._room, self._pair_room = (
+            text_inputs.max_seq_length - text_inputs.vocabulary.count_special(number) for number in (1, 2)
+        )
 
     def __call__(self, text, text_pair=None, pad_to_longest=False) -> dict:
         return self._read(text, text_pair, pad_to_longest).features
@@ -46,6 +47,9 @@ class _LongTextInputs:
 
     def _read(self, text, text_pair, pad_to_longest) -> TextRows:
         raise NotImplementedError
+
+    def _truncated(self, lengths, second_lengths):
+        return truncated_lengths(lengths, second_lengths, self._pair_room, tf.minimum, tf.maximum)
 
     def _pieces(self, text):
         """(the pieces of each text, how many they are: int32 [batch])."""
@@ -74,7 +78,7 @@ class HeadAndTailInputs(_LongTextInputs):
             features = self._packer(_head_and_tail(first, kept), pad_to_longest=pad_to_longest)
             return TextRows(features, lengths > kept)
         second, second_lengths = self._pieces(text_pair)
-        kept, second_kept = truncated_lengths(lengths, second_lengths, self._pair_room)
+        kept, second_kept = self._truncated(lengths, second_lengths)
         ends = _head_and_tail(first, kept), _head_and_tail(second, second_kept)
         truncated = tf.logical_or(lengths > kept, second_lengths > second_kept)
         return TextRows(self._packer(*ends, pad_to_longest=pad_to_longest), truncated)
@@ -115,7 +119,7 @@ class WindowInputs(_LongTextInputs):
             inputs = self._packer(windows, pad_to_longest=pad_to_longest)
             return TextRows(inputs | {WINDOW_FEATURE: numbers}, tf.zeros_like(lengths, tf.bool))
         (second, second_lengths), room = self._pieces(text_pair), self._pair_room
-        kept, _ = truncated_lengths(lengths, second_lengths, room)
+        kept, _ = self._truncated(lengths, second_lengths)
         windows, owners, numbers = self._windows(second, room - kept)
         before = tf.gather(_first_pieces(first, kept), owners)
         inputs = self._packer(before, windows, pad_to_longest=pad_to_longest)

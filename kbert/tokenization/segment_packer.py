@@ -1,8 +1,7 @@
 """Pieces -> input_ids, input_mask, segment_ids: truncate, [CLS] a [SEP] b [SEP], pad. Core ops only.
 
-TF-Text's trimmers are not used: stock TF Serving refuses RoundRobinTrim. The closed form below gives the
-lengths of the original `_truncate_seq_pair` (run_classifier.py), and the same dense function runs in
-tf.data, in a SavedModel and in LiteRT.
+TF-Text's trimmers are not used: stock TF Serving refuses RoundRobinTrim. The closed form of
+`truncated_lengths` and the same dense function run in tf.data, in a SavedModel and in LiteRT.
 """
 
 from typing import NamedTuple
@@ -11,21 +10,7 @@ import tensorflow as tf
 
 from kbert.config.checks import SHORTEST_LENGTH
 from kbert.tokenization.base_vocabulary import BaseVocabulary
-
-
-def truncated_lengths(first, second, room):
-    """Lengths of two texts after popping from the longer (on a tie, from the second) until they fit.
-
-    Args:
-      first, second: integer tensors or arrays of shape [batch], the lengths before.
-      room: pieces both may take together.
-
-    Returns:
-      Two tensors of the same dtype and shape.
-    """
-    half = (room + 1) // 2  # the odd position goes to the first text
-    kept_first = tf.minimum(first, tf.maximum(half, room - second))
-    return kept_first, tf.minimum(second, room - kept_first)
+from kbert.tokenization.truncation import truncated_lengths
 
 
 class Packing(NamedTuple):
@@ -45,10 +30,6 @@ class Packing(NamedTuple):
     @classmethod
     def from_vocabulary(cls, vocabulary: BaseVocabulary) -> "Packing":
         return cls(vocabulary.cls_id, vocabulary.sep_id, vocabulary.pad_id, vocabulary.pair_separators)
-
-    def count_special(self, num_texts: int) -> int:
-        """How many special tokens a row of one text or of two has."""
-        return 2 if num_texts == 1 else 2 + self.pair_separators
 
 
 def pack_dense(first, first_lengths, second, second_lengths, *, length, packing: Packing):
@@ -111,8 +92,8 @@ class SegmentPacker:
     """
 
     def __init__(self, vocabulary, max_seq_length: int):
-        self._packing = Packing.from_vocabulary(vocabulary)
-        shortest = max(SHORTEST_LENGTH, self._packing.count_special(2) + 1)
+        self._packing, self._vocabulary = Packing.from_vocabulary(vocabulary), vocabulary
+        shortest = max(SHORTEST_LENGTH, self._vocabulary.count_special(2) + 1)
         if max_seq_length < shortest:
             raise ValueError(f"max_seq_length={max_seq_length} is too short; it must be at least {shortest}.")
         self.max_seq_length = max_seq_length
@@ -121,15 +102,17 @@ class SegmentPacker:
         first_lengths = tf.cast(first.row_lengths(), tf.int32)
         if second is None:
             second_lengths, dense_second = None, None
-            special = self._packing.count_special(1)
+            special = self._vocabulary.count_special(1)
             room = self.max_seq_length - special
             first_lengths = tf.minimum(first_lengths, room)
             used = first_lengths + special
         else:
-            special = self._packing.count_special(2)
+            special = self._vocabulary.count_special(2)
             room = self.max_seq_length - special
             second_lengths = tf.cast(second.row_lengths(), tf.int32)
-            first_lengths, second_lengths = truncated_lengths(first_lengths, second_lengths, room)
+            first_lengths, second_lengths = truncated_lengths(
+                first_lengths, second_lengths, room, tf.minimum, tf.maximum
+            )
             dense_second = second.to_tensor(shape=[None, room])
             used = first_lengths + second_lengths + special
         input_ids, input_mask, segment_ids = pack_dense(
@@ -146,6 +129,6 @@ class SegmentPacker:
     def truncates(self, first, second=None):
         """Whether a call cuts pieces off: bool tensor of shape [batch]. Takes the texts as a call does."""
         if second is None:
-            return first.row_lengths() > self.max_seq_length - self._packing.count_special(1)
-        room = self.max_seq_length - self._packing.count_special(2)
+            return first.row_lengths() > self.max_seq_length - self._vocabulary.count_special(1)
+        room = self.max_seq_length - self._vocabulary.count_special(2)
         return first.row_lengths() + second.row_lengths() > room

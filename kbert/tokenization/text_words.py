@@ -8,22 +8,18 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-# White space and ideographs as in kbert/tokenization/word_splitter.py; marks are its punctuation and all
-# other symbols, such as the euro sign.
-_SPACES = r"\t\n\r \x{A0}\x{1680}\x{2000}-\x{200A}\x{202F}\x{205F}\x{3000}\x{2028}\x{2029}"
-_IDEOGRAPHS = (
-    r"\x{4E00}-\x{9FFF}\x{3400}-\x{4DBF}\x{20000}-\x{2A6DF}\x{2A700}-\x{2B73F}"
-    r"\x{2B740}-\x{2B81F}\x{2B820}-\x{2CEAF}\x{F900}-\x{FAFF}\x{2F800}-\x{2FA1F}"
-)
-_MARKS = r"!-/:-@\[-`{-~\p{P}\p{S}"
-_LETTER = f"[^{_SPACES}{_IDEOGRAPHS}{_MARKS}]"  # digits, accents and control characters too
+from kbert.tokenization.character_classes import DROPPED, IDEOGRAPHS, PUNCTUATION, SPACES
+
+_SPACES = f" {SPACES}"
+_MARKS = rf"{PUNCTUATION}\p{{S}}"  # and all other symbols, such as the euro sign
+_LETTER = f"[^{_SPACES}{IDEOGRAPHS}{_MARKS}]"  # digits, accents and control characters too
 _RUN = rf"(?:\d+(?:,\d+)+{_LETTER}*|{_LETTER}+)"  # a comma holds numbers together: 3,000
 # After an apostrophe a word goes on (O'Brien, d'Italia), but for the English endings below.
-_AFTER_APOSTROPHE = rf"['’](?:{_LETTER}{{3,}}|[^{_SPACES}{_IDEOGRAPHS}{_MARKS}sSmMdDrRvVlL]{_LETTER}*)"
+_AFTER_APOSTROPHE = rf"['’](?:{_LETTER}{{3,}}|[^{_SPACES}{IDEOGRAPHS}{_MARKS}sSmMdDrRvVlL]{_LETTER}*)"
 _ENDING = r"['’](?:[sSmMdD]|[rR][eE]|[vV][eE]|[lL][lL])\b"
 # The first that fits is taken, and is as long as it can be.
 _WORDS = (
-    f"[{_IDEOGRAPHS}]",
+    f"[{IDEOGRAPHS}]",
     rf"(?:\p{{L}}\.){{2,}}(?:-{_RUN})*",  # U.S., a.m., U.N.-backed
     r"\p{Lu}\.\B",  # the initial of a name, as in "J. Smith"
     r"\p{Lu}{1,3}\p{Sc}",  # US$
@@ -34,7 +30,7 @@ _WORDS = (
     f"[{_MARKS}]",
 )
 # WordPiece does not see these characters, so a word of nothing else is none.
-_NO_WORD = rf"[{_SPACES}\p{{Cc}}\p{{Cf}}\x{{FFFD}}]*"
+_NO_WORD = f"[{_SPACES}{DROPPED}]*"
 # What is put between words, and what stands for it where a text has it. BERT drops both.
 _CUT, _INSTEAD_OF_CUT = "\x1e", "\x1f"
 

@@ -11,6 +11,7 @@ RE2 and ICU differ. For Python 3.11 and TensorFlow 2.21 these are, of the charac
 
 import tensorflow as tf
 
+from kbert.tokenization.character_classes import DROPPED, IDEOGRAPHS, PUNCTUATION, SPACES
 from kbert.tokenization.core_ops.other_rows import change_other_rows
 from kbert.tokenization.text_ops import decompose_characters
 from kbert.tokenization.wordpiece_rules import WordPieceRules
@@ -19,17 +20,9 @@ from kbert.tokenization.wordpiece_rules import WordPieceRules
 # punctuation: ASCII without controls, and the dashes, quotes, bullets and dots of U+2010 to U+2027.
 _PLAIN_ROW = r"[\t\n\r -~\x{2010}-\x{2027}]*"
 _VALID_ROW = r"[\x00-\x{D7FF}\x{E000}-\x{10FFFF}]*"  # RE2 matches well-formed UTF-8 only
-# `_is_whitespace`, and the line separators U+2028 and U+2029, which it leaves to str.split. \p{Zs} is
-# written out to leave out the space itself: replacing every space by a space took a third of the time.
-_SPACES = r"[\t\n\r\x{A0}\x{1680}\x{2000}-\x{200A}\x{202F}\x{205F}\x{3000}\x{2028}\x{2029}]"
-_DROPPED = r"[\p{Cc}\p{Cf}\x{FFFD}]"  # `_is_control`, and the replacement character
-# `_is_chinese_char`: the CJK ideograph blocks; Hangul and kana are not among them.
-_IDEOGRAPH = (
-    r"[\x{4E00}-\x{9FFF}\x{3400}-\x{4DBF}\x{20000}-\x{2A6DF}\x{2A700}-\x{2B73F}"
-    r"\x{2B740}-\x{2B81F}\x{2B820}-\x{2CEAF}\x{F900}-\x{FAFF}\x{2F800}-\x{2FA1F}]"
-)
+_SPACES, _DROPPED = f"[{SPACES}]", f"[{DROPPED}]"
+_IDEOGRAPH, _PUNCTUATION = f"[{IDEOGRAPHS}]", f"[{PUNCTUATION}]"
 _ACCENT = r"\p{Mn}"  # `_run_strip_accents`
-_PUNCTUATION = r"[!-/:-@\[-`{-~\p{P}]"  # `_is_punctuation`: all ASCII symbols, and Unicode P*
 
 
 def split_words(

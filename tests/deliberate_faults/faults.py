@@ -114,7 +114,7 @@ _MODEL = (
 _TOKENIZATION = (
     _fault(
         "the odd place goes to the second text", "truncated_lengths",
-        "lambda original: lambda first, second, room: original(second, first, room)[::-1]",
+        "lambda original: lambda first, second, room, *ops: original(second, first, room, *ops)[::-1]",
         "kbert/tokenization/test_segment_packer.py", within="kbert/",
     ),
     _fault(

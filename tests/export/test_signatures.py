@@ -17,7 +17,7 @@ from export.serving_model import ServingModel
 from kbert.features import ENCODER_INPUTS
 from kbert.tasks import TASKS
 from kbert.tasks.encoding import Encoding
-from kbert.tasks.question_answering import QuestionAnswering
+from kbert.tasks.question_answering.question_answering import QuestionAnswering
 from kbert.tasks.sequences.multiple_choice import MultipleChoice
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from kbert.tasks.sequences.sequence_regression import SequenceRegression

@@ -8,7 +8,7 @@ from kbert.encoder import BertEncoder
 from kbert.features import ENCODER_INPUTS
 from kbert.layers.transformer_block import TransformerBlock
 from kbert.tasks.pretraining import Pretraining
-from kbert.tasks.token_classification import TokenClassification
+from kbert.tasks.token_classification.token_classification import TokenClassification
 from tests.conftest import tiny_encoder_config
 from tests.kbert import reference_bert
 from tests.layer_checks import layer_config

@@ -30,6 +30,7 @@ from tests.tfrecords_tools.pretraining import reference_sampling
 from tfrecords_tools import create_pretraining_data as script
 from tfrecords_tools.corpus.documents import TextFormat, plan_units, read_documents
 from tfrecords_tools.corpus.problems import Problems
+from tfrecords_tools.corpus.tokenized_corpus import TokenizedCorpus
 from tfrecords_tools.create_pretraining_data import create_pretraining_data
 from tfrecords_tools.pretraining import sampling_stage, tokenization_stage, writing_stage
 from tfrecords_tools.records.check_records import check_records
@@ -552,6 +553,23 @@ def test_records_of_every_kind_of_tokenizer_hold_its_ids(tmp_path, corpus, kind,
     assert "\nrecord 0: <s> " in shown and f"[{vocabulary.special_tokens.mask}->" in shown
     (folder / next(iter(vocabulary.files()))).write_bytes(b"{}")
     assert check_records(folder) == 1
+
+
+def test_pairs_leave_room_for_the_special_tokens_of_their_tokenizer(tmp_path, corpus, monkeypatch):
+    """With two separators between texts, packing must not cut what was sampled."""
+    (tmp_path / "tokenizer").mkdir()
+    write_tokenizer(tmp_path / "tokenizer", kinds_of_vocabularies()["mpnet"])
+    lengths = []
+    take = TokenizedCorpus.take
+
+    def taken(self, starts, ends):
+        lengths.extend((ends - starts).reshape(-1, 2).sum(axis=1))
+        return take(self, starts, ends)
+
+    monkeypatch.setattr(TokenizedCorpus, "take", taken)
+    create_pretraining_data(corpus[0], None, tmp_path / "out", tokenizer=tmp_path / "tokenizer", **SMALL)
+    used = [int(example["input_mask"].sum()) for example in records_of(tmp_path / "out")]
+    assert sorted(used) == sorted(length + 4 for length in lengths) and max(used) == 32
 
 
 def check_whole_words(example, vocabulary):

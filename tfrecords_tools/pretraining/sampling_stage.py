@@ -61,6 +61,7 @@ def sample_block(job: PretrainingJob, block: BlockToSample):
     settings = job.settings
     own = load_block(job, block.name)
     generator = job.generator(_SEED, block.number)
+    room = settings.max_seq_length - job.vocabulary().count_special(2)
     passes, corpus, corpus_partners = [], own, None
     for number, partners in enumerate(block.partners):
         rng = random.Random(f"{settings.seed}/{block.number}/{number}")
@@ -78,12 +79,12 @@ def sample_block(job: PretrainingJob, block: BlockToSample):
             corpus_partners = partners
         sampler = PairSampler(
             corpus,
-            max_seq_length=settings.max_seq_length,
+            room=room,
             short_seq_prob=settings.short_seq_prob,
             rng=rng,
             sentence_order=settings.pairing == "sentence_order",
         )
-        pairs = truncate_pairs(sampler.pairs(documents), settings.max_seq_length, generator)
+        pairs = truncate_pairs(sampler.pairs(documents), room, generator)
         pieces, lengths = corpus.take(pairs[:, 0:4:2].ravel(), pairs[:, 1:4:2].ravel())
         first_lengths, second_lengths = lengths.reshape(-1, 2).T
         passes.append(Examples(pieces, first_lengths, second_lengths, pairs[:, 4]))

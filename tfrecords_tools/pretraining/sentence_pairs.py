@@ -11,11 +11,11 @@ from random import Random
 
 import numpy as np
 
+from kbert.tokenization.truncation import truncated_lengths
 from tfrecords_tools.corpus.tokenized_corpus import TokenizedCorpus
 
 # create_pretraining_data.py, `create_instances_from_document`: how often another document is drawn.
 _DRAWS_FOR_ANOTHER_DOCUMENT = 10
-SPECIAL_TOKENS_OF_A_PAIR = 3  # [CLS] a [SEP] b [SEP]
 _COLUMNS = 5
 
 
@@ -32,7 +32,7 @@ class PairSampler:
 
     Args:
       corpus: the `TokenizedCorpus`, which includes the documents that random texts come from.
-      max_seq_length: what both texts and three special tokens must fit into.
+      room: how many tokens both texts may take together.
       short_seq_prob: probability that a document gets a shorter target length, so that training sees
         short texts as well.
       rng: a `random.Random`; the same state gives the same pairs.
@@ -43,12 +43,12 @@ class PairSampler:
         self,
         corpus: TokenizedCorpus,
         *,
-        max_seq_length: int,
+        room: int,
         short_seq_prob: float,
         rng: Random,
         sentence_order: bool = False,
     ):
-        self._room = max_seq_length - SPECIAL_TOKENS_OF_A_PAIR
+        self._room = room
         self._short_seq_prob = short_seq_prob
         # One source of numbers: int(random() * n) is three times as fast as randint(0, n - 1).
         self._random = rng.random
@@ -116,7 +116,7 @@ class PairSampler:
         return starts[first], starts[bisect_left(starts, starts[first] + target_length, first + 1, end)]
 
 
-def truncate_pairs(pairs: np.ndarray, max_seq_length: int, generator: np.random.Generator) -> np.ndarray:
+def truncate_pairs(pairs: np.ndarray, room: int, generator: np.random.Generator) -> np.ndarray:
     """Cuts pairs until both texts fit, as `truncate_seq_pair` of the original does.
 
     The original removes pieces one by one from the longer text (on a tie from the second), each from the
@@ -125,18 +125,15 @@ def truncate_pairs(pairs: np.ndarray, max_seq_length: int, generator: np.random.
 
     Args:
       pairs: int64 array of shape [pairs, 5], from `PairSampler.pairs`.
-      max_seq_length: what both texts and three special tokens must fit into.
+      room: how many tokens both texts may take together.
       generator: draws how many pieces are removed at the front.
 
     Returns:
       int64 array of the same shape.
     """
-    from kbert.tokenization.segment_packer import truncated_lengths  # brings TensorFlow along
-
     first, first_end, second, second_end, label = pairs.T
     first_lengths, second_lengths = first_end - first, second_end - second
-    kept = truncated_lengths(first_lengths, second_lengths, max_seq_length - SPECIAL_TOKENS_OF_A_PAIR)
-    kept_first, kept_second = (lengths.numpy() for lengths in kept)
+    kept_first, kept_second = truncated_lengths(first_lengths, second_lengths, room, np.minimum, np.maximum)
     first = first + generator.binomial(first_lengths - kept_first, 0.5)
     second = second + generator.binomial(second_lengths - kept_second, 0.5)
     return np.stack([first, first + kept_first, second, second + kept_second, label], axis=1)

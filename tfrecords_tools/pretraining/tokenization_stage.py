@@ -12,6 +12,7 @@ from absl import logging
 
 from kbert.files.json_file import read_json
 from kbert.files.whole_file import write_json
+from tfrecords_tools.corpus import chunk_tokenizer
 from tfrecords_tools.corpus.corpus_files import text_bytes
 from tfrecords_tools.corpus.documents import Unit, plan_units, read_documents
 from tfrecords_tools.corpus.problems import Problems
@@ -175,11 +176,8 @@ def count_pieces(corpus: TokenizedCorpus, unk_id: int) -> dict[str, int]:
 @functools.lru_cache(maxsize=1)
 def _tokenizer(stored_vocabulary):
     """The tokenizer of this process, and the id of unknown pieces."""
-    # Late: TensorFlow takes seconds to import, and the parent process does not need it.
-    from tfrecords_tools.corpus.chunk_tokenizer import ChunkTokenizer
-
     vocabulary = stored_vocabulary.read()
-    return ChunkTokenizer(vocabulary), vocabulary.unk_id
+    return chunk_tokenizer.ChunkTokenizer(vocabulary), vocabulary.unk_id
 
 
 # ------------------------------------------------------------------------------ duplicates

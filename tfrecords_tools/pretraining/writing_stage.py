@@ -11,7 +11,9 @@ import numpy as np
 
 from kbert.files.json_file import read_json
 from kbert.files.whole_file import replace_folder, write_json
+from kbert.input_pipelines.masking import PieceMasker
 from kbert.manifest import Manifest, Shard, describe_shards
+from kbert.tokenization import segment_packer
 from tfrecords_tools.pretraining.example_buckets import Examples, count_examples, read_bucket
 from tfrecords_tools.pretraining.pretraining_job import Pool, PretrainingJob, run_items, summary_file
 from tfrecords_tools.records.record_statistics import NEVER_MASKED, RecordStatistics
@@ -152,9 +154,7 @@ def _packer(stored_vocabulary, max_seq_length, has_pairs):
     """A function (pieces, lengths) x 1 or 2 texts -> encoder inputs."""
     import tensorflow as tf
 
-    from kbert.tokenization.segment_packer import SegmentPacker
-
-    packer = SegmentPacker(stored_vocabulary.read(), max_seq_length)
+    packer = segment_packer.SegmentPacker(stored_vocabulary.read(), max_seq_length)
     text = [tf.TensorSpec([None], tf.int32), tf.TensorSpec([None], tf.int64)]
 
     @tf.function(input_signature=text * 2 if has_pairs else text, autograph=False)
@@ -167,8 +167,6 @@ def _packer(stored_vocabulary, max_seq_length, has_pairs):
 
 @functools.lru_cache(maxsize=1)
 def _masker(job):
-    from kbert.input_pipelines.masking import PieceMasker
-
     settings = job.settings
     return PieceMasker(
         job.vocabulary(),

@@ -12,6 +12,7 @@ import numpy as np
 from kbert import manifest
 from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import whole_file, whole_folder
+from kbert.input_pipelines import epochs
 from kbert.tokenization.vocabulary_files import VOCABULARY_FILES
 from tfrecords_tools.records.record_statistics import PAGE_FILE_NAME, STATISTICS_FILE_NAME
 from tfrecords_tools.records.tfrecord_files import naming_full_disks, open_tfrecord
@@ -106,10 +107,8 @@ class ShardWriter:
     def _shuffle(self, path, generator):
         import tensorflow as tf
 
-        from kbert.input_pipelines.epochs import without_autotune
-
         compression = "GZIP" if self._compression == "gzip" else None
-        dataset = without_autotune(tf.data.TFRecordDataset(str(path), compression))
+        dataset = epochs.without_autotune(tf.data.TFRecordDataset(str(path), compression))
         records = list(dataset.as_numpy_iterator())
         with whole_file(path) as aside, naming_full_disks():
             with open_tfrecord(aside, self._compression) as writer:

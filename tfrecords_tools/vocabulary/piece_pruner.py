@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
-from tfrecords_tools.vocabulary.greedy_match import GreedyMatcher
+from kbert.tokenization.greedy_match import GreedyMatcher
 
 _ROUNDS = 4  # several, because the cost of a piece changes as others are dropped
 

@@ -8,7 +8,7 @@ corpus cuts all texts made of these words as before.
 from collections import Counter
 from collections.abc import Collection, Mapping
 
-from tfrecords_tools.vocabulary.greedy_match import CONTINUATION, GreedyMatcher
+from kbert.tokenization.greedy_match import CONTINUATION, GreedyMatcher
 from tfrecords_tools.vocabulary.piece_pruner import prune_pieces
 
 

@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from kbert.files.text_file import read_lines
+from kbert.tokenization import word_splitter
+from kbert.tokenization.greedy_match import CONTINUATION
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS
-from tfrecords_tools.vocabulary.greedy_match import CONTINUATION
+from kbert.tokenization.wordpiece_rules import MAX_CHARACTERS_PER_WORD
 
 _UNUSED = re.compile(r"\[unused\d+\]")
 # Markers such as [E1]: no text is ever cut into them, but a program may insert their ids.
@@ -58,16 +60,14 @@ def check_tokens(tokens: Sequence[str], do_lower_case: bool):
     Raises:
       ValueError: naming the first such token, and what it is split into.
     """
-    # Late: TensorFlow takes seconds to import, and wrong flags have been reported by now.
     import tensorflow as tf
-
-    from kbert.tokenization.word_splitter import split_words
-    from kbert.tokenization.wordpiece_rules import MAX_CHARACTERS_PER_WORD
 
     tokens = [token for token in tokens if not is_marker(token)]
     # A letter in place of the `##` makes a word, to see what text processing does inside a word.
     words = [re.sub(f"^{CONTINUATION}", "a", token) for token in tokens]
-    split = split_words(tf.constant([word.encode("utf-8") for word in words], tf.string), do_lower_case)
+    split = word_splitter.split_words(
+        tf.constant([word.encode("utf-8") for word in words], tf.string), do_lower_case
+    )
     changes = "split at white space and punctuation"
     if do_lower_case:
         changes = f"lower-cased, stripped of accents and {changes}"

@@ -5,6 +5,9 @@ from pathlib import Path
 
 from absl import logging
 
+from kbert.checkpoints import HUGGING_FACE
+from kbert.checkpoints.hugging_face import tokenizer as tokenizer_files
+from kbert.checkpoints.report import Report
 from kbert.config.checks import require_single
 from kbert.files.json_file import read_json_object
 from kbert.tokenization.base_vocabulary import BaseVocabulary
@@ -60,10 +63,5 @@ def read_folder(folder: Path, allow_unmatched: Sequence[str] = ()) -> BaseVocabu
             description = read_json_object(file).get("vocabulary") if file.is_file() else None
             if isinstance(description, dict) and {"fingerprint", "do_lower_case"} <= description.keys():
                 return read_vocabulary(file.parent, description)
-    # Late: they bring NumPy along, which a wrong flag does not need.
-    from kbert.checkpoints import HUGGING_FACE
-    from kbert.checkpoints.hugging_face.tokenizer import read_tokenizer
-    from kbert.checkpoints.report import Report
-
     report = Report(HUGGING_FACE, str(folder), allow_unmatched=tuple(allow_unmatched))
-    return read_tokenizer(folder, None, report)[0]
+    return tokenizer_files.read_tokenizer(folder, None, report)[0]

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from absl import logging
 
 from kbert.cli.progress import Progress
+from kbert.tokenization import word_splitter
 from kbert.tokenization.wordpiece_rules import WordPieceRules
 from tfrecords_tools.corpus.documents import TextFormat, Unit, plan_units, read_unit_lines
 from tfrecords_tools.corpus.problems import Problems
@@ -158,15 +159,12 @@ class _Words:
         self.counts, self.num_long, self.num_marked, self.marked = Counter(), 0, 0, b""
 
     def add(self, chunks: Counter):
-        # Late: TensorFlow takes seconds to import, and the parent process does not need it.
         import numpy as np
         import tensorflow as tf
 
-        from kbert.tokenization.word_splitter import split_words
-
         for batch in byte_batches(chunks, _BYTES_PER_SPLIT):
             numbers = np.fromiter(map(chunks.__getitem__, batch), np.int64)
-            split = split_words(tf.constant(batch, tf.string), **self._rules.splitting)
+            split = word_splitter.split_words(tf.constant(batch, tf.string), **self._rules.splitting)
             if self._rules.strip_accents:
                 self._note_marks(batch, numbers)
             flat, repeated = split.flat_values, np.repeat(numbers, split.row_lengths().numpy())

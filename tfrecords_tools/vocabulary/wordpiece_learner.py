@@ -13,8 +13,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from absl import logging
 
+from kbert.tokenization.greedy_match import CONTINUATION, GreedyMatcher
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS
-from tfrecords_tools.vocabulary.greedy_match import CONTINUATION, GreedyMatcher
 from tfrecords_tools.vocabulary.piece_pruner import prune_pieces
 
 # As in the published vocabularies, where 99 slots put [UNK] [CLS] [SEP] [MASK] at ids 100 to 103.

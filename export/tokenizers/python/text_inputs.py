@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from kbert.tokenization.truncation import truncated_lengths
 from kbert.tokenization.vocabulary import Vocabulary
 
 from .wordpiece_tokenizer import WordPieceTokenizer
@@ -61,15 +62,6 @@ class TextInputs:
             return [cls_id, *first[: self.max_seq_length - 2], sep_id], []
         second = self.tokenizer(pair)
         between = [sep_id] * self.vocabulary.pair_separators
-        room = self.max_seq_length - 2 - len(between)
+        room = self.max_seq_length - self.vocabulary.count_special(2)
         kept_first, kept_second = truncated_lengths(len(first), len(second), room)
         return [cls_id, *first[:kept_first], *between], [*second[:kept_second], sep_id]
-
-
-def truncated_lengths(first: int, second: int, room: int) -> tuple[int, int]:
-    """Lengths of two texts after popping from the longer (on a tie, from the second) until they fit.
-
-    `_truncate_seq_pair` of the original's run_classifier.py, in closed form.
-    """
-    kept_first = min(first, max((room + 1) // 2, room - second))
-    return kept_first, min(second, room - kept_first)

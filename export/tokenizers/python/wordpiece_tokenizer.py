@@ -1,5 +1,6 @@
 """Words -> WordPiece ids: greedy longest match first."""
 
+from kbert.tokenization.greedy_match import GreedyMatcher
 from kbert.tokenization.vocabulary import Vocabulary
 
 from .word_splitter import split_words
@@ -27,9 +28,8 @@ class WordPieceTokenizer:
 
     def __init__(self, vocabulary: Vocabulary):
         self.vocabulary = vocabulary
-        self._first = vocabulary.ids  # no word begins with ##: it is punctuation, and so split off
-        self._inner = {token[2:]: index for token, index in vocabulary.ids.items() if token.startswith("##")}
-        self._longest = max(map(len, vocabulary.tokens))
+        # No word begins with ##, as pieces inside of words do: it is punctuation, and so split off.
+        self._match = GreedyMatcher(vocabulary.ids)
         self._splitting = vocabulary.rules.splitting
         self._longest_word = vocabulary.rules.max_input_chars_per_word
 
@@ -38,17 +38,5 @@ class WordPieceTokenizer:
         return [index for word in words for index in self._pieces(word)]
 
     def _pieces(self, word) -> list[int]:
-        if len(word) > self._longest_word:
-            return [self.vocabulary.unk_id]
-        if word in self._first:
-            return [self._first[word]]
-        pieces, start = [], 0
-        while start < len(word):
-            known = self._inner if start else self._first
-            ends = range(min(len(word), start + self._longest), start, -1)
-            end = next((end for end in ends if word[start:end] in known), None)
-            if end is None:
-                return [self.vocabulary.unk_id]
-            pieces.append(known[word[start:end]])
-            start = end
-        return pieces
+        pieces = self._match(word) if len(word) <= self._longest_word else None
+        return [self.vocabulary.ids[piece] for piece in pieces] if pieces else [self.vocabulary.unk_id]

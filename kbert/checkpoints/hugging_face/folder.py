@@ -50,6 +50,7 @@ from kbert.files.safetensors_file import write_safetensors
 from kbert.files.whole_file import write_json
 from kbert.heads.parts import MASKED_LM, NO_HEADS, POOLER
 from kbert.tasks import TASKS
+from kbert.tasks.similarity import prompts
 from kbert.tokenization.vocabulary import require_wordpiece
 
 CONFIG_FILE = "config.json"
@@ -140,9 +141,7 @@ def _with_vectors(checkpoint, modules, path, report):
             f"{expected}; use the files of one model."
         )
     if isinstance(vectors, PoolingConfig) and not vectors.include_prompt:
-        from kbert.tasks.similarity.prompts import prompt_lengths  # which imports TensorFlow
-
-        lengths = prompt_lengths(vectors, checkpoint.vocabulary, checkpoint.max_seq_length)
+        lengths = prompts.prompt_lengths(vectors, checkpoint.vocabulary, checkpoint.max_seq_length)
         vectors = dataclasses.replace(vectors, prompt_lengths=lengths)
     report.note(
         ", ".join([MODULES_FILE, *(f"{name} {shown(value)}" for name, value in vectors.said.items())])

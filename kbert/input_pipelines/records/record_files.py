@@ -9,6 +9,7 @@ from pathlib import Path
 
 from absl import logging
 
+from kbert.input_pipelines import epochs
 from kbert.manifest import Manifest, Shard, digest
 from kbert.tokenization.wordpiece_rules import MAX_CHARACTERS_PER_WORD
 
@@ -19,10 +20,8 @@ def open_shard(path: str | Path):
     """The serialized records of a file in order, as a `tf.data.Dataset`; `.gz` is decompressed."""
     import tensorflow as tf
 
-    from kbert.input_pipelines.epochs import without_autotune
-
     compression = "GZIP" if Path(path).suffix == ".gz" else ""
-    return without_autotune(tf.data.TFRecordDataset(str(path), compression))
+    return epochs.without_autotune(tf.data.TFRecordDataset(str(path), compression))
 
 
 def require_written_bytes(directory: str | Path, manifest: Manifest):

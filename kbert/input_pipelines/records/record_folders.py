@@ -13,6 +13,7 @@ from kbert.features import (
     Feature,
     pretraining_features,
 )
+from kbert.input_pipelines.records import record_reader
 from kbert.input_pipelines.records.record_files import require_vocabulary, require_written_bytes
 from kbert.manifest import FILE_NAME, read_manifest
 
@@ -78,9 +79,7 @@ class RecordFolder:
     @property
     def rows(self):
         """The `RecordRows`."""
-        from kbert.input_pipelines.records.record_reader import RecordRows
-
-        return RecordRows(self.directory, self.manifest, self.in_turn)
+        return record_reader.RecordRows(self.directory, self.manifest, self.in_turn)
 
 
 class PretrainingRecords(RecordFolder):

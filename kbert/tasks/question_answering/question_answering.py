@@ -25,9 +25,11 @@ from kbert.tasks.question_answering.span_answers import (
     write_answers,
 )
 from kbert.tasks.question_answering.span_serving import SpanServing
+from kbert.tasks.question_answering.windows import WindowMaker, window_rows
 from kbert.tasks.task import CheckpointKind, ExampleFeatures, SoftTarget, Task
 from kbert.tasks.task_model import TaskModel
 from kbert.tokenization.vocabulary import require_wordpiece
+from kbert.tokenization.window_packer import require_room
 
 START_POSITIONS, END_POSITIONS = SPAN_FEATURES
 
@@ -106,8 +108,6 @@ class QuestionAnswering(Task):
         Raises:
           ValueError: as `check_examples` does.
         """
-        from kbert.tasks.question_answering.windows import window_rows
-
         self.check_examples(examples, text_inputs.max_seq_length)
         self._vocabulary = text_inputs.vocabulary
         return ExampleFeatures(*window_rows(examples, self.window_maker(text_inputs)))
@@ -115,8 +115,6 @@ class QuestionAnswering(Task):
     def check_examples(self, examples, max_seq_length):
         """Refuses a length without room for the text, and questions without an answer unless the settings say
         `unanswerable`."""
-        from kbert.tokenization.window_packer import require_room
-
         require_room(max_seq_length, self.settings.max_query_length)
         if not self.settings.unanswerable:
             for question in examples:
@@ -128,8 +126,6 @@ class QuestionAnswering(Task):
 
     def window_maker(self, text_inputs):
         """The `WindowMaker` of these settings."""
-        from kbert.tasks.question_answering.windows import WindowMaker
-
         if self.settings.reproduce_run_squad:
             require_wordpiece(text_inputs.vocabulary, "task_settings.reproduce_run_squad")
         return WindowMaker(text_inputs, self.settings.doc_stride, self.settings.max_query_length)

@@ -4,6 +4,7 @@ import numpy as np
 
 from kbert.tasks.file_columns import signature_inputs
 from kbert.tasks.losses import mask_padding
+from kbert.tasks.question_answering import graph_answers
 from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import TRUNCATED, ids_signature, texts_signature
 
@@ -21,8 +22,6 @@ class SpanServing(Serving):
         and `end_logits` (float32 [windows, length]), 0 at padding. Contexts are never cut, so `TRUNCATED` is
         true where the question was, at `max_query_length`."""
         import tensorflow as tf
-
-        from kbert.tasks.question_answering import graph_answers
 
         make_windows, settings = self.task.window_maker(text_inputs), self.task.settings
 

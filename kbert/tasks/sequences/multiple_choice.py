@@ -13,6 +13,7 @@ from kbert.tasks.pages.content import Card, Cards, Fact, Mark, MarkedText, Secti
 from kbert.tasks.pages.labels import accuracy_sections, most_probable, worst_indices, worst_note
 from kbert.tasks.pages.page import Page
 from kbert.tasks.serving import Serving
+from kbert.tasks.signatures.example_signature import CLASSIFY, classify_signature
 from kbert.tasks.signatures.signature import TRUNCATED, Signature, ids_signature
 from kbert.tasks.task import CheckpointKind, ExampleFeatures, SoftTarget, Task
 from kbert.tasks.task_model import TaskModel
@@ -47,8 +48,6 @@ class _Serving(Serving):
         choice, and `choice_text` (string [batch]). `ids` takes the encoder inputs (int32 [batch, choices,
         length]) and has no `choice_text`. `classify`: the choices of an Example are its classes."""
         import tensorflow as tf
-
-        from kbert.tasks.signatures.example_signature import CLASSIFY, classify_signature
 
         def answer_ids(inputs):
             outputs = model(inputs, training=False)

@@ -14,6 +14,7 @@ from kbert.tasks.pages.page import NUM_TOKENS, Page
 from kbert.tasks.sequences.sequence_task import SequenceServing, SequenceTask
 from kbert.tasks.sequences.settings import VOTE, LongTextSettings
 from kbert.tasks.serving import near
+from kbert.tasks.signatures.example_signature import REGRESS, regress_signature
 from kbert.tasks.task import CheckpointKind, SoftTarget
 
 
@@ -30,8 +31,6 @@ class _Serving(SequenceServing):
 
     def example_signature(self, texts):
         """`regress`: the number."""
-        from kbert.tasks.signatures.example_signature import REGRESS, regress_signature
-
         return REGRESS, regress_signature(texts, "prediction")
 
     def same_answers(self, outputs, expected, batch):

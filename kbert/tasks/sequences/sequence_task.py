@@ -16,6 +16,7 @@ from kbert.tasks.label_losses import BALANCED, OF_TRAINING
 from kbert.tasks.losses import example_weights
 from kbert.tasks.sequences.long_texts import LongTexts
 from kbert.tasks.serving import Serving
+from kbert.tasks.signatures.example_signature import CLASSIFY, classify_signature
 from kbert.tasks.signatures.signature import TRUNCATED, Signature, ids_signature, texts_signature
 from kbert.tasks.task import ExampleFeatures, Predictions, Task
 from kbert.tasks.task_model import TaskModel
@@ -206,8 +207,6 @@ class SequenceServing(Serving):
     def example_signature(self, texts: Signature) -> tuple[str, Signature]:
         """`classify`: all labels, in id order, and the probability of each."""
         import tensorflow as tf
-
-        from kbert.tasks.signatures.example_signature import CLASSIFY, classify_signature
 
         def classes(outputs, inputs):
             return tf.broadcast_to(tf.constant(self.task.labels), tf.shape(outputs["probabilities"]))

@@ -6,7 +6,7 @@ import numpy as np
 from absl import logging
 
 from kbert.features import ENCODER_INPUTS, Feature
-from kbert.input_pipelines import labelled_files
+from kbert.input_pipelines import labelled_files, text_reader
 from kbert.input_pipelines.labels import NoLabel, number_label
 from kbert.tasks.files import ROW_SETTINGS, Files
 
@@ -165,8 +165,6 @@ def tokenize_groups(groups: list, num_texts: int, text_inputs, prompt: str = "")
 
     `prompt` stands before each text.
     """
-    from kbert.input_pipelines import text_reader  # late: it brings TensorFlow along
-
     texts = [
         labelled_files.LabelledText(prompt + text, None, None)
         for group in groups

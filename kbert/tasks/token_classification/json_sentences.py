@@ -11,6 +11,7 @@ from kbert.input_pipelines.labelled_files import stream_examples
 from kbert.input_pipelines.labels import NoLabel
 from kbert.tasks.token_classification.conll_files import FileSentence
 from kbert.tasks.token_classification.spans import Word, parse_spans, tag_words
+from kbert.tokenization import text_words
 
 _ROWS_AT_ONCE = 256
 
@@ -34,9 +35,9 @@ def read_json_sentences(
     records = stream_examples(path, dataset, (dataset.text,), _record, with_tags, read_label)
     while rows := list(itertools.islice(records, _ROWS_AT_ONCE)):
         words = _find_words([record.get(dataset.text) for record, _ in rows])
-        for (record, where), text_words in zip(rows, words, strict=True):
+        for (record, where), found in zip(rows, words, strict=True):
             try:
-                sentence = _sentence(record, dataset, where, with_tags, text_words)
+                sentence = _sentence(record, dataset, where, with_tags, found)
             except ValueError as error:
                 problems.add(error)
             else:
@@ -77,10 +78,8 @@ def _find_words(cells) -> list[list[Word]]:
         return [[] for _ in cells]
     import tensorflow as tf
 
-    from kbert.tokenization.text_words import find_words
-
     texts = [cell.encode("utf-8", "ignore") if isinstance(cell, str) else b"" for cell in cells]
-    columns = (values.to_list() for values in find_words(tf.constant(texts)))
+    columns = (values.to_list() for values in text_words.find_words(tf.constant(texts)))
     return [
         [Word(word.decode(), start, end) for word, start, end in zip(*row, strict=True)]
         for row in zip(*columns, strict=True)

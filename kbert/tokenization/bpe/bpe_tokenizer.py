@@ -10,9 +10,10 @@ spaces become symbols of their own, and merges of these make the token.
 import numpy as np
 import tensorflow as tf
 
-from kbert.tokenization.base_tokenizer import WHITE_SPACE, BaseTokenizer, OffsetTokens
+from kbert.tokenization.base_tokenizer import BaseTokenizer, OffsetTokens
 from kbert.tokenization.bpe.bpe_merges import PairMerger
 from kbert.tokenization.bpe.bpe_vocabulary import BYTE_CHARACTERS, SPACE_CHARACTER, BytePairVocabulary
+from kbert.tokenization.character_classes import WHITE_SPACE
 from kbert.tokenization.text_ops import compose_characters
 from kbert.tokenization.word_offsets import characters_before_bytes, joined_bytes, valid_utf8, value_row_ids
 

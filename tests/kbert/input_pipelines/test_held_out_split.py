@@ -9,11 +9,11 @@ from sklearn.model_selection import StratifiedShuffleSplit
 
 from kbert.input_pipelines.held_out_split import held_out_indices
 from kbert.input_pipelines.labelled_files import LabelledText
-from kbert.tasks.question_answering import QuestionAnswering
+from kbert.tasks.question_answering.question_answering import QuestionAnswering
 from kbert.tasks.question_answering.squad_files import Question
 from kbert.tasks.sequences.multi_label_classification import MultiLabelClassification
-from kbert.tasks.token_classification import TokenClassification
 from kbert.tasks.token_classification.tagged_sentences import Document, TaggedSentence
+from kbert.tasks.token_classification.token_classification import TokenClassification
 
 LABELS = ["a"] * 61 + ["b"] * 25 + ["c"] * 9 + ["d"] * 5
 TEXTS = [f"text {number}" for number in range(100)]

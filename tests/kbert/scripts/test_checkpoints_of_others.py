@@ -12,7 +12,7 @@ from kbert.inference.loaded_model import LoadedModel
 from kbert.inference.loading import load
 from kbert.runs.metrics_file import json_ready
 from kbert.scripts.convert_checkpoint import convert_checkpoint
-from kbert.tasks.question_answering import QuestionAnswering
+from kbert.tasks.question_answering.question_answering import QuestionAnswering
 from tests.conftest import LABELS, MAX_SEQ_LENGTH, tiny_encoder_config, tiny_finetuning_config
 from tests.kbert.runs.written_run import written_run
 from tests.kbert.scripts.test_command_lines import run_script

@@ -9,7 +9,7 @@ from kbert.features import EXAMPLE_WEIGHTS, LABEL_FEATURE
 from kbert.tasks.label_losses import LabelLossSettings, OneLabelLoss, SeveralLabelsLoss
 from kbert.tasks.sequences.multi_label_classification import MultiLabelClassification
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
-from kbert.tasks.token_classification import TokenClassification
+from kbert.tasks.token_classification.token_classification import TokenClassification
 
 LABELS = ("a", "b", "c")
 LOGITS = np.array([[2.0, 0.5, -1.0], [0.1, 0.2, 0.3], [-3.0, 1.0, 4.0], [9.0, 9.0, -9.0]], np.float32)

@@ -11,11 +11,11 @@ from kbert.features import EXAMPLE_WEIGHTS, LABEL_FEATURE, TARGET_FEATURE
 from kbert.tasks import TASKS
 from kbert.tasks.losses import correct
 from kbert.tasks.pretraining import NextSentence, Pretraining
-from kbert.tasks.question_answering import QuestionAnswering
+from kbert.tasks.question_answering.question_answering import QuestionAnswering
 from kbert.tasks.sequences.multiple_choice import MultipleChoice
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from kbert.tasks.sequences.sequence_regression import SequenceRegression
-from kbert.tasks.token_classification import TokenClassification
+from kbert.tasks.token_classification.token_classification import TokenClassification
 from kbert.training.evaluation_step import means
 
 CONFIGS = Path(__file__).resolve().parents[3] / "configs" / "finetuning"

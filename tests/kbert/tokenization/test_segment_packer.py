@@ -3,7 +3,8 @@
 import pytest
 import tensorflow as tf
 
-from kbert.tokenization.segment_packer import SegmentPacker, truncated_lengths
+from kbert.tokenization.segment_packer import SegmentPacker
+from kbert.tokenization.truncation import truncated_lengths
 from kbert.tokenization.vocabulary import Vocabulary
 
 # Ids that differ from one another and from lengths and positions.
@@ -55,9 +56,11 @@ def expected(pairs, max_seq_length):
 
 @pytest.mark.parametrize("room", [0, 1, 2, 3, 7, 8, 20, 21, 40])
 def test_truncated_lengths_are_those_of_the_original_loop(room):
+    expected = [tuple(map(len, reference_truncate(*pair, room))) for pair in PAIRS]
+    assert [truncated_lengths(*map(len, pair), room) for pair in PAIRS] == expected
     first, second = (tf.constant([len(pair[i]) for pair in PAIRS]) for i in (0, 1))
-    kept = zip(*(lengths.numpy().tolist() for lengths in truncated_lengths(first, second, room)), strict=True)
-    assert list(kept) == [tuple(map(len, reference_truncate(*pair, room))) for pair in PAIRS]
+    kept = truncated_lengths(first, second, room, tf.minimum, tf.maximum)
+    assert list(zip(*(lengths.numpy().tolist() for lengths in kept), strict=True)) == expected
 
 
 @pytest.mark.parametrize("max_seq_length", [4, 5, 12, 13, 43, 50])

@@ -41,13 +41,13 @@ def sampled(documents, max_seq_length, short_seq_prob, dupe_factor, seed, senten
     corpus = corpus_of(documents)
     sampler = PairSampler(
         corpus,
-        max_seq_length=max_seq_length,
+        room=max_seq_length - 3,
         short_seq_prob=short_seq_prob,
         rng=random.Random(seed),
         sentence_order=sentence_order,
     )
     pairs = sampler.pairs(list(range(len(documents))) * dupe_factor)
-    return texts_of(corpus, truncate_pairs(pairs, max_seq_length, np.random.default_rng(seed)))
+    return texts_of(corpus, truncate_pairs(pairs, max_seq_length - 3, np.random.default_rng(seed)))
 
 
 @settings(max_examples=150, deadline=None)
@@ -72,7 +72,7 @@ def test_pairs_equal_the_reference_number_for_number(
     ]
     corpus = corpus_of(documents)
     sampler = PairSampler(
-        corpus, max_seq_length=max_seq_length, short_seq_prob=short_seq_prob, rng=random.Random(seed)
+        corpus, room=max_seq_length - 3, short_seq_prob=short_seq_prob, rng=random.Random(seed)
     )
     assert texts_of(corpus, sampler.pairs(range(num_documents))) == expected
 
@@ -81,7 +81,7 @@ def test_pairs_equal_the_reference_number_for_number(
 @given(first=st.integers(1, 200), second=st.integers(1, 200), room=st.integers(2, 150))
 def test_truncation_leaves_the_lengths_of_the_original_loop(first, second, room):
     pairs = np.array([[10, 10 + first, 500, 500 + second, 1]])
-    ((a, a_end, b, b_end, label),) = truncate_pairs(pairs, room + 3, np.random.default_rng(first)).tolist()
+    ((a, a_end, b, b_end, label),) = truncate_pairs(pairs, room, np.random.default_rng(first)).tolist()
     while first + second > room:  # create_pretraining_data.py, truncate_seq_pair
         if first > second:
             first -= 1
@@ -94,7 +94,7 @@ def test_truncation_leaves_the_lengths_of_the_original_loop(first, second, room)
 def test_truncation_takes_from_the_front_as_often_as_tossed_coins_do():
     # 3 pieces are lost from the first text: 0, 1, 2, 3 of them in front with odds 1 : 3 : 3 : 1.
     pairs = np.tile([0, 20, 100, 110, 0], (80_000, 1))
-    fronts = np.bincount(truncate_pairs(pairs, 30, np.random.default_rng(0))[:, 0], minlength=4)
+    fronts = np.bincount(truncate_pairs(pairs, 27, np.random.default_rng(0))[:, 0], minlength=4)
     expected = np.array([1, 3, 3, 1]) * 10_000
     assert len(fronts) == 4
     # Chi-square with 3 degrees of freedom: 40 is passed once in a hundred million times.

@@ -3,8 +3,9 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kbert.tokenization.greedy_match import GreedyMatcher
 from tests.kbert.tokenization import reference_tokenizer
-from tfrecords_tools.vocabulary.greedy_match import GreedyMatcher, coverage
+from tfrecords_tools.vocabulary.coverage import coverage
 
 _short = st.text("abc", min_size=1, max_size=4)
 

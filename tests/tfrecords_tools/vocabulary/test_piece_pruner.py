@@ -2,7 +2,7 @@
 
 import random
 
-from tfrecords_tools.vocabulary.greedy_match import coverage
+from tfrecords_tools.vocabulary.coverage import coverage
 from tfrecords_tools.vocabulary.piece_pruner import prune_pieces
 
 ALPHABET = [*"abcdef", *(f"##{letter}" for letter in "abcdef")]

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kbert.tokenization.vocabulary import Vocabulary
-from tfrecords_tools.vocabulary.greedy_match import coverage
+from tfrecords_tools.vocabulary.coverage import coverage
 from tfrecords_tools.vocabulary.wordpiece_learner import (
     MAX_CHARACTERS_PER_PIECE,
     characters,

@@ -8,8 +8,8 @@ from kbert.tasks.pages.calibration import expected_calibration_error, reliabilit
 from kbert.tasks.pages.labels import one_label_sections, several_labels_sections
 from kbert.tasks.question_answering.squad_files import Answer, Question
 from kbert.tasks.task import Predictions
-from kbert.tasks.token_classification import TokenClassification
 from kbert.tasks.token_classification.tagged_sentences import Document, TaggedSentence
+from kbert.tasks.token_classification.token_classification import TokenClassification
 
 
 def predictions(**values):

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kbert.tasks.question_answering import QuestionAnswering
 from kbert.tasks.question_answering.best_spans import NO_SPAN
+from kbert.tasks.question_answering.question_answering import QuestionAnswering
 from kbert.tasks.question_answering.span_answers import postprocess_predictions
 from kbert.tasks.question_answering.squad_files import Question
 from kbert.tasks.task import Predictions

@@ -8,7 +8,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kbert.tasks.question_answering import QuestionAnswering
+from kbert.tasks.question_answering.question_answering import QuestionAnswering
 from kbert.tasks.question_answering.squad_files import Answer, Question
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import Vocabulary

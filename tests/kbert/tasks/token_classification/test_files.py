@@ -10,8 +10,8 @@ from pyarrow import parquet
 
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.labelled_files import examples_fingerprint
-from kbert.tasks.token_classification import TokenClassification
 from kbert.tasks.token_classification.tagged_sentences import read_tagged_sentences
+from kbert.tasks.token_classification.token_classification import TokenClassification
 from tests.places import SHARED_DATA
 
 CONLL = SHARED_DATA / "conll2003"

@@ -12,8 +12,8 @@ from kbert.checkpoints.model_variables import model_shapes
 from kbert.config import FrozenConfig, LoraConfig
 from kbert.encoder import BertEncoder
 from kbert.runs.run_directory import trained_weights
-from kbert.tasks.token_classification import TokenClassification
 from kbert.tasks.token_classification.settings import LAYERS, TokenClassificationSettings
+from kbert.tasks.token_classification.token_classification import TokenClassification
 from tests.conftest import tiny_encoder_config
 from tests.kbert.test_encoder import randomize
 

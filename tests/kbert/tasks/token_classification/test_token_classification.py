@@ -8,9 +8,9 @@ from kbert.config import DatasetConfig
 from kbert.encoder import BertEncoder
 from kbert.inference.loaded_model import LoadedModel
 from kbert.tasks.task import Predictions
-from kbert.tasks.token_classification import TokenClassification
 from kbert.tasks.token_classification.entity_scores import find_entities
 from kbert.tasks.token_classification.tagged_sentences import read_tagged_sentences
+from kbert.tasks.token_classification.token_classification import TokenClassification
 from tests.conftest import tiny_encoder_config
 from tests.kbert.inference.answering import answers
 from tests.kbert.tasks.token_classification.small_conll import write_conll

@@ -7,12 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kbert.config import DatasetConfig
-from kbert.tasks.token_classification import IGNORED_LABEL, TokenClassification
+from kbert.tasks.token_classification.sentence_rows import IGNORED_LABEL
 from kbert.tasks.token_classification.tagged_sentences import (
     Document,
     TaggedSentence,
     read_tagged_sentences,
 )
+from kbert.tasks.token_classification.token_classification import TokenClassification
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer

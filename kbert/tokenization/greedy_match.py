@@ -1,10 +1,10 @@
-"""Words -> pieces as WordPiece cuts them, for counting and learning. Standard library only.
+"""Words -> pieces as WordPiece cuts them, outside of a graph. Standard library only.
 
-The tokenizer itself is `WordPieceTokenizer`; this is its rule for words that are already split and counted.
+Vocabularies are learnt with it, and it cuts texts where there is no TensorFlow; `WordPieceTokenizer` cuts
+them in the graph.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable
 
 CONTINUATION = "##"
 
@@ -35,23 +35,3 @@ class GreedyMatcher:
             matched.append(piece)
             start, prefix = end, CONTINUATION
         return matched
-
-
-class Coverage(NamedTuple):
-    """How a vocabulary cuts counted words: how many running words, pieces and unknown words there are."""
-
-    num_words: int
-    num_pieces: int
-    num_unknown: int
-
-
-def coverage(counts: Mapping[str, int], tokens: Iterable[str]) -> Coverage:
-    """Cuts every counted word into pieces; an unknown word is one piece, [UNK]."""
-    matcher = GreedyMatcher(tokens)
-    num_words = num_pieces = num_unknown = 0
-    for word, count in counts.items():
-        pieces = matcher(word)
-        num_words += count
-        num_pieces += count * len(pieces or "?")
-        num_unknown += count * (not pieces)
-    return Coverage(num_words, num_pieces, num_unknown)
