@@ -50,18 +50,6 @@ def test_a_loaded_run_reads_a_file_as_its_run_does(pair_run, tmp_path):
         to_litert_source(loaded, run.config)
 
 
-def test_a_checkpoint_that_takes_pairs_reads_pairs(pair_run, tmp_path):
-    loaded = kbert.load(pair_run.path)
-    loaded.run, file, config = None, tmp_path / "dev.csv", loaded.run.config
-    config = dataclasses.replace(config, encoder=None, max_seq_length=20)
-    source = to_litert_source(loaded, config)
-    assert source.max_seq_length == 20 and source.dataset.text_pair == "other"
-    file.write_text("text,text_pair,label\njump,walk,loud\n")
-    for takes_pairs, column in ((True, "text_pair"), (None, "text_pair"), (False, None)):
-        loaded.takes_pairs = takes_pairs
-        assert to_litert_source(loaded, eval_file=file).dataset.text_pair == column
-
-
 def test_fixed_texts_have_the_shape_of_the_task(finetuned_run):
     for task, shape, in_pairs in (
         (TASKS["sequence_classification"](("a", "b"), takes_pairs=False), (12, 16), False),

@@ -84,22 +84,6 @@ def test_a_run_has_a_picture_of_each_metric_and_a_table_of_its_evaluations(run_f
     assert page_of(tmp_path / "again.html", phase1=folder) == html
 
 
-def test_runs_share_their_pictures_and_are_told_apart(run_folder, tmp_path):
-    config = to_dict(FinetuningConfig(train_batch_size=8))
-    a = run_folder("a", LINES, config)
-    b = run_folder("b", [train_line(50, masked_lm_loss=9.0)], config | {"train_batch_size": 16})
-    html = page_of(tmp_path / "both.html", a=a, b=b)
-    assert titles(html)[0] == "step 50: a 0.1000  a ● 3.5000  b 9.0000"
-    for row in (
-        ["steps", "200", "50"],
-        ["masked LM loss, last", "3.7500", "–"],
-        ["masked LM loss, best", "3.5000 at 100", "–"],
-        ["train_batch_size", "8", "16"],
-    ):
-        assert row in cells(html)
-    assert not any(row[0] == "eval_batch_size" for row in cells(html))  # the same in both
-
-
 def test_the_page_of_a_run_has_the_tables_of_its_last_evaluation(run_folder, tmp_path):
     lines = [*LINES, eval_line(300, 3.0, 0.5) | {"confusion": [[3, 1], [2, 4]]}]
     folder = run_folder("run", lines, to_dict(FinetuningConfig()))

@@ -598,18 +598,6 @@ def test_rules_for_words_are_followed_and_written_again(folder, tmp_path, config
     assert read_checkpoint(tmp_path / "google").vocabulary.rules == checkpoint.vocabulary.rules
 
 
-@pytest.mark.parametrize("has_json", [False, True])
-def test_a_vocabulary_that_repeats_a_token_and_ends_in_an_empty_line(folder, caplog, has_json):
-    lines = [*foreign_files.TOKENS[:-1], "the"]  # which is the first word as well
-    (folder / "vocab.txt").write_text("\n".join(lines) + "\n\n")
-    if has_json:
-        whole = wordpiece(vocab={token: index for index, token in enumerate(lines)})
-        (folder / "tokenizer.json").write_text(json.dumps(whole))
-    vocabulary = read_checkpoint(folder).vocabulary
-    assert (len(vocabulary), vocabulary.ids["the"]) == (len(lines), len(lines) - 1)
-    assert "'the' on line 6, which stands on line 21 again" in caplog.text
-
-
 @pytest.mark.parametrize("setting", TOKENIZERS)
 def test_settings_that_kbert_cannot_honour(folder, setting):
     config, whole, sentence = TOKENIZERS[setting]
