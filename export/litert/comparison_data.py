@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from kbert.experiments.evaluation import not_held_out
+from kbert.experiments.evaluation_data import not_held_out
 from kbert.experiments.labelled_file import LabelledFile
 from kbert.features import ENCODER_INPUTS
 from kbert.input_pipelines.unlabelled_files import texts_and_pairs
@@ -67,11 +67,11 @@ def comparison_data(source, eval_file, max_seq_length: int, held_out: bool = Fal
     data = LabelledFile(eval_file, source.task.files, source.dataset)
     if held_out:
         data = source.held_out(data)
-    data.check_with(source.task, max_seq_length)
-    data.tokenize_with(source.task, text_inputs)
+    data.check_with(source.task, max_seq_length, source.path, source.vocabulary.describe())
     if not data.num_examples:
         raise ValueError(f"--eval_file={eval_file} has no example; give a file of labelled examples.")
-    return ComparisonData(str(eval_file), data.rows.features, data.examples, data.rows.owners)
+    features, owners = source.task.examples_to_features(data.examples, text_inputs)
+    return ComparisonData(str(eval_file), features, data.examples, owners)
 
 
 def _text_rows(task, eval_file, text_inputs):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig
-from kbert.experiments.evaluation import held_out_part
+from kbert.experiments.evaluation_data import held_out_part
 from kbert.inference.loaded_model import LoadedModel
 from kbert.inference.loading import open_model
 from kbert.runs.run_directory import RunDirectory

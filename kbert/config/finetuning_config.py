@@ -241,8 +241,7 @@ class FinetuningConfig(TrainingConfig):
     def is_in_checkpoints(self, name):
         return self.lora is None or self.is_updated(name)
 
-    def is_reinitialized(self, name: str, num_hidden_layers: int) -> bool:
-        """Whether a variable of this name keeps random numbers, by `reinit_layers` and `reinit_pooler`."""
+    def is_reinitialized(self, name, num_hidden_layers):
         if name.startswith("pooler/"):
             return self.reinit_pooler
         if is_adapter(name):  # no checkpoint has any

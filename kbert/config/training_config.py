@@ -74,6 +74,10 @@ class TrainingConfig:
     seed: Seed = 12345
     distillation: DistillationConfig | None = None
 
+    # Settings of one kind of training, and what they are in the other.
+    pad_to_longest = False
+    max_eval_steps = -1
+
     def __post_init__(self):
         self._use_own_spelling()
         check_values(self)
@@ -131,6 +135,11 @@ class TrainingConfig:
     def is_updated(self, name: str) -> bool:
         """Whether training changes the variable of this name."""
         return not self.frozen.holds(name)
+
+    def is_reinitialized(self, name: str, num_hidden_layers: int) -> bool:
+        """Whether a variable of this name keeps random numbers where a run starts from a checkpoint."""
+        del name, num_hidden_layers
+        return False
 
     @property
     def trains_whole_encoder(self) -> bool:

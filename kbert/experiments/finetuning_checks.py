@@ -1,12 +1,10 @@
 """What a fine-tuning is refused or warned for, before any heavy work."""
 
-from kbert.config import DatasetConfig, FinetuningConfig
+from kbert.config import FinetuningConfig
 from kbert.experiments.finetuning_data import LabelledPaths
 from kbert.experiments.init import Init
 from kbert.heads.parts import POOLER
-from kbert.runs.run_file import holds_run
 from kbert.tasks import TASKS
-from kbert.tasks.file_columns import require_read
 
 # With fewer examples, fewer steps and fewer epochs than these, some seeds fail. arXiv 2006.04884, section 6:
 # RTE, MRPC and CoLA, of 2,500 to 8,600 examples, do not fail over 20 epochs; arXiv 2006.05987, section 6:
@@ -44,12 +42,6 @@ def require_trainable(config: FinetuningConfig, paths: LabelledPaths):
             f"max_train_examples={config.max_train_examples} chooses among the examples of train_file, but "
             f"{paths.train_dir} holds records; give the file."
         )
-
-
-def require_read_by_new_run(task: str, dataset: DatasetConfig, run_dir, paths: LabelledPaths):
-    """Raises ValueError as `require_read` does, unless a run goes on: it keeps what it began with."""
-    if not holds_run(run_dir):
-        require_read(task, dataset, () if paths.has_records else paths.files)
 
 
 def require_weights(config: FinetuningConfig, init: Init):

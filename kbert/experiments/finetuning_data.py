@@ -12,10 +12,12 @@ from kbert.config import DatasetConfig, FinetuningConfig
 from kbert.config.checks import require_single
 from kbert.experiments.labelled_file import LabelledFile
 from kbert.input_pipelines.data_files import shown_source
+from kbert.input_pipelines.records.record_folders import LabelledRecords
 from kbert.input_pipelines.repeated_rows import repetitions, shared_rows
 from kbert.input_pipelines.tables.table_paths import source_files
+from kbert.runs.run_file import holds_run
 from kbert.tasks import TASKS
-from kbert.tasks.file_columns import reads_without_tensorflow, task_files
+from kbert.tasks.file_columns import reads_without_tensorflow, require_read, task_files
 
 
 @dataclass(frozen=True)
@@ -112,11 +114,18 @@ def reads_early(config: FinetuningConfig, paths: LabelledPaths) -> bool:
     )
 
 
-def open_data(config: FinetuningConfig, paths: LabelledPaths) -> FinetuningData:
+def require_read_by_new_run(task: str, dataset: DatasetConfig, run_dir, paths: LabelledPaths):
+    """Raises ValueError as `require_read` does, unless a run goes on: it keeps what it began with."""
+    if not holds_run(run_dir):
+        require_read(task, dataset, () if paths.has_records else paths.files)
+
+
+def open_data(config: FinetuningConfig, run_dir, paths: LabelledPaths) -> FinetuningData:
     """Reads the labelled files and opens the records, and holds out what `dev_split` says.
 
     Raises:
-      ValueError: when a file cannot be read, or the task is not one that is fine-tuned.
+      ValueError: when a file cannot be read, the task is not one that is fine-tuned, or nothing of a new run
+        reads what `config.dataset` says, with the labels that were found.
     """
     files = task_files(config.task)
     if files is None:
@@ -126,8 +135,6 @@ def open_data(config: FinetuningConfig, paths: LabelledPaths) -> FinetuningData:
     def open_source(file, directory, dataset):
         if file:
             return LabelledFile(file, files, dataset)
-        from kbert.input_pipelines.records.record_folders import LabelledRecords  # late: with TensorFlow
-
         task_class = TASKS[config.task]
         settings = task_class.read_settings(config.task_settings)
         return LabelledRecords(directory, task_class, config.max_seq_length, settings)
@@ -152,6 +159,8 @@ def open_data(config: FinetuningConfig, paths: LabelledPaths) -> FinetuningData:
         dev[f"{name}_"] = open_source(path, None, dataset)
     for data in dev.values():
         data.agreed_dataset(dataset)
+    if paths.train_file:  # records may have been made when more was allowed
+        require_read_by_new_run(config.task, dataset, run_dir, paths)
     return FinetuningData(train, dev, dataset)
 
 

@@ -86,31 +86,6 @@ class HeadModel(keras.Model):
         return tf.boolean_mask(self._encoder(inputs, training=False), inputs["input_mask"] > 0)
 
 
-class EncodedFile:
-    """A `LabelledFile` whose batches hold what a frozen encoder gives.
-
-    Args:
-      data: the `LabelledFile`.
-      frozen: the `FrozenEncoder`.
-    """
-
-    def __init__(self, data, frozen: FrozenEncoder):
-        self._data, self._frozen = data, frozen
-
-    def __getattr__(self, name):
-        return getattr(self._data, name)
-
-    def tokenize_with(self, task, text_inputs):
-        """As of `LabelledFile`, with numbers of rows."""
-        del task
-        self._data.tokenize_with(self._frozen, text_inputs)
-
-    @functools.cached_property
-    def rows(self):
-        """The `EncodedRows`."""
-        return EncodedRows(self._data.rows, self._frozen)
-
-
 class EncodedRows(RowsInMemory):
     """`RowsInMemory`, with what a frozen encoder gives for them.
 

@@ -1,16 +1,15 @@
-"""What a new run starts from, as named and as read: a checkpoint, or a vocabulary and random weights."""
+"""What a new run starts from, as the user names it; `Start` reads it. Without TensorFlow."""
 
 import dataclasses
-import functools
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
-from kbert.config import DistillationConfig, EncoderConfig
+from kbert.checkpoints import formats
+from kbert.config import Devices, DistillationConfig
 from kbert.config.checks import require
-from kbert.config.pooling_config import PoolingConfig
+from kbert.runs import run_directory
 from kbert.tokenization.base_vocabulary import BaseVocabulary
+from kbert.training.devices.rendezvous import require_free_port
 
 
 @dataclass(frozen=True)
@@ -47,11 +46,6 @@ class Init:
         """Whether a checkpoint gives weights to start from."""
         return bool(self.checkpoint) and not self.from_scratch
 
-    @property
-    def details(self) -> dict:
-        """What run.json records of it."""
-        return {"init_checkpoint": str(self.checkpoint) if self.checkpoint else None}
-
     def for_student(self, distillation: DistillationConfig | None) -> "Init":
         """The same, or with `init_layers` those layers of the teacher."""
         if distillation is None or not distillation.init_layers:
@@ -62,11 +56,8 @@ class Init:
 
     def require_checkpoint(self, run_dir):
         """Raises ValueError where the checkpoint of a run that is to begin is not there."""
-        from kbert.checkpoints.formats import require_checkpoint
-        from kbert.runs.run_directory import run_to_resume
-
-        if self.checkpoint and not run_to_resume(run_dir):
-            require_checkpoint(self.checkpoint)
+        if self.checkpoint and not run_directory.run_to_resume(run_dir):
+            formats.require_checkpoint(self.checkpoint)
 
     def require_casing(self, vocabulary: BaseVocabulary, owner):
         """Raises ValueError where `do_lower_case` contradicts the vocabulary of a run without a checkpoint.
@@ -82,65 +73,15 @@ class Init:
             )
 
 
-class InitialModel(NamedTuple):
-    """What a new run starts from, as read.
+def require_place(run_dir, devices: Devices):
+    """Raises an error where the folder or the port of a run cannot be had.
 
     Args:
-      vocabulary: the `Vocabulary`, or None when none was given.
-      encoder: the `EncoderConfig`, or None when none was given.
-      set_weights: function that sets the weights of a new model, or None for random weights.
-      pooling: how it makes one vector of a text, a `PoolingConfig`; None where it does not say so.
-    """
-
-    vocabulary: BaseVocabulary | None
-    encoder: EncoderConfig | None
-    set_weights: Callable | None
-    pooling: PoolingConfig | None = None
-
-
-def initial_model(
-    init: Init, run_dir, encoder: EncoderConfig | None, task, is_reinitialized: Callable | None = None
-) -> InitialModel:
-    """Reads what a new run starts from.
-
-    A run that already has a checkpoint resumes from it. Its `init` is then not read again and may have been
-    deleted.
-
-    Args:
-      init: what the run starts from.
       run_dir: the folder of the run.
-      encoder: the config's encoder, or None to take the checkpoint's.
-      task: the `Task`.
-      is_reinitialized: function from a variable's name and the number of layers to whether it keeps its
-        random numbers.
+      devices: see `make_strategy`.
 
     Raises:
-      ValueError: when the checkpoint cannot be read, its encoder differs from the config's, or
-        `do_lower_case` contradicts a run that is there already.
+      ValueError, BlockingIOError: as `require_free_port` and `require_run_folder` do.
     """
-    from kbert.checkpoints import model_loading
-    from kbert.checkpoints.conversion.resizing import with_layers
-    from kbert.checkpoints.formats import read_checkpoint
-    from kbert.runs.run_directory import run_to_resume
-
-    if resume := run_to_resume(run_dir):
-        resume.require_casing(init.do_lower_case)
-        return InitialModel(
-            resume.vocabulary(), encoder or resume.config.encoder, None, resume.task().pooling
-        )
-    if not init.checkpoint:
-        return InitialModel(init.vocabulary, encoder, None)
-    pretrained = read_checkpoint(init.checkpoint, init.do_lower_case, init.allow_unmatched)
-    if init.layers:
-        pretrained = with_layers(pretrained, init.layers)
-    agreed = model_loading.agreed_encoder(encoder, pretrained)
-
-    def set_weights(model):
-        reinitialized = is_reinitialized and functools.partial(
-            is_reinitialized, num_hidden_layers=agreed.num_hidden_layers
-        )
-        model_loading.initialize(model, pretrained, getattr(task, "labels", ()), reinitialized)
-
-    return InitialModel(
-        pretrained.vocabulary, agreed, None if init.from_scratch else set_weights, pretrained.pooling
-    )
+    if require_free_port(devices):
+        run_directory.require_run_folder(run_dir)

@@ -2,7 +2,6 @@
 
 import collections
 import copy
-import functools
 
 from kbert.input_pipelines.data_files import reading_dataset
 from kbert.input_pipelines.held_out_split import digest_examples, held_out_indices
@@ -10,7 +9,7 @@ from kbert.input_pipelines.labelled_files import examples_fingerprint
 
 
 class LabelledFile:
-    """The examples of a file, tokenized when they are needed. (`LabelledRecords` reads prepared records.)
+    """The examples of a file, as text. (`LabelledRecords` holds those that were tokenized before.)
 
     Args:
       path: the file.
@@ -33,7 +32,6 @@ class LabelledFile:
         self.examples = list(files.read_examples(path, reading_dataset(path, dataset)))
         self.dataset = files.complete_dataset(dataset, self.examples)
         self.fingerprint = examples_fingerprint(self.examples)
-        self._task = self._text_inputs = None
 
     @property
     def num_examples(self) -> int:
@@ -93,21 +91,7 @@ class LabelledFile:
         del dataset
         return self.dataset
 
-    def require_vocabulary(self, owner, vocabulary: dict):
-        """Does nothing: texts can be tokenized with any vocabulary."""
-
-    def check_with(self, task, max_seq_length: int):
-        """Raises ValueError when the examples do not fit the task's settings."""
+    def check_with(self, task, max_seq_length: int, owner, vocabulary: dict):
+        """Raises ValueError when the examples do not fit the task's settings. Any vocabulary will do."""
+        del owner, vocabulary
         task.check_examples(self.examples, max_seq_length)
-
-    def tokenize_with(self, task, text_inputs):
-        """Sets how examples become features; the work is done when features are first needed."""
-        self._task, self._text_inputs = task, text_inputs
-
-    @functools.cached_property
-    def rows(self):
-        """The `RowsInMemory`."""
-        from kbert.input_pipelines.text_reader import RowsInMemory
-
-        features, owners = self._task.examples_to_features(self.examples, self._text_inputs)
-        return RowsInMemory(features, owners, self._task.files.texts_apart(self.examples), self.path)

@@ -8,18 +8,19 @@ import keras
 import tensorflow as tf
 
 from kbert.config import TrainingConfig
+from kbert.input_pipelines.batches import Rows, evaluation_batches, training_batches
 
 
 class EvaluationData(NamedTuple):
-    """Further data that a phase is evaluated on.
+    """What a phase is evaluated on.
 
     Args:
-      make_batches: as `make_eval_batches` of a `Phase`.
-      examples: as its `eval_examples`.
+      rows: the `Rows`.
+      examples: what the rows were made of, for `Task.score`; None where that is not known.
     """
 
-    make_batches: Callable[[object], tf.data.Dataset]
-    examples: Callable[[], tuple] | None
+    rows: Rows
+    examples: list | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,33 +32,48 @@ class Phase:
         are the same in the whole run.
       num_train_steps: the number of optimizer steps of this phase.
       num_warmup_steps: how many of them are warm-up.
-      make_train_batches: function of the number of examples consumed in this phase and of an input pipeline
-        (a `Share`, or an object with the same fields). It returns an endless tf.data.Dataset of that
-        pipeline's share of the global batches.
-      make_eval_batches: function from an input pipeline to a finite dataset of that pipeline's share, with
-        the same number of batches for each pipeline; or None.
-      eval_examples: function without arguments that returns the examples of the evaluation and the index of
-        the example that each row belongs to, for `Task.score`; or None.
-      other_evaluations: what stands before the names of its metrics -> further `EvaluationData`. They come
-        with every evaluation, and have no say in which checkpoint is the best.
+      rows: the `Rows` to train on.
+      evaluations: what stands before the names of its metrics -> `EvaluationData`. "" comes first and chooses
+        the best checkpoint; the others come with every evaluation, and have no say in it. Empty for none.
       fresh_optimizer: begin with moments of 0, and count the updates from 0 again.
-      first_step: the number of steps of the run before this phase; `Plan` sets it.
+      number, first_step: how many phases, and steps of the run, come before this one; `Plan` sets them.
     """
 
     config: TrainingConfig
     num_train_steps: int
     num_warmup_steps: int
-    make_train_batches: Callable[[int, object], tf.data.Dataset]
-    make_eval_batches: Callable[[object], tf.data.Dataset] | None
-    eval_examples: Callable[[], tuple] | None = None
-    other_evaluations: Mapping[str, EvaluationData] = dataclasses.field(default_factory=dict)
+    rows: Rows
+    evaluations: Mapping[str, EvaluationData] = dataclasses.field(default_factory=dict)
     fresh_optimizer: bool = False
+    number: int = 0
     first_step: int = 0
 
     @property
     def last_step(self) -> int:
         """The step of the run at which this phase ends."""
         return self.first_step + self.num_train_steps
+
+    def train_batches(self, consumed: int, share) -> tf.data.Dataset:
+        """The endless batches of a pipeline after `consumed` examples of this phase.
+
+        Order and dynamic masks differ from phase to phase, also on the same records.
+        """
+        config = self.config
+        return training_batches(
+            self.rows,
+            config.train_batch_size,
+            config.seed + self.number,
+            consumed,
+            config.pad_to_longest,
+            share=share,
+        )
+
+    def evaluation_batches(self, rows: Rows, with_fill: bool, share) -> tf.data.Dataset:
+        """The batches of a pipeline in an evaluation; as many for each pipeline."""
+        config = self.config
+        return evaluation_batches(
+            rows, config.eval_batch_size, config.pad_to_longest, with_fill, config.max_eval_steps, share=share
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,8 +97,8 @@ class Plan:
 
     def __post_init__(self):
         phases, first_step = [], 0
-        for phase in self.phases:
-            phases.append(dataclasses.replace(phase, first_step=first_step))
+        for number, phase in enumerate(self.phases):
+            phases.append(dataclasses.replace(phase, number=number, first_step=first_step))
             first_step = phases[-1].last_step
         object.__setattr__(self, "phases", tuple(phases))
 
@@ -91,12 +107,12 @@ class Plan:
         """Optimizer steps of the whole run."""
         return self.phases[-1].last_step
 
-    def phases_from(self, step: int) -> list[tuple[int, Phase]]:
-        """(number, phase) of every phase that is not yet complete after `step`.
+    def phases_from(self, step: int) -> list[Phase]:
+        """Every phase that is not yet complete after `step`.
 
         A phase that ends exactly at `step` is included: its last evaluation may still be missing.
         """
-        return [(number, phase) for number, phase in enumerate(self.phases) if step <= phase.last_step]
+        return [phase for phase in self.phases if step <= phase.last_step]
 
     def first_update(self, number: int) -> int:
         """The step from which the optimizer counts its updates in a phase: its moments were 0 there."""

@@ -34,7 +34,7 @@ from kbert.training.devices.distribution import (
     require_whole_shares,
     wait_for_all,
 )
-from kbert.training.devices.jit import resolve_jit
+from kbert.training.devices.jit import needs_whole_batches, resolve_jit
 from kbert.training.evaluation_step import EvaluationStep, evaluate_batches, means, with_prefixed
 from kbert.training.measuring.progress import make_progress
 from kbert.training.measuring.step_work import StepWork
@@ -167,8 +167,8 @@ class Trainer:
     def run_phases(self):
         """Trains from the current step of the run to its end; returns the metrics to report."""
         path = self._resume_or_initialize()
-        for number, phase in self._plan.phases_from(self._state.step):
-            self._begin_phase(number, phase, path)
+        for phase in self._plan.phases_from(self._state.step):
+            self._begin_phase(phase, path)
             if path and self._evaluation_step and self._evaluation_is_due():
                 # The run was complete, or it was stopped between this checkpoint and its evaluation.
                 self._evaluate()
@@ -206,9 +206,9 @@ class Trainer:
             self._metrics_file.restore(state.step, num_lines, self._best.recorded())
         return path
 
-    def _begin_phase(self, number, phase: Phase, path):
+    def _begin_phase(self, phase: Phase, path):
         """Makes schedule, training step, evaluation and data of a phase; `path`: the checkpoint or None."""
-        self._number, self._phase = number, phase
+        self._phase = phase
         config, step = phase.config, self._state.step
         with self._strategy.scope():
             self._schedule = make_schedule(config.optimizer, phase.num_train_steps, phase.num_warmup_steps)
@@ -216,18 +216,18 @@ class Trainer:
         before, self._train_step = self._train_step, TrainStep(
             self._task, self._model, self._optimizer, self._learning_rate, self._global_step, self._strategy,
             self._jit_compile, self._config.seed, config.gradient_accumulation_steps,
-            self._config.precision, self._plan.first_update(number),
+            self._config.precision, self._plan.first_update(phase.number),
         )  # fmt: skip
         self._schedule.start(self._restore_optimizer(path, before))
-        if path and self._chief and phase.make_eval_batches and self._evaluation_is_due():
+        if path and self._chief and phase.evaluations and self._evaluation_is_due():
             self._metrics_file.forget_after(step, with_evaluation=True)
         self._progress = make_progress(
-            self._config, self._plan, number, self._run, self._strategy, self._metrics_file, step,
+            self._config, self._plan, phase.number, self._run, self._strategy, self._metrics_file, step,
             before=self._progress.state(step) if self._progress else self._state.progress,
         )  # fmt: skip
         self._make_evaluation(is_resumed=bool(path))
         consumed = (step - phase.first_step) * config.train_batch_size
-        make_batches = functools.partial(phase.make_train_batches, consumed)
+        make_batches = functools.partial(phase.train_batches, consumed)
         for_replica = self._packing(config.gradient_accumulation_steps)
         self._batches = iter(distribute(self._strategy, make_batches, for_replica))
 
@@ -253,22 +253,23 @@ class Trainer:
 
     def _make_evaluation(self, is_resumed):
         self._evaluation_step = None
-        if self._phase.make_eval_batches:
+        if self._phase.evaluations:
             self._evaluation_step = EvaluationStep(self._task, self._model, self._strategy, self._jit_compile)
             if not is_resumed:
                 self._check_names()
 
     def _check_names(self):
         """Refuses names that go wrong at an evaluation, by the metrics of one batch, before the training."""
-        batches = self._evaluation_batches(self._phase.make_eval_batches)
+        data = self._phase.evaluations[""]
+        batches = self._evaluation_batches(data.rows)
         if hasattr(batches, "element_spec"):  # as in every evaluation: rounding depends on the trace
             self._evaluation_step.trace(batches.element_spec)
-        metrics = self._compute_metrics(itertools.islice(batches, 1), self._phase.eval_examples)
+        metrics = self._compute_metrics(itertools.islice(batches, 1), data)
         if self._best.metric not in metrics:  # one of a group of examples, of which this batch has none
-            metrics = self._compute_metrics(batches, self._phase.eval_examples)
+            metrics = self._compute_metrics(batches, data)
         self._best.require_metric(metrics)
         named = metrics
-        for prefix in self._phase.other_evaluations:
+        for prefix in filter(None, self._phase.evaluations):
             named = with_prefixed(named, prefix, metrics)
 
     def _packing(self, num_micro_batches=1, whole_batches=False):
@@ -342,12 +343,10 @@ class Trainer:
         return is_between or self._has_ended()
 
     def _evaluate(self):
-        step, phase = self._state.step, self._phase
+        step, metrics = self._state.step, {}
         with self._progress.paused("evaluation", self._plan.eval_every_steps):
-            batches = self._evaluation_batches(phase.make_eval_batches)
-            metrics = self._compute_metrics(batches, phase.eval_examples)
-            for prefix, data in phase.other_evaluations.items():
-                further = self._compute_metrics(self._evaluation_batches(data.make_batches), data.examples)
+            for prefix, data in self._phase.evaluations.items():
+                further = self._compute_metrics(self._evaluation_batches(data.rows), data)
                 metrics = with_prefixed(metrics, prefix, further)
         self._metrics = metrics
         self._progress.evaluate(step, metrics)
@@ -355,25 +354,27 @@ class Trainer:
         if self._chief and not self._has_warned and (sentence := self._best.why_none(metrics)):
             self._has_warned = True
             logging.warning("%s", sentence)
-        if self._best.observe(step, metrics, self._number):
+        if self._best.observe(step, metrics, self._phase.number):
             self._save(must_succeed=False)
             if wait_for_all(self._strategy, failed=self._state.saved_step != step):
                 self._best.without_checkpoint(before)
             else:
                 self._state.write_best_index()
 
-    def _evaluation_batches(self, make_batches):
+    def _evaluation_batches(self, rows):
+        with_fill = needs_whole_batches(self._phase.config, self._strategy)
+        make_batches = functools.partial(self._phase.evaluation_batches, rows, with_fill)
         return distribute(self._strategy, make_batches, self._packing(whole_batches=True))
 
-    def _compute_metrics(self, batches, make_examples):
-        examples, owners = make_examples() if make_examples else (None, None)
+    def _compute_metrics(self, batches, data):
+        examples, owners = data.examples, data.rows.owners
         return evaluate_batches(self._task, self._evaluation_step, batches, examples, owners)
 
     def _save(self, must_succeed):
         every = self._config.save_checkpoints_steps
         with self._progress.paused("checkpoint", every), activity(f"checkpoint of step {self._state.step}"):
             self._state.write(
-                self._number, self._phase, self._train_step.state(), self._schedule.state(),
+                self._phase, self._train_step.state(), self._schedule.state(),
                 self._progress.state(self._state.step), must_succeed,
             )  # fmt: skip
             if self._chief:

@@ -124,7 +124,6 @@ class TrainingState:
 
     def write(
         self,
-        phase_number: int,
         phase,
         step_variables: dict,
         schedule_state: dict,
@@ -134,7 +133,7 @@ class TrainingState:
         """Writes a checkpoint of this step, unless it has one already.
 
         Args:
-          phase_number, phase: the current `Phase`.
+          phase: the current `Phase`.
           step_variables: name -> variable of the training step.
           schedule_state: the state of the learning-rate schedule, ready for JSON.
           progress_state: the state of the `TrainingProgress`, ready for JSON.
@@ -156,7 +155,7 @@ class TrainingState:
         steps_in_phase = self.step - phase.first_step
         state = {
             "seed": self._config["seed"],
-            "phase": phase_number,
+            "phase": phase.number,
             "step_in_phase": steps_in_phase,
             "examples_consumed": steps_in_phase * phase.config.train_batch_size,
             "interval_sums": sums,  # exact: float32 -> Python float -> JSON loses nothing

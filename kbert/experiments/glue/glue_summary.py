@@ -2,7 +2,7 @@
 
 import statistics
 
-from kbert.experiments.evaluation import no_better_than_constant
+from kbert.experiments.baselines import no_better_than_constant
 from kbert.experiments.glue.glue_tasks import GLUE_TASKS, GlueTask
 
 

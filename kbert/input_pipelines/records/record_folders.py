@@ -13,7 +13,6 @@ from kbert.features import (
     Feature,
     pretraining_features,
 )
-from kbert.input_pipelines.records import record_reader
 from kbert.input_pipelines.records.record_files import require_vocabulary, require_written_bytes
 from kbert.manifest import FILE_NAME, read_manifest
 
@@ -75,11 +74,6 @@ class RecordFolder:
     def require_vocabulary(self, owner, vocabulary: dict):
         """Raises ValueError when the records were made with another vocabulary than that of `owner`."""
         require_vocabulary(self.directory, self.manifest, owner, vocabulary)
-
-    @property
-    def rows(self):
-        """The `RecordRows`."""
-        return record_reader.RecordRows(self.directory, self.manifest, self.in_turn)
 
 
 class PretrainingRecords(RecordFolder):
@@ -261,14 +255,15 @@ class LabelledRecords(RecordFolder):
             )
         return counts, sum(counts.values())  # every example has one label
 
-    def check_with(self, task, max_seq_length: int):
-        """Examples were checked when records were made. Raises ValueError for a task with a prompt."""
+    def check_with(self, task, max_seq_length: int, owner, vocabulary: dict):
+        """Raises ValueError for a task with a prompt, and where the `vocabulary` of `owner` is another one.
+
+        Examples and lengths were checked when the records were made.
+        """
+        del max_seq_length
         if task.default_prompt:
             raise ValueError(
                 f"{self.directory} holds texts without the prompt {task.default_prompt!r}, which the model "
-                "has before "
-                "every text; give the labelled file that the records were made from."
+                "has before every text; give the labelled file that the records were made from."
             )
-
-    def tokenize_with(self, task, text_inputs):
-        """Does nothing: the records are already tokenized."""
+        self.require_vocabulary(owner, vocabulary)

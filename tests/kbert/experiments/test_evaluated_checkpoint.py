@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from kbert.config import FinetuningConfig, load_config
+from kbert.experiments import evaluation_run
 from kbert.experiments.evaluation import evaluate
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
-from kbert.training import evaluation_step
 from tests.html_checks import read_page
 
 
@@ -21,7 +21,7 @@ def test_a_checkpoint_that_is_saved_in_the_meantime_changes_nothing(
     run = RunDirectory(shutil.copytree(finetuned_run.path, tmp_path / "run"))
     read = run.checkpoint("best")
     step = int(read.name.removeprefix("step-"))
-    evaluate_batches = evaluation_step.evaluate_batches
+    evaluate_batches = evaluation_run.evaluate_batches
 
     def while_the_training_goes_on(*arguments):
         metrics = evaluate_batches(*arguments)
@@ -30,7 +30,7 @@ def test_a_checkpoint_that_is_saved_in_the_meantime_changes_nothing(
         index.write_text(json.dumps(json.loads(index.read_text()) | {"step": step + 7}))
         return metrics
 
-    monkeypatch.setattr(evaluation_step, "evaluate_batches", while_the_training_goes_on)
+    monkeypatch.setattr(evaluation_run, "evaluate_batches", while_the_training_goes_on)
     page = tmp_path / "dev.html"
     evaluate(run, labelled_files[1], checkpoint="best", keep_chosen=True, html_file=page)
     assert run.checkpoint("best") != read

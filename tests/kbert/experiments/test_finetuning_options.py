@@ -8,10 +8,12 @@ import pytest
 from kbert.config import DatasetConfig
 from kbert.encoder import BertEncoder
 from kbert.experiments.evaluation import evaluate
-from kbert.experiments.finetuning import _eval_every_steps, finetune
+from kbert.experiments.finetuning import finetune
 from kbert.experiments.finetuning_data import LabelledPaths, open_data
-from kbert.experiments.init import Init, initial_model
+from kbert.experiments.finetuning_run import eval_every_steps
+from kbert.experiments.init import Init
 from kbert.experiments.labelled_file import LabelledFile
+from kbert.experiments.start import Start
 from kbert.runs.run_directory import RunDirectory, trained_weights
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from tests.conftest import LABELS, tiny_finetuning_config
@@ -74,7 +76,7 @@ def test_at_most_so_many_examples_are_spread_by_label(labelled_files):
 
 def test_the_number_of_training_examples_is_that_of_the_config(labelled_files):
     config = tiny_finetuning_config(max_train_examples=16, dev_split=0.2)
-    data = open_data(config, LabelledPaths(labelled_files[0]))
+    data = open_data(config, "run", LabelledPaths(labelled_files[0]))
     train, dev = data.train, data.dev
     assert train.num_examples <= 16 and dev[""].num_examples == 8
     held_out = {str(one) for one in dev[""].examples}
@@ -88,7 +90,7 @@ def test_labels_have_the_numbers_of_the_training_file_whatever_the_order(tmp_pat
         paths.append(tmp_path / f"{len(paths)}.tsv")
         paths[-1].write_text("text\tlabel\n" + "".join(f"jump {one}\t{one}\n" for one in labels))
     config = tiny_finetuning_config(dataset=DatasetConfig())
-    data = open_data(config, LabelledPaths(*paths))
+    data = open_data(config, "run", LabelledPaths(*paths))
     dev, dataset = data.dev, data.dataset
     assert data.train.dataset.labels == dev[""].dataset.labels == dataset.labels == ("a", "b", "c")
     ids = SequenceClassification.from_dataset(dataset, None).label_features(dev[""].examples)["label_ids"]
@@ -98,10 +100,10 @@ def test_labels_have_the_numbers_of_the_training_file_whatever_the_order(tmp_pat
 def test_the_topmost_layers_begin_anew_and_the_others_are_those_of_the_checkpoint(pretraining_run, tmp_path):
     config = tiny_finetuning_config(reinit_layers=1, reinit_pooler=True)
     task = SequenceClassification(LABELS)
-    initial = initial_model(Init(pretraining_run.path), tmp_path / "run", None, task, config.is_reinitialized)
-    model = task.build_model(BertEncoder(initial.encoder))
+    start = Start(config, Init(pretraining_run.path), tmp_path / "run", task)
+    model = task.build_model(BertEncoder(start.encoder))
     fresh = {name: variable.numpy() for name, variable in trained_weights(model).items()}
-    initial.set_weights(model)
+    start.set_weights(model)
     there = trained_weights(pretraining_run.load_checkpoint()[2])
     for name, variable in trained_weights(model).items():
         anew = name.split("/")[0] in ("layer_0", "pooler", "classification")  # the tiny model has one layer
@@ -118,6 +120,6 @@ def test_there_are_no_more_evaluations_than_epochs_ask_for_with_the_last_at_the_
             eval_every_epochs=every, train_batch_size=batch_size, num_train_epochs=2.0
         )
         steps = int(num_examples / batch_size * config.num_train_epochs)
-        interval = _eval_every_steps(config, num_examples)
+        interval = eval_every_steps(config, num_examples)
         evaluated = {*range(interval, steps + 1, interval), steps}
         assert len(evaluated) <= round(config.num_train_epochs / every)

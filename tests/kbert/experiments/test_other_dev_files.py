@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from kbert.config import FinetuningConfig
-from kbert.experiments.evaluation import evaluate, no_better_than_constant
+from kbert.experiments.baselines import no_better_than_constant
+from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.finetuning_checks import what_to_try
 from kbert.experiments.finished_run import describe_run, finished_metrics, write_result

@@ -6,7 +6,7 @@ import pytest
 
 import kbert
 from kbert.config import DatasetConfig
-from kbert.experiments import finetuning
+from kbert.experiments import finetuning, finetuning_data
 from tests.conftest import LABELS, tiny_finetuning_config
 
 pytestmark = pytest.mark.slow
@@ -27,7 +27,8 @@ def test_a_run_of_before_goes_on_answers_and_is_evaluated(tmp_path, train, label
     with pytest.raises(ValueError, match=r"would not read dataset\.negatives=\['no'\].*dataset\.document="):
         train(CONFIG, tmp_path / "run")
     with monkeypatch.context() as before:
-        before.setattr(finetuning, "require_read_by_new_run", lambda *_: None)
+        for module in (finetuning, finetuning_data):
+            before.setattr(module, "require_read_by_new_run", lambda *_: None)
         metrics = train(CONFIG, tmp_path / "run")[1]
     assert train(CONFIG, tmp_path / "run")[1]["loss"] == pytest.approx(metrics["loss"])
     other = dataclasses.replace(CONFIG, dataset=dataclasses.replace(DATASET, sentence="other"))

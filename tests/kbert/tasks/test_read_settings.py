@@ -6,8 +6,7 @@ import json
 import pytest
 
 from kbert.config import DatasetConfig, FinetuningConfig, load_config
-from kbert.experiments.finetuning_checks import require_read_by_new_run
-from kbert.experiments.finetuning_data import LabelledPaths
+from kbert.experiments.finetuning_data import LabelledPaths, require_read_by_new_run
 from kbert.input_pipelines.data_files import data_as_files
 from kbert.tasks import TASKS
 from kbert.tasks.file_columns import _FILES, require_read, task_files

@@ -12,11 +12,11 @@ from keras import ops
 
 from kbert.config import EncoderConfig, FinetuningConfig, OptimizerConfig
 from kbert.heads.parts import Part
-from kbert.input_pipelines.epochs import own_rows
+from kbert.input_pipelines.batches import Rows
 from kbert.tasks import TASKS
 from kbert.tasks.losses import example_mean, example_sum
 from kbert.tasks.task import Task
-from kbert.training.phases import Phase, Plan
+from kbert.training.phases import EvaluationData, Phase, Plan
 from kbert.training.trainer import open_run, train
 from tests.tfrecords_tools import small_corpus
 
@@ -82,26 +82,32 @@ def config_of(**changes) -> FinetuningConfig:
         "peak_flops": 1e9,
         "padding": "keep",
         "best_metric": "loss",
+        "pad_to_longest": False,
     }  # fmt: skip
     return FinetuningConfig(**values | changes)
 
 
+class InTurn(Rows):
+    """Rows that come again and again in their order."""
+
+    def __init__(self, data):
+        self._data, self.name, self.num_rows = data, "the rows", len(data["input_ids"])
+
+    def shuffled(self, batch_size, seed, start_example, share):
+        del seed, share
+        rows = tf.data.Dataset.from_tensor_slices(self._data).repeat()
+        batches = rows.batch(batch_size, drop_remainder=True)
+        return batches.skip(start_example // batch_size)
+
+    def in_order(self, batch_size):
+        return tf.data.Dataset.from_tensor_slices(self._data).batch(batch_size)
+
+
 def phase_of(config, num_steps, data=None, **settings) -> Phase:
     """A phase on `data`, which comes again and again in its order."""
-    data, held_out = data or examples(24), examples(8, seed=1)
-
-    def train_batches(consumed, share):
-        del share
-        batches = tf.data.Dataset.from_tensor_slices(data).repeat().batch(config.train_batch_size)
-        return batches.skip(consumed // config.train_batch_size)
-
-    def eval_batches(share):
-        rows = {name: own_rows(value, config.eval_batch_size, share) for name, value in held_out.items()}
-        return tf.data.Dataset.from_tensor_slices(rows).batch(config.eval_batch_size)
-
-    return Phase(
-        config, num_steps, settings.pop("num_warmup_steps", 0), train_batches, eval_batches, **settings
-    )
+    held_out = {"": EvaluationData(InTurn(examples(8, seed=1)))}
+    rows = InTurn(data or examples(24))
+    return Phase(config, num_steps, settings.pop("num_warmup_steps", 0), rows, held_out, **settings)
 
 
 def train_phases(run_dir, config, phases, **settings):

@@ -93,13 +93,13 @@ def test_a_stop_in_the_second_phase_or_before_it_changes_nothing(at_step, two_ph
 
 def test_moments_go_on_where_no_fresh_ones_are_asked_for():
     phases = [
-        Phase(CONFIG, steps, 0, None, None, fresh_optimizer=fresh)
+        Phase(CONFIG, steps, 0, one_weight.InTurn(OTHER_DATA), fresh_optimizer=fresh)
         for steps, fresh in ((6, True), (5, False), (4, True), (3, False), (2, True))
     ]
     plan = Plan(tuple(phases), eval_every_steps=10)
     assert [phase.first_step for phase in plan.phases] == [0, 6, 11, 15, 18] and plan.num_train_steps == 20
     assert [plan.first_update(number) for number in range(5)] == [0, 0, 11, 11, 18]
-    assert [[n for n, _ in plan.phases_from(step)] for step in (0, 6, 7, 20)] == [
+    assert [[phase.number for phase in plan.phases_from(step)] for step in (0, 6, 7, 20)] == [
         [0, 1, 2, 3, 4], [0, 1, 2, 3, 4], [1, 2, 3, 4], [4],
     ]  # fmt: skip
 

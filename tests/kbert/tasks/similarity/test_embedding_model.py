@@ -95,10 +95,10 @@ def test_the_default_prompt_stands_before_each_text_of_an_example():
 
 
 def test_records_have_no_prompt_and_are_refused_for_a_model_that_has_one():
-    records = SimpleNamespace(directory="records")
-    LabelledRecords.check_with(records, CosineSimilarity(), 8)
+    records = SimpleNamespace(directory="records", require_vocabulary=lambda *_: None)
+    LabelledRecords.check_with(records, CosineSimilarity(), 8, "run", {})
     with pytest.raises(ValueError, match="records holds texts without the prompt 'the ', .* labelled file"):
-        LabelledRecords.check_with(records, CosineSimilarity().with_pooling(PROMPTED), 8)
+        LabelledRecords.check_with(records, CosineSimilarity().with_pooling(PROMPTED), 8, "run", {})
 
 
 def test_tokens_of_the_default_prompt_do_not_count_in_training(encoder, batch):

@@ -1,0 +1,87 @@
+"""The data that a model is evaluated on: opened, and compared with what it was trained on."""
+
+from kbert.config import PretrainingConfig
+from kbert.experiments.labelled_file import LabelledFile
+from kbert.input_pipelines.records.record_folders import LabelledRecords, PretrainingRecords
+
+
+def evaluation_data(loaded, eval_file, input_dir=None, held_out=False):
+    """The examples or records, checked.
+
+    Args:
+      loaded: the `LoadedModel`, see `LoadedModel.for_files`.
+      eval_file, input_dir: as for `evaluate`.
+      held_out: whether only the part is meant that `dev_split` held out.
+
+    Returns:
+      A `LabelledFile`, `LabelledRecords` or `PretrainingRecords`.
+
+    Raises:
+      ValueError: when the data do not match the model.
+    """
+    if isinstance(loaded.training_config, PretrainingConfig):
+        return _pretraining_records(loaded, eval_file, input_dir)
+    task, length, config = loaded.task, loaded.max_seq_length, loaded.training_config
+    if task.files is None:
+        raise ValueError(
+            f"{loaded.source} has the task {task.name}, which is not evaluated on labelled examples; "
+            "fine-tune it first (kbert finetune)."
+        )
+    if eval_file:
+        data = LabelledFile(eval_file, task.files, config.dataset)
+        if held_out:
+            data = held_out_part(loaded.run, data)
+    else:
+        settings = task.read_settings(config.task_settings)
+        data = LabelledRecords(input_dir, type(task), length, settings)
+        data.agreed_dataset(config.dataset)
+    data.check_with(task, length, loaded.source, loaded.vocabulary.describe())
+    return data
+
+
+def _pretraining_records(loaded, eval_file, input_dir):
+    if eval_file:
+        raise ValueError(
+            f"{loaded.source} has the task {loaded.task.name}, but eval_file is for runs on labelled "
+            "examples; give input_dir with records of kbert pretraining-data instead."
+        )
+    records = PretrainingRecords(input_dir)
+    records.require_vocabulary(loaded.source, loaded.vocabulary.describe())
+    if loaded.task.next_sentence and not records.next_sentence:
+        raise ValueError(
+            f"{input_dir} holds no next_sentence_labels, but {loaded.source} was trained on them; make the "
+            "records with pairing=sentence_pairs or sentence_order."
+        )
+    records.require_room(loaded.config)
+    records.check()
+    return records
+
+
+def not_held_out(path) -> str:
+    """The sentence for `split="dev"` where nothing was held out."""
+    return (
+        "split=dev needs a run that was trained with dev_split, and its training file as eval_file; "
+        f"{path} was trained without it, or eval_file is missing."
+    )
+
+
+def held_out_part(run, data):
+    """The examples that a run has not been trained on, of the file that it was trained on.
+
+    Args:
+      run: the `RunDirectory`.
+      data: the `LabelledFile` of its training file.
+
+    Raises:
+      ValueError: when the run was trained without `dev_split`, or on other examples.
+    """
+    recorded = run.details.get("held_out")
+    if not recorded:
+        raise ValueError(not_held_out(run.path))
+    _, held_out = data.split(run.config.dev_split, run.config.dev_split_seed)
+    if held_out.digest != recorded["digest"]:
+        raise ValueError(
+            f"{data.path} is not what {run.path} was trained on: the {recorded['num_examples']} examples "
+            "that were held out cannot be found again. Give the file as it was, as eval_file."
+        )
+    return held_out

@@ -1,0 +1,183 @@
+"""The part of a fine-tuning that needs TensorFlow: `finetune` has checked before what needs none."""
+
+import dataclasses
+import math
+from typing import Any
+
+from absl import logging
+
+from kbert.config import Devices, FinetuningConfig
+from kbert.experiments.baselines import warn_of_constant
+from kbert.experiments.finetuning_checks import require_pooler, too_few_steps, what_to_try
+from kbert.experiments.finetuning_data import FinetuningData, LabelledPaths, open_data
+from kbert.experiments.frozen_encoder import EncodedRows, FrozenEncoder
+from kbert.experiments.init import Init
+from kbert.experiments.start import Start
+from kbert.experiments.trained_run import log_examples, trained_run
+from kbert.input_pipelines.batches import evaluation_batches
+from kbert.input_pipelines.data_files import require_one_batch, shown_source
+from kbert.input_pipelines.source_rows import rows_of
+from kbert.tasks import TASKS
+from kbert.tokenization.text_inputs import TextInputs
+from kbert.tokenization.vocabulary_files import read_vocabulary
+from kbert.training.devices import distribution
+from kbert.training.phases import EvaluationData, Phase, Plan
+from kbert.training.trainer import train
+
+
+def run_finetuning(
+    config: FinetuningConfig,
+    run_dir,
+    paths: LabelledPaths,
+    init: Init,
+    devices: Devices,
+    data: FinetuningData | None,
+):
+    """Trains, or goes on.
+
+    Args:
+      config, run_dir, paths, init: what `finetune` was given.
+      devices: see `make_strategy`.
+      data: what `open_data` gave, where that needed no TensorFlow.
+
+    Returns:
+      (task, metrics), as `finetune` does.
+    """
+    strategy = distribution.make_strategy(devices)  # before any other use of TensorFlow
+    distribution.require_whole_shares(config, strategy)
+
+    # Open the data; then the checkpoint, which takes far longer. Check that they go together.
+    data = data or open_data(config, run_dir, paths)
+    num_train_steps = _num_train_steps(config, data.train)
+    settings = TASKS[config.task].read_settings(config.task_settings)
+    new_task = TASKS[config.task].from_dataset(data.dataset, settings).for_training(data.train.count_labels)
+    start = Start(config, _with_vocabulary(init, data, paths), run_dir, new_task)
+    task = new_task.with_pooling(start.pooling)
+    config = _complete_config(dataclasses.replace(config, dataset=data.dataset), start)
+    _require_fit(task, config, data, start, init.checkpoint or paths.train_dir or run_dir)
+    trained_task: Any = FrozenEncoder(task, run_dir) if config.freeze_encoder else start.taught(task)
+    if sentence := too_few_steps(config, data.train.num_examples, num_train_steps):
+        logging.warning("%s", sentence)
+
+    # Train, and compare with a constant answer.
+    details = _details(task, config, data, paths, start)
+    with trained_run(strategy, run_dir, config, details, start.vocabulary, data.all) as run:
+        phase = _phase(config, data, num_train_steps, trained_task, start.vocabulary)
+        log_examples(task, phase.rows, start.vocabulary)
+        every = eval_every_steps(config, data.train.num_examples) or num_train_steps
+        plan = Plan((phase,), every, config.early_stopping_patience, start.set_weights)
+        metrics = train(trained_task, config, plan, run, strategy)
+        if metrics:
+            metrics = _with_baselines(task, metrics, phase, start.vocabulary)
+            warn_of_constant(task, metrics, what_to_try(config, num_train_steps))
+    return task, metrics
+
+
+def _num_train_steps(config, train_data):
+    """int(examples / batch size x epochs), as in google-research/bert, run_classifier.py."""
+    records = train_data.manifest
+    number = records.num_examples if records else train_data.num_examples
+    require_one_batch(train_data.path, number, config.train_batch_size)
+    number = int(train_data.num_examples / config.train_batch_size * config.num_train_epochs)
+    if not number:
+        raise ValueError(
+            f"{train_data.num_examples} examples in batches of {config.train_batch_size} over "
+            f"{config.num_train_epochs} epochs are less than one step; lower train_batch_size "
+            "(train_batch_size=8) or raise num_train_epochs."
+        )
+    return number
+
+
+def _with_vocabulary(init: Init, data, paths) -> Init:
+    """With the vocabulary of the records, where nothing else gives one."""
+    if paths.train_dir and not (init.checkpoint or init.vocabulary):
+        vocabulary = read_vocabulary(paths.train_dir, data.train.manifest.vocabulary)
+        init = dataclasses.replace(init, vocabulary=vocabulary)
+    if init.vocabulary:
+        init.require_casing(init.vocabulary, paths.train_dir or "the training")
+    return init
+
+
+def _complete_config(config, start):
+    """The config with the encoder to train."""
+    if start.vocabulary is None or start.encoder is None:
+        raise ValueError(
+            "no weights or vocabulary to start from: give init_checkpoint, for example bert-base-uncased. "
+            "Or, for random weights, give vocab_file, and an encoder in the config."
+        )
+    encoder = start.encoder
+    if config.dropout_prob is not None:
+        encoder = dataclasses.replace(
+            encoder,
+            hidden_dropout_prob=config.dropout_prob,
+            attention_probs_dropout_prob=config.dropout_prob,
+        )
+    if config.max_seq_length > encoder.max_position_embeddings:
+        raise ValueError(
+            f"max_seq_length={config.max_seq_length} is more than the encoder's "
+            f"max_position_embeddings={encoder.max_position_embeddings}."
+        )
+    if len(start.vocabulary) > encoder.vocab_size:
+        raise ValueError(
+            f"the vocabulary has {len(start.vocabulary)} tokens, but the encoder's vocab_size is "
+            f"{encoder.vocab_size}; use the vocabulary of the checkpoint, or a larger vocab_size."
+        )
+    return dataclasses.replace(config, encoder=encoder)
+
+
+def _require_fit(task, config, data, start, owner):
+    """Raises ValueError where data, task, teacher and what the run starts from do not go together."""
+    require_pooler(config, task)
+    start.check_teacher(task, config.encoder, start.vocabulary, config.max_seq_length)
+    for source in data.all:
+        source.check_with(task, config.max_seq_length, owner, start.vocabulary.describe())
+    task.check_training(config, data.train.examples)
+
+
+def _details(task, config, data, paths, start):
+    """The content of run.json."""
+    return {
+        **TASKS.to_record(task),
+        "max_seq_length": config.max_seq_length,
+        "train_file": shown_source(paths.train_file or paths.train_dir),
+        **start.details,
+        "from_scratch": not start.has_weights,
+        **data.details(config),
+    }
+
+
+def _phase(config, data, num_train_steps, trained_task, vocabulary):
+    """All steps, on tokenized data."""
+    text_inputs = TextInputs(vocabulary, config.max_seq_length)
+
+    def read(source):
+        rows: Any = rows_of(source, trained_task, text_inputs)
+        return EncodedRows(rows, trained_task) if config.freeze_encoder else rows
+
+    return Phase(
+        config,
+        num_train_steps,
+        num_warmup_steps=int(num_train_steps * config.warmup_proportion),
+        rows=read(data.train),
+        evaluations={
+            prefix: EvaluationData(read(source), source.examples) for prefix, source in data.dev.items()
+        },
+    )
+
+
+def eval_every_steps(config: FinetuningConfig, num_train_examples: int) -> int | None:
+    """Rounded up: the evaluation of the last epoch is then the one at the end, not another just before it."""
+    if config.eval_every_epochs is None:
+        return config.eval_every_steps
+    steps = config.eval_every_epochs * num_train_examples / config.train_batch_size
+    return math.ceil(round(steps, 6))  # 0.1 * 30 is a little more than 3
+
+
+def _with_baselines(task, metrics, phase, vocabulary):
+    """With what the best constant answer scores: `baseline_accuracy`, `mismatched_baseline_accuracy`."""
+    with_baselines, config = dict(metrics), phase.config
+    for prefix, data in phase.evaluations.items():
+        batches = evaluation_batches(data.rows, config.eval_batch_size, config.pad_to_longest)
+        baseline = task.baseline(batches.as_numpy_iterator(), vocabulary)
+        with_baselines |= {prefix + name: value for name, value in baseline.items()}
+    return with_baselines

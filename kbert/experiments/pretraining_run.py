@@ -1,0 +1,116 @@
+"""The part of a pretraining that needs TensorFlow: `pretrain` has checked before what needs none."""
+
+import dataclasses
+
+from kbert.config import Devices, PretrainingConfig
+from kbert.experiments.init import Init
+from kbert.experiments.start import Start
+from kbert.experiments.trained_run import log_examples, trained_run
+from kbert.input_pipelines.data_files import require_one_batch
+from kbert.input_pipelines.source_rows import rows_of
+from kbert.runs.run_directory import run_to_resume
+from kbert.tasks import TASKS
+from kbert.tasks.pretraining import recorded_objective
+from kbert.training.devices import distribution
+from kbert.training.phases import EvaluationData, Phase, Plan
+from kbert.training.trainer import train
+
+
+def run_pretraining(config: PretrainingConfig, run_dir, phases, vocabulary, init: Init, devices: Devices):
+    """Trains, or goes on.
+
+    Args:
+      config, run_dir, init: what `pretrain` was given.
+      phases: a `PhaseRecords` for each phase.
+      vocabulary: that of the records.
+      devices: see `make_strategy`.
+
+    Returns:
+      (task, metrics), as `pretrain` does.
+    """
+    strategy = distribution.make_strategy(devices)  # before any other use of TensorFlow
+    records = [phase.train for phase in phases]
+    _require_batches(config, records, strategy)  # before a checkpoint is read
+
+    # Read the checkpoint, and check that it goes with config and records.
+    task = _task(config, run_dir, records)
+    start = Start(config, init, run_dir, task)
+    if init.checkpoint:
+        records[0].require_vocabulary(init.checkpoint, start.vocabulary.describe())
+    config = dataclasses.replace(config, encoder=start.encoder)
+    longest = max(dataset.max_seq_length for dataset in records)
+    start.check_teacher(task, config.encoder, vocabulary, longest)
+    opened = [dataset for phase in phases for dataset in (phase.train, phase.held_out) if dataset]
+    for dataset in opened:
+        dataset.require_room(config.encoder)
+
+    # Train.
+    details = _details(task, phases) | start.details
+    with trained_run(strategy, run_dir, config, details, vocabulary, opened) as run:
+        log_examples(task, rows_of(records[0]), vocabulary)
+        plan = Plan(_phases(config, phases), config.eval_every_steps, initialize=start.set_weights)
+        metrics = train(start.taught(task), config, plan, run, strategy)
+    return task, metrics
+
+
+def _task(config, run_dir, records):
+    """The task: that of the run to resume, else the config's, else the one that the records are made for."""
+    resume = run_to_resume(run_dir)
+    if resume and config.task is None:
+        return resume.task()
+    own = recorded_objective(records[0].manifest)
+    task_class = TASKS[TASKS.require(config.task or own)]
+    if not issubclass(task_class.config_class, PretrainingConfig):
+        tasks = [name for name in TASKS if issubclass(TASKS[name].config_class, PretrainingConfig)]
+        raise ValueError(f"task={config.task!r} is not a pretraining task; choose one of {', '.join(tasks)}.")
+    for dataset in records:
+        if task_class.pairing not in (None, TASKS[recorded_objective(dataset.manifest)].pairing):
+            raise ValueError(
+                f"{dataset.directory} is made for the task {recorded_objective(dataset.manifest)}, but "
+                f"task={task_class.name!r} needs records made with pairing={task_class.pairing}."
+            )
+    return task_class()
+
+
+def _require_batches(config, records, strategy):
+    """Refuses batches that the replicas cannot share, and those that are larger than all records."""
+    for phase_config, dataset in zip(config.phase_configs, records, strict=True):
+        distribution.require_whole_shares(phase_config, strategy)
+        require_one_batch(dataset.path, dataset.num_examples, phase_config.train_batch_size)
+
+
+def _details(task, phases):
+    """The content of run.json."""
+    records = [phase.train for phase in phases]
+    details = {
+        **TASKS.to_record(task),
+        "max_seq_length": max(dataset.max_seq_length for dataset in records),
+        "num_train_examples": sum(dataset.manifest.num_examples for dataset in records),
+        "records": records[0].manifest.settings,
+        "data": {
+            "train": [dataset.manifest.fingerprint for dataset in records],
+            "eval": [phase.held_out.manifest.fingerprint for phase in phases if phase.held_out],
+        },
+    }
+    if len(records) > 1:
+        details["records_of_phases"] = [
+            {"num_train_examples": dataset.manifest.num_examples, "records": dataset.manifest.settings}
+            for dataset in records
+        ]
+    return details
+
+
+def _phases(config, phases):
+    """The phases with their settings and rows."""
+    changes = config.phases or (None,)
+    return tuple(
+        Phase(
+            own,
+            own.num_train_steps,
+            own.num_warmup_steps,
+            rows=rows_of(records.train),
+            evaluations={"": EvaluationData(rows_of(records.held_out))} if records.held_out else {},
+            fresh_optimizer=bool(change and change.fresh_optimizer),
+        )
+        for own, change, records in zip(config.phase_configs, changes, phases, strict=True)
+    )

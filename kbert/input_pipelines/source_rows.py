@@ -1,0 +1,24 @@
+"""Labelled examples or a folder of records -> rows."""
+
+from typing import Any
+
+from kbert.input_pipelines.batches import Rows
+from kbert.input_pipelines.records.record_reader import RecordRows
+from kbert.input_pipelines.text_reader import RowsInMemory
+
+
+def rows_of(source, task: Any = None, text_inputs=None) -> Rows:
+    """The rows of a source. Examples of a file are tokenized now; records are read with the batches.
+
+    Args:
+      source: a `LabelledFile`; or a `RecordFolder`, which holds rows and needs nothing else.
+      task: the `Task`, which may keep what it needs of the tokenization to score.
+      text_inputs: the `TextInputs` of the model.
+
+    Raises:
+      ValueError: as `Task.examples_to_features` does.
+    """
+    if source.manifest:
+        return RecordRows(source.directory, source.manifest, source.in_turn)
+    features, owners = task.examples_to_features(source.examples, text_inputs)
+    return RowsInMemory(features, owners, task.files.texts_apart(source.examples), source.path)
