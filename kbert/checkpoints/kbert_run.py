@@ -51,13 +51,8 @@ def read_kbert_run(path: Path, do_lower_case: bool | None, report: Report) -> Be
     # Values that a conversion initialised, and that were never trained, are left out.
     untrained = set(run.details.get("converted", {}).get("initialised", ()))
     stored = run.stored_weights(weights.parent)
-    for name, shape in result.shapes.items():
-        if name not in stored:
-            raise ValueError(f"{weights} has no {name!r}: it belongs to another model than the run's config.")
-        if stored[name].shape != shape:
-            raise ValueError(
-                f"{weights}: {name} has shape {stored[name].shape}, but the run's config expects {shape}."
-            )
+    training_checkpoint.require_tensors(weights, stored, result.shapes)
+    for name in result.shapes:
         if not stored[name].is_float:
             raise ValueError(f"{weights}: {name} is {stored[name].dtype}, expected float32.")
         if name in untrained:
@@ -65,9 +60,6 @@ def read_kbert_run(path: Path, do_lower_case: bool | None, report: Report) -> Be
         else:
             result.tensors[name] = stored[name].as_finite_float32(f"{weights}: {name}")
             report.taken.append((name, name, "as it is"))
-    unknown = [name for name in stored if name not in result.shapes]
-    if unknown:
-        raise ValueError(f"{weights} holds {unknown[0]!r}, which this {task.name} model does not have.")
     return result
 
 

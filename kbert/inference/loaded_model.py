@@ -49,15 +49,14 @@ class LoadedModel(TextAnswers):
     Args:
       source: where it was loaded from.
       task: the `Task`.
-      model: its Keras model; None where `read` gives it.
+      model: its Keras model; or a function that reads it when it is first asked for, and then `config`.
       vocabulary: the `Vocabulary` with its casing.
       max_seq_length: the longest sequence in tokens; longer texts are cut.
       takes_pairs: whether the model answers pairs of texts; None when unknown.
       own_pooling: the `PoolingConfig` by which the model makes one vector of a text; None if it was not made
         for that, then `embed` takes the default.
       precision: the one in which the encoder predicts, see `AnsweringEncoder`.
-      read: function that gives the Keras model when it is first asked for.
-      config: the `EncoderConfig` of the model that `read` gives.
+      config: the `EncoderConfig` of the model; None takes it from a model that is there.
 
     Raises:
       ValueError: for a precision that predictions do not have.
@@ -91,7 +90,6 @@ class LoadedModel(TextAnswers):
         takes_pairs=None,
         own_pooling: PoolingConfig | None = None,
         precision: str = "float32",
-        read: Callable[[], Any] | None = None,
         config: EncoderConfig | None = None,
     ):
         if precision not in PRECISIONS:
@@ -109,8 +107,8 @@ class LoadedModel(TextAnswers):
         self.pooling, self.normalize = self._pooling_config.mode, self._pooling_config.normalize
         self.text_inputs = TextInputs(vocabulary, max_seq_length)
         self.precision = precision
-        self._made = {} if model is None else {"model": model}  # see `_once`
-        self._lock, self._read = threading.RLock(), read or (lambda: None)
+        self._made = {"model": model} if isinstance(model, keras.Model) else {}  # see `_once`
+        self._lock, self._read = threading.RLock(), model
         self.config = config or self.encoder.config
 
     def __repr__(self):
@@ -435,13 +433,12 @@ def loaded_run(run: RunDirectory, which: str | int | None, precision: str = "flo
     loaded = LoadedModel(
         run.path,
         task,
-        None,
+        read,
         run.vocabulary(),
         run.details["max_seq_length"],
         takes_pairs=getattr(task, "takes_pairs", None),
         own_pooling=task.pooling,
         precision=precision,
-        read=read,
         config=run.config.encoder,
     )
     loaded.run, loaded.checkpoint = run, folder
@@ -453,13 +450,12 @@ def loaded_checkpoint(checkpoint: BertCheckpoint, precision: str = "float32") ->
     loaded = LoadedModel(
         checkpoint.source,
         task_from_checkpoint(checkpoint),
-        None,
+        lambda: loaded.read_described(),
         checkpoint.vocabulary,
         checkpoint.max_seq_length,
         takes_pairs=False if checkpoint.pooling else checkpoint.takes_pairs,
         own_pooling=checkpoint.pooling,
         precision=precision,
-        read=lambda: loaded.read_described(),
         config=checkpoint.encoder,
     )
     loaded.description = checkpoint

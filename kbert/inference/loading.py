@@ -3,7 +3,7 @@
 import importlib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kbert.checkpoints.formats import detect_format, local_path, read_checkpoint
 from kbert.cli.commands import export_package
@@ -25,7 +25,6 @@ def load(
     allow_unmatched=(),
     checkpoint: str | int | None = None,
     precision: str = "float32",
-    weights_now: bool = True,
 ) -> "LoadedModel | TextAnswers":
     """Loads a model with its tokenizer and config.
 
@@ -40,7 +39,6 @@ def load(
       checkpoint: which of a run's checkpoints: "last", "best" or a step; see `RunDirectory.checkpoint`.
       precision: "float32"; or "bfloat16", in which the encoder then answers (see `AnsweringEncoder`), for
         machines with instructions for it. The weights of `LoadedModel.model` are float32 in both cases.
-      weights_now: False reads the weights when `LoadedModel.model` or an answer is first asked for.
 
     Returns:
       A `LoadedModel`; for a .tflite file a `LoadedFile`, which has its `predict`, `rank` and `embed`.
@@ -57,12 +55,17 @@ def load(
       >>> tuple(outputs["probabilities"].shape)
       (2, 2)
     """
+    loaded: Any = open_any(path, do_lower_case, allow_unmatched, checkpoint, precision)
+    if Path(path).suffix != _LITERT:
+        loaded.model  # noqa: B018  # reads its weights
+    return loaded
+
+
+def open_any(path, do_lower_case=None, allow_unmatched=(), checkpoint=None, precision="float32"):
+    """As `load`, but that the weights are read when `LoadedModel.model` or an answer is first asked for."""
     settings = (do_lower_case, allow_unmatched, checkpoint, precision)
     if Path(path).suffix != _LITERT:
-        loaded = open_model(path, *settings)
-        if weights_now:
-            loaded.model  # noqa: B018
-        return loaded
+        return open_model(path, *settings)
     if settings != (None, (), None, "float32"):
         raise ValueError(
             f"{path} is a LiteRT file, with its casing and weights inside; leave all other arguments out."

@@ -16,11 +16,10 @@ from pathlib import Path
 
 import numpy as np
 from absl import logging
-from safetensors import SafetensorError, safe_open
 
 from kbert.files.full_disk import naming_full_disk
 from kbert.files.json_file import read_json_object, require_known_format
-from kbert.files.safetensors_file import write_safetensors
+from kbert.files.safetensors_file import read_safetensors, write_safetensors
 from kbert.files.stored_tensor import StoredTensor
 
 WEIGHTS_FILE = "model.safetensors"
@@ -184,30 +183,32 @@ def read_state(checkpoint) -> dict:
     return state
 
 
-def restore(path, variables: dict, allow_unused: bool = False):
+def restore(path, variables: dict):
     """Assigns to every variable the tensor of its name; all names and shapes are checked first.
 
     Args:
       path: a safetensors file.
       variables: name -> variable (Keras or TensorFlow).
-      allow_unused: accept tensors in the file that no variable asks for.
 
     Raises:
-      ValueError: for a missing or broken file, a missing tensor, a tensor of another shape, or (unless
-        allowed) a tensor that no variable asks for; nothing is assigned then. Also for a tensor with NaN or
-        infinity; the tensors before it are assigned by then.
+      ValueError: for a missing or broken file, and as `assign` does.
     """
     path = Path(path)
     if not path.is_file():
         raise ValueError(f"checkpoint file {path} does not exist.")
-    try:
-        with safe_open(path, framework="numpy") as file:
-            shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}
-            _check(path, shapes, variables, allow_unused)
-            for name, variable in variables.items():
-                variable.assign(_finite(file.get_tensor(name), f"{path}: {name}"))
-    except SafetensorError as error:
-        raise ValueError(f"{path} is not a whole safetensors file: {error}.") from None
+    assign(read_safetensors(path), variables, path)
+
+
+def assign(tensors: dict[str, StoredTensor], variables: dict, path):
+    """The same with the tensors of a file.
+
+    Raises:
+      ValueError: as `require_tensors` does; nothing is assigned then. Also for a tensor with NaN or infinity;
+        the tensors before it are assigned by then.
+    """
+    require_tensors(path, tensors, {name: tuple(v.shape) for name, v in variables.items()})
+    for name, variable in variables.items():
+        variable.assign(_finite(tensors[name].read(), f"{path}: {name}"))
 
 
 def _finite(array, where):
@@ -218,21 +219,31 @@ def _finite(array, where):
     return array
 
 
-def _check(path, shapes, variables, allow_unused):
-    missing = [name for name in variables if name not in shapes]
+def require_tensors(path, tensors: dict[str, StoredTensor], shapes: dict):
+    """Refuses a file of weights that is not a model's.
+
+    Args:
+      path: the file.
+      tensors: what it holds.
+      shapes: name -> shape of the model's variables.
+
+    Raises:
+      ValueError: for a missing tensor, one of another shape, or one that is no variable's.
+    """
+    missing = [name for name in shapes if name not in tensors]
     if missing:
         raise ValueError(
-            f"{path} has no tensor for {len(missing)} of {len(variables)} variables, for example "
+            f"{path} has no tensor for {len(missing)} of {len(shapes)} variables, for example "
             f"{missing[0]!r}: it belongs to another model."
         )
-    for name, variable in variables.items():
-        if shapes[name] != tuple(variable.shape):
+    for name, shape in shapes.items():
+        if tensors[name].shape != shape:
             raise ValueError(
-                f"{path}: {name} has shape {shapes[name]}, but this model's is {tuple(variable.shape)}; use "
+                f"{path}: {name} has shape {tensors[name].shape}, but this model's is {shape}; use "
                 "the encoder config that the checkpoint was made with."
             )
-    unused = [name for name in shapes if name not in variables]
-    if unused and not allow_unused:
+    unused = [name for name in tensors if name not in shapes]
+    if unused:
         raise ValueError(f"{path} holds tensors that this model does not have, for example {unused[0]!r}.")
 
 

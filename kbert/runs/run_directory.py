@@ -258,22 +258,9 @@ class RunDirectory:
                     raise
 
     def _load(self, path):
-        try:
-            checkpoint.verify(path, [checkpoint.WEIGHTS_FILE])
-        except checkpoint.DamagedCheckpoint as error:
-            steps = ", ".join(str(checkpoint.parse_step(p)) for p in self._whole_checkpoints())
-            way = (
-                f"Choose another checkpoint, of the steps {steps}" if steps else "Restore it, or train again"
-            )
-            raise ValueError(f"{error} {way}.") from None
-        task = self.task(path)
+        weights, task = self.stored_weights(path), self.task(path)
         model = task.new_model(self.config.encoder)
-        if self.config.adapters is None:
-            checkpoint.restore(path / checkpoint.WEIGHTS_FILE, trained_weights(model))
-        else:
-            merged = self.stored_weights(path)
-            for name, variable in trained_weights(model).items():
-                variable.assign(merged[name].as_finite_float32(f"{path}: {name}").read())
+        checkpoint.assign(weights, trained_weights(model), path / checkpoint.WEIGHTS_FILE)
         return task, model
 
     def _whole_checkpoints(self):
@@ -286,10 +273,21 @@ class RunDirectory:
     def stored_weights(self, path) -> dict[str, StoredTensor]:
         """The weights of one of the run's checkpoints; with adapters (LoRA) merged into plain ones.
 
+        The file is read once, to compare it with what was written; then each tensor when it is asked for.
+
         Raises:
           ValueError: when a file is missing or damaged.
         """
-        trained = Path(path) / checkpoint.WEIGHTS_FILE
+        path = Path(path)
+        try:
+            checkpoint.verify(path, [checkpoint.WEIGHTS_FILE])
+        except checkpoint.DamagedCheckpoint as error:
+            steps = ", ".join(str(checkpoint.parse_step(p)) for p in self._whole_checkpoints())
+            way = (
+                f"Choose another checkpoint, of the steps {steps}" if steps else "Restore it, or train again"
+            )
+            raise ValueError(f"{error} {way}.") from None
+        trained = path / checkpoint.WEIGHTS_FILE
         if self.config.adapters is None:
             return read_safetensors(trained)
         base = base_file(self.path, self.details.get("init_checkpoint"))

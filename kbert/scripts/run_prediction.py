@@ -212,7 +212,7 @@ def _write(source, flags, answers):
 def main():
     flags = Flags(**flag_values(Flags))
     num_texts = _check_files(flags)
-    source = loading.load(flags.run_dir, flags.do_lower_case, checkpoint=flags.checkpoint, weights_now=False)
+    source = loading.open_any(flags.run_dir, flags.do_lower_case, checkpoint=flags.checkpoint)
     require_answers(source)
     settings = {"top_k": flags.top_k, "whole_words": flags.whole_words}
     settings = {name: value for name, value in settings.items() if value is not None}

@@ -8,7 +8,7 @@ import pytest
 
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.inference.loaded_model import LoadedModel
-from kbert.inference.loading import load
+from kbert.inference.loading import load, open_model
 from kbert.input_pipelines.labelled_files import read_rows
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks.task_model import TaskModel
@@ -57,7 +57,7 @@ def test_weights_are_read_when_they_are_first_asked_for(finetuned_run, monkeypat
         return folder.with_name("step-00000777"), *rest
 
     monkeypatch.setattr(RunDirectory, "load_checkpoint", newer)
-    loaded = load(finetuned_run.path, checkpoint="last", weights_now=False)
+    loaded = open_model(finetuned_run.path, checkpoint="last")
     assert loaded.task.labels == ("quiet", "loud") and loaded.config == finetuned_run.config.encoder
     assert not asked and loaded.checkpoint == finetuned_run.checkpoint("last")
     assert isinstance(loaded.model, TaskModel) and loaded.checkpoint.name == "step-00000777"

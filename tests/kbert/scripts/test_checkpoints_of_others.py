@@ -9,7 +9,7 @@ from kbert.config import DatasetConfig, to_dict
 from kbert.encoder import BertEncoder
 from kbert.experiments.evaluation import evaluate
 from kbert.inference.loaded_model import LoadedModel
-from kbert.inference.loading import load
+from kbert.inference.loading import open_model
 from kbert.runs.metrics_file import json_ready
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from kbert.tasks.question_answering.question_answering import QuestionAnswering
@@ -41,7 +41,7 @@ def test_a_folder_of_others_is_evaluated_as_the_run(finetuned_run, folder, label
 
 def test_a_config_names_columns_and_the_checkpoint_its_labels(folder):
     dataset = DatasetConfig(text="sentence", labels=("other", "names"))
-    loaded = load(folder, weights_now=False).for_files(tiny_finetuning_config(dataset=dataset))
+    loaded = open_model(folder).for_files(tiny_finetuning_config(dataset=dataset))
     assert loaded.task.name == "sequence_classification" and loaded.run is None
     found = loaded.training_config.dataset
     assert (found.text, found.labels) == ("sentence", LABELS)
@@ -56,7 +56,7 @@ def test_a_config_says_settings_and_length_too(vocabulary, tmp_path):
     config = tiny_finetuning_config(
         task="question_answering", dataset=DatasetConfig(), task_settings=settings, max_seq_length=17
     )
-    loaded = load(tmp_path / "squad", weights_now=False)
+    loaded = open_model(tmp_path / "squad")
     changed = loaded.for_files(config)
     assert changed.task.get_config() == QuestionAnswering(**settings).get_config()
     assert changed.training_config.task_settings == settings
@@ -86,4 +86,4 @@ def test_an_export_takes_either_from_run_dir(finetuned_run, folder):
 )
 def test_a_config_that_does_not_fit_is_refused(folder, changes, sentence):
     with pytest.raises(ValueError, match=sentence):
-        load(folder, weights_now=False).for_files(tiny_finetuning_config(**changes))
+        open_model(folder).for_files(tiny_finetuning_config(**changes))
