@@ -11,11 +11,13 @@ from pathlib import Path
 
 from absl import logging
 
+from kbert.checkpoints import GOOGLE, KBERT, MODEL_GARDEN, formats, google_tf1
 from kbert.config import to_dict
 from kbert.files.json_file import read_json_object
 from kbert.files.whole_file import write_json
 from kbert.input_pipelines.tables.table_paths import source_digest
 from kbert.manifest import FILE_NAME as MANIFEST
+from kbert.runs import checkpoint, run_directory
 from kbert.runs.metrics_file import json_ready
 
 FILE_NAME = "result.json"
@@ -71,9 +73,7 @@ def with_recorded_init(run_dir, description: dict) -> dict:
       run_dir: the run's folder, before `finetune`.
       description: of `describe_run`.
     """
-    from kbert.runs.run_directory import run_to_resume
-
-    if run_to_resume(run_dir) is None:
+    if run_directory.run_to_resume(run_dir) is None:
         return description
     try:
         known = read_json_object(Path(run_dir) / FILE_NAME)["asked"]["content"][_INIT]
@@ -162,25 +162,19 @@ def content_digest(path) -> str | None:
       16 hexadecimal digits; None where nothing can be compared: there is no such file or it is broken, or it
       is a name such as hf://org/name@revision, for which no server is asked.
     """
-    from kbert.checkpoints.formats import detect_format  # brings NumPy along
-
     if path is None:
         return None
     try:
-        content = _content(Path(path), detect_format(path))
+        content = _content(Path(path), formats.detect_format(path))
     except (ValueError, OSError):  # whoever reads the checkpoint says what is wrong with it
         return None
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16] if content else None
 
 
 def _content(path, checkpoint_format):
-    from kbert.checkpoints import GOOGLE, KBERT, MODEL_GARDEN, google_tf1
-    from kbert.runs.checkpoint import WEIGHTS_FILE, read_state
-    from kbert.runs.run_directory import RunDirectory
-
     if checkpoint_format == KBERT:
-        state = read_state(RunDirectory(path).checkpoint())
-        return [state["step"], state["files"][WEIGHTS_FILE]]
+        state = checkpoint.read_state(run_directory.RunDirectory(path).checkpoint())
+        return [state["step"], state["files"][checkpoint.WEIGHTS_FILE]]
     is_tensorflow = checkpoint_format in (GOOGLE, MODEL_GARDEN)
     if is_tensorflow and (prefix := google_tf1.checkpoint_prefix(path)):  # a SavedModel has none
         files = sorted(prefix.parent.glob(f"{prefix.name}.*-of-*"))

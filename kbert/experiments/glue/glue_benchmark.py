@@ -16,6 +16,7 @@ from kbert.experiments.glue.submission import require_columns_of_texts, write_su
 from kbert.experiments.seeds import run_seeds
 from kbert.files.whole_file import write_json
 from kbert.reports.glue_report import write_page
+from kbert.runs import run_directory
 from kbert.runs.metrics_file import json_ready
 from kbert.tasks.file_columns import check_file
 
@@ -135,13 +136,13 @@ def _run_folder(run_dir, name, lr):
 
 def _submit(tasks, files, by_task, run_dir, output_dir):
     """The best run of each task answers its test files."""
-    from kbert.runs.run_directory import RunDirectory
-
     output_dir.mkdir(parents=True, exist_ok=True)
     for task in tasks:
         trained = task.model_of or task.name
         best = by_task[trained]["best_run"]
-        run = RunDirectory(_run_folder(run_dir, trained, best["learning_rate"]) / f"seed-{best['seed']}")
+        run = run_directory.RunDirectory(
+            _run_folder(run_dir, trained, best["learning_rate"]) / f"seed-{best['seed']}"
+        )
         for name, (source, index) in files[task.name].tests.items():
             write_submission(task, run, source, index, output_dir / name)
     names = [submission.name for task in GLUE_TASKS.values() for submission in task.submissions]

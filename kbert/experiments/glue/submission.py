@@ -8,6 +8,7 @@ from absl import logging
 
 from kbert.experiments.glue.glue_tasks import GlueTask
 from kbert.files.whole_file import write_text
+from kbert.inference import loading
 from kbert.input_pipelines.labelled_files import stream_records, text_cell
 
 HEADER = "index\tprediction"
@@ -31,14 +32,12 @@ def write_submission(task: GlueTask, run, source: Path, index: str | None, outpu
       ValueError: before anything is answered, when the run has other labels than GLUE's, a row is cut short,
         or an index comes twice.
     """
-    from kbert.inference.loading import open_model  # late: it brings NumPy along
-
     _require_labels(task, run)
     rows = list(_rows(source, index, run.config.dataset))
     _require_all_rows(source, [row for row, _ in rows])
     logging.info("%s: predicting the %d texts of %s with %s", task.name, len(rows), source, run.path)
     examples = [example for _, example in rows]
-    predictions = [format_prediction(task, answer) for answer in open_model(run).predict(examples)]
+    predictions = [format_prediction(task, answer) for answer in loading.open_model(run).predict(examples)]
     lines = [f"{row}\t{prediction}" for (row, _), prediction in zip(rows, predictions, strict=True)]
     write_text("\n".join([HEADER, *lines]) + "\n", output_file)
 
