@@ -2,6 +2,7 @@
 
 import dataclasses
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from kbert.checkpoints.model_variables import fresh_value, model_shapes, part_name, task_parts
 from kbert.checkpoints.report import Report
@@ -12,6 +13,9 @@ from kbert.heads.parts import POOLER, Part
 from kbert.runs.chosen_settings import Chosen
 from kbert.tasks import TASKS
 from kbert.tokenization.base_vocabulary import BaseVocabulary
+
+if TYPE_CHECKING:
+    from kbert.tasks.task import Task
 
 
 @dataclass(frozen=True)
@@ -73,12 +77,16 @@ class BertCheckpoint:
     activation: str | None = None
 
     @property
+    def model_task(self) -> "Task":
+        """The task whose model it is."""
+        if self.recorded is None and self.pooling is None:
+            return TASKS[self.task].from_labels(self.labels)
+        return TASKS.recorded({"task": self.task, "task_config": self.known_task.task_config})
+
+    @property
     def parts(self) -> dict[str, Part]:
         """The pooler and heads that the task's model has on top of the encoder's body, by name."""
-        if self.recorded is None and self.pooling is None:
-            return task_parts(self.task, self.labels)
-        task = TASKS.recorded({"task": self.task, "task_config": self.known_task.task_config})
-        return {part.name: part for part in task.parts}
+        return task_parts(self.model_task)
 
     @property
     def known_task(self) -> RecordedTask:
@@ -105,7 +113,7 @@ class BertCheckpoint:
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Name -> shape of every variable of the task's model."""
-        return model_shapes(self.encoder, self.parts.values())
+        return model_shapes(self.encoder, self.model_task)
 
     @property
     def missing(self) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from kbert.checkpoints.conversion.matching import Stored, guess_task, match
 from kbert.checkpoints.conversion.names import GOOGLE_TF1, rows
 from kbert.checkpoints.conversion.own_keys import own_keys, take_own_keys
 from kbert.checkpoints.conversion.resizing import as_bert
-from kbert.checkpoints.model_variables import part_name, task_parts, with_pooler
+from kbert.checkpoints.model_variables import part_name, shapes_of_file, with_pooler
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
 from kbert.config.checks import SHORTEST_LENGTH
@@ -32,6 +32,7 @@ from kbert.files.json_values import json_count, json_texts, json_value, require_
 from kbert.files.stored_tensor import StoredTensor
 from kbert.files.whole_file import write_json
 from kbert.heads.parts import POOLER
+from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import read_pieces, require_wordpiece
 from kbert.tokenization.wordpiece_rules import RULES, WrongRules, recorded_rules
 
@@ -119,8 +120,8 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
             f"{config_file} names {len(labels)} labels, but the classifier has {num_labels} "
             "outputs; use config and weights of one model."
         )
-    required = task_parts(task, labels)
-    optional = {} if POOLER.name in required else dict.fromkeys(POOLER.shapes(config), NOT_IN_FILE)
+    shapes, spare = shapes_of_file(config, TASKS[task].from_labels(tuple(labels)))
+    optional = dict.fromkeys(spare, NOT_IN_FILE)
     optional |= recorded.may_be_missing()
     return BertCheckpoint(
         source=str(prefix),
@@ -128,9 +129,7 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
         task=task,
         labels=tuple(labels),
         vocabulary=vocabulary,
-        tensors=match(
-            stored, GOOGLE_TF1, config, with_pooler(required), optional, f"BERT checkpoint ({task})", report
-        ),
+        tensors=match(stored, GOOGLE_TF1, config, shapes, optional, f"BERT checkpoint ({task})", report),
         max_seq_length=min(length or config.max_position_embeddings, config.max_position_embeddings),
         report=report,
     )

@@ -22,12 +22,12 @@ from kbert.checkpoints.google_tf1 import (
     guess_casing,
     read_tensors,
 )
-from kbert.checkpoints.model_variables import task_parts, with_pooler
+from kbert.checkpoints.model_variables import shapes_of_file
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import shown, shown_name
-from kbert.heads.parts import MASKED_LM, POOLER
+from kbert.heads.parts import MASKED_LM
 from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import read_pieces
 
@@ -122,16 +122,17 @@ def read_model_garden(path: Path, do_lower_case: bool | None, report: Report) ->
             "Garden's MaskedLMTask; BertPretrainerV2 without mlm_activation has none: then add "
             '"masked_lm_hidden_act": "linear" to bert_config.json'
         )
-    required = task_parts(task, labels)
-    optional = {} if POOLER.name in required else dict.fromkeys(POOLER.shapes(config), NOT_IN_FILE)
-    parts, what = with_pooler(required), f"Model Garden checkpoint ({task})"
+    shapes, spare = shapes_of_file(config, TASKS[task].from_labels(tuple(labels)))
+    optional = dict.fromkeys(spare, NOT_IN_FILE)
     return BertCheckpoint(
         source=str(path),
         encoder=config,
         task=task,
         labels=labels,
         vocabulary=vocabulary,
-        tensors=match(stored, MODEL_GARDEN, config, parts, optional, what, report),
+        tensors=match(
+            stored, MODEL_GARDEN, config, shapes, optional, f"Model Garden checkpoint ({task})", report
+        ),
         max_seq_length=config.max_position_embeddings,
         report=report,
     )

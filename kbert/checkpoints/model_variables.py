@@ -1,19 +1,21 @@
-"""The variables of every kbert model, by name and shape, from the config alone: no model is built."""
+"""The variables of a task's model, by name and shape, and the parts that they belong to."""
 
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kbert.config import EncoderConfig
-from kbert.heads.parts import POOLER, Part, dense_shapes, layer_norm_shapes
-from kbert.tasks import TASKS
+from kbert.heads.parts import POOLER, Part
+
+if TYPE_CHECKING:
+    from kbert.tasks.task import Task
 
 
-def task_parts(task: str, labels: Sequence[str] = ()) -> dict[str, Part]:
-    """The parts of a task's model by name. `labels` are the checkpoint's; only their number matters."""
-    return {part.name: part for part in TASKS[task].from_labels(tuple(labels)).parts}
+def task_parts(task: "Task") -> dict[str, Part]:
+    """The parts of a task's model by name."""
+    return {part.name: part for part in task.parts}
 
 
 def with_pooler(parts: dict[str, Part]) -> dict[str, Part]:
@@ -27,74 +29,53 @@ def part_name(name: str) -> str:
     return "body" if first == "embeddings" or first.startswith("layer_") else first
 
 
-def body_shapes(config: EncoderConfig) -> dict[str, tuple[int, ...]]:
-    """Embeddings and layers: name -> shape."""
-    width = config.embedding_width
-    shapes = {
-        "embeddings/word_embeddings": (config.vocab_size, width),
-        **layer_norm_shapes("embeddings/layer_norm", width, config.norm_bias),
-    }
-    if config.num_position_rows:
-        shapes["embeddings/position_embeddings"] = (config.num_position_rows, width)
-    if config.type_vocab_size:
-        shapes["embeddings/token_type_embeddings"] = (config.type_vocab_size, width)
-    if config.relative_attention_num_buckets:
-        table = (config.relative_attention_num_buckets, config.num_attention_heads)
-        shapes["embeddings/position_bias/relative_attention_bias"] = table
-    if config.embedding_size is not None:
-        shapes |= dense_shapes("embeddings/projection", width, config.hidden_size)
-    for index in range(config.num_hidden_layers):
-        shapes |= _block_shapes(config, index)
-    return shapes
+def part_shapes(shapes: dict[str, tuple[int, ...]], *parts: str) -> dict[str, tuple[int, ...]]:
+    """Those of the variables that belong to the body ("body") or to parts with these names."""
+    return {name: shape for name, shape in shapes.items() if part_name(name) in parts}
 
 
-def _block_shapes(config, index):
-    hidden, inner, layer = config.hidden_size, config.intermediate_size, f"layer_{index}"
-    norms = ["attention_layer_norm", "feed_forward_layer_norm"]
-    if config.normalize_first:
-        norms = norms[0 if index else 1 :]
-        norms += ["final_layer_norm"] if index == config.num_hidden_layers - 1 else []
-    shapes: dict[str, tuple[int, ...]] = {}
-    for projection in ("query", "key", "value", "output"):
-        name = f"{layer}/attention/{projection}"
-        shapes |= dense_shapes(name, hidden, hidden, config.attention_bias)
-    for name in norms:
-        shapes |= layer_norm_shapes(f"{layer}/{name}", hidden, config.norm_bias)
-    widened = inner * (2 if config.is_gated_act else 1)
-    shapes |= dense_shapes(f"{layer}/feed_forward/intermediate", hidden, widened, config.mlp_bias)
-    return shapes | dense_shapes(f"{layer}/feed_forward/output", inner, hidden, config.mlp_bias)
+def model_shapes(
+    config: EncoderConfig, task: "Task", parts: Iterable[str] | None = None
+) -> dict[str, tuple[int, ...]]:
+    """Every trained variable of a task's model: name -> shape, as in `trained_weights(model)`.
+
+    Args:
+      config: the encoder's shape.
+      task: the task.
+      parts: the names of the parts to tell beside the encoder's body, also the pooler of a task that does not
+        need it; None for those of the task.
+    """
+    shapes = task.variable_shapes(config)
+    return part_shapes(shapes, "body", *(task_parts(task) if parts is None else parts))
 
 
-def model_shapes(config: EncoderConfig, parts: Iterable[Part]) -> dict[str, tuple[int, ...]]:
-    """Every trained variable of a model with these parts: name -> shape, as in `trained_weights(model)`."""
-    shapes = body_shapes(config)
-    for part in parts:
-        shapes |= part.shapes(config)
-    return shapes
+def shapes_of_file(config: EncoderConfig, task: "Task") -> tuple[dict, dict]:
+    """(the shapes of a task's model and of a pooler, those of a pooler that the task does not need)"""
+    own = task_parts(task)
+    shapes = model_shapes(config, task, with_pooler(own))
+    return shapes, {} if POOLER.name in own else part_shapes(shapes, POOLER.name)
 
 
-def require_parts(task, variables: Mapping[str, Any], config: EncoderConfig):
+def require_parts(task: "Task", names: Iterable[str]):
     """Compares what a task's model has on top of the encoder's layers with what the task says of it.
 
     Args:
       task: the `Task`.
-      variables: the trained variables of its model, by name.
-      config: the model's encoder.
+      names: those of the trained variables of its model.
 
     Raises:
-      ValueError: when `build_model` and `parts` differ in a name or a shape.
+      ValueError: when `build_model` and `parts` differ.
     """
-    built = {name: tuple(v.shape) for name, v in variables.items() if part_name(name) != "body"}
-    expected = {name: shape for part in task.parts for name, shape in part.shapes(config).items()}
-    if built != expected:
-        made, named = (
-            ", ".join(f"{name} {shape}" for name, shape in sorted(own.items() - other.items())) or "no more"
-            for own, other in ((built, expected), (expected, built))
-        )
+    made, named = {part_name(name) for name in names} - {"body"}, set(task_parts(task))
+    if made != named:
         raise ValueError(
-            f"{task.name}: build_model makes {made}, where parts names {named}; make parts name what "
-            "build_model makes, because checkpoints are read by it."
+            f"{task.name}: build_model makes {_listed(made)}, where parts names {_listed(named)}; make parts "
+            "name the layers that build_model makes, because checkpoints are read by it."
         )
+
+
+def _listed(names):
+    return ", ".join(sorted(names)) or "none"
 
 
 def fresh_value(name: str, shape: tuple[int, ...], initializer_range: float) -> np.ndarray:

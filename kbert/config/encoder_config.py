@@ -25,7 +25,7 @@ class EncoderConfig:
 
     `hidden_act="gelu"` is the tanh approximation, as in the original code (modeling.py, `gelu`);
     `"gelu_erf"` is the exact form that PyTorch checkpoints use. The initializer range, the activation and the
-    epsilon are defined only here; layers and heads receive them as arguments. The masked-LM head uses the
+    epsilon are defined only here; layers and heads read them. The masked-LM head uses the
     encoder's activation and epsilon, unless `masked_lm_hidden_act` and `masked_lm_layer_norm_eps` give it
     others, as in KerasHub's models.
 

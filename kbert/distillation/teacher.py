@@ -7,6 +7,7 @@ from dataclasses import asdict
 from kbert.checkpoints import model_loading
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.formats import read_checkpoint
+from kbert.checkpoints.model_variables import model_shapes, part_shapes
 from kbert.config import DistillationConfig, EncoderConfig
 
 
@@ -87,8 +88,9 @@ class Teacher:
                 f"the teacher {source} is trained for {checkpoint.task}, the student for {task.name}; give a "
                 "teacher for the student's task."
             )
+        all_shapes = model_shapes(self.encoder, task)
         for part in task.parts:
-            expected = part.shapes(self.encoder)
+            expected = part_shapes(all_shapes, part.name)
             shapes = {name: checkpoint.tensors[name].shape for name in expected if name in checkpoint.tensors}
             if part.has_labels and shapes and sorted(checkpoint.labels) != sorted(labels):
                 raise ValueError(

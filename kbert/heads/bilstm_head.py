@@ -1,9 +1,10 @@
 import keras
 from keras import ops
 
-from kbert.heads.parts import LSTM_LAYERS
 from kbert.layers.dropout import Dropout
 from kbert.layers.flat_dense import FlatDense
+
+LSTM_LAYERS = 2  # "two-layer", arXiv 1810.04805, section 5.3
 
 
 @keras.saving.register_keras_serializable(package="kbert")

@@ -17,6 +17,7 @@ from kbert.tasks.files import Files
 from kbert.tasks.losses import example_weights
 from kbert.tasks.pages.page import Page
 from kbert.tasks.serving import Serving
+from kbert.tasks.variable_shapes import variable_shapes
 
 ALL_REPLICAS = "all_replicas"  # in the outputs of a step: rows of all replicas, see `Task.coupled`
 
@@ -138,8 +139,8 @@ class Task:
       vectors_class: the config of its vectors of texts, such as `PoolingConfig`; None if it makes none.
       pooling: that config, by which the task makes vectors of texts; None if it does not.
       checkpoint: what its published checkpoints are.
-      parts: the parts that the model has on top of the encoder's layers: pooler and heads, as shapes. A
-        training compares them with the model.
+      parts: the parts that the model has on top of the encoder's layers: pooler and heads. A training
+        compares their names with the model's.
       files: how its labelled files are read; None for tasks that are not trained on any.
       serving_class: how it answers texts; None if it does not. `serving` is one of them.
       page_class: what the page of an evaluation shows of it beside its metrics; None for nothing. `page` is
@@ -293,6 +294,10 @@ class Task:
     def build_model(self, encoder) -> keras.Model:
         """A Keras model from a dict of features to a dict of outputs, on top of `encoder`."""
         raise NotImplementedError
+
+    def variable_shapes(self, config: EncoderConfig) -> dict[str, tuple[int, ...]]:
+        """Name -> shape of every trained variable of its model on such an encoder, and of the pooler."""
+        return variable_shapes(self, config)
 
     def loss_weights(self, batch, training: bool = False) -> dict:
         """name -> scalar: the weight that a loss sum of this batch is divided by. Needs no model outputs.

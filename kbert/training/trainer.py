@@ -151,7 +151,7 @@ class Trainer:
             if self._chief and len(updated) < len(weights):
                 logging.info("training %s of %s parameters", _count(updated), _count(weights))
             own = {name: v for name, v in weights.items() if not task.is_training_only(name)}
-            require_parts(task, own, config.encoder)
+            require_parts(task, own)
             self._kept_once = {name: v for name, v in own.items() if not config.is_in_checkpoints(name)}
             self._optimizer = make_optimizer(config.optimizer, updated)
             self._global_step = tf.Variable(0, dtype=tf.int64, trainable=False, name="global_step")

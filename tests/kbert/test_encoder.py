@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from kbert.checkpoints.model_variables import model_shapes
 from kbert.config import EncoderConfig
 from kbert.encoder import ENCODER_OUTPUTS, BertEncoder
 from kbert.features import ENCODER_INPUTS
-from kbert.heads.parts import POOLER
+from kbert.tasks import TASKS
 from kbert.tasks.pretraining import Pretraining
 from tests.conftest import tiny_encoder_config
 from tests.kbert import reference_bert
@@ -176,7 +175,7 @@ def test_padding_does_not_change_real_tokens(encoder):
 
 
 def test_bert_base_has_109_482_240_parameters():
-    shapes = model_shapes(EncoderConfig(), [POOLER])
+    shapes = TASKS["encoder"]().variable_shapes(EncoderConfig())
     assert sum(math.prod(shape) for shape in shapes.values()) == 109_482_240
 
 

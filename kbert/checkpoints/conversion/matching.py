@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kbert.checkpoints.conversion.names import NameRow, rows
-from kbert.checkpoints.model_variables import model_shapes
+from kbert.checkpoints.model_variables import part_name
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig
 from kbert.files.json_values import shown_name
 from kbert.files.stored_tensor import StoredTensor
-from kbert.heads.parts import POOLER, Part
+from kbert.heads.parts import POOLER
 from kbert.tasks import TASKS
 
 _EXAMPLES = 4
@@ -43,7 +43,7 @@ def match(
     stored: Stored,
     table: dict[str, tuple[NameRow, ...]],
     encoder: EncoderConfig,
-    parts: dict[str, Part],
+    shapes: dict[str, tuple[int, ...]],
     may_be_missing: dict[str, str],
     what: str,
     report: Report,
@@ -54,7 +54,7 @@ def match(
       stored: the file's tensors.
       table: the name table of the format.
       encoder: the shape of the model's encoder.
-      parts: its pooler and heads, by name.
+      shapes: the model's variables, see `model_shapes`.
       may_be_missing: kbert name of a variable that the file need not have -> what happens then, for the
         report.
       what: what the file should be, for the error message, for example "BertForMaskedLM".
@@ -67,7 +67,7 @@ def match(
       ValueError: for tensors of another shape or type, missing tensors, and tensors that the model does not
         have, unless they are allowed.
     """
-    shapes = model_shapes(encoder, parts.values())
+    parts = [part for part in dict.fromkeys(map(part_name, shapes)) if part != "body"]
     # What has no shape is not in this model (a projection of embeddings).
     table_rows = [row for row in rows(table, parts, encoder.num_hidden_layers) if row.kbert in shapes]
     by_outside = {row.outside: row for row in table_rows}

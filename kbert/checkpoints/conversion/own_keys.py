@@ -6,6 +6,7 @@ transformers and google-research/bert accept unknown keys and do not use them.
 from dataclasses import dataclass
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.checkpoints.model_variables import model_shapes, part_shapes
 from kbert.files.json_values import json_count, json_texts
 from kbert.heads.parts import POOLER
 
@@ -48,7 +49,8 @@ def own_keys(checkpoint: BertCheckpoint, has_head: bool = True) -> dict:
         values[VOCABULARY_SIZE] = len(checkpoint.vocabulary)
     untrained = list(checkpoint.missing)
     if not (has_head and checkpoint.parts):
-        pooler = POOLER.shapes(checkpoint.encoder)
+        pooler = model_shapes(checkpoint.encoder, checkpoint.model_task, [POOLER.name])
+        pooler = part_shapes(pooler, POOLER.name)
         untrained += [name for name in pooler if name not in (*checkpoint.tensors, *untrained)]
     if untrained:
         values[UNTRAINED] = untrained

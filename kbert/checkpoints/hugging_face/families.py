@@ -226,8 +226,9 @@ def written_model_type(checkpoint: BertCheckpoint) -> str:
 
 def find_architecture(checkpoint: BertCheckpoint) -> str:
     """The class of transformers for a checkpoint. Raises ValueError if there is none for its task."""
-    name = TASKS[checkpoint.task].checkpoint.architecture
-    usual = task_parts(checkpoint.task, checkpoint.labels)
+    task_class = TASKS[checkpoint.task]
+    name = task_class.checkpoint.architecture
+    usual = task_parts(task_class.from_labels(checkpoint.labels))
     if name is None or checkpoint.parts.keys() - NO_HEADS != usual.keys() - NO_HEADS:
         parts = ", ".join(checkpoint.parts)
         raise ValueError(

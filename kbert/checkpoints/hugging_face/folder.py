@@ -40,7 +40,13 @@ from kbert.checkpoints.hugging_face.sentence_transformers import (
 from kbert.checkpoints.hugging_face.sentence_writing import write_sentence_modules
 from kbert.checkpoints.hugging_face.tokenizer import read_tokenizer, write_tokenizer
 from kbert.checkpoints.hugging_face.weights import read_weights
-from kbert.checkpoints.model_variables import part_name, task_parts, with_pooler
+from kbert.checkpoints.model_variables import (
+    model_shapes,
+    part_name,
+    part_shapes,
+    task_parts,
+    with_pooler,
+)
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig
 from kbert.config.pooling_config import PoolingConfig
@@ -128,7 +134,7 @@ def _with_vectors(checkpoint, modules, path, report):
     """The checkpoint with what stands behind its encoder."""
     vectors, encoder = modules.vectors, checkpoint.encoder
     task = TASKS.find_by_vectors(type(vectors))
-    reads_words = MASKED_LM.name in task_parts(task)
+    reads_words = MASKED_LM.name in task_parts(TASKS[task].from_labels(()))
     if reads_words and MASKED_LM.name not in checkpoint.parts:
         raise ValueError(
             f"{path} weighs words by the masked-LM head, but its encoder has none "
@@ -216,17 +222,19 @@ def _read_model(
     )
     task = find_task(name, problem_type)
 
-    parts, table = task_parts(task, labels), family.name_table(name)
+    named_task, table = TASKS[task].from_labels(labels), family.name_table(name)
+    parts = task_parts(named_task)
     own = parts
     if table["pooler"] is CLASSIFIER_POOLER and family.has_pooler:
         stored.ignored |= {f"pooler.dense.{end}": _BESIDE_CLASSIFIER for end in ("weight", "bias")}
     elif "pooler.dense.weight" in stored.tensors:
         parts = with_pooler(parts)  # part of the encoder, even if this task does not use it
-    optional = {}
+    optional, shapes = {}, model_shapes(encoder, named_task, parts)
     if POOLER.name in own and not (needs_pooler and has_own_pooler(name)):
-        optional |= dict.fromkeys(POOLER.shapes(encoder), _FRESH)
+        optional |= dict.fromkeys(part_shapes(shapes, POOLER.name), _FRESH)
     optional |= config.own.may_be_missing()
-    tensors = match(stored, table, encoder, stored_parts(name, parts), optional, name, report)
+    shapes = part_shapes(shapes, "body", *stored_parts(name, parts))
+    tensors = match(stored, table, encoder, shapes, optional, name, report)
     report.note(f"architecture {name}, read as kbert's task {task!r}")
     return BertCheckpoint(
         source=str(folder),

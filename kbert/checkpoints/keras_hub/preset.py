@@ -29,7 +29,13 @@ from kbert.checkpoints.keras_hub.config import (
     parse_preset,
 )
 from kbert.checkpoints.keras_hub.weights import build, load_variables, save
-from kbert.checkpoints.model_variables import fresh_value, model_shapes, part_name, task_parts, with_pooler
+from kbert.checkpoints.model_variables import (
+    fresh_value,
+    model_shapes,
+    part_shapes,
+    task_parts,
+    with_pooler,
+)
 from kbert.checkpoints.report import Report, one_line
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_value, shown
@@ -37,6 +43,7 @@ from kbert.files.stored_tensor import StoredTensor
 from kbert.files.text_file import read_lines
 from kbert.files.whole_file import write_json
 from kbert.heads.parts import MASKED_LM
+from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import Vocabulary, last_lines_count, require_wordpiece
 from kbert.tokenization.wordpiece_rules import MOST_CHARACTERS
 
@@ -78,14 +85,16 @@ def read_keras_hub(path: Path, do_lower_case: bool | None, report: Report) -> Be
     vocabulary = _read_tokenizer(path, do_lower_case, preset.longest_word, report)
     check_sizes(vocabulary, encoder, str(path), own.vocabulary_size, report)
 
-    parts = with_pooler(task_parts(preset.task, preset.labels))  # a backbone always has its pooler
+    task = TASKS[preset.task].from_labels(preset.labels)
+    parts = with_pooler(task_parts(task))  # a backbone always has its pooler
+    shapes = model_shapes(encoder, task, parts)
     untrained = {
         row.outside: "initialised at a conversion, never trained"
         for row in rows(KERAS_HUB, parts, encoder.num_hidden_layers)
         if row.kbert in own.untrained
     }
-    stored = Stored(_read_tensors(path, preset, parts), ignored=untrained)
-    tensors = match(stored, KERAS_HUB, encoder, parts, own.may_be_missing(), preset.class_name, report)
+    stored = Stored(_read_tensors(path, preset, shapes), ignored=untrained)
+    tensors = match(stored, KERAS_HUB, encoder, shapes, own.may_be_missing(), preset.class_name, report)
     report.note(f"class {preset.class_name}, read as kbert's task {preset.task!r}")
     return BertCheckpoint(
         source=str(path),
@@ -136,11 +145,10 @@ def _read_tokenizer(
     return vocabulary
 
 
-def _read_tensors(folder, preset, parts):
+def _read_tensors(folder, preset, shapes):
     """KerasHub's path -> tensor."""
-    shapes = model_shapes(preset.encoder, parts.values())
-    encoder = [shape for name, shape in shapes.items() if part_name(name) in ("body", "pooler")]
-    heads = [shape for name, shape in shapes.items() if part_name(name) not in ("body", "pooler")]
+    backbone = part_shapes(shapes, "body", "pooler")
+    encoder, heads = backbone.values(), [shape for name, shape in shapes.items() if name not in backbone]
     arguments = backbone_arguments(preset.encoder)
     variables = load_variables(folder, preset.class_name, arguments, len(preset.labels), encoder, heads)
     return {
@@ -171,7 +179,7 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, report: Report):
     head = next((part for part in _CLASSES if part in checkpoint.parts), None)
     class_name = _CLASSES[head] if head else "BertBackbone"
     parts = with_pooler({name: part for name, part in checkpoint.parts.items() if name == head})
-    shapes = model_shapes(encoder, parts.values())
+    shapes = model_shapes(encoder, checkpoint.model_task, parts)
     for name in ("hidden_act", "layer_norm_eps", "pooler_hidden_act"):
         require_same(checkpoint, name, FIXED[name], library, report)
     require_same_masked_lm(checkpoint, "KerasHub's BertMaskedLM", report, MASKED_LM_SETTINGS)

@@ -50,7 +50,7 @@ class NextSentence(Task):
     best_metric = "next_sentence_accuracy"
     checkpoint = CheckpointKind("BertForNextSentencePrediction")
     serving_class = _Serving
-    parts = pooled_head("next_sentence", 2)
+    parts = pooled_head("next_sentence")
 
     def build_model(self, encoder):
         """Encoder inputs -> float32 `next_sentence_logits` and `probabilities`, both (batch, 2)."""

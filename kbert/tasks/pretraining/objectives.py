@@ -217,7 +217,7 @@ class Pretraining(MaskedLM):
     name = "pretraining"
     checkpoint = CheckpointKind("BertForPreTraining")
     serving_class = PretrainingServing
-    parts = (POOLER, MASKED_LM, Part("next_sentence", "pooled_output", 2))
+    parts = (POOLER, MASKED_LM, Part("next_sentence", "pooled_output"))
     pairing = "sentence_pairs"
     # What the probability of label 0 is called in an answer.
     pair_answer = "next_sentence_probability"

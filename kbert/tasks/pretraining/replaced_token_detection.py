@@ -5,11 +5,10 @@ import dataclasses
 import keras
 from keras import ops
 
-from kbert.checkpoints.model_variables import body_shapes
 from kbert.config import EncoderConfig, PretrainingConfig
 from kbert.encoder import BertEncoder
 from kbert.heads.classification_head import TokenClassificationHead
-from kbert.heads.parts import MASKED_LM, Part, dense_shapes
+from kbert.heads.parts import Part
 from kbert.kernels.dropout import hashed
 from kbert.tasks.losses import example_weights
 from kbert.tasks.pretraining.objectives import MaskedLM, masked_lm_head, masked_lm_inputs
@@ -35,32 +34,6 @@ def generator_config(config: EncoderConfig) -> EncoderConfig:
         embedding_size=config.embedding_width,
         relative_attention_num_buckets=None,
     )
-
-
-@dataclasses.dataclass(frozen=True)
-class GeneratorPart(Part):
-    """The generator: its blocks, and a masked-LM head on the encoder's token table."""
-
-    def shapes(self, config):
-        generator = generator_config(config)
-        body = {
-            name: shape
-            for name, shape in body_shapes(generator).items()
-            if not name.startswith("embeddings/")
-        }
-        if generator.hidden_size != config.hidden_size:
-            body |= dense_shapes("projection", config.hidden_size, generator.hidden_size)
-        return {f"{self.name}/{name}": shape for name, shape in (body | MASKED_LM.shapes(generator)).items()}
-
-
-@dataclasses.dataclass(frozen=True)
-class ReplacedTokenPart(Part):
-    """The `ReplacedTokenHead`."""
-
-    def shapes(self, config):
-        hidden = config.hidden_size
-        transform = dense_shapes(f"{self.name}/transform", hidden, hidden)
-        return transform | dense_shapes(f"{self.name}/dense", hidden, self.num_outputs)
 
 
 @keras.saving.register_keras_serializable(package="kbert")
@@ -151,8 +124,8 @@ class ReplacedTokenDetection(Task):
     best_metric = "replaced_token_loss"
     learns_from_teacher = False
     parts = (
-        GeneratorPart("generator", "masked_positions"),
-        ReplacedTokenPart("replaced_token", "sequence_output", 1),
+        Part("generator", "masked_positions"),
+        Part("replaced_token", "sequence_output"),
     )
     pairing = None  # records of any --pairing
     next_sentence = False

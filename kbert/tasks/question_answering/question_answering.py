@@ -80,7 +80,7 @@ class QuestionAnswering(Task):
     files = task_files(name)
     serving_class = SpanServing
     page_class = _Page
-    parts = token_head("span", 2)
+    parts = token_head("span")
 
     def __init__(self, **settings):
         super().__init__(**settings)

@@ -121,7 +121,7 @@ class MultipleChoice(Task):
     files = task_files(name)
     serving_class = _Serving
     page_class = _Page
-    parts = pooled_head("multiple_choice", 1)
+    parts = pooled_head("multiple_choice")
 
     def __init__(self, num_choices: int | None = None, **settings):
         super().__init__(**settings)

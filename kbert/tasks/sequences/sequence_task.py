@@ -111,7 +111,7 @@ class SequenceTask(Task):
 
     @property
     def parts(self):
-        return pooled_head(_HEAD, len(self.labels) or 1, has_labels=bool(self.labels))
+        return pooled_head(_HEAD, has_labels=bool(self.labels))
 
     def build_model(self, encoder):
         """Encoder inputs -> what `outputs` makes of the logits."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from kbert.config import EncoderConfig
 from kbert.config.checks import require
 from kbert.files.json_values import shown
-from kbert.heads.parts import BiLstmPart, Part, ScalarMixPart
+from kbert.heads.parts import Part
 from kbert.tasks.label_losses import LabelLossSettings
 
 LINEAR, BILSTM = "linear", "bilstm"
@@ -87,11 +87,10 @@ class TokenClassificationSettings(LabelLossSettings):
         layers = LAYERS[self.layers] or range(1, number + 1)
         return tuple(layer + number + 1 if layer < 0 else layer for layer in layers)
 
-    def parts(self, num_labels: int) -> tuple[Part, ...]:
+    @property
+    def parts(self) -> tuple[Part, ...]:
         """The parts of a BiLSTM on these layers; none with a linear head."""
         if self.head == LINEAR:
             return ()
-        number = len(LAYERS[self.layers])
-        read = 1 if self.mixes else number
-        tagger = BiLstmPart(TAGGER, "hidden_states", num_labels, True, num_layers=read, width=self.lstm_size)
-        return (ScalarMixPart(MIX, "hidden_states", num_layers=number), tagger) if self.mixes else (tagger,)
+        tagger = Part(TAGGER, "hidden_states", has_labels=True)
+        return (Part(MIX, "hidden_states"), tagger) if self.mixes else (tagger,)

@@ -134,8 +134,7 @@ class TokenClassification(Task):
 
     @property
     def parts(self):
-        number = len(self.labels)
-        return self.settings.parts(number) or token_head("token_classification", number, has_labels=True)
+        return self.settings.parts or token_head("token_classification", has_labels=True)
 
     @property
     def tags(self) -> list[str] | None:

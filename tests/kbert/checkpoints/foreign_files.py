@@ -16,8 +16,9 @@ import zipfile
 import numpy as np
 from safetensors.numpy import save_file
 
-from kbert.checkpoints.model_variables import model_shapes, task_parts
+from kbert.checkpoints.model_variables import model_shapes
 from kbert.config import EncoderConfig
+from kbert.tasks import TASKS
 
 WORDS = "the play jump ##ing ##s a b c , . d e f g h i".split()
 TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
@@ -35,9 +36,10 @@ SHAPE = {
 def random_weights(heads=("pooler",), num_labels=3, seed=0, **changes):
     """kbert name -> float32 array: the body and the heads asked for."""
     config, labels = EncoderConfig(**SHAPE | changes), tuple(map(str, range(num_labels)))
-    parts = task_parts("pretraining") | task_parts("question_answering")
-    parts |= task_parts("multi_label_classification", labels)
-    shapes = model_shapes(config, [parts[head] for head in heads if head in parts])
+    names = ("pretraining", "question_answering", "multi_label_classification")
+    shapes: dict[str, tuple[int, ...]] = {}
+    for task in names:
+        shapes |= model_shapes(config, TASKS[task].from_labels(labels), heads)
     rng = np.random.default_rng(seed)
     return {
         name: rng.normal(1.0 if name.endswith("gamma") else 0.0, 0.3, shape).astype(np.float32)

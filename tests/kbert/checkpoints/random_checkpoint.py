@@ -2,10 +2,11 @@
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.hugging_face.tokenizer_wordpiece import MPNET_TOKENS
-from kbert.checkpoints.model_variables import fresh_value, model_shapes, task_parts
+from kbert.checkpoints.model_variables import fresh_value, model_shapes
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig
 from kbert.files.stored_tensor import stored_array
+from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.kbert.checkpoints import foreign_files
 
@@ -42,7 +43,7 @@ def random_checkpoint(task, labels=(), vocabulary=None, **settings):
     own = (MPNET_TOKENIZER, True, "MPNet", MPNET_TOKENS) if is_mpnet else (foreign_files.TOKENS, True)
     vocabulary = vocabulary or Vocabulary(*own)
     encoder = EncoderConfig(**foreign_files.SHAPE | {"vocab_size": len(vocabulary)} | settings)
-    shapes = model_shapes(encoder, task_parts(task, labels).values())
+    shapes = model_shapes(encoder, TASKS[task].from_labels(labels))
     weights = {name: fresh_value(name, shape, 0.3) for name, shape in shapes.items()}
     return BertCheckpoint(
         source="there",

@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from kbert.heads.bilstm_head import BiLstmHead, ScalarMix
-from kbert.heads.parts import LSTM_LAYERS, BiLstmPart
-from tests.conftest import tiny_encoder_config
+from kbert.heads.bilstm_head import LSTM_LAYERS, BiLstmHead, ScalarMix
 
 RNG = np.random.default_rng(8)
 VECTORS = RNG.normal(size=(3, 5, 6)).astype(np.float32)
@@ -67,12 +65,6 @@ def test_xla_compiles_it(head):
     np.testing.assert_allclose(
         compiled(tf.constant(VECTORS), tf.constant(MASK)), head(VECTORS, MASK), atol=1e-5
     )
-
-
-def test_parts_know_the_variables(head):
-    part = BiLstmPart("tagger", "hidden_states", 3, True, num_layers=2, width=8)
-    config = tiny_encoder_config(hidden_size=3, num_attention_heads=1)
-    assert part.shapes(config) == {v.path: tuple(v.shape) for v in head.trainable_variables}
 
 
 def test_the_scalar_mix_by_hand():

@@ -141,7 +141,7 @@ def test_other_encoders_have_a_generator_too(shape):
     config = tiny_encoder_config(vocab_size=50, num_attention_heads=4, **shape)
     task = TASKS[NAME]()
     model = task.build_model(BertEncoder(config, outputs=("sequence_output",)))
-    require_parts(task, trained_weights(model), config)
+    require_parts(task, trained_weights(model))
     assert np.isfinite(outputs_of(model, training=True)["replaced_token_logits"]).all()
 
 

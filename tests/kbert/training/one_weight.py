@@ -33,18 +33,11 @@ class Weight(keras.layers.Layer):
         return inputs * self.weight
 
 
-class ScalePart(Part):
-    """The weight by name and shape."""
-
-    def shapes(self, config):
-        return {"scale/weight": (1,)}
-
-
 class OneWeight(Task):
     """Learns that weight x mean of `input_ids` equals `targets`; it needs no encoder."""
 
     name = NAME
-    parts = (ScalePart("scale", "sequence_output"),)
+    parts = (Part("scale", "sequence_output"),)
 
     def build_model(self, encoder):
         ids = keras.Input((None,), dtype="int32", name="input_ids")

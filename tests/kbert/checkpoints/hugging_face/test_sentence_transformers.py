@@ -394,7 +394,7 @@ def test_a_run_that_starts_from_a_folder_keeps_its_dense_layers(folder, tmp_path
     inputs = kbert.load(folder).inputs(["the day"])
     found = model({name: value[None] for name, value in inputs.items()})["embeddings"][0]
     np.testing.assert_allclose(found, kbert.load(folder).embed(["the day"]), atol=1e-6)
-    require_parts(task, {variable.path: variable for variable in model.trainable_variables}, initial.encoder)
+    require_parts(task, [variable.path for variable in model.trainable_variables])
 
 
 # ------------------------------------------------------------------------------ cross-encoders
