@@ -2,22 +2,22 @@ import keras
 from keras import ops
 
 from kbert.layers.dropout import Dropout
-from kbert.layers.flat_dense import FlatDense
+from kbert.layers.encoder_layer import EncoderLayer
 
 LSTM_LAYERS = 2  # "two-layer", arXiv 1810.04805, section 5.3
 
 
 @keras.saving.register_keras_serializable(package="kbert")
-class BiLstmHead(keras.layers.Layer):
+class BiLstmHead(EncoderLayer):
     """Two bidirectional LSTMs over the vectors of a sentence's words, and a dense layer on top.
 
     Before each of the three, a share of the vectors' elements is dropped in training.
 
     Args:
+      config: an `EncoderConfig`: `hidden_dropout_prob` is that share, and `initializer_range` is the dense
+        layer's; the LSTMs have Keras's own.
       num_labels: number of labels.
       width: the size of what an LSTM gives for a word, both directions together; an even number.
-      dropout: share of the elements dropped.
-      initializer_range: standard deviation of the dense layer's initializer; the LSTMs have Keras's own.
 
     Call arguments:
       vectors: tensor of shape `(batch, seq_length, size)`.
@@ -30,12 +30,10 @@ class BiLstmHead(keras.layers.Layer):
     Reference: arXiv 1810.04805, section 5.3.
     """
 
-    def __init__(self, num_labels, width, dropout, initializer_range, **kwargs):
-        super().__init__(**kwargs)
+    def __init__(self, config, num_labels, width, **kwargs):
+        super().__init__(config, **kwargs)
         self.num_labels = num_labels
         self.width = width
-        self.dropout = dropout
-        self.initializer_range = initializer_range
 
     def build(self, vectors_shape, input_mask_shape):
         policy = self.dtype_policy
@@ -50,11 +48,10 @@ class BiLstmHead(keras.layers.Layer):
             both.build((*vectors_shape[:-1], size))
             self.lstms.append(both)
         for number in range(LSTM_LAYERS + 1):
-            self.dropouts.append(Dropout(self.dropout, dtype=policy, name=f"dropout_{number}"))
-        self.dense = FlatDense(
-            self.num_labels, initializer_range=self.initializer_range, dtype=policy, name="dense"
-        )
-        self.dense.build((*vectors_shape[:-1], self.width))
+            self.dropouts.append(
+                Dropout(self.config.hidden_dropout_prob, dtype=policy, name=f"dropout_{number}")
+            )
+        self.dense = self.make_dense("dense", self.width, self.num_labels)
         self.built = True
 
     def call(self, vectors, input_mask, training=False):
@@ -74,8 +71,7 @@ class BiLstmHead(keras.layers.Layer):
         return keras.KerasTensor(shape, dtype="float32")
 
     def get_config(self):
-        names = ("num_labels", "width", "dropout", "initializer_range")
-        return super().get_config() | {name: getattr(self, name) for name in names}
+        return super().get_config() | {"num_labels": self.num_labels, "width": self.width}
 
 
 @keras.saving.register_keras_serializable(package="kbert")

@@ -48,8 +48,8 @@ class MultipleChoiceHead(ClassificationHead):
     """Dropout and a dense layer from each choice's pooled output to one logit; one row of logits per example.
 
     Args:
-      dropout: share of the pooled output dropped in training.
-      initializer_range: standard deviation of the truncated normal initializer.
+      config: an `EncoderConfig`.
+      dropout: as for `ClassificationHead`.
 
     Call arguments:
       pooled_output: tensor of shape `(batch * choices, hidden_size)`, see `ChoicesAsBatch`.
@@ -62,8 +62,8 @@ class MultipleChoiceHead(ClassificationHead):
     is there because published checkpoints have it.
     """
 
-    def __init__(self, dropout, initializer_range, **kwargs):
-        super().__init__(1, dropout, initializer_range, **kwargs)
+    def __init__(self, config, dropout=None, **kwargs):
+        super().__init__(config, 1, dropout, **kwargs)
 
     def build(self, pooled_output_shape, input_ids_shape):
         super().build(pooled_output_shape)

@@ -78,13 +78,7 @@ class NextSentence(Task):
 
 def next_sentence_head(encoder) -> ClassificationHead:
     """The head on the pooled output of a `BertEncoder`: two logits, label 0 for the next text."""
-    return ClassificationHead(
-        num_labels=2,
-        dropout=0.0,
-        initializer_range=encoder.config.initializer_range,
-        dtype=encoder.policy,
-        name="next_sentence",
-    )
+    return ClassificationHead(encoder.config, 2, dropout=0.0, dtype=encoder.policy, name="next_sentence")
 
 
 def follow_signatures(model: keras.Model, text_inputs) -> dict[str, Signature]:

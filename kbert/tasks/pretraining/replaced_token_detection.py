@@ -80,8 +80,10 @@ class DrawnTokens(keras.layers.Layer):
 class ReplacedTokenHead(TokenClassificationHead):
     """A logit for each token: is it another one than in the text?
 
+    It begins with a dense layer with the encoder's activation.
+
     Args:
-      **kwargs: as for a `TokenClassificationHead` of one label.
+      config: an `EncoderConfig`.
 
     Call arguments:
       vectors: tensor of shape `(batch, seq_length, hidden_size)`.
@@ -91,6 +93,12 @@ class ReplacedTokenHead(TokenClassificationHead):
 
     Reference: google-research/electra, run_pretraining.py, `_get_discriminator_output`.
     """
+
+    def __init__(self, config, num_labels=1, dropout=0.0, **kwargs):
+        super().__init__(config, num_labels, dropout, **kwargs)
+
+    def _make_transform(self, width):
+        return self.make_dense("transform", width, width, self.config.hidden_act), None
 
     def call(self, vectors, training=False):
         return ops.squeeze(super().call(vectors, training=training), -1)
@@ -155,14 +163,7 @@ class ReplacedTokenDetection(Task):
         drawn = DrawnTokens(dtype="float32", name="drawn_tokens")
         seen_ids = drawn(inputs["input_ids"], inputs["input_mask"], positions, masked_lm_logits)
         encoded = encoder({name: inputs[name] for name in encoder.input} | {"input_ids": seen_ids})
-        head = ReplacedTokenHead(
-            num_labels=1,
-            dropout=0.0,
-            initializer_range=config.initializer_range,
-            hidden_act=config.hidden_act,
-            dtype=encoder.policy,
-            name="replaced_token",
-        )
+        head = ReplacedTokenHead(config, dtype=encoder.policy, name="replaced_token")
         outputs = {
             "masked_lm_logits": masked_lm_logits,
             "seen_ids": seen_ids,

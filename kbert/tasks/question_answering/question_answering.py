@@ -3,7 +3,7 @@
 import keras
 
 from kbert.features import MAX_CONTEXT, PIECE_OFFSETS, SPAN_FEATURES, Feature, encoder_features
-from kbert.heads.classification_head import SpanHead, token_head_arguments
+from kbert.heads.classification_head import SpanHead
 from kbert.heads.parts import token_head
 from kbert.tasks.file_columns import task_files
 from kbert.tasks.losses import (
@@ -140,14 +140,9 @@ class QuestionAnswering(Task):
 
     def build_model(self, encoder):
         """Encoder inputs -> float32 `start_logits` and `end_logits`, both (batch, seq_length)."""
-        config, encoder = encoder.config, encoder.with_outputs("sequence_output")
+        encoder = encoder.with_outputs("sequence_output")
         inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in encoder.input}
-        head = SpanHead(
-            initializer_range=config.initializer_range,
-            **token_head_arguments(config),
-            dtype=encoder.policy,
-            name="span",
-        )
+        head = SpanHead(encoder.config, dtype=encoder.policy, name="span")
         read = encoder(inputs)["sequence_output"]
         logits = head(read)  # (B, 2, S)
         outputs = {"start_logits": logits[:, 0], "end_logits": logits[:, 1]}

@@ -176,16 +176,11 @@ class MultipleChoice(Task):
 
     def build_model(self, encoder):
         """Encoder inputs of each choice -> float32 `logits` and `probabilities`, both (batch, choices)."""
-        config, encoder = encoder.config, encoder.with_outputs("pooled_output")
+        encoder = encoder.with_outputs("pooled_output")
         inputs = {name: keras.Input((None, None), dtype="int32", name=name) for name in ENCODER_INPUTS}
         as_batch = ChoicesAsBatch(dtype=encoder.policy, name="choices_as_batch")
         encoded = encoder({name: as_batch(value) for name, value in inputs.items()})
-        head = MultipleChoiceHead(
-            dropout=config.hidden_dropout_prob,
-            initializer_range=config.initializer_range,
-            dtype=encoder.policy,
-            name="multiple_choice",
-        )
+        head = MultipleChoiceHead(encoder.config, dtype=encoder.policy, name="multiple_choice")
         logits = head(encoded["pooled_output"], inputs["input_ids"])
         outputs = {"logits": logits, "probabilities": self.temperature.probabilities(logits)}
         return TaskModel(self, encoder, inputs, outputs)

@@ -115,15 +115,8 @@ class SequenceTask(Task):
 
     def build_model(self, encoder):
         """Encoder inputs -> what `outputs` makes of the logits."""
-        config = encoder.config
         inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in encoder.input}
-        head = ClassificationHead(
-            num_labels=len(self.labels) or 1,
-            dropout=config.hidden_dropout_prob,
-            initializer_range=config.initializer_range,
-            dtype=encoder.policy,
-            name=_HEAD,
-        )
+        head = ClassificationHead(encoder.config, len(self.labels) or 1, dtype=encoder.policy, name=_HEAD)
         return TaskModel(self, encoder, inputs, self.outputs(head(encoder(inputs)["pooled_output"])))
 
     def outputs(self, logits) -> dict:

@@ -6,7 +6,7 @@ from keras import ops
 
 from kbert.features import LABEL_FEATURE, WORD_FEATURE, Feature, encoder_features
 from kbert.heads.bilstm_head import BiLstmHead, ScalarMix
-from kbert.heads.classification_head import TokenClassificationHead, token_head_arguments
+from kbert.heads.classification_head import TokenClassificationHead
 from kbert.heads.parts import token_head
 from kbert.tasks.file_columns import signature_inputs, task_files
 from kbert.tasks.label_losses import BALANCED, OF_TRAINING, OneLabelLoss
@@ -189,24 +189,19 @@ class TokenClassification(Task):
         is_linear = settings.head == LINEAR
         encoder = encoder.with_outputs("sequence_output" if is_linear else "hidden_states")
         inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in encoder.input}
-        common = {
-            "num_labels": len(self.labels),
-            "dropout": config.hidden_dropout_prob,
-            "initializer_range": config.initializer_range,
-            "dtype": encoder.policy,
-        }
+        number, policy = len(self.labels), encoder.policy
         if is_linear:
             read = encoder(inputs)["sequence_output"]
-            common |= token_head_arguments(config)
-            logits = TokenClassificationHead(name="token_classification", **common)(read)
+            head = TokenClassificationHead(config, number, dtype=policy, name="token_classification")
+            logits = head(read)
         else:
             states = encoder(inputs)["hidden_states"]
             layers = [states[number] for number in settings.layer_numbers(config)]
             read = vectors = ops.concatenate(layers, axis=-1) if len(layers) > 1 else layers[0]
             if settings.mixes:
-                vectors = ScalarMix(len(layers), dtype=encoder.policy, name=MIX)(read)
-            head = BiLstmHead(width=settings.lstm_size, name=TAGGER, **common)
-            logits = head(vectors, inputs["input_mask"])
+                vectors = ScalarMix(len(layers), dtype=policy, name=MIX)(read)
+            tagger = BiLstmHead(config, number, settings.lstm_size, dtype=policy, name=TAGGER)
+            logits = tagger(vectors, inputs["input_mask"])
         outputs = {"logits": logits, "probabilities": ops.softmax(logits, axis=-1)}
         return TaskModel(self, encoder, inputs, outputs, read)
 

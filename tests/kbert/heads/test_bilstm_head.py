@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from kbert.heads.bilstm_head import LSTM_LAYERS, BiLstmHead, ScalarMix
+from tests.layer_checks import layer_config
 
 RNG = np.random.default_rng(8)
 VECTORS = RNG.normal(size=(3, 5, 6)).astype(np.float32)
@@ -11,7 +12,8 @@ MASK = np.array([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0], [1, 0, 0, 0, 0]], np.int32)
 
 
 def make_head(**kwargs):
-    return BiLstmHead(3, width=8, dropout=0.2, initializer_range=0.5, name="tagger", **kwargs)
+    config = layer_config(hidden_dropout_prob=0.2, initializer_range=0.5)
+    return BiLstmHead(config, 3, width=8, name="tagger", **kwargs)
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,13 @@ def built_embeddings(dtype=None):
     return embeddings
 
 
-NORMED = {"hidden_act": "gelu_erf", "layer_norm_eps": 0.1, "use_bias": False, "norm_bias": False}
+NORMED = {
+    "normalize_first": True,
+    "pooler_hidden_act": "gelu_erf",
+    "layer_norm_eps": 0.1,
+    "classifier_bias": False,
+    "norm_bias": False,
+}
 
 
 @pytest.mark.parametrize(
@@ -39,7 +45,7 @@ NORMED = {"hidden_act": "gelu_erf", "layer_norm_eps": 0.1, "use_bias": False, "n
 )
 def test_classification_head(head, vectors, settings):
     def make(**kwargs):
-        return head(3, dropout=0.1, initializer_range=0.2, name="classification", **settings, **kwargs)
+        return head(layer_config(**settings), 3, dropout=0.1, name="classification", **kwargs)
 
     check_layer(make, {"vectors": vectors}, (*vectors.shape[:-1], 3), output_dtype="float32")
 
@@ -47,13 +53,13 @@ def test_classification_head(head, vectors, settings):
 @pytest.mark.parametrize("settings", [{}, NORMED], ids=["BERT", "ModernBERT"])
 def test_span_head(settings):
     def make(**kwargs):
-        return SpanHead(initializer_range=0.2, name="span", **settings, **kwargs)
+        return SpanHead(layer_config(**settings), name="span", **kwargs)
 
     check_layer(make, {"vectors": HIDDEN}, (3, 2, 5), output_dtype="float32")
 
 
 def test_a_normed_head_is_dense_activation_norm_and_dense():
-    head = TokenClassificationHead(3, dropout=0.1, initializer_range=0.9, **NORMED)
+    head = TokenClassificationHead(layer_config(**NORMED | {"initializer_range": 0.9}), 3)
     head.build(HIDDEN.shape)
     head.layer_norm.gamma.assign(RNG.normal(size=8))
     transform, gamma, kernel, bias = (weight.numpy() for weight in head.weights)
@@ -66,7 +72,7 @@ def test_a_normed_head_is_dense_activation_norm_and_dense():
 
 def test_multiple_choice_head():
     def make(**kwargs):
-        return MultipleChoiceHead(dropout=0.1, initializer_range=0.2, name="choice", **kwargs)
+        return MultipleChoiceHead(layer_config(), dropout=0.1, name="choice", **kwargs)
 
     # Three examples of two choices each. Batch and choices are one axis in the pooled output.
     inputs = {"pooled_output": RNG.normal(size=(6, 8)).astype(np.float32), "input_ids": CHOICES}
@@ -80,7 +86,7 @@ def test_choices_and_logits_stay_with_their_examples():
     assert flat.dtype == "int32"
     symbolic = layer(keras.KerasTensor((None, None, 5), "int32"))
     assert symbolic.shape == (None, 5) and symbolic.dtype == "int32"
-    head = MultipleChoiceHead(dropout=0.0, initializer_range=0.2)
+    head = MultipleChoiceHead(layer_config())
     pooled = RNG.normal(size=(6, 8)).astype(np.float32)
     logits = head(pooled, CHOICES).numpy()
     expected = pooled @ head.dense.kernel.numpy()[:, 0]
@@ -88,7 +94,7 @@ def test_choices_and_logits_stay_with_their_examples():
 
 
 def test_span_head_columns_are_start_and_end():
-    head = SpanHead(initializer_range=0.2)
+    head = SpanHead(layer_config())
     logits = head(HIDDEN).numpy()
     kernel = head.dense.kernel.numpy()
     np.testing.assert_allclose(logits[:, 0], HIDDEN @ kernel[:, 0], atol=1e-6)

@@ -73,7 +73,7 @@ def test_a_class_gives_the_numbers_of_transformers(name, answering):
         head = {key: it for key, it in tensors.items() if key.startswith("discriminator_predictions.")}
         assert {key for key, _ in checkpoint.report.left_over} == head.keys() and len(head) == 4
         states = ours["last_hidden_state"]
-        detector = ReplacedTokenHead(1, 0.0, initializer_range=0.02, hidden_act="gelu_erf")
+        detector = ReplacedTokenHead(checkpoint.encoder)
         detector.build(states.shape)
         for layer, theirs in ((detector.transform, "dense"), (detector.dense, "dense_prediction")):
             kernel, bias = (head[f"discriminator_predictions.{theirs}.{end}"] for end in ("weight", "bias"))
