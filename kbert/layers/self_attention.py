@@ -122,21 +122,8 @@ class SelfAttention(EncoderLayer):
           (tensor `(T, H)`, outside of training `(R, C, H)`; the probabilities before dropout, float32
           `(R, N, C, C)`, or None). No token attends to padding; a row of nothing else gives finite numbers.
         """
-        if seed is not None and not with_probabilities and self.window is not None:
-            return self._attend_locally(query, key, value, rows, seed, self.window), None
         if seed is not None and not with_probabilities:
-            scores = ops.einsum("bnfd,bntd->bnft", query, key)
-            kept = attention_softmax(
-                scores,
-                rows.input_mask,
-                seed,
-                self.scale,
-                self.dropout,
-                rows.packed,
-                position_bias=rows.position_bias,
-            )
-            context = merge_heads(ops.matmul(kept, value), self.num_heads)
-            return ops.reshape(context, (-1, self.hidden_size)), None
+            return self._attend_in_training(query, key, value, rows, seed), None
 
         # Scores in float32 whatever the policy: a sum over a long row loses too much in 16 bits.
         scores = ops.cast(ops.einsum("bnfd,bntd->bnft", query * self.scale, key), "float32")
@@ -152,23 +139,27 @@ class SelfAttention(EncoderLayer):
         tokens = (-1, ops.shape(rows.input_mask)[1]) if seed is None else (-1,)
         return ops.reshape(context, (*tokens, self.hidden_size)), probabilities
 
-    def _attend_locally(self, query, key, value, rows, seed, window):
-        """As `attend` in training, block by block."""
-        blocks = LocalBlocks(ops.shape(query)[2], window)
-        scores = ops.einsum("bnkfd,bnktd->bnkft", blocks.split(query), blocks.beside(key))
-        mask = rows.input_mask[..., None]
+    def _attend_in_training(self, query, key, value, rows, seed):
+        """With kernels; local attention block by block."""
+        blocks, mask, own_mask, formula = None, rows.input_mask, rows.input_mask, "bnfd,bntd->bnft"
+        if self.window is not None:
+            blocks, formula = LocalBlocks(ops.shape(query)[2], self.window), "bnkfd,bnktd->bnkft"
+            query, key, value = blocks.split(query), blocks.beside(key), blocks.beside(value)
+            mask, own_mask = (way(mask[..., None])[..., 0] for way in (blocks.beside, blocks.split))
         kept = attention_softmax(
-            scores,
-            blocks.beside(mask)[..., 0],
+            ops.einsum(formula, query, key),
+            mask,
             seed,
             self.scale,
             self.dropout,
             rows.packed,
-            window,
-            own_mask=blocks.split(mask)[..., 0],
-            offset=blocks.offset,
+            self.window,
+            own_mask=own_mask,
+            offset=blocks.offset if blocks else 0,
+            position_bias=rows.position_bias,
         )
-        context = blocks.join(ops.matmul(kept, blocks.beside(value)))
+        context = ops.matmul(kept, value)
+        context = blocks.join(context) if blocks else context
         return ops.reshape(merge_heads(context, self.num_heads), (-1, self.hidden_size))
 
     def get_config(self):
