@@ -25,8 +25,6 @@ LAYERS = (
 UP = {
     # A method that calls the function of its name.
     ("kbert.inference.loaded_model", "kbert.experiments.evaluation"),
-    # A generator is as large as the tables that it shares say.
-    ("kbert.tasks.pretraining.replaced_token_detection", "kbert.checkpoints.model_variables"),
 }
 _LEVELS = {name: level for level, names in enumerate(LAYERS) for name in names}
 _FILES = {
