@@ -6,6 +6,7 @@ import shlex
 # Extra -> (what is imported, what pip is asked for, as pyproject.toml has it).
 EXTRAS = {
     "beam": (("apache_beam",), ("apache-beam==2.77.0",)),
+    "bm25": (("bm25s",), ("bm25s==0.3.16",)),
     "hub": (("huggingface_hub",), ("huggingface_hub==2.4.0", "kagglehub>=1")),
     "litert": (("ai_edge_litert", "flatbuffers"), ("ai-edge-litert>=2.3,<3", "flatbuffers>=25.9")),
     "sentences": (("sentencex",), ("sentencex==1.0.32",)),

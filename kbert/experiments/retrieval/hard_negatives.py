@@ -1,0 +1,138 @@
+"""Pairs of texts + a corpus -> rows with hard negatives: what a model finds for a query, and is not right.
+
+Reference: sentence-transformers, util/hard_negatives.py, `mine_hard_negatives`.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+from absl import logging
+
+from kbert.config import DatasetConfig
+from kbert.experiments import show_lines
+from kbert.experiments.retrieval.collection import read_corpus
+from kbert.experiments.retrieval.evaluation import loaded_model, make_retriever
+from kbert.files.output_path import check_output_file, require_parent_folder
+from kbert.files.whole_file import whole_file
+from kbert.input_pipelines.labelled_files import stream_rows
+
+SAMPLING_STRATEGIES = ("top", "random")
+
+
+def hard_negatives(
+    run_dir,
+    pairs_file: str | os.PathLike,
+    output_file: str | os.PathLike,
+    *,
+    corpus_file: str | os.PathLike | None = None,
+    cross_encoder=None,
+    num_negatives: int = 3,
+    range_min: int = 0,
+    range_max: int | None = None,
+    relative_margin: float | None = 0.05,
+    sampling_strategy: str = "top",
+    seed: int = 0,
+    text: str = "text",
+    text_pair: str = "text_pair",
+    vectors_dir: str | os.PathLike | None = None,
+    overwrite: bool = False,
+) -> int:
+    """Writes a row of each pair with texts that are like its query and not among its positives.
+
+    Args:
+      run_dir: what finds the texts: a model as for `evaluate_retrieval`, or "bm25".
+      pairs_file: rows of a query and its positive; a query may have several rows.
+      output_file: a .jsonl file with `text`, `text_pair`, `negative_1`, `negative_2` and so on, as
+        `multiple_negatives_ranking` reads them, and `scores`: those of the positive and of each negative.
+      corpus_file: a `corpus.jsonl` as for `read_collection`. Negatives come from it and from all positives.
+      cross_encoder: a model that scores what was found, and the positives, anew: a `LoadedModel` or its path.
+      num_negatives: how many a row gets. A pair with fewer is left out, and counted.
+      range_min: how many of the best texts that could be negatives are left out: some of them may be right.
+      range_max: how many of the best texts are looked at; by default as many as `mine_hard_negatives` does.
+      relative_margin: a negative's score is at most that of the query's worst positive less this share of its
+        amount; .05 is the rule of NV-Retriever (arXiv 2407.15831). None allows any score.
+      sampling_strategy: "top" takes the best, "random" any, by `seed`.
+      text, text_pair: the columns of queries and positives.
+      vectors_dir: as for `evaluate_retrieval`.
+      overwrite: whether an output_file that exists may be replaced.
+
+    Returns:
+      The number of rows.
+
+    Raises:
+      ValueError: before any model is read, for files that are wrong and numbers that leave no text.
+    """
+    show_lines()
+    check_output_file(output_file, [path for path in (pairs_file, corpus_file) if path], overwrite)
+    require_parent_folder(output_file)
+    if sampling_strategy not in SAMPLING_STRATEGIES:
+        raise ValueError(f"sampling_strategy={sampling_strategy!r} is not known; choose top or random.")
+    pairs = list(stream_rows(Path(pairs_file), DatasetConfig(text=text, text_pair=text_pair), False))
+    positives: dict[str, list[str]] = {}
+    for pair in pairs:
+        positives.setdefault(pair.text, []).append(pair.text_pair)
+    texts = list(dict.fromkeys(pair.text_pair for pair in pairs))
+    if corpus_file:
+        texts = list(dict.fromkeys([*texts, *read_corpus(Path(corpus_file)).values()]))
+    most = max(len(dict.fromkeys(own)) for own in positives.values())
+    depth = range_max or range_min + num_negatives * (1 if relative_margin is None else 10) + most
+    if not 0 <= range_min < depth or not 1 <= num_negatives <= depth - range_min:
+        raise ValueError(
+            f"num_negatives={num_negatives} and range_min={range_min} leave nothing of the first "
+            f"{depth} texts; raise range_max, or lower them."
+        )
+    found = make_retriever(run_dir, vectors_dir=vectors_dir).find([*positives], texts, depth)
+    judge = None if cross_encoder is None else loaded_model(cross_encoder)
+    rng, negatives = np.random.default_rng(seed), {}
+    for number, (query, own) in enumerate(positives.items()):
+        candidates = _scored(found, number, texts)
+        if judge:
+            every = list(dict.fromkeys([*candidates, *own]))
+            candidates = {answer["text"]: answer["score"] for answer in judge.rank(query, every)}
+        chosen = _choose(query, own, candidates, range_min, depth, relative_margin)
+        if sampling_strategy == "random" and len(chosen) > num_negatives:
+            chosen = [chosen[place] for place in np.sort(rng.permutation(len(chosen))[:num_negatives])]
+        negatives[query] = chosen[:num_negatives], candidates
+    return _write(pairs, negatives, num_negatives, Path(output_file))
+
+
+def _scored(found, number, texts):
+    """text -> score, the best first."""
+    positions, scores = found.positions[number], found.scores[number].tolist()
+    return {
+        texts[position]: score for position, score in zip(positions, scores, strict=True) if position >= 0
+    }
+
+
+def _choose(query, own, candidates, range_min, range_max, margin):
+    """The texts that may be negatives, the best first."""
+    # A positive below all that was found is below all that could be a negative.
+    worst = min(candidates.get(text, -np.inf) for text in own)
+    limit = np.inf if margin is None else worst - abs(worst) * margin if np.isfinite(worst) else -np.inf
+    ordered = sorted(candidates, key=candidates.__getitem__, reverse=True)
+    wrong = [text for text in ordered if text not in (query, *own) and candidates[text] <= limit]
+    return wrong[range_min:range_max]
+
+
+def _write(pairs, negatives, number, path) -> int:
+    rows = 0
+    with whole_file(path) as aside, open(aside, "w", encoding="utf-8", newline="\n") as file:
+        for pair in pairs:
+            chosen, scores = negatives[pair.text]
+            if len(chosen) < number:
+                continue
+            row = {"text": pair.text, "text_pair": pair.text_pair}
+            row |= {f"negative_{n}": text for n, text in enumerate(chosen, start=1)}
+            row["scores"] = [scores.get(text) for text in (pair.text_pair, *chosen)]
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            rows += 1
+        if not rows:
+            raise ValueError(
+                f"no pair has {number} negatives; lower num_negatives, range_min or relative_margin, or "
+                "raise range_max."
+            )
+    if left := len(pairs) - rows:
+        logging.warning("%s of %s pairs have fewer than %d negatives; left out.", left, len(pairs), number)
+    return rows

@@ -1,0 +1,135 @@
+"""Ways to find the texts of a query: by vectors, by BM25, by a cross-encoder that reads the first ones."""
+
+import hashlib
+import logging as standard_logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from kbert import extras
+from kbert.cli.progress import Progress
+from kbert.experiments.retrieval.search import Best
+from kbert.files.whole_file import whole_file
+
+TEXTS_AT_ONCE = 2048  # of a corpus: so many vectors are in memory, and compared with all queries
+
+
+class VectorRetriever:
+    """Compares the vectors of a model, by exact search.
+
+    Args:
+      loaded: a `LoadedModel` that embeds texts.
+      vectors_dir: a folder that keeps the vectors of the corpus, in parts. A search that was stopped goes on
+        there, and another one with the same weights and texts reads them.
+    """
+
+    def __init__(self, loaded, vectors_dir: str | Path | None = None):
+        self._loaded, self._folder = loaded, vectors_dir and Path(vectors_dir)
+
+    def find(self, queries: list[str], texts: list[str], k: int) -> Best:
+        """The k most similar texts of each query."""
+        best, embedded = Best(len(queries), k), self._loaded.embed(queries, task="query")
+        for first, vectors in self.parts(texts):
+            scores = self._loaded.similarity(embedded, vectors)
+            best.add(scores, np.arange(first, first + scores.shape[1]))
+        return best
+
+    def parts(self, texts: list[str]) -> Iterator[tuple[int, Any]]:
+        """(the position of its first text, the vectors as `embed` gives them) of each part of a corpus."""
+        progress, weights = Progress("Embedded", "texts", len(texts)), self._folder and self._fingerprint()
+        for first in range(0, len(texts), TEXTS_AT_ONCE):
+            part = texts[first : first + TEXTS_AT_ONCE]
+            yield first, self._kept(part, weights)
+            progress.report(first + len(part))
+
+    def _kept(self, texts, weights):
+        if self._folder is None:
+            return self._loaded.embed(texts, task="document")
+        content = hashlib.sha256(repr((weights, texts)).encode("utf-8", "surrogatepass")).hexdigest()
+        path = self._folder / f"vectors-{content[:32]}.npz"
+        if path.is_file():
+            return _read(path)
+        vectors = self._loaded.embed(texts, task="document")
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with whole_file(path) as aside, open(aside, "wb") as file:
+            _write(vectors, file)
+        return vectors
+
+    def _fingerprint(self):
+        """Of all that the vectors depend on beside the texts."""
+        loaded, content = self._loaded, hashlib.sha256()
+        settings = (loaded.config, loaded.max_seq_length, loaded.precision, loaded.task.get_config())
+        content.update(repr((settings, loaded.own_pooling, loaded.vocabulary.describe())).encode())
+        for variable in loaded.model.variables:
+            content.update(np.ascontiguousarray(variable.numpy()).tobytes())
+        return content.hexdigest()
+
+
+def _write(vectors, file):
+    if sparse.issparse(vectors):
+        sparse.save_npz(file, vectors)
+    elif isinstance(vectors, list):  # a matrix of each text
+        np.savez(file, tokens=np.concatenate(vectors), lengths=[len(matrix) for matrix in vectors])
+    else:
+        np.savez(file, vectors=vectors)
+
+
+def _read(path):
+    with np.load(path) as arrays:
+        if "vectors" in arrays:
+            return arrays["vectors"]
+        if "tokens" in arrays:
+            return np.split(arrays["tokens"], np.cumsum(arrays["lengths"])[:-1])
+    return sparse.csr_array(sparse.load_npz(path))
+
+
+class Bm25Retriever:
+    """BM25 by the package bm25s, with its defaults (k1 1.5, b .75, Lucene's form): words of two characters or
+    more, in lower case, of any language, none left out."""
+
+    def __init__(self):
+        extras.require("bm25", "BM25")
+
+    def find(self, queries: list[str], texts: list[str], k: int) -> Best:
+        """The k best texts of each query; those without a word of it have the score 0."""
+        import bm25s  # late: an extra
+
+        standard_logging.getLogger("bm25s").setLevel(standard_logging.WARNING)
+        quiet = {"show_progress": False}
+        index, (words, asked) = (
+            bm25s.BM25(),
+            (bm25s.tokenize(part, stopwords=None, **quiet) for part in (texts, queries)),
+        )
+        index.index(words, **quiet)
+        positions, scores = index.retrieve(asked, k=min(k, len(texts)), **quiet)
+        best = Best(len(queries), k)
+        best.add(np.where(scores > 0, scores, -np.inf), positions)
+        return best
+
+
+class RerankingRetriever:
+    """A cross-encoder reads a query with each of the first texts of another retriever.
+
+    Args:
+      loaded: a `LoadedModel` that gives a pair of texts a number.
+      first: the retriever of the first texts.
+    """
+
+    def __init__(self, loaded, first):
+        self._loaded, self._first = loaded, first
+
+    def find(self, queries: list[str], texts: list[str], k: int) -> Best:
+        """The k first texts, by the number that the cross-encoder gives each."""
+        found, best = self._first.find(queries, texts, k), Best(len(queries), k)
+        scores = np.full(found.scores.shape, -np.inf, np.float32)
+        progress = Progress("Ranked", "queries", len(queries))
+        for number, (query, positions) in enumerate(zip(queries, found.positions, strict=True)):
+            some = positions[positions >= 0]
+            for answer in self._loaded.rank(query, [texts[position] for position in some]):
+                scores[number, answer["index"]] = answer["score"]
+            progress.report(number + 1)
+        best.add(scores, found.positions)
+        return best

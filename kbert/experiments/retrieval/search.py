@@ -1,0 +1,38 @@
+"""Exact search in blocks: for each query the texts with the highest scores, in bounded memory."""
+
+import numpy as np
+
+
+class Best:
+    """The best texts of each query among all that were added.
+
+    Attributes:
+      scores: float32 (queries, at most k), descending; -inf where there are fewer texts than k.
+      positions: int64 of that shape: which text has each score, -1 where there is none.
+
+    Args:
+      num_queries: how many queries.
+      k: how many texts of each are kept.
+    """
+
+    def __init__(self, num_queries: int, k: int):
+        self._k = k
+        self.scores = np.full((num_queries, 0), -np.inf, np.float32)
+        self.positions = np.full((num_queries, 0), -1, np.int64)
+
+    def add(self, scores: np.ndarray, positions: np.ndarray):
+        """Adds texts.
+
+        Args:
+          scores: float array (queries, texts); -inf for a text that a query is not to find.
+          positions: int array (texts,) or (queries, texts): which texts these are.
+        """
+        if scores.shape[1] > self._k:
+            best = np.argpartition(-scores, self._k - 1, axis=1)[:, : self._k]
+            positions = np.take_along_axis(np.broadcast_to(positions, scores.shape), best, 1)
+            scores = np.take_along_axis(scores, best, 1)
+        positions = np.concatenate([self.positions, np.broadcast_to(positions, scores.shape)], axis=1)
+        scores = np.concatenate([self.scores, scores.astype(np.float32)], axis=1)
+        order = np.lexsort((positions, -scores), axis=1)[:, : self._k]
+        self.scores = np.take_along_axis(scores, order, 1)
+        self.positions = np.where(np.isneginf(self.scores), -1, np.take_along_axis(positions, order, 1))

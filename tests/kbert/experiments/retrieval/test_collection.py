@@ -1,0 +1,70 @@
+"""Collections in BEIR's files: equal texts are one, and what is wrong is named at once."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kbert.experiments.retrieval.collection import read_collection
+
+CRANFIELD = Path(__file__).resolve().parents[5] / "shared" / "data" / "cranfield"
+CORPUS = [
+    {"_id": "d1", "title": "Wings", "text": "of a plane"},
+    {"_id": "d2", "text": "a car"},
+    {"_id": "d3", "title": "", "text": "Wings of a plane"},
+]
+QUERIES = [
+    {"_id": "q1", "text": "what flies"},
+    {"_id": 2, "text": "what rolls"},
+    {"_id": "q3", "text": "other"},
+]
+QRELS = ["query-id\tcorpus-id\tscore", "q1\td1\t1", "q1\td3\t2", "q1\td2\t0", "2\td2\t1"]
+
+
+def write(folder, corpus=CORPUS, queries=QUERIES, qrels=QRELS):
+    for name, rows in (("corpus.jsonl", corpus), ("queries.jsonl", queries)):
+        lines = (row if isinstance(row, str) else json.dumps(row) for row in rows)
+        (folder / name).write_text("".join(f"{line}\n" for line in lines))
+    (folder / "qrels.tsv").write_text("".join(f"{line}\n" for line in qrels))
+    return folder / "corpus.jsonl", folder / "queries.jsonl", folder / "qrels.tsv"
+
+
+def test_equal_texts_are_one_and_their_best_gain_counts(tmp_path):
+    found = read_collection(*write(tmp_path))
+    assert found.texts == ["Wings of a plane", "a car"] and found.text_ids == ["d1", "d2"]
+    assert found.queries == ["what flies", "what rolls"] and found.query_ids == ["q1", "2"]
+    assert found.judgments == [{0: 2.0}, {1: 1.0}]
+
+
+def test_empty_texts_are_said(tmp_path, caplog):
+    found = read_collection(*write(tmp_path, corpus=[*CORPUS, {"_id": "d4", "text": ""}]))
+    assert found.texts[-1] == "" and "1 texts are empty (line 4)" in caplog.text
+
+
+WRONG = {
+    "an unknown text": ({"qrels": [*QRELS, "q1\td9\t1"]}, ["line 6", "'d9'", "corpus.jsonl"]),
+    "an unknown query": ({"qrels": [*QRELS, "q9\td1\t1"]}, ["line 6", "'q9'", "queries.jsonl"]),
+    "a query without positives": ({"qrels": [*QRELS, "q3\td1\t0"]}, ["q3", "above 0"]),
+    "no number": ({"qrels": [*QRELS, "q3\td1\tyes"]}, ["line 6", "yes"]),
+    "no header": ({"qrels": QRELS[1:]}, ["line 1", "query-id"]),
+    "no judgments": ({"qrels": QRELS[:1]}, ["no judgments"]),
+    "an id twice": ({"corpus": [*CORPUS, CORPUS[0]]}, ["line 4", "'d1'"]),
+    "no text": ({"queries": [*QUERIES, {"_id": "q4"}]}, ["line 4", "'text'"]),
+    "no id": ({"queries": [*QUERIES, {"text": "x"}]}, ["line 4", "'_id'"]),
+    "a title that is a number": ({"corpus": [{"_id": "d1", "title": 1, "text": "x"}]}, ["line 1", "title"]),
+    "no texts": ({"corpus": []}, ["empty"]),
+}
+
+
+@pytest.mark.parametrize(("changes", "words"), WRONG.values(), ids=WRONG.keys())
+def test_what_is_wrong_is_named(tmp_path, changes, words):
+    with pytest.raises(ValueError) as error:
+        read_collection(*write(tmp_path, **changes))
+    assert all(word in str(error.value) for word in words), str(error.value)
+
+
+@pytest.mark.skipif(not CRANFIELD.exists(), reason="no shared data: cranfield")
+def test_cranfield():
+    names = ("corpus.jsonl", "queries.jsonl", "qrels.tsv")
+    found = read_collection(*(CRANFIELD / name for name in names))
+    assert len(found.queries) == 225 and sum(map(len, found.judgments)) <= 1612

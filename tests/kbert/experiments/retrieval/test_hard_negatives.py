@@ -1,0 +1,95 @@
+"""Hard negatives by the rules of sentence-transformers, beside a search in plain loops."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+
+from kbert.experiments.retrieval import evaluation
+from kbert.experiments.retrieval import hard_negatives as mining
+from kbert.experiments.retrieval.retrievers import VectorRetriever
+from tests.kbert.experiments.retrieval.vectors_of_letters import LetterVectors
+
+RNG = random.Random(3)
+
+
+def text(letters="abcdefghij"):
+    return "".join(RNG.choices(letters, k=RNG.randint(4, 12)))
+
+
+PAIRS = [(query, text(query + "a")) for query in (text() for _ in range(8))]
+PAIRS += [(PAIRS[0][0], text()), (PAIRS[1][0], PAIRS[1][0] + "j")]
+CORPUS = [text() for _ in range(40)] + [PAIRS[2][0]]
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.setattr(mining, "make_retriever", lambda model, vectors_dir=None: VectorRetriever(model))
+    monkeypatch.setattr(mining, "loaded_model", lambda model: model)
+    rows = (json.dumps({"text": query, "text_pair": positive}) for query, positive in PAIRS)
+    (tmp_path / "pairs.jsonl").write_text("".join(f"{row}\n" for row in rows))
+    rows = (json.dumps({"_id": str(n), "text": text}) for n, text in enumerate(CORPUS))
+    (tmp_path / "corpus.jsonl").write_text("".join(f"{row}\n" for row in rows))
+    return tmp_path / "pairs.jsonl", tmp_path / "rows.jsonl", tmp_path / "corpus.jsonl"
+
+
+def mine(files, **settings):
+    pairs, output, corpus = files
+    number = mining.hard_negatives(LetterVectors(), pairs, output, corpus_file=corpus, **settings)
+    rows = [json.loads(line) for line in output.read_text().splitlines()]
+    assert len(rows) == number
+    return rows
+
+
+def by_loops(query, number, skipped, margin, cross_encoder=None):
+    """The best texts that are no positives of the query and not too like it."""
+    model, texts = LetterVectors(), list(dict.fromkeys([positive for _, positive in PAIRS] + CORPUS))
+    own = [positive for other, positive in PAIRS if other == query]
+    scores = dict(zip(texts, model.similarity(model.embed([query]), model.embed(texts))[0], strict=True))
+    if cross_encoder:
+        scores = {answer["text"]: answer["score"] for answer in cross_encoder.rank(query, texts)}
+    worst = min(scores[positive] for positive in own)
+    limit = np.inf if margin is None else worst - abs(worst) * margin
+    wrong = [one for one in texts if one not in (query, *own) and scores[one] <= limit]
+    return sorted(wrong, key=lambda one: -scores[one])[skipped : skipped + number], scores
+
+
+@pytest.mark.parametrize("number, skipped, margin", [(1, 0, None), (3, 2, 0.05), (2, 0, 0.3)])
+def test_negatives_are_the_nearest_that_the_rules_allow(files, number, skipped, margin):
+    rows = mine(files, num_negatives=number, range_min=skipped, range_max=60, relative_margin=margin)
+    expected = {query: by_loops(query, number, skipped, margin) for query, _ in PAIRS}
+    assert [row["text"] for row in rows] == [q for q, _ in PAIRS if len(expected[q][0]) == number]
+    for row in rows:
+        chosen, scores = expected[row["text"]]
+        found = [row[f"negative_{n}"] for n in range(1, number + 1)]
+        assert [scores[one] for one in found] == pytest.approx([scores[one] for one in chosen], abs=1e-6)
+        assert row["scores"] == pytest.approx(
+            [scores[row["text_pair"]], *(scores[one] for one in chosen)], abs=1e-6
+        )
+
+
+def test_a_cross_encoder_has_the_last_word(files):
+    rows = mine(files, num_negatives=2, range_max=60, relative_margin=0.05, cross_encoder=LetterVectors())
+    for row in rows:
+        chosen, scores = by_loops(row["text"], 2, 0, 0.05, LetterVectors())
+        assert row["scores"][1:] == [scores[one] for one in chosen]
+
+
+def test_random_ones_depend_on_the_seed_alone(files):
+    settings = {"num_negatives": 2, "relative_margin": None, "range_max": 20, "sampling_strategy": "random"}
+    first, again, other = (mine(files, **settings, seed=seed, overwrite=True) for seed in (1, 1, 2))
+    assert first == again != other
+
+
+def test_what_leaves_nothing_is_refused(files):
+    with pytest.raises(ValueError, match="range_max"):
+        mine(files, num_negatives=5, range_max=4)
+    with pytest.raises(ValueError, match="no pair has"):
+        mine(files, num_negatives=1, relative_margin=5.0)
+    assert not files[1].exists()
+
+
+def test_retrievers_know_bm25():
+    pytest.importorskip("bm25s")
+    assert type(evaluation.make_retriever("bm25")).__name__ == "Bm25Retriever"

@@ -1,0 +1,75 @@
+"""Retrievers: parts that are kept are read again, and a cross-encoder orders what was found first."""
+
+import random
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from kbert.experiments.retrieval import retrievers
+from tests.kbert.experiments.retrieval.vectors_of_letters import LetterVectors
+
+RNG = random.Random(1)
+TEXTS = ["".join(RNG.choices("abcdefghij", k=RNG.randint(3, 20))) for _ in range(50)]
+QUERIES = TEXTS[:3] + ["abba", "cafe"]
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch):
+    monkeypatch.setattr(retrievers, "TEXTS_AT_ONCE", 8)
+
+
+def best_of_all(model, k):
+    scores = model.similarity(model.embed(QUERIES), model.embed(TEXTS))
+    return np.sort(scores, axis=1)[:, ::-1][:, :k]
+
+
+def test_vectors_find_what_a_comparison_with_all_texts_finds():
+    model = LetterVectors()
+    found = retrievers.VectorRetriever(model).find(QUERIES, TEXTS, 6)
+    np.testing.assert_allclose(found.scores, best_of_all(model, 6), atol=1e-6)
+    assert found.positions[:3, 0].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "tokens"])
+def test_vectors_that_were_kept_are_read_again(tmp_path, monkeypatch, kind):
+    made = {
+        "dense": lambda vectors: vectors,
+        "sparse": sparse.csr_array,
+        "tokens": lambda vectors: [np.stack([row, row + 1][: 1 + n % 2]) for n, row in enumerate(vectors)],
+    }[kind]
+    model = LetterVectors()
+    monkeypatch.setattr(model, "embed", lambda texts, task=None, embed=model.embed: made(embed(texts)), False)
+    monkeypatch.setattr(retrievers.VectorRetriever, "_fingerprint", lambda self: "weights")
+    parts = [
+        list(retrievers.VectorRetriever(model, folder).parts(TEXTS))
+        for folder in (None, tmp_path / "kept", tmp_path / "kept")
+    ]
+    assert model.embedded == 2 * len(TEXTS)
+    for (first, expected), (_, written), (_, read) in zip(*parts, strict=True):
+        for found in (written, read):
+            assert type(found) is type(expected) and first % 8 == 0
+            if kind == "tokens":
+                assert all(np.array_equal(one, other) for one, other in zip(found, expected, strict=True))
+            else:
+                assert (abs(found - expected)).sum() == 0
+    model_of_others = list(retrievers.VectorRetriever(model, tmp_path / "kept").parts([*TEXTS[:9], "other"]))
+    assert model.embedded == 2 * len(TEXTS) + 2 and len(model_of_others) == 2  # the first part is known
+
+
+def test_a_cross_encoder_orders_the_first_texts():
+    model = LetterVectors()
+    first = retrievers.VectorRetriever(model)
+    found = retrievers.RerankingRetriever(model, first).find(QUERIES, TEXTS, 6)
+    before = first.find(QUERIES, TEXTS, 6)
+    assert [sorted(row) for row in found.positions] == [sorted(row) for row in before.positions]
+    for query, positions, scores in zip(QUERIES, found.positions, found.scores, strict=True):
+        assert scores.tolist() == [-abs(len(query) - len(TEXTS[position])) for position in positions]
+        assert scores.tolist() == sorted(scores, reverse=True)
+
+
+def test_bm25_finds_texts_with_rare_words_first():
+    pytest.importorskip("bm25s")
+    texts = ["the wing of a plane", "the wheel of a car", "the wing of a bird", "the sea"]
+    found = retrievers.Bm25Retriever().find(["plane wing", "nothing known"], texts, 3)
+    assert found.positions.tolist() == [[0, 2, -1], [-1, -1, -1]]
