@@ -17,11 +17,14 @@ _PUBLIC = {
     "LoadedModel": "kbert.inference.loaded_model",
     "Predictor": "kbert.inference.predictor",
     "FeatureExtractor": "kbert.inference.feature_extractor",
+    "quantize_embeddings": "kbert.inference.quantized_vectors",
     "RunDirectory": "kbert.runs.run_directory",
     # Training and evaluation
     "pretrain": "kbert.experiments.pretraining",
     "finetune": "kbert.experiments.finetuning",
     "evaluate": "kbert.experiments.evaluation",
+    "evaluate_retrieval": "kbert.experiments.retrieval.evaluation",
+    "hard_negatives": "kbert.experiments.retrieval.hard_negatives",
     "convert": "kbert.checkpoints.convert",
     # Models
     "EncoderConfig": "kbert.config.encoder_config",

@@ -1,0 +1,78 @@
+"""Vectors of texts in 8 bits or one bit a number."""
+
+import numpy as np
+
+VECTOR_PRECISIONS = ("float32", "int8", "uint8", "binary", "ubinary")
+
+
+def quantize_embeddings(embeddings, precision: str, ranges=None, calibration_embeddings=None):
+    """Vectors in fewer bits, with the numbers of sentence-transformers' function of this name.
+
+    Args:
+      embeddings: float array (texts, width), as `LoadedModel.embed` gives it; or a list of such matrices, of
+        the tokens of texts, which share their ranges.
+      precision: "int8" and "uint8" cut the range of each component into 255 equal steps; "binary" and
+        "ubinary" keep the signs, eight to a byte, the first in the highest bit; "binary" is that less 128.
+      ranges: for int8 and uint8: float array (2, width), the smallest and the largest value of each
+        component. What lies outside is cut off.
+      calibration_embeddings: in the place of `ranges`: vectors of texts like those that will be searched,
+        float (texts, width), whose ranges are taken. Without both, those of `embeddings`.
+
+    Returns:
+      int8 or uint8 array (texts, width), for the binary ones (texts, width / 8, rounded up); or a list.
+
+    Raises:
+      ValueError: for another precision, for vectors that are quantized already or have another width than
+        the ranges, and for ranges of a single vector, which has none.
+
+    Source: sentence-transformers, util/quantization.py, `quantize_embeddings`.
+
+    Examples:
+      >>> import numpy as np
+      >>> from kbert import quantize_embeddings
+      >>> vectors = np.array([[0.5, -1.0], [-0.5, 1.0], [0.1, 0.0]])
+      >>> quantize_embeddings(vectors, "int8").tolist()
+      [[127, -128], [-128, 127], [25, -1]]
+      >>> quantize_embeddings(vectors, "ubinary").tolist()
+      [[128], [64], [128]]
+    """
+    if precision not in VECTOR_PRECISIONS:
+        choices = ", ".join(VECTOR_PRECISIONS)
+        raise ValueError(f"precision={precision!r} of vectors is not known; choose one of {choices}.")
+    several = isinstance(embeddings, list) and len(embeddings) and np.ndim(embeddings[0]) == 2
+    every = np.concatenate(embeddings) if several else np.asarray(embeddings)
+    if every.dtype.kind != "f":
+        raise ValueError(f"the vectors are {every.dtype}; expected the floating-point numbers of `embed`.")
+    if precision.endswith("int8") and len(every):
+        ranges = _ranges(every, ranges, calibration_embeddings)
+    quantized = _quantized(every, precision, ranges)
+    return np.split(quantized, np.cumsum([len(one) for one in embeddings])[:-1]) if several else quantized
+
+
+def _ranges(vectors, ranges, calibration):
+    if ranges is None:
+        given = vectors if calibration is None else np.asarray(calibration)
+        if len(given) < 2:
+            raise ValueError(
+                "one vector has no ranges; give ranges, or calibration_embeddings of many texts."
+            )
+        ranges = np.stack([given.min(axis=0), given.max(axis=0)])
+    ranges = np.asarray(ranges, np.float32)
+    if ranges.shape != (2, vectors.shape[-1]):
+        raise ValueError(
+            f"the ranges have the shape {ranges.shape}; vectors of this width need (2, {vectors.shape[-1]})."
+        )
+    return ranges
+
+
+def _quantized(vectors, precision, ranges):
+    if precision == "float32":
+        return vectors.astype(np.float32)
+    if precision.endswith("binary"):
+        bits = np.packbits(vectors > 0, axis=-1)
+        return bits if precision == "ubinary" else (bits.astype(np.int16) - 128).astype(np.int8)
+    if not len(vectors):
+        return vectors.astype(precision)
+    lowest, steps = ranges[0], (ranges[1] - ranges[0]) / 255
+    cut = np.clip(np.floor((vectors - lowest) / np.where(steps == 0, 1, steps)), 0, 255)
+    return cut.astype(np.uint8) if precision == "uint8" else (cut - 128).astype(np.int8)
