@@ -13,18 +13,26 @@ _FOR_EXAMPLES = (
 
 
 def write_evaluation_page(
-    folder: Path, data: str, step: int, best: str, metrics: dict, sections: list[content.Section], path: Path
+    folder: Path,
+    data: str,
+    step: int | None,
+    best: str,
+    metrics: dict,
+    sections: list[content.Section],
+    path: Path,
+    counted: str | None = None,
 ):
     """Writes the page of an evaluation. The file appears only when it is complete.
 
     Args:
       folder: the run's folder, whose metrics.jsonl gives the learning curves.
       data: the name of the evaluated file or folder of records.
-      step: the step of the checkpoint.
+      step: the step of the checkpoint; None where it is not known.
       best: the metric that the page begins with.
       metrics: name -> number, of the evaluation; tables are left to `sections`.
       sections: those of `Task.page`.
       path: the .html file to write; its folder is made where it is missing.
+      counted: what was evaluated, such as "225 queries"; by default the number of examples.
 
     Raises:
       ValueError: when a section holds something that the page cannot show.
@@ -43,6 +51,7 @@ def write_evaluation_page(
         best=best,
         step=step,
         data=Path(data).name,
+        counted=counted or f"{metrics['num_examples']:,} examples",
         sections=sections,
         most_bytes=_FOR_EXAMPLES
         // max(1, sum(isinstance(section.content, content.Cards) for section in sections)),

@@ -137,4 +137,7 @@ def _write_page(model, corpus_file, metrics, sections, path):
     from kbert.reports.evaluation_page import write_evaluation_page  # late: it draws
 
     folder = Path(getattr(model, "source", model))
-    write_evaluation_page(folder, str(corpus_file), 0, "ndcg_at_10", metrics, sections, Path(path))
+    counted = f"{metrics['num_queries']:,} queries in {metrics['num_texts']:,} texts"
+    write_evaluation_page(
+        folder, str(corpus_file), None, "ndcg_at_10", metrics, sections, Path(path), counted
+    )

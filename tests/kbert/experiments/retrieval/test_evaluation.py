@@ -1,0 +1,41 @@
+"""A collection judged as a whole: the means of its queries, BM25 beside them, and a page of failures."""
+
+import numpy as np
+import pytest
+
+from kbert.experiments.retrieval import evaluation
+from kbert.experiments.retrieval.collection import read_collection
+from kbert.experiments.retrieval.ranking_scores import ranking_scores
+from tests.kbert.experiments.retrieval.test_collection import CORPUS, QRELS, QUERIES, write
+from tests.kbert.experiments.retrieval.vectors_of_letters import LetterVectors
+
+MORE = [{"_id": f"m{n}", "text": f"a text about {word}"} for n, word in enumerate(("hedges", "ice", "a jade"))]
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.setattr(evaluation, "make_retriever", lambda *_: evaluation.VectorRetriever(LetterVectors()))
+    return write(tmp_path, corpus=[*CORPUS, *MORE], qrels=[*QRELS, "2\tm1\t2"])
+
+
+def test_metrics_are_means_over_queries(files, tmp_path):
+    found = evaluation.evaluate_retrieval("letters", *files, html_file=tmp_path / "page.html")
+    collection, model, every = read_collection(*files), LetterVectors(), []
+    scores = model.similarity(model.embed(collection.queries), model.embed(collection.texts))
+    for row, gains in zip(scores, collection.judgments, strict=True):
+        order = np.argsort(-row, kind="stable")
+        ranked = np.array([gains.get(int(n), 0) for n in order])
+        every.append(ranking_scores(row[order], ranked, np.array([*gains.values()])))
+    for name in every[0]:
+        assert found[name] == pytest.approx(np.mean([one[name] for one in every]), abs=1e-9)
+    assert found["num_queries"] == 2 and found["num_texts"] == 5
+    page = (tmp_path / "page.html").read_text()
+    assert "2 queries in 5 texts" in page and "what rolls" in page and "Queries that fail" in page
+
+
+def test_bm25_is_the_baseline_and_a_model_of_its_own(files, monkeypatch):
+    pytest.importorskip("bm25s")
+    beside = evaluation.evaluate_retrieval("letters", *files)
+    monkeypatch.undo()
+    own = evaluation.evaluate_retrieval("bm25", *files)
+    assert own["ndcg_at_10"] == beside["baseline_ndcg_at_10"] and "baseline_ndcg_at_10" not in own
