@@ -39,6 +39,10 @@ COMMANDS = {
     "more training": {
         "pretrain": ("kbert.scripts.run_pretraining", "pretrain on records"),
         "glue": ("kbert.scripts.run_glue", "fine-tune on the tasks of GLUE, with a table and a submission"),
+        "hard-negatives": (
+            "kbert.scripts.find_hard_negatives",
+            "add texts that are nearly right to pairs",
+        ),
         "curves": ("kbert.scripts.draw_curves", "draw losses and scores of a run, or of several"),
     },
     "more from a trained model": {

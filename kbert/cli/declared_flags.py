@@ -8,7 +8,7 @@ another kind than those of `_define`, is no flag.
 import functools
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -42,6 +42,7 @@ def declare_flags(
     called: Mapping[str, str] | None = None,
     repeated: Sequence[str] = (),
     defaults: Mapping[str, Any] | None = None,
+    left_out: Collection[str] = (),
 ):
     """Defines a flag for each parameter of a declaration.
 
@@ -51,10 +52,13 @@ def declare_flags(
       called: parameter -> its flag, where the two differ: `from` is no name in Python.
       repeated: parameters whose flag is given once for each value.
       defaults: parameter -> the default of its flag, where Python has another one, or none.
+      left_out: parameters that another declaration of the command has defined.
     """
     owners = {name: owner for owner in (declaration, *shared) for name in argument_words(owner)}
     names = flag_names(declaration, called)
     for name, parameter in flag_parameters(declaration).items():
+        if name in left_out:
+            continue
         default = (defaults or {}).get(name, parameter.default)
         owner = owners.get(name, declaration)
         headings[names[name]] = _heading(owner)

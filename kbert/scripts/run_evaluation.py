@@ -12,6 +12,11 @@ r"""Script: a model + held-out data -> metrics, beside those of the best constan
   kbert evaluate --run_dir=hf://org/name --eval_file=sst2/dev.tsv \
       --config=configs/finetuning/sst2.toml
 
+  kbert evaluate --run_dir=runs/search --corpus_file=corpus.jsonl \
+      --queries_file=queries.jsonl --qrels_file=qrels/test.tsv
+
+The last form judges a search: files of BEIR, for models of vectors and for cross-encoders (docs/search.md).
+
 Prints a table, or with --json one line of JSON, which --output_file keeps. `baseline_accuracy` is the
 accuracy of always answering the most frequent label (or masked token) of the same data: no constant
 prediction can do better.
@@ -23,8 +28,9 @@ from absl import flags
 
 from kbert.cli import script
 from kbert.cli.closing_output import chosen_settings, define_json_flag, plain_metrics, print_result
-from kbert.cli.declared_flags import declare_flags, flag_values
+from kbert.cli.declared_flags import declare_flags, flag_parameters, flag_values
 from kbert.experiments.evaluation import evaluate
+from kbert.experiments.retrieval.evaluation import evaluate_retrieval
 from kbert.files.output_path import check_output_file, require_parent_folder
 from kbert.files.whole_file import write_json
 from kbert.reports.run_metrics import READ_FILES
@@ -34,10 +40,13 @@ from kbert.scripts.training_flags import Checkpoint
 
 FLAGS = flags.FLAGS
 POSITIONS = ("run_dir", "eval_file")  # of arguments without a flag
+_COLLECTION = ("corpus_file", "queries_file", "qrels_file")
 
 
 def define_flags():
     declare_flags(evaluate, Checkpoint)
+    shared = flag_parameters(evaluate)
+    declare_flags(evaluate_retrieval, defaults=dict.fromkeys(_COLLECTION), left_out=shared)
     flags.DEFINE_string("output_file", None, "A .json file for the metrics.")
     flags.DEFINE_bool("overwrite", False, "Replace an html_file or output_file that exists.")
     define_json_flag()
@@ -45,11 +54,30 @@ def define_flags():
 
 def main():
     _check_files_to_write()
-    task, metrics = evaluate(**flag_values(evaluate))
+    if _is_retrieval():
+        metrics, table = evaluate_retrieval(**flag_values(evaluate_retrieval)), ""
+    else:
+        task, metrics = evaluate(**flag_values(evaluate))
+        table = text_table(task.report(metrics))
     if FLAGS.output_file:
         write_json(json_ready(metrics), FLAGS.output_file)
     shown = plain_metrics(metrics) | chosen_settings(metrics, FLAGS.keep_chosen) | _written_files()
-    print_result(metrics, shown, text_table(task.report(metrics)))
+    print_result(metrics, shown, table)
+
+
+def _is_retrieval():
+    """Whether a search is judged. Raises ValueError where flags of both kinds of evaluation are given."""
+    retrieval, labelled = flag_parameters(evaluate_retrieval), flag_parameters(evaluate)
+    given = [name for name in (*labelled, *retrieval) if FLAGS[name].present]
+    if not set(given) & (set(retrieval) - set(labelled)):
+        return False
+    if missing := [name for name in _COLLECTION if not FLAGS[name].value]:
+        raise ValueError(
+            f"--{', --'.join(missing)} missing: a search is judged by --{', --'.join(_COLLECTION)}."
+        )
+    if others := [name for name in given if name not in retrieval]:
+        raise ValueError(f"--{others[0]} is not read where --corpus_file is given; leave it out.")
+    return True
 
 
 def _written_files():
@@ -64,7 +92,8 @@ def _check_files_to_write():
     if FLAGS.output_file and FLAGS.output_file == FLAGS.html_file:
         raise ValueError(f"--output_file and --html_file are both {FLAGS.output_file}; give two names.")
     own = [Path(FLAGS.run_dir) / name for name in READ_FILES]
-    read = [*filter(None, (FLAGS.eval_file, FLAGS.input_dir)), *own]
+    files = (FLAGS.eval_file, FLAGS.input_dir, *(FLAGS[name].value for name in _COLLECTION))
+    read = [*filter(None, files), *own]
     for path in filter(None, (FLAGS.html_file, FLAGS.output_file)):
         check_output_file(path, read, FLAGS.overwrite)
     if FLAGS.output_file:

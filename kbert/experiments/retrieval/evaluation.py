@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING, Union
 
 import numpy as np
 from absl import logging
@@ -12,31 +13,35 @@ from kbert.experiments.retrieval.ranking_scores import DEPTH, ranking_scores
 from kbert.experiments.retrieval.retrievers import Bm25Retriever, RerankingRetriever, VectorRetriever
 from kbert.tasks.pages.content import Card, Cards, Fact, MarkedText, Section, shortened
 
+if TYPE_CHECKING:
+    from kbert.inference.loaded_model import LoadedModel
+
 MOST_QUERIES = 30  # on a page
 _SHOWN_TEXTS = 3
 
 
 def evaluate_retrieval(
-    run_dir,
+    run_dir: Union[str, os.PathLike, "LoadedModel"],
     corpus_file: str | os.PathLike,
     queries_file: str | os.PathLike,
     qrels_file: str | os.PathLike,
     *,
-    retriever: str | os.PathLike = "bm25",
+    retriever: Union[str, os.PathLike, "LoadedModel"] = "bm25",
     vectors_dir: str | os.PathLike | None = None,
     html_file: str | os.PathLike | None = None,
 ) -> dict[str, float]:
     """Judges how well a model finds the relevant texts of queries, by exact search in all texts.
 
     Args:
-      run_dir: a `LoadedModel`, or the path or name of a run or of any checkpoint: a model of vectors, sparse
-        vectors or token vectors; or a cross-encoder, which ranks the first 100 texts of the retriever. "bm25"
-        judges BM25 itself.
-      corpus_file, queries_file, qrels_file: in the form of BEIR, see `read_collection`. Texts that are equal
-        are one text.
+      run_dir: the model: a run or any checkpoint, of vectors of texts or a cross-encoder, which ranks the
+        first 100 texts of the `retriever`; or "bm25". In Python also a `LoadedModel`.
+      corpus_file: the texts: JSON lines with `_id`, `title` and `text`, as BEIR has them. Equal texts are one
+        text.
+      queries_file: the queries: JSON lines with `_id` and `text`.
+      qrels_file: a TSV file with the relevant texts of each query: query-id, corpus-id, score.
       retriever: what finds the texts for a cross-encoder: "bm25", or a model as `run_dir`.
       vectors_dir: a folder that keeps the vectors of the texts; a stopped evaluation goes on from there.
-      html_file: where a page is written, with the queries whose relevant texts are not found first.
+      html_file: a page to write, with the queries whose relevant texts are not found first.
 
     Returns:
       The means over all judged queries of `ndcg_at_10`, `mrr_at_10`, `map_at_100`, `recall_at_100`,

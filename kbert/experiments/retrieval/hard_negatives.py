@@ -6,10 +6,12 @@ Reference: sentence-transformers, util/hard_negatives.py, `mine_hard_negatives`.
 import json
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, Union
 
 import numpy as np
 from absl import logging
 
+from kbert.bounds import Bounds
 from kbert.config import DatasetConfig
 from kbert.experiments import show_lines
 from kbert.experiments.retrieval.collection import read_corpus
@@ -18,22 +20,23 @@ from kbert.files.output_path import check_output_file, require_parent_folder
 from kbert.files.whole_file import whole_file
 from kbert.input_pipelines.labelled_files import stream_rows
 
-SAMPLING_STRATEGIES = ("top", "random")
+if TYPE_CHECKING:
+    from kbert.inference.loaded_model import LoadedModel
 
 
 def hard_negatives(
-    run_dir,
+    run_dir: Union[str, os.PathLike, "LoadedModel"],
     pairs_file: str | os.PathLike,
     output_file: str | os.PathLike,
     *,
     corpus_file: str | os.PathLike | None = None,
-    cross_encoder=None,
-    num_negatives: int = 3,
-    range_min: int = 0,
+    cross_encoder: Union[str, os.PathLike, "LoadedModel", None] = None,
+    num_negatives: Annotated[int, Bounds(1)] = 3,
+    range_min: Annotated[int, Bounds(0)] = 0,
     range_max: int | None = None,
     relative_margin: float | None = 0.05,
-    sampling_strategy: str = "top",
-    seed: int = 0,
+    sampling_strategy: Literal["top", "random"] = "top",
+    seed: Annotated[int, Bounds(0)] = 0,
     text: str = "text",
     text_pair: str = "text_pair",
     vectors_dir: str | os.PathLike | None = None,
@@ -42,21 +45,26 @@ def hard_negatives(
     """Writes a row of each pair with texts that are like its query and not among its positives.
 
     Args:
-      run_dir: what finds the texts: a model as for `evaluate_retrieval`, or "bm25".
+      run_dir: what finds the texts: a run or any checkpoint, of vectors of texts or a cross-encoder, or
+        "bm25". In Python also a `LoadedModel`.
       pairs_file: rows of a query and its positive; a query may have several rows.
-      output_file: a .jsonl file with `text`, `text_pair`, `negative_1`, `negative_2` and so on, as
-        `multiple_negatives_ranking` reads them, and `scores`: those of the positive and of each negative.
-      corpus_file: a `corpus.jsonl` as for `read_collection`. Negatives come from it and from all positives.
-      cross_encoder: a model that scores what was found, and the positives, anew: a `LoadedModel` or its path.
-      num_negatives: how many a row gets. A pair with fewer is left out, and counted.
+      output_file: a .jsonl file with text, text_pair, negative_1, negative_2 and so on, and `scores`: those
+        of the positive and of each negative.
+      corpus_file: more texts for negatives, beside all positives: JSON lines with `_id`, `title` and `text`.
+      cross_encoder: a model that scores anew what was found, and the positives. In Python also a
+        `LoadedModel`.
+      num_negatives: how many negatives a row gets. A pair with fewer is left out, and counted.
       range_min: how many of the best texts that could be negatives are left out: some of them may be right.
-      range_max: how many of the best texts are looked at; by default as many as `mine_hard_negatives` does.
-      relative_margin: a negative's score is at most that of the query's worst positive less this share of its
-        amount; .05 is the rule of NV-Retriever (arXiv 2407.15831). None allows any score.
-      sampling_strategy: "top" takes the best, "random" any, by `seed`.
-      text, text_pair: the columns of queries and positives.
-      vectors_dir: as for `evaluate_retrieval`.
-      overwrite: whether an output_file that exists may be replaced.
+      range_max: how many of the best texts are looked at; by default ten for each negative, and the
+        positives.
+      relative_margin: a negative's score is at most that of the query's worst positive, less this share of
+        its amount; .05 is the rule of NV-Retriever (arXiv 2407.15831). In Python None allows any score.
+      sampling_strategy: top takes the best, random any of them.
+      seed: of the random ones.
+      text: the column of the queries.
+      text_pair: the column of the positives.
+      vectors_dir: a folder that keeps the vectors of the texts; a stopped search goes on from there.
+      overwrite: replace an `output_file` that exists.
 
     Returns:
       The number of rows.
@@ -67,7 +75,7 @@ def hard_negatives(
     show_lines()
     check_output_file(output_file, [path for path in (pairs_file, corpus_file) if path], overwrite)
     require_parent_folder(output_file)
-    if sampling_strategy not in SAMPLING_STRATEGIES:
+    if sampling_strategy not in ("top", "random"):
         raise ValueError(f"sampling_strategy={sampling_strategy!r} is not known; choose top or random.")
     pairs = list(stream_rows(Path(pairs_file), DatasetConfig(text=text, text_pair=text_pair), False))
     positives: dict[str, list[str]] = {}

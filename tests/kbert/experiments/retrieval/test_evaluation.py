@@ -6,10 +6,11 @@ import pytest
 from kbert.experiments.retrieval import evaluation
 from kbert.experiments.retrieval.collection import read_collection
 from kbert.experiments.retrieval.ranking_scores import ranking_scores
-from tests.kbert.experiments.retrieval.test_collection import CORPUS, QRELS, QUERIES, write
+from tests.kbert.experiments.retrieval.test_collection import CORPUS, QRELS, write
 from tests.kbert.experiments.retrieval.vectors_of_letters import LetterVectors
 
-MORE = [{"_id": f"m{n}", "text": f"a text about {word}"} for n, word in enumerate(("hedges", "ice", "a jade"))]
+WORDS = ("hedges", "ice", "a jade")
+MORE = [{"_id": f"m{n}", "text": f"a text about {word}"} for n, word in enumerate(WORDS)]
 
 
 @pytest.fixture
