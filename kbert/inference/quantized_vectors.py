@@ -29,11 +29,11 @@ def quantize_embeddings(embeddings, precision: str, ranges=None, calibration_emb
 
     Examples:
       >>> import numpy as np
-      >>> from kbert import quantize_embeddings
+      >>> import kbert
       >>> vectors = np.array([[0.5, -1.0], [-0.5, 1.0], [0.1, 0.0]])
-      >>> quantize_embeddings(vectors, "int8").tolist()
+      >>> kbert.quantize_embeddings(vectors, "int8").tolist()
       [[127, -128], [-128, 127], [25, -1]]
-      >>> quantize_embeddings(vectors, "ubinary").tolist()
+      >>> kbert.quantize_embeddings(vectors, "ubinary").tolist()
       [[128], [64], [128]]
     """
     if precision not in VECTOR_PRECISIONS:

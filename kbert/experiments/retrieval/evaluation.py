@@ -4,20 +4,19 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Union
 
-import numpy as np
 from absl import logging
 
+from kbert import extras
 from kbert.experiments import show_lines
-from kbert.experiments.retrieval.collection import Collection, read_collection
-from kbert.experiments.retrieval.ranking_scores import DEPTH, ranking_scores
-from kbert.experiments.retrieval.retrievers import Bm25Retriever, RerankingRetriever, VectorRetriever
-from kbert.tasks.pages.content import Card, Cards, Fact, MarkedText, Section, shortened
+from kbert.experiments.retrieval import failures, ranking_scores, retrievers
+from kbert.experiments.retrieval.collection import read_collection
+from kbert.inference import loaded_model, loading
+from kbert.reports import evaluation_page
 
 if TYPE_CHECKING:
     from kbert.inference.loaded_model import LoadedModel
 
-MOST_QUERIES = 30  # on a page
-_SHOWN_TEXTS = 3
+DEPTH = 100  # texts that are found for each query
 
 
 def evaluate_retrieval(
@@ -50,51 +49,45 @@ def evaluate_retrieval(
 
     Raises:
       ValueError: before any model is read, for files that are wrong; for a model that compares no texts.
+
+    Examples:
+      >>> import kbert, pathlib, tempfile
+      >>> folder = pathlib.Path(tempfile.mkdtemp())
+      >>> corpus = '{"_id": "a", "text": "the jump"}\\n{"_id": "b", "text": "they walk"}\\n'
+      >>> _ = (folder / "corpus.jsonl").write_text(corpus)
+      >>> _ = (folder / "queries.jsonl").write_text('{"_id": "1", "text": "they walk"}\\n')
+      >>> _ = (folder / "qrels.tsv").write_text("query-id\\tcorpus-id\\tscore\\n1\\tb\\t1\\n")
+      >>> files = [folder / name for name in ("corpus.jsonl", "queries.jsonl", "qrels.tsv")]
+      >>> kbert.evaluate_retrieval(pretraining_run_dir, *files)["accuracy_at_1"]
+      1.0
     """
     show_lines()
     collection = read_collection(Path(corpus_file), Path(queries_file), Path(qrels_file))
     found = make_retriever(run_dir, retriever, vectors_dir).find(collection.queries, collection.texts, DEPTH)
-    every = scores_of_queries(found, collection)
-    metrics = _means(every) | _baselines(run_dir, collection)
+    every = ranking_scores.scores_of_queries(found, collection)
+    metrics = ranking_scores.means(every) | _baselines(run_dir, collection)
     metrics |= {"num_queries": len(collection.queries), "num_texts": len(collection.texts)}
     if html_file:
-        _write_page(run_dir, corpus_file, metrics, failures(collection, found, every), html_file)
+        sections = failures.failing_queries(collection, found, every)
+        _write_page(run_dir, corpus_file, metrics, sections, html_file)
     return metrics
 
 
 def make_retriever(model, first="bm25", vectors_dir=None):
     """The retriever of a model, see `evaluate_retrieval`."""
     if model == "bm25":
-        return Bm25Retriever()
-    loaded = loaded_model(model)
-    serving = loaded.task.serving
-    if serving is None or serving.one_text_output is not None:
-        return VectorRetriever(loaded, vectors_dir)
-    if vectors_dir and first == "bm25":
-        raise ValueError(f"{loaded.source} gives no vectors that vectors_dir could keep; leave it out.")
-    return RerankingRetriever(loaded, make_retriever(first, vectors_dir=vectors_dir))
+        return retrievers.Bm25Retriever()
+    loaded = as_loaded(model)
+    if loaded.task.serving is not None and "prediction" in loaded.task.serving.answers:
+        if vectors_dir and first == "bm25":
+            raise ValueError(f"{loaded.source} gives no vectors that vectors_dir could keep; leave it out.")
+        return retrievers.RerankingRetriever(loaded, make_retriever(first, vectors_dir=vectors_dir))
+    return retrievers.VectorRetriever(loaded, vectors_dir)
 
 
-def loaded_model(model):
+def as_loaded(model):
     """A `LoadedModel` as it is, or that of a path."""
-    from kbert.inference.loaded_model import LoadedModel
-    from kbert.inference.loading import load
-
-    return model if isinstance(model, LoadedModel) else load(model)
-
-
-def scores_of_queries(found, collection: Collection) -> list[dict[str, float]]:
-    """`ranking_scores` of each query."""
-    every = []
-    for scores, positions, gains in zip(found.scores, found.positions, collection.judgments, strict=True):
-        some = positions >= 0
-        ranked = [gains.get(int(position), 0.0) for position in positions[some]]
-        every.append(ranking_scores(scores[some], np.array(ranked), np.array([*gains.values()])))
-    return every
-
-
-def _means(every):
-    return {name: float(np.mean([scores[name] for scores in every])) for name in every[0]}
+    return model if isinstance(model, loaded_model.LoadedModel) else loading.load(model)
 
 
 def _baselines(model, collection):
@@ -102,47 +95,18 @@ def _baselines(model, collection):
     if model == "bm25":
         return {}
     try:
-        found = Bm25Retriever().find(collection.queries, collection.texts, DEPTH)
+        extras.require("bm25", "the baseline, BM25,")
     except ValueError as missing:
-        logging.info("no baseline: %s", missing)
+        logging.info("%s", missing)
         return {}
-    means = _means(scores_of_queries(found, collection))
+    found = retrievers.Bm25Retriever().find(collection.queries, collection.texts, DEPTH)
+    means = ranking_scores.means(ranking_scores.scores_of_queries(found, collection))
     return {f"baseline_{name}": value for name, value in means.items()}
 
 
-def failures(collection: Collection, found, every) -> list[Section]:
-    """The section of a page with the queries of the lowest nDCG, and what was found in the place of what."""
-    order = np.argsort([scores["ndcg_at_10"] for scores in every], kind="stable")[:MOST_QUERIES]
-    cards = [_card(collection, found, every, int(number)) for number in order]
-    note = f"The {len(cards)} queries of the lowest nDCG@10: the texts found first, and a relevant one."
-    return [Section("Queries that fail", note, Cards(cards))]
-
-
-def _card(collection, found, every, number):
-    gains, positions = collection.judgments[number], found.positions[number].tolist()
-    shown = [position for position in positions[:_SHOWN_TEXTS] if position >= 0]
-    best = max(gains, key=lambda position: (position in positions, gains[position]))
-    rank = f"rank {positions.index(best) + 1}" if best in positions else f"not among the first {DEPTH}"
-    texts = [MarkedText(f"query {collection.query_ids[number]}", collection.queries[number])]
-    texts += [
-        MarkedText(
-            f"{place}: {collection.text_ids[position]}, {'relevant' if position in gains else 'not judged'}",
-            shortened(collection.texts[position], 300),
-        )
-        for place, position in enumerate(shown, start=1)
-    ]
-    if best not in shown:
-        relevant = f"relevant: {collection.text_ids[best]}, {rank}"
-        texts.append(MarkedText(relevant, shortened(collection.texts[best], 300)))
-    facts = [Fact("nDCG@10", f"{every[number]['ndcg_at_10']:.3f}"), Fact("relevant texts", str(len(gains)))]
-    return Card(tuple(texts), tuple(facts))
-
-
 def _write_page(model, corpus_file, metrics, sections, path):
-    from kbert.reports.evaluation_page import write_evaluation_page  # late: it draws
-
     folder = Path(getattr(model, "source", model))
     counted = f"{metrics['num_queries']:,} queries in {metrics['num_texts']:,} texts"
-    write_evaluation_page(
+    evaluation_page.write_evaluation_page(
         folder, str(corpus_file), None, "ndcg_at_10", metrics, sections, Path(path), counted
     )

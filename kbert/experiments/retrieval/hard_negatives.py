@@ -4,18 +4,19 @@ Reference: sentence-transformers, util/hard_negatives.py, `mine_hard_negatives`.
 """
 
 import json
+import math
 import os
+import random
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Union
 
-import numpy as np
 from absl import logging
 
 from kbert.bounds import Bounds
 from kbert.config import DatasetConfig
 from kbert.experiments import show_lines
 from kbert.experiments.retrieval.collection import read_corpus
-from kbert.experiments.retrieval.evaluation import loaded_model, make_retriever
+from kbert.experiments.retrieval.evaluation import as_loaded, make_retriever
 from kbert.files.output_path import check_output_file, require_parent_folder
 from kbert.files.whole_file import whole_file
 from kbert.input_pipelines.labelled_files import stream_rows
@@ -71,17 +72,27 @@ def hard_negatives(
 
     Raises:
       ValueError: before any model is read, for files that are wrong and numbers that leave no text.
+
+    Examples:
+      >>> import kbert, pathlib, tempfile
+      >>> folder = pathlib.Path(tempfile.mkdtemp())
+      >>> pairs = "text,text_pair\\nthe jump,the jump\\nthey walk,they walk\\n"
+      >>> _ = (folder / "pairs.csv").write_text(pairs)
+      >>> rows = folder / "rows.jsonl"
+      >>> kbert.hard_negatives(pretraining_run_dir, folder / "pairs.csv", rows, num_negatives=1)
+      2
     """
     show_lines()
-    check_output_file(output_file, [path for path in (pairs_file, corpus_file) if path], overwrite)
+    output_file, read = Path(output_file), [Path(path) for path in (pairs_file, corpus_file) if path]
+    check_output_file(output_file, read, overwrite)
     require_parent_folder(output_file)
     if sampling_strategy not in ("top", "random"):
         raise ValueError(f"sampling_strategy={sampling_strategy!r} is not known; choose top or random.")
     pairs = list(stream_rows(Path(pairs_file), DatasetConfig(text=text, text_pair=text_pair), False))
     positives: dict[str, list[str]] = {}
     for pair in pairs:
-        positives.setdefault(pair.text, []).append(pair.text_pair)
-    texts = list(dict.fromkeys(pair.text_pair for pair in pairs))
+        positives.setdefault(pair.text, []).append(pair.text_pair or "")
+    texts = list(dict.fromkeys(text for own in positives.values() for text in own))
     if corpus_file:
         texts = list(dict.fromkeys([*texts, *read_corpus(Path(corpus_file)).values()]))
     most = max(len(dict.fromkeys(own)) for own in positives.values())
@@ -92,8 +103,8 @@ def hard_negatives(
             f"{depth} texts; raise range_max, or lower them."
         )
     found = make_retriever(run_dir, vectors_dir=vectors_dir).find([*positives], texts, depth)
-    judge = None if cross_encoder is None else loaded_model(cross_encoder)
-    rng, negatives = np.random.default_rng(seed), {}
+    judge = None if cross_encoder is None else as_loaded(cross_encoder)
+    rng, negatives = random.Random(seed), {}
     for number, (query, own) in enumerate(positives.items()):
         candidates = _scored(found, number, texts)
         if judge:
@@ -101,9 +112,9 @@ def hard_negatives(
             candidates = {answer["text"]: answer["score"] for answer in judge.rank(query, every)}
         chosen = _choose(query, own, candidates, range_min, depth, relative_margin)
         if sampling_strategy == "random" and len(chosen) > num_negatives:
-            chosen = [chosen[place] for place in np.sort(rng.permutation(len(chosen))[:num_negatives])]
+            chosen = [chosen[place] for place in sorted(rng.sample(range(len(chosen)), num_negatives))]
         negatives[query] = chosen[:num_negatives], candidates
-    return _write(pairs, negatives, num_negatives, Path(output_file))
+    return _write(pairs, negatives, num_negatives, output_file)
 
 
 def _scored(found, number, texts):
@@ -117,8 +128,8 @@ def _scored(found, number, texts):
 def _choose(query, own, candidates, range_min, range_max, margin):
     """The texts that may be negatives, the best first."""
     # A positive below all that was found is below all that could be a negative.
-    worst = min(candidates.get(text, -np.inf) for text in own)
-    limit = np.inf if margin is None else worst - abs(worst) * margin if np.isfinite(worst) else -np.inf
+    worst = min(candidates.get(text, -math.inf) for text in own)
+    limit = math.inf if margin is None else worst - abs(worst) * margin if math.isfinite(worst) else -math.inf
     ordered = sorted(candidates, key=candidates.__getitem__, reverse=True)
     wrong = [text for text in ordered if text not in (query, *own) and candidates[text] <= limit]
     return wrong[range_min:range_max]

@@ -8,7 +8,7 @@ Najork, "Computing Information Retrieval Performance Measures Efficiently in the
 
 import numpy as np
 
-DEPTH = 100  # ranks that are looked at
+_DISCOUNTS = 1 / np.log2(np.arange(2, 12))  # of ranks 1 to 10
 # Equal texts score equally but for rounding, which depends on the batches that they stood in.
 _TIE = 1e-6
 
@@ -29,16 +29,30 @@ def ranking_scores(scores: np.ndarray, gains: np.ndarray, judged: np.ndarray) ->
     Reference: sentence-transformers, evaluation/InformationRetrievalEvaluator.py, whose gains are 0 or 1.
     """
     tied = _Ties(np.asarray(scores, np.float64), np.asarray(gains, np.float64))
-    discounts = 1 / np.log2(np.arange(2, DEPTH + 2))
     first, best = tied.gains[:10], np.sort(judged)[::-1][:10]
     return {
-        "ndcg_at_10": float(first @ discounts[: len(first)] / (best @ discounts[: len(best)])),
+        "ndcg_at_10": float(first @ _DISCOUNTS[: len(first)] / (best @ _DISCOUNTS[: len(best)])),
         "mrr_at_10": tied.mean_inverse(10),
         "map_at_100": float(tied.precisions[:100].sum() / min(100, len(judged))),
         "recall_at_100": float(tied.relevant[:100].sum() / len(judged)),
         "recall_at_10": float(tied.relevant[:10].sum() / len(judged)),
         "accuracy_at_1": float(tied.relevant[:1].sum()),
     }  # fmt: skip
+
+
+def scores_of_queries(found, collection) -> list[dict[str, float]]:
+    """`ranking_scores` of each query."""
+    every = []
+    for scores, positions, gains in zip(found.scores, found.positions, collection.judgments, strict=True):
+        some = positions >= 0
+        ranked = [gains.get(int(position), 0.0) for position in positions[some]]
+        every.append(ranking_scores(scores[some], np.array(ranked), np.array([*gains.values()])))
+    return every
+
+
+def means(every: list[dict[str, float]]) -> dict[str, float]:
+    """The mean of each score over all queries."""
+    return {name: float(np.mean([scores[name] for scores in every])) for name in every[0]}
 
 
 class _Ties:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kbert.experiments.retrieval import evaluation
+from kbert.experiments.retrieval import evaluation, retrievers
 from kbert.experiments.retrieval.collection import read_collection
 from kbert.experiments.retrieval.ranking_scores import ranking_scores
 from tests.kbert.experiments.retrieval.test_collection import CORPUS, QRELS, write
@@ -15,7 +15,7 @@ MORE = [{"_id": f"m{n}", "text": f"a text about {word}"} for n, word in enumerat
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):
-    monkeypatch.setattr(evaluation, "make_retriever", lambda *_: evaluation.VectorRetriever(LetterVectors()))
+    monkeypatch.setattr(evaluation, "make_retriever", lambda *_: retrievers.VectorRetriever(LetterVectors()))
     return write(tmp_path, corpus=[*CORPUS, *MORE], qrels=[*QRELS, "2\tm1\t2"])
 
 

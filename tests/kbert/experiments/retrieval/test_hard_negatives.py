@@ -26,7 +26,7 @@ CORPUS = [text() for _ in range(40)] + [PAIRS[2][0]]
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     monkeypatch.setattr(mining, "make_retriever", lambda model, vectors_dir=None: VectorRetriever(model))
-    monkeypatch.setattr(mining, "loaded_model", lambda model: model)
+    monkeypatch.setattr(mining, "as_loaded", lambda model: model)
     rows = (json.dumps({"text": query, "text_pair": positive}) for query, positive in PAIRS)
     (tmp_path / "pairs.jsonl").write_text("".join(f"{row}\n" for row in rows))
     rows = (json.dumps({"_id": str(n), "text": text}) for n, text in enumerate(CORPUS))
