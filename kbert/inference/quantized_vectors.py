@@ -30,9 +30,9 @@ def quantize_embeddings(embeddings, precision: str, ranges=None, calibration_emb
     Examples:
       >>> import numpy as np
       >>> import kbert
-      >>> vectors = np.array([[0.5, -1.0], [-0.5, 1.0], [0.1, 0.0]])
-      >>> kbert.quantize_embeddings(vectors, "int8").tolist()
-      [[127, -128], [-128, 127], [25, -1]]
+      >>> vectors = np.array([[0.5, -1.0], [-0.5, 1.0], [0.1, 0.0]], np.float32)
+      >>> kbert.quantize_embeddings(vectors, "int8", ranges=[[-1, -1], [1.5, 1.5]]).tolist()
+      [[25, -128], [-77, 76], [-16, -26]]
       >>> kbert.quantize_embeddings(vectors, "ubinary").tolist()
       [[128], [64], [128]]
     """

@@ -89,8 +89,8 @@ def _require_usual_vectors(checkpoint, report):
             f"{checkpoint.source} says {', '.join(pooling.further)} of its vectors, and {report.format} has "
             "no place for it",
         )
-    said = ("mode", "normalize", "similarity_fn_name", "dense")
-    names = [name for name in said if _differs(pooling, usual, name)]
+    compared = ("mode", "normalize", "similarity_fn_name", "dense")
+    names = [name for name in compared if _differs(pooling, usual, name)]
     if names:
         report.conflict(
             "pooling",

@@ -27,7 +27,7 @@ class VectorRetriever:
     """
 
     def __init__(self, loaded, vectors_dir: str | Path | None = None):
-        self._loaded, self._folder = loaded, vectors_dir and Path(vectors_dir)
+        self._loaded, self._folder = loaded, Path(vectors_dir) if vectors_dir else None
 
     def find(self, queries: list[str], texts: list[str], k: int) -> Best:
         """The k most similar texts of each query."""
