@@ -108,7 +108,7 @@ def export_savedmodel(
         with activity("asking every signature, and Keras the same"):
             report |= answer_check.check_answers(model, session, TOLERANCES[precision], texts.examples)
         report["compared_on"] = texts.source
-        write_beside(aside, model)
+        write_with_assets(aside, model)
         with activity("requests to warm up with" + (", time and memory (--measure)" if measure else "")):
             warm_up = _warm_up(aside, name, model, texts.examples, session, measure)
         report |= stored_weights.check_stored_once(aside, model.num_parameters)
@@ -154,7 +154,7 @@ def _next_version(base) -> int:
     return 1 + max((int(name) for name in names if name.isascii() and name.isdecimal()), default=0)
 
 
-def write_beside(directory, serving_model):
+def write_with_assets(directory, serving_model):
     """Writes what clients and `kbert serve` may want to know; servers ignore assets.extra.
 
     kbert.json has the task, its labels, casing and length, and the prompts of a model of vectors.

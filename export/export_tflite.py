@@ -24,7 +24,7 @@ from kbert.cli import script
 from kbert.cli.closing_output import define_json_flag, print_result
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import activity
-from kbert.config import FinetuningConfig, settled_config
+from kbert.config import FinetuningConfig, config_with_settings
 from kbert.extras import require
 from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import whole_folder, write_json, write_text
@@ -178,7 +178,7 @@ def main():
 
 
 def _read_config(config) -> FinetuningConfig | None:
-    return None if config is None else settled_config(FinetuningConfig, config, {})
+    return None if config is None else config_with_settings(FinetuningConfig, config, {})
 
 
 def _table(reports) -> str:

@@ -10,7 +10,7 @@ import tensorflow as tf
 from kbert.features import ENCODER_INPUTS
 from kbert.input_pipelines.batches import first_rows
 from kbert.input_pipelines.records.record_folders import LabelledRecords
-from kbert.input_pipelines.source_rows import rows_of
+from kbert.input_pipelines.source_rows import make_rows
 from kbert.input_pipelines.tables.table_paths import names_table
 from kbert.runs.run_directory import RunDirectory
 
@@ -73,7 +73,7 @@ def _read_records(run, task, directory) -> list[dict]:
     """The texts of the first records, from their pieces; none of records with several sequences a row."""
     settings = type(task).read_settings(run.config.task_settings)
     records = LabelledRecords(directory, type(task), run.config.max_seq_length, settings=settings)
-    rows = first_rows(rows_of(records), MOST_TEXTS)
+    rows = first_rows(make_rows(records), MOST_TEXTS)
     if rows["input_ids"].ndim != 2 or len(task.serving.inputs) > 2:
         return []
     tokens = np.array(run.vocabulary().tokens, object)

@@ -9,7 +9,7 @@ import tensorflow as tf
 from kbert.features import ENCODER_INPUTS
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.runs.metrics_file import json_ready
-from kbert.training.evaluation_step import GivenOutputs, evaluate_batches
+from kbert.training.evaluation_step import StoredOutputs, evaluate_batches
 
 from .comparison_data import ComparisonData
 
@@ -99,7 +99,7 @@ def compute_metrics(task, answered: Answered, data: ComparisonData) -> dict:
     """
     if data.examples is None:
         return {}
-    step = GivenOutputs(task, _batches(answered.outputs))
+    step = StoredOutputs(task, _batches(answered.outputs))
     metrics = evaluate_batches(task, step, _batches(data.rows), data.examples, data.owners)
     return json_ready({name: value for name, value in metrics.items() if isinstance(value, float)})
 

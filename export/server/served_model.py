@@ -24,13 +24,13 @@ from kbert.tasks.sequences.settings import LongTextSettings
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary_files import VOCABULARY_FILES, read_vocabulary
 
-from ..export_savedmodel import write_beside
+from ..export_savedmodel import write_with_assets
 from ..folder_names import ABOUT_FILE, EXTRA_FOLDER
 from ..gate.saved_model_session import DEFAULT_SIGNATURE, RequestError, SavedModelSession
 from ..serving_model import ServingModel
 
 _SAVED_MODEL = "saved_model.pb"
-_FOLDERS_ASIDE: list[str] = []  # where runs and checkpoints are written
+_TEMPORARY_FOLDERS: list[str] = []  # where runs and checkpoints are written
 
 
 class ServedModel:
@@ -57,7 +57,7 @@ class ServedModel:
         self.path, self.name = str(path), name
         folder = _version_folder(pathlib.Path(path))
         with tempfile.TemporaryDirectory(prefix="kbert_serve_") as aside:
-            _FOLDERS_ASIDE.append(aside)
+            _TEMPORARY_FOLDERS.append(aside)
             if folder is None:
                 folder = _exported(self.path, pathlib.Path(aside) / "1")
             self.version = int(folder.name) if folder.name.isdecimal() and len(folder.name) < 19 else 1
@@ -212,7 +212,7 @@ class ServedModel:
 
 def remove_folders_aside() -> None:
     """Removes what was written of a model that still loads: for a process that ends at once."""
-    for folder in _FOLDERS_ASIDE:
+    for folder in _TEMPORARY_FOLDERS:
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -237,7 +237,7 @@ def _exported(path: str, folder: pathlib.Path) -> pathlib.Path:
             name: signature for name, signature in model.signatures.items() if signature.texts is None
         }
         model.write(folder)
-        write_beside(folder, model)
+        write_with_assets(folder, model)
     return folder
 
 

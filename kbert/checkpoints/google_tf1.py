@@ -20,7 +20,7 @@ from kbert.checkpoints.conversion.checks import (
 )
 from kbert.checkpoints.conversion.matching import Stored, guess_task, match
 from kbert.checkpoints.conversion.names import GOOGLE_TF1, rows
-from kbert.checkpoints.conversion.own_keys import own_keys, take_own_keys
+from kbert.checkpoints.conversion.own_keys import own_keys, pop_own_keys
 from kbert.checkpoints.conversion.resizing import as_bert
 from kbert.checkpoints.model_variables import part_name, shapes_of_file, with_pooler
 from kbert.checkpoints.report import Report
@@ -95,7 +95,7 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
     config_file, vocab_file = folder / CONFIG_FILE, folder / "vocab.txt"
     values = read_json_object(config_file)
     own = {key: values.pop(key) for key in _OWN_KEYS if key in values}
-    recorded = take_own_keys(values, config_file)
+    recorded = pop_own_keys(values, config_file)
     length = json_count(own, _LENGTH, config_file, SHORTEST_LENGTH)
     config = from_dict(EncoderConfig, values, where=str(config_file))
     require_bert(config, config_file)

@@ -169,7 +169,7 @@ def _columns(labels, checkpoint):
     return [checkpoint.labels.index(label) for label in labels]
 
 
-def agreed_encoder(encoder: EncoderConfig | None, checkpoint: BertCheckpoint) -> EncoderConfig:
+def encoder_for_checkpoint(encoder: EncoderConfig | None, checkpoint: BertCheckpoint) -> EncoderConfig:
     """The encoder of a run that starts from `checkpoint`.
 
     It is the checkpoint's. Only the dropout rates may differ, and there may be more positions; the added ones

@@ -45,7 +45,7 @@ def load_config(config_class, path: str | Path, overrides=(), vocab_size: int | 
         raise ValueError(_override_sentence(override, sentence, where, config_class)) from None
 
 
-def settled_config(config_class, config, settings: dict, vocab_size: int | None = None):
+def config_with_settings(config_class, config, settings: dict, vocab_size: int | None = None):
     """A config as a Python call gives it: one that is made already, or a file, with some settings changed.
 
     Args:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, Union
 
 from kbert.bounds import Bounds
-from kbert.config import FinetuningConfig, settled_config
+from kbert.config import FinetuningConfig, config_with_settings
 from kbert.config.checks import require_single
 from kbert.experiments import evaluation_run, show_lines
 from kbert.inference import loading
@@ -71,7 +71,7 @@ def evaluate(
       (13, 0.538)
     """
     show_lines()
-    config = None if config is None else settled_config(FinetuningConfig, config, {})
+    config = None if config is None else config_with_settings(FinetuningConfig, config, {})
     for_runs = {"keep_chosen": keep_chosen, "checkpoint": checkpoint, "split": split == "dev"}
     needs_run = next((name for name, value in for_runs.items() if value), "")
     with data_as_files({"the data": eval_file}) as (eval_file,):

@@ -12,7 +12,7 @@ from kbert.inference.loaded_model import LoadedModel
 from kbert.input_pipelines.batches import evaluation_batches
 from kbert.input_pipelines.data_files import shown_source
 from kbert.input_pipelines.records.record_reader import naming_damaged_records
-from kbert.input_pipelines.source_rows import rows_of
+from kbert.input_pipelines.source_rows import make_rows
 from kbert.reports.evaluation_page import write_evaluation_page
 from kbert.runs.checkpoint import parse_step
 from kbert.training.evaluation_step import EvaluationStep, evaluate_batches
@@ -48,14 +48,14 @@ def run_evaluation(loaded: LoadedModel, eval_file, input_dir, held_out, batch_si
     step = parse_step(loaded.checkpoint) if loaded.checkpoint else 0
     answered: list[tuple] = []  # (examples, predictions), where the task collects any
     with naming_damaged_records(data):
-        rows = rows_of(data, task, loaded.text_inputs)
+        rows = make_rows(data, task, loaded.text_inputs)
         batches = evaluation_batches(rows, batch_size, loaded.training_config.pad_to_longest)
         strategy = tf.distribute.get_strategy()
         evaluation_step = EvaluationStep(task, model, strategy, for_page=bool(outputs.html_file))
         records = data.manifest.num_examples if data.manifest else 0  # batches of a file know their number
         metrics = evaluate_batches(
             task, evaluation_step, batches, data.examples, rows.owners,
-            lambda *of_rows: answered.append(of_rows), -(-records // batch_size),
+            lambda *batch: answered.append(batch), -(-records // batch_size),
         )  # fmt: skip
         for examples, predictions in answered if outputs.predictions_dir else ():
             task.write_predictions(examples, predictions, outputs.predictions_dir)

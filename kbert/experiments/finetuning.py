@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from kbert.config import Devices, FinetuningConfig, settled_config
+from kbert.config import Devices, FinetuningConfig, config_with_settings
 from kbert.experiments import finetuning_run, show_lines
 from kbert.experiments.finetuning_checks import require_trainable, require_weights
 from kbert.experiments.finetuning_data import LabelledPaths, open_data, reads_early, require_read_by_new_run
@@ -81,7 +81,7 @@ def finetune(
             "that of the checkpoint first (kbert convert --vocab_file)."
         )
     devices, changes = Devices.taken_from(settings)
-    settled = settled_config(FinetuningConfig, config, changes, len(vocabulary) if vocabulary else None)
+    settled = config_with_settings(FinetuningConfig, config, changes, len(vocabulary) if vocabulary else None)
     init = Init(init_checkpoint, do_lower_case, tuple(allow_unmatched), from_scratch, vocabulary)
     others = other_dev_files or {}
     sources = {"the training data": train_file, "the development data": dev_file}

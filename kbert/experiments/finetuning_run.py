@@ -16,7 +16,7 @@ from kbert.experiments.start import Start
 from kbert.experiments.trained_run import log_examples, trained_run
 from kbert.input_pipelines.batches import evaluation_batches
 from kbert.input_pipelines.data_files import require_one_batch, shown_source
-from kbert.input_pipelines.source_rows import rows_of
+from kbert.input_pipelines.source_rows import make_rows
 from kbert.tasks import TASKS
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary_files import read_vocabulary
@@ -151,7 +151,7 @@ def _phase(config, data, num_train_steps, trained_task, vocabulary):
     text_inputs = TextInputs(vocabulary, config.max_seq_length)
 
     def read(source):
-        rows: Any = rows_of(source, trained_task, text_inputs)
+        rows: Any = make_rows(source, trained_task, text_inputs)
         return EncodedRows(rows, trained_task) if config.freeze_encoder else rows
 
     return Phase(

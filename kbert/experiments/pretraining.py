@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
-from kbert.config import Devices, PretrainingConfig, settled_config
+from kbert.config import Devices, PretrainingConfig, config_with_settings
 from kbert.experiments import pretraining_run, show_lines
 from kbert.experiments.init import Init, require_place
 from kbert.input_pipelines.records.record_folders import PretrainingRecords
@@ -59,7 +59,7 @@ def pretrain(
         raise ValueError("input_dir is empty; give a folder of records, or a list with one for each phase.")
     vocab_size = read_manifest(paths[0]).vocabulary["size"]
     devices, changes = Devices.taken_from(settings)
-    settled = settled_config(PretrainingConfig, config, changes, vocab_size)
+    settled = config_with_settings(PretrainingConfig, config, changes, vocab_size)
     phases = open_records(settled, input_dir, eval_input_dir)
     init = Init(init_checkpoint, do_lower_case, tuple(allow_unmatched))
     if settled.encoder is None and not init.for_student(settled.distillation).checkpoint:

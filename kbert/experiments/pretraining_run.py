@@ -7,7 +7,7 @@ from kbert.experiments.init import Init
 from kbert.experiments.start import Start
 from kbert.experiments.trained_run import log_examples, trained_run
 from kbert.input_pipelines.data_files import require_one_batch
-from kbert.input_pipelines.source_rows import rows_of
+from kbert.input_pipelines.source_rows import make_rows
 from kbert.runs.run_directory import run_to_resume
 from kbert.tasks import TASKS
 from kbert.tasks.pretraining import recorded_objective
@@ -47,7 +47,7 @@ def run_pretraining(config: PretrainingConfig, run_dir, phases, vocabulary, init
     # Train.
     details = _details(task, phases) | start.details
     with trained_run(strategy, run_dir, config, details, vocabulary, opened) as run:
-        log_examples(task, rows_of(records[0]), vocabulary)
+        log_examples(task, make_rows(records[0]), vocabulary)
         plan = Plan(_phases(config, phases), config.eval_every_steps, initialize=start.set_weights)
         metrics = train(start.taught(task), config, plan, run, strategy)
     return task, metrics
@@ -108,8 +108,8 @@ def _phases(config, phases):
             own,
             own.num_train_steps,
             own.num_warmup_steps,
-            rows=rows_of(records.train),
-            evaluations={"": EvaluationData(rows_of(records.held_out))} if records.held_out else {},
+            rows=make_rows(records.train),
+            evaluations={"": EvaluationData(make_rows(records.held_out))} if records.held_out else {},
             fresh_optimizer=bool(change and change.fresh_optimizer),
         )
         for own, change, records in zip(config.phase_configs, changes, phases, strict=True)

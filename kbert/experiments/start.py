@@ -57,7 +57,7 @@ class Start:
             read = read_checkpoint(init.checkpoint, init.do_lower_case, init.allow_unmatched)
             self._pretrained = read = with_layers(read, init.layers) if init.layers else read
             self.vocabulary, self.pooling = read.vocabulary, read.pooling
-            self.encoder = model_loading.agreed_encoder(config.encoder, read)
+            self.encoder = model_loading.encoder_for_checkpoint(config.encoder, read)
         self.details = {"init_checkpoint": str(init.checkpoint) if init.checkpoint else None}
         if self._teacher:
             self.details["teacher_digest"] = self._teacher.digest

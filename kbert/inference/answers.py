@@ -85,7 +85,7 @@ def answered(
         unknown.warn()
 
 
-def require_answers(loaded):
+def require_answering_task(loaded):
     """Raises ValueError when the task of a `LoadedModel` does not answer texts."""
     if loaded.task.serving is None:
         raise ValueError(

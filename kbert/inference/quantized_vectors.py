@@ -46,17 +46,19 @@ def quantize_embeddings(embeddings, precision: str, ranges=None, calibration_emb
     if precision.endswith("int8") and len(every):
         ranges = _ranges(every, ranges, calibration_embeddings)
     quantized = _quantized(every, precision, ranges)
-    return np.split(quantized, np.cumsum([len(one) for one in embeddings])[:-1]) if several else quantized
+    return (
+        np.split(quantized, np.cumsum([len(matrix) for matrix in embeddings])[:-1]) if several else quantized
+    )
 
 
 def _ranges(vectors, ranges, calibration):
     if ranges is None:
-        given = vectors if calibration is None else np.asarray(calibration)
-        if len(given) < 2:
+        sample = vectors if calibration is None else np.asarray(calibration)
+        if len(sample) < 2:
             raise ValueError(
                 "one vector has no ranges; give ranges, or calibration_embeddings of many texts."
             )
-        ranges = np.stack([given.min(axis=0), given.max(axis=0)])
+        ranges = np.stack([sample.min(axis=0), sample.max(axis=0)])
     ranges = np.asarray(ranges, np.float32)
     if ranges.shape != (2, vectors.shape[-1]):
         raise ValueError(

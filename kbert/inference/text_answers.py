@@ -7,7 +7,7 @@ import numpy as np
 from kbert.config import DatasetConfig
 from kbert.inference.answers import (
     answered,
-    require_answers,
+    require_answering_task,
     require_top_k,
     to_examples,
 )
@@ -53,7 +53,7 @@ class TextAnswers:
           ValueError: when the task does not answer texts, for anything that is no example (the message names
             its place), for `top_k` below 1 or with another task, or when an answer is not finite.
         """
-        require_answers(self)
+        require_answering_task(self)
         require_top_k(1 if top_k is None else top_k)
         settings = {"top_k": top_k, "whole_words": whole_words}
         settings = {name: value for name, value in settings.items() if value is not None}

@@ -71,7 +71,7 @@ def require_column(record, column, where):
         raise MissingColumn(what + did_you_mean(column, record), column=column)
 
 
-def why_no_text(row: dict, name: str) -> str | None:
+def text_problem(row: dict, name: str) -> str | None:
     """What is wrong with the text of a row, to be put after "FILE line 3 " in a message; None if nothing is.
 
     A text must be a string that can be encoded in UTF-8. Without this check, null or a number would be read

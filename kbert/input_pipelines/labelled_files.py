@@ -19,7 +19,7 @@ from kbert.input_pipelines.delimited_files import (
     text_lines,
 )
 from kbert.input_pipelines.file_problems import FileProblems
-from kbert.input_pipelines.json_rows import AS_LINES, NotLines, parse_object, require_column, why_no_text
+from kbert.input_pipelines.json_rows import AS_LINES, NotLines, parse_object, require_column, text_problem
 from kbert.input_pipelines.labels import LEFT_OUT, RowLabels, class_label, label_set
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_table
@@ -113,7 +113,7 @@ def stream_examples(
     Raises:
       ValueError: for a missing or empty file, text in another encoding, a missing (`MissingColumn`) or
         repeated column, rows with a wrong number of columns, and of a labelled file those that are empty
-        (unless `dataset.skip_empty_rows`) or have no text (see `EmptyTexts`); it names file and lines.
+        (unless `dataset.skip_empty_rows`) or have no text (see `EmptyTextCounter`); it names file and lines.
     """
     problems, labels = FileProblems(path), RowLabels(dataset, read_label)
     try:
@@ -170,7 +170,7 @@ def needless_settings(path: str | Path, dataset: DatasetConfig) -> dict[str, str
 
 def _with_texts(records, path, dataset, problems):
     """The rows of a labelled file in which something stands."""
-    texts, one_empty, skipped = _text_columns(dataset), EmptyTexts(), 0
+    texts, one_empty, skipped = _text_columns(dataset), EmptyTextCounter(), 0
     for where, record in records:
         for column in texts:  # no generator expression: this is done for every row
             text = record.get(column)
@@ -196,7 +196,7 @@ def _with_texts(records, path, dataset, problems):
         warn_once(f"{path}: {skipped:,} empty row(s) are left out")
 
 
-class EmptyTexts:
+class EmptyTextCounter:
     """Refuses labelled examples with nothing to read; counts those with nothing in one of several texts.
 
     GLUE's QQP has two pairs with an empty second question (github.com/huggingface/datasets/issues/277), which
@@ -331,7 +331,7 @@ def read_header(path: str | Path, dataset: DatasetConfig, wanted: Iterable[str] 
 def text_cell(record: dict, column: str, where: str) -> str:
     """The text in a column. Raises ValueError when the value is not a text."""
     require_column(record, column, where)
-    if why := why_no_text(record, column):
+    if why := text_problem(record, column):
         raise ValueError(f"{where} {why}; mend the row or leave it out.")
     return record[column]
 

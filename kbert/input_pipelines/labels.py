@@ -11,7 +11,7 @@ from kbert.input_pipelines.json_rows import (
     MissingColumn,
     json_type,
     require_column,
-    why_no_text,
+    text_problem,
 )
 from kbert.input_pipelines.label_lists import (
     from_zeros_and_ones,
@@ -130,7 +130,7 @@ def class_label(record: dict, dataset: DatasetConfig, where: str) -> str:
     _require_label(label, dataset, where, _signs_of_none(dataset))
     if not isinstance(label, str):
         raise ValueError(f"{where} has {_shown(label)} as its label {column!r}, {_WHOSE_LABEL[type(label)]}.")
-    if why := why_no_text(record, column):
+    if why := text_problem(record, column):
         raise ValueError(f"{where} {why}; mend the row or leave it out.")
     is_list = label.rstrip()[-1:] in _LIST_ENDS and listed_in_text(label) is not None
     if is_list and label not in dataset.labels:

@@ -7,7 +7,7 @@ from kbert.input_pipelines.records.record_reader import RecordRows
 from kbert.input_pipelines.text_reader import RowsInMemory
 
 
-def rows_of(source, task: Any = None, text_inputs=None) -> Rows:
+def make_rows(source, task: Any = None, text_inputs=None) -> Rows:
     """The rows of a source. Examples of a file are tokenized now; records are read with the batches.
 
     Args:

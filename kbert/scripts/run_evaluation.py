@@ -68,14 +68,14 @@ def main():
 def _is_retrieval():
     """Whether a search is judged. Raises ValueError where flags of both kinds of evaluation are given."""
     retrieval, labelled = flag_parameters(evaluate_retrieval), flag_parameters(evaluate)
-    given = [name for name in (*labelled, *retrieval) if FLAGS[name].present]
-    if not set(given) & (set(retrieval) - set(labelled)):
+    present = [name for name in (*labelled, *retrieval) if FLAGS[name].present]
+    if not set(present) & (set(retrieval) - set(labelled)):
         return False
     if missing := [name for name in _COLLECTION if not FLAGS[name].value]:
         raise ValueError(
             f"--{', --'.join(missing)} missing: a search is judged by --{', --'.join(_COLLECTION)}."
         )
-    if others := [name for name in given if name not in retrieval]:
+    if others := [name for name in present if name not in retrieval]:
         raise ValueError(f"--{others[0]} is not read where --corpus_file is given; leave it out.")
     return True
 

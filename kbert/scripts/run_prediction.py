@@ -51,7 +51,7 @@ from kbert.inference.answer_files import (
 )
 from kbert.inference.answers import (
     answered,
-    require_answers,
+    require_answering_task,
     require_inputs,
     require_settings,
 )
@@ -213,7 +213,7 @@ def main():
     flags = Flags(**flag_values(Flags))
     num_texts = _check_files(flags)
     source = loading.open_any(flags.run_dir, flags.do_lower_case, checkpoint=flags.checkpoint)
-    require_answers(source)
+    require_answering_task(source)
     settings = {"top_k": flags.top_k, "whole_words": flags.whole_words}
     settings = {name: value for name, value in settings.items() if value is not None}
     require_settings(source, settings)

@@ -71,7 +71,7 @@ class EvaluationStep:
         return self._model(inputs, training=False)
 
 
-class GivenOutputs:
+class StoredOutputs:
     """An evaluation step for outputs that are already there, such as those of a file on a phone.
 
     Args:
@@ -120,7 +120,7 @@ def _sums_and_rows(task, outputs, batch, collect):
 
 def evaluate_batches(
     task,
-    step: EvaluationStep | GivenOutputs,
+    step: EvaluationStep | StoredOutputs,
     batches,
     examples=None,
     owners=None,

@@ -23,7 +23,7 @@ from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import Vocabulary
 from tests import warm_processes
 from tests.conftest import MAX_SEQ_LENGTH, tiny_finetuning_config, write_labelled_file
-from tests.kbert.experiments.small_rows import dataset_of, rows_of, write_rows
+from tests.kbert.experiments.small_rows import dataset_of, make_rows, write_rows
 from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary
 from tests.places import REPOSITORY, SHARED_DATA
 from tests.tfrecords_tools import small_corpus
@@ -107,7 +107,7 @@ def test_the_manifest_says_what_the_records_are(make, labelled_files, tmp_path):
 
 
 def test_lengths_are_those_of_the_sequences_where_an_example_has_several(make, tmp_path):
-    path = write_rows(tmp_path / "choices.jsonl", rows_of("multiple_choice", 4))
+    path = write_rows(tmp_path / "choices.jsonl", make_rows("multiple_choice", 4))
     config = tiny_finetuning_config(task="multiple_choice", dataset=dataset_of("multiple_choice"))
     directory = make(path, config=config)
     manifest, mask = read_manifest(directory), all_features(directory)["input_mask"]
@@ -163,7 +163,7 @@ def test_rows_are_evaluated_in_the_order_of_the_file(make, tmp_path):
     task_class = TASKS["sequence_classification"]
     settings = task_class.read_settings(config.task_settings)
 
-    def rows_of(folder, *shares):
+    def make_rows(folder, *shares):
         records = LabelledRecords(folder, task_class, 6, settings)
         batches = [evaluation_batches(records.rows, 4, share=share) for share in shares]
         parts = [part for step in zip(*batches, strict=True) for part in step]
@@ -172,10 +172,10 @@ def test_rows_are_evaluated_in_the_order_of_the_file(make, tmp_path):
         )
         return ids[weights > 0]
 
-    expected = rows_of(folders[0], Share())
+    expected = make_rows(folders[0], Share())
     assert len(expected) > 2 * 23
-    np.testing.assert_array_equal(rows_of(folders[1], Share()), expected)
-    np.testing.assert_array_equal(rows_of(folders[1], Share(2, 0), Share(2, 1)), expected)
+    np.testing.assert_array_equal(make_rows(folders[1], Share()), expected)
+    np.testing.assert_array_equal(make_rows(folders[1], Share(2, 0), Share(2, 1)), expected)
 
 
 def test_shuffled_records_are_the_same_ones_in_another_order(make, tmp_path):

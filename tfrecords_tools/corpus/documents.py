@@ -16,7 +16,7 @@ from kbert.files.compression import find_compression
 from kbert.files.file_format import DELIMITED, format_by_name
 from kbert.files.json_file import parse_json
 from kbert.files.text_file import LONGEST_LINE, Problem, has_line_feeds_as_bytes, numbered_lines
-from kbert.input_pipelines.json_rows import AS_LINES, is_whole_json, json_type, why_no_text
+from kbert.input_pipelines.json_rows import AS_LINES, is_whole_json, json_type, text_problem
 from tfrecords_tools.corpus.problems import LineOfFile, Problems
 
 # The languages for which sentencex 1.0.32 has its own rules. It accepts any other code as well, but treats it
@@ -228,7 +228,7 @@ def _parse_object(line, number, text_field) -> str | Problem:
         return _not_an_object(str(error).strip(" ."))
     if not isinstance(fields, dict):
         return _not_an_object(f"holds a JSON {json_type(fields)}, not an object")
-    what = why_no_text(fields, text_field)
+    what = text_problem(fields, text_field)
     if not what:
         return fields[text_field]
     kind, remedy = "lines left out, no text in the JSON object", "name the field of the text by --text_field"

@@ -30,7 +30,7 @@ class OwnKeys:
         return {name: "never trained, according to the config" for name in self.untrained}
 
 
-def take_own_keys(values: dict, path) -> OwnKeys:
+def pop_own_keys(values: dict, path) -> OwnKeys:
     """Removes kbert's keys from a config's object. Raises ValueError for impossible values."""
     own = {key: values.pop(key, None) for key in (VOCABULARY_SIZE, UNTRAINED)}
     size, untrained = json_count(own, VOCABULARY_SIZE, path), json_texts(own, UNTRAINED, path, [])

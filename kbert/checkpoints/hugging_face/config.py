@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.conversion.checks import MASKED_LM_KEYS, require_bert, require_berts_blocks
-from kbert.checkpoints.conversion.own_keys import OwnKeys, own_keys, take_own_keys
+from kbert.checkpoints.conversion.own_keys import OwnKeys, own_keys, pop_own_keys
 from kbert.checkpoints.hugging_face import modernbert
 from kbert.checkpoints.hugging_face.cross_encoder import SIGMOID, activation_values, config_activation
 from kbert.checkpoints.hugging_face.families import (
@@ -88,7 +88,7 @@ def parse_config(values: dict, path, report: Report) -> HuggingFaceConfig:
       ValueError: for another architecture, a decoder, relative positions, or any other setting that changes
         the results and that kbert does not have; the message names the key.
     """
-    own = take_own_keys(values, path)
+    own = pop_own_keys(values, path)
     model_type = json_value(values, "model_type", str, path)
     if model_type not in (None, *FAMILIES):
         raise ValueError(

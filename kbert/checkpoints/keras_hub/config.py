@@ -5,7 +5,7 @@ from pathlib import Path
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.conversion.checks import MASKED_LM_KEYS
-from kbert.checkpoints.conversion.own_keys import UNTRAINED, VOCABULARY_SIZE, OwnKeys, take_own_keys
+from kbert.checkpoints.conversion.own_keys import UNTRAINED, VOCABULARY_SIZE, OwnKeys, pop_own_keys
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
 from kbert.config.checks import SHORTEST_LENGTH
@@ -116,7 +116,7 @@ def parse_preset(folder: Path, report: Report) -> KerasHubConfig:
     """
     backbone = _backbone(read_json_object(folder / CONFIG_FILE), folder / CONFIG_FILE)
     metadata = _read_if_there(folder / METADATA_FILE)
-    own = take_own_keys(metadata, folder / METADATA_FILE)
+    own = pop_own_keys(metadata, folder / METADATA_FILE)
     name, class_name, head, settings = None, "BertBackbone", None, {}
     task_values = _read_if_there(folder / TASK_FILE)
     if task_values:

@@ -8,7 +8,7 @@ from absl import logging
 
 from kbert.files.text_file import read_lines
 from kbert.input_pipelines.file_problems import FileProblems
-from kbert.input_pipelines.json_rows import parse_object, why_no_text
+from kbert.input_pipelines.json_rows import parse_object, text_problem
 
 _HEADER = ["query-id", "corpus-id", "score"]
 _MOST_SHOWN = 5
@@ -80,13 +80,13 @@ def read_corpus(path: str | Path) -> dict[str, str]:
 def _text(row) -> tuple[str | None, str]:
     title = row.get("title")
     if title and isinstance(title, str):
-        return why_no_text(row, "text"), f"{title} {row.get('text')}".strip()
+        return text_problem(row, "text"), f"{title} {row.get('text')}".strip()
     wrong = None if title in (None, "") else "has a 'title' that is not a string"
-    return wrong or why_no_text(row, "text"), row.get("text", "")
+    return wrong or text_problem(row, "text"), row.get("text", "")
 
 
 def _query(row) -> tuple[str | None, str]:
-    return why_no_text(row, "text"), row.get("text", "")
+    return text_problem(row, "text"), row.get("text", "")
 
 
 def _read_texts(path, read) -> dict[str, str]:

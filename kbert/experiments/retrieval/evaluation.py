@@ -63,12 +63,14 @@ def evaluate_retrieval(
     """
     show_lines()
     collection = read_collection(Path(corpus_file), Path(queries_file), Path(qrels_file))
-    found = make_retriever(run_dir, retriever, vectors_dir).find(collection.queries, collection.texts, DEPTH)
-    every = ranking_scores.scores_of_queries(found, collection)
+    ranking = make_retriever(run_dir, retriever, vectors_dir).find(
+        collection.queries, collection.texts, DEPTH
+    )
+    every = ranking_scores.scores_of_queries(ranking, collection)
     metrics = ranking_scores.means(every) | _baselines(run_dir, collection)
     metrics |= {"num_queries": len(collection.queries), "num_texts": len(collection.texts)}
     if html_file:
-        sections = failures.failing_queries(collection, found, every)
+        sections = failures.failing_queries(collection, ranking, every)
         _write_page(run_dir, corpus_file, metrics, sections, html_file)
     return metrics
 
@@ -99,8 +101,8 @@ def _baselines(model, collection):
     except ValueError as missing:
         logging.info("%s", missing)
         return {}
-    found = retrievers.Bm25Retriever().find(collection.queries, collection.texts, DEPTH)
-    means = ranking_scores.means(ranking_scores.scores_of_queries(found, collection))
+    ranking = retrievers.Bm25Retriever().find(collection.queries, collection.texts, DEPTH)
+    means = ranking_scores.means(ranking_scores.scores_of_queries(ranking, collection))
     return {f"baseline_{name}": value for name, value in means.items()}
 
 

@@ -102,24 +102,24 @@ def hard_negatives(
             f"num_negatives={num_negatives} and range_min={range_min} leave nothing of the first "
             f"{depth} texts; raise range_max, or lower them."
         )
-    found = make_retriever(run_dir, vectors_dir=vectors_dir).find([*positives], texts, depth)
+    ranking = make_retriever(run_dir, vectors_dir=vectors_dir).find([*positives], texts, depth)
     judge = None if cross_encoder is None else as_loaded(cross_encoder)
     rng, negatives = random.Random(seed), {}
     for number, (query, own) in enumerate(positives.items()):
-        candidates = _scored(found, number, texts)
+        candidates = _scored(ranking, number, texts)
         if judge:
             every = list(dict.fromkeys([*candidates, *own]))
             candidates = {answer["text"]: answer["score"] for answer in judge.rank(query, every)}
         chosen = _choose(query, own, candidates, range_min, depth, relative_margin)
         if sampling_strategy == "random" and len(chosen) > num_negatives:
-            chosen = [chosen[place] for place in sorted(rng.sample(range(len(chosen)), num_negatives))]
+            chosen = [chosen[index] for index in sorted(rng.sample(range(len(chosen)), num_negatives))]
         negatives[query] = chosen[:num_negatives], candidates
     return _write(pairs, negatives, num_negatives, output_file)
 
 
-def _scored(found, number, texts):
+def _scored(ranking, number, texts):
     """text -> score, the best first."""
-    positions, scores = found.positions[number], found.scores[number].tolist()
+    positions, scores = ranking.positions[number], ranking.scores[number].tolist()
     return {
         texts[position]: score for position, score in zip(positions, scores, strict=True) if position >= 0
     }

@@ -40,10 +40,10 @@ def ranking_scores(scores: np.ndarray, gains: np.ndarray, judged: np.ndarray) ->
     }  # fmt: skip
 
 
-def scores_of_queries(found, collection) -> list[dict[str, float]]:
+def scores_of_queries(ranking, collection) -> list[dict[str, float]]:
     """`ranking_scores` of each query."""
     every = []
-    for scores, positions, gains in zip(found.scores, found.positions, collection.judgments, strict=True):
+    for scores, positions, gains in zip(ranking.scores, ranking.positions, collection.judgments, strict=True):
         some = positions >= 0
         ranked = [gains.get(int(position), 0.0) for position in positions[some]]
         every.append(ranking_scores(scores[some], np.array(ranked), np.array([*gains.values()])))

@@ -99,12 +99,12 @@ class Bm25Retriever:
 
         standard_logging.getLogger("bm25s").setLevel(standard_logging.WARNING)
         quiet = {"show_progress": False}
-        index, (words, asked) = (
+        index, (words, query_words) = (
             bm25s.BM25(),
             (bm25s.tokenize(part, stopwords=None, **quiet) for part in (texts, queries)),
         )
         index.index(words, **quiet)
-        positions, scores = index.retrieve(asked, k=min(k, len(texts)), **quiet)
+        positions, scores = index.retrieve(query_words, k=min(k, len(texts)), **quiet)
         best = Best(len(queries), k)
         best.add(np.where(scores > 0, scores, -np.inf), positions)
         return best
@@ -123,13 +123,13 @@ class RerankingRetriever:
 
     def find(self, queries: list[str], texts: list[str], k: int) -> Best:
         """The k first texts, by the number that the cross-encoder gives each."""
-        found, best = self._first.find(queries, texts, k), Best(len(queries), k)
-        scores = np.full(found.scores.shape, -np.inf, np.float32)
+        ranking, best = self._first.find(queries, texts, k), Best(len(queries), k)
+        scores = np.full(ranking.scores.shape, -np.inf, np.float32)
         progress = Progress("Ranked", "queries", len(queries))
-        for number, (query, positions) in enumerate(zip(queries, found.positions, strict=True)):
+        for number, (query, positions) in enumerate(zip(queries, ranking.positions, strict=True)):
             some = positions[positions >= 0]
             for answer in self._loaded.rank(query, [texts[position] for position in some]):
                 scores[number, answer["index"]] = answer["score"]
             progress.report(number + 1)
-        best.add(scores, found.positions)
+        best.add(scores, ranking.positions)
         return best

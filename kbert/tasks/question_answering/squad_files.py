@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from kbert.files.file_format import DELIMITED, format_by_name
 from kbert.input_pipelines.file_problems import FileProblems
-from kbert.input_pipelines.json_rows import json_type, why_no_text
-from kbert.input_pipelines.labelled_files import EmptyTexts
+from kbert.input_pipelines.json_rows import json_type, text_problem
+from kbert.input_pipelines.labelled_files import EmptyTextCounter
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_table, names_table
 from kbert.input_pipelines.text_offsets import offset_advice
@@ -87,7 +87,7 @@ def read_questions(
         form, missing fields, an id that stands there twice, and an answer that does not stand in the context
         where it says.
     """
-    path, ids, empty = Path(path), set(), EmptyTexts()
+    path, ids, empty = Path(path), set(), EmptyTextCounter()
     problems = FileProblems(path)
     for item in _items(path, file_format, problems):
         try:
@@ -173,7 +173,7 @@ def _question(item, path, with_answers) -> Question:
 
 
 def _text(values, name, where):
-    if why := why_no_text(values, name):
+    if why := text_problem(values, name):
         raise ValueError(f"{where} {why}.")
     return values[name]
 

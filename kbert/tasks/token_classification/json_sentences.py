@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.file_problems import FileProblems
-from kbert.input_pipelines.json_rows import json_type, require_column, why_no_text
+from kbert.input_pipelines.json_rows import json_type, require_column, text_problem
 from kbert.input_pipelines.labelled_files import stream_examples
 from kbert.input_pipelines.labels import NoLabel
 from kbert.tasks.token_classification.conll_files import FileSentence
@@ -35,9 +35,9 @@ def read_json_sentences(
     records = stream_examples(path, dataset, (dataset.text,), _record, with_tags, read_label)
     while rows := list(itertools.islice(records, _ROWS_AT_ONCE)):
         words = _find_words([record.get(dataset.text) for record, _ in rows])
-        for (record, where), found in zip(rows, words, strict=True):
+        for (record, where), cell_words in zip(rows, words, strict=True):
             try:
-                sentence = _sentence(record, dataset, where, with_tags, found)
+                sentence = _sentence(record, dataset, where, with_tags, cell_words)
             except ValueError as error:
                 problems.add(error)
             else:
@@ -106,7 +106,7 @@ def _strings(record, column, where):
     if not isinstance(values, list):
         raise ValueError(f"{where} has a JSON {json_type(values)} as {column!r}; expected a list of strings.")
     for number, value in enumerate(values, start=1):
-        if why := why_no_text({column: value}, column):
+        if why := text_problem({column: value}, column):
             advice = (
                 " Write the names of the labels, or read a table of `datasets`, whose schema has them."
                 if type(value) is int
@@ -121,7 +121,7 @@ def _strings(record, column, where):
 
 
 def _tagged_text(record, dataset, where, with_tags, text_words):
-    if why := why_no_text(record, dataset.text):
+    if why := text_problem(record, dataset.text):
         raise ValueError(f"{where} {why}; expected a text, or a list of words.")
     if not text_words:
         raise ValueError(f"{where} has no words in {dataset.text!r}; leave the line out.")

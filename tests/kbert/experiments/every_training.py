@@ -12,7 +12,7 @@ from tests.conftest import (
 )
 from tests.kbert.experiments.small_rows import (
     dataset_of,
-    rows_of,
+    make_rows,
     write_positives,
     write_rows,
     write_scored,
@@ -69,7 +69,7 @@ class Training(NamedTuple):
 
 def _rows(folder, task):
     return [
-        write_rows(folder / f"{split}.jsonl", rows_of(task, number))
+        write_rows(folder / f"{split}.jsonl", make_rows(task, number))
         for split, number in (("train", NUM_TRAIN_EXAMPLES), ("dev", NUM_DEV_EXAMPLES))
     ]
 

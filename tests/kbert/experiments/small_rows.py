@@ -7,7 +7,7 @@ from kbert.config import DatasetConfig
 WORDS = ("jump", "walk", "play", "talk", "look", "ask", "open", "the")
 
 
-def rows_of(task, number):
+def make_rows(task, number):
     """Examples as columns: texts of classification and regression, lists of labels, choices."""
     for index in range(number):
         word = WORDS[index % 4]

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kbert.config import FinetuningConfig, settled_config
+from kbert.config import FinetuningConfig, config_with_settings
 from tests.conftest import tiny_finetuning_config
 
 SMALL_DATA = "configs/finetuning/small_data.toml"
@@ -13,17 +13,17 @@ SMALL_DATA = "configs/finetuning/small_data.toml"
 
 def test_settings_find_their_places():
     settings = {"num_train_epochs": 2, "learning_rate": 3e-5, "text_pair": "other"}
-    config = settled_config(FinetuningConfig, SMALL_DATA, settings)
+    config = config_with_settings(FinetuningConfig, SMALL_DATA, settings)
     assert (config.num_train_epochs, config.optimizer.learning_rate) == (2.0, 3e-5)
     assert config.dataset.text_pair == "other" and config.optimizer.name == "adamw"
-    assert settled_config(
+    assert config_with_settings(
         FinetuningConfig, SMALL_DATA, {"seed": np.int64(3), "learning_rate": np.float64(1e-3)}
     )
     taught = {"distillation": {"temperature": 2.0}, "teacher": Path("runs/teacher")}
-    assert settled_config(FinetuningConfig, SMALL_DATA, taught).distillation.teacher == "runs/teacher"
+    assert config_with_settings(FinetuningConfig, SMALL_DATA, taught).distillation.teacher == "runs/teacher"
     made = tiny_finetuning_config()
-    assert settled_config(FinetuningConfig, made, {}) is made
-    assert settled_config(FinetuningConfig, made, {"seed": 7}) == tiny_finetuning_config(seed=7)
+    assert config_with_settings(FinetuningConfig, made, {}) is made
+    assert config_with_settings(FinetuningConfig, made, {"seed": 7}) == tiny_finetuning_config(seed=7)
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,6 @@ def test_settings_find_their_places():
 )
 def test_a_setting_begins_nothing_that_the_config_has_not(setting, sentence):
     with pytest.raises(ValueError, match=sentence):
-        settled_config(FinetuningConfig, SMALL_DATA, setting)
-    config = settled_config(FinetuningConfig, SMALL_DATA, {"lora": {"rank": 4}, "dropout": 0.1})
+        config_with_settings(FinetuningConfig, SMALL_DATA, setting)
+    config = config_with_settings(FinetuningConfig, SMALL_DATA, {"lora": {"rank": 4}, "dropout": 0.1})
     assert (config.lora.rank, config.lora.dropout) == (4, 0.1)

@@ -76,7 +76,7 @@ def test_an_evaluation_allows_what_loading_allowed(finetuned_run, labelled_files
     )
 
 
-def rows_of(loaded, file):
+def make_rows(loaded, file):
     """(columns, the dataset that names them, rows) of a labelled file."""
     dataset = loaded.run.config.dataset
     examples = read_rows(file, dataset)
@@ -92,7 +92,7 @@ def test_an_evaluation_judges_the_weights_that_are_in_memory(finetuned_run, labe
         variable.assign(variable * 0.5)
     after = loaded.evaluate(labelled_files[1])
     assert abs(after["loss"] - before["loss"]) > 1e-4
-    _, dataset, rows = rows_of(loaded, labelled_files[1])
+    _, dataset, rows = make_rows(loaded, labelled_files[1])
     answers = loaded.predict([row[dataset.text] for row in rows])
     chances = [answer["probabilities"][row[dataset.label]] for answer, row in zip(answers, rows, strict=True)]
     assert after["loss"] == pytest.approx(-np.log(chances).mean(), abs=1e-4)
@@ -103,7 +103,7 @@ def test_an_evaluation_judges_the_weights_that_are_in_memory(finetuned_run, labe
 @pytest.mark.slow
 def test_data_in_memory_are_evaluated_as_their_file_is(finetuned_run, labelled_files):
     loaded = load(finetuned_run.path)
-    columns, dataset, rows = rows_of(loaded, labelled_files[1])
+    columns, dataset, rows = make_rows(loaded, labelled_files[1])
     expected = loaded.evaluate(labelled_files[1])
     for data in (columns, Frame(columns), rows):
         assert loaded.evaluate(data) == expected

@@ -56,7 +56,7 @@ def strings(columns):
     return tf.constant([" ".join(one) for one in columns])
 
 
-def rows_of(inputs):
+def make_rows(inputs):
     return [inputs[name].numpy().tolist() for name in ("input_ids", "segment_ids")]
 
 
@@ -67,7 +67,7 @@ def test_windows_of_a_text(examples, length, stride):
     room = length - 2
     found = [spans(len(one), room, stride or max(room // 2, 1)) for one in examples]
     expected = [packed(one[s:e], None, length) for one, w in zip(examples, found, strict=True) for s, e in w]
-    assert rows_of(inputs) == [list(column) for column in zip(*expected, strict=True)]
+    assert make_rows(inputs) == [list(column) for column in zip(*expected, strict=True)]
     assert inputs[WINDOW_FEATURE].numpy().tolist() == [n for w in found for n in range(len(w))]
     owners = [place for place, w in enumerate(found) for _ in w]
     assert window_owners(inputs[WINDOW_FEATURE]).numpy().tolist() == owners
@@ -87,7 +87,7 @@ def test_windows_of_the_second_text_of_a_pair(examples, length, stride):
         expected += [packed(first, second[start:end], length) for start, end in found]
         numbers += range(len(found))
         assert room or not second  # no piece is lost
-    assert rows_of(inputs) == [list(column) for column in zip(*expected, strict=True)]
+    assert make_rows(inputs) == [list(column) for column in zip(*expected, strict=True)]
     assert inputs[WINDOW_FEATURE].numpy().tolist() == numbers
 
 
@@ -105,13 +105,13 @@ def test_the_head_and_the_tail_of_a_text_and_of_both_of_a_pair(examples, length)
     firsts, seconds = zip(*examples, strict=True)
     expected = [packed(head_and_tail(one, min(len(one), length - 2)), None, length) for one in firsts]
     inputs = heads_and_tails(length)(strings(firsts))
-    assert rows_of(inputs) == [list(column) for column in zip(*expected, strict=True)]
+    assert make_rows(inputs) == [list(column) for column in zip(*expected, strict=True)]
     expected = []
     for first, second in examples:
         kept = kept_of_pair(first, second, length - 3)
         expected.append(packed(head_and_tail(first, kept[0]), head_and_tail(second, kept[1]), length))
     inputs = heads_and_tails(length)(strings(firsts), strings(seconds))
-    assert rows_of(inputs) == [list(column) for column in zip(*expected, strict=True)]
+    assert make_rows(inputs) == [list(column) for column in zip(*expected, strict=True)]
 
 
 def test_of_510_pieces_the_first_128_and_the_last_382_stay():

@@ -23,7 +23,7 @@ tokenizers = {
 both_casings = pytest.mark.parametrize("do_lower_case", [True, False], ids=["uncased", "cased"])
 
 
-def rows_of(result):
+def make_rows(result):
     """The fields of an `OffsetTokens` or `OffsetWords` as one list of tuples for each text."""
     fields = [field.to_list() for field in result]
     return [list(zip(*row, strict=True)) for row in zip(*fields, strict=True)]
@@ -114,7 +114,7 @@ CASED = [
 )
 def test_each_piece_has_its_source(table, do_lower_case):
     tokenizer = WordPieceTokenizer(Vocabulary([*SPECIAL, *PIECES], do_lower_case))
-    rows = rows_of(tokenizer.with_offsets(tensor_of([text for text, _ in table])))
+    rows = make_rows(tokenizer.with_offsets(tensor_of([text for text, _ in table])))
     for (text, expected), row in zip(table, rows, strict=True):
         received = [(tokenizer.vocabulary.tokens[index], text[start:end]) for index, start, end, _ in row]
         assert received == expected, ascii(text)
@@ -128,7 +128,7 @@ def test_each_piece_has_its_source(table, do_lower_case):
 def test_words_by_other_rules_have_the_places_of_the_reference(rules):
     texts = [text for text, _ in UNCASED + CASED]
     texts += ["Müßig İstanbul", "ab漢字か cd", "e\u0301 한국", "Ệ\u0323x"]
-    assert rows_of(split_words_with_offsets(tensor_of(texts), **rules)) == expected_words(texts, **rules)
+    assert make_rows(split_words_with_offsets(tensor_of(texts), **rules)) == expected_words(texts, **rules)
 
 
 def test_a_function_takes_batches_of_any_size():
@@ -140,8 +140,8 @@ def test_a_function_takes_batches_of_any_size():
         input_signature=[tf.TensorSpec([None], tf.string)],
     )
     for texts in ([], ["ab"], ["한 的", "", "e\u0301 abc"], [" "]):
-        assert rows_of(with_offsets(tensor_of(texts))) == expected_pieces(texts, True)
-        assert rows_of(split(tensor_of(texts))) == expected_words(texts, True)
+        assert make_rows(with_offsets(tensor_of(texts))) == expected_pieces(texts, True)
+        assert make_rows(split(tensor_of(texts))) == expected_words(texts, True)
     assert with_offsets.experimental_get_tracing_count() == 1
 
 
@@ -164,11 +164,11 @@ def test_a_very_long_word_in_a_long_text_is_no_matter():
 def test_random_texts_have_the_places_of_the_reference(do_lower_case, texts):
     tokenizer = tokenizers[do_lower_case]
     pieces = tokenizer.with_offsets(tensor_of(texts))
-    assert rows_of(pieces) == expected_pieces(texts, do_lower_case)
+    assert make_rows(pieces) == expected_pieces(texts, do_lower_case)
     assert pieces.ids.to_list() == tokenizer(tensor_of(texts)).to_list()
 
     words = split_words_with_offsets(tensor_of(texts), do_lower_case)
-    assert rows_of(words) == expected_words(texts, do_lower_case)
+    assert make_rows(words) == expected_words(texts, do_lower_case)
     assert words.words.to_list() == split_words(tensor_of(texts), do_lower_case).to_list()
 
 
@@ -186,6 +186,8 @@ def test_short_rows_of_broken_bytes_have_the_places_of_the_reference(do_lower_ca
     rows = [b"".join(rng.choices(BYTES, k=rng.randint(1, 9))) for _ in range(1_000)]
     texts = [row.decode("utf-8", errors="ignore") for row in rows]
     known = [place for place, text in enumerate(texts) if residue().uncased.isdisjoint(text)]
-    received = rows_of(tokenizers[do_lower_case].with_offsets(tf.constant([rows[place] for place in known])))
+    received = make_rows(
+        tokenizers[do_lower_case].with_offsets(tf.constant([rows[place] for place in known]))
+    )
     assert received == expected_pieces([texts[place] for place in known], do_lower_case)
     assert sum(text.encode("utf-8") != row for text, row in zip(texts, rows, strict=True)) > 600

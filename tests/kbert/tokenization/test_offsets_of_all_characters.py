@@ -9,7 +9,7 @@ import tensorflow as tf
 from tests.kbert.tokenization.test_offsets import (
     both_casings,
     expected_pieces,
-    rows_of,
+    make_rows,
     tensor_of,
     tokenizers,
 )
@@ -37,7 +37,7 @@ def texts_with_other_places(texts, do_lower_case):
     different = []
     for first in range(0, len(texts), ROWS_PER_BATCH):
         batch = texts[first : first + ROWS_PER_BATCH]
-        pieces = rows_of(tokenizers[do_lower_case].with_offsets(tensor_of(batch)))
+        pieces = make_rows(tokenizers[do_lower_case].with_offsets(tensor_of(batch)))
         different += differing(batch, pieces, expected_pieces(batch, do_lower_case))
     return different
 

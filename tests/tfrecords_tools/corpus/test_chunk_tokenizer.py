@@ -13,7 +13,7 @@ from tfrecords_tools.corpus import chunk_tokenizer
 from tfrecords_tools.corpus.chunk_tokenizer import ChunkTokenizer
 
 
-def rows_of(tokenizer, lines):
+def make_rows(tokenizer, lines):
     """The ids as lists, one a line."""
     pieces, lengths = tokenizer(lines)
     assert pieces.ndim == lengths.ndim == 1 and lengths.dtype == np.int64
@@ -63,7 +63,7 @@ def test_any_lines_have_the_tokenizer_s_ids_whatever_was_asked_before(
 ):
     tokenizer, with_memory = tokenizers[do_lower_case]
     lines = lines + [text.encode("utf-8").replace(b"\n", b"") for text in texts]
-    assert rows_of(with_memory, lines) == tokenizer(tf.constant(lines, tf.string)).to_list()
+    assert make_rows(with_memory, lines) == tokenizer(tf.constant(lines, tf.string)).to_list()
 
 
 def test_long_chunks_are_right_and_not_remembered(vocabularies):
@@ -71,7 +71,7 @@ def test_long_chunks_are_right_and_not_remembered(vocabularies):
     lines = [b"a" * 201 + b" a", b"ab" * 40, b"a" * 64, b"b " + b"ab" * 40]
     expected = WordPieceTokenizer(vocabularies[True])(tf.constant(lines)).to_list()
     for _ in range(2):
-        assert rows_of(tokenizer, lines) == expected
+        assert make_rows(tokenizer, lines) == expected
     assert set(tokenizer._ids) == {b"a", b"b", b"a" * 64}
 
 
@@ -87,7 +87,7 @@ def test_many_new_chunks_are_tokenized_in_several_calls(vocabularies, monkeypatc
     monkeypatch.setattr("tfrecords_tools.corpus.chunk_tokenizer._BYTES_PER_CALL", 20)
     lines = [b"a b ab abc %d,%d" % (i, i * i) for i in range(100)]
     expected = WordPieceTokenizer(vocabularies[False])(tf.constant(lines)).to_list()
-    assert rows_of(ChunkTokenizer(vocabularies[False]), lines) == expected
+    assert make_rows(ChunkTokenizer(vocabularies[False]), lines) == expected
 
 
 @pytest.mark.parametrize(("size", "dtype"), [(65_536, np.uint16), (65_537, np.int32)])

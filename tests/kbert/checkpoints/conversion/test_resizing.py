@@ -81,7 +81,7 @@ def test_a_model_with_rotary_positions_gets_longer_without_a_table():
 def test_a_training_with_more_positions_starts_with_the_trained_ones_repeated(pretraining_run):
     checkpoint = read_checkpoint(pretraining_run.path)
     longer = dataclasses.replace(checkpoint.encoder, max_position_embeddings=40, hidden_dropout_prob=0.3)
-    assert model_loading.agreed_encoder(longer, checkpoint) == longer
+    assert model_loading.encoder_for_checkpoint(longer, checkpoint) == longer
     model = Pretraining().build_model(BertEncoder(longer))
     found = model_loading.initialize(model, checkpoint)
     assert not found["fresh"]
@@ -91,7 +91,7 @@ def test_a_training_with_more_positions_starts_with_the_trained_ones_repeated(pr
 
     shorter = dataclasses.replace(checkpoint.encoder, max_position_embeddings=16)
     with pytest.raises(ValueError, match=r"max_position_embeddings \(16 here, 32 there\)"):
-        model_loading.agreed_encoder(shorter, checkpoint)
+        model_loading.encoder_for_checkpoint(shorter, checkpoint)
 
 
 def weights(rows=5):
