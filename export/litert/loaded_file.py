@@ -104,12 +104,13 @@ class _Predictor(NamedTuple):
     settings: tuple[str, ...] = ()
     prompt: str = ""
 
-    def answers(self, inputs: dict, positions=None, name="texts[{}]") -> list[dict]:
+    def answers(self, inputs: dict, positions=None, name="texts[{}]", raw_scores=False) -> list[dict]:
         prompted = [[self.prompt + text for text in texts] for texts in inputs.values()]
         served = self.serving.served(self.model(*prompted))
         outputs = {key: np.asarray(values) for key, values in served.items()}
+        answer = self.serving.raw_answer if raw_scores else self.serving.answer
         return [
-            self.serving.answer({key: values[row] for key, values in outputs.items()}, example)
+            answer({key: values[row] for key, values in outputs.items()}, example)
             for row, example in enumerate(
                 dict(zip(inputs, texts, strict=True)) for texts in zip(*inputs.values(), strict=True)
             )

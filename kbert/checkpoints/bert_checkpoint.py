@@ -8,6 +8,7 @@ from kbert.checkpoints.model_variables import fresh_value, model_shapes, part_na
 from kbert.checkpoints.report import Report
 from kbert.config import DatasetConfig, EncoderConfig
 from kbert.config.pooling_config import POOLING_LAYER, PoolingConfig
+from kbert.config.vectors_config import VectorsConfig
 from kbert.files.stored_tensor import StoredTensor
 from kbert.heads.parts import POOLER, Part
 from kbert.runs.chosen_settings import Chosen
@@ -56,7 +57,7 @@ class BertCheckpoint:
         tensor here has never been trained.
       max_seq_length: the longest sequence that the source accepts.
       takes_pairs: whether the task is about pairs of texts; None when the source does not say.
-      pooling: how the source makes one vector of a text; None when it does not say.
+      pooling: how the source makes vectors of texts, such as a `PoolingConfig`; None when it does not say.
       activation: how a cross-encoder makes a score of its output, see `SequenceRegression`; None when the
         source does not say it.
       report: what became of each tensor and setting in the reading.
@@ -72,7 +73,7 @@ class BertCheckpoint:
     max_seq_length: int
     report: Report
     takes_pairs: bool | None = None
-    pooling: PoolingConfig | None = None
+    pooling: VectorsConfig | None = None
     recorded: RecordedTask | None = None
     activation: str | None = None
 
@@ -156,6 +157,7 @@ class BertCheckpoint:
             tensors={name: tensor for name, tensor in self.tensors.items() if is_kept(name)},
             report=report,
             takes_pairs=None,
+            pooling=self.pooling if isinstance(self.pooling, PoolingConfig) else None,
             recorded=None,
             activation=None,
         )

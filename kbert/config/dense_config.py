@@ -1,16 +1,17 @@
 """A dense layer between the pooled vector and the vector of a text, or behind each token's."""
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
-from kbert.config.checks import require
-from kbert.files.json_values import shown
+from kbert.config.checks import Width, check_values
 
 # Those of torch.nn that have no numbers of their own to learn and keep the width, with their defaults.
-DENSE_ACTIVATIONS = (
+DenseActivation = Literal[
     "Identity", "Tanh", "ReLU", "GELU", "SiLU", "Sigmoid", "Mish", "ELU", "SELU", "CELU", "LeakyReLU",
     "ReLU6", "RReLU", "Softplus", "Softsign", "LogSigmoid", "Hardtanh", "Hardsigmoid", "Hardswish",
     "Tanhshrink", "Softshrink", "Hardshrink", "Softmax", "Softmin", "LogSoftmax",
-)  # fmt: skip
+]  # fmt: skip
+DENSE_ACTIVATIONS = get_args(DenseActivation)
 
 
 @dataclass(frozen=True)
@@ -27,22 +28,14 @@ class DenseConfig:
     Reference: sentence-transformers, base/modules/dense.py.
     """
 
-    units: int
-    activation: str = "Tanh"
+    units: Width
+    activation: DenseActivation = "Tanh"
     use_bias: bool = True
     use_residual: bool = False
     normalize: bool = False
 
     def __post_init__(self):
-        require(
-            type(self.units) is int and self.units > 0,
-            f"units={shown(self.units)} of a dense layer should be a whole number of at least 1.",
-        )
-        require(
-            self.activation in DENSE_ACTIVATIONS,
-            f"activation={shown(self.activation)} of a dense layer is not known; choose one of "
-            f"{', '.join(DENSE_ACTIVATIONS)}.",
-        )
+        check_values(self, "dense.")
 
     def needs_matrix(self, width: int) -> bool:
         """Whether the residual of an input of this width has a matrix of its own."""

@@ -13,7 +13,8 @@ Pooling = Literal["cls", "mean", "max", "mean_sqrt_len", "weightedmean", "lastto
 POOLINGS = get_args(Pooling)
 POOLING_LAYER = "sequence_pooling"  # the name of the layer that pools in a model
 JOIN = "+"  # between the modes whose vectors stand behind each other
-SIMILARITY_FUNCTIONS = ("cosine", "dot", "euclidean", "manhattan")
+SimilarityFunction = Literal["cosine", "dot", "euclidean", "manhattan"]
+SIMILARITY_FUNCTIONS = get_args(SimilarityFunction)
 
 
 @dataclass(frozen=True)

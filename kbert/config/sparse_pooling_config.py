@@ -1,14 +1,14 @@
 """How a weight for each piece of the vocabulary is made of a text (SPLADE)."""
 
 from dataclasses import dataclass, field
+from typing import Literal
 
-from kbert.config.checks import require
-from kbert.config.pooling_config import SIMILARITY_FUNCTIONS
+from kbert.config.checks import Many, check_values
+from kbert.config.pooling_config import SimilarityFunction
 from kbert.config.vectors_config import VectorsConfig
-from kbert.files.json_values import shown
 
-SPARSE_POOLINGS = ("max", "sum")
-SPARSE_ACTIVATIONS = ("relu", "log1p_relu")
+SparsePooling = Literal["max", "sum"]
+SparseActivation = Literal["relu", "log1p_relu"]
 
 
 @dataclass(frozen=True)
@@ -27,25 +27,11 @@ class SparsePoolingConfig(VectorsConfig):
     sparse_encoder/modules/splade_pooling.py.
     """
 
-    pooling: str = SPARSE_POOLINGS[0]
-    activation: str = SPARSE_ACTIVATIONS[0]
-    max_active_dims: int | None = None
-    similarity_fn_name: str = field(default="dot", kw_only=True)
+    pooling: SparsePooling = "max"
+    activation: SparseActivation = "relu"
+    max_active_dims: Many | None = None
+    similarity_fn_name: SimilarityFunction = field(default="dot", kw_only=True)
 
     def __post_init__(self):
         super().__post_init__()
-        known = {
-            "pooling": SPARSE_POOLINGS,
-            "activation": SPARSE_ACTIVATIONS,
-            "similarity_fn_name": SIMILARITY_FUNCTIONS,
-        }
-        for name, choices in known.items():
-            value = getattr(self, name)
-            require(
-                value in choices, f"{name}={shown(value)} is not known; choose one of {', '.join(choices)}."
-            )
-        most = self.max_active_dims
-        require(
-            most is None or (type(most) is int and most > 0),
-            f"max_active_dims={shown(most)} should be a whole number of at least 1.",
-        )
+        check_values(self)

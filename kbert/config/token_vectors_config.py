@@ -1,15 +1,16 @@
 """How a vector for each token is made of a text, for late interaction (ColBERT)."""
 
 from dataclasses import dataclass, field
+from typing import Literal
 
-from kbert.config.checks import require
+from kbert.config.checks import Length, check_values, require
 from kbert.config.dense_config import DenseConfig, chain_width, dense_configs
 from kbert.config.vectors_config import TEXT_TASKS, VectorsConfig
-from kbert.files.json_values import shown
 
 TOKEN_VECTORS_LAYER = "token_vectors"  # the name of the layer behind the encoder in a model
-MAXSIM = ("maxsim", "meanmaxsim")
-EXPANSIONS = ("fixed", "min")
+MaxSim = Literal["maxsim", "meanmaxsim"]
+Expansion = Literal["fixed", "min"]
+FIXED: Expansion = "fixed"
 _OF_ALL_TOKENS = ("Softmax", "Softmin", "LogSoftmax")  # torch takes them over the texts of a batch there
 
 
@@ -22,25 +23,13 @@ class QueryExpansion:
     vocabulary; None is the mask token.
     """
 
-    length: int
-    strategy: str = EXPANSIONS[0]
+    length: Length
+    strategy: Expansion = FIXED
     attend: bool = False
     token: str | None = None
 
     def __post_init__(self):
-        require(
-            type(self.length) is int and self.length > 0,
-            f"query_expansion: length={shown(self.length)} should be a whole number of at least 1.",
-        )
-        require(
-            self.strategy in EXPANSIONS,
-            f"query_expansion: strategy={shown(self.strategy)} is not known; choose one of "
-            f"{', '.join(EXPANSIONS)}.",
-        )
-        require(
-            type(self.attend) is bool,
-            f"query_expansion: attend={shown(self.attend)} should be true or false.",
-        )
+        check_values(self, "query_expansion.")
 
 
 @dataclass(frozen=True)
@@ -62,13 +51,13 @@ class TokenVectorsConfig(VectorsConfig):
 
     dense: tuple[DenseConfig, ...] = ()
     normalize: bool = False
-    query_length: int | None = None
-    document_length: int | None = None
+    query_length: Length | None = None
+    document_length: Length | None = None
     query_expansion: QueryExpansion | None = None
     skiplist_words: tuple[str, ...] = ()
     skiplist_tasks: tuple[str, ...] = (TEXT_TASKS[1],)
     keep_only_token_ids: tuple[int, ...] | None = None
-    similarity_fn_name: str = field(default=MAXSIM[0], kw_only=True)
+    similarity_fn_name: MaxSim = field(default="maxsim", kw_only=True)
 
     def __post_init__(self):
         super().__post_init__()
@@ -80,21 +69,11 @@ class TokenVectorsConfig(VectorsConfig):
             own["keep_only_token_ids"] = tuple(self.keep_only_token_ids)
         for name, value in own.items():
             object.__setattr__(self, name, value)
-        for name in ("query_length", "document_length"):
-            length = getattr(self, name)
-            require(
-                length is None or (type(length) is int and length > 0),
-                f"{name}={shown(length)} should be a whole number of at least 1.",
-            )
+        check_values(self)
         expansion = self.query_expansion
         require(
             expansion is None or self.query_length is None or self.query_length >= expansion.length,
             f"query_length={self.query_length} is less than query_expansion's length; leave it out.",
-        )
-        require(
-            self.similarity_fn_name in MAXSIM,
-            f"similarity_fn_name={shown(self.similarity_fn_name)} is not known; choose one of "
-            f"{', '.join(MAXSIM)}.",
         )
         wrong = [dense.activation for dense in self.dense if dense.activation in _OF_ALL_TOKENS]
         require(not wrong, f"activation={', '.join(wrong)} has no meaning for the vectors of tokens.")
@@ -108,6 +87,6 @@ class TokenVectorsConfig(VectorsConfig):
         own = {TEXT_TASKS[0]: self.query_length, TEXT_TASKS[1]: self.document_length}.get(task or "")
         if task == TEXT_TASKS[0] and self.query_expansion is not None:
             length = self.query_expansion.length
-            is_fixed = self.query_expansion.strategy == EXPANSIONS[0]
+            is_fixed = self.query_expansion.strategy == FIXED
             own = length if is_fixed else own and max(own, length)
         return min(own or max_seq_length, max_seq_length)

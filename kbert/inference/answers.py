@@ -16,6 +16,7 @@ from kbert.input_pipelines.data_in_memory import (
     text_alone,
 )
 from kbert.input_pipelines.unlabelled_files import examples_from_table
+from kbert.tasks.file_columns import RAW_SCORES
 
 if TYPE_CHECKING:
     from kbert.inference.unknown_tokens import UnknownTokens
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 # more alike are the lengths in a batch.
 _READ_AHEAD = 64
 _PAIR = ("text", "text_pair")
+_ABOUT = {RAW_SCORES: "labels and numbers"}
 
 
 def answered(
@@ -73,7 +75,7 @@ def answered(
             numbers = [window[position][0] for position in positions]
             if unknown:
                 unknown.count(batch, numbers)
-            batch_answers = predict.answers(columns, numbers, name)
+            batch_answers = predict.answers(columns, numbers, name, settings.get(RAW_SCORES, False))
             for position, answer in zip(positions, batch_answers, strict=True):
                 answers[position] = answer
             num_answered += len(positions)
@@ -100,7 +102,7 @@ def require_settings(loaded, settings: Iterable[str]):
     if unknown := [name for name in settings if name not in task.serving.settings]:
         raise ValueError(
             f"{loaded.source} has the task {task.name}, whose answers have no {' or '.join(unknown)}: "
-            "that is for words behind a [MASK]; leave it out."
+            f"that is for {_ABOUT.get(unknown[0], 'words behind a [MASK]')}; leave it out."
         )
 
 

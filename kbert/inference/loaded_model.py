@@ -25,9 +25,11 @@ from kbert.cli.commands import export_package
 from kbert.cli.progress import activity
 from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig, TrainingConfig
 from kbert.config.pooling_config import POOLING_LAYER, PoolingConfig
+from kbert.config.vectors_config import VectorsConfig
 from kbert.experiments import evaluation  # late: it stands above this module
 from kbert.features import ENCODER_INPUTS
 from kbert.forked import require_own_tensorflow
+from kbert.inference.answers import require_top_k
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.model_as_checkpoint import model_as_checkpoint
 from kbert.inference.predictor import Predictor
@@ -53,8 +55,8 @@ class LoadedModel(TextAnswers):
       vocabulary: the `Vocabulary` with its casing.
       max_seq_length: the longest sequence in tokens; longer texts are cut.
       takes_pairs: whether the model answers pairs of texts; None when unknown.
-      own_pooling: the `PoolingConfig` by which the model makes one vector of a text; None if it was not made
-        for that, then `embed` takes the default.
+      own_pooling: the config by which the model makes vectors of texts, such as a `PoolingConfig`; None if it
+        was not made for that, then `embed` takes the default.
       precision: the one in which the encoder predicts, see `AnsweringEncoder`.
       config: the `EncoderConfig` of the model; None takes it from a model that is there.
 
@@ -66,6 +68,7 @@ class LoadedModel(TextAnswers):
       config: its `EncoderConfig`.
       run: the `RunDirectory` that it was loaded from, None for a checkpoint of others.
       checkpoint: the folder of a run's checkpoint.
+      vectors: how `embed` makes vectors of texts; `own_pooling` is it where that is one vector for each.
       description: a checkpoint of others, without tensors when they are in the model; None for a run.
       pooling: how `embed` makes one vector of a text, see `SequencePooling`.
       normalize: whether `embed` scales vectors to length 1.
@@ -88,7 +91,7 @@ class LoadedModel(TextAnswers):
         vocabulary,
         max_seq_length,
         takes_pairs=None,
-        own_pooling: PoolingConfig | None = None,
+        own_pooling: VectorsConfig | None = None,
         precision: str = "float32",
         config: EncoderConfig | None = None,
     ):
@@ -103,7 +106,8 @@ class LoadedModel(TextAnswers):
         self.vocabulary = vocabulary
         self.max_seq_length = max_seq_length
         self.takes_pairs = takes_pairs
-        self.own_pooling = own_pooling
+        self.vectors = own_pooling or PoolingConfig()
+        self.own_pooling = own_pooling if isinstance(own_pooling, PoolingConfig) else None
         self.pooling, self.normalize = self._pooling_config.mode, self._pooling_config.normalize
         self.text_inputs = TextInputs(vocabulary, max_seq_length)
         self.precision = precision
@@ -161,7 +165,7 @@ class LoadedModel(TextAnswers):
             self.max_seq_length,
             Report(KBERT, self.source),
             takes_pairs=self.takes_pairs,
-            pooling=self.own_pooling,
+            pooling=None if self.own_pooling is None and self.task.pooling is None else self.vectors,
             recorded=RecordedTask(self.task.get_config(), DatasetConfig()),
             activation=getattr(self.task, "activation", None),
         )
@@ -261,7 +265,7 @@ class LoadedModel(TextAnswers):
           ValueError: when an input is not a text; the message names its index.
         """
         require_own_tensorflow()
-        batch, prompt = text_batch(texts, text_pairs), self._pooling_config.prompt()
+        batch, prompt = text_batch(texts, text_pairs), self.vectors.prompt()
         pairs = None if batch.pairs is None else tf.constant(batch.pairs, tf.string)
         texts = tf.constant([prompt + text for text in batch.texts], tf.string)
         return self.text_inputs(texts, pairs, pad_to_longest=True, with_masks=with_masks)
@@ -327,7 +331,7 @@ class LoadedModel(TextAnswers):
 
     @property
     def _pooling_config(self) -> PoolingConfig:
-        """The model's own, or the default."""
+        """The model's own way to one vector, or the default."""
         return self.own_pooling or PoolingConfig()
 
     def embed(
@@ -337,7 +341,7 @@ class LoadedModel(TextAnswers):
         normalize: bool | None = None,
         prompt_name: str | None = None,
         task: str | None = None,
-    ) -> np.ndarray:
+    ) -> Any:
         """One vector for each text, for comparing texts with each other.
 
         By default this is the mean of the last layer's vectors of all tokens, scaled to length 1 (so the dot
@@ -357,13 +361,21 @@ class LoadedModel(TextAnswers):
         Returns:
           float32 array of shape (texts, width); (width,) for a single text (not in a list). The width is
           hidden_size, unless the model has several poolings or keeps fewer numbers (`truncate_dim`).
+          Of a `sparse_embedding` a `scipy.sparse.csr_array` of shape (texts, vocab_size), or (vocab_size,).
 
         Raises:
           ValueError: when an input is not a text (the message names its index), the model has no prompt of
             this name or two are asked for, or vectors are not finite.
         """
-        prompt_name = self._pooling_config.prompt_name(task, prompt_name)
-        batch, prompt = text_batch(texts), self._pooling_config.prompt(prompt_name)
+        prompt_name = self.vectors.prompt_name(task, prompt_name)
+        batch, prompt = text_batch(texts), self.vectors.prompt(prompt_name)
+        if self.task.text_vectors is not None:
+            if (pooling, normalize) != (None, None):
+                raise ValueError(
+                    f"pooling and normalize are of one vector for each text; {self.source} has the task "
+                    f"{self.task.name}, leave them out."
+                )
+            return self._embed_by_task(batch, prompt, task)
         config = self._chosen_pooling(pooling, normalize)
         key = ("embed", config.mode, config.normalize, normalize, config.skipped_tokens(prompt_name))
         embedder = self.graph(key, functools.partial(self._embedder, config, normalize, prompt_name))
@@ -374,6 +386,40 @@ class LoadedModel(TextAnswers):
             require_finite_answers(values, self.source, positions)
             embeddings[positions] = values
         return batch.answer(embeddings)
+
+    def _embed_by_task(self, batch, prompt, task):
+        """What the task makes of texts of "query", "document" or None."""
+        maker = self.task.text_vectors
+        make = functools.partial(maker.graph, self, task)
+        graph, answers = self.graph(("embed", task), make), [None] * len(batch.texts)
+        for positions in batch.positions_by_length():
+            prompted = [prompt + text for text in batch.select(positions).texts]
+            outputs = keras.tree.map_structure(np.asarray, graph(tf.constant(prompted, tf.string)))
+            require_finite_answers(keras.tree.flatten(outputs)[0], self.source, positions)
+            for position, answer in zip(positions, maker.answers(outputs), strict=True):
+                answers[position] = answer
+        return maker.alone(answers[0]) if batch.is_alone else maker.together(answers, self.config)
+
+    def decode(self, vectors, top_k: int | None = None) -> list:
+        """The words of sparse vectors, with their weights.
+
+        Args:
+          vectors: what `embed` gives.
+          top_k: the most words of a vector; None gives all whose weight is not 0.
+
+        Returns:
+          For each vector a list of (word, weight), the largest first; of one vector (not a batch) its list.
+
+        Raises:
+          ValueError: for a model without sparse vectors, and vectors of another width.
+        """
+        decode = getattr(self.task.text_vectors, "decode", None)
+        if decode is None:
+            raise ValueError(
+                f"{self.source} has the task {self.task.name}, whose vectors stand for no words."
+            )
+        require_top_k(1 if top_k is None else top_k)
+        return decode(vectors, self.vocabulary.tokens, top_k)
 
     def _chosen_pooling(self, pooling, normalize) -> PoolingConfig:
         """The model's own, or the default, with what is not None."""

@@ -61,8 +61,15 @@ class Predictor:
     def __call__(self, **inputs) -> list[dict]:
         return self.answers(inputs)
 
-    def answers(self, inputs: dict, positions: Sequence[int] | None = None, name="texts[{}]") -> list[dict]:
-        """The same for inputs in a dict; `positions` and `name` are those of `require_finite_answers`."""
+    def answers(
+        self,
+        inputs: dict,
+        positions: Sequence[int] | None = None,
+        name="texts[{}]",
+        raw_scores: bool = False,
+    ) -> list[dict]:
+        """The same for inputs in a dict; `positions` and `name` are those of `require_finite_answers`. With
+        `raw_scores` they are those of `Serving.raw_answer`."""
         self._require_names(inputs)
         inputs = inputs | {name: _column(name, inputs[name]) for name in self.inputs}
         columns = [inputs[name] for name in self.inputs]
@@ -89,8 +96,9 @@ class Predictor:
                 self.loaded.text_inputs.max_seq_length,
                 self.loaded.source,
             )
+        answer = serving.raw_answer if raw_scores else serving.answer
         return [
-            serving.answer({name: value[row] for name, value in outputs.items()}, example)
+            answer({name: value[row] for name, value in outputs.items()}, example)
             for row, example in enumerate(examples)
         ]
 

@@ -13,6 +13,7 @@ from kbert.inference.answers import (
 )
 from kbert.inference.texts import text_batch
 from kbert.input_pipelines.data_in_memory import shown, text_alone
+from kbert.tasks.file_columns import RAW_SCORES
 from kbert.tasks.similarity.vectors import similarities
 
 # Answers that are one number for a pair of texts.
@@ -36,7 +37,13 @@ class TextAnswers:
     dataset: DatasetConfig | None = None
     embed: Any
 
-    def predict(self, examples, top_k: int | None = None, whole_words: bool | None = None):
+    def predict(
+        self,
+        examples,
+        top_k: int | None = None,
+        whole_words: bool | None = None,
+        raw_scores: bool | None = None,
+    ):
         """Answers in words, as `run_prediction` gives them: a label, a number, entities, filled masks.
 
         Args:
@@ -45,6 +52,8 @@ class TextAnswers:
             columns, with the columns that the run was trained on or those of the task's inputs.
           top_k: for [MASK]: how many tokens to give for each; by default 5.
           whole_words: for [MASK]: leave out tokens that continue a word; by default they are given.
+          raw_scores: for labels and numbers: give the model's own numbers, before the activation (of labels
+            `logits` in the place of `probabilities`).
 
         Returns:
           The answer, a dict as `Serving.answer` makes it; a list of answers for a list or a table.
@@ -55,7 +64,7 @@ class TextAnswers:
         """
         require_answering_task(self)
         require_top_k(1 if top_k is None else top_k)
-        settings = {"top_k": top_k, "whole_words": whole_words}
+        settings = {"top_k": top_k, "whole_words": whole_words, RAW_SCORES: raw_scores}
         settings = {name: value for name, value in settings.items() if value is not None}
         serving = self.task.serving
         inputs = (serving.inputs, *serving.other_inputs.values())
@@ -64,7 +73,7 @@ class TextAnswers:
         answers = [answer for _, answer in pairs]
         return answers[0] if parsed.is_alone else answers
 
-    def rank(self, query: str, texts, top_k: int | None = None) -> list[dict]:
+    def rank(self, query: str, texts, top_k: int | None = None, raw_scores: bool = False) -> list[dict]:
         """Orders texts by how well they fit a query, the best first.
 
         It takes a model that gives a pair of texts one number, a cross-encoder (a run or checkpoint of
@@ -76,6 +85,7 @@ class TextAnswers:
           query: what the texts are to fit.
           texts: a list of them.
           top_k: how many to give; by default all.
+          raw_scores: give a cross-encoder's own numbers, before its activation.
 
         Returns:
           dicts with `index` (the position in `texts`), `score` and `text`.
@@ -88,10 +98,10 @@ class TextAnswers:
         if not isinstance(query, str):
             raise ValueError(f"query is {shown(query)}; expected one text (str).")
         texts, serving = text_batch(texts).texts, self.task.serving
-        if serving is not None and serving.one_text_output == "embedding":
+        if self.task.text_vectors is not None or getattr(serving, "one_text_output", None) == "embedding":
             scores = self._compare(query, texts)
         elif serving is not None and set(PAIR_NUMBERS) & set(serving.answers):
-            answers = self.predict([(query, text) for text in texts])
+            answers = self.predict([(query, text) for text in texts], raw_scores=raw_scores or None)
             scores = [answer[name] for answer in answers for name in PAIR_NUMBERS if name in answer]
         else:
             raise ValueError(
@@ -110,6 +120,8 @@ class TextAnswers:
         Returns:
           float32 array of shape (queries, texts); more is more similar.
         """
+        if self.task.text_vectors is not None:
+            return self.task.text_vectors.similarity(queries, texts)
         pooling = self.task.pooling
         return similarities(queries, texts, "cosine" if pooling is None else pooling.similarity_fn_name)
 

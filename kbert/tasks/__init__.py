@@ -19,6 +19,8 @@ TASKS = TaskTable(
         "question_answering": ".question_answering.question_answering.QuestionAnswering",
         "encoder": ".encoding.Encoding",
         "cosine_similarity": ".similarity.cosine_similarity.CosineSimilarity",
+        "sparse_embedding": ".sparse_embedding.sparse_embedding.SparseEmbedding",
+        "late_interaction": ".late_interaction.late_interaction.LateInteraction",
         "multiple_negatives_ranking": ".similarity.multiple_negatives_ranking.MultipleNegativesRanking",
     }
 )

@@ -52,6 +52,7 @@ _SIGNATURES: dict[str, dict | Callable] = {
     "cosine_similarity": _VECTORS,
     "multiple_negatives_ranking": _VECTORS,
 }
+RAW_SCORES = "raw_scores"  # the setting of answers that an activation makes, see `Serving.raw_answer`
 # Every task of kbert that answers texts takes at least one of these.
 ALWAYS_TAKEN = (_TEXT, ("question", "context"))
 

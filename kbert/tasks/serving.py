@@ -98,6 +98,13 @@ class Serving:
         """
         raise NotImplementedError
 
+    def raw_answer(self, outputs: dict, inputs: dict) -> dict:
+        """As `answer`, with the model's own numbers in the place of what an activation makes of them.
+
+        Only asked of a part whose `settings` have `RAW_SCORES`.
+        """
+        raise NotImplementedError
+
     def outputs_from_ids(self, answer: Callable[[dict], dict], batch: dict) -> dict:
         """The outputs of the model for a batch, from something that answers as the signature "ids" does.
 

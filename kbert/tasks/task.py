@@ -17,6 +17,7 @@ from kbert.tasks.files import Files
 from kbert.tasks.losses import example_weights
 from kbert.tasks.pages.page import Page
 from kbert.tasks.serving import Serving
+from kbert.tasks.text_vectors import TextVectors
 from kbert.tasks.variable_shapes import variable_shapes
 
 ALL_REPLICAS = "all_replicas"  # in the outputs of a step: rows of all replicas, see `Task.coupled`
@@ -143,6 +144,8 @@ class Task:
         compares their names with the model's.
       files: how its labelled files are read; None for tasks that are not trained on any.
       serving_class: how it answers texts; None if it does not. `serving` is one of them.
+      text_vectors_class: how it answers `embed`, where a text gets more than a row of numbers; None if not.
+        `text_vectors` is one of them.
       page_class: what the page of an evaluation shows of it beside its metrics; None for nothing. `page` is
         one of them.
       learns_from_teacher: whether a teacher that is given the same batch reads the same tokens.
@@ -170,6 +173,7 @@ class Task:
 
     files: Files | None = None
     serving_class: type[Serving] | None = None
+    text_vectors_class: type[TextVectors] | None = None
     page_class: type[Page] | None = None
     soft_targets: Callable[[dict, dict], dict[str, tuple[SoftTarget, ...]]] | None = None
     learns_from_teacher = True
@@ -179,6 +183,11 @@ class Task:
     def serving(self) -> Any:
         """A `Serving`, or None."""
         return self.serving_class and self.serving_class(self)
+
+    @property
+    def text_vectors(self) -> Any:
+        """A `TextVectors`, or None."""
+        return self.text_vectors_class and self.text_vectors_class(self)
 
     @property
     def page(self) -> Any:

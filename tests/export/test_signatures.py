@@ -141,7 +141,7 @@ def same(found, expected):
 
 def test_every_task_is_in_the_table():
     tasks = {case.task.name for case in CASES.values()}
-    assert tasks == set(TASKS) - {"replaced_token_detection"}  # which answers no texts
+    assert tasks == {name for name in TASKS if TASKS[name].serving_class or name == "encoder"}
 
 
 def test_the_signatures_are_known(asked):

@@ -30,8 +30,8 @@ from kbert.checkpoints.hugging_face.families import (
     written_model_type,
 )
 from kbert.checkpoints.hugging_face.modernbert import join_projections, split_projections
+from kbert.checkpoints.hugging_face.sentence_models import MODULES_FILE
 from kbert.checkpoints.hugging_face.sentence_transformers import (
-    MODULES_FILE,
     SENTENCE_FILE,
     is_sentence_transformers,
     read_sentence_modules,
@@ -50,6 +50,7 @@ from kbert.checkpoints.model_variables import (
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig
 from kbert.config.pooling_config import PoolingConfig
+from kbert.config.sparse_pooling_config import SparsePoolingConfig
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import shown
 from kbert.files.safetensors_file import write_safetensors
@@ -387,7 +388,9 @@ def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, report: Report)
     hidden_act = values.get("hidden_act", values.get("activation"))
     report.note(f"architecture {architecture}; hidden_act {hidden_act!r}")
     if checkpoint.pooling is not None:
-        length, width = checkpoint.max_seq_length, checkpoint.encoder.hidden_size
+        length, encoder = checkpoint.max_seq_length, checkpoint.encoder
+        weighs_words = isinstance(checkpoint.pooling, SparsePoolingConfig)
+        width = encoder.vocab_size if weighs_words else encoder.hidden_size
         write_sentence_modules(folder, checkpoint.pooling, length, width, checkpoint.tensors, report)
         report.note(f"{MODULES_FILE}, for sentence-transformers")
     left_over = checkpoint.tensors.keys() - {kbert for _, kbert, _ in report.taken}

@@ -3,15 +3,13 @@
 import dataclasses
 from pathlib import Path
 
-from kbert.checkpoints.hugging_face.sentence_transformers import (
-    CROSS_ENCODER,
+from kbert.checkpoints.hugging_face.sentence_models import (
     DENSE_MODEL,
-    LENGTH_FILES,
     MODULES_FILE,
-    SENTENCE_FILE,
     SPARSE_MODEL,
     TOKEN_MODEL,
 )
+from kbert.checkpoints.hugging_face.sentence_transformers import LENGTH_FILES, SENTENCE_FILE
 from kbert.checkpoints.hugging_face.sentence_vectors import (
     OF_TEXTS,
     OF_TOKENS,
@@ -76,16 +74,6 @@ def write_sentence_modules(
     write_json(length, folder / LENGTH_FILES[0])
     write_json(settings, folder / SENTENCE_FILE)
     write_json(writer.modules, folder / MODULES_FILE)  # last: with it, the folder is one of theirs
-
-
-def write_cross_encoder(folder: Path, activation: str, max_seq_length: int):
-    """Makes a folder of a classifier one of a CrossEncoder; `activation` is the class of its score."""
-    writer = _Writer(folder, {}, Report("", ""))
-    writer.module("Transformer", None)
-    write_json({"max_seq_length": max_seq_length, "do_lower_case": False}, folder / LENGTH_FILES[0])
-    settings = {"model_type": CROSS_ENCODER, "prompts": {}, "activation_fn": activation}
-    write_json(settings, folder / SENTENCE_FILE)
-    write_json(writer.modules, folder / MODULES_FILE)
 
 
 def _given(vectors, *names):

@@ -41,6 +41,10 @@ class _Serving(SequenceServing):
         """The number."""
         return {"prediction": float(outputs["prediction"])}
 
+    def raw_answer(self, outputs, inputs):
+        """The number before the activation."""
+        return self.answer({"prediction": self.task.number(outputs)}, inputs)
+
 
 class SquaredError:
     """The squared error of a number; a loss as `OneLabelLoss` is one."""
@@ -137,7 +141,11 @@ class SequenceRegression(SequenceTask):
         return {"prediction": ops.sigmoid(logits), "logits": logits}
 
     def logits(self, outputs):
-        return outputs.get("logits", outputs["prediction"])[:, None]
+        return self.number(outputs)[:, None]
+
+    def number(self, outputs):
+        """The head's own number, before an activation."""
+        return outputs.get("logits", outputs["prediction"])
 
     def soft_targets(self, outputs, batch):
         return {"loss": (SoftTarget(outputs["prediction"], example_weights(batch), "number"),)}

@@ -11,7 +11,7 @@ from kbert.features import EXAMPLE_WEIGHTS, LABEL_FEATURE, WINDOW_FEATURE, encod
 from kbert.heads.classification_head import ClassificationHead
 from kbert.heads.parts import pooled_head
 from kbert.input_pipelines import text_reader
-from kbert.tasks.file_columns import signature_inputs
+from kbert.tasks.file_columns import RAW_SCORES, signature_inputs
 from kbert.tasks.label_losses import BALANCED, OF_TRAINING
 from kbert.tasks.losses import example_weights
 from kbert.tasks.sequences.long_texts import LongTexts
@@ -196,6 +196,17 @@ class SequenceServing(Serving):
         self.cuts_long_texts = task.long_texts.are_cut
         self.row_texts = self.inputs if self.cuts_long_texts else ()
         self.one_text_output = "probabilities" if task.kind and not task.takes_pairs else None
+
+    settings = {RAW_SCORES: False}
+
+    def raw_answer(self, outputs, inputs):
+        """The answer with `logits`, label -> logit, in the place of probabilities."""
+        if "logits" not in outputs:
+            raise ValueError("this file gives no logits; ask the run or the checkpoint that it was made of.")
+        answer = self.answer(outputs, inputs)
+        del answer["probabilities"]
+        logits = zip(self.task.labels, outputs["logits"], strict=True)
+        return answer | {"logits": {label: float(logit) for label, logit in logits}}
 
     def example_signature(self, texts: Signature) -> tuple[str, Signature]:
         """`classify`: all labels, in id order, and the probability of each."""

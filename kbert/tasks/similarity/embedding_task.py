@@ -13,6 +13,7 @@ from kbert.heads.multiple_choice_head import ChoicesAsBatch, GroupedVectors
 from kbert.heads.parts import vector_parts
 from kbert.layers.sequence_pooling import SequencePooling
 from kbert.tasks.file_columns import signature_inputs
+from kbert.tasks.serving import Serving
 from kbert.tasks.similarity.prompts import vector_signatures
 from kbert.tasks.similarity.text_groups import text_features, tokenize_groups
 from kbert.tasks.similarity.vectors import VectorServing
@@ -74,21 +75,25 @@ class EmbeddingTask(Task):
     (batch,), is the score of the first two texts as a cosine, NaN where there is none.
 
     Args:
-      further_pooling: what `PoolingConfig.further` says of the checkpoint that the task starts from.
+      further_pooling: what the checkpoint that the task starts from says of its vectors, beside settings.
       settings: those of the `settings_class`, by name; pooling and normalization may be open until
         `with_pooling` sets them.
     """
 
-    settings_class = EmbeddingSettings
+    settings_class: type = EmbeddingSettings
     checkpoint = CheckpointKind("BertModel")
-    vectors_class = PoolingConfig
-    serving_class = _Serving
+    vectors_class: type = PoolingConfig
+    # A setting of the vectors -> the task's setting that comes before what a checkpoint says of it.
+    own_settings = {"mode": "pooling", "normalize": "normalize"}
+    serving_class: type[Serving] | None = _Serving
     texts_per_example = 2
+    grouping: type = GroupedVectors  # the layer that puts the vectors of an example side by side
 
     def __init__(self, further_pooling: dict | None = None, **settings):
         super().__init__(**settings)
         self._further_pooling = dict(further_pooling or {})
-        self.parts = vector_parts(self.pooling)
+        if isinstance(self.pooling, PoolingConfig):
+            self.parts = vector_parts(self.pooling)
 
     def get_config(self):
         further = {"further_pooling": self._further_pooling} if self._further_pooling else {}
@@ -96,19 +101,19 @@ class EmbeddingTask(Task):
 
     @property
     def pooling(self):
-        return self._pooling(PoolingConfig(**self._further_pooling))
+        return self._filled(self.vectors_class(**self._further_pooling))
 
     def with_pooling(self, pooling):
         """The same task; where its settings leave pooling or normalization open, with those of `pooling`."""
-        filled = self._pooling(pooling if isinstance(pooling, PoolingConfig) else self.pooling)
-        own = {"pooling": filled.mode, "normalize": filled.normalize}
-        further = {"further_pooling": filled.further} if filled.further else {}
-        return type(self)(**self.get_config() | own | further)
+        filled = self._filled(pooling if isinstance(pooling, self.vectors_class) else self.pooling)
+        own = {setting: getattr(filled, name) for name, setting in self.own_settings.items()}
+        further = {name: value for name, value in filled.said.items() if name not in self.own_settings}
+        return type(self)(**self.get_config() | own | ({"further_pooling": further} if further else {}))
 
-    def _pooling(self, default):
-        chosen = {"mode": self.settings.pooling, "normalize": self.settings.normalize}
+    def _filled(self, vectors):
+        chosen = {name: getattr(self.settings, setting) for name, setting in self.own_settings.items()}
         return dataclasses.replace(
-            default, **{name: value for name, value in chosen.items() if value is not None}
+            vectors, **{name: value for name, value in chosen.items() if value is not None}
         )
 
     @classmethod
@@ -155,7 +160,11 @@ class EmbeddingTask(Task):
         if encoder.packed:
             inputs[PACKED_POSITIONS] = keras.Input((None,), dtype="int32", name=PACKED_POSITIONS)
             flat[PACKED_POSITIONS] = inputs[PACKED_POSITIONS]
-        pool = SequencePooling.of(self.pooling, dtype="float32", name=POOLING_LAYER)
-        pooled = pool(encoder(flat)["sequence_output"], flat["input_mask"])
-        embeddings = GroupedVectors(dtype="float32", name="embeddings")(pooled, inputs["input_ids"])
+        pooled = self.vectors(encoder, encoder(flat)["sequence_output"], flat["input_mask"])
+        embeddings = self.grouping(dtype="float32", name="embeddings")(pooled, inputs["input_ids"])
         return TaskModel(self, encoder, inputs, {"embeddings": embeddings})
+
+    def vectors(self, encoder, sequence_output, input_mask):
+        """The vectors of the encoder's tokens (rows, length, hidden_size) -> those of the texts."""
+        pool = SequencePooling.of(self.pooling, dtype="float32", name=POOLING_LAYER)
+        return pool(sequence_output, input_mask)

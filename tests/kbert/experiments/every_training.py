@@ -43,7 +43,7 @@ PAIRINGS = {
     "replaced_token_detection": "full_sentences",
 }
 # As tasks of their own these are heads of converted checkpoints; no script trains them.
-NOT_TRAINED = {"next_sentence", "encoder"}
+NOT_TRAINED = {"next_sentence", "encoder", "sparse_embedding", "late_interaction"}
 
 
 class Training(NamedTuple):

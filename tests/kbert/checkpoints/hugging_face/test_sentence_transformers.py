@@ -66,7 +66,7 @@ def list_modules(folder, *kinds):
     modules = [
         {
             "idx": index,
-            "path": MODULES.get(kind, f"{index}_{kind}"),
+            "path": "" if kind.endswith("Transformer") else f"{index}_{kind}",
             "type": f"sentence_transformers.models.{kind}",
         }
         for index, kind in enumerate(kinds)
@@ -413,6 +413,12 @@ def test_scores_are_those_of_sentence_transformers_everywhere(name, tmp_path):
     for model in models.values():
         found = [answer["prediction"] for answer in model.predict(pairs)]
         np.testing.assert_allclose(found, scores, atol=5e-6)
+        raw = [answer["prediction"] for answer in model.predict(pairs, raw_scores=True)]
+        np.testing.assert_allclose(raw, expected["logits"], atol=5e-6)
+    raw = loaded.rank(pairs[0][0], [pair[1] for pair in pairs[:6]], raw_scores=True)
+    assert [row["score"] for row in raw] == pytest.approx(
+        sorted(expected["logits"][:6], reverse=True), abs=5e-6
+    )
     ranked = loaded.rank(pairs[0][0], [pair[1] for pair in pairs[:6]])
     assert [(row["index"], pytest.approx(row["score"], abs=5e-6)) for row in ranked] == [
         tuple(row) for row in expected["rank"][0]
@@ -432,6 +438,9 @@ def test_the_logits_of_three_labels_are_those_of_sentence_transformers():
     texts, pairs = zip(*expected["pairs"], strict=True)
     outputs = loaded.predictor("pair").outputs(text=texts, text_pair=pairs)
     np.testing.assert_allclose(outputs["logits"], expected["scores"], atol=5e-6)
+    answers = loaded.predict(list(zip(texts, pairs, strict=True)), raw_scores=True)
+    np.testing.assert_allclose([[*row["logits"].values()] for row in answers], expected["scores"], atol=5e-6)
+    assert "label" in answers[0] and "probabilities" not in answers[0]
 
 
 IDENTITY, SIGMOID = "torch.nn.modules.linear.Identity", "torch.nn.modules.activation.Sigmoid"

@@ -1,0 +1,45 @@
+"""How similar two matrices of token vectors are."""
+
+import numpy as np
+
+_WITHOUT_TOKENS = -1e9  # the score of a document with no token that is scored: it comes last
+_ELEMENTS_AT_ONCE = 2**24  # of the products of a query's tokens with those of documents
+
+
+def maxsim(queries: list, documents: list, is_mean: bool = False) -> np.ndarray:
+    """MaxSim: for each token of the query the largest dot product with a token of the document, summed.
+
+    Args:
+      queries, documents: lists of float32 arrays (tokens, width), one for each text.
+      is_mean: whether the sum is divided by the number of the query's tokens.
+
+    Returns:
+      float32 array (queries, documents); a large negative number for a document without tokens.
+
+    Reference: arXiv 2004.12832, equation 3; sentence-transformers, util/similarity.py, `maxsim`.
+    """
+    scores = np.full((len(queries), len(documents)), _WITHOUT_TOKENS, np.float32)
+    for first, last in _blocks([len(document) for document in documents], queries):
+        block = [number for number in range(first, last) if len(documents[number])]
+        if not block:
+            continue
+        tokens = np.concatenate([documents[number] for number in block])
+        starts = np.cumsum([0, *(len(documents[number]) for number in block[:-1])])
+        for row, query in enumerate(queries):
+            largest = np.maximum.reduceat(query @ tokens.T, starts, axis=1)  # (tokens of the query, block)
+            scores[row, block] = largest.sum(axis=0)
+    lengths = np.array([max(len(query), 1) for query in queries], np.float32)[:, None]
+    return scores / lengths if is_mean else scores
+
+
+def _blocks(lengths, queries):
+    """(first, last) of documents whose products with the longest query keep to `_ELEMENTS_AT_ONCE`."""
+    most = max(_ELEMENTS_AT_ONCE // max((len(query) for query in queries), default=1), 1)
+    first, total = 0, 0
+    for number, length in enumerate(lengths):
+        if total + length > most and number > first:
+            yield first, number
+            first, total = number, 0
+        total += length
+    if lengths:
+        yield first, len(lengths)

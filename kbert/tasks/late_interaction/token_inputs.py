@@ -1,0 +1,93 @@
+"""Texts -> encoder inputs of queries and documents, and which of their tokens are scored."""
+
+from collections.abc import Sequence
+
+import tensorflow as tf
+from absl import logging
+
+from kbert.config.token_vectors_config import FIXED, TokenVectorsConfig
+from kbert.config.vectors_config import TEXT_TASKS
+from kbert.files.json_values import shown
+from kbert.tokenization.text_inputs import TextInputs
+
+SCORED = "scored_tokens"  # int32 (batch, length): 1 at the tokens whose vectors are compared
+
+
+class TokenInputs:
+    """Tokenizes the texts of a task, in the graph.
+
+    Args:
+      config: how a text becomes a matrix.
+      vocabulary: the model's.
+      max_seq_length: the longest sequence of the model.
+      task: "query", "document" or None, which counts as a document of the model's own length.
+
+    Call arguments:
+      texts: string tensor of shape [batch], behind their prompts.
+
+    Returns:
+      dict of int32 tensors of shape [batch, length]: input_ids, input_mask, segment_ids, and `SCORED`.
+
+    Raises:
+      ValueError: for a token of the query's expansion that is not in the vocabulary, and a length that is too
+        short for a text.
+
+    Reference: sentence-transformers, base/modules/transformer.py, `Transformer.preprocess`, and
+    multi_vector_encoder/modules/multi_vector_mask.py.
+    """
+
+    def __init__(self, config: TokenVectorsConfig, vocabulary, max_seq_length: int, task: str | None):
+        is_query = task == TEXT_TASKS[0]
+        self._text_inputs = TextInputs(vocabulary, config.longest(task, max_seq_length))
+        self._expansion = config.query_expansion if is_query else None
+        self._expansion_id = self._expansion and _expansion_id(self._expansion.token, vocabulary)
+        skips = (task or TEXT_TASKS[1]) in config.skiplist_tasks
+        self._skipped = _ids(config.skiplist_words, vocabulary) if skips else []
+        self._kept = [] if is_query else list(config.keep_only_token_ids or ())
+
+    def __call__(self, texts) -> dict:
+        is_fixed = self._expansion is not None and self._expansion.strategy == FIXED
+        inputs = self._text_inputs(texts, pad_to_longest=not is_fixed)
+        inputs[SCORED] = inputs["input_mask"]
+        if self._expansion is not None:
+            inputs = self._expanded(inputs)
+        ids, scored = inputs["input_ids"], inputs[SCORED]
+        if self._skipped:
+            scored = tf.where(_is_in(ids, self._skipped), 0, scored)
+        if self._kept:
+            scored = tf.where(_is_in(ids, self._kept), scored, 0)
+        return inputs | {SCORED: scored}
+
+    def _expanded(self, inputs):
+        """As wide as the expansion, with its token in the place of padding within its length."""
+        length = self._expansion.length
+        missing = tf.maximum(length - tf.shape(inputs["input_ids"])[1], 0)
+        inputs = {name: tf.pad(value, [[0, 0], [0, missing]]) for name, value in inputs.items()}
+        within = tf.range(tf.shape(inputs["input_ids"])[1])[None] < length
+        filled = tf.logical_and(tf.equal(inputs["input_mask"], 0), within)
+        inputs["input_ids"] = tf.where(filled, self._expansion_id, inputs["input_ids"])
+        inputs[SCORED] = tf.where(filled, 1, inputs[SCORED])
+        if self._expansion.attend:
+            inputs["input_mask"] = tf.where(filled, 1, inputs["input_mask"])
+        return inputs
+
+
+def _is_in(ids, chosen):
+    return tf.reduce_any(tf.equal(ids[..., None], chosen), axis=-1)
+
+
+def _expansion_id(token, vocabulary):
+    if token is None:
+        return vocabulary.mask_id
+    if token not in vocabulary.tokens:
+        raise ValueError(f"query_expansion: token={shown(token)} is not in the vocabulary.")
+    return vocabulary.tokens.index(token)
+
+
+def _ids(words: Sequence[str], vocabulary) -> list[int]:
+    """Those of the words that are a piece; others never stand in a text, and are named."""
+    ids = {token: index for index, token in enumerate(vocabulary.tokens)}
+    unknown = [word for word in words if word not in ids]
+    if unknown:
+        logging.info("skiplist_words that are no pieces of the vocabulary: %s", shown(unknown))
+    return [ids[word] for word in words if word in ids]

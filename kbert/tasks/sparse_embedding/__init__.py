@@ -1,0 +1,1 @@
+"""Sparse vectors of texts: a weight for each piece of the vocabulary (SPLADE)."""

@@ -1,0 +1,73 @@
+"""Sparse vectors as rows of a `scipy.sparse.csr_array`, and the words behind them."""
+
+import numpy as np
+import tensorflow as tf
+from keras import ops
+from scipy import sparse
+
+from kbert.files.json_values import shown
+from kbert.tasks.similarity.vectors import similarities
+from kbert.tasks.text_vectors import TextVectors
+
+
+class SparseVectors(TextVectors):
+    """`embed` gives a csr_array (texts, vocab_size); of one text (vocab_size,)."""
+
+    def graph(self, loaded, task):
+        def weigh(texts):
+            inputs = loaded.text_inputs(texts, pad_to_longest=True)
+            alone = {name: ops.expand_dims(value, 1) for name, value in inputs.items()}
+            return loaded.answering_model(alone, training=False)["embeddings"][:, 0]
+
+        return tf.function(weigh, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
+
+    def answers(self, outputs):
+        most = self.task.pooling.max_active_dims
+        if most is not None and most < outputs.shape[1]:
+            smaller = np.argpartition(outputs, -most, axis=1)[:, :-most]
+            outputs = outputs.copy()
+            np.put_along_axis(outputs, smaller, 0, axis=1)
+        rows = sparse.csr_array(outputs)
+        return [rows[[number]] for number in range(len(outputs))]
+
+    def together(self, answers, config):
+        none = sparse.csr_array((0, config.vocab_size), dtype=np.float32)
+        return sparse.vstack([none, *answers], format="csr")
+
+    def alone(self, answer):
+        return answer[0]
+
+    def similarity(self, queries, texts):
+        function = self.task.pooling.similarity_fn_name
+        if function == "dot":
+            return (_rows(queries) @ _rows(texts).T).toarray()
+        return similarities(_rows(queries).toarray(), _rows(texts).toarray(), function)
+
+    def decode(self, vectors, tokens, top_k: int | None) -> list:
+        """For each vector its words with their weights, the largest first; of one vector its words.
+
+        Args:
+          vectors: what `embed` gives.
+          tokens: those of the vocabulary.
+          top_k: the most words; None gives all whose weight is not 0.
+
+        Raises:
+          ValueError: for vectors of another width.
+        """
+        rows = _rows(vectors)
+        if rows.shape[1] < len(tokens):
+            raise ValueError(
+                f"vectors of {shown(rows.shape[1])} numbers; this model has one for each of its words, at "
+                f"least {len(tokens)}."
+            )
+        decoded = []
+        for start, stop in zip(rows.indptr[:-1], rows.indptr[1:], strict=True):
+            weights, words = rows.data[start:stop], rows.indices[start:stop]
+            order = np.argsort(-weights, kind="stable")[:top_k]
+            names = [tokens[i] if i < len(tokens) else f"[{i}]" for i in words[order]]
+            decoded.append(list(zip(names, weights[order].tolist(), strict=True)))
+        return decoded[0] if vectors.ndim == 1 else decoded
+
+
+def _rows(vectors):
+    return vectors.reshape(1, -1).tocsr() if vectors.ndim == 1 else sparse.csr_array(vectors)

@@ -1,0 +1,210 @@
+"""Late interaction: sentence-transformers' numbers, queries and documents, MaxSim, and what does not fit."""
+
+import keras
+import numpy as np
+import pytest
+
+import kbert
+from kbert import BertEncoder
+from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
+from kbert.checkpoints.model_variables import require_parts
+from kbert.config.token_vectors_config import QueryExpansion, TokenVectorsConfig
+from kbert.tasks import TASKS
+from kbert.tasks.late_interaction.maxsim import maxsim
+from tests.conftest import tiny_encoder_config
+from tests.kbert.checkpoints import foreign_files
+from tests.kbert.checkpoints.hugging_face.test_sentence_transformers import (
+    dense,
+    edit,
+    golden,
+    hops,
+    list_modules,
+)
+
+TEXTS = ["the day a", "a b", "c"]
+LENGTHS = "sentence_bert_config.json"
+EXPANSION = {"strategy": "fixed", "length": 9}
+IDENTITY = {
+    "bias": False,
+    "activation_function": "torch.nn.modules.linear.Identity",
+    "module_input_name": "token_embeddings",
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A small folder of a Transformer, a Dense, a Normalize and a MultiVectorMask."""
+    tensors = foreign_files.hugging_face_names(foreign_files.random_weights(), prefix="")
+    folder = foreign_files.write_hugging_face(tmp_path / "m", tensors, tokenizer={"do_lower_case": True})
+    list_modules(folder, "Transformer", "Dense", "Normalize", "MultiVectorMask")
+    dense(folder, 1, 8, 4, **IDENTITY)
+    edit(folder / "2_Normalize" / "config.json", module_input_name="token_embeddings")
+    edit(folder / "3_MultiVectorMask" / "config.json", skiplist_words=["a", "not a piece"])
+    edit(folder / "config_sentence_transformers.json", model_type="MultiVectorEncoder")
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["colbert", "colbert_plain"])
+def test_vectors_are_those_of_sentence_transformers(name, tmp_path):
+    source, expected = golden(name)
+    for model in hops(source, kbert.load(source), tmp_path).values():
+        queries = model.embed(expected["queries"], task="query")
+        documents = model.embed(expected["texts"], task="document")
+        for found, right in ((queries, expected["query_vectors"]), (documents, expected["documents"])):
+            for matrix, numbers in zip(found, right, strict=True):
+                np.testing.assert_allclose(matrix, numbers, atol=2e-5)
+        np.testing.assert_allclose(model.similarity(queries, documents), expected["similarity"], rtol=2e-5)
+        ranked = model.rank(expected["queries"][0], expected["texts"])
+        assert [row["index"] for row in ranked] == np.argsort(-np.array(expected["similarity"][0])).tolist()
+
+
+def test_vectors_of_tokens_are_dense_of_length_1_and_punctuation_is_left_out(folder):
+    loaded = kbert.load(folder)
+    plain, skipped = loaded.vocabulary.tokens.index("a"), loaded.embed(TEXTS, task="document")
+    weights = read_checkpoint(folder).tensors["token_vectors/dense_0/kernel"].read()
+    for text, matrix, query in zip(TEXTS, skipped, loaded.embed(TEXTS, task="query"), strict=True):
+        inputs = loaded.inputs([text])
+        hidden = loaded.encoder(inputs)["sequence_output"].numpy()[0] @ weights
+        expected = hidden / np.linalg.norm(hidden, axis=-1, keepdims=True)
+        np.testing.assert_allclose(query, expected, atol=1e-5)
+        np.testing.assert_allclose(matrix, expected[inputs["input_ids"][0] != plain], atol=1e-5)
+    for with_task, without in zip(skipped, loaded.embed(TEXTS), strict=True):
+        np.testing.assert_allclose(with_task, without)
+
+
+def test_queries_and_documents_have_their_own_lengths(folder):
+    edit(folder / LENGTHS, query_length=5, document_length=4)
+    loaded = kbert.load(folder)
+    lengths = {
+        task: [len(m) for m in loaded.embed(["the day c d", "c"], task=task)] for task in ("query", None)
+    }
+    assert lengths == {"query": [5, 3], None: [6, 3]}
+    assert [len(matrix) for matrix in loaded.embed(["the day c d", "c"], task="document")] == [4, 3]
+
+
+@pytest.mark.parametrize("attend", [False, True])
+@pytest.mark.parametrize("strategy", ["fixed", "min"])
+def test_short_queries_are_filled_with_masks(folder, strategy, attend):
+    edit(folder / LENGTHS, query_expansion={"strategy": strategy, "length": 7, "attend": attend})
+    loaded = kbert.load(folder)
+    short, long = loaded.embed(["c", "c d c d c d c d"], task="query")
+    assert (len(short), len(long)) == (7, 7 if strategy == "fixed" else 10)
+    ids = np.full((1, 7), loaded.vocabulary.mask_id, np.int32)
+    ids[0, :3] = loaded.inputs(["c"])["input_ids"][0]
+    mask = np.ones((1, 7), np.int32) if attend else (np.arange(7) < 3).astype(np.int32)[None]
+    inputs = {"input_ids": ids, "input_mask": mask, "segment_ids": np.zeros_like(ids)}
+    found = loaded.model({name: value[:, None] for name, value in inputs.items()})["embeddings"][0, 0]
+    np.testing.assert_allclose(short, found, atol=1e-5)
+    alone = loaded.embed("c", task="query")  # whatever else is in the batch
+    np.testing.assert_allclose(alone, short, atol=1e-5)
+
+
+def test_maxsim_is_the_sum_of_the_largest_products():
+    generator = np.random.default_rng(5)
+    queries, documents = (
+        [generator.standard_normal((length, 3)).astype(np.float32) for length in lengths]
+        for lengths in ((2, 5), (1, 4, 0, 7))
+    )
+    expected = [
+        [
+            sum(max(q @ d for d in document) for q in query) if len(document) else -1e9
+            for document in documents
+        ]
+        for query in queries
+    ]
+    np.testing.assert_allclose(maxsim(queries, documents), expected, atol=1e-5)
+    mean = np.array(expected) / [[2], [5]]
+    np.testing.assert_allclose(maxsim(queries, documents, True), mean, atol=1e-5)
+    assert maxsim(queries, []).shape == (2, 0)
+
+
+WRONG = {
+    "no mask": (["Transformer", "Dense"], LENGTHS, {}, "lists the modules Transformer, Dense of a Multi"),
+    "an expansion": (
+        None,
+        LENGTHS,
+        {"query_expansion": {"length": 0, "strategy": "min"}},
+        "length=0 must be",
+    ),
+    "a strategy": (None, LENGTHS, {"query_expansion": {"length": 4, "strategy": "x"}}, "strategy='x' is not"),
+    "a part of one": (
+        None,
+        LENGTHS,
+        {"query_expansion": {"length": 4}},
+        "should be an object of length, strat",
+    ),
+    "a short query": (
+        None,
+        LENGTHS,
+        {"query_expansion": EXPANSION, "query_length": 5},
+        "query_length=5 is less",
+    ),
+    "a similarity": (
+        None,
+        "config_sentence_transformers.json",
+        {"similarity_fn_name": "cosine"},
+        "maxsim, mean",
+    ),
+    "a vector": (
+        None,
+        "1_Dense/config.json",
+        {"module_input_name": "sentence_embedding"},
+        "'token_embeddings'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("modules", "file", "values", "sentence"), WRONG.values(), ids=WRONG)
+def test_what_does_not_fit_is_named(folder, modules, file, values, sentence):
+    if modules:
+        list_modules(folder, *modules)
+    edit(folder / file, **values)
+    with pytest.raises(ValueError, match=sentence):
+        read_checkpoint(folder)
+
+
+def test_an_unknown_token_of_the_expansion_is_named_and_no_other_format_has_it(folder, tmp_path):
+    with pytest.raises(ValueError, match="makes other vectors of texts than one for each.*=pooling"):
+        write_checkpoint(read_checkpoint(folder), tmp_path / "google", "google", ["hidden_act"])
+    edit(folder / LENGTHS, query_expansion=EXPANSION | {"token": "[Q]"})
+    with pytest.raises(ValueError, match="token='.Q.' is not in the vocabulary"):
+        kbert.load(folder).embed("c", task="query")
+
+
+def test_everything_that_a_folder_says_is_written_back(folder, tmp_path):
+    said = {"query_expansion": EXPANSION | {"token": "c"}, "document_length": 12}
+    edit(folder / LENGTHS, **said)
+    further = {"prompts": {"query": "a "}, "similarity_fn_name": "meanmaxsim", "default_prompt_name": "query"}
+    edit(folder / "config_sentence_transformers.json", **further)
+    edit(folder / "3_MultiVectorMask" / "config.json", skiplist_tasks="query", keep_only_token_ids=[5, 6])
+    config = read_checkpoint(folder).pooling
+    assert config == TokenVectorsConfig(
+        config.dense,
+        True,
+        None,
+        12,
+        QueryExpansion(9, token="c"),
+        ("a", "not a piece"),
+        ("query",),
+        (5, 6),
+        **further,
+    )
+    models = hops(folder, kbert.load(folder), tmp_path)
+    assert [model.vectors for model in models.values()] == [config] * 3
+    expected = models["loaded"].embed(TEXTS, task="document")
+    for found, right in zip(models["back"].embed(TEXTS, task="document"), expected, strict=True):
+        np.testing.assert_allclose(found, right, atol=1e-6)
+
+
+def test_the_model_has_the_parts_that_its_task_names_and_is_saved_by_keras(folder, tmp_path):
+    encoder = BertEncoder(tiny_encoder_config())
+    task = TASKS["late_interaction"](document_length=9).with_pooling(read_checkpoint(folder).pooling)
+    assert (task.pooling.document_length, task.pooling.normalize) == (9, True)
+    model = task.build_model(encoder)
+    require_parts(task, [variable.path for variable in model.trainable_variables])
+    ids = np.ones((2, 1, 4), np.int32)
+    batch = {"input_ids": ids, "input_mask": ids, "segment_ids": 0 * ids}
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    np.testing.assert_allclose(loaded(batch)["embeddings"], model(batch)["embeddings"], atol=1e-6)
