@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # more alike are the lengths in a batch.
 _READ_AHEAD = 64
 _PAIR = ("text", "text_pair")
+_TO_DO = "fine-tune it first (kbert finetune), or take its vectors (kbert features)"
 _ABOUT = {RAW_SCORES: "labels and numbers"}
 
 
@@ -92,7 +93,7 @@ def require_answering_task(loaded):
     if loaded.task.serving is None:
         raise ValueError(
             f"{loaded.source} has the task {loaded.task.name}, which has no predictions for texts; "
-            "fine-tune it first (kbert finetune), or take its vectors (kbert features)."
+            f"{'ask for its vectors (embed, rank)' if loaded.task.text_vectors else _TO_DO}."
         )
 
 

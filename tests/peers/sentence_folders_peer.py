@@ -2,6 +2,7 @@
 
 python sentence_folders_peer.py make CASES.json     saves a model of case["kind"] on an encoder of kbert's
 python sentence_folders_peer.py answer CASES.json   what each folder answers, as its own kind of model
+python sentence_folders_peer.py activate CASES.json   what torch's activations give
 """
 
 import json
@@ -108,6 +109,13 @@ def answer(case):
     return {name: as_lists(values) for name, values in answers.items()}
 
 
+def activate(case):
+    """What torch's activations of these names make of case["inputs"], a matrix."""
+    inputs = torch.tensor(case["inputs"])
+    layers = {name: getattr(torch.nn, name)().eval() for name in case["names"]}
+    return {name: layer(inputs).tolist() for name, layer in layers.items()}
+
+
 def as_lists(values):
     if isinstance(values, list):
         return [as_lists(value) for value in values]
@@ -121,5 +129,6 @@ if __name__ == "__main__":
     for entry in json.loads(Path(cases).read_text()):
         if command == "make":
             make(entry)
-        else:
-            Path(entry["answers"]).write_text(json.dumps(answer(entry)))
+            continue
+        answers = answer(entry) if command == "answer" else activate(entry)
+        Path(entry["answers"]).write_text(json.dumps(answers))

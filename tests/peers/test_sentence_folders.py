@@ -8,6 +8,8 @@ import pytest
 
 import kbert
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
+from kbert.config.dense_config import DENSE_ACTIVATIONS, DenseConfig
+from kbert.layers.vector_dense import VectorDense
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.hugging_face.test_sentence_transformers import GOLDEN
 from tests.peers.families import run_peer
@@ -73,3 +75,15 @@ def test_folders_are_read_and_written_with_equal_numbers(peers_python, tmp_path)
         differences[case["folder"]] = difference(kbert.load(case["folder"]), answers)
     print(differences)
     assert max(differences.values()) < 2e-5
+
+
+def test_activations_of_dense_layers_are_those_of_torch(peers_python, tmp_path):
+    inputs = np.linspace(-7, 7, 200, dtype=np.float32).reshape(20, 10)
+    case = {"inputs": inputs.tolist(), "names": DENSE_ACTIVATIONS, "answers": str(tmp_path / "answers.json")}
+    run_peer(peers_python, PEER, "activate", [case], tmp_path)
+    answers = json.loads((tmp_path / "answers.json").read_text())
+    for name in DENSE_ACTIVATIONS:
+        layer = VectorDense([DenseConfig(10, name, use_bias=False)])
+        layer.build((None, 10))
+        layer.layers[0].kernel.assign(np.eye(10))
+        np.testing.assert_allclose(layer(inputs), answers[name], atol=2e-6, err_msg=name)
