@@ -66,7 +66,7 @@ class PoolingConfig(VectorsConfig):
     @property
     def further(self) -> dict:
         """What it says beside mode and normalization, ready for JSON; only what is not the default."""
-        return {name: value for name, value in self.said.items() if name not in ("mode", "normalize")}
+        return {name: value for name, value in self.changes.items() if name not in ("mode", "normalize")}
 
     def width(self, hidden_size: int) -> int:
         """The length of the vector that is made of vectors of length `hidden_size`."""

@@ -38,7 +38,7 @@ class VectorsConfig:
         )
 
     @property
-    def said(self) -> dict:
+    def changes(self) -> dict:
         """What it says, ready for JSON; only what is not the default."""
         values, absent = dataclasses.asdict(self), dataclasses.asdict(type(self)())
         return {name: value for name, value in values.items() if value != absent[name]}

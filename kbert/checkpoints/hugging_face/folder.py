@@ -151,7 +151,7 @@ def _with_vectors(checkpoint, modules, path, report):
         lengths = prompts.prompt_lengths(vectors, checkpoint.vocabulary, checkpoint.max_seq_length)
         vectors = dataclasses.replace(vectors, prompt_lengths=lengths)
     report.note(
-        ", ".join([MODULES_FILE, *(f"{name} {shown(value)}" for name, value in vectors.said.items())])
+        ", ".join([MODULES_FILE, *(f"{name} {shown(value)}" for name, value in vectors.changes.items())])
     )
     report.taken.extend((outside, name, "transposed") for name, outside in modules.outsides.items())
     if isinstance(vectors, PoolingConfig) and not vectors.dense:

@@ -48,7 +48,7 @@ class SentenceModules:
     outsides: dict[str, str] = field(default_factory=dict)
 
 
-def model_of(kinds):
+def model_kind(kinds):
     """The kind of a model whose folder does not say it."""
     if kinds == {"Transformer"}:
         return CROSS_ENCODER
@@ -75,22 +75,26 @@ def require_modules(model, kinds, folder):
         )
 
 
-def read_dense_model(modules, said, report):
-    _refuse_lengths(said, report)
-    said.pop("max_active_dims", None)
+def read_dense_model(modules, shared, report):
+    _refuse_lengths(shared, report)
+    shared.pop("max_active_dims", None)
     pooling = read_pooling(modules[0], report)
     number = pooling["mode"].count("+") + 1
     width = pooling["width"] and pooling["width"] * number
     chain = read_chain(modules[1:], OF_TEXTS, width, report)
     vectors = PoolingConfig(
-        pooling["mode"], chain.normalize, include_prompt=pooling["include_prompt"], dense=chain.dense, **said
+        pooling["mode"],
+        chain.normalize,
+        include_prompt=pooling["include_prompt"],
+        dense=chain.dense,
+        **shared,
     )
     return _modules(vectors, pooling["width"], chain, f"{POOLING_LAYER}/dense")
 
 
-def read_sparse_model(modules, said, report):
-    _refuse_lengths(said, report)
-    said.pop("truncate_dim", None)
+def read_sparse_model(modules, shared, report):
+    _refuse_lengths(shared, report)
+    shared.pop("truncate_dim", None)
     (module,) = modules
     settings = read_json_object(module.file)
     check_keys("SpladePooling/config.json", settings, module.file, report)
@@ -101,28 +105,28 @@ def read_sparse_model(modules, said, report):
         ours: json_value(settings, theirs, str, module.file, getattr(SparsePoolingConfig, ours))
         for theirs, ours in own.items()
     }
-    return _modules(SparsePoolingConfig(**values, **said), width)
+    return _modules(SparsePoolingConfig(**values, **shared), width)
 
 
-def read_token_model(modules, said, report):
-    said.pop("truncate_dim", None)
-    said.pop("max_active_dims", None)
+def read_token_model(modules, shared, report):
+    shared.pop("truncate_dim", None)
+    shared.pop("max_active_dims", None)
     (mask,) = (module for module in modules if module.kind == "MultiVectorMask")
     settings = read_json_object(mask.file) if mask.file.is_file() else {}
     check_keys("MultiVectorMask/config.json", settings, mask.file, report)
-    said["skiplist_words"] = json_texts(settings, "skiplist_words", mask.file, [])
+    shared["skiplist_words"] = json_texts(settings, "skiplist_words", mask.file, [])
     tasks = settings.get("skiplist_tasks")
     if tasks is not None:
         tasks = [tasks] if isinstance(tasks, str) else json_texts(settings, "skiplist_tasks", mask.file)
-        said["skiplist_tasks"] = tasks
-    said["keep_only_token_ids"] = json_value(settings, "keep_only_token_ids", list, mask.file) or None
-    if "query_expansion" in said:
-        said["query_expansion"] = _expansion(said["query_expansion"], report)
+        shared["skiplist_tasks"] = tasks
+    shared["keep_only_token_ids"] = json_value(settings, "keep_only_token_ids", list, mask.file) or None
+    if "query_expansion" in shared:
+        shared["query_expansion"] = _expansion(shared["query_expansion"], report)
     chain = read_chain([module for module in modules if module is not mask], OF_TOKENS, None, report)
     width = None
     if chain.dense:
         width = chain.tensors["dense_0/kernel"].shape[0]
-    vectors = TokenVectorsConfig(dense=chain.dense, normalize=chain.normalize, **said)
+    vectors = TokenVectorsConfig(dense=chain.dense, normalize=chain.normalize, **shared)
     return _modules(vectors, width, chain, TOKEN_VECTORS_LAYER)
 
 
@@ -133,8 +137,8 @@ def _expansion(values, report):
     return QueryExpansion(**values)
 
 
-def read_cross_encoder(modules, said, report):
-    _refuse_lengths(said, report)
+def read_cross_encoder(modules, shared, report):
+    _refuse_lengths(shared, report)
     return _modules(None)
 
 
@@ -144,15 +148,15 @@ def _modules(vectors, width=None, chain=None, layer=""):
     return SentenceModules(Path(), vectors, None, False, width, None, tensors, outsides)
 
 
-def _refuse_lengths(said, report):
+def _refuse_lengths(shared, report):
     for name in OF_TRANSFORMER:
-        if name in said:
+        if name in shared:
             report.conflict(
-                name, f"{name}={shown(said.pop(name))}, which kbert follows in a {TOKEN_MODEL} alone"
+                name, f"{name}={shown(shared.pop(name))}, which kbert follows in a {TOKEN_MODEL} alone"
             )
 
 
-# Kind of a model -> the function from (modules behind the Transformer, what is said beside them, report) to
+# Kind of a model -> the function from (modules behind the Transformer, what else the folder says, report) to
 # `SentenceModules`, without what the Transformer says.
 READERS = {
     DENSE_MODEL: read_dense_model,

@@ -23,7 +23,7 @@ from kbert.checkpoints.hugging_face.sentence_models import (
     SPARSE_MODEL,
     TOKEN_MODEL,
     SentenceModules,
-    model_of,
+    model_kind,
     require_modules,
 )
 from kbert.checkpoints.hugging_face.sentence_vectors import OF_TOKENS, Module
@@ -67,7 +67,7 @@ def read_sentence_modules(path, report: Report | None = None) -> SentenceModules
     folder, report = Path(path), report or Report(HUGGING_FACE, str(path))
     settings = read_sentence_settings(folder, report)
     modules = _read_modules(folder, report)
-    model = settings.pop("model_type") or model_of({module.kind for module in modules})
+    model = settings.pop("model_type") or model_kind({module.kind for module in modules})
     require_modules(model, [module.kind for module in modules], folder)
     transformer, source = _read_transformer(modules[0].folder, model, report)
     return dataclasses.replace(
@@ -81,13 +81,13 @@ def read_sentence_modules(path, report: Report | None = None) -> SentenceModules
 
 def _in_one_file(read, folder, modules, settings, transformer, report):
     """What `read` makes of the modules; a ValueError of a config names the folder."""
-    said = {name: value for name, value in settings.items() if value is not None}
-    said.pop("activation_fn", None)
+    shared = {name: value for name, value in settings.items() if value is not None}
+    shared.pop("activation_fn", None)
     for name in OF_TRANSFORMER:
         if transformer.get(name) is not None:
-            said[name] = transformer[name]
+            shared[name] = transformer[name]
     try:
-        return read(modules, said, report)
+        return read(modules, shared, report)
     except ValueError as error:
         inside = str(folder) in str(error)
         raise error if inside else ValueError(f"{folder / SENTENCE_FILE}: {error}") from None

@@ -59,24 +59,24 @@ def write_sentence_modules(
         writer.module("MLMTransformer", None)
         values = {"pooling_strategy": vectors.pooling, "activation_function": vectors.activation}
         writer.module("SpladePooling", values | {"word_embedding_dimension": width})
-        settings = {"model_type": SPARSE_MODEL} | settings | _given(vectors, "max_active_dims")
+        settings = {"model_type": SPARSE_MODEL} | settings | _set_values(vectors, "max_active_dims")
     elif isinstance(vectors, TokenVectorsConfig):
         writer.module("Transformer", None)
         writer.chain(vectors, width, OF_TOKENS, TOKEN_VECTORS_LAYER)
         writer.module("MultiVectorMask", _mask_values(vectors))
         settings = {"model_type": TOKEN_MODEL} | settings
-        length |= _given(vectors, "query_length", "document_length", "query_expansion")
+        length |= _set_values(vectors, "query_length", "document_length", "query_expansion")
     elif isinstance(vectors, PoolingConfig):
         writer.module("Transformer", None)
         writer.module("Pooling", pooling_values(vectors, width))
         writer.chain(vectors, width * len(vectors.modes), OF_TEXTS, f"{POOLING_LAYER}/dense")
-        settings = {"model_type": DENSE_MODEL} | settings | _given(vectors, "truncate_dim")
+        settings = {"model_type": DENSE_MODEL} | settings | _set_values(vectors, "truncate_dim")
     write_json(length, folder / LENGTH_FILES[0])
     write_json(settings, folder / SENTENCE_FILE)
     write_json(writer.modules, folder / MODULES_FILE)  # last: with it, the folder is one of theirs
 
 
-def _given(vectors, *names):
+def _set_values(vectors, *names):
     values = dataclasses.asdict(vectors)
     return {name: values[name] for name in names if values[name] is not None}
 
@@ -104,8 +104,8 @@ class _Writer:
         if values is not None:
             (self._folder / path).mkdir()
             write_json(values, self._folder / path / "config.json")
-        place = _PLACES.get(kind, f"sentence_transformers.models.{kind}")
-        self.modules.append({"idx": index, "name": str(index), "path": path, "type": place})
+        module_type = _PLACES.get(kind, f"sentence_transformers.models.{kind}")
+        self.modules.append({"idx": index, "name": str(index), "path": path, "type": module_type})
         return path
 
     def chain(self, vectors: PoolingConfig | TokenVectorsConfig, width: int, of: str, layer: str):

@@ -107,7 +107,7 @@ class EmbeddingTask(Task):
         """The same task; where its settings leave pooling or normalization open, with those of `pooling`."""
         filled = self._filled(pooling if isinstance(pooling, self.vectors_class) else self.pooling)
         own = {setting: getattr(filled, name) for name, setting in self.own_settings.items()}
-        further = {name: value for name, value in filled.said.items() if name not in self.own_settings}
+        further = {name: value for name, value in filled.changes.items() if name not in self.own_settings}
         return type(self)(**self.get_config() | own | ({"further_pooling": further} if further else {}))
 
     def _filled(self, vectors):

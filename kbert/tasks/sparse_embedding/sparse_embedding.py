@@ -60,8 +60,8 @@ class SparseEmbedding(EmbeddingTask):
     text_vectors_class = SparseVectors
 
     def vectors(self, encoder, sequence_output, input_mask):
-        said = {"pooling": self.pooling.pooling, "activation": self.pooling.activation}
+        settings = {"pooling": self.pooling.pooling, "activation": self.pooling.activation}
         head = SparseHead(
-            encoder.config, encoder.embeddings, **said, dtype=encoder.policy, name=MASKED_LM.name
+            encoder.config, encoder.embeddings, **settings, dtype=encoder.policy, name=MASKED_LM.name
         )
         return head(sequence_output, input_mask)
