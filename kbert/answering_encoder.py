@@ -138,8 +138,9 @@ def answering_model(model, precision: str = "float32") -> keras.Model | Answerin
 
     Returns:
       A functional model from the same inputs to the same outputs. It has the layers of `model`, but for the
-      encoder, so it follows every change of them; `encoder` is the one that answers. Of a `BertEncoder`
-      an `AnsweringEncoder` with `sequence_output` alone, which vectors of texts are made of.
+      encoder, so it follows every change of them; `encoder` is the one that answers, and `trained` is
+      `model`, which also computes what nobody attends to. Of a `BertEncoder` an `AnsweringEncoder` with
+      `sequence_output` alone, which vectors of texts are made of.
     """
     if isinstance(model, BertEncoder):
         return AnsweringEncoder(model, precision, ("sequence_output",))
@@ -150,6 +151,7 @@ def answering_model(model, precision: str = "float32") -> keras.Model | Answerin
 
     answering = keras.models.clone_model(model, clone_function=replace_encoder)
     answering.encoder = encoder
+    object.__setattr__(answering, "trained", model)  # Keras would count its weights as others
     return answering
 
 

@@ -3,6 +3,8 @@
 import numpy as np
 
 from kbert.features import WINDOW_FEATURE
+from kbert.tasks.late_interaction.late_serving import DOCUMENT, QUERY
+from kbert.tasks.late_interaction.maxsim import maxsim
 from kbert.tasks.similarity.vectors import similarities
 
 from ..gate.saved_model_session import RequestError
@@ -25,7 +27,8 @@ def rank(
     """How well each text fits the query, float32 (texts,).
 
     A model that gives pairs a number is asked for it. One that gives vectors compares those, the query with
-    its prompt `query` before it and the texts with theirs, by the model's own similarity.
+    its prompt `query` before it and the texts with theirs, by the model's own similarity; vectors of tokens
+    by MaxSim.
 
     Args:
       service: has the model.
@@ -44,6 +47,8 @@ def rank(
             f"max_tokens_per_doc={max_tokens_per_text}: this server cuts texts only where the model does, at "
             f"{model.most_tokens:g} tokens; shorten the documents, or leave it out."
         )
+    if model.gives_token_vectors:
+        return _by_token_vectors(service, request, query, texts, truncate)
     if model.ranks_by_vectors:
         return _by_vectors(service, request, query, texts, truncate)
     if model.pair_number is None:
@@ -81,6 +86,12 @@ def _by_vectors(service, request, query, texts, truncate):
     vectors = service.embed(request, texts, truncate, None, before_text)
     first = service.embed(request, [query], truncate, None, before_query, "query".format)
     return similarities(first, vectors, service.model.similarity)[0]
+
+
+def _by_token_vectors(service, request, query, texts, truncate):
+    matrices = service.token_vectors(request, texts, DOCUMENT, truncate)
+    first = service.token_vectors(request, [query], QUERY, truncate, "query".format)
+    return maxsim(first, matrices, service.model.similarity == "meanmaxsim")[0]
 
 
 def _by_pairs(service, request, query, texts, truncate, raw):

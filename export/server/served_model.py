@@ -16,9 +16,11 @@ import tensorflow as tf
 
 from kbert.cli.progress import activity
 from kbert.config.pooling_config import PoolingConfig
+from kbert.config.vectors_config import TEXT_TASKS
 from kbert.features import ENCODER_INPUTS
 from kbert.inference.loading import open_model
 from kbert.inference.text_answers import PAIR_NUMBERS
+from kbert.tasks.late_interaction.late_serving import VECTORS
 from kbert.tasks.sequences.long_texts import LongTexts
 from kbert.tasks.sequences.settings import LongTextSettings
 from kbert.tokenization.text_inputs import TextInputs
@@ -127,6 +129,12 @@ class ServedModel:
         return None
 
     @property
+    def gives_token_vectors(self) -> bool:
+        """Whether it gives a vector for each token of queries and of documents (ColBERT)."""
+        known = (self.signatures[name].outputs for name in TEXT_TASKS if name in self.signatures)
+        return [VECTORS in outputs for outputs in known] == [True] * len(TEXT_TASKS)
+
+    @property
     def width(self) -> int | None:
         """How many numbers a vector of a text has; None where it is not known."""
         signature = self.embedding_signature and self.signatures[self.embedding_signature]
@@ -145,8 +153,13 @@ class ServedModel:
 
     @property
     def ranks_by_vectors(self) -> bool:
-        """Whether pairs of texts are compared by their vectors: no number for a pair is more than that."""
+        """Whether pairs are compared by one vector of each text: no number for a pair is more than that."""
         return self.embedding_signature is not None and (self.pair_number or ("", "cosine"))[1] == "cosine"
+
+    @property
+    def ranks(self) -> bool:
+        """Whether it ranks texts in any of these ways."""
+        return self.pair_number is not None or self.ranks_by_vectors or self.gives_token_vectors
 
     @property
     def most_tokens(self) -> float:

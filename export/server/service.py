@@ -7,6 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 
+from kbert.tasks.late_interaction.late_serving import MASK, VECTORS
+from kbert.tasks.signatures.signature import TRUNCATED
+
 from ..gate.saved_model_session import RequestError
 from .batch_queue import BatchQueue, has_rows, joined
 from .limits import Limits
@@ -90,6 +93,33 @@ class Service:
                 "send a shorter one, or allow truncation."
             )
         return self.run_rows(request, signature, rows, ("embedding",))["embedding"]
+
+    def token_vectors(
+        self,
+        request: Request,
+        texts: list[str],
+        task: str,
+        truncate: bool = True,
+        name_text: Callable[[int], str] = "texts[{}]".format,
+    ) -> list[np.ndarray]:
+        """The vectors of the tokens of each text, float32 (tokens, width): those that are compared.
+
+        Args:
+          request: is told how many tokens there were.
+          texts: one or more, without prompts.
+          task: "query" or "document": which prompt, length and skip list they have.
+          truncate, name_text: as for `embed`.
+        """
+        if not self.model.gives_token_vectors:
+            raise RequestError("NOT_FOUND", f"{self.model.name} gives no vectors of tokens.")
+        outputs = (VECTORS, MASK, TRUNCATED)
+        answer = self.predict(request, task, {"text": self.checked(texts)}, outputs)
+        if not truncate and answer[TRUNCATED].any():
+            raise invalid(
+                f"{name_text(int(answer[TRUNCATED].argmax()))} has more tokens than are answered of a "
+                f"{task}; send a shorter one, or allow truncation."
+            )
+        return [vectors[mask == 1] for vectors, mask in zip(answer[VECTORS], answer[MASK], strict=True)]
 
     def run_rows(self, request: Request, signature: str, rows: dict, outputs: tuple[str, ...]) -> dict:
         """Runs a signature that takes token ids, a row for each text or pair: output name -> array."""

@@ -78,6 +78,11 @@ class TokenVectorsConfig(VectorsConfig):
         wrong = [dense.activation for dense in self.dense if dense.activation in _OF_ALL_TOKENS]
         require(not wrong, f"activation={', '.join(wrong)} has no meaning for the vectors of tokens.")
 
+    @property
+    def is_mean(self) -> bool:
+        """Whether the similarity is divided by the number of the query's vectors."""
+        return self.similarity_fn_name == "meanmaxsim"
+
     def width(self, hidden_size: int) -> int:
         """The length of a token's vector."""
         return chain_width(self.dense, hidden_size)

@@ -29,6 +29,7 @@ _TEXT, _PAIR = ("text",), ("text", "text_pair")
 _MASKS = {"serving_default": _TEXT, "candidates": ("text", "candidates")}
 _FOLLOWS = _MASKS | {"next_sentence": _PAIR}
 _VECTORS = {"serving_default": _PAIR, "embedding": _TEXT}
+_TOKEN_VECTORS = {"serving_default": _PAIR, "document": _TEXT}
 
 
 def _texts_or_pairs(takes_pairs):
@@ -51,6 +52,7 @@ _SIGNATURES: dict[str, dict | Callable] = {
     "question_answering": {"serving_default": ("question", "context")},
     "cosine_similarity": _VECTORS,
     "multiple_negatives_ranking": _VECTORS,
+    "late_interaction": _TOKEN_VECTORS,
 }
 RAW_SCORES = "raw_scores"  # the setting of answers that an activation makes, see `Serving.raw_answer`
 # Every task of kbert that answers texts takes at least one of these.

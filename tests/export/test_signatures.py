@@ -59,6 +59,11 @@ CLASSIFY = {
 }
 REGRESS = {"regress": ("serving_default", "prediction")}
 COSINE = ({"serving_default": PAIRS, "embedding": ALONE}, {"embedding": "ids"})
+LATE = {
+    "dense": [{"units": 6, "activation": "Identity", "use_bias": False}],
+    "query_expansion": {"length": 8},
+    "skiplist_words": ["the"],
+}
 CASES = {
     "masked_lm": Case(TASKS["masked_lm"](), FILLED),
     "pretraining": Case(TASKS["pretraining"](), *BOTH_OBJECTIVES),
@@ -94,6 +99,11 @@ CASES = {
     "encoder": Case(Encoding("mean"), {"serving_default": ALONE, "cosine": PAIRS}),
     "cosine_similarity": Case(TASKS["cosine_similarity"](pooling="cls"), *COSINE),
     "multiple_negatives_ranking": Case(TASKS["multiple_negatives_ranking"](pooling="max"), *COSINE),
+    "late_interaction": Case(
+        TASKS["late_interaction"](LATE),
+        {"serving_default": PAIRS, "query": ALONE, "document": ALONE},
+        {"document": "ids"},
+    ),
 }
 
 

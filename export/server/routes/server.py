@@ -51,7 +51,7 @@ def add_server_paths(app: FastAPI, service: Service, metrics: Metrics) -> None:
                 "can": {
                     "tokenize": model.text_inputs is not None,
                     "embed": model.embedding_signature is not None,
-                    "rank": model.pair_number is not None or model.ranks_by_vectors,
+                    "rank": model.ranks,
                 },
             }
         )

@@ -44,6 +44,7 @@ Truncate = Annotated[
 ]
 Direction = Annotated[str, AfterValidator(_right), Field(description='"right": texts are cut at their end')]
 Model = Annotated[str | None, Field(description="the name of the model")]
+TextTask = Annotated[Literal["query", "document"] | None, Field(description='"query" or "document"')]
 Count = Annotated[int | None, Field(ge=1, description="a number from 1 on")]
 
 
@@ -102,6 +103,20 @@ class EmbedFields(VectorFields):
     harmless = (*_CLIENT, "options")  # of Hugging Face's old API: whether to wait, whether to cache
 
     inputs: Annotated[str | Texts, Field(description="a text or a list of texts")]
+
+
+class EmbedAllFields(RequestFields):
+    """`/embed_all`."""
+
+    objects = ("parameters",)
+    synonyms = {"truncation": "truncate", "input_type": "prompt_name", "task": "prompt_name"}
+    harmless = EmbedFields.harmless
+
+    inputs: Annotated[str | Texts, Field(description="a text or a list of texts")]
+    model: Model = None
+    truncate: Truncate = True
+    truncation_direction: Direction = "right"
+    prompt_name: TextTask = None
 
 
 class SimilarityFields(RequestFields):

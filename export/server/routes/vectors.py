@@ -5,6 +5,8 @@ import base64
 import numpy as np
 from fastapi import FastAPI
 
+from kbert.tasks.late_interaction.late_serving import DOCUMENT
+
 from ..json_body import shown
 from ..json_tensors import listed
 from ..prompts import NO_PROMPT, prompt_for
@@ -12,11 +14,18 @@ from ..ranking import compare
 from ..request import Request, invalid
 from ..service import Service
 from .messages import Body, Own, check_model, json_answer, listed_texts
-from .text_fields import EmbeddingsFields, EmbedFields, SimilarityFields, TokenizeFields, VectorFields
+from .text_fields import (
+    EmbedAllFields,
+    EmbeddingsFields,
+    EmbedFields,
+    SimilarityFields,
+    TokenizeFields,
+    VectorFields,
+)
 
 
 def add_vector_paths(app: FastAPI, service: Service) -> None:
-    """`/v1/embeddings`, `/embed`, `/similarity`, `/tokenize`."""
+    """`/v1/embeddings`, `/embed`, `/embed_all`, `/similarity`, `/tokenize`."""
 
     @app.post("/v1/embeddings", tags=["vectors"], **EmbeddingsFields.described())
     def embeddings(body: Body, own: Own):
@@ -37,6 +46,15 @@ def add_vector_paths(app: FastAPI, service: Service) -> None:
     def embed(body: Body, own: Own):
         """Vectors of texts, as text-embeddings-inference gives them: scaled to length 1 by default."""
         return json_answer(embedded(service, own, EmbedFields.read(body)))
+
+    @app.post("/embed_all", tags=["vectors"], **EmbedAllFields.described())
+    def embed_all(body: Body, own: Own):
+        """A vector for each token of a text that is compared: a list of them for each text."""
+        fields = EmbedAllFields.read(body)
+        check_model(service.model, fields.model)
+        task = fields.prompt_name or DOCUMENT
+        matrices = service.token_vectors(own, listed_texts(fields.inputs), task, fields.truncate)
+        return json_answer([listed(matrix) for matrix in matrices])
 
     @app.post("/similarity", tags=["vectors"], **SimilarityFields.described())
     def similarity(body: Body, own: Own):

@@ -9,6 +9,7 @@ from kbert.config.checks import Length, check_values
 from kbert.config.token_vectors_config import TOKEN_VECTORS_LAYER, TokenVectorsConfig
 from kbert.heads.parts import Part
 from kbert.layers.vector_dense import VectorDense, unit
+from kbert.tasks.late_interaction.late_serving import LateServing
 from kbert.tasks.late_interaction.late_vectors import LateVectors
 from kbert.tasks.similarity.embedding_task import EmbeddingTask
 
@@ -91,7 +92,7 @@ class LateInteraction(EmbeddingTask):
     settings_class = LateInteractionSettings
     vectors_class = TokenVectorsConfig
     own_settings = {name: name for name in ("normalize", "query_length", "document_length")}
-    serving_class = None
+    serving_class = LateServing
     text_vectors_class = LateVectors
     grouping = GroupedMatrices
 

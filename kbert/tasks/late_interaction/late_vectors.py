@@ -3,9 +3,10 @@
 import numpy as np
 import tensorflow as tf
 
-from kbert.features import ENCODER_INPUTS
+from kbert.features import SCORED_TOKENS
+from kbert.tasks.late_interaction.late_serving import token_vectors
 from kbert.tasks.late_interaction.maxsim import maxsim
-from kbert.tasks.late_interaction.token_inputs import SCORED, TokenInputs
+from kbert.tasks.late_interaction.token_inputs import TokenInputs
 from kbert.tasks.text_vectors import TextVectors
 
 
@@ -15,14 +16,10 @@ class LateVectors(TextVectors):
     def graph(self, loaded, task):
         text_inputs, config = loaded.text_inputs, self.task.pooling
         make_inputs = TokenInputs(config, text_inputs.vocabulary, text_inputs.max_seq_length, task)
-        # An encoder for answering computes nothing where nobody attends, and a query's expansion is there.
-        expands = task == "query" and config.query_expansion is not None
-        model = loaded.model if expands else loaded.answering_model
 
         def embed(texts):
             inputs = make_inputs(texts)
-            alone = {name: inputs[name][:, None] for name in ENCODER_INPUTS}
-            return model(alone, training=False)["embeddings"][:, 0], inputs[SCORED]
+            return token_vectors(loaded.answering_model, inputs, make_inputs.fills), inputs[SCORED_TOKENS]
 
         return tf.function(embed, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
 
@@ -34,4 +31,4 @@ class LateVectors(TextVectors):
             [values] if isinstance(values, np.ndarray) and values.ndim == 2 else list(values)
             for values in (queries, texts)
         )
-        return maxsim(queries, texts, self.task.pooling.similarity_fn_name == "meanmaxsim")
+        return maxsim(queries, texts, self.task.pooling.is_mean)

@@ -1,6 +1,7 @@
 """How similar two matrices of token vectors are."""
 
 import numpy as np
+from keras import ops
 
 _WITHOUT_TOKENS = -1e9  # the score of a document with no token that is scored: it comes last
 _ELEMENTS_AT_ONCE = 2**24  # of the products of a query's tokens with those of documents
@@ -30,6 +31,23 @@ def maxsim(queries: list, documents: list, is_mean: bool = False) -> np.ndarray:
             scores[row, block] = largest.sum(axis=0)
     lengths = np.array([max(len(query), 1) for query in queries], np.float32)[:, None]
     return scores / lengths if is_mean else scores
+
+
+def maxsim_of_pairs(queries, query_mask, documents, document_mask, is_mean: bool = False):
+    """As `maxsim`, of each query with the document beside it, as tensors.
+
+    Args:
+      queries, documents: float32 (..., tokens, width).
+      query_mask, document_mask: (..., tokens): 1 at the tokens that are compared.
+
+    Returns:
+      float32 (...).
+    """
+    products = ops.matmul(queries, ops.swapaxes(documents, -1, -2))
+    largest = ops.max(ops.where(document_mask[..., None, :] > 0, products, _WITHOUT_TOKENS), axis=-1)
+    weights = ops.cast(query_mask, "float32")
+    scores = ops.maximum(ops.sum(largest * weights, axis=-1), _WITHOUT_TOKENS)
+    return scores / ops.maximum(ops.sum(weights, axis=-1), 1.0) if is_mean else scores
 
 
 def _blocks(lengths, queries):

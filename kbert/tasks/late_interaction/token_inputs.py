@@ -7,10 +7,9 @@ from absl import logging
 
 from kbert.config.token_vectors_config import FIXED, TokenVectorsConfig
 from kbert.config.vectors_config import TEXT_TASKS
+from kbert.features import SCORED_TOKENS
 from kbert.files.json_values import shown
-from kbert.tokenization.text_inputs import TextInputs
-
-SCORED = "scored_tokens"  # int32 (batch, length): 1 at the tokens whose vectors are compared
+from kbert.tokenization.text_inputs import TextInputs, TextRows
 
 
 class TokenInputs:
@@ -26,7 +25,12 @@ class TokenInputs:
       texts: string tensor of shape [batch], behind their prompts.
 
     Returns:
-      dict of int32 tensors of shape [batch, length]: input_ids, input_mask, segment_ids, and `SCORED`.
+      dict of int32 tensors of shape [batch, length]: input_ids, input_mask, segment_ids, and `SCORED_TOKENS`,
+      1 at the tokens whose vectors are compared.
+
+    Attributes:
+      fills: whether short texts are filled with tokens that are scored and not attended to: an encoder must
+        compute them all the same.
 
     Raises:
       ValueError: for a token of the query's expansion that is not in the vocabulary, and a length that is too
@@ -44,19 +48,28 @@ class TokenInputs:
         skips = (task or TEXT_TASKS[1]) in config.skiplist_tasks
         self._skipped = _ids(config.skiplist_words, vocabulary) if skips else []
         self._kept = [] if is_query else list(config.keep_only_token_ids or ())
+        self.fills = self._expansion is not None and not self._expansion.attend
 
     def __call__(self, texts) -> dict:
+        return self.rows(texts).features
+
+    def rows(self, texts) -> TextRows:
+        """As a call, with what was cut off."""
         is_fixed = self._expansion is not None and self._expansion.strategy == FIXED
-        inputs = self._text_inputs(texts, pad_to_longest=not is_fixed)
-        inputs[SCORED] = inputs["input_mask"]
+        inputs, truncated = self._text_inputs.rows(texts, pad_to_longest=not is_fixed)
+        inputs = inputs | {SCORED_TOKENS: inputs["input_mask"]}
         if self._expansion is not None:
             inputs = self._expanded(inputs)
-        ids, scored = inputs["input_ids"], inputs[SCORED]
+        return TextRows(inputs | {SCORED_TOKENS: self.scored(inputs)}, truncated)
+
+    def scored(self, inputs: dict):
+        """1 at the tokens whose vectors are compared, of inputs that `SCORED_TOKENS` has no skip list for."""
+        ids, scored = inputs["input_ids"], inputs[SCORED_TOKENS]
         if self._skipped:
             scored = tf.where(_is_in(ids, self._skipped), 0, scored)
         if self._kept:
             scored = tf.where(_is_in(ids, self._kept), scored, 0)
-        return inputs | {SCORED: scored}
+        return scored
 
     def _expanded(self, inputs):
         """As wide as the expansion, with its token in the place of padding within its length."""
@@ -66,7 +79,7 @@ class TokenInputs:
         within = tf.range(tf.shape(inputs["input_ids"])[1])[None] < length
         filled = tf.logical_and(tf.equal(inputs["input_mask"], 0), within)
         inputs["input_ids"] = tf.where(filled, self._expansion_id, inputs["input_ids"])
-        inputs[SCORED] = tf.where(filled, 1, inputs[SCORED])
+        inputs[SCORED_TOKENS] = tf.where(filled, 1, inputs[SCORED_TOKENS])
         if self._expansion.attend:
             inputs["input_mask"] = tf.where(filled, 1, inputs["input_mask"])
         return inputs

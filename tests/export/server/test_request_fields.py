@@ -10,6 +10,7 @@ from export.gate.saved_model_session import RequestError
 from export.server.json_tensors import TensorFields
 from export.server.routes.open_inference import InferFields
 from export.server.routes.text_fields import (
+    EmbedAllFields,
     EmbeddingsFields,
     EmbedFields,
     PredictFields,
@@ -23,6 +24,7 @@ RERANK = {"query": "a", "texts": ["b"]}
 TABLE = {
     "/v1/embeddings": EmbeddingsFields,
     "/embed": EmbedFields,
+    "/embed_all": EmbedAllFields,
     "/similarity": SimilarityFields,
     "/rerank": RerankFields,
     "/predict": PredictFields,
