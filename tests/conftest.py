@@ -138,7 +138,8 @@ def starts(monkeypatch):
         plan.initialize(model)
         started.append({variable.path: variable.numpy() for variable in model.trainable_variables})
 
-    monkeypatch.setattr("kbert.training.trainer.train", train)
+    for training in ("finetuning_run", "pretraining_run"):
+        monkeypatch.setattr(f"kbert.experiments.{training}.train", train)
     return started
 
 

@@ -10,7 +10,7 @@ from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
 from kbert.config import DatasetConfig, FinetuningConfig, load_config, to_dict
 from kbert.experiments.finetuning import finetune
 from kbert.features import EXAMPLE_WEIGHTS
-from kbert.input_pipelines import text_reader
+from kbert.input_pipelines import source_rows, text_reader
 from kbert.input_pipelines.batches import evaluation_batches
 from kbert.input_pipelines.epochs import Share
 from kbert.input_pipelines.labelled_files import read_rows
@@ -165,7 +165,7 @@ def test_rows_are_evaluated_in_the_order_of_the_file(make, tmp_path):
 
     def make_rows(folder, *shares):
         records = LabelledRecords(folder, task_class, 6, settings)
-        batches = [evaluation_batches(records.rows, 4, share=share) for share in shares]
+        batches = [evaluation_batches(source_rows.make_rows(records), 4, share=share) for share in shares]
         parts = [part for step in zip(*batches, strict=True) for part in step]
         ids, weights = (
             np.concatenate([part[name] for part in parts]) for name in ("input_ids", EXAMPLE_WEIGHTS)

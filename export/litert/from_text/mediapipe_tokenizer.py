@@ -43,7 +43,7 @@ class _Pieces(WordPieceTokenizer):
         self._longest_word = MAX_BYTES_PER_WORD  # in characters, so the limit in bytes below comes first
         # MediaPipe strips no line, so it can meet this one in a text.
         if "" in vocabulary.ids:
-            self._first = {**vocabulary.ids, LINE_OF_EMPTY_TOKEN: vocabulary.ids[""]}
+            self._whole_words = {**vocabulary.ids, LINE_OF_EMPTY_TOKEN: vocabulary.ids[""]}
 
     def __call__(self, text):
         words = ("[UNK]" if len(word.encode()) > MAX_BYTES_PER_WORD else word for word in split_words(text))

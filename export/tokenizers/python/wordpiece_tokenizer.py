@@ -30,6 +30,7 @@ class WordPieceTokenizer:
         self.vocabulary = vocabulary
         # No word begins with ##, as pieces inside of words do: it is punctuation, and so split off.
         self._match = GreedyMatcher(vocabulary.ids)
+        self._whole_words = vocabulary.ids
         self._splitting = vocabulary.rules.splitting
         self._longest_word = vocabulary.rules.max_input_chars_per_word
 
@@ -38,5 +39,7 @@ class WordPieceTokenizer:
         return [index for word in words for index in self._pieces(word)]
 
     def _pieces(self, word) -> list[int]:
+        if word in self._whole_words:
+            return [self._whole_words[word]]
         pieces = self._match(word) if len(word) <= self._longest_word else None
         return [self.vocabulary.ids[piece] for piece in pieces] if pieces else [self.vocabulary.unk_id]

@@ -4,8 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
-from kbert.files.safetensors_file import read_safetensors
+from kbert.checkpoints.formats import read_checkpoint
 from kbert.files.stored_tensor import stored_array
 from tests.kbert.checkpoints import foreign_files
 
@@ -39,20 +38,8 @@ def torch_legacy(folder, weights, monkeypatch):
     return torch_zip(folder, weights, monkeypatch, foreign_files.write_torch_legacy)
 
 
-def kbert(folder, weights, monkeypatch):
-    """A run of kbert's whose weights broke afterwards."""
-    source = folder.with_name("source")
-    foreign_files.write_hugging_face(
-        source, foreign_files.hugging_face_names(foreign_files.random_weights(), "")
-    )
-    write_checkpoint(read_checkpoint(source), folder, "kbert")
-    path = folder / "checkpoints" / "step-00000000" / "model.safetensors"
-    foreign_files.write_safetensors(path, {name: weights[name] for name in read_safetensors(path)})
-    return SPOILED
-
-
 @pytest.mark.parametrize("value", [np.nan, -np.inf])
-@pytest.mark.parametrize("write", [google, safetensors, torch_zip, torch_legacy, kbert])
+@pytest.mark.parametrize("write", [google, safetensors, torch_zip, torch_legacy])
 def test_a_weight_that_is_no_number_is_named(tmp_path, monkeypatch, write, value):
     folder = tmp_path / "model"
     name = write(folder, spoiled_weights(value), monkeypatch)

@@ -73,6 +73,6 @@ def test_the_hub_s_cache_is_made_of_links_to_files_elsewhere(folder, tmp_path):
         shutil.copy(file, blob)
         place.symlink_to(blob)
     write_modules(snapshot)
-    assert read_sentence_modules(snapshot).pooling == "cls"
+    assert read_sentence_modules(snapshot).vectors.mode == "cls"
     assert path_inside(snapshot, "model.safetensors", snapshot / "index", "file").is_file()
     assert not read_checkpoint(snapshot).missing

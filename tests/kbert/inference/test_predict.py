@@ -149,8 +149,9 @@ class Prompted(TextAnswers):
     pooling = SimpleNamespace(similarity_fn_name="euclidean", prompts={"query": "q: ", "passage": "text: "})
     task = SimpleNamespace(serving=SimpleNamespace(one_text_output="embedding"), pooling=pooling)
 
-    def embed(self, texts, prompt_name):
-        return np.float32([[len(self.pooling.prompts[prompt_name] + text)] for text in texts])
+    def embed(self, texts, task):
+        prompt = self.pooling.prompts["query" if task == "query" else "passage"]
+        return np.float32([[len(prompt + text)] for text in texts])
 
 
 def test_texts_are_ranked_by_the_similarity_and_the_prompts_of_the_model():
