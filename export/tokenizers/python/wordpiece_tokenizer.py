@@ -39,7 +39,9 @@ class WordPieceTokenizer:
         return [index for word in words for index in self._pieces(word)]
 
     def _pieces(self, word) -> list[int]:
+        if len(word) > self._longest_word:
+            return [self.vocabulary.unk_id]
         if word in self._whole_words:
             return [self._whole_words[word]]
-        pieces = self._match(word) if len(word) <= self._longest_word else None
+        pieces = self._match(word)
         return [self.vocabulary.ids[piece] for piece in pieces] if pieces else [self.vocabulary.unk_id]
