@@ -15,6 +15,7 @@ LABEL_FEATURE = "label_ids"  # one for each text, or one for each token
 WORD_FEATURE = "word_ids"  # which word of its sentence a labelled token begins; -1 at all others
 WINDOW_FEATURE = "window_numbers"  # which window of its text a row is, from 0; where texts have several
 TARGET_FEATURE = "targets"  # the number that a regression should predict
+TEACHER_SCORES = "teacher_scores"  # how well each other text of an example fits its query, says a teacher
 SCORED_TOKENS = "scored_tokens"  # 1 at the tokens of a text whose vectors are compared, see late_interaction
 SPAN_FEATURES = ("start_positions", "end_positions")  # of an answer in a text; the names of run_squad.py
 # Of a window of a text, for each position: the first character (code point) of the text that its piece comes

@@ -31,7 +31,8 @@ class DatasetConfig:
     lists instead.
 
     `negatives` are the columns of texts that are wrong for `text`, where `text_pair` is the right one, for
-    `multiple_negatives_ranking`.
+    `multiple_negatives_ranking` and the like. `scores` is the column of a teacher's scores, a list of one
+    for `text_pair` and for each of `negatives`, as `kbert hard-negatives` writes it.
 
     `tag_scheme`, `document` and `sentence` are for token classification: the scheme of a file's tags ("auto"
     finds it, "none" for labels that are no entities); the column that tells which document a line is from;
@@ -55,6 +56,7 @@ class DatasetConfig:
     label: str = "label"
     choices: tuple[str, ...] = ()
     negatives: tuple[str, ...] = ()
+    scores: str | None = None
     column_names: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     positive_label: str | None = None

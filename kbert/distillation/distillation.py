@@ -49,14 +49,14 @@ class Distillation:
     def is_training_only(self, name):
         return name.startswith(f"{PROJECTION}/")
 
-    def loss_factor(self, name):
+    def loss_factor(self, name, progress=1.0):
         config = self._config
         factors = {"hidden_loss": config.hidden_weight, "cosine_loss": config.cosine_weight}
         if name in factors:
             return factors[name]
         if name.startswith(SOFT):
             return config.soft_label_weight
-        return config.label_weight * self._task.loss_factor(name)
+        return config.label_weight * self._task.loss_factor(name, progress)
 
     def loss_weights(self, batch, training=False):
         """Those of the task, of its soft labels, and the numbers of tokens."""

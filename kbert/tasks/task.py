@@ -323,8 +323,13 @@ class Task:
         """name -> scalar: the weighted sum of a loss. The names are those of `loss_weights`."""
         raise NotImplementedError
 
-    def loss_factor(self, name: str) -> float:
-        """The factor of a loss in the sum of losses that training minimises; what is logged is without it."""
+    def loss_factor(self, name: str, progress=1.0):
+        """The factor of a loss in the sum of losses that training minimises; what is logged is without it.
+
+        Args:
+          name: of the loss.
+          progress: the share of the training's steps that are done, a number or a scalar tensor.
+        """
         return 1.0
 
     def is_training_only(self, name: str) -> bool:

@@ -27,6 +27,7 @@ class TrainStep:
       model: its Keras model, built inside the strategy's scope.
       optimizer: the `Optimizer` of the variables to update; the others are frozen.
       schedule: function from the step to the learning rate.
+      progress: function from the step to the share of the training that is done; None where it is not known.
       global_step: int64 variable, the number of steps taken, including skipped steps. The position in the
         data follows from it.
       strategy: a tf.distribute strategy.
@@ -51,11 +52,13 @@ class TrainStep:
         gradient_accumulation_steps=1,
         precision="float32",
         first_update=0,
+        progress=None,
     ):
         self._task = task
         self._model = model
         self._optimizer = optimizer
         self._schedule = schedule
+        self._progress = progress or (lambda step: 1.0)
         self._global_step = global_step
         self._strategy = strategy
         self._seed = seed
@@ -161,7 +164,9 @@ class TrainStep:
             if self._couples:
                 outputs = with_coupled_rows(self._task, outputs, batch)
             losses, metrics = losses_and_metrics(self._task, outputs, batch, weights, training=True)
-            loss = tf.add_n([losses[name] / weights[name] * self._task.loss_factor(name) for name in losses])
+            progress = self._progress(first_draw // self._num_micro_batches)
+            factors = {name: self._task.loss_factor(name, progress) for name in losses}
+            loss = tf.add_n([losses[name] / weights[name] * factors[name] for name in losses])
             if scale is not None:
                 loss *= scale
         gradients = [tf.convert_to_tensor(g) for g in tape.gradient(loss, self._updated)]

@@ -216,7 +216,7 @@ class Trainer:
         before, self._train_step = self._train_step, TrainStep(
             self._task, self._model, self._optimizer, self._learning_rate, self._global_step, self._strategy,
             self._jit_compile, self._config.seed, config.gradient_accumulation_steps,
-            self._config.precision, self._plan.first_update(phase.number),
+            self._config.precision, self._plan.first_update(phase.number), self._share_done,
         )  # fmt: skip
         self._schedule.start(self._restore_optimizer(path, before))
         if path and self._chief and phase.evaluations and self._evaluation_is_due():
@@ -233,6 +233,9 @@ class Trainer:
 
     def _learning_rate(self, step):
         return self._schedule(step - self._phase.first_step)
+
+    def _share_done(self, step):
+        return self._schedule.progress(step - self._phase.first_step)
 
     def _restore_optimizer(self, path, before):
         """Takes the optimizer's state from the checkpoint, or from the training step of the phase before.

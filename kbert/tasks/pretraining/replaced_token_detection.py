@@ -171,7 +171,7 @@ class ReplacedTokenDetection(Task):
         }
         return TaskModel(self, encoder, inputs, outputs)
 
-    def loss_factor(self, name):
+    def loss_factor(self, name, progress=1.0):
         return _LOSS_FACTOR if name == self.best_metric else 1.0
 
     def loss_weights(self, batch, training=False):

@@ -130,9 +130,14 @@ class EmbeddingTask(Task):
     def examples_to_features(self, examples, text_inputs):
         """Encoder inputs, int32 of shape (rows, texts, max_seq_length), and `targets`."""
         scores = [np.nan if example.score is None else example.score for example in examples]
-        features = tokenize_groups(examples, self.texts_per_example, text_inputs, self.default_prompt)
+        features = tokenize_groups(examples, self.prompts, text_inputs)
         features[TARGET_FEATURE] = self.as_cosines(np.asarray(scores, np.float64)).astype(np.float32)
         return ExampleFeatures(features, np.arange(len(examples)))
+
+    @property
+    def prompts(self) -> list[str]:
+        """What stands before each text of an example."""
+        return [self.default_prompt] * self.texts_per_example
 
     def as_cosines(self, scores: np.ndarray) -> np.ndarray:
         """The scores of a file -> the cosines that are learnt; here the same numbers."""

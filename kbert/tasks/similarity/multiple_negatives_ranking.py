@@ -1,26 +1,38 @@
 """Queries with their positives -> embeddings that find each positive among those of the whole batch."""
 
+import math
+from dataclasses import dataclass
+
 from keras import ops
 
-from kbert.features import TARGET_FEATURE
-from kbert.input_pipelines.distinct_batches import DistinctBatches
+from kbert.config.checks import require
+from kbert.layers.vector_dense import unit
 from kbert.tasks.file_columns import task_files
-from kbert.tasks.losses import example_sum
-from kbert.tasks.similarity.embedding_task import EmbeddingTask
-from kbert.tasks.similarity.in_batch_loss import COUPLED, RankingSettings, ranking_sums
-from kbert.tasks.similarity.retrieval_scores import embedding_scores
-from kbert.tasks.similarity.text_groups import text_numbers
+from kbert.tasks.similarity.embedding_task import EmbeddingSettings, EmbeddingTask
+from kbert.tasks.similarity.in_batch_loss import ranking_sums
+from kbert.tasks.similarity.in_batch_task import InBatchTask
 
 
-class MultipleNegativesRanking(EmbeddingTask):
-    """In-batch negatives: for each query a softmax over all positives and negatives of the global batch.
+@dataclass(frozen=True)
+class RankingSettings(EmbeddingSettings):
+    """The settings of `MultipleNegativesRanking`.
 
-    The logits are `scale` times the cosines. Each query's own positive is right; the positives of all other
-    rows and the hard negatives of all rows are wrong. So no text may stand twice in a training batch, nor
-    beside a query that it is a positive of in another row, and the order of the rows sees to that. The loss
-    is the same on one device and on several, because the embeddings of all replicas are gathered.
+    `scale` multiplies the cosines before the softmax; 20 is sentence-transformers' default. `symmetric` adds
+    the other direction: which query belongs to each positive.
+    """
 
-    A file with scores (the column `dataset.label`) can be evaluated too; then its pairs are not ranked.
+    scale: float = 20.0
+    symmetric: bool = False
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(
+            math.isfinite(self.scale) and self.scale > 0, f"scale={self.scale:g} must be a positive number."
+        )
+
+
+class MultipleNegativesRanking(InBatchTask):
+    """In-batch negatives of dense vectors: the logits are `scale` times the cosines.
 
     Args:
       num_negatives: hard negatives of each example.
@@ -38,68 +50,14 @@ class MultipleNegativesRanking(EmbeddingTask):
     name = "multiple_negatives_ranking"
     settings_class = RankingSettings
     not_in_answers = ("scale", "symmetric")
-    best_metric = "mrr"
-    collected = ("embeddings", TARGET_FEATURE)
-    coupled = COUPLED
     files = task_files(name)
+    prompts = EmbeddingTask.prompts  # one signature answers both texts of a pair
 
-    def __init__(self, num_negatives: int = 0, **settings):
-        super().__init__(**settings)
-        self.num_negatives = num_negatives
+    def comparable(self, embeddings):
+        return unit(embeddings)
 
-    def get_config(self):
-        return super().get_config() | {"num_negatives": self.num_negatives}
+    def compare(self, queries, candidates):
+        return self.settings.scale * ops.matmul(queries, ops.swapaxes(candidates, -1, -2))
 
-    @classmethod
-    def dataset_arguments(cls, dataset):
-        return {"num_negatives": len(dataset.negatives)}
-
-    @property
-    def texts_per_example(self):
-        return 2 + self.num_negatives
-
-    def _names(self, number):
-        return ["query", "positive", *["negative"] * (number - 2)]
-
-    def check_training(self, config, examples):
-        """Refuses what would make other negatives than those of whole batches without duplicates."""
-        num_micro_batches = config.gradient_accumulation_steps
-        if num_micro_batches > 1:
-            raise ValueError(
-                f"gradient_accumulation_steps={num_micro_batches}: the negatives of {self.name} are those "
-                "of one micro-batch, so these would not learn what the whole batch learns; use 1 and a "
-                "smaller train_batch_size, or recompute_activations=true to save memory."
-            )
-        if examples is None:
-            raise ValueError(
-                f"{self.name} keeps equal texts out of a batch, and records hold no texts; train from "
-                "train_file."
-            )
-        self.files.require_positives(examples, config.dataset)
-        self.files.warn_of_contradictions(examples)
-        DistinctBatches(self.files.texts_apart(examples), config.train_batch_size).order(config.seed)
-
-    def loss_weights(self, batch, training=False):
-        return {"loss": example_sum(ops.cast(ops.isnan(batch[TARGET_FEATURE]), "float32"), batch)}
-
-    def loss_sums(self, outputs, batch, training=False):
-        return {"loss": ranking_sums(outputs, batch, self.settings)["loss"]}
-
-    def metric_sums(self, outputs, batch):
-        sums = ranking_sums(outputs, batch, self.settings)
-        return {
-            "batch_accuracy": (sums["batch_accuracy"], sums["weight"]),
-            "ranked_rows": (sums["weight"], ops.zeros(())),  # a count, see `Task.metric_sums`
-        }
-
-    def summarize(self, means):
-        """Leaves out loss and accuracy where no row was ranked: all have scores."""
-        if not means.pop("ranked_rows"):
-            means = {name: value for name, value in means.items() if name not in ("loss", "batch_accuracy")}
-        return means
-
-    def score(self, examples, predictions):
-        """See `embedding_scores`; texts are equal as they stand in the file."""
-        texts = examples and text_numbers([examples[owner].texts for owner in predictions.owners])
-        embeddings, targets = (predictions.values[name] for name in self.collected)
-        return embedding_scores(embeddings, targets, texts, self.pooling.similarity_fn_name)
+    def _ranking_sums(self, outputs, batch):
+        return ranking_sums(outputs, batch, self, self.settings.symmetric)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kbert.tasks.correlations import correlations
-from kbert.tasks.similarity.vectors import similarities
+from kbert.tasks.similarity.text_similarities import TextSimilarities
 
 _QUERIES_AT_ONCE = 512
 # Equal texts are equally similar but for rounding, which depends on the batches that they stood in.
@@ -14,27 +14,26 @@ _TIE = 1e-6
 
 
 def embedding_scores(
-    embeddings: np.ndarray, targets: np.ndarray, texts: np.ndarray | None = None, similarity: str = "cosine"
+    similar: TextSimilarities, targets: np.ndarray, texts: np.ndarray | None = None
 ) -> dict[str, float]:
-    """`retrieval_scores` of rows without a score; `pearson` and `spearman` of the cosines of rows with one.
+    """`retrieval_scores` of rows without a score; `pearson` and `spearman` of the similarities of rows with
+    one.
 
     Args:
-      embeddings: float array of shape (rows, texts, width).
+      similar, texts: as for `retrieval_scores`.
       targets: float array of shape (rows,): the scores, NaN where a row has none.
-      texts, similarity: as for `retrieval_scores`.
     """
     ranked, scores = np.isnan(targets), {}
     if ranked.any():
-        scores |= retrieval_scores(embeddings[ranked], None if texts is None else texts[ranked], similarity)
+        scores |= retrieval_scores(similar, texts, np.flatnonzero(ranked))
     if not ranked.all():
-        first, second = (embeddings[~ranked, index].astype(np.float64) for index in (0, 1))
-        norms = np.linalg.norm(first, axis=-1) * np.linalg.norm(second, axis=-1)
-        scores |= correlations(np.sum(first * second, axis=-1) / norms, targets[~ranked])
+        first = np.flatnonzero(~ranked) * similar.shape[1]
+        scores |= correlations(similar.of_pairs(first, first + 1), targets[~ranked])
     return scores
 
 
 def retrieval_scores(
-    embeddings: np.ndarray, texts: np.ndarray | None = None, similarity: str = "cosine"
+    similar: TextSimilarities, texts: np.ndarray | None = None, rows: np.ndarray | None = None
 ) -> dict[str, float]:
     """Ranks for each query the candidates, all positives and negatives of the evaluation.
 
@@ -42,9 +41,9 @@ def retrieval_scores(
     candidate that is equal to the query is one like any other.
 
     Args:
-      embeddings: float array of shape (rows, texts, width): query, positive, negatives.
+      similar: how similar the texts of the rows are: query, positive, negatives.
       texts: integer array of shape (rows, texts), the same number for equal texts; None where all differ.
-      similarity: one of `SIMILARITY_FUNCTIONS`.
+      rows: which rows are ranked, by their positions; None ranks all.
 
     Returns:
       `accuracy_at_1`, the share of queries with a positive in the first place; `mrr`, the mean of 1 / the
@@ -56,36 +55,25 @@ def retrieval_scores(
     Reference: sentence-transformers, evaluation/InformationRetrievalEvaluator.py (accuracy@1, MRR@k with k
     the number of candidates), which leaves ties to the order of its candidates.
     """
-    if similarity == "cosine":
-        embeddings = embeddings / np.maximum(np.linalg.norm(embeddings, axis=-1, keepdims=True), 1e-12)
-    if texts is None:
-        texts = np.arange(embeddings.shape[0] * embeddings.shape[1]).reshape(embeddings.shape[:2])
-    judged = _judged(embeddings, texts, similarity)
+    positions = np.arange(np.prod(similar.shape)).reshape(similar.shape)
+    texts = positions if texts is None else texts
+    if rows is not None:
+        positions, texts = positions[rows], texts[rows]
+    judged = _judged(similar, positions, texts)
     ranks = [*judged.ranks()]
     scores = {
         "accuracy_at_1": float(np.mean([rank.is_first() for rank in ranks])),
         "mrr": float(np.mean([rank.mean_inverse() for rank in ranks])),
     }
-    if embeddings.shape[1] > 2:
-        positive, others = np.split(_similar_in_rows(embeddings, similarity), [1], axis=1)
+    if positions.shape[1] > 2:
+        in_rows = np.concatenate([similar.between(row[:1], row[1:]) for row in positions])
+        positive, others = np.split(in_rows, [1], axis=1)
         gaps, tie = positive - others, np.broadcast_to(_tie(positive), others.shape)
         wrong = judged.are_wrong(texts)
         gaps, tie = gaps[wrong], tie[wrong]
         if gaps.size:
             scores["triplet_accuracy"] = float(np.mean((gaps > tie) + 0.5 * (np.abs(gaps) <= tie)))
     return scores
-
-
-def _similar(queries, candidates, similarity):
-    """(queries, candidates); vectors for the cosine have length 1."""
-    if similarity in ("cosine", "dot"):
-        return queries @ candidates.T
-    return similarities(queries, candidates, similarity)
-
-
-def _similar_in_rows(vectors, similarity):
-    """The first text of each row with the others: (rows, texts - 1)."""
-    return np.concatenate([_similar(row[:1], row[1:], similarity) for row in vectors])
 
 
 def _tie(best):
@@ -126,18 +114,18 @@ class _Judged(NamedTuple):
     """Queries and candidates, each once.
 
     Fields:
-      queries, candidates: float arrays (number, width), for the cosine of length 1.
+      similar: how similar the texts are.
+      queries, candidates: their positions, int arrays.
       query_numbers, candidate_numbers: which number of the texts each has, ascending.
       positives: int array (2, number): a query and a candidate that is right for it, as positions.
-      similarity: one of `SIMILARITY_FUNCTIONS`.
     """
 
+    similar: TextSimilarities
     queries: np.ndarray
     candidates: np.ndarray
     query_numbers: np.ndarray
     candidate_numbers: np.ndarray
     positives: np.ndarray
-    similarity: str
 
     def ranks(self):
         """The `_Rank` of each query."""
@@ -146,7 +134,7 @@ class _Judged(NamedTuple):
 
     def _some_ranks(self, first):
         queries = self.queries[first : first + _QUERIES_AT_ONCE]
-        scores = _similar(queries, self.candidates, self.similarity)
+        scores = self.similar.between(queries, self.candidates)
         is_right = np.zeros(scores.shape, bool)
         query, candidate = self.positives
         here = (query >= first) & (query < first + len(scores))
@@ -164,15 +152,15 @@ class _Judged(NamedTuple):
         return ~np.isin(query * len(self.candidates) + negatives, pairs)
 
 
-def _judged(vectors, texts, similarity) -> _Judged:
+def _judged(similar, positions, texts) -> _Judged:
     query_numbers, first_query, query = np.unique(texts[:, 0], return_index=True, return_inverse=True)
     others = texts[:, 1:].ravel()
     candidate_numbers, first_candidate = np.unique(others, return_index=True)
     return _Judged(
-        queries=vectors[first_query, 0],
-        candidates=vectors[:, 1:].reshape(-1, vectors.shape[-1])[first_candidate],
+        similar=similar,
+        queries=positions[first_query, 0],
+        candidates=positions[:, 1:].ravel()[first_candidate],
         query_numbers=query_numbers,
         candidate_numbers=candidate_numbers,
         positives=np.stack([query.ravel(), np.searchsorted(candidate_numbers, texts[:, 1])]),
-        similarity=similarity,
     )

@@ -1,11 +1,13 @@
 """Rows of a labelled file with two or more texts each, and a score where the file has one."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 from absl import logging
 
 from kbert.features import ENCODER_INPUTS, Feature
+from kbert.files.json_values import shown
 from kbert.input_pipelines import labelled_files, text_reader
 from kbert.input_pipelines.labels import NoLabel, number_label
 from kbert.tasks.files import ROW_SETTINGS, Files
@@ -17,10 +19,12 @@ class TextGroup(NamedTuple):
     Fields:
       texts: two texts that are compared; or a query, its positive, and hard negatives.
       score: how alike the first two are, as the file says it; None where it says nothing.
+      teacher_scores: how well each of the other texts fits the first, as a teacher says it; or ().
     """
 
     texts: tuple[str, ...]
     score: float | None
+    teacher_scores: tuple[float, ...] = ()
 
 
 class ScoredPairFiles(Files):
@@ -43,11 +47,14 @@ class ScoredPairFiles(Files):
     def texts(self, example):
         return example.texts
 
+    def groups(self, examples):
+        return [repr((example.texts,)) for example in examples]
+
 
 class PositiveFiles(ScoredPairFiles):
     """Files of queries with their positives and negatives; or of pairs with scores, where that column is."""
 
-    settings = (*ROW_SETTINGS, "negatives")
+    settings: tuple[str, ...] = (*ROW_SETTINGS, "negatives")
 
     def read_examples(self, path, dataset, with_labels=True):
         """`TextGroup`s: query, positive and negatives; two texts and a score from a file with scores.
@@ -66,9 +73,14 @@ class PositiveFiles(ScoredPairFiles):
                     f"{where}: the positive {texts[1][:80]!r} is among its own negatives; mend the row or "
                     "leave it out."
                 )
-            return TextGroup((*texts, *negatives), None)
+            texts = (*texts, *negatives)
+            return TextGroup(texts, None, self.teacher_scores(record, dataset, len(texts) - 1, where))
 
         return _stream(path, dataset, read, _score if with_labels else None, with_labels)
+
+    def teacher_scores(self, record, dataset, number, where):
+        """The scores of `number` texts in a row; () where nothing is learnt from them."""
+        return ()
 
     def texts_apart(self, examples):
         """The texts of each example, and all positives of its query: none of these is wrong for it."""
@@ -92,15 +104,51 @@ class PositiveFiles(ScoredPairFiles):
                 len(contradictions), negative[:80], number,
             )  # fmt: skip
 
-    def require_positives(self, examples, dataset):
+    def require_positives(self, examples, dataset, task: str):
         """Raises ValueError for a training example with a score: its second text need not be right."""
         for number, example in enumerate(examples, 1):
             if example.score is not None:
                 raise ValueError(
-                    f"training example {number} has a score (the column {dataset.label!r}), but "
-                    "multiple_negatives_ranking takes the second text of every row as a positive; train on "
-                    "rows without scores, or use a task that learns scores."
+                    f"training example {number} has a score (the column {dataset.label!r}), but {task} "
+                    "takes the second text of every row as a positive; train on rows without scores, or use "
+                    "a task that learns scores."
                 )
+
+
+class TaughtFiles(PositiveFiles):
+    """`PositiveFiles` that may have a teacher's scores of the positive and the negatives of each row."""
+
+    settings = (*PositiveFiles.settings, "scores")
+
+    def teacher_scores(self, record, dataset, number, where):
+        """Those in the column `dataset.scores`; () where a file for an evaluation has no such column.
+
+        Raises:
+          ValueError: where they are no list of `number` numbers.
+        """
+        if dataset.scores is None or dataset.scores not in record:
+            return ()
+        scores = record[dataset.scores]
+        if not isinstance(scores, list) or len(scores) != number or not all(map(_is_number, scores)):
+            raise ValueError(
+                f"{where}: dataset.scores={dataset.scores!r} is {shown(scores)}; expected a list of "
+                f"{number} numbers, of the positive and of each negative, as kbert hard-negatives with "
+                "--cross_encoder writes them."
+            )
+        return tuple(float(score) for score in scores)
+
+    def require_scores(self, examples, dataset):
+        """Raises ValueError for a training example without a teacher's scores, where these are learnt."""
+        for number, example in enumerate(examples, 1):
+            if not example.teacher_scores:
+                raise ValueError(
+                    f"training example {number} has no column {dataset.scores!r}, in which dataset.scores "
+                    "says a teacher's scores are; score the rows, or leave dataset.scores out."
+                )
+
+
+def _is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _positives(examples) -> dict[str, dict[str, None]]:
@@ -160,15 +208,16 @@ def text_features(num_texts: int, max_seq_length: int) -> dict[str, Feature]:
     return {name: Feature("int32", (num_texts, max_seq_length)) for name in ENCODER_INPUTS}
 
 
-def tokenize_groups(groups: list, num_texts: int, text_inputs, prompt: str = "") -> dict[str, np.ndarray]:
-    """Encoder inputs, int32 of shape (groups, num_texts, max_seq_length); missing texts are empty ones.
+def tokenize_groups(groups: list, prompts: list[str], text_inputs) -> dict[str, np.ndarray]:
+    """Encoder inputs, int32 of shape (groups, texts, max_seq_length); missing texts are empty ones.
 
-    `prompt` stands before each text.
+    `prompts` stand before the texts, one before each of a group.
     """
+    num_texts = len(prompts)
     texts = [
         labelled_files.LabelledText(prompt + text, None, None)
         for group in groups
-        for text in (*group.texts, *[""] * (num_texts - len(group.texts)))
+        for prompt, text in zip(prompts, (*group.texts, *[""] * num_texts), strict=False)
     ]
     shape = (len(groups), num_texts, text_inputs.max_seq_length)
     return {

@@ -67,6 +67,10 @@ class Schedule:
                 return 0.5 * (1.0 + tf.cos(math.pi * progress))
         return tf.ones_like(step)
 
+    def progress(self, step):
+        """The share of the steps that are done: float32 scalar tensor."""
+        return tf.cast(step, tf.float32) / self._num_train_steps
+
     # The training loop calls these methods on every schedule; only `TimeBudget` does something in them.
 
     def start(self, state: dict):

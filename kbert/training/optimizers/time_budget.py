@@ -49,6 +49,10 @@ class TimeBudget:
             return decayed
         return tf.where(share < warmup, peak * share / warmup, decayed)
 
+    def progress(self, step):
+        """The share of the time that is used."""
+        return self._share_used.read_value()
+
     def start(self, state: dict):
         """Starts the clock, with the seconds used so far if `state` has them."""
         self._used_at_start, self._started = float(state.get("seconds_used", 0.0)), self._clock()

@@ -12,6 +12,7 @@ from kbert.features import EXAMPLE_WEIGHTS, TARGET_FEATURE
 from kbert.tasks.similarity.cosine_similarity import CosineSimilarity
 from kbert.tasks.similarity.multiple_negatives_ranking import MultipleNegativesRanking
 from kbert.tasks.similarity.retrieval_scores import retrieval_scores
+from kbert.tasks.similarity.text_similarities import DenseSimilarities
 from kbert.tasks.similarity.vectors import similarities
 from kbert.tasks.task import Predictions
 from tests.kbert.tasks.test_losses import evaluate
@@ -56,7 +57,7 @@ def test_ranks_of_the_positives():
     queries, positives = directions(0, 90, 180), directions(10, 20, 170)
     negatives = directions(20, 80, 270)
     texts = np.stack([queries, positives, negatives], axis=1)
-    scores = retrieval_scores(texts)
+    scores = retrieval_scores(DenseSimilarities(texts))
     # Query 0: 10 degrees wins. Query 1: 20 is 70 away, 80 only 10, and the negative of query 0 ties at 70.
     # Query 2: 170 wins.
     assert scores["accuracy_at_1"] == pytest.approx(2 / 3)
@@ -86,7 +87,7 @@ def test_equal_texts_are_one_query_or_one_candidate():
     corpus = {text: vectors[text] for text in rows[:, 1:].ravel().tolist()}
     expected = by_hand({query: vectors[query] for query in relevant}, relevant, corpus)
     embeddings = np.array([[vectors[text] for text in row] for row in rows.tolist()])
-    scores = retrieval_scores(embeddings, rows)
+    scores = retrieval_scores(DenseSimilarities(embeddings), rows)
     assert (scores["accuracy_at_1"], scores["mrr"]) == pytest.approx(expected)
 
 
@@ -94,15 +95,17 @@ def test_a_negative_that_is_right_for_its_query_in_another_row_is_not_wrong():
     """The query at 0 degrees has the positives at 10 and 30; the second row calls the first one negative."""
     embeddings = np.stack([directions(0, 0, 90), directions(10, 30, 80), directions(20, 10, 70)], axis=1)
     texts = np.array([[0, 1, 2], [0, 3, 1], [4, 5, 6]])
-    assert retrieval_scores(embeddings, texts)["triplet_accuracy"] == 1.0
-    assert "triplet_accuracy" not in retrieval_scores(embeddings[:2], np.array([[0, 1, 3], [0, 3, 1]]))
+    assert retrieval_scores(DenseSimilarities(embeddings), texts)["triplet_accuracy"] == 1.0
+    assert "triplet_accuracy" not in retrieval_scores(
+        DenseSimilarities(embeddings[:2]), np.array([[0, 1, 3], [0, 3, 1]])
+    )
 
 
 def test_positives_that_tie_with_others_share_the_ranks():
     """One query with two positives among five equal vectors: as drawn, 2 of 5 come first."""
     texts = np.array([[0, 1], [0, 2], [3, 4], [5, 6], [7, 8]])
     embeddings = np.ones((5, 2, 3)) + 1e-8 * RNG.normal(size=(5, 2, 3))
-    scores = retrieval_scores(embeddings, texts)
+    scores = retrieval_scores(DenseSimilarities(embeddings), texts)
     orders = [*itertools.permutations([1, 1, 0, 0, 0])]
     first = np.mean([order[0] for order in orders])
     inverse = np.mean([1 / (1 + order.index(1)) for order in orders])
@@ -132,7 +135,7 @@ def test_many_queries_are_ranked_as_a_loop_ranks_them():
     units = texts / np.linalg.norm(texts, axis=-1, keepdims=True)
     cosines = units[:, 0] @ units[:, 1].T
     ranks = [1 + np.sum(np.delete(row, place) > row[place]) for place, row in enumerate(cosines)]
-    scores = retrieval_scores(texts)
+    scores = retrieval_scores(DenseSimilarities(texts))
     assert scores["mrr"] == pytest.approx(np.mean(1 / np.array(ranks)), rel=1e-3)
     assert scores["accuracy_at_1"] == pytest.approx(np.mean(np.array(ranks) == 1), abs=2e-3)
 

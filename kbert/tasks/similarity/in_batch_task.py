@@ -1,0 +1,157 @@
+"""The base class of tasks that learn to find each query's positive among all texts of the batch."""
+
+import numpy as np
+from keras import ops
+
+from kbert.config.vectors_config import TEXT_TASKS
+from kbert.features import TARGET_FEATURE, TEACHER_SCORES, Feature
+from kbert.input_pipelines.distinct_batches import DistinctBatches
+from kbert.tasks.losses import example_sum
+from kbert.tasks.similarity.embedding_task import EmbeddingTask
+from kbert.tasks.similarity.in_batch_loss import COUPLED, margin_mse_sum, ranking_sums, taught_weights
+from kbert.tasks.similarity.retrieval_scores import embedding_scores
+from kbert.tasks.similarity.text_groups import text_numbers
+from kbert.tasks.similarity.text_similarities import DenseSimilarities
+
+
+class InBatchTask(EmbeddingTask):
+    """In-batch negatives: for each query a softmax over all positives and negatives of the global batch.
+
+    Each query's own positive is right; the positives of all other rows and the hard negatives of all rows are
+    wrong. So no text may stand twice in a training batch, nor beside a query that it is a positive of in
+    another row, and the order of the rows sees to that. The loss is the same on one device and on several,
+    because the embeddings of all replicas are gathered.
+
+    A file with scores (the column `dataset.label`) can be evaluated too; then its pairs are not ranked.
+
+    Args:
+      num_negatives: hard negatives of each example.
+      is_taught: whether the loss is MarginMSE from the scores of a teacher, in the place of the softmax.
+      settings: those of the `settings_class`, by name.
+    """
+
+    best_metric = "mrr"
+    collected: tuple[str, ...] = ("embeddings", TARGET_FEATURE)
+    coupled = COUPLED
+
+    def __init__(self, num_negatives: int = 0, is_taught: bool = False, **settings):
+        super().__init__(**settings)
+        self.num_negatives = num_negatives
+        self.is_taught = is_taught
+
+    def get_config(self):
+        taught = {"is_taught": True} if self.is_taught else {}
+        return super().get_config() | {"num_negatives": self.num_negatives} | taught
+
+    @classmethod
+    def dataset_arguments(cls, dataset):
+        taught = {"is_taught": True} if dataset.scores else {}
+        return {"num_negatives": len(dataset.negatives)} | taught
+
+    @property
+    def texts_per_example(self):
+        return 2 + self.num_negatives
+
+    @property
+    def prompts(self):
+        """Those of a query and of documents, as in `embed`."""
+        query, document = (self.pooling.prompt(self.pooling.prompt_name(task)) for task in TEXT_TASKS)
+        return [query, *[document] * (self.texts_per_example - 1)]
+
+    def _names(self, number):
+        return ["query", "positive", *["negative"] * (number - 2)]
+
+    def check_training(self, config, examples):
+        """Refuses what would make other negatives than those of whole batches without duplicates."""
+        num_micro_batches = config.gradient_accumulation_steps
+        if num_micro_batches > 1:
+            raise ValueError(
+                f"gradient_accumulation_steps={num_micro_batches}: the negatives of {self.name} are those "
+                "of one micro-batch, so these would not learn what the whole batch learns; use 1 and a "
+                "smaller train_batch_size, or recompute_activations=true to save memory."
+            )
+        if examples is None:
+            raise ValueError(
+                f"{self.name} keeps equal texts out of a batch, and records hold no texts; train from "
+                "train_file."
+            )
+        self.files.require_positives(examples, config.dataset, self.name)
+        if self.is_taught:
+            self._check_teacher(config.dataset, examples)
+        self.files.warn_of_contradictions(examples)
+        DistinctBatches(self.files.texts_apart(examples), config.train_batch_size).order(config.seed)
+
+    def _check_teacher(self, dataset, examples):
+        if not self.num_negatives:
+            raise ValueError(
+                f"dataset.scores={dataset.scores!r}, but dataset.negatives is empty: margins are between a "
+                "positive and its negatives; name their columns."
+            )
+        self.files.require_scores(examples, dataset)
+
+    def features(self, max_seq_length):
+        taught = {TEACHER_SCORES: Feature("float32", (1 + self.num_negatives,))} if self.is_taught else {}
+        return super().features(max_seq_length) | taught
+
+    def examples_to_features(self, examples, text_inputs):
+        """Those of an `EmbeddingTask`; `teacher_scores` (rows, texts - 1) are NaN where there are none."""
+        rows = super().examples_to_features(examples, text_inputs)
+        if self.is_taught:
+            unknown = (np.nan,) * (1 + self.num_negatives)
+            scores = [example.teacher_scores or unknown for example in examples]
+            rows.features[TEACHER_SCORES] = np.asarray(scores, np.float32).reshape(-1, len(unknown))
+        return rows
+
+    # ------------------------------------------------------------------------------- losses and scores
+
+    def comparable(self, embeddings):
+        """The output `embeddings` as `compare` takes them, the same shape; by default unchanged."""
+        return embeddings
+
+    def compare(self, queries, candidates):
+        """How similar each query is to each candidate: the logits of the softmax.
+
+        Args:
+          queries, candidates: float32 tensors (..., queries, *vectors) and (..., candidates, *vectors).
+
+        Returns:
+          float32 tensor (..., queries, candidates).
+        """
+        raise NotImplementedError
+
+    def loss_weights(self, batch, training=False):
+        if self.is_taught:
+            return {"loss": ops.sum(taught_weights(batch))}
+        return {"loss": example_sum(ops.cast(ops.isnan(batch[TARGET_FEATURE]), "float32"), batch)}
+
+    def loss_sums(self, outputs, batch, training=False):
+        if self.is_taught:
+            return {"loss": margin_mse_sum(outputs, batch, self)}
+        return {"loss": self._ranking_sums(outputs, batch)["loss"]}
+
+    def _ranking_sums(self, outputs, batch):
+        return ranking_sums(outputs, batch, self)
+
+    def metric_sums(self, outputs, batch):
+        sums = self._ranking_sums(outputs, batch)
+        return {
+            "batch_accuracy": (sums["batch_accuracy"], sums["weight"]),
+            "ranked_rows": (sums["weight"], ops.zeros(())),  # a count, see `Task.metric_sums`
+        }
+
+    def summarize(self, means):
+        """Leaves out loss and accuracy where no row was ranked: all have scores."""
+        if not means.pop("ranked_rows"):
+            means = {name: value for name, value in means.items() if name not in ("loss", "batch_accuracy")}
+        return means
+
+    def score(self, examples, predictions):
+        """See `embedding_scores`; texts are equal as they stand in the file."""
+        texts = examples and text_numbers([examples[owner].texts for owner in predictions.owners])
+        return embedding_scores(
+            self.similarities(predictions.values), predictions.values[TARGET_FEATURE], texts
+        )
+
+    def similarities(self, values: dict):
+        """The `TextSimilarities` of the texts of an evaluation, from what `collect` gave of them."""
+        return DenseSimilarities(values["embeddings"], self.pooling.similarity_fn_name)
