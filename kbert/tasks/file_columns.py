@@ -21,6 +21,7 @@ _FILES = {
     "multiple_choice": "kbert.tasks.sequences.choice_files.ChoiceFiles",
     "cosine_similarity": "kbert.tasks.similarity.text_groups.ScoredPairFiles",
     "multiple_negatives_ranking": "kbert.tasks.similarity.text_groups.PositiveFiles",
+    "sparse_embedding": "kbert.tasks.similarity.text_groups.TaughtFiles",
     "question_answering": "kbert.tasks.question_answering.squad_files.SquadFiles",
     "token_classification": "kbert.tasks.token_classification.tagged_sentences.TaggedFiles",
 }

@@ -355,6 +355,13 @@ class Task:
         """
         return {name: outputs[name] if name in outputs else batch[name] for name in self.collected}
 
+    def keep(self, rows: dict) -> dict:
+        """What is kept of the rows of a batch until `score`, from what `collect` gave of them, as arrays.
+
+        By default all; a task may make less memory of them. Arrays of objects have one axis.
+        """
+        return rows
+
     def score(self, examples: list | None, predictions: Predictions) -> dict:
         """The metrics that cannot be computed from sums over batches: name -> float.
 

@@ -150,7 +150,7 @@ def evaluate_batches(
             new_sums, rows = step.run(batch)
             sums = new_sums if sums is None else tf.nest.map_structure(tf.add, sums, new_sums)
             if rows:
-                collected.append({name: np.asarray(value) for name, value in rows.items()})
+                collected.append(task.keep({name: np.asarray(value) for name, value in rows.items()}))
             now.text = f"evaluation, {number} batches done"
             progress.report(number)
     if sums is None:

@@ -37,8 +37,17 @@ def all_rows(outputs, batch, task):
     return _rows(task, *(everyone[name] for name in COUPLED)), everyone["first_row"]
 
 
+def row_weights(batch):
+    """float32 (rows,): 1 for the rows that are ranked."""
+    return _ranked(batch[TARGET_FEATURE], example_weights(batch))
+
+
 def _rows(task, embeddings, targets, weights):
-    return Rows(task.comparable(embeddings), weights * ops.cast(ops.isnan(targets), "float32"))
+    return Rows(task.comparable(embeddings), _ranked(targets, weights))
+
+
+def _ranked(targets, weights):
+    return weights * ops.cast(ops.isnan(targets), "float32")
 
 
 def forward_logits(own: Rows, everyone: Rows, task):

@@ -6,9 +6,14 @@ from keras import ops
 from kbert.config.vectors_config import TEXT_TASKS
 from kbert.features import TARGET_FEATURE, TEACHER_SCORES, Feature
 from kbert.input_pipelines.distinct_batches import DistinctBatches
-from kbert.tasks.losses import example_sum
 from kbert.tasks.similarity.embedding_task import EmbeddingTask
-from kbert.tasks.similarity.in_batch_loss import COUPLED, margin_mse_sum, ranking_sums, taught_weights
+from kbert.tasks.similarity.in_batch_loss import (
+    COUPLED,
+    margin_mse_sum,
+    ranking_sums,
+    row_weights,
+    taught_weights,
+)
 from kbert.tasks.similarity.retrieval_scores import embedding_scores
 from kbert.tasks.similarity.text_groups import text_numbers
 from kbert.tasks.similarity.text_similarities import DenseSimilarities
@@ -25,6 +30,7 @@ class InBatchTask(EmbeddingTask):
     A file with scores (the column `dataset.label`) can be evaluated too; then its pairs are not ranked.
 
     Args:
+      further_pooling: as for an `EmbeddingTask`.
       num_negatives: hard negatives of each example.
       is_taught: whether the loss is MarginMSE from the scores of a teacher, in the place of the softmax.
       settings: those of the `settings_class`, by name.
@@ -34,8 +40,15 @@ class InBatchTask(EmbeddingTask):
     collected: tuple[str, ...] = ("embeddings", TARGET_FEATURE)
     coupled = COUPLED
 
-    def __init__(self, num_negatives: int = 0, is_taught: bool = False, **settings):
-        super().__init__(**settings)
+    def __init__(
+        self,
+        further_pooling: dict | None = None,
+        *,
+        num_negatives: int = 0,
+        is_taught: bool = False,
+        **settings,
+    ):
+        super().__init__(further_pooling, **settings)
         self.num_negatives = num_negatives
         self.is_taught = is_taught
 
@@ -45,8 +58,8 @@ class InBatchTask(EmbeddingTask):
 
     @classmethod
     def dataset_arguments(cls, dataset):
-        taught = {"is_taught": True} if dataset.scores else {}
-        return {"num_negatives": len(dataset.negatives)} | taught
+        taught = dataset.scores and "scores" in cls.files.settings
+        return {"num_negatives": len(dataset.negatives)} | ({"is_taught": True} if taught else {})
 
     @property
     def texts_per_example(self):
@@ -98,7 +111,7 @@ class InBatchTask(EmbeddingTask):
         rows = super().examples_to_features(examples, text_inputs)
         if self.is_taught:
             unknown = (np.nan,) * (1 + self.num_negatives)
-            scores = [example.teacher_scores or unknown for example in examples]
+            scores = [getattr(example, "teacher_scores", unknown) for example in examples]
             rows.features[TEACHER_SCORES] = np.asarray(scores, np.float32).reshape(-1, len(unknown))
         return rows
 
@@ -122,7 +135,7 @@ class InBatchTask(EmbeddingTask):
     def loss_weights(self, batch, training=False):
         if self.is_taught:
             return {"loss": ops.sum(taught_weights(batch))}
-        return {"loss": example_sum(ops.cast(ops.isnan(batch[TARGET_FEATURE]), "float32"), batch)}
+        return {"loss": ops.sum(row_weights(batch))}
 
     def loss_sums(self, outputs, batch, training=False):
         if self.is_taught:

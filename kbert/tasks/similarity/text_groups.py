@@ -19,12 +19,18 @@ class TextGroup(NamedTuple):
     Fields:
       texts: two texts that are compared; or a query, its positive, and hard negatives.
       score: how alike the first two are, as the file says it; None where it says nothing.
-      teacher_scores: how well each of the other texts fits the first, as a teacher says it; or ().
     """
 
     texts: tuple[str, ...]
     score: float | None
-    teacher_scores: tuple[float, ...] = ()
+
+
+class TaughtGroup(NamedTuple):
+    """A `TextGroup` without a score, and how well each other text fits the first, as a teacher says it."""
+
+    texts: tuple[str, ...]
+    score: None
+    teacher_scores: tuple[float, ...]
 
 
 class ScoredPairFiles(Files):
@@ -46,9 +52,6 @@ class ScoredPairFiles(Files):
 
     def texts(self, example):
         return example.texts
-
-    def groups(self, examples):
-        return [repr((example.texts,)) for example in examples]
 
 
 class PositiveFiles(ScoredPairFiles):
@@ -73,14 +76,13 @@ class PositiveFiles(ScoredPairFiles):
                     f"{where}: the positive {texts[1][:80]!r} is among its own negatives; mend the row or "
                     "leave it out."
                 )
-            texts = (*texts, *negatives)
-            return TextGroup(texts, None, self.teacher_scores(record, dataset, len(texts) - 1, where))
+            return self.ranked((*texts, *negatives), record, dataset, where)
 
         return _stream(path, dataset, read, _score if with_labels else None, with_labels)
 
-    def teacher_scores(self, record, dataset, number, where):
-        """The scores of `number` texts in a row; () where nothing is learnt from them."""
-        return ()
+    def ranked(self, texts, record, dataset, where):
+        """The example of a row without a score."""
+        return TextGroup(texts, None)
 
     def texts_apart(self, examples):
         """The texts of each example, and all positives of its query: none of these is wrong for it."""
@@ -92,9 +94,9 @@ class PositiveFiles(ScoredPairFiles):
         positives = _positives(examples)
         contradictions = [
             (number, negative)
-            for number, (texts, _) in enumerate(examples, 1)
-            for negative in texts[2:]
-            if negative in positives[texts[0]]
+            for number, example in enumerate(examples, 1)
+            for negative in example.texts[2:]
+            if negative in positives[example.texts[0]]
         ]
         if contradictions:
             number, negative = contradictions[0]
@@ -120,27 +122,27 @@ class TaughtFiles(PositiveFiles):
 
     settings = (*PositiveFiles.settings, "scores")
 
-    def teacher_scores(self, record, dataset, number, where):
-        """Those in the column `dataset.scores`; () where a file for an evaluation has no such column.
+    def ranked(self, texts, record, dataset, where):
+        """A `TaughtGroup` where the row has the column `dataset.scores`, else a `TextGroup`.
 
         Raises:
-          ValueError: where they are no list of `number` numbers.
+          ValueError: where that is no list of a number for each text but the query.
         """
         if dataset.scores is None or dataset.scores not in record:
-            return ()
-        scores = record[dataset.scores]
+            return TextGroup(texts, None)
+        scores, number = record[dataset.scores], len(texts) - 1
         if not isinstance(scores, list) or len(scores) != number or not all(map(_is_number, scores)):
             raise ValueError(
                 f"{where}: dataset.scores={dataset.scores!r} is {shown(scores)}; expected a list of "
                 f"{number} numbers, of the positive and of each negative, as kbert hard-negatives with "
                 "--cross_encoder writes them."
             )
-        return tuple(float(score) for score in scores)
+        return TaughtGroup(texts, None, tuple(float(score) for score in scores))
 
     def require_scores(self, examples, dataset):
         """Raises ValueError for a training example without a teacher's scores, where these are learnt."""
         for number, example in enumerate(examples, 1):
-            if not example.teacher_scores:
+            if not isinstance(example, TaughtGroup):
                 raise ValueError(
                     f"training example {number} has no column {dataset.scores!r}, in which dataset.scores "
                     "says a teacher's scores are; score the rows, or leave dataset.scores out."

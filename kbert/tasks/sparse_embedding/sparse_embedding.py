@@ -1,38 +1,57 @@
 """A text -> a weight for each piece of the vocabulary (SPLADE)."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
+from keras import ops
+
+from kbert.bounds import Bounds
 from kbert.config.checks import check_values
 from kbert.config.sparse_pooling_config import SparseActivation, SparsePooling, SparsePoolingConfig
 from kbert.heads.parts import MASKED_LM
 from kbert.heads.sparse_head import SparseHead
-from kbert.tasks.similarity.embedding_task import EmbeddingTask
+from kbert.tasks.file_columns import task_files
+from kbert.tasks.similarity.in_batch_loss import own_rows, row_weights
+from kbert.tasks.similarity.in_batch_task import InBatchTask
+from kbert.tasks.sparse_embedding.flops import flops_sum, ramp
+from kbert.tasks.sparse_embedding.sparse_similarities import SparseSimilarities, sparse_rows
 from kbert.tasks.sparse_embedding.sparse_vectors import SparseVectors
 from kbert.tasks.task import CheckpointKind
+
+# The losses that keep vectors sparse, with the texts of a row that each is about.
+_FLOPS = {"query_flops": slice(0, 1), "document_flops": slice(1, None)}
+_WORDS = {"query_words": slice(0, 1), "document_words": slice(1, None)}
+Weight = Annotated[float, Bounds(0, 1e6)]
 
 
 @dataclass(frozen=True)
 class SparseSettings:
-    """How one sparse vector is made of a text.
+    """How one sparse vector is made of a text, and how sparse it becomes.
 
     `pooling` is "max" or "sum" over the tokens, `activation` is "relu" or "log1p_relu", see
     `SparsePoolingConfig`. What is left out is taken from the checkpoint, where that says it; otherwise it is
-    the first of the two.
+    the first of the two. `lambda_q` and `lambda_d` weigh what keeps the vectors of queries and of documents
+    sparse, see `flops_sum`; both rise from 0 over the first third of the training. More makes vectors with
+    fewer words.
     """
 
     pooling: SparsePooling | None = None
     activation: SparseActivation | None = None
+    lambda_q: Weight = 5e-5
+    lambda_d: Weight = 3e-5
 
     def __post_init__(self):
         check_values(self)
 
 
-class SparseEmbedding(EmbeddingTask):
+class SparseEmbedding(InBatchTask):
     """Sparse vectors of texts by the masked-LM head, compared by their dot product.
 
     The output `embeddings` is float32 (batch, texts, vocab_size), of weights that are mostly 0 once trained.
+    `query_words` and `document_words` are the mean numbers of words whose weight is not 0.
 
     Args:
+      num_negatives, is_taught: as in `InBatchTask`.
       further_pooling: what the checkpoint that the task starts from says of its vectors.
       settings: those of `SparseSettings`, by name.
 
@@ -58,6 +77,8 @@ class SparseEmbedding(EmbeddingTask):
     parts = (MASKED_LM,)
     serving_class = None
     text_vectors_class = SparseVectors
+    not_in_answers = ("lambda_q", "lambda_d")
+    files = task_files(name)
 
     def vectors(self, encoder, sequence_output, input_mask):
         settings = {"pooling": self.pooling.pooling, "activation": self.pooling.activation}
@@ -65,3 +86,39 @@ class SparseEmbedding(EmbeddingTask):
             encoder.config, encoder.embeddings, **settings, dtype=encoder.policy, name=MASKED_LM.name
         )
         return head(sequence_output, input_mask)
+
+    # ------------------------------------------------------------------------------- losses and scores
+
+    def compare(self, queries, candidates):
+        return ops.matmul(queries, ops.swapaxes(candidates, -1, -2))
+
+    def loss_weights(self, batch, training=False):
+        ranked = super().loss_weights(batch, training)
+        rows = ops.sum(row_weights(batch))
+        return ranked | {"query_flops": rows, "document_flops": rows * (self.texts_per_example - 1.0)}
+
+    def loss_sums(self, outputs, batch, training=False):
+        ranked = super().loss_sums(outputs, batch, training)
+        return ranked | {name: flops_sum(outputs, batch, self, texts) for name, texts in _FLOPS.items()}
+
+    def loss_factor(self, name, progress=1.0):
+        weights = {"query_flops": self.settings.lambda_q, "document_flops": self.settings.lambda_d}
+        return weights[name] * ramp(progress) if name in weights else 1.0
+
+    def metric_sums(self, outputs, batch):
+        rows = own_rows(outputs, batch, self)
+        numbers = ops.sum(ops.cast(rows.texts > 0, "float32"), axis=-1) * rows.weights[:, None]
+        rows_of = ops.sum(rows.weights)
+        words = {
+            name: (ops.sum(numbers[:, texts]), rows_of * ops.cast(ops.shape(numbers[:, texts])[1], "float32"))
+            for name, texts in _WORDS.items()
+        }
+        return super().metric_sums(outputs, batch) | words
+
+    def keep(self, rows):
+        """`embeddings` as one csr_array for each row: dense ones of a whole evaluation fill no memory."""
+        embeddings = sparse_rows(rows["embeddings"])
+        return rows | {"embeddings": embeddings}
+
+    def similarities(self, values):
+        return SparseSimilarities(values["embeddings"], self.pooling.similarity_fn_name)

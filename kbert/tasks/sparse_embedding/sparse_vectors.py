@@ -6,7 +6,7 @@ from keras import ops
 from scipy import sparse
 
 from kbert.files.json_values import shown
-from kbert.tasks.similarity.vectors import similarities
+from kbert.tasks.sparse_embedding.sparse_similarities import sparse_similarities
 from kbert.tasks.text_vectors import TextVectors
 
 
@@ -38,10 +38,7 @@ class SparseVectors(TextVectors):
         return answer[0]
 
     def similarity(self, queries, texts):
-        function = self.task.pooling.similarity_fn_name
-        if function == "dot":
-            return (_rows(queries) @ _rows(texts).T).toarray()
-        return similarities(_rows(queries).toarray(), _rows(texts).toarray(), function)
+        return sparse_similarities(_rows(queries), _rows(texts), self.task.pooling.similarity_fn_name)
 
     def decode(self, vectors, tokens, top_k: int | None) -> list:
         """For each vector its words with their weights, the largest first; of one vector its words.

@@ -18,6 +18,7 @@ COLUMNS = {
     "sequence_regression": {"text", "text_pair", "label"},
     "multiple_choice": set(ROW),
     "cosine_similarity": {"text", "text_pair", "label"},
+    "sparse_embedding": {"text", "text_pair"},
     "multiple_negatives_ranking": {"text", "text_pair"},  # a file without scores has no label
 }
 

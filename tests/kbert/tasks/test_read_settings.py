@@ -22,11 +22,13 @@ CAFE = ("café", "walk", "look", "see", "go", "1", "0")
 # Another value than the default, for every field of a dataset.
 CHANGED = {
     "text": "other", "text_pair": "other", "label": "label2", "choices": ("c1", "c0"),
-    "negatives": ("c0",), "column_names": HEADER[::-1], "labels": ("1", "0"), "positive_label": "0",
+    "negatives": ("c0",), "scores": "other", "column_names": HEADER[::-1], "labels": ("1", "0"),
+    "positive_label": "0",
     "label_separator": ";", "file_format": "parquet", "tag_scheme": "none", "document": "other",
     "sentence": "other", "skip_short_rows": True, "skip_unlabelled": True, "skip_empty_rows": True,
     "delimiter": ";", "encoding": "cp1252",
 }  # fmt: skip
+PAIRED = ("cosine_similarity", "multiple_negatives_ranking", "sparse_embedding")
 FIELDS = dataclasses.fields(DatasetConfig)
 QUESTION = {"id": "1", "question": "jump", "context": "the walk"}
 QUESTION["answers"] = [{"text": "walk", "answer_start": 4}]
@@ -35,7 +37,7 @@ WORDS = {"text": ["jump", "walk"], "label": ["B-A", "O"], "other": ["the", "a"],
 
 def base(task):
     """The dataset with the settings that the task cannot do without."""
-    pairs = {"text_pair": "text_pair"} if task in ("cosine_similarity", "multiple_negatives_ranking") else {}
+    pairs = {"text_pair": "text_pair"} if task in PAIRED else {}
     return DatasetConfig(**pairs, choices=("c0", "c1") if task == "multiple_choice" else ())
 
 
@@ -157,7 +159,8 @@ def test_a_run_that_goes_on_keeps_its_settings(tmp_path):
     (tmp_path / "rows.tsv").write_bytes(b"")
     paths, dataset = LabelledPaths(tmp_path / "rows.tsv"), DatasetConfig(negatives=("n",))
     with pytest.raises(
-        ValueError, match=r"dataset\.negatives=\['n'\] \(read by multiple_negatives_ranking\)"
+        ValueError,
+        match=r"dataset\.negatives=\['n'\] \(read by multiple_negatives_ranking, sparse_embedding\)",
     ):
         require_read_by_new_run("sequence_classification", dataset, tmp_path, paths)
     (tmp_path / "run.json").write_text("{}")

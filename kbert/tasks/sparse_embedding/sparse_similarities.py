@@ -1,0 +1,39 @@
+"""Sparse vectors beside each other."""
+
+import numpy as np
+from scipy import sparse
+
+from kbert.tasks.similarity.text_similarities import TextSimilarities
+from kbert.tasks.similarity.vectors import similarities
+
+
+def sparse_similarities(queries, texts, function: str) -> np.ndarray:
+    """How similar each query is to each text, float32 (queries, texts); as `similarities`, of csr_arrays."""
+    if function == "dot":
+        return (queries @ texts.T).toarray()
+    return similarities(queries.toarray(), texts.toarray(), function)
+
+
+def sparse_rows(embeddings: np.ndarray) -> np.ndarray:
+    """Float array (rows, texts, V) -> array of objects (rows,), each a csr_array (texts, V)."""
+    rows = np.empty(len(embeddings), object)
+    for number, texts in enumerate(embeddings):
+        rows[number] = sparse.csr_array(texts)
+    return rows
+
+
+class SparseSimilarities(TextSimilarities):
+    """Of the vectors that `sparse_rows` gives.
+
+    Args:
+      rows: array of objects (rows,).
+      similarity: one of `SIMILARITY_FUNCTIONS`.
+    """
+
+    def __init__(self, rows: np.ndarray, similarity: str = "dot"):
+        self.shape = (len(rows), rows[0].shape[0])
+        self._vectors = sparse.vstack(list(rows), format="csr")
+        self._similarity = similarity
+
+    def between(self, first, second):
+        return sparse_similarities(self._vectors[first], self._vectors[second], self._similarity)
