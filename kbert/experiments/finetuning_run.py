@@ -52,7 +52,7 @@ def run_finetuning(
     settings = TASKS[config.task].read_settings(config.task_settings)
     new_task = TASKS[config.task].from_dataset(data.dataset, settings).for_training(data.train.count_labels)
     start = Start(config, _with_vocabulary(init, data, paths), run_dir, new_task)
-    task = new_task.with_pooling(start.pooling)
+    task = new_task.with_pooling(start.pooling).with_activation(start.activation)
     config = _complete_config(dataclasses.replace(config, dataset=data.dataset), start)
     _require_fit(task, config, data, start, init.checkpoint or paths.train_dir or run_dir)
     trained_task: Any = FrozenEncoder(task, run_dir) if config.freeze_encoder else start.taught(task)

@@ -33,6 +33,7 @@ class Start:
       vocabulary: the `Vocabulary`, or None when none was given.
       encoder: the `EncoderConfig`, or None when none was given.
       pooling: how the checkpoint makes one vector of a text, a `PoolingConfig`; None where it does not say.
+      activation: how the checkpoint makes a score of its output, see `Task.with_activation`.
       details: what run.json records of it.
 
     Raises:
@@ -49,15 +50,18 @@ class Start:
             self._teacher, init = _read_teacher(config.distillation, init)
         self._init, resume = init, run_to_resume(run_dir)
         self.vocabulary, self.encoder, self.pooling = init.vocabulary, config.encoder, None
+        self.activation: str | None = None
         if resume:
             resume.require_casing(init.do_lower_case)
             self.vocabulary, self.pooling = resume.vocabulary(), resume.task().pooling
             self.encoder = config.encoder or resume.config.encoder
+            self.activation = resume.task().get_config().get("activation")
         elif init.checkpoint:
             read = read_checkpoint(init.checkpoint, init.do_lower_case, init.allow_unmatched)
             self._pretrained = read = with_layers(read, init.layers) if init.layers else read
             self.vocabulary, self.pooling = read.vocabulary, read.pooling
             self.encoder = model_loading.encoder_for_checkpoint(config.encoder, read)
+            self.activation = read.known_task.task_config.get("activation")
         self.details = {"init_checkpoint": str(init.checkpoint) if init.checkpoint else None}
         if self._teacher:
             self.details["teacher_digest"] = self._teacher.digest

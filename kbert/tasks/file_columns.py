@@ -17,7 +17,7 @@ from kbert.tasks import TASKS
 _FILES = {
     "sequence_classification": "kbert.tasks.files.ONE_LABEL_FILES",
     "multi_label_classification": "kbert.tasks.files.SEVERAL_LABELS_FILES",
-    "sequence_regression": "kbert.tasks.files.NUMBER_FILES",
+    "sequence_regression": "kbert.tasks.sequences.number_files.NumberFiles",
     "multiple_choice": "kbert.tasks.sequences.choice_files.ChoiceFiles",
     "cosine_similarity": "kbert.tasks.similarity.text_groups.ScoredPairFiles",
     "multiple_negatives_ranking": "kbert.tasks.similarity.text_groups.PositiveFiles",

@@ -7,7 +7,7 @@ from kbert.config import DatasetConfig
 from kbert.input_pipelines import labelled_files
 from kbert.input_pipelines.label_checks import judge_labels, judge_several_labels, with_judged_labels
 from kbert.input_pipelines.label_names import sorted_labels
-from kbert.input_pipelines.labels import class_label, label_set, number_label
+from kbert.input_pipelines.labels import class_label, label_set
 
 # The fields of a `DatasetConfig` that every task reads which has its examples in rows of named columns.
 ROW_SETTINGS = (
@@ -126,4 +126,3 @@ class TextFiles(Files):
 
 ONE_LABEL_FILES = TextFiles()
 SEVERAL_LABELS_FILES = TextFiles(label_set, tuple, judge_several_labels, ("labels", "label_separator"))
-NUMBER_FILES = TextFiles(number_label, None, settings=())

@@ -32,6 +32,15 @@ def cross_entropies(logits, labels):
     return ops.reshape(losses, ops.shape(labels))
 
 
+def binary_cross_entropies(logits, targets):
+    """-z log(sigmoid(x)) - (1 - z) log(1 - sigmoid(x)) of logits x and targets z from 0 to 1, float32 (...).
+
+    Source: torch, `BCEWithLogitsLoss`.
+    """
+    logits = ops.cast(logits, "float32")
+    return ops.relu(logits) - logits * targets + ops.log1p(ops.exp(-ops.abs(logits)))
+
+
 def correct(logits, labels, share_ties: bool = True):
     """float32: how right it is to choose the largest logit; 1.0 for that of the label, 0.0 for any other.
 

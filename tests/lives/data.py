@@ -121,10 +121,11 @@ class Rows:
         if task == "multiple_choice":
             row |= {f"c{n}": f"{_text(rng)} {n}" for n in range(CHOICES)}
         row |= {name: _text(rng) for name in self._chosen.get("negatives", ())}
+        is_binary = "binary_cross_entropy" == self._world.get("settings.loss") or "negatives" in self._chosen
         several = [name for n, name in enumerate(names) if number >> n & 1]
         labels = {
             "sequence_classification": names[number % len(names)],
-            "sequence_regression": round(rng.uniform(-3, 5), 2),
+            "sequence_regression": round(rng.uniform(*((0, 1) if is_binary else (-3, 5))), 2),
             "multi_label_classification": self._joined.join(several) if self._joined else several,
             "multiple_choice": number % CHOICES,
             "cosine_similarity": number % 2,

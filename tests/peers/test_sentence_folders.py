@@ -7,12 +7,16 @@ import numpy as np
 import pytest
 
 import kbert
+from kbert import BertEncoder, SequenceRegression
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.config.dense_config import DENSE_ACTIVATIONS, DenseConfig
 from kbert.layers.vector_dense import VectorDense
+from tests.conftest import tiny_encoder_config
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.hugging_face.test_sentence_transformers import GOLDEN
+from tests.kbert.runs.written_run import written_run
 from tests.peers.families import run_peer
+from tests.tfrecords_tools import small_corpus
 
 PEER = Path(__file__).with_name("sentence_folders_peer.py")
 MADE = ("modes", "chain", "fixed", "min", "words", "sum")
@@ -49,6 +53,15 @@ def difference(model, answers):
     )
 
 
+def learnt_cross_encoder(folder):
+    """What kbert writes of a run that would learn from rows with negatives."""
+    task = SequenceRegression(takes_pairs=True, has_negatives=True)
+    model = task.build_model(BertEncoder(tiny_encoder_config()))
+    written_run(folder / "run", task, model, small_corpus.vocabulary())
+    write_checkpoint(read_checkpoint(folder / "run"), folder / "model", "hugging_face")
+    return folder / "model"
+
+
 @pytest.mark.slow
 def test_folders_are_read_and_written_with_equal_numbers(peers_python, tmp_path):
     weights = foreign_files.random_weights(("pooler", "masked_lm"))
@@ -62,6 +75,7 @@ def test_folders_are_read_and_written_with_equal_numbers(peers_python, tmp_path)
     ]
     run_peer(peers_python, PEER, "make", made, tmp_path)
     sources |= {path.parent.name: path.parent for path in sorted(GOLDEN.glob("*/modules.json"))}
+    sources["cross_learnt"] = learnt_cross_encoder(tmp_path / "cross_learnt")
     cases = []
     for kind, path in sources.items():
         is_cross = kind.startswith("cross")

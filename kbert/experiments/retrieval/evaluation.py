@@ -8,10 +8,11 @@ from absl import logging
 
 from kbert import extras
 from kbert.experiments import show_lines
-from kbert.experiments.retrieval import failures, ranking_scores, retrievers
+from kbert.experiments.retrieval import failures, retrievers
 from kbert.experiments.retrieval.collection import read_collection
 from kbert.inference import loaded_model, loading
 from kbert.reports import evaluation_page
+from kbert.tasks import ranking_scores
 
 if TYPE_CHECKING:
     from kbert.inference.loaded_model import LoadedModel

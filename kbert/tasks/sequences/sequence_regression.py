@@ -2,20 +2,24 @@
 
 import numpy as np
 from keras import ops
+from scipy import special
 
 from kbert.config.checks import require
 from kbert.features import TARGET_FEATURE, Feature
 from kbert.files.json_values import shown
 from kbert.tasks.correlations import correlations
 from kbert.tasks.file_columns import task_files
-from kbert.tasks.losses import example_weights
+from kbert.tasks.losses import binary_cross_entropies, example_sum, example_weights
 from kbert.tasks.pages.numbers import number_sections
 from kbert.tasks.pages.page import NUM_TOKENS, Page
+from kbert.tasks.sequences.ranked_pairs import ranked_scores
 from kbert.tasks.sequences.sequence_task import SequenceServing, SequenceTask
-from kbert.tasks.sequences.settings import VOTE, LongTextSettings
+from kbert.tasks.sequences.settings import BINARY_CROSS_ENTROPY, VOTE, NumberSettings
 from kbert.tasks.serving import near
 from kbert.tasks.signatures.example_signature import REGRESS, regress_signature
 from kbert.tasks.task import CheckpointKind, SoftTarget
+
+_SIGMOID = "sigmoid"
 
 
 class _Page(Page):
@@ -46,30 +50,22 @@ class _Serving(SequenceServing):
         return self.answer({"prediction": self.task.number(outputs)}, inputs)
 
 
-class SquaredError:
-    """The squared error of a number; a loss as `OneLabelLoss` is one."""
-
-    def weights(self, weights, targets, training):
-        """Those of examples."""
-        return weights
-
-    def losses(self, predictions, targets, training):
-        """float32 of shape (batch,)."""
-        return ops.square(predictions - targets)
-
-
 class SequenceRegression(SequenceTask):
     """A number for each text or pair, such as the similarity of two sentences (STS-B).
 
-    The head has one output and no activation. The loss is the mean squared error; the labels are not scaled.
-    Evaluation gives Pearson's and Spearman's correlation, as GLUE does.
+    The head has one output. The loss is the mean squared error; the labels are not scaled. Or, for numbers
+    from 0 to 1, the binary cross-entropy of the output before its activation: so cross-encoders are trained
+    that say how relevant a text is for a query (sentence-transformers' BinaryCrossEntropyLoss). Evaluation
+    gives Pearson's and Spearman's correlation, as GLUE does, and of queries with several texts each how well
+    they are ranked.
 
     Args:
       takes_pairs: see `SequenceTask`.
-      activation: what makes a published cross-encoder's score of the output: "sigmoid"; "identity" is said to
-        be the output itself, None is not said to be. With "sigmoid" there is also the output `logits`, before
-        it.
-      settings: those of `LongTextSettings`, by name; numbers have no vote.
+      activation: what makes a cross-encoder's score of the output: "sigmoid"; "identity" is said to be the
+        output itself, None is not said to be. With "sigmoid" there is also the output `logits`, before it.
+        None becomes "sigmoid" with the binary cross-entropy.
+      has_negatives: whether files have columns of negatives.
+      settings: those of `NumberSettings`, by name; numbers have no vote.
 
     Examples:
       >>> import keras
@@ -82,45 +78,69 @@ class SequenceRegression(SequenceTask):
       >>> {name: tuple(value.shape) for name, value in outputs.items()}
       {'prediction': (2,)}
 
-    Reference: arXiv 1804.07461 (GLUE), section 3.2.
+    Reference: arXiv 1804.07461 (GLUE), section 3.2; sentence-transformers,
+    cross_encoder/losses/BinaryCrossEntropyLoss.py.
     """
 
     name = "sequence_regression"
-    settings_class = LongTextSettings
+    settings_class = NumberSettings
     best_metric = "pearson"
     chooses = ()
-    loss = SquaredError()
     scored = ("prediction", TARGET_FEATURE)
     checkpoint = CheckpointKind("BertForSequenceClassification", "regression")
     files = task_files(name)
     serving_class = _Serving
     page_class = _Page
 
-    def __init__(self, takes_pairs=None, activation=None, **settings):
+    def __init__(self, takes_pairs=None, activation=None, has_negatives=False, **settings):
         super().__init__((), takes_pairs, **settings)
         require(
             activation in (None, "identity", "sigmoid"),
             f"activation={shown(activation)} is not known; choose identity or sigmoid.",
         )
-        self.activation = activation
+        self.has_negatives, loss = has_negatives, self.settings.loss
+        by_default = BINARY_CROSS_ENTROPY if has_negatives or activation == _SIGMOID else None
+        self._is_binary = (loss or by_default) == BINARY_CROSS_ENTROPY
+        self.activation = _SIGMOID if activation is None and self._is_binary else activation
         require(
             self.settings.window_pooling != VOTE,
             'window_pooling="vote" is for labels; give "mean" or "max" for a number.',
         )
 
     def get_config(self):
-        return super().get_config() | ({"activation": self.activation} if self.activation else {})
+        said = {"activation": self.activation, "has_negatives": self.has_negatives}
+        return super().get_config() | {name: value for name, value in said.items() if value}
 
     def with_activation(self, activation):
         return type(self)(**self.get_config() | {"activation": activation})
 
     @classmethod
     def dataset_arguments(cls, dataset):
-        return {"takes_pairs": bool(dataset.text_pair)}
+        return {"takes_pairs": bool(dataset.text_pair), "has_negatives": bool(dataset.negatives)}
 
     @classmethod
     def from_labels(cls, labels):
         return cls()
+
+    @property
+    def not_in_answers(self):
+        return (*super().not_in_answers, "loss")
+
+    @property
+    def collected(self):
+        logits = ("logits",) if self.activation == _SIGMOID else ()
+        return (*super().collected, *logits)
+
+    def check_examples(self, examples, max_seq_length):
+        super().check_examples(examples, max_seq_length)
+        for example in examples if self._is_binary or self.activation == _SIGMOID else ():
+            require(
+                0 <= example.label <= 1,
+                f"the example that begins with {example.text[:60]!r} has the label {example.label:g}; "
+                "expected a number from 0 to 1, whose score is a sigmoid. Divide the labels by the largest, "
+                'or learn them as they are: loss="squared_error" in [task_settings], from a checkpoint '
+                "without a sigmoid.",
+            )
 
     def features(self, max_seq_length):
         return super().features(max_seq_length) | {TARGET_FEATURE: Feature("float32", ())}
@@ -136,7 +156,7 @@ class SequenceRegression(SequenceTask):
     def outputs(self, logits):
         """float32 `prediction` of shape (batch,); before an activation also `logits` of this shape."""
         logits = logits[:, 0]
-        if self.activation != "sigmoid":
+        if self.activation != _SIGMOID:
             return {"prediction": logits}
         return {"prediction": ops.sigmoid(logits), "logits": logits}
 
@@ -147,15 +167,27 @@ class SequenceRegression(SequenceTask):
         """The head's own number, before an activation."""
         return outputs.get("logits", outputs["prediction"])
 
+    def loss_weights(self, batch, training=False):
+        return {"loss": ops.sum(example_weights(batch))}
+
+    def loss_sums(self, outputs, batch, training=False):
+        targets = batch[TARGET_FEATURE]
+        if self._is_binary:
+            return {"loss": example_sum(binary_cross_entropies(self.number(outputs), targets), batch)}
+        return {"loss": example_sum(ops.square(outputs["prediction"] - targets), batch)}
+
     def soft_targets(self, outputs, batch):
         return {"loss": (SoftTarget(outputs["prediction"], example_weights(batch), "number"),)}
 
     def score(self, examples, predictions):
-        """`pearson` and `spearman`, see `correlations`."""
-        texts = self.by_text(predictions).values
-        return correlations(*(texts[name] for name in self.scored))
+        """`pearson` and `spearman`, see `correlations`; of queries with several texts `ranked_scores`."""
+        texts, owners = self.by_text(predictions)
+        ranked = ranked_scores([examples[owner] for owner in owners], self.number(texts)) if examples else {}
+        return correlations(*(texts[name] for name in self.scored)) | ranked
 
     def baseline(self, batches, vocabulary):
         """`baseline_loss`: the loss, of windows where texts have several, of always answering the mean."""
         targets = np.concatenate([batch[TARGET_FEATURE] for batch in batches]).astype(np.float64)
-        return {"baseline_loss": float(targets.var())}
+        mean = targets.mean()
+        entropy = -special.xlogy(mean, mean) - special.xlogy(1 - mean, 1 - mean)
+        return {"baseline_loss": float(entropy if self._is_binary else targets.var())}

@@ -12,8 +12,10 @@ from kbert.tasks.thresholds import ThresholdMetric, check_threshold
 
 LongTexts = Literal["cut", "head_tail", "windows"]
 WindowPooling = Literal["mean", "max", "vote"]
+NumberLoss = Literal["squared_error", "binary_cross_entropy"]
 CUT, HEAD_TAIL, WINDOWS = get_args(LongTexts)
 MEAN, MAX, VOTE = get_args(WindowPooling)
+SQUARED_ERROR, BINARY_CROSS_ENTROPY = get_args(NumberLoss)
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,18 @@ class LongTextSettings:
     @property
     def in_windows(self) -> bool:
         return self.long_texts == WINDOWS
+
+
+@dataclass(frozen=True)
+class NumberSettings(LongTextSettings):
+    """Of a task that gives a number, with those of `LongTextSettings`.
+
+    `loss` is "squared_error", or "binary_cross_entropy" for numbers from 0 to 1, such as how relevant a text
+    is for a query. By default it is the second where rows have negatives, and where the checkpoint makes its
+    score by a sigmoid; otherwise the first.
+    """
+
+    loss: NumberLoss | None = None
 
 
 @dataclass(frozen=True)

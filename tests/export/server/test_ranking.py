@@ -1,6 +1,7 @@
 """Ranked texts: by a number for pairs, before or behind its activation, and by vectors."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from export.server.running import DevelopmentServer
 from tests.export.server.asking import Asked
 from tests.export.server.conftest import pair_task
 
+GOLDEN = Path("../shared/data/golden/retrieval")
 TEXTS = ["play a day", "fluffy", "the play, the plays and the days of all the players"]
 PAIR = [tf.TensorSpec([None], tf.string, name=name) for name in ("text", "text_pair")]
 
@@ -44,6 +46,25 @@ def test_raw_scores_are_those_before_the_activation(judge):
         np.testing.assert_allclose([one["score"] for one in answer], scores, rtol=1e-5)
     _, answer = judge.post("/predict", {"inputs": [["ab", "a"], ["ab", "abcd"]], "raw_scores": True})
     assert answer == [[{"label": "LABEL_0", "score": -1.0}], [{"label": "LABEL_0", "score": 2.0}]]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not GOLDEN.is_dir(), reason=f"{GOLDEN} is not here")
+@pytest.mark.parametrize("name", ["identity", "sigmoid"])
+def test_scores_of_a_folder_are_those_of_sentence_transformers(name):
+    folder = GOLDEN / f"cross_encoder_{name}"
+    expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
+    query = expected["pairs"][0][0]
+    texts = [text for first, text in expected["pairs"] if first == query]
+    logits = np.reshape(expected["logits"], -1)
+    with DevelopmentServer(folder, "m", 0, 0) as server:
+        asked = Asked(server.rest_api_port)
+        for raw, scores in ((False, expected["scores"]), (True, logits)):
+            _, ranked = asked.post("/rerank", {"query": query, "texts": texts, "raw_scores": raw})
+            found = [one["score"] for one in sorted(ranked, key=lambda one: one["index"])]
+            np.testing.assert_allclose(found, scores[: len(texts)], atol=2e-5)
+            _, rows = asked.post("/predict", {"inputs": expected["pairs"], "raw_scores": raw})
+            np.testing.assert_allclose([row[0]["score"] for row in rows], scores, atol=2e-5)
 
 
 def test_tokens_that_are_not_known_are_not_told(judge):

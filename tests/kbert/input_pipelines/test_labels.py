@@ -13,7 +13,8 @@ from kbert.input_pipelines.data_files import data_as_files
 from kbert.input_pipelines.label_checks import judge_labels
 from kbert.input_pipelines.label_names import sorted_labels
 from kbert.input_pipelines.labels import NoLabel, label_set, number_label
-from kbert.tasks.files import NUMBER_FILES, ONE_LABEL_FILES, SEVERAL_LABELS_FILES
+from kbert.tasks.files import ONE_LABEL_FILES, SEVERAL_LABELS_FILES
+from kbert.tasks.sequences.number_files import NumberFiles
 
 CAFE = unicodedata.normalize("NFC", "café"), unicodedata.normalize("NFD", "café")
 # Two ways to write one label -> what the message shows of the pair.
@@ -133,7 +134,7 @@ NONE = ["#REF!", ".", "?", "NaN", "nan", "N/A", "NA", "None", "null", "n.a.", ""
 
 
 @pytest.mark.parametrize("mark", NONE)
-@pytest.mark.parametrize("files", [ONE_LABEL_FILES, NUMBER_FILES], ids=["class", "number"])
+@pytest.mark.parametrize("files", [ONE_LABEL_FILES, NumberFiles()], ids=["class", "number"])
 def test_what_stands_for_no_label_is_refused_or_left_out(with_source, files, mark, caplog):
     path = with_source(["1", mark, "0", "1"])
     with pytest.raises(ValueError, match=r"(line|row) \d .*dataset\.skip_unlabelled=true"):
@@ -147,7 +148,7 @@ def test_what_stands_for_no_label_is_refused_or_left_out(with_source, files, mar
 
 
 @pytest.mark.parametrize("value", [None, math.nan])
-@pytest.mark.parametrize("files", [ONE_LABEL_FILES, NUMBER_FILES, SEVERAL_LABELS_FILES])
+@pytest.mark.parametrize("files", [ONE_LABEL_FILES, NumberFiles(), SEVERAL_LABELS_FILES])
 def test_a_missing_value_is_no_label(tmp_path, files, value):
     good = ["a"] if files is SEVERAL_LABELS_FILES else 1
     path = tmp_path / "rows.jsonl"

@@ -5,7 +5,7 @@ import pytest
 
 from kbert.experiments.retrieval import evaluation, retrievers
 from kbert.experiments.retrieval.collection import read_collection
-from kbert.experiments.retrieval.ranking_scores import ranking_scores
+from kbert.tasks.ranking_scores import ranking_scores
 from tests.kbert.experiments.retrieval.test_collection import CORPUS, QRELS, write
 from tests.kbert.experiments.retrieval.vectors_of_letters import LetterVectors
 

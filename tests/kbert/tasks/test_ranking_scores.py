@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from kbert.experiments.retrieval.ranking_scores import ranking_scores
+from kbert.tasks.ranking_scores import ranking_scores
 
 
 def by_loops(gains, judged):

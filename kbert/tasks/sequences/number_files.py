@@ -1,0 +1,45 @@
+"""Files of a text or a pair and its number; or of queries with right and wrong texts, a pair for each."""
+
+from kbert.input_pipelines.labelled_files import LabelledText
+from kbert.input_pipelines.labels import number_label
+from kbert.tasks.files import TextFiles
+from kbert.tasks.similarity.text_groups import PositiveFiles
+
+RIGHT, WRONG = 1.0, 0.0  # the number of a query with its positive, and with a negative
+
+
+class NumberFiles(TextFiles):
+    """TSV, CSV or JSONL files or tables with a number in each row, or with the columns of negatives."""
+
+    def __init__(self):
+        super().__init__(number_label, None, settings=("negatives",))
+
+    def read_examples(self, path, dataset, with_labels=True):
+        """`LabelledText`s. A row with negatives gives a pair for its positive and for each negative.
+
+        Raises:
+          ValueError: as `PositiveFiles.read_examples` does where the dataset names negatives.
+        """
+        if not dataset.negatives:
+            return super().read_examples(path, dataset, with_labels)
+        rows = PositiveFiles().read_examples(path, dataset, with_labels)
+        return (pair for row in rows for pair in _pairs(row))
+
+    def groups(self, examples):
+        """As for all rows of texts; pairs of the same query stay together where queries are ranked."""
+        return [example.text for example in examples] if are_ranked(examples) else super().groups(examples)
+
+
+def _pairs(row):
+    query, positive, *negatives = row.texts
+    yield LabelledText(query, positive, RIGHT if row.score is None else row.score)
+    for negative in negatives:
+        yield LabelledText(query, negative, WRONG)
+
+
+def are_ranked(examples: list[LabelledText]) -> bool:
+    """Whether every first text stands beside several second ones: queries, with texts that fit or do not."""
+    texts: dict[str, set[str | None]] = {}
+    for example in examples:
+        texts.setdefault(example.text, set()).add(example.text_pair)
+    return bool(texts) and min(map(len, texts.values())) > 1

@@ -1,0 +1,162 @@
+"""Cross-encoders that learn which text is right for a query: rows, loss, scores, and what is written."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kbert
+from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
+from kbert.config import DatasetConfig
+from kbert.experiments.finetuning import finetune
+from kbert.features import EXAMPLE_WEIGHTS, TARGET_FEATURE
+from kbert.input_pipelines.labelled_files import LabelledText
+from kbert.runs.run_directory import RunDirectory
+from kbert.tasks.sequences.number_files import NumberFiles
+from kbert.tasks.sequences.ranked_pairs import ranked_scores
+from kbert.tasks.sequences.sequence_regression import SequenceRegression
+from tests.conftest import tiny_finetuning_config
+from tests.kbert.experiments.small_rows import WORDS, write_rows
+from tests.kbert.tasks.test_losses import evaluate
+
+GOLDEN = Path("../shared/data/golden/retrieval")
+DATASET = DatasetConfig(text_pair="text_pair", negatives=("negative_1", "negative_2"))
+BINARY = {"loss": "binary_cross_entropy"}
+
+
+def rows(number):
+    """As `kbert hard-negatives` writes them; queries repeat."""
+    for index in range(number):
+        query = WORDS[index % 4]
+        others = [word for word in WORDS if word != query][index % 3 : index % 3 + 2]
+        negatives = {f"negative_{n}": f"a {word}" for n, word in enumerate(others, start=1)}
+        yield {"text": query, "text_pair": f"the {query} {index // 4}", "scores": [1, 0, 0]} | negatives
+
+
+def trained(folder, init_checkpoint, **changes):
+    train = write_rows(folder / "rows.jsonl", rows(12))
+    settings = {"task": "sequence_regression", "dataset": DATASET, "train_batch_size": 6}
+    config = tiny_finetuning_config(**settings | changes)
+    return finetune(config, folder / "run", train, train, init_checkpoint=init_checkpoint)
+
+
+def test_a_row_becomes_a_pair_for_each_of_its_texts(tmp_path):
+    path = write_rows(tmp_path / "rows.jsonl", rows(1))
+    assert list(NumberFiles().read_examples(path, DATASET)) == [
+        ("jump", "the jump 0", 1.0),
+        ("jump", "a walk", 0.0),
+        ("jump", "a play", 0.0),
+    ]
+    (tmp_path / "graded.csv").write_text("text,text_pair,label\na,b,.5\na,c,1\n")
+    graded = list(NumberFiles().read_examples(tmp_path / "graded.csv", DATASET))
+    assert [example.label for example in graded] == [0.5, 1.0]
+
+
+def test_a_positive_among_its_negatives_and_a_missing_column_are_named(tmp_path):
+    row = next(rows(1))
+    path = write_rows(tmp_path / "rows.jsonl", [row | {"negative_2": row["text_pair"]}])
+    with pytest.raises(ValueError, match="the positive 'the jump 0' is among its own negatives"):
+        list(NumberFiles().read_examples(path, DATASET))
+    del row["negative_2"]
+    with pytest.raises(ValueError, match="negative_2"):
+        list(NumberFiles().read_examples(write_rows(path, [row]), DATASET))
+
+
+def test_queries_stay_together_in_a_split(tmp_path):
+    files, path = NumberFiles(), write_rows(tmp_path / "rows.jsonl", rows(8))
+    examples = list(files.read_examples(path, DATASET))
+    assert files.groups(examples) == [example.text for example in examples]
+    assert len(set(files.groups([*examples, LabelledText("look", "at", 0.0)]))) > 4
+
+
+@pytest.mark.parametrize("activation", [None, "identity", "sigmoid"])
+def test_the_loss_is_the_cross_entropy_of_the_output_before_its_activation(activation):
+    """torch's BCEWithLogitsLoss, which sentence-transformers' BinaryCrossEntropyLoss calls."""
+    logits, targets = np.float32([-90.0, -1.5, 0.0, 0.3, 40.0, 9.0]), np.float32([0, 1, 0.25, 0.5, 0, 1])
+    task = SequenceRegression(activation=activation, **BINARY)
+    outputs = {name: np.asarray(value) for name, value in task.outputs(logits[:, None]).items()}
+    batch = {"input_ids": np.zeros((6, 3), np.int32), TARGET_FEATURE: targets}
+    batch[EXAMPLE_WEIGHTS] = np.float32([1, 1, 1, 1, 1, 0])
+    x, z = logits[:5].astype(np.float64), targets[:5].astype(np.float64)
+    losses = z * np.log1p(np.exp(-x)) + (1 - z) * (x + np.log1p(np.exp(-x)))
+    assert evaluate(task, outputs, batch)["loss"] == pytest.approx(losses.mean(), rel=1e-6)
+
+
+def test_the_loss_follows_the_checkpoint_and_the_file():
+    sigmoid, negatives = SequenceRegression(activation="sigmoid"), SequenceRegression(has_negatives=True)
+    known = SequenceRegression(has_negatives=True).with_activation("identity")
+    assert [task.activation for task in (sigmoid, negatives, known)] == ["sigmoid", "sigmoid", "identity"]
+    batch = {"input_ids": np.zeros((1, 3), np.int32), TARGET_FEATURE: np.float32([0.5])}
+    for task in (sigmoid, negatives, known):
+        outputs = task.outputs(np.float32([[0.0]]))
+        assert evaluate(task, outputs, batch)["loss"] == pytest.approx(math.log(2))
+        assert type(task)(**task.get_config()).get_config() == task.get_config()
+    plain = SequenceRegression(activation="sigmoid", loss="squared_error")
+    assert evaluate(plain, plain.outputs(np.float32([[0.0]])), batch)["loss"] == 0.0
+    with pytest.raises(ValueError, match="has the label 3; expected a number from 0 to 1"):
+        sigmoid.check_examples([LabelledText("a", "b", 3.0)], 16)
+
+
+def test_the_baseline_is_the_loss_of_the_mean():
+    targets = np.float32([1, 0, 0, 0.5])
+    for values in (targets, 0 * targets):
+        mean = values.mean(dtype=np.float64)
+        losses = [-z * math.log(mean or 1) - (1 - z) * math.log(1 - mean) for z in values]
+        baseline = SequenceRegression(**BINARY).baseline([{TARGET_FEATURE: values}], None)
+        assert baseline == {"baseline_loss": pytest.approx(np.mean(losses))}
+
+
+def test_ranks_of_the_texts_of_each_query():
+    """One query in three rows, with an equal text and two positives; one with grades; one without a gain."""
+    examples = [
+        LabelledText(*row)
+        for row in [
+            ("q", "a", 1.0), ("q", "b", 0.0), ("q", "c", 0.0), ("q", "d", 1.0), ("q", "a", 0.0),
+            ("g", "a", 0.5), ("g", "b", 1.0), ("g", "c", 0.0),
+            ("n", "a", 0.0), ("n", "b", 0.0),
+        ]
+    ]  # fmt: skip
+    scores = [2.0, 3.0, 0.5, 1.0, 2.0, 9.0, 8.0, 7.0, 1.0, 2.0]
+    first = (1 / math.log2(3) + 1 / math.log2(4)) / (1 + 1 / math.log2(3))
+    second = (0.5 + 1 / math.log2(3)) / (1 + 0.5 / math.log2(3))
+    expected = {"ndcg_at_10": (first + second) / 2, "mrr_at_10": (1 / 2 + 1) / 2, "accuracy_at_1": 1 / 2}
+    assert ranked_scores(examples, scores) == pytest.approx(expected)
+    assert ranked_scores([*examples, LabelledText("alone", "a", 1.0)], [*scores, 1.0]) == {}
+    assert ranked_scores(examples[-2:], scores[-2:]) == {}
+
+
+@pytest.mark.slow
+def test_a_trained_one_ranks_and_is_written_with_its_activation(pretraining_run, tmp_path):
+    _, metrics = trained(tmp_path, pretraining_run.path, num_train_epochs=30.0, best_metric="ndcg_at_10")
+    assert metrics["ndcg_at_10"] > 0.8 and metrics["loss"] < metrics["baseline_loss"]
+    assert RunDirectory(tmp_path / "run").details["task_config"]["activation"] == "sigmoid"
+    write_checkpoint(read_checkpoint(tmp_path / "run"), tmp_path / "hf", "hugging_face")
+    said = json.loads((tmp_path / "hf" / "config.json").read_text())["sentence_transformers"]
+    assert said == {"activation_fn": "torch.nn.modules.activation.Sigmoid"}
+    loaded, back = kbert.load(tmp_path / "run"), kbert.load(tmp_path / "hf")
+    texts = ["the jump 0", "a walk", "the look 5"]
+    for model in (loaded, back):
+        found, raw = model.rank("jump", texts), model.rank("jump", texts, raw_scores=True)
+        assert found[0]["text"] == "the jump 0"
+        scores, logits = (np.array([row["score"] for row in answers]) for answers in (found, raw))
+        np.testing.assert_allclose(scores, 1 / (1 + np.exp(-logits)), rtol=1e-5)
+    scores, same = ([row["score"] for row in model.rank("jump", texts)] for model in (loaded, back))
+    assert scores == pytest.approx(same, abs=1e-6)
+    evaluated = loaded.evaluate(tmp_path / "rows.jsonl")
+    assert {name: evaluated[name] for name in ("ndcg_at_10", "loss")} == pytest.approx(
+        {name: metrics[name] for name in ("ndcg_at_10", "loss")}, abs=1e-5
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not GOLDEN.is_dir(), reason=f"{GOLDEN} is not here")
+@pytest.mark.parametrize("activation", ["identity", "sigmoid"])
+def test_training_goes_on_with_the_activation_of_a_folder(activation, tmp_path):
+    source = GOLDEN / f"cross_encoder_{activation}"
+    trained(tmp_path, source, num_train_epochs=1.0, max_seq_length=32, encoder=None)
+    assert read_checkpoint(tmp_path / "run").known_task.task_config["activation"] == activation
+    write_checkpoint(read_checkpoint(tmp_path / "run"), tmp_path / "hf", "hugging_face")
+    config = json.loads((tmp_path / "hf" / "config.json").read_text())
+    assert config["sentence_transformers"]["activation_fn"].endswith(activation.capitalize())
