@@ -6,6 +6,8 @@ from kbert.features import WINDOW_FEATURE
 from kbert.tasks.late_interaction.late_serving import DOCUMENT, QUERY
 from kbert.tasks.late_interaction.maxsim import maxsim
 from kbert.tasks.similarity.vectors import similarities
+from kbert.tasks.sparse_embedding.sparse_serving import INDICES, WEIGHTS
+from kbert.tasks.sparse_embedding.sparse_similarities import as_rows, sparse_similarities
 
 from ..gate.saved_model_session import RequestError
 from .prompts import NO_PROMPT, Prompt, prompts_of_ranking
@@ -27,8 +29,8 @@ def rank(
     """How well each text fits the query, float32 (texts,).
 
     A model that gives pairs a number is asked for it. One that gives vectors compares those, the query with
-    its prompt `query` before it and the texts with theirs, by the model's own similarity; vectors of tokens
-    by MaxSim.
+    its prompt `query` before it and the texts with theirs, by the model's own similarity; sparse vectors by
+    their dot product, vectors of tokens by MaxSim.
 
     Args:
       service: has the model.
@@ -51,6 +53,8 @@ def rank(
         return _by_token_vectors(service, request, query, texts, truncate)
     if model.ranks_by_vectors:
         return _by_vectors(service, request, query, texts, truncate)
+    if model.ids_signature(INDICES):
+        return _by_sparse_vectors(service, request, query, texts, truncate)
     if model.pair_number is None:
         raise RequestError(
             "NOT_FOUND", f"{model.name} gives no number for pairs of texts, and no vectors of them."
@@ -92,6 +96,15 @@ def _by_token_vectors(service, request, query, texts, truncate):
     matrices = service.token_vectors(request, texts, DOCUMENT, truncate)
     first = service.token_vectors(request, [query], QUERY, truncate, "query".format)
     return maxsim(first, matrices, service.model.similarity == "meanmaxsim")[0]
+
+
+def _by_sparse_vectors(service, request, query, texts, truncate):
+    first, second = prompts_of_ranking(service.model)
+    documents = service.sparse_vectors(request, texts, truncate, second)
+    asked = service.sparse_vectors(request, [query], truncate, first, "query".format)
+    width = 1 + max(int(found[INDICES].max()) for found in (asked, documents))
+    queries, rows = (as_rows(found[INDICES], found[WEIGHTS], width) for found in (asked, documents))
+    return sparse_similarities(queries, rows, service.model.similarity)[0]
 
 
 def _by_pairs(service, request, query, texts, truncate, raw):

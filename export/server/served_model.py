@@ -23,6 +23,7 @@ from kbert.inference.text_answers import PAIR_NUMBERS
 from kbert.tasks.late_interaction.late_serving import VECTORS
 from kbert.tasks.sequences.long_texts import LongTexts
 from kbert.tasks.sequences.settings import LongTextSettings
+from kbert.tasks.sparse_embedding.sparse_serving import INDICES
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary_files import VOCABULARY_FILES, read_vocabulary
 
@@ -97,7 +98,8 @@ class ServedModel:
     @property
     def similarity(self) -> str:
         """How its vectors are compared, in sentence-transformers' words."""
-        return self._vector_setting("similarity_fn_name") or "cosine"
+        usual = "dot" if self.ids_signature(INDICES) else "cosine"
+        return self._vector_setting("similarity_fn_name") or usual
 
     @property
     def counts_prompts(self) -> bool:
@@ -159,7 +161,8 @@ class ServedModel:
     @property
     def ranks(self) -> bool:
         """Whether it ranks texts in any of these ways."""
-        return self.pair_number is not None or self.ranks_by_vectors or self.gives_token_vectors
+        known = (self.pair_number, self.ids_signature(INDICES))
+        return any(known) or self.ranks_by_vectors or self.gives_token_vectors
 
     @property
     def most_tokens(self) -> float:

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from kbert.tasks.late_interaction.late_serving import MASK, VECTORS
 from kbert.tasks.signatures.signature import TRUNCATED
+from kbert.tasks.sparse_embedding.sparse_serving import INDICES, WEIGHTS
 
 from ..gate.saved_model_session import RequestError
 from .batch_queue import BatchQueue, has_rows, joined
@@ -82,7 +83,28 @@ class Service:
             raise RequestError(
                 "NOT_FOUND", f"{self.model.name} gives no vectors of texts; ask it by :predict."
             )
-        rows, truncated = self.tokenized(request, self.checked(prompt.before(texts)))
+        rows = self._whole_rows(request, prompt.before(texts), truncate, max_tokens, name_text)
+        return self.run_rows(request, signature, rows, ("embedding",))["embedding"]
+
+    def sparse_vectors(
+        self,
+        request: Request,
+        texts: list[str],
+        truncate: bool = True,
+        prompt: Prompt = NO_PROMPT,
+        name_text: Callable[[int], str] = "texts[{}]".format,
+    ) -> dict[str, np.ndarray]:
+        """The words of each text and their weights, (texts, words), the largest first; 0 where there are no
+        more. Arguments as for `embed`."""
+        signature = self.model.ids_signature(INDICES)
+        if signature is None:
+            raise RequestError("NOT_FOUND", f"{self.model.name} gives no sparse vectors of texts.")
+        rows = self._whole_rows(request, prompt.before(texts), truncate, None, name_text)
+        return self.run_rows(request, signature, rows, (INDICES, WEIGHTS))
+
+    def _whole_rows(self, request, texts, truncate, max_tokens, name_text):
+        """The token ids of texts, each a row; refuses one that would be cut, unless it may be."""
+        rows, truncated = self.tokenized(request, self.checked(texts))
         if max_tokens is not None and max_tokens < rows["input_ids"].shape[1]:
             rows, cut = _cut(rows, max(max_tokens, 2), self.model.text_inputs.vocabulary.sep_id)
             truncated = truncated | cut
@@ -92,7 +114,7 @@ class Service:
                 f"{name_text(int(truncated.argmax()))} has more than the {most} tokens that are answered; "
                 "send a shorter one, or allow truncation."
             )
-        return self.run_rows(request, signature, rows, ("embedding",))["embedding"]
+        return rows
 
     def token_vectors(
         self,

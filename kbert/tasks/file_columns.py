@@ -53,6 +53,7 @@ _SIGNATURES: dict[str, dict | Callable] = {
     "question_answering": {"serving_default": ("question", "context")},
     "cosine_similarity": _VECTORS,
     "multiple_negatives_ranking": _VECTORS,
+    "sparse_embedding": {"serving_default": _TEXT},
     "late_interaction": _TOKEN_VECTORS,
 }
 RAW_SCORES = "raw_scores"  # the setting of answers that an activation makes, see `Serving.raw_answer`

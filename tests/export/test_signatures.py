@@ -99,6 +99,7 @@ CASES = {
     "encoder": Case(Encoding("mean"), {"serving_default": ALONE, "cosine": PAIRS}),
     "cosine_similarity": Case(TASKS["cosine_similarity"](pooling="cls"), *COSINE),
     "multiple_negatives_ranking": Case(TASKS["multiple_negatives_ranking"](pooling="max"), *COSINE),
+    "sparse_embedding": Case(TASKS["sparse_embedding"](), {"serving_default": ALONE}),
     "late_interaction": Case(
         TASKS["late_interaction"](LATE),
         {"serving_default": PAIRS, "query": ALONE, "document": ALONE},

@@ -43,6 +43,10 @@ Truncate = Annotated[
     Field(description='true or "END" (texts are cut at their end), false or "NONE" (long texts are refused)'),
 ]
 Direction = Annotated[str, AfterValidator(_right), Field(description='"right": texts are cut at their end')]
+Prompt = Annotated[str | None, Field(description="the name of one of the model's prompts")]
+InputType = Annotated[
+    str | None, Field(description='what the texts are, such as "query" or "document": chooses a prompt')
+]
 Model = Annotated[str | None, Field(description="the name of the model")]
 TextTask = Annotated[Literal["query", "document"] | None, Field(description='"query" or "document"')]
 Count = Annotated[int | None, Field(ge=1, description="a number from 1 on")]
@@ -64,10 +68,8 @@ class VectorFields(RequestFields):
     normalize: Annotated[bool | None, Field(description="true or false")] = None
     truncate: Truncate = True
     truncation_direction: Direction = "right"
-    prompt_name: Annotated[str | None, Field(description="the name of one of the model's prompts")] = None
-    input_type: Annotated[
-        str | None, Field(description='what the texts are, such as "query" or "document": chooses a prompt')
-    ] = None
+    prompt_name: Prompt = None
+    input_type: InputType = None
     late_chunking: Annotated[Literal[False], Field(description="false: each text has a vector by itself")] = (
         False
     )
@@ -119,6 +121,21 @@ class EmbedAllFields(RequestFields):
     prompt_name: TextTask = None
 
 
+class EmbedSparseFields(RequestFields):
+    """`/embed_sparse`."""
+
+    objects = ("parameters",)
+    synonyms = {"truncation": "truncate", "task": "input_type"}
+    harmless = EmbedFields.harmless
+
+    inputs: Annotated[str | Texts, Field(description="a text or a list of texts")]
+    model: Model = None
+    truncate: Truncate = True
+    truncation_direction: Direction = "right"
+    prompt_name: Prompt = None
+    input_type: InputType = None
+
+
 class SimilarityFields(RequestFields):
     """`/similarity`: `{"inputs": {"source_sentence": ..., "sentences": [...]}}`."""
 
@@ -130,7 +147,7 @@ class SimilarityFields(RequestFields):
     model: Model = None
     truncate: Truncate = True
     truncation_direction: Direction = "right"
-    prompt_name: Annotated[str | None, Field(description="the name of one of the model's prompts")] = None
+    prompt_name: Prompt = None
 
 
 class RerankFields(RequestFields):

@@ -6,6 +6,7 @@ import numpy as np
 from fastapi import FastAPI
 
 from kbert.tasks.late_interaction.late_serving import DOCUMENT
+from kbert.tasks.sparse_embedding.sparse_serving import INDICES, WEIGHTS
 
 from ..json_body import shown
 from ..json_tensors import listed
@@ -18,6 +19,7 @@ from .text_fields import (
     EmbedAllFields,
     EmbeddingsFields,
     EmbedFields,
+    EmbedSparseFields,
     SimilarityFields,
     TokenizeFields,
     VectorFields,
@@ -25,7 +27,7 @@ from .text_fields import (
 
 
 def add_vector_paths(app: FastAPI, service: Service) -> None:
-    """`/v1/embeddings`, `/embed`, `/embed_all`, `/similarity`, `/tokenize`."""
+    """`/v1/embeddings`, `/embed`, `/embed_sparse`, `/embed_all`, `/similarity`, `/tokenize`."""
 
     @app.post("/v1/embeddings", tags=["vectors"], **EmbeddingsFields.described())
     def embeddings(body: Body, own: Own):
@@ -46,6 +48,15 @@ def add_vector_paths(app: FastAPI, service: Service) -> None:
     def embed(body: Body, own: Own):
         """Vectors of texts, as text-embeddings-inference gives them: scaled to length 1 by default."""
         return json_answer(embedded(service, own, EmbedFields.read(body)))
+
+    @app.post("/embed_sparse", tags=["vectors"], **EmbedSparseFields.described())
+    def embed_sparse(body: Body, own: Own):
+        """The words of each text whose weight is not 0: a list of `index` and `value`, the largest first."""
+        fields = EmbedSparseFields.read(body)
+        check_model(service.model, fields.model)
+        prompt = prompt_for(service.model, fields.prompt_name, fields.input_type)
+        found = service.sparse_vectors(own, listed_texts(fields.inputs), fields.truncate, prompt)
+        return json_answer([words(*row) for row in zip(found[INDICES], found[WEIGHTS], strict=True)])
 
     @app.post("/embed_all", tags=["vectors"], **EmbedAllFields.described())
     def embed_all(body: Body, own: Own):
@@ -72,6 +83,13 @@ def add_vector_paths(app: FastAPI, service: Service) -> None:
         if not fields.add_special_tokens:
             pieces = [[piece for piece in row if not piece["special"]] for row in pieces]
         return json_answer(pieces)
+
+
+def words(indices: np.ndarray, weights: np.ndarray) -> list[dict]:
+    """The words of a text as text-embeddings-inference gives them."""
+    real = weights > 0
+    pairs = zip(indices[real].tolist(), listed(weights[real]), strict=True)
+    return [{"index": index, "value": value} for index, value in pairs]
 
 
 def embedded(service: Service, own: Request, fields: EmbedFields) -> list:

@@ -14,6 +14,7 @@ from kbert.tasks.file_columns import task_files
 from kbert.tasks.similarity.in_batch_loss import own_rows, row_weights
 from kbert.tasks.similarity.in_batch_task import InBatchTask
 from kbert.tasks.sparse_embedding.flops import flops_sum, ramp
+from kbert.tasks.sparse_embedding.sparse_serving import SparseServing
 from kbert.tasks.sparse_embedding.sparse_similarities import SparseSimilarities, sparse_rows
 from kbert.tasks.sparse_embedding.sparse_vectors import SparseVectors
 from kbert.tasks.task import CheckpointKind
@@ -75,7 +76,7 @@ class SparseEmbedding(InBatchTask):
     own_settings = {"pooling": "pooling", "activation": "activation"}
     checkpoint = CheckpointKind("BertForMaskedLM")
     parts = (MASKED_LM,)
-    serving_class = None
+    serving_class = SparseServing
     text_vectors_class = SparseVectors
     not_in_answers = ("lambda_q", "lambda_d")
     files = task_files(name)

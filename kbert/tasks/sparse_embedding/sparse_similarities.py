@@ -22,6 +22,12 @@ def sparse_rows(embeddings: np.ndarray) -> np.ndarray:
     return rows
 
 
+def as_rows(indices: np.ndarray, weights: np.ndarray, width: int):
+    """csr_array (texts, width) of the words of texts and their weights, arrays (texts, words)."""
+    starts = np.arange(0, indices.size + 1, indices.shape[1])
+    return sparse.csr_array((weights.ravel(), indices.ravel(), starts), shape=(len(indices), width))
+
+
 class SparseSimilarities(TextSimilarities):
     """Of the vectors that `sparse_rows` gives.
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import tensorflow as tf
-from keras import ops
 from scipy import sparse
 
 from kbert.files.json_values import shown
+from kbert.tasks.sparse_embedding.sparse_serving import text_weights
 from kbert.tasks.sparse_embedding.sparse_similarities import sparse_similarities
 from kbert.tasks.text_vectors import TextVectors
 
@@ -15,16 +15,14 @@ class SparseVectors(TextVectors):
 
     def graph(self, loaded, task):
         def weigh(texts):
-            inputs = loaded.text_inputs(texts, pad_to_longest=True)
-            alone = {name: ops.expand_dims(value, 1) for name, value in inputs.items()}
-            return loaded.answering_model(alone, training=False)["embeddings"][:, 0]
+            return text_weights(loaded.answering_model, loaded.text_inputs(texts, pad_to_longest=True))
 
         return tf.function(weigh, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
 
     def answers(self, outputs):
         most = self.task.pooling.max_active_dims
         if most is not None and most < outputs.shape[1]:
-            smaller = np.argpartition(outputs, -most, axis=1)[:, :-most]
+            smaller = np.argsort(-outputs, axis=1, kind="stable")[:, most:]
             outputs = outputs.copy()
             np.put_along_axis(outputs, smaller, 0, axis=1)
         rows = sparse.csr_array(outputs)

@@ -13,6 +13,7 @@ from export.server.routes.text_fields import (
     EmbedAllFields,
     EmbeddingsFields,
     EmbedFields,
+    EmbedSparseFields,
     PredictFields,
     RerankFields,
     SimilarityFields,
@@ -24,6 +25,7 @@ RERANK = {"query": "a", "texts": ["b"]}
 TABLE = {
     "/v1/embeddings": EmbeddingsFields,
     "/embed": EmbedFields,
+    "/embed_sparse": EmbedSparseFields,
     "/embed_all": EmbedAllFields,
     "/similarity": SimilarityFields,
     "/rerank": RerankFields,

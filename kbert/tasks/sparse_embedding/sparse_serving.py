@@ -1,0 +1,56 @@
+"""How sparse vectors are answered: the words with the largest weights, so many for every text."""
+
+import numpy as np
+import tensorflow as tf
+from keras import ops
+
+from kbert.tasks.file_columns import signature_inputs
+from kbert.tasks.serving import Serving
+from kbert.tasks.signatures.signature import row_signatures
+from kbert.tasks.similarity.prompts import PromptedInputs
+
+INDICES, WEIGHTS = "indices", "weights"
+MOST_WORDS = 1024  # trained models give some hundred words to a text
+
+
+def text_weights(model, inputs: dict):
+    """The weights of the vocabulary for each text: float32 (batch, vocab_size).
+
+    Args:
+      model: a model of `SparseEmbedding`, as it was trained or as it answers.
+      inputs: encoder inputs, int32 (batch, length).
+    """
+    alone = {name: ops.expand_dims(value, 1) for name, value in inputs.items()}
+    return model(alone, training=False)["embeddings"][:, 0]
+
+
+class SparseServing(Serving):
+    """`serving_default`: `text` (string [batch]) -> `indices` (int32 [batch, words]), ids of the words with
+    the largest weights, and `weights` (float32 [batch, words]), from the largest on; 0 where a text has no
+    more. There are as many words as the model keeps (`max_active_dims`), or else 1,024 at most. `ids` takes
+    the encoder inputs. Beside a default prompt each other one has a signature of its own, `prompt_<name>`."""
+
+    inputs, other_inputs = signature_inputs("sparse_embedding")
+    answers = (INDICES, WEIGHTS)
+    row_texts = ("text",)
+
+    def signatures(self, model, text_inputs):
+        pooling = self.task.pooling
+        words = min(pooling.max_active_dims or MOST_WORDS, model.encoder.config.vocab_size)
+
+        def largest(inputs):
+            weights, indices = tf.math.top_k(text_weights(model, inputs), words)
+            return {INDICES: indices, WEIGHTS: weights}
+
+        def behind(prompt):
+            return row_signatures(("text",), largest, model, PromptedInputs(text_inputs, prompt))
+
+        signatures, default = behind(pooling.prompt()), pooling.prompt()
+        others = {name: prompt for name, prompt in pooling.prompts.items() if default and prompt != default}
+        named = {f"prompt_{name}": behind(prompt)["serving_default"] for name, prompt in others.items()}
+        return signatures | named
+
+    def answer(self, outputs, inputs):
+        """The ids of the words whose weight is not 0, and these weights, from the largest on."""
+        real = np.asarray(outputs[WEIGHTS]) > 0
+        return {name: np.asarray(outputs[name])[real].tolist() for name in self.answers}
