@@ -57,6 +57,7 @@ def export_savedmodel(
     measure: bool = False,
     attention: bool = False,
     text_ops: TextOps = "tf_text",
+    dimensions: Annotated[int, Bounds(1)] | None = None,
 ) -> dict:
     """Exports `source` to `model_base_path/<version>`; the folder appears only after all checks have passed.
 
@@ -73,6 +74,8 @@ def export_savedmodel(
       attention: add a signature with the attention of each token of a text; the development server's page
         draws it.
       text_ops: whose ops tokenize: TF-Text's, which are faster, or TensorFlow's core, which load everywhere.
+      dimensions: of models of vectors, how many numbers of each to give, the first ones; these have length 1
+        where whole vectors do. By default all.
 
     Returns:
       dict: path, version, precision, num_ops, text_ops (TF-Text ops used), oldest_server; max_difference and
@@ -80,9 +83,9 @@ def export_savedmodel(
         parameters, weight_bytes, graph_bytes, bytes; docker, the line that serves the model.
 
     Raises:
-      ValueError: for other `text_ops`, or "core" with a SentencePiece model; when the version exists, a
-        weight or an answer is not finite, the gate refuses an op, the answers differ, weights are stored
-        twice, or a request to warm up with fails.
+      ValueError: for other `text_ops`, or "core" with a SentencePiece model; for `dimensions` that the model
+        does not have; when the version exists, a weight or an answer is not finite, the gate refuses an op,
+        the answers differ, weights are stored twice, or a request to warm up with fails.
     """
     base, version = Path(model_base_path), _new_version(model_base_path, version)
     target = base / str(version)
@@ -92,7 +95,8 @@ def export_savedmodel(
     releases_from(min_server_version)
 
     with activity("reading the model"):
-        model, name = serving_model.ServingModel(source, precision, attention), base.resolve().name
+        model = serving_model.ServingModel(source, precision, attention, dimensions)
+        name = base.resolve().name
     if text_ops == "core" and model.loaded.vocabulary.kind == "sentencepiece":
         raise ValueError(
             f"text_ops=core: {model.loaded.source} has a SentencePiece model, which needs the ops of "

@@ -6,6 +6,7 @@ from pathlib import Path
 import tensorflow as tf
 
 from kbert.answering_encoder import answering_model
+from kbert.config.pooling_config import require_dimensions
 from kbert.inference.loaded_model import LoadedModel
 from kbert.inference.loading import open_model
 from kbert.runs.run_directory import RunDirectory
@@ -25,6 +26,7 @@ class ServingModel:
       precision: "float32" or "bfloat16", see `AnsweringEncoder`.
       attention: whether there are signatures that tell what each token attends to, see
         `attention_signatures`.
+      dimensions: how many numbers of each vector of a text its signatures give; None for all.
 
     Attributes:
       loaded: the `LoadedModel`.
@@ -35,12 +37,16 @@ class ServingModel:
       trained_signatures: the same of the Keras model as it was trained, in float32.
 
     Raises:
-      ValueError: for a task that does not answer texts, or whose attention cannot be shown, or weights that
-        are not finite.
+      ValueError: for a task that does not answer texts, or whose attention cannot be shown, for `dimensions`
+        that its vectors do not have, or weights that are not finite.
     """
 
     def __init__(
-        self, source: RunDirectory | LoadedModel, precision: str = "float32", attention: bool = False
+        self,
+        source: RunDirectory | LoadedModel,
+        precision: str = "float32",
+        attention: bool = False,
+        dimensions: int | None = None,
     ):
         self.loaded = open_model(source)
         self.source, self.task = self.loaded.source, self.loaded.task
@@ -50,6 +56,12 @@ class ServingModel:
         answering = answering_model(model, precision)
         self.signatures = self.task.serving.signatures(answering, text_inputs)
         self.trained_signatures = self.task.serving.signatures(model, text_inputs)
+        if dimensions is not None:
+            _require_vectors(self.loaded, dimensions)
+            self.signatures, self.trained_signatures = (
+                self.task.serving.shortened(signatures, dimensions)
+                for signatures in (self.signatures, self.trained_signatures)
+            )
         if attention:
             encoder, trained = (getattr(owner, "encoder", owner) for owner in (answering, model))
             self._add_attention(encoder, trained, text_inputs)
@@ -82,6 +94,15 @@ class ServingModel:
             {name: (signature.function, signature.specs) for name, signature in self.signatures.items()},
             directory,
         )
+
+
+def _require_vectors(loaded, dimensions):
+    if not hasattr(loaded.task.serving, "shortened"):
+        raise ValueError(
+            f"dimensions={dimensions} is of models that give one vector for each text; {loaded.source} has "
+            f"the task {loaded.task.name}; leave it out."
+        )
+    require_dimensions("dimensions", dimensions, loaded.task.pooling.width(loaded.config.hidden_size))
 
 
 def _require_answers(source, task):

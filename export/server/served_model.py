@@ -102,6 +102,11 @@ class ServedModel:
         return self._vector_setting("similarity_fn_name") or usual
 
     @property
+    def normalizes(self) -> bool:
+        """Whether it says that its vectors have length 1."""
+        return bool((self.about.get("task_config") or {}).get("normalize"))
+
+    @property
     def counts_prompts(self) -> bool:
         """Whether the tokens of a prompt count in the vector of its text, as those of all texts do."""
         return self._vector_setting("include_prompt") is not False

@@ -17,6 +17,15 @@ SimilarityFunction = Literal["cosine", "dot", "euclidean", "manhattan"]
 SIMILARITY_FUNCTIONS = get_args(SimilarityFunction)
 
 
+def require_dimensions(name: str, dimensions, width: int | None = None):
+    """Raises ValueError for more numbers than a vector of this width has, or none; None: any width."""
+    most = "" if width is None else f" to {width}, the width of the vectors"
+    require(
+        type(dimensions) is int and 1 <= dimensions <= (dimensions if width is None else width),
+        f"{name}={shown(dimensions)} should be a whole number from 1{most or ' on'}.",
+    )
+
+
 @dataclass(frozen=True)
 class PoolingConfig(VectorsConfig):
     """How one vector is made of a text, see `kbert.SequencePooling`.

@@ -24,7 +24,7 @@ from kbert.checkpoints.report import Report
 from kbert.cli.commands import export_package
 from kbert.cli.progress import activity
 from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig, TrainingConfig
-from kbert.config.pooling_config import POOLING_LAYER, PoolingConfig
+from kbert.config.pooling_config import POOLING_LAYER, PoolingConfig, require_dimensions
 from kbert.config.vectors_config import VectorsConfig
 from kbert.experiments import evaluation  # late: it stands above this module
 from kbert.features import ENCODER_INPUTS
@@ -40,6 +40,7 @@ from kbert.layers.vector_dense import unit
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
 from kbert.tasks.signatures.signature import Signature
+from kbert.tasks.similarity.vectors import shortened
 from kbert.tokenization.text_inputs import TextInputs
 
 _MODELS = ("model", "answering_model")  # of what is made once
@@ -341,6 +342,7 @@ class LoadedModel(TextAnswers):
         normalize: bool | None = None,
         prompt_name: str | None = None,
         task: str | None = None,
+        dimensions: int | None = None,
     ) -> Any:
         """One vector for each text, for comparing texts with each other.
 
@@ -357,6 +359,8 @@ class LoadedModel(TextAnswers):
             the model's default prompt, if it has one.
           task: "query" or "document" in the place of a prompt's name: what the texts are. Where the
             model has a prompt for it, that one stands before each text.
+          dimensions: how many numbers of each vector to keep, the first ones; then these have length 1, where
+            whole vectors do. For models that were trained so, see `matryoshka_dims` of their task.
 
         Returns:
           float32 array of shape (texts, width); (width,) for a single text (not in a list). The width is
@@ -365,26 +369,31 @@ class LoadedModel(TextAnswers):
 
         Raises:
           ValueError: when an input is not a text (the message names its index), the model has no prompt of
-            this name or two are asked for, or vectors are not finite.
+            this name or two are asked for, `dimensions` is below 1 or above the width, or vectors are not
+            finite.
         """
         prompt_name = self.vectors.prompt_name(task, prompt_name)
         batch, prompt = text_batch(texts), self.vectors.prompt(prompt_name)
         if self.task.text_vectors is not None:
-            if (pooling, normalize) != (None, None):
+            if (pooling, normalize, dimensions) != (None, None, None):
                 raise ValueError(
-                    f"pooling and normalize are of one vector for each text; {self.source} has the task "
-                    f"{self.task.name}, leave them out."
+                    f"pooling, normalize and dimensions are of one vector for each text; {self.source} has "
+                    f"the task {self.task.name}, leave them out."
                 )
             return self._embed_by_task(batch, prompt, task)
         config = self._chosen_pooling(pooling, normalize)
+        width = config.width(self.config.hidden_size)
+        require_dimensions("dimensions", width if dimensions is None else dimensions, width)
         key = ("embed", config.mode, config.normalize, normalize, config.skipped_tokens(prompt_name))
         embedder = self.graph(key, functools.partial(self._embedder, config, normalize, prompt_name))
-        embeddings = np.zeros((len(batch.texts), config.width(self.config.hidden_size)), np.float32)
+        embeddings = np.zeros((len(batch.texts), width), np.float32)
         for positions in batch.positions_by_length():
             prompted = [prompt + text for text in batch.select(positions).texts]
             values = embedder(tf.constant(prompted, tf.string)).numpy()
             require_finite_answers(values, self.source, positions)
             embeddings[positions] = values
+        if dimensions is not None:
+            embeddings = np.asarray(shortened(embeddings, dimensions, config.normalize))
         return batch.answer(embeddings)
 
     def _embed_by_task(self, batch, prompt, task):

@@ -164,7 +164,7 @@ def _tuples(owner, field, kind, labels, rng) -> list:
         steps = {"num_train_steps": 3}
         return [[steps, steps | {name[1:]: value for name, value in drawn.items()}]]
     if kind is int:
-        return [[0], [0, 1], [1, 0]]
+        return [[0], [0, 1], [1, 0], [2, 1]]
     named = {"labels": labels, "negatives": ["negative"], "column_names": [True]}
     known = named.get(field.name) or choices(owner, field.name)
     return [list(known)] if field.name in named else [list(known[: n + 1]) for n in range(len(known))]

@@ -64,7 +64,9 @@ class VectorFields(RequestFields):
     harmless: ClassVar[tuple[str, ...]] = _CLIENT
 
     model: Model = None
-    dimensions: Annotated[int | None, Field(ge=1, description="the width of the model's vectors")] = None
+    dimensions: Annotated[
+        int | None, Field(ge=1, description="a number from 1 to the width of the model's vectors")
+    ] = None
     normalize: Annotated[bool | None, Field(description="true or false")] = None
     truncate: Truncate = True
     truncation_direction: Direction = "right"
@@ -82,8 +84,14 @@ class EmbeddingsFields(VectorFields):
     synonyms = VectorFields.synonyms | {"embedding_type": "encoding_format", "texts": "input"}
 
     input: Annotated[str | Texts, BeforeValidator(_no_ids), Field(description="a text or a list of texts")]
-    encoding_format: Annotated[Literal["float", "base64"], Field(description='"float" or "base64"')] = "float"
-    output_dtype: Annotated[Literal["float"], Field(description='"float"')] = "float"
+    encoding_format: Annotated[
+        Literal["float", "base64", "binary", "ubinary"],
+        Field(description='"float", "base64", "binary" or "ubinary"'),
+    ] = "float"
+    output_dtype: Annotated[
+        Literal["float", "binary", "ubinary"],
+        Field(description='"float", "binary" or "ubinary": int8 and uint8 need the ranges of other vectors'),
+    ] = "float"
     truncate_prompt_tokens: Annotated[
         int | None, Field(ge=-1, description="a number of tokens from 2 on, or -1 for the model's own")
     ] = None

@@ -5,7 +5,9 @@ import base64
 import numpy as np
 from fastapi import FastAPI
 
+from kbert.inference.quantized_vectors import quantize_embeddings
 from kbert.tasks.late_interaction.late_serving import DOCUMENT
+from kbert.tasks.similarity.vectors import shortened
 from kbert.tasks.sparse_embedding.sparse_serving import INDICES, WEIGHTS
 
 from ..json_body import shown
@@ -25,6 +27,8 @@ from .text_fields import (
     VectorFields,
 )
 
+_BINARY = ("binary", "ubinary")
+
 
 def add_vector_paths(app: FastAPI, service: Service) -> None:
     """`/v1/embeddings`, `/embed`, `/embed_sparse`, `/embed_all`, `/similarity`, `/tokenize`."""
@@ -35,11 +39,8 @@ def add_vector_paths(app: FastAPI, service: Service) -> None:
         fields = EmbeddingsFields.read(body)
         most = fields.truncate_prompt_tokens
         vectors = _vectors(service, own, fields, fields.input, None if most == -1 else most)
-        vectors = _scaled(vectors, fields.normalize)
-        if fields.encoding_format == "base64":
-            values = [base64.b64encode(row.astype("<f4").tobytes()).decode() for row in vectors]
-        else:
-            values = listed(vectors)
+        vectors = _finished(service.model, vectors, fields.dimensions, fields.normalize)
+        values = _written(vectors, fields.encoding_format, fields.output_dtype)
         data = [{"object": "embedding", "index": i, "embedding": value} for i, value in enumerate(values)]
         usage = {"prompt_tokens": own.tokens, "total_tokens": own.tokens}
         return json_answer({"object": "list", "data": data, "model": service.model.name, "usage": usage})
@@ -95,7 +96,7 @@ def words(indices: np.ndarray, weights: np.ndarray) -> list[dict]:
 def embedded(service: Service, own: Request, fields: EmbedFields) -> list:
     """The answer of `/embed`."""
     vectors = _vectors(service, own, fields, fields.inputs)
-    return listed(_scaled(vectors, fields.normalize is not False))
+    return listed(_finished(service.model, vectors, fields.dimensions, fields.normalize is not False))
 
 
 def compared(service: Service, own: Request, fields: SimilarityFields) -> list:
@@ -109,23 +110,31 @@ def compared(service: Service, own: Request, fields: SimilarityFields) -> list:
 def _vectors(service, own, fields: VectorFields, texts, max_tokens=None) -> np.ndarray:
     model = service.model
     check_model(model, fields.model)
-    if fields.dimensions is not None and model.width not in (None, fields.dimensions):
+    if fields.dimensions is not None and fields.dimensions > (model.width or fields.dimensions):
         raise invalid(f"dimensions={shown(fields.dimensions)}; this model gives {model.width}.")
     prompt = prompt_for(model, fields.prompt_name, fields.input_type)
     return service.embed(own, listed_texts(texts), fields.truncate, max_tokens, prompt)
 
 
-def _scaled(vectors: np.ndarray, normalize: bool | None) -> np.ndarray:
-    """Vectors of length 1 where it is asked for; None takes the model's own.
+def _finished(model, vectors: np.ndarray, dimensions: int | None, normalize: bool | None) -> np.ndarray:
+    """The first numbers of vectors, of length 1 where it is asked for; None takes the model's own.
 
     Raises:
       RequestError: it is refused, but the model itself gives such vectors.
     """
-    if normalize is None:
-        return vectors
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    if normalize:
-        return vectors / np.maximum(lengths, 1e-12)
-    if np.allclose(lengths, 1, atol=1e-3):
+    are_units = np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-3)
+    if normalize is False and are_units:
         raise invalid("normalize=false; this model itself gives vectors of length 1.")
-    return vectors
+    if normalize is None and dimensions:
+        normalize = model.normalizes or are_units
+    return np.asarray(shortened(vectors, dimensions or vectors.shape[1], bool(normalize)))
+
+
+def _written(vectors: np.ndarray, encoding: str, dtype: str) -> list:
+    """Each vector in the form that is asked for: numbers, or their bytes in base64."""
+    precision = encoding if encoding in _BINARY else dtype
+    numbers = vectors if precision == "float" else quantize_embeddings(vectors, precision)
+    if encoding != "base64":
+        return numbers.tolist() if numbers.dtype.kind in "iu" else listed(numbers)
+    little = numbers.astype(numbers.dtype.newbyteorder("<"))
+    return [base64.b64encode(row.tobytes()).decode() for row in little]

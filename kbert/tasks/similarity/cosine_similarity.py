@@ -16,6 +16,7 @@ from kbert.tasks.losses import example_sum
 from kbert.tasks.pages.numbers import number_sections
 from kbert.tasks.pages.page import NUM_TOKENS, Page
 from kbert.tasks.similarity.embedding_task import EmbeddingSettings, EmbeddingTask
+from kbert.tasks.similarity.matryoshka import nested_outputs, require_nested
 from kbert.tasks.similarity.vectors import cosine
 
 _ENOUGH_SCORES = 20  # of a file, to tell that its scale is another one
@@ -70,7 +71,8 @@ class CosineSimilarity(EmbeddingTask):
 
     name = "cosine_similarity"
     settings_class = CosineSettings
-    row_settings = not_in_answers = ("lowest_score", "highest_score")
+    row_settings = ("lowest_score", "highest_score")
+    not_in_answers = (*row_settings, "matryoshka_dims")
     best_metric = "spearman"
     collected = ("cosine", TARGET_FEATURE)
     files = task_files(name)
@@ -93,12 +95,17 @@ class CosineSimilarity(EmbeddingTask):
                     f"highest_score={high:g}; set both in [task_settings] to the range of the file's scores."
                 )
 
+    def check_training(self, config, examples):
+        require_nested(self, config)
+
     def as_cosines(self, scores):
         low, high = self.settings.lowest_score, self.settings.highest_score
         return (scores - low) / (high - low)
 
     def loss_sums(self, outputs, batch, training=False):
-        return {"loss": example_sum(ops.square(_cosines(outputs) - batch[TARGET_FEATURE]), batch)}
+        nested = nested_outputs(outputs, self.settings.matryoshka_dims)
+        errors = sum(ops.square(_cosines(one) - batch[TARGET_FEATURE]) for one in nested)
+        return {"loss": example_sum(errors, batch)}
 
     def collect(self, outputs, batch):
         """`cosine`, float32 of shape (rows,), and `targets`."""
@@ -109,9 +116,9 @@ class CosineSimilarity(EmbeddingTask):
         return correlations(*(predictions.values[name] for name in self.collected))
 
     def baseline(self, batches, vocabulary):
-        """`baseline_loss`: the loss of a cosine that is always the mean of these scores."""
+        """`baseline_loss`: the loss of cosines that are always the mean of these scores."""
         targets = np.concatenate([batch[TARGET_FEATURE] for batch in batches]).astype(np.float64)
-        return {"baseline_loss": float(targets.var())}
+        return {"baseline_loss": float(targets.var()) * max(1, len(self.settings.matryoshka_dims))}
 
 
 def _cosines(outputs):

@@ -14,6 +14,7 @@ from kbert.heads.parts import vector_parts
 from kbert.layers.sequence_pooling import SequencePooling
 from kbert.tasks.file_columns import signature_inputs
 from kbert.tasks.serving import Serving
+from kbert.tasks.similarity.matryoshka import require_dims
 from kbert.tasks.similarity.prompts import vector_signatures
 from kbert.tasks.similarity.text_groups import text_features, tokenize_groups
 from kbert.tasks.similarity.vectors import VectorServing
@@ -28,12 +29,18 @@ class EmbeddingSettings:
     `pooling` is "mean", "cls", "max", "mean_sqrt_len", "weightedmean" or "lasttoken", or several, such as
     "cls+mean". `normalize` brings the vectors to length 1. What is left out is taken from the checkpoint,
     where that is a sentence-transformers folder or a run that says it; otherwise it is "mean" and true.
+
+    `matryoshka_dims` are lengths, such as 384, 256 and 128: the loss is the sum of the losses of the first so
+    many numbers of the vectors, so that these are vectors that can be compared (Matryoshka, arXiv
+    2205.13147).
     """
 
     pooling: str | None = None
     normalize: bool | None = None
+    matryoshka_dims: tuple[int, ...] = ()
 
     def __post_init__(self):
+        require_dims(self.matryoshka_dims)
         if self.pooling is not None:
             PoolingConfig(self.pooling)  # raises an error for an unknown mode
 

@@ -11,6 +11,7 @@ from kbert.tasks.file_columns import task_files
 from kbert.tasks.similarity.embedding_task import EmbeddingSettings, EmbeddingTask
 from kbert.tasks.similarity.in_batch_loss import ranking_sums
 from kbert.tasks.similarity.in_batch_task import InBatchTask
+from kbert.tasks.similarity.matryoshka import nested_outputs, require_nested
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class MultipleNegativesRanking(InBatchTask):
 
     name = "multiple_negatives_ranking"
     settings_class = RankingSettings
-    not_in_answers = ("scale", "symmetric")
+    not_in_answers = ("scale", "symmetric", "matryoshka_dims")
     files = task_files(name)
     prompts = EmbeddingTask.prompts  # one signature answers both texts of a pair
 
@@ -58,6 +59,14 @@ class MultipleNegativesRanking(InBatchTask):
 
     def compare(self, queries, candidates):
         return self.settings.scale * ops.matmul(queries, ops.swapaxes(candidates, -1, -2))
+
+    def check_training(self, config, examples):
+        super().check_training(config, examples)
+        require_nested(self, config)
+
+    def loss_sums(self, outputs, batch, training=False):
+        nested = nested_outputs(outputs, self.settings.matryoshka_dims)
+        return {"loss": sum(self._ranking_sums(one, batch)["loss"] for one in nested)}
 
     def _ranking_sums(self, outputs, batch):
         return ranking_sums(outputs, batch, self, self.settings.symmetric)

@@ -40,6 +40,11 @@ def similarities(queries, texts, function: str = "cosine") -> np.ndarray:
     return -np.stack([np.linalg.norm(texts - query, ord=order, axis=-1) for query in queries])
 
 
+def shortened(vectors, dimensions: int, normalize: bool):
+    """The first numbers of vectors (texts, width), of length 1 if `normalize`: (texts, dimensions)."""
+    return unit(vectors[:, :dimensions]) if normalize else vectors[:, :dimensions]
+
+
 class VectorServing(Serving):
     """Answers that are vectors of texts. `vectors` names them among the outputs of the model."""
 
@@ -55,6 +60,23 @@ class VectorServing(Serving):
             return {"cosine": cosine(first["embedding"], second["embedding"]), TRUNCATED: truncated}
 
         return texts_signature(("text", "text_pair"), compare)
+
+    def shortened(self, signatures: dict[str, Signature], dimensions: int) -> dict[str, Signature]:
+        """The signatures with the first numbers of every vector, and cosines of these; see `shortened`."""
+        cut = {name: self._cut(signature, dimensions) for name, signature in signatures.items()}
+        embed = cut.get("embedding", cut["serving_default"])
+        return {
+            name: self.pair_signature(embed) if "text_pair" in signature.inputs else cut[name]
+            for name, signature in signatures.items()
+        }
+
+    def _cut(self, signature, dimensions):
+        def answer(*inputs, **named):
+            outputs = signature.function(*inputs, **named)
+            vectors = shortened(outputs["embedding"], dimensions, self.task.pooling.normalize)
+            return outputs | {"embedding": vectors}
+
+        return signature._replace(function=answer)
 
     def answer(self, outputs, inputs):
         """The cosine of two texts, from -1 to 1; of a text alone its embedding, a list of numbers."""

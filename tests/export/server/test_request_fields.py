@@ -75,7 +75,7 @@ def test_null_is_as_left_out(fields):
         (EmbeddingsFields, {"input": [[1, 2]]}, "With LangChain set check_embedding_ctx_length=False"),
         (EmbeddingsFields, {"input": ["a", None]}, "input[1]: received null; expected a text or"),
         (EmbeddingsFields, {"input": 3}, "input: received 3; expected a text or a list of texts"),
-        (EmbeddingsFields, {"input": "a", "encoding_format": "int8"}, 'expected "float" or "base64"'),
+        (EmbeddingsFields, {"input": "a", "encoding_format": "int8"}, 'expected "float", "base64", "bin'),
         (EmbeddingsFields, {"input": "a", "truncate": "false"}, 'truncate: received "false"; expected true'),
         (EmbeddingsFields, {"input": "a", "truncate": 1}, "truncate: received 1"),
         (EmbeddingsFields, {"input": "a", "truncate": "START"}, "texts are cut at their end"),

@@ -5,7 +5,9 @@ import json
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
+import kbert
 from export.export_savedmodel import export_savedmodel
 from export.server.running import DevelopmentServer
 from tests.export.server.asking import Asked
@@ -29,6 +31,39 @@ def test_vectors_are_those_of_python_in_every_form(vectors):
     np.testing.assert_allclose(read, expected[0], atol=1e-5)
     _, answer = asked.post("/embed", {"inputs": TEXTS, "normalize": True})
     np.testing.assert_allclose(answer, expected, atol=1e-5)
+
+
+def test_vectors_are_shortened_and_quantized_as_in_python(vectors):
+    asked, loaded = vectors
+    expected = loaded.embed(TEXTS, dimensions=3)
+    for path, name in (("/embed", "inputs"), ("/v1/embeddings", "input")):
+        _, answer = asked.post(path, {name: TEXTS, "dimensions": 3})
+        found = answer if path == "/embed" else [one["embedding"] for one in answer["data"]]
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+    for precision in ("binary", "ubinary"):
+        bits = kbert.quantize_embeddings(loaded.embed(TEXTS), precision)
+        for field in ("output_dtype", "encoding_format", "embedding_type"):
+            _, answer = asked.post("/v1/embeddings", {"input": TEXTS, field: precision})
+            assert [one["embedding"] for one in answer["data"]] == bits.tolist()
+        body = {"input": TEXTS, "output_dtype": precision, "encoding_format": "base64"}
+        (first, *_) = asked.post("/v1/embeddings", body)[1]["data"]
+        assert base64.b64decode(first["embedding"]) == bits[0].tobytes()
+    status, answer = asked.post("/v1/embeddings", {"input": TEXTS, "output_dtype": "int8"})
+    assert status == 400 and "int8 and uint8 need the ranges of other vectors" in json.dumps(answer)
+
+
+def test_an_export_gives_the_first_numbers(vectors, tmp_path):
+    _, loaded = vectors
+    expected = loaded.embed(TEXTS, dimensions=3)
+    signatures = tf.saved_model.load(loaded.export(tmp_path / "short", dimensions=3)["path"]).signatures
+    found = signatures["serving_default"](text=tf.constant(TEXTS))["embedding"]
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    pairs = {"text": tf.constant(TEXTS[:2]), "text_pair": tf.constant(TEXTS[1:])}
+    cosines = np.sum(expected[:2] * expected[1:], axis=1)
+    np.testing.assert_allclose(signatures["cosine"](**pairs)["cosine"], cosines, atol=1e-5)
+    with pytest.raises(ValueError, match="dimensions=9 should be a whole number from 1 to 8, the width"):
+        loaded.export(tmp_path / "none", dimensions=9)
+    assert not (tmp_path / "none").exists()
 
 
 def test_the_page_is_told_the_mask_token(page_asked):
@@ -102,13 +137,13 @@ def test_texts_are_ranked_as_in_python(ranking):
         ("/v1/embeddings", {}, 400, "input is missing; expected a text"),
         ("/v1/embeddings", {"input": [[1, 2]]}, 400, "check_embedding_ctx_length=False"),
         ("/v1/embeddings", {"input": "a", "model": "gpt"}, 404, "'e5_tiny' is"),
-        ("/v1/embeddings", {"input": "a", "dimensions": 3}, 400, "this model gives 8"),
+        ("/v1/embeddings", {"input": "a", "dimensions": 9}, 400, "this model gives 8"),
         ("/v1/embeddings", {"input": "a", "truncate_prompt_tokens": 1}, 400, "greater than or equal to 2"),
         ("/v1/embeddings", b'{"input": "\\ud800"}', 400, "half of a surrogate pair"),
         ("/v1/embeddings", b'{"input": ' + b"[" * 50_000, 400, "body"),
         ("/embed", {"inputs": ["a" * 70_000]}, 400, "a text of 70000 bytes; this server takes up to 65536"),
         ("/embed", {"inputs": "a", "normalize": False}, 400, "this model itself gives vectors of length 1"),
-        ("/embed", {"inputs": "a", "dimensions": 3}, 400, "this model gives 8"),
+        ("/embed", {"inputs": "a", "dimensions": 9}, 400, "this model gives 8"),
         ("/embed", {"inputs": "a", "truncation_direction": "Left"}, 400, "cuts texts at the"),
         ("/embed", {"inputs": ["a"] * 2049}, 400, "2049 texts; this server takes up to 2048"),
         ("/predict", {"inputs": "a"}, 404, "gives no labels for texts alone"),
