@@ -76,6 +76,11 @@ def check_task(source):
             "sentence-transformers folders."
         )
     if serving is None or serving.same_answers is None:
+        if task.text_vectors is not None:
+            raise ValueError(
+                f"{source.path} has the task {task.name}, whose vectors no LiteRT file gives; use a "
+                "SavedModel (kbert export)."
+            )
         raise ValueError(
             f"{source.path} has the task {task.name}, which does not say which answers "
             "are the same; give it a serving with the method `same_answers` (docs/add_a_task.md)."

@@ -1,5 +1,6 @@
 """How a vector for each token is made of a text, for late interaction (ColBERT)."""
 
+import string
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -77,6 +78,17 @@ class TokenVectorsConfig(VectorsConfig):
         )
         wrong = [dense.activation for dense in self.dense if dense.activation in _OF_ALL_TOKENS]
         require(not wrong, f"activation={', '.join(wrong)} has no meaning for the vectors of tokens.")
+
+    @classmethod
+    def of_colbert(cls, query_length: int) -> "TokenVectorsConfig":
+        """Vectors of a new model as the paper has them: 128 wide, of length 1, of queries that are filled up
+        to their length with mask tokens, and of documents without punctuation."""
+        return cls(
+            dense=(DenseConfig(128, activation="Identity", use_bias=False),),
+            normalize=True,
+            query_expansion=QueryExpansion(query_length),
+            skiplist_words=tuple(string.punctuation),
+        )
 
     @property
     def is_mean(self) -> bool:

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from kbert.features import ENCODER_INPUTS
+from kbert.features import ENCODER_INPUTS, SCORED_TOKENS
 from kbert.input_pipelines.data_files import require_one_batch
 from kbert.input_pipelines.epochs import WHOLE, own_rows, pad_last_batch, require_share, without_autotune
 
@@ -57,7 +57,10 @@ def training_batches(
     """
     require_one_batch(rows.name, rows.num_rows, batch_size)
     require_share(share, batch_size)
-    return _finished(rows, rows.shuffled(batch_size, seed, start_example, share), pad_to_longest)
+    batches = rows.shuffled(batch_size, seed, start_example, share)
+    # Vectors of tokens are gathered from all pipelines, and none knows how long the texts of another one are.
+    is_gathered = SCORED_TOKENS in batches.element_spec and share.num_input_pipelines > 1
+    return _finished(rows, batches, pad_to_longest and not is_gathered)
 
 
 def evaluation_batches(
@@ -101,8 +104,12 @@ def trim_padding(batch: dict) -> dict:
     """Removes columns that are padding in every sequence of the batch; the length stays a multiple of 16.
 
     Args:
-      batch: name -> tensor; all but the encoder inputs stay as they are.
+      batch: name -> tensor; all but the encoder inputs and `SCORED_TOKENS` stay as they are.
     """
-    longest = tf.reduce_max(tf.reduce_sum(batch["input_mask"], axis=-1))
+    used = batch["input_mask"]
+    if SCORED_TOKENS in batch:  # also what fills a query
+        used = tf.maximum(used, batch[SCORED_TOKENS])
+    longest = tf.reduce_max(tf.reduce_sum(used, axis=-1))
     length = (longest + _LENGTH_MULTIPLE - 1) // _LENGTH_MULTIPLE * _LENGTH_MULTIPLE
-    return batch | {name: value[..., :length] for name, value in batch.items() if name in ENCODER_INPUTS}
+    along = (*ENCODER_INPUTS, SCORED_TOKENS)
+    return batch | {name: value[..., :length] for name, value in batch.items() if name in along}

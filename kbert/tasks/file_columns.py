@@ -22,6 +22,7 @@ _FILES = {
     "cosine_similarity": "kbert.tasks.similarity.text_groups.ScoredPairFiles",
     "multiple_negatives_ranking": "kbert.tasks.similarity.text_groups.PositiveFiles",
     "sparse_embedding": "kbert.tasks.similarity.text_groups.TaughtFiles",
+    "late_interaction": "kbert.tasks.similarity.text_groups.TaughtFiles",
     "question_answering": "kbert.tasks.question_answering.squad_files.SquadFiles",
     "token_classification": "kbert.tasks.token_classification.tagged_sentences.TaggedFiles",
 }

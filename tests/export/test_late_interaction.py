@@ -7,7 +7,9 @@ import tensorflow as tf
 import kbert
 from export.export_savedmodel import export_savedmodel
 from export.gate.session_check import load_session, run_loaded
+from kbert.tasks import TASKS
 from tests.kbert.checkpoints.hugging_face.test_sentence_transformers import golden
+from tests.kbert.inference.random_model import random_task_model
 
 
 @pytest.mark.slow
@@ -28,3 +30,12 @@ def test_the_vectors_of_queries_and_documents(name, text_ops, tmp_path):
     pairs = {"text": expected["queries"][:1] * len(expected["texts"]), "text_pair": expected["texts"]}
     found = run_loaded(session, "serving_default", pairs)["maxsim"]
     np.testing.assert_allclose(found, expected["similarity"][0], rtol=2e-5)
+
+
+def test_a_file_for_phones_is_refused(tmp_path):
+    loaded = random_task_model(TASKS["late_interaction"]().with_pooling(None))
+    with pytest.raises(
+        ValueError, match="late_interaction, whose vectors no LiteRT file gives; use a SavedModel"
+    ):
+        loaded.export_litert(tmp_path / "files")
+    assert not (tmp_path / "files").exists()

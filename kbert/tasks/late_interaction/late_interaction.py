@@ -7,11 +7,19 @@ from keras import ops
 
 from kbert.config.checks import Length, check_values
 from kbert.config.token_vectors_config import TOKEN_VECTORS_LAYER, TokenVectorsConfig
+from kbert.features import SCORED_TOKENS, TARGET_FEATURE, Feature
 from kbert.heads.parts import Part
 from kbert.layers.vector_dense import VectorDense, unit
+from kbert.tasks.file_columns import task_files
 from kbert.tasks.late_interaction.late_serving import LateServing
+from kbert.tasks.late_interaction.late_similarities import LateSimilarities, scored_matrices
 from kbert.tasks.late_interaction.late_vectors import LateVectors
-from kbert.tasks.similarity.embedding_task import EmbeddingTask
+from kbert.tasks.late_interaction.maxsim import maxsim_of_all
+from kbert.tasks.late_interaction.token_inputs import tokenize_groups
+from kbert.tasks.similarity.in_batch_loss import COUPLED, divergence_sum
+from kbert.tasks.similarity.in_batch_task import InBatchTask
+
+_QUERY_LENGTH = 32  # of a new model, in tokens (arXiv 2004.12832, section 4.1)
 
 
 @dataclass(frozen=True)
@@ -20,7 +28,8 @@ class LateInteractionSettings:
 
     `normalize` brings each vector to length 1. A query is cut to `query_length` tokens and a document to
     `document_length`. What is left out is taken from the checkpoint, where that says it, see
-    `TokenVectorsConfig`.
+    `TokenVectorsConfig`. An encoder without token vectors gets those of `TokenVectorsConfig.of_colbert`,
+    whose queries are filled up to `query_length`.
     """
 
     normalize: bool | None = None
@@ -40,8 +49,10 @@ class TokenVectors(VectorDense):
         self.normalize = normalize
 
     def call(self, vectors):
-        vectors = super().call(ops.cast(vectors, "float32"))
-        return unit(vectors) if self.normalize else vectors
+        # As a matrix, so that the gradients of dense layers have a shape that is known.
+        flat = super().call(ops.reshape(ops.cast(vectors, "float32"), (-1, vectors.shape[-1])))
+        flat = unit(flat) if self.normalize else flat
+        return ops.reshape(flat, (*ops.shape(vectors)[:-1], flat.shape[-1]))
 
     def get_config(self):
         return super().get_config() | {"normalize": self.normalize}
@@ -63,14 +74,16 @@ class GroupedMatrices(keras.layers.Layer):
         return keras.KerasTensor((*input_ids.shape, matrices.shape[-1]), dtype=matrices.dtype)
 
 
-class LateInteraction(EmbeddingTask):
-    """Token vectors of texts, compared by MaxSim.
+class LateInteraction(InBatchTask):
+    """Token vectors of texts, compared by MaxSim: in-batch negatives, or what a teacher says of them.
 
     The output `embeddings` is float32 (batch, texts, length, width). Which tokens are scored is a matter of
-    the text's task, see `TokenInputs`.
+    the text's task, see `TokenInputs`. The logits of the softmax are MaxSim as it is. The scores of a teacher
+    are learnt by `divergence_sum`.
 
     Args:
       further_pooling: what the checkpoint that the task starts from says of its vectors.
+      num_negatives, is_taught: as for an `InBatchTask`.
       settings: those of `LateInteractionSettings`, by name.
 
     Examples:
@@ -85,7 +98,8 @@ class LateInteraction(EmbeddingTask):
       >>> tuple(model({"input_ids": ids, "input_mask": ids, "segment_ids": 0 * ids})["embeddings"].shape)
       (3, 2, 7, 4)
 
-    Reference: arXiv 2004.12832, section 3.
+    Reference: arXiv 2004.12832, section 3; sentence-transformers, multi_vector_encoder/losses/
+    multiple_negatives_ranking.py.
     """
 
     name = "late_interaction"
@@ -95,6 +109,10 @@ class LateInteraction(EmbeddingTask):
     serving_class = LateServing
     text_vectors_class = LateVectors
     grouping = GroupedMatrices
+    files = task_files(name)
+    collected = ("embeddings", SCORED_TOKENS, TARGET_FEATURE)
+    coupled = (*COUPLED, SCORED_TOKENS)
+    taught_sum = staticmethod(divergence_sum)
 
     def __init__(self, further_pooling=None, **settings):
         super().__init__(further_pooling, **settings)
@@ -105,3 +123,53 @@ class LateInteraction(EmbeddingTask):
             self.pooling.dense, self.pooling.normalize, name=TOKEN_VECTORS_LAYER, dtype="float32"
         )
         return layer(sequence_output)
+
+    @property
+    def can_pack(self):
+        """Not where vectors are needed of tokens that nobody attends to: rows of several texts hold none."""
+        expansion = self.pooling.query_expansion
+        return expansion is None or expansion.attend
+
+    def with_pooling(self, pooling):
+        """As an `EmbeddingTask`; an encoder that says nothing of token vectors gets those of ColBERT."""
+        if not isinstance(pooling, TokenVectorsConfig) and not self._further_pooling:
+            pooling = TokenVectorsConfig.of_colbert(self.settings.query_length or _QUERY_LENGTH)
+        return super().with_pooling(pooling)
+
+    # ------------------------------------------------------------------------------- examples
+
+    def check_training(self, config, examples):
+        super().check_training(config, examples)
+        expansion = self.pooling.query_expansion
+        if expansion is not None and expansion.length > config.max_seq_length:
+            raise ValueError(
+                f"queries are filled up to {expansion.length} tokens, but max_seq_length="
+                f"{config.max_seq_length}; raise it, or set task_settings.query_length for a new model."
+            )
+
+    def features(self, max_seq_length):
+        shape = (self.texts_per_example, max_seq_length)
+        return super().features(max_seq_length) | {SCORED_TOKENS: Feature("int32", shape)}
+
+    def tokenize(self, examples, text_inputs):
+        return tokenize_groups(examples, self.prompts, text_inputs, self.pooling)
+
+    # ------------------------------------------------------------------------------- losses and scores
+
+    def comparable(self, values):
+        """(rows, texts, length, width + 1): the vectors, and whether each is scored."""
+        scored = ops.cast(values[SCORED_TOKENS], "float32")[..., None]
+        return ops.concatenate([values["embeddings"], scored], axis=-1)
+
+    def compare(self, queries, candidates):
+        return maxsim_of_all(queries, candidates)
+
+    def keep(self, rows):
+        """`embeddings` as a list of matrices for each row, without the tokens that are not scored."""
+        matrices = scored_matrices(rows["embeddings"], rows[SCORED_TOKENS])
+        return {name: value for name, value in rows.items() if name != SCORED_TOKENS} | {
+            "embeddings": matrices
+        }
+
+    def similarities(self, values):
+        return LateSimilarities(values["embeddings"], self.pooling.is_mean)

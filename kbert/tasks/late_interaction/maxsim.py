@@ -1,6 +1,7 @@
 """How similar two matrices of token vectors are."""
 
 import numpy as np
+import tensorflow as tf
 from keras import ops
 
 _WITHOUT_TOKENS = -1e9  # the score of a document with no token that is scored: it comes last
@@ -48,6 +49,35 @@ def maxsim_of_pairs(queries, query_mask, documents, document_mask, is_mean: bool
     weights = ops.cast(query_mask, "float32")
     scores = ops.maximum(ops.sum(largest * weights, axis=-1), _WITHOUT_TOKENS)
     return scores / ops.maximum(ops.sum(weights, axis=-1), 1.0) if is_mean else scores
+
+
+def maxsim_of_all(queries, documents):
+    """As `maxsim`, of each query with each document, as tensors whose gradients are known.
+
+    One query is compared with all documents at a time, and a gradient computes the products anew: so these
+    take the memory of one query.
+
+    Args:
+      queries, documents: float32 (..., queries, tokens, width + 1) and (..., documents, tokens, width + 1):
+        the last number is 1 at tokens that are compared and 0 at others.
+
+    Returns:
+      float32 (..., queries, documents).
+    """
+    if len(queries.shape) > 3:
+        both = (tf.convert_to_tensor(queries), tf.convert_to_tensor(documents))
+        return tf.map_fn(lambda row: maxsim_of_all(*row), both, 1, fn_output_signature=tf.float32)
+    number = documents.shape[0]
+
+    @tf.recompute_grad
+    def of_one(query, documents):
+        both = query[None, :, :-1], query[None, :, -1], documents[..., :-1], documents[..., -1]
+        return maxsim_of_pairs(*both)
+
+    def compare(query):
+        return tf.ensure_shape(of_one(query, documents), [number])
+
+    return tf.map_fn(compare, queries, parallel_iterations=1)
 
 
 def _blocks(lengths, queries):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import tensorflow as tf
 from absl import logging
 
@@ -10,6 +11,8 @@ from kbert.config.vectors_config import TEXT_TASKS
 from kbert.features import SCORED_TOKENS
 from kbert.files.json_values import shown
 from kbert.tokenization.text_inputs import TextInputs, TextRows
+
+_TEXTS_AT_ONCE = 2048
 
 
 class TokenInputs:
@@ -83,6 +86,37 @@ class TokenInputs:
         if self._expansion.attend:
             inputs["input_mask"] = tf.where(filled, 1, inputs["input_mask"])
         return inputs
+
+
+def tokenize_groups(groups: list, prompts: list[str], text_inputs: TextInputs, config) -> dict:
+    """The features of examples, int32 (groups, texts, max_seq_length): the first text of each is a query, the
+    others are documents.
+
+    Args:
+      groups: `TextGroup`s; missing texts are empty ones.
+      prompts: what stands before each text of a group.
+      text_inputs: those of the model.
+      config: a `TokenVectorsConfig`.
+    """
+    length, columns = text_inputs.max_seq_length, []
+    for place, prompt in enumerate(prompts):
+        task = TEXT_TASKS[min(place, 1)]
+        make_inputs = TokenInputs(config, text_inputs.vocabulary, length, task)
+        rows = [prompt + group.texts[place] if place < len(group.texts) else "" for group in groups]
+        columns.append(_tokenized(rows, make_inputs, length))
+    return {name: np.stack([column[name] for column in columns], axis=1) for name in columns[0]}
+
+
+def _tokenized(texts, make_inputs, length):
+    parts = []
+    for start in range(0, len(texts), _TEXTS_AT_ONCE):
+        features = make_inputs(tf.constant(texts[start : start + _TEXTS_AT_ONCE]))
+        parts.append({name: _padded(value.numpy(), length) for name, value in features.items()})
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _padded(values, length):
+    return np.pad(values, [(0, 0), (0, max(length - values.shape[1], 0))])[:, :length]
 
 
 def _is_in(ids, chosen):

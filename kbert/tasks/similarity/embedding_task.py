@@ -137,9 +137,13 @@ class EmbeddingTask(Task):
     def examples_to_features(self, examples, text_inputs):
         """Encoder inputs, int32 of shape (rows, texts, max_seq_length), and `targets`."""
         scores = [np.nan if example.score is None else example.score for example in examples]
-        features = tokenize_groups(examples, self.prompts, text_inputs)
+        features = self.tokenize(examples, text_inputs)
         features[TARGET_FEATURE] = self.as_cosines(np.asarray(scores, np.float64)).astype(np.float32)
         return ExampleFeatures(features, np.arange(len(examples)))
+
+    def tokenize(self, examples, text_inputs) -> dict[str, np.ndarray]:
+        """The features of the texts of examples, see `tokenize_groups`."""
+        return tokenize_groups(examples, self.prompts, text_inputs)
 
     @property
     def prompts(self) -> list[str]:

@@ -26,7 +26,8 @@ class Rows(NamedTuple):
 
 def own_rows(outputs, batch, task) -> Rows:
     """The rows of the replica."""
-    return _rows(task, outputs["embeddings"], batch[TARGET_FEATURE], example_weights(batch))
+    values = {name: outputs[name] if name in outputs else batch.get(name) for name in task.coupled}
+    return _rows(task, values | {EXAMPLE_WEIGHTS: example_weights(batch)})
 
 
 def all_rows(outputs, batch, task):
@@ -34,7 +35,7 @@ def all_rows(outputs, batch, task):
     if ALL_REPLICAS not in outputs:
         return own_rows(outputs, batch, task), 0
     everyone = outputs[ALL_REPLICAS]
-    return _rows(task, *(everyone[name] for name in COUPLED)), everyone["first_row"]
+    return _rows(task, everyone), everyone["first_row"]
 
 
 def row_weights(batch):
@@ -42,8 +43,8 @@ def row_weights(batch):
     return _ranked(batch[TARGET_FEATURE], example_weights(batch))
 
 
-def _rows(task, embeddings, targets, weights):
-    return Rows(task.comparable(embeddings), _ranked(targets, weights))
+def _rows(task, values):
+    return Rows(task.comparable(values), _ranked(values[TARGET_FEATURE], values[EXAMPLE_WEIGHTS]))
 
 
 def _ranked(targets, weights):
@@ -54,7 +55,7 @@ def forward_logits(own: Rows, everyone: Rows, task):
     """Each query with all positives, then all negatives: float32 (rows, candidates)."""
     candidates, weights = everyone.texts[:, 1], everyone.weights
     texts = ops.shape(everyone.texts)[1]
-    negatives = ops.reshape(everyone.texts[:, 2:], (-1, *everyone.texts.shape[2:]))
+    negatives = ops.reshape(everyone.texts[:, 2:], (-1, *ops.shape(everyone.texts)[2:]))
     candidates = ops.concatenate([candidates, negatives], axis=0)
     weights = ops.concatenate([weights, ops.repeat(weights, texts - 2)], axis=0)
     return _logits(own.texts[:, 0], candidates, weights, task)
@@ -118,3 +119,16 @@ def margin_mse_sum(outputs, batch, task):
     taught = ops.where(weights[:, None] > 0, batch[TEACHER_SCORES], 0.0)
     margins = (scores[:, :1] - scores[:, 1:]) - (taught[:, :1] - taught[:, 1:])
     return ops.sum(ops.mean(ops.square(margins), axis=-1) * weights)
+
+
+def divergence_sum(outputs, batch, task):
+    """The Kullback-Leibler divergence of two softmaxes over the texts of a row, the teacher's and the task's,
+    summed over rows: float32 scalar.
+
+    Reference: arXiv 2112.01488, section 3.2; sentence-transformers, multi_vector_encoder/losses/
+    distill_kl_div.py, at its temperature of 1.
+    """
+    weights, scores = taught_weights(batch), own_scores(outputs, batch, task)
+    taught = ops.where(weights[:, None] > 0, batch[TEACHER_SCORES], 0.0)
+    teacher, student = ops.log_softmax(taught, axis=-1), ops.log_softmax(scores, axis=-1)
+    return ops.sum(ops.sum(ops.exp(teacher) * (teacher - student), axis=-1) * weights)

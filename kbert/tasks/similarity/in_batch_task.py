@@ -32,13 +32,14 @@ class InBatchTask(EmbeddingTask):
     Args:
       further_pooling: as for an `EmbeddingTask`.
       num_negatives: hard negatives of each example.
-      is_taught: whether the loss is MarginMSE from the scores of a teacher, in the place of the softmax.
+      is_taught: whether the loss is `taught_sum`, from the scores of a teacher, in the place of the softmax.
       settings: those of the `settings_class`, by name.
     """
 
     best_metric = "mrr"
     collected: tuple[str, ...] = ("embeddings", TARGET_FEATURE)
-    coupled = COUPLED
+    coupled: tuple[str, ...] = COUPLED
+    taught_sum = staticmethod(margin_mse_sum)  # the loss where a teacher's scores are learnt
 
     def __init__(
         self,
@@ -117,9 +118,13 @@ class InBatchTask(EmbeddingTask):
 
     # ------------------------------------------------------------------------------- losses and scores
 
-    def comparable(self, embeddings):
-        """The output `embeddings` as `compare` takes them, the same shape; by default unchanged."""
-        return embeddings
+    def comparable(self, values: dict):
+        """What `compare` takes of the texts, float32 (rows, texts, ...); by default the embeddings.
+
+        Args:
+          values: name -> tensor (rows, ...) of what `coupled` names.
+        """
+        return values["embeddings"]
 
     def compare(self, queries, candidates):
         """How similar each query is to each candidate: the logits of the softmax.
@@ -139,7 +144,7 @@ class InBatchTask(EmbeddingTask):
 
     def loss_sums(self, outputs, batch, training=False):
         if self.is_taught:
-            return {"loss": margin_mse_sum(outputs, batch, self)}
+            return {"loss": self.taught_sum(outputs, batch, self)}
         return {"loss": self._ranking_sums(outputs, batch)["loss"]}
 
     def _ranking_sums(self, outputs, batch):

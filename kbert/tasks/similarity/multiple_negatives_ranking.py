@@ -54,8 +54,8 @@ class MultipleNegativesRanking(InBatchTask):
     files = task_files(name)
     prompts = EmbeddingTask.prompts  # one signature answers both texts of a pair
 
-    def comparable(self, embeddings):
-        return unit(embeddings)
+    def comparable(self, values):
+        return unit(values["embeddings"])
 
     def compare(self, queries, candidates):
         return self.settings.scale * ops.matmul(queries, ops.swapaxes(candidates, -1, -2))

@@ -43,7 +43,7 @@ PAIRINGS = {
     "replaced_token_detection": "full_sentences",
 }
 # As tasks of their own these are heads of converted checkpoints; no script trains them.
-NOT_TRAINED = {"next_sentence", "encoder", "late_interaction"}
+NOT_TRAINED = {"next_sentence", "encoder"}
 
 
 class Training(NamedTuple):
@@ -148,6 +148,7 @@ TRAININGS = {
     "words": _words(),
     "frozen encoder": _words(freeze_encoder=True, task_settings=TAGGER),
     "cosines": _embeddings("cosine_similarity", write_scored, task_settings={"highest_score": 5.0}),
+    "token vectors": _embeddings("late_interaction", write_positives, task_settings={"query_length": 8}),
     "in-batch negatives": _embeddings("multiple_negatives_ranking", write_positives),
     "sparse vectors": _embeddings("sparse_embedding", write_positives),
     **{task.replace("_", " "): _pretraining(task) for task in PAIRINGS},

@@ -42,6 +42,7 @@ KINDS = {
     "frozen encoder": ("bpe",),
     "cosines": ("bpe",),
     "in-batch negatives": ("sentencepiece",),
+    "token vectors": ("wordpiece",),
     **{task.replace("_", " "): ("wordpiece",) for task in PAIRINGS},
 }
 # Several rows of an example, a label of each word, and one number.

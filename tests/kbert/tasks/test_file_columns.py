@@ -19,6 +19,7 @@ COLUMNS = {
     "multiple_choice": set(ROW),
     "cosine_similarity": {"text", "text_pair", "label"},
     "sparse_embedding": {"text", "text_pair"},
+    "late_interaction": {"text", "text_pair"},
     "multiple_negatives_ranking": {"text", "text_pair"},  # a file without scores has no label
 }
 

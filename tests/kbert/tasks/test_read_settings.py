@@ -28,7 +28,7 @@ CHANGED = {
     "sentence": "other", "skip_short_rows": True, "skip_unlabelled": True, "skip_empty_rows": True,
     "delimiter": ";", "encoding": "cp1252",
 }  # fmt: skip
-PAIRED = ("cosine_similarity", "multiple_negatives_ranking", "sparse_embedding")
+PAIRED = ("cosine_similarity", "multiple_negatives_ranking", "sparse_embedding", "late_interaction")
 FIELDS = dataclasses.fields(DatasetConfig)
 QUESTION = {"id": "1", "question": "jump", "context": "the walk"}
 QUESTION["answers"] = [{"text": "walk", "answer_start": 4}]

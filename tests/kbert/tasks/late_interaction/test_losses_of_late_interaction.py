@@ -1,0 +1,177 @@
+"""The losses of late interaction against NumPy, and how its queries and documents are tokenized to train."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from kbert.config import FinetuningConfig
+from kbert.config.token_vectors_config import TokenVectorsConfig
+from kbert.features import EXAMPLE_WEIGHTS, SCORED_TOKENS, TARGET_FEATURE, TEACHER_SCORES
+from kbert.input_pipelines.batches import trim_padding
+from kbert.tasks.late_interaction.late_interaction import LateInteraction
+from kbert.tasks.late_interaction.maxsim import maxsim, maxsim_of_all, maxsim_of_pairs
+from kbert.tasks.similarity.text_groups import TextGroup
+from kbert.tasks.task import ALL_REPLICAS
+from kbert.tokenization.text_inputs import TextInputs
+from tests.kbert.tasks.test_losses import evaluate, log_softmax
+from tests.tfrecords_tools import small_corpus
+
+ROWS, LENGTH, WIDTH = 5, 6, 3
+EXPANSION = {"query_expansion": {"length": 9}, "skiplist_words": ["a"], "prompts": {"query": "play "}}
+
+
+def case(num_texts, seed=3, weights=(1, 1, 1, 1, 1), scores=None):
+    """(outputs, batch) with random vectors, of which each text has its own number."""
+    rng = np.random.default_rng(seed)
+    batch = {
+        "input_ids": np.zeros((ROWS, num_texts, LENGTH), np.int32),
+        TARGET_FEATURE: np.full(ROWS, np.nan, np.float32),
+        EXAMPLE_WEIGHTS: np.float32(weights),
+        SCORED_TOKENS: (rng.random((ROWS, num_texts, LENGTH)) < 0.6).astype(np.int32),
+    }
+    batch[SCORED_TOKENS][..., 0] = 1
+    if scores is not None:
+        batch[TEACHER_SCORES] = np.float32(scores)
+    return {"embeddings": rng.normal(size=(ROWS, num_texts, LENGTH, WIDTH)).astype(np.float32)}, batch
+
+
+def similar(query, query_mask, document, document_mask):
+    """The definition: a loop over the tokens of the query."""
+    rows = [vector for vector, mask in zip(query, query_mask, strict=True) if mask]
+    others = [vector for vector, mask in zip(document, document_mask, strict=True) if mask]
+    return sum(max(float(np.dot(one, other)) for other in others) for one in rows)
+
+
+def all_similarities(outputs, batch, rows):
+    """float64 (queries, positives of all rows, then negatives)."""
+    vectors, masks = outputs["embeddings"], batch[SCORED_TOKENS]
+    places = [(row, 1) for row in rows]
+    places += [(row, place) for row in rows for place in range(2, vectors.shape[1])]
+    return np.array(
+        [[similar(vectors[row, 0], masks[row, 0], vectors[p], masks[p]) for p in places] for row in rows]
+    )
+
+
+@pytest.mark.parametrize("weights", [(1, 1, 1, 1, 1), (1, 0, 1, 1, 0)])
+@pytest.mark.parametrize("num_texts", [2, 4])
+def test_the_loss_is_the_cross_entropy_of_maxsim(num_texts, weights):
+    outputs, batch = case(num_texts, weights=weights)
+    metrics = evaluate(LateInteraction(num_negatives=num_texts - 2), outputs, batch)
+    logits = all_similarities(outputs, batch, np.flatnonzero(weights))
+    right = np.arange(len(logits))
+    assert metrics == {
+        "loss": pytest.approx(-log_softmax(logits)[right, right].mean(), rel=1e-5),
+        "batch_accuracy": pytest.approx(np.mean(logits.argmax(axis=1) == right)),
+    }
+
+
+def test_a_teachers_scores_are_learnt_by_the_divergence_of_two_softmaxes():
+    """Of the rows that have them, which are real."""
+    scores = np.random.default_rng(8).normal(size=(ROWS, 3)) * 4
+    scores[3] = np.nan
+    outputs, batch = case(4, weights=(1, 1, 1, 1, 0), scores=scores)
+    vectors, masks, divergences = outputs["embeddings"], batch[SCORED_TOKENS], []
+    for row in range(3):
+        own = [similar(vectors[row, 0], masks[row, 0], vectors[row, p], masks[row, p]) for p in range(1, 4)]
+        p, q = (np.exp(log_softmax(np.array([values])))[0] for values in (scores[row], own))
+        divergences.append(np.sum(p * np.log(p / q)))
+    found = evaluate(LateInteraction(num_negatives=2, is_taught=True), outputs, batch)["loss"]
+    assert found == pytest.approx(np.mean(divergences), rel=1e-4)
+
+
+def test_the_parts_of_two_replicas_add_up_to_the_whole():
+    outputs, batch = case(3, weights=(1, 1, 1, 1, 0))
+    task = LateInteraction(num_negatives=1)
+    everyone = {name: tf.constant((outputs | batch)[name]) for name in task.coupled}
+    sums = []
+    for part in (slice(0, 2), slice(2, 5)):
+        own = {"embeddings": tf.constant(outputs["embeddings"][part])}
+        own[ALL_REPLICAS] = everyone | {"first_row": tf.constant(part.start)}
+        rows = {name: tf.constant(value[part]) for name, value in batch.items()}
+        sums.append((task.loss_sums(own, rows)["loss"], *task.metric_sums(own, rows)["batch_accuracy"]))
+    whole = task.loss_sums(outputs, batch)["loss"], *task.metric_sums(outputs, batch)["batch_accuracy"]
+    np.testing.assert_allclose(np.sum(sums, axis=0), whole, rtol=1e-5)
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_the_gradient_that_computes_the_products_anew_is_the_gradient(jit_compile):
+    outputs, batch = case(3)
+    scored = batch[SCORED_TOKENS].astype(np.float32)[..., None]
+    texts = tf.constant(np.concatenate([outputs["embeddings"], scored], axis=-1))
+    weights = tf.constant(np.random.default_rng(1).normal(size=(ROWS, 2 * ROWS)).astype(np.float32))
+
+    def split(values):
+        return values[..., :-1], values[..., -1]
+
+    def at_once(queries, documents):
+        return maxsim_of_pairs(*split(queries[:, None]), *split(documents[None]))
+
+    def gradient(compare):
+        @tf.function(jit_compile=jit_compile)
+        def of(texts):
+            with tf.GradientTape() as tape:
+                tape.watch(texts)
+                documents = tf.reshape(texts[:, 1:], (2 * ROWS, LENGTH, WIDTH + 1))
+                loss = tf.reduce_sum(compare(texts[:, 0], documents) * weights)
+            return tape.gradient(loss, texts)[..., :-1]
+
+        return of(texts).numpy()
+
+    np.testing.assert_allclose(gradient(maxsim_of_all), gradient(at_once), atol=1e-5)
+
+
+def test_tensors_have_the_similarities_of_lists():
+    outputs, batch = case(2)
+    queries, documents = (outputs["embeddings"][:, place] for place in (0, 1))
+    masks = batch[SCORED_TOKENS]
+    masks[2, 1] = 0  # a document without tokens
+    lists = [
+        [text[mask == 1] for text, mask in zip(texts, masks[:, place], strict=True)]
+        for place, texts in enumerate((queries, documents))
+    ]
+    for is_mean in (False, True):
+        found = maxsim_of_pairs(queries, masks[:, 0], documents, masks[:, 1], is_mean)
+        np.testing.assert_allclose(found, np.diag(maxsim(*lists, is_mean)), rtol=1e-5)
+
+
+def test_texts_are_tokenized_as_queries_and_documents():
+    task = LateInteraction(EXPANSION, num_negatives=1)
+    inputs = TextInputs(small_corpus.vocabulary(), 16)
+    rows = task.examples_to_features([TextGroup(("jump", "the a", "walk"), None)], inputs).features
+    assert {name: value.shape[1:] for name, value in rows.items()} == {
+        name: feature.shape for name, feature in task.features(16).items()
+    }
+    mask_id, plain = (inputs.vocabulary.tokens.index(token) for token in ("[MASK]", "a"))
+    query, document = rows["input_ids"][0, :2]
+    assert (query == mask_id).tolist() == [False] * 4 + [True] * 5 + [False] * 7
+    assert rows["input_mask"][0].sum(axis=-1).tolist() == [4, 4, 3]
+    assert rows[SCORED_TOKENS][0].sum(axis=-1).tolist() == [9, 3, 3]
+    assert plain in document and not rows[SCORED_TOKENS][0, 1][document == plain].any()
+    assert not task.can_pack and LateInteraction().can_pack
+
+
+def test_what_fills_a_query_is_never_cut_off():
+    batch = {name: tf.zeros((2, 2, 40), tf.int32) for name in ("input_ids", "segment_ids")}
+    batch["input_mask"] = tf.cast(tf.range(40) < 5, tf.int32) + tf.zeros((2, 2, 1), tf.int32)
+    batch[SCORED_TOKENS] = tf.cast(tf.range(40) < 20, tf.int32) + tf.zeros((2, 2, 1), tf.int32)
+    assert {value.shape[-1] for value in trim_padding(batch).values()} == {32}
+
+
+def test_an_encoder_alone_becomes_a_colbert():
+    task = LateInteraction(query_length=7).with_pooling(None)
+    assert task.pooling == TokenVectorsConfig.of_colbert(7).__class__(
+        **task.get_config()["further_pooling"], normalize=True, query_length=7
+    )
+    assert (task.pooling.width(16), task.pooling.query_expansion.length) == (128, 7)
+    again = LateInteraction(**task.get_config())
+    assert again.pooling == task.pooling == again.with_pooling(None).pooling
+    own = TokenVectorsConfig(document_length=5)
+    assert LateInteraction().with_pooling(own).pooling == own
+
+
+def test_a_length_without_room_for_the_queries_is_refused():
+    task = LateInteraction().with_pooling(None)
+    examples = [TextGroup((f"a {n}", f"b {n}"), None) for n in range(4)]
+    task.check_training(FinetuningConfig(train_batch_size=2, max_seq_length=32), examples)
+    with pytest.raises(ValueError, match="filled up to 32 tokens, but max_seq_length=31"):
+        task.check_training(FinetuningConfig(train_batch_size=2, max_seq_length=31), examples)
