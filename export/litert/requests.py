@@ -82,8 +82,9 @@ def check_task(source):
                 "SavedModel (kbert export)."
             )
         raise ValueError(
-            f"{source.path} has the task {task.name}, which does not say which answers "
-            "are the same; give it a serving with the method `same_answers` (docs/add_a_task.md)."
+            f"{source.path} has the task {task.name}, which does not say which answers are the same, so that "
+            "there are no LiteRT files of it; export a SavedModel (for a task of your own see `same_answers` "
+            "in docs/add_a_task.md)."
         )
 
 

@@ -43,6 +43,7 @@ KINDS = {
     "cosines": ("bpe",),
     "in-batch negatives": ("sentencepiece",),
     "token vectors": ("wordpiece",),
+    "sparse vectors": ("wordpiece",),
     **{task.replace("_", " "): ("wordpiece",) for task in PAIRINGS},
 }
 # Several rows of an example, a label of each word, and one number.
@@ -106,7 +107,7 @@ def test_records_are_judged_as_the_file_and_the_export_answers(trained, tmp_path
         pytest.skip("Its data are records.")
     dev, records, config = training.data["dev_file"], tmp_path / "records", tmp_path / "config.json"
     config.write_text(json.dumps(to_dict(run.config)), encoding="utf-8")
-    if training.config.task in ("multiple_negatives_ranking", "sparse_embedding"):
+    if training.config.task in ("multiple_negatives_ranking", "sparse_embedding", "late_interaction"):
         with pytest.raises(ValueError, match="no number for targets, which records must hold"):
             create_finetuning_data(config, dev, records, init_checkpoint=run.path)
         return
