@@ -44,7 +44,8 @@ def run_evaluation(loaded: LoadedModel, eval_file, input_dir, held_out, batch_si
         raise ValueError(not_held_out(loaded.source))
     data = evaluation_data(loaded, eval_file, input_dir, held_out)
     # Only once: in a run that is still training, "last" and "best" soon mean another checkpoint.
-    model, task = loaded.answering_model, loaded.task
+    task = loaded.task
+    model = loaded.model if task.reads_unattended else loaded.answering_model
     step = parse_step(loaded.checkpoint) if loaded.checkpoint else 0
     answered: list[tuple] = []  # (examples, predictions), where the task collects any
     with naming_damaged_records(data):

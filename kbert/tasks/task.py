@@ -134,6 +134,8 @@ class Task:
       chooses: the names of the values that `chosen` returns.
       can_pack: whether several texts may share a row of a batch. False if an example has more than one
         sequence that belongs together.
+      reads_unattended: whether it needs vectors of tokens that nobody attends to, which a model for answers
+        does not compute.
       texts_per_example: how many sequences an example has.
       coupled: the names of the outputs and features that the losses need from the rows of all replicas. In a
         step on several replicas `outputs` also has `ALL_REPLICAS`, see kbert/training/coupled_rows.py.
@@ -164,6 +166,7 @@ class Task:
     collected: tuple[str, ...] = ()
     chooses: tuple[str, ...] = ()
     can_pack: bool = True
+    reads_unattended: bool = False
     texts_per_example: int = 1
     coupled: tuple[str, ...] = ()
     vectors_class: type[VectorsConfig] | None = None

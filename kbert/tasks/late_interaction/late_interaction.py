@@ -125,10 +125,15 @@ class LateInteraction(InBatchTask):
         return layer(sequence_output)
 
     @property
-    def can_pack(self):
-        """Not where vectors are needed of tokens that nobody attends to: rows of several texts hold none."""
+    def reads_unattended(self):
+        """Those that fill a query."""
         expansion = self.pooling.query_expansion
-        return expansion is None or expansion.attend
+        return expansion is not None and not expansion.attend
+
+    @property
+    def can_pack(self):
+        """Rows of several texts hold no token that nobody attends to."""
+        return not self.reads_unattended
 
     def with_pooling(self, pooling):
         """As an `EmbeddingTask`; an encoder that says nothing of token vectors gets those of ColBERT."""
