@@ -3,6 +3,7 @@
 Answers in float32 agree within `ROUNDING`, ids exactly.
 """
 
+import functools
 import json
 import locale
 import shutil
@@ -29,7 +30,7 @@ from kbert.tokenization.text_ops import core_ops
 from kbert.tokenization.tokenizer import build_tokenizer
 from tests.lives.compare import ROUNDING, same
 from tests.lives.data import WORDS
-from tests.lives.life import Life, ask
+from tests.lives.life import Life, ask, embed
 from tests.peers.folder_answers import folder_answers
 from tfrecords_tools.trim_vocabulary import trim_vocabulary
 
@@ -68,7 +69,7 @@ def ids(life: Life) -> int:
 def other_batches(life: Life) -> int:
     """Asked one by one, all at once, and in the reverse order."""
     vectors = not isinstance(life.answers[0], dict)
-    answer = life.loaded.embed if vectors else life.loaded.predict
+    answer = functools.partial(embed, life.loaded) if vectors else life.loaded.predict
     same(list(answer(life.examples)), life.answers, ROUNDING)
     same(list(answer(life.examples[::-1])[::-1]), life.answers, ROUNDING)
     return 2 * len(life.answers)
@@ -87,6 +88,7 @@ def ranked(life: Life) -> int:
 
 def _ranks(life):
     single = life.loaded.task.serving and life.loaded.task.serving.one_text_output == "embedding"
+    single = single or life.loaded.task.text_vectors is not None
     return single or (life.task_name == "sequence_regression" and life.world["pairs"])
 
 
@@ -114,7 +116,7 @@ def saved_model_of_core_ops(life: Life) -> int:
 
 def _ask_saved_model(life, name, text_ops, precision="float32", tolerance=ROUNDING):
     serving = life.loaded.task.serving
-    if serving is None:
+    if serving is None or life.loaded.task.text_vectors is not None:
         return 0
     report = export_savedmodel(life.loaded, life.folder / name, text_ops=text_ops, precision=precision)
     session, module = load_session(report["path"]), tf.saved_model.load(report["path"])
@@ -192,7 +194,8 @@ def conversions(life: Life) -> int:
                 same(ask(loaded, life.examples), life.answers, ROUNDING, format)
                 compared += len(life.answers)
             else:
-                same(loaded.embed("the house"), life.loaded.embed("the house"), ROUNDING, format)
+                ours, theirs = (embed(model, ["the house"]) for model in (life.loaded, loaded))
+                same(theirs, ours, ROUNDING, format)
                 compared += 1
     return compared
 
@@ -201,6 +204,8 @@ def transformers(life: Life) -> int:
     """What transformers and sentence-transformers answer: they share no line with kbert."""
     task = "embedding" if life.loaded.task.pooling else life.task_name
     texts = np.ravel(life.examples).tolist() if task == "embedding" else life.examples
+    if life.loaded.task.text_vectors is not None:
+        return 0
     if task not in ("embedding", "sequence_regression", "token_classification", *_SMOOTH[:2]):
         return 0
     convert_checkpoint(life.run, life.folder / "theirs", "hugging_face")
@@ -269,7 +274,8 @@ def served(life: Life) -> int:
         return 0
     with DevelopmentServer(life.run, "life", 0, 0) as server:
         address = f"http://127.0.0.1:{server.rest_api_port}/"
-        for example, answer in zip(life.examples, life.answers, strict=True):
+        plain = life.loaded.task.text_vectors is None
+        for example, answer in zip(life.examples, life.answers, strict=True) if plain else ():
             inputs = _inputs(serving, example)
             signature = serving.signature_for(inputs)
             names = life.loaded.signatures[signature].inputs

@@ -17,6 +17,7 @@ from tests.kbert.input_pipelines.tables.written_tables import (
     write_parquet,
     write_shards,
 )
+from tests.lives.space import VECTORS
 
 WORDS = (
     "house", "houses", "doctor", "walks", "Haus", "Häuser", "zwei", "the", "The", "of", "to", "naïve",
@@ -90,7 +91,7 @@ class Rows:
             values["labels"] = world["labels"]
         if task == "multiple_choice":
             values["choices"] = [f"c{n}" for n in range(CHOICES)]
-        elif world["pairs"] or task in ("cosine_similarity", "multiple_negatives_ranking"):
+        elif world["pairs"] or task in VECTORS:
             values["text_pair"] = other
         if task == "multi_label_classification" and self._joined:
             values["label_separator"] = self._joined

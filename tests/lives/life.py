@@ -5,6 +5,8 @@ import functools
 import random
 from pathlib import Path
 
+from scipy import sparse
+
 import kbert
 from kbert.checkpoints import KBERT
 from kbert.checkpoints.formats import write_checkpoint
@@ -200,8 +202,13 @@ class Life:
 
 def ask(model, examples) -> list:
     """One by one: the answers of a model, or vectors where it makes some of single texts."""
-    if model.task.serving is None:
-        return [model.embed(example) for example in examples]
-    if isinstance(examples[0], str) and model.task.pooling is not None:
-        return [model.embed(example) for example in examples]
+    vectors = isinstance(examples[0], str) and model.task.pooling is not None
+    if model.task.serving is None or vectors or model.task.text_vectors is not None:
+        return [part for example in examples for part in embed(model, [example])]
     return [model.predict(example) for example in examples]
+
+
+def embed(model, texts) -> list:
+    """The vectors of texts, an array each, sparse ones with their zeros."""
+    vectors = model.embed(texts)
+    return list(vectors.toarray() if sparse.issparse(vectors) else vectors)

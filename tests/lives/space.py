@@ -27,12 +27,14 @@ FAMILIES = {
 }
 TOKENIZERS = ("wordpiece", "wordpiece_cased", "wordpiece_mpnet", "bpe", "sentencepiece")
 # Sparse vectors have hops of their own, see tests/export/test_sparse_embedding.py.
-TASK_NAMES = tuple(name for name in TASKS if name not in NOT_TRAINED | {"sparse_embedding"})
+TASK_NAMES = tuple(name for name in TASKS if name not in NOT_TRAINED)
 # Columns, labels and texts that files of people have; how their files are packed; where rows come from.
 COLUMNS = ("text", "Text", "sentence 1", "größe", "a,b", "label_", "select", "#1 String")
 LABELS = (("0", "1"), ("ja", "nein"), ("a b", "c;d", "ß"), ("x", "y", "z", "😀"), ("O'Neill", '"q"'))
 PACKINGS = ("", "", ".gz", ".bz2", ".xz", ".zst")
 
+# Tasks on a text and its positive or a score, which give vectors of texts.
+VECTORS = ("cosine_similarity", "multiple_negatives_ranking", "sparse_embedding", "late_interaction")
 # What a life fixes itself: what its files are, and what only a clock or a machine decides.
 _TRAINING = {"task", "encoder", "description", "peak_flops", "jit_compile"}
 _FIXED = {
@@ -41,7 +43,7 @@ _FIXED = {
     PretrainingConfig: _TRAINING,
     DatasetConfig: {"text", "text_pair", "label", "choices", "file_format", "document", "sentence"},
     PretrainingSettings: {"do_lower_case", "pairing", "text_field", "split_sentences"},
-    PoolingConfig: {"prompt_lengths"},
+    PoolingConfig: {"prompt_lengths", "dense"},  # layers of a folder, with its weights
 }
 _INTEGERS = (1, 2, 3, 4, 8, 16, 32, 48)
 _NUMBERS = (0.0, 0.05, 0.3, 0.5, 0.9, 1.0, 2.0)
@@ -98,9 +100,7 @@ def _owners(task) -> list[tuple[type, str]]:
     return owners + [(PoolingConfig, "pooling")] * 3 * (TASKS[task].settings_class.__name__ in _EMBEDDINGS)
 
 
-_EMBEDDINGS = {
-    TASKS[task].settings_class.__name__ for task in ("cosine_similarity", "multiple_negatives_ranking")
-}
+_EMBEDDINGS = {TASKS[task].settings_class.__name__ for task in VECTORS[:2]}
 
 
 def _draw(owner, prefix, world, rng) -> dict:
