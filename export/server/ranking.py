@@ -101,10 +101,10 @@ def _by_token_vectors(service, request, query, texts, truncate):
 def _by_sparse_vectors(service, request, query, texts, truncate):
     first, second = prompts_of_ranking(service.model)
     documents = service.sparse_vectors(request, texts, truncate, second)
-    asked = service.sparse_vectors(request, [query], truncate, first, "query".format)
-    width = 1 + max(int(found[INDICES].max()) for found in (asked, documents))
-    queries, rows = (as_rows(found[INDICES], found[WEIGHTS], width) for found in (asked, documents))
-    return sparse_similarities(queries, rows, service.model.similarity)[0]
+    both = service.sparse_vectors(request, [query], truncate, first, "query".format), documents
+    width = 1 + max(int(vectors[INDICES].max()) for vectors in both)
+    queries, texts = (as_rows(vectors[INDICES], vectors[WEIGHTS], width) for vectors in both)
+    return sparse_similarities(queries, texts, service.model.similarity)[0]
 
 
 def _by_pairs(service, request, query, texts, truncate, raw):

@@ -80,7 +80,7 @@ class TokenVectorsConfig(VectorsConfig):
         require(not wrong, f"activation={', '.join(wrong)} has no meaning for the vectors of tokens.")
 
     @classmethod
-    def of_colbert(cls, query_length: int) -> "TokenVectorsConfig":
+    def colbert(cls, query_length: int) -> "TokenVectorsConfig":
         """Vectors of a new model as the paper has them: 128 wide, of length 1, of queries that are filled up
         to their length with mask tokens, and of documents without punctuation."""
         return cls(

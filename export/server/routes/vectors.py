@@ -56,8 +56,8 @@ def add_vector_paths(app: FastAPI, service: Service) -> None:
         fields = EmbedSparseFields.read(body)
         check_model(service.model, fields.model)
         prompt = prompt_for(service.model, fields.prompt_name, fields.input_type)
-        found = service.sparse_vectors(own, listed_texts(fields.inputs), fields.truncate, prompt)
-        return json_answer([words(*row) for row in zip(found[INDICES], found[WEIGHTS], strict=True)])
+        rows = service.sparse_vectors(own, listed_texts(fields.inputs), fields.truncate, prompt)
+        return json_answer([words(*row) for row in zip(rows[INDICES], rows[WEIGHTS], strict=True)])
 
     @app.post("/embed_all", tags=["vectors"], **EmbedAllFields.described())
     def embed_all(body: Body, own: Own):

@@ -28,7 +28,7 @@ class LateInteractionSettings:
 
     `normalize` brings each vector to length 1. A query is cut to `query_length` tokens and a document to
     `document_length`. What is left out is taken from the checkpoint, where that says it, see
-    `TokenVectorsConfig`. An encoder without token vectors gets those of `TokenVectorsConfig.of_colbert`,
+    `TokenVectorsConfig`. An encoder without token vectors gets those of `TokenVectorsConfig.colbert`,
     whose queries are filled up to `query_length`.
     """
 
@@ -138,7 +138,7 @@ class LateInteraction(InBatchTask):
     def with_pooling(self, pooling):
         """As an `EmbeddingTask`; an encoder that says nothing of token vectors gets those of ColBERT."""
         if not isinstance(pooling, TokenVectorsConfig) and not self._further_pooling:
-            pooling = TokenVectorsConfig.of_colbert(self.settings.query_length or _QUERY_LENGTH)
+            pooling = TokenVectorsConfig.colbert(self.settings.query_length or _QUERY_LENGTH)
         return super().with_pooling(pooling)
 
     # ------------------------------------------------------------------------------- examples

@@ -47,8 +47,8 @@ class LateServing(Serving):
 
         def vectors(inputs, task):
             mask = inputs[SCORED_TOKENS]
-            found = token_vectors(model, inputs, makers[task].fills)
-            return {VECTORS: ops.where(mask[..., None] > 0, found, 0.0), MASK: mask}
+            vectors = token_vectors(model, inputs, makers[task].fills)
+            return {VECTORS: ops.where(mask[..., None] > 0, vectors, 0.0), MASK: mask}
 
         def embed(texts, task):
             prompt = pooling.prompt(pooling.prompt_name(task))

@@ -29,5 +29,5 @@ class LateSimilarities(TextSimilarities):
         self._is_mean = is_mean
 
     def between(self, first, second):
-        queries, candidates = ([self._matrices[place] for place in places] for places in (first, second))
+        queries, candidates = ([self._matrices[row] for row in rows] for rows in (first, second))
         return maxsim(queries, candidates, self._is_mean)

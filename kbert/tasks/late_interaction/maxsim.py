@@ -70,12 +70,12 @@ def maxsim_of_all(queries, documents):
     number = documents.shape[0]
 
     @tf.recompute_grad
-    def of_one(query, documents):
+    def compare_query(query, documents):
         both = query[None, :, :-1], query[None, :, -1], documents[..., :-1], documents[..., -1]
         return maxsim_of_pairs(*both)
 
     def compare(query):
-        return tf.ensure_shape(of_one(query, documents), [number])
+        return tf.ensure_shape(compare_query(query, documents), [number])
 
     return tf.map_fn(compare, queries, parallel_iterations=1)
 

@@ -75,7 +75,7 @@ class TokenInputs:
         return scored
 
     def _expanded(self, inputs):
-        """As wide as the expansion, with its token in the place of padding within its length."""
+        """As wide as the expansion, with its token in the column of padding within its length."""
         length = self._expansion.length
         missing = tf.maximum(length - tf.shape(inputs["input_ids"])[1], 0)
         inputs = {name: tf.pad(value, [[0, 0], [0, missing]]) for name, value in inputs.items()}
@@ -99,10 +99,10 @@ def tokenize_groups(groups: list, prompts: list[str], text_inputs: TextInputs, c
       config: a `TokenVectorsConfig`.
     """
     length, columns = text_inputs.max_seq_length, []
-    for place, prompt in enumerate(prompts):
-        task = TEXT_TASKS[min(place, 1)]
+    for number, prompt in enumerate(prompts):
+        task = TEXT_TASKS[min(number, 1)]
         make_inputs = TokenInputs(config, text_inputs.vocabulary, length, task)
-        rows = [prompt + group.texts[place] if place < len(group.texts) else "" for group in groups]
+        rows = [prompt + group.texts[number] if number < len(group.texts) else "" for group in groups]
         columns.append(_tokenized(rows, make_inputs, length))
     return {name: np.stack([column[name] for column in columns], axis=1) for name in columns[0]}
 

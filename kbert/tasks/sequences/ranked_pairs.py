@@ -26,12 +26,12 @@ def ranked_scores(examples: list[LabelledText], scores) -> dict[str, float]:
         texts = queries.setdefault(example.text, {})
         gain, _ = texts.get(example.text_pair, (0.0, score))
         texts[example.text_pair] = max(gain, float(example.label)), score  # type: ignore[arg-type]
-    every = [_scores_of(np.array([*texts.values()])) for texts in queries.values()]
-    every = [one for one in every if one]
+    every = [_query_scores(np.array([*texts.values()])) for texts in queries.values()]
+    every = [scores for scores in every if scores]
     return {name: value for name, value in means(every).items() if name in _SCORES} if every else {}
 
 
-def _scores_of(texts):
+def _query_scores(texts):
     """`ranking_scores` of texts, float (texts, 2): gain and score; None where none has a gain."""
     gains, scores = texts[np.argsort(-texts[:, 1], kind="stable")].T
     return ranking_scores(scores, gains, gains[gains > 0]) if gains.any() else None

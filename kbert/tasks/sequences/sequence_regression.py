@@ -108,8 +108,8 @@ class SequenceRegression(SequenceTask):
         )
 
     def get_config(self):
-        said = {"activation": self.activation, "has_negatives": self.has_negatives}
-        return super().get_config() | {name: value for name, value in said.items() if value}
+        settings = {"activation": self.activation, "has_negatives": self.has_negatives}
+        return super().get_config() | {name: value for name, value in settings.items() if value}
 
     def with_activation(self, activation):
         return type(self)(**self.get_config() | {"activation": activation})

@@ -104,7 +104,7 @@ class CosineSimilarity(EmbeddingTask):
 
     def loss_sums(self, outputs, batch, training=False):
         nested = nested_outputs(outputs, self.settings.matryoshka_dims)
-        errors = sum(ops.square(_cosines(one) - batch[TARGET_FEATURE]) for one in nested)
+        errors = sum(ops.square(_cosines(outputs) - batch[TARGET_FEATURE]) for outputs in nested)
         return {"loss": example_sum(errors, batch)}
 
     def collect(self, outputs, batch):

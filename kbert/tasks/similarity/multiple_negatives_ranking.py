@@ -66,7 +66,7 @@ class MultipleNegativesRanking(InBatchTask):
 
     def loss_sums(self, outputs, batch, training=False):
         nested = nested_outputs(outputs, self.settings.matryoshka_dims)
-        return {"loss": sum(self._ranking_sums(one, batch)["loss"] for one in nested)}
+        return {"loss": sum(self._ranking_sums(outputs, batch)["loss"] for outputs in nested)}
 
     def _ranking_sums(self, outputs, batch):
         return ranking_sums(outputs, batch, self, self.settings.symmetric)

@@ -28,7 +28,7 @@ def embedding_scores(
         scores |= retrieval_scores(similar, texts, np.flatnonzero(ranked))
     if not ranked.all():
         first = np.flatnonzero(~ranked) * similar.shape[1]
-        scores |= correlations(similar.of_pairs(first, first + 1), targets[~ranked])
+        scores |= correlations(similar.by_pairs(first, first + 1), targets[~ranked])
     return scores
 
 

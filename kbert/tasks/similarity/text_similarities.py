@@ -18,10 +18,10 @@ class TextSimilarities:
         """float array (first, second): of two arrays of positions, each text with each; more is alike."""
         raise NotImplementedError
 
-    def of_pairs(self, first, second) -> np.ndarray:
+    def by_pairs(self, first, second) -> np.ndarray:
         """float array (pairs,): of texts at the same place of two arrays of positions."""
         pairs = zip(first, second, strict=True)
-        return np.array([self.between([one], [other])[0, 0] for one, other in pairs])
+        return np.array([self.between([left], [right])[0, 0] for left, right in pairs])
 
 
 class DenseSimilarities(TextSimilarities):
@@ -46,7 +46,7 @@ class DenseSimilarities(TextSimilarities):
             return queries @ candidates.T
         return similarities(queries, candidates, self._similarity)
 
-    def of_pairs(self, first, second):
+    def by_pairs(self, first, second):
         """The cosines, whatever the similarity is."""
         queries, texts = self._vectors[first].astype(np.float64), self._vectors[second].astype(np.float64)
         norms = np.linalg.norm(queries, axis=-1) * np.linalg.norm(texts, axis=-1)

@@ -23,7 +23,7 @@ def classifier():
 
 
 @pytest.fixture(scope="module")
-def of_pairs():
+def by_pairs():
     task = TASKS["sequence_regression"](takes_pairs=True)
     return random_task_model(task, takes_pairs=True)
 

@@ -159,7 +159,7 @@ def test_what_fills_a_query_is_never_cut_off():
 
 def test_an_encoder_alone_becomes_a_colbert():
     task = LateInteraction(query_length=7).with_pooling(None)
-    assert task.pooling == TokenVectorsConfig.of_colbert(7).__class__(
+    assert task.pooling == TokenVectorsConfig.colbert(7).__class__(
         **task.get_config()["further_pooling"], normalize=True, query_length=7
     )
     assert (task.pooling.width(16), task.pooling.query_expansion.length) == (128, 7)
