@@ -75,7 +75,7 @@ class TokenInputs:
         return scored
 
     def _expanded(self, inputs):
-        """As wide as the expansion, with its token in the column of padding within its length."""
+        """As wide as the expansion, with its token in the place of padding within its length."""
         length = self._expansion.length
         missing = tf.maximum(length - tf.shape(inputs["input_ids"])[1], 0)
         inputs = {name: tf.pad(value, [[0, 0], [0, missing]]) for name, value in inputs.items()}
