@@ -23,7 +23,7 @@ def classifier():
 
 
 @pytest.fixture(scope="module")
-def by_pairs():
+def of_pairs():
     task = TASKS["sequence_regression"](takes_pairs=True)
     return random_task_model(task, takes_pairs=True)
 
