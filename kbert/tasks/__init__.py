@@ -1,6 +1,9 @@
 """The table of tasks: each task has one line here and is defined in a file of this folder."""
 
+from kbert.late_modules import late_modules
 from kbert.tasks.task_table import TaskTable
+
+__getattr__ = late_modules(__name__)
 
 # The name that configs, records and runs use -> where its class is, relative to this package. A class is
 # imported when it is first used.

@@ -186,7 +186,7 @@ def test_refusals_leave_nothing(finetuned_run, run_with_nan, pretraining_run, tm
         (RunDirectory(tmp_path / "run"), {}, "no checkpoint yet"),
         (finetuned_run, {"eval_file": empty}, "empty.tsv"),
         (finetuned_run, {"eval_file": tmp_path / "nowhere.tsv"}, "nowhere.tsv does not exist"),
-        (None, {}, "answers are the same; give it a serving with the method"),
+        (None, {}, "does not say which answers are the same"),
     ):
         if run is None:
             run = finetuned_run

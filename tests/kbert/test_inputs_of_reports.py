@@ -10,6 +10,7 @@ from kbert.config import DatasetConfig
 from kbert.tasks.file_columns import check_file, task_files
 from kbert.tasks.similarity.retrieval_scores import retrieval_scores
 from kbert.tasks.similarity.text_groups import text_numbers
+from kbert.tasks.similarity.text_similarities import DenseSimilarities
 from tests.places import SHARED_DATA
 
 REPORTS = SHARED_DATA / "reports"
@@ -51,5 +52,5 @@ def test_questions_that_share_an_answer():
     texts = text_numbers([group.texts for group in groups])
     vectors = np.eye(texts.max() + 1, dtype=np.float32)[texts[:, [1, 1]]]  # a query is where its answer is
     assert len(set(texts[:, 1].tolist())) < len(texts)
-    scores = retrieval_scores(vectors, texts)
+    scores = retrieval_scores(DenseSimilarities(vectors), texts)
     assert scores["mrr"] == scores["accuracy_at_1"] == 1.0

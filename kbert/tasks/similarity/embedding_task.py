@@ -40,6 +40,7 @@ class EmbeddingSettings:
     matryoshka_dims: tuple[int, ...] = ()
 
     def __post_init__(self):
+        object.__setattr__(self, "matryoshka_dims", tuple(self.matryoshka_dims))  # Keras's files hold lists
         require_dims(self.matryoshka_dims)
         if self.pooling is not None:
             PoolingConfig(self.pooling)  # raises an error for an unknown mode

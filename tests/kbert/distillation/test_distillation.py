@@ -29,7 +29,7 @@ def losses_of(task, model, batch):
     return {name: sums[name] / weights[name] for name in sums}
 
 
-@pytest.fixture(scope="module", params=[name for name in TASKS if TASKS[name].text_vectors_class is None])
+@pytest.fixture(scope="module", params=TASKS)
 def case(request):
     """(task, its distillation, model, batch): a narrow student of one layer, a teacher of two."""
     task = make_task(request.param)

@@ -147,7 +147,8 @@ class Prompted(TextAnswers):
     """A model whose folder names a similarity and prompts; a vector is the number of characters read."""
 
     pooling = SimpleNamespace(similarity_fn_name="euclidean", prompts={"query": "q: ", "passage": "text: "})
-    task = SimpleNamespace(serving=SimpleNamespace(one_text_output="embedding"), pooling=pooling)
+    serving = SimpleNamespace(one_text_output="embedding")
+    task = SimpleNamespace(serving=serving, pooling=pooling, text_vectors=None)
 
     def embed(self, texts, task):
         prompt = self.pooling.prompts["query" if task == "query" else "passage"]

@@ -86,7 +86,7 @@ def test_a_query_has_its_prompt(folder):
         loaded.embed(["b"], task="query", prompt_name="query")
     with pytest.raises(ValueError, match="task='question' is not known; choose one of query, document"):
         loaded.embed(["b"], task="question")
-    with pytest.raises(ValueError, match="pooling and normalize are of one vector"):
+    with pytest.raises(ValueError, match="pooling, normalize and dimensions are of one vector"):
         loaded.embed(["b"], normalize=True)
 
 
