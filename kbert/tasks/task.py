@@ -8,7 +8,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig, from_dict
+from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig, from_dict, to_dict
 from kbert.config.vectors_config import VectorsConfig
 from kbert.encoder import BertEncoder
 from kbert.features import Feature
@@ -209,7 +209,7 @@ class Task:
 
     def get_config(self) -> dict:
         """The arguments of the constructor, ready for JSON. A run records them to make the task again."""
-        return asdict(self.settings)
+        return to_dict(self.settings)
 
     @classmethod
     def read_settings(cls, values: dict, where: str = "task_settings"):
