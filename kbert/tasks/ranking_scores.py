@@ -6,10 +6,11 @@ Najork, "Computing Information Retrieval Performance Measures Efficiently in the
 (ECIR 2008).
 """
 
+import functools
+
 import numpy as np
 
 _DISCOUNTS = 1 / np.log2(np.arange(2, 12))  # of ranks 1 to 10
-# Equal texts score equally but for rounding, which depends on the batches that they stood in.
 _TIE = 1e-6
 
 
@@ -40,19 +41,33 @@ def ranking_scores(scores: np.ndarray, gains: np.ndarray, judged: np.ndarray) ->
     }  # fmt: skip
 
 
-def scores_of_queries(ranking, collection) -> list[dict[str, float]]:
-    """`ranking_scores` of each query."""
-    every = []
-    for scores, positions, gains in zip(ranking.scores, ranking.positions, collection.judgments, strict=True):
-        some = positions >= 0
-        ranked = [gains.get(int(position), 0.0) for position in positions[some]]
-        every.append(ranking_scores(scores[some], np.array(ranked), np.array([*gains.values()])))
-    return every
-
-
 def means(every: list[dict[str, float]]) -> dict[str, float]:
     """The mean of each score over all queries."""
     return {name: float(np.mean([scores[name] for scores in every])) for name in every[0]}
+
+
+def tie(scores):
+    """How far below a score another is still equal to it.
+
+    Equal texts score equally but for rounding, which depends on the batches that they stood in.
+    """
+    return _TIE * np.maximum(1.0, np.abs(scores))
+
+
+@functools.lru_cache(maxsize=1024)
+def mean_inverse_rank(above: int, wrong: int, right: int, depth: float = np.inf) -> float:
+    """The expected 1 / rank of the first relevant text, 0 where it stands below `depth`.
+
+    Args:
+      above: how many wrong texts have a higher score than the best relevant one.
+      wrong, right: how many wrong texts, and how many relevant ones, have that score, in random order.
+    """
+    # The first n of equal scores are wrong with the probability of n draws without a relevant text.
+    left = np.arange(wrong, 0, -1)
+    all_wrong = np.concatenate([[1.0], np.cumprod(left / (left + right))])
+    then_right = right / (right + np.arange(wrong, -1, -1))
+    ranks = above + 1 + np.arange(wrong + 1)
+    return float(np.sum((all_wrong * then_right / ranks)[ranks <= depth]))
 
 
 class _Ties:
@@ -65,7 +80,7 @@ class _Ties:
     """
 
     def __init__(self, scores, gains):
-        falls = np.diff(scores) < -_TIE * np.maximum(1.0, np.abs(scores[:-1]))
+        falls = np.diff(scores) < -tie(scores[:-1])
         group = np.concatenate([[0], np.cumsum(falls)]).astype(int)[: len(scores)]
         self._size, self._right = np.bincount(group), np.bincount(group, gains > 0)
         self._first = np.cumsum(self._size) - self._size
@@ -83,9 +98,4 @@ class _Ties:
         if not len(hit):
             return 0.0
         size, right, first = (int(part[hit[0]]) for part in (self._size, self._right, self._first))
-        # The first n of equal scores are wrong with the probability of n draws without a relevant text.
-        left = np.arange(size - right, 0, -1)
-        all_wrong = np.concatenate([[1.0], np.cumprod(left / (left + right))])
-        then_right = right / np.arange(size, right - 1, -1)
-        ranks = first + 1 + np.arange(size - right + 1)
-        return float(np.sum((all_wrong * then_right / ranks)[ranks <= depth]))
+        return mean_inverse_rank(first, size - right, right, depth)

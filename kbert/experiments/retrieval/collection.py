@@ -1,16 +1,19 @@
-"""Queries, texts and judgments in the files of BEIR. Standard library only."""
+"""Queries, texts and judgments in the files of BEIR."""
 
+import dataclasses
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from absl import logging
 
-from kbert.files.text_file import read_lines
-from kbert.input_pipelines.file_problems import FileProblems
-from kbert.input_pipelines.json_rows import parse_object, text_problem
+from kbert.config import DatasetConfig
+from kbert.files.json_values import shown
+from kbert.input_pipelines.json_rows import MissingColumn, require_column
+from kbert.input_pipelines.labelled_files import stream_examples, text_cell
 
-_HEADER = ["query-id", "corpus-id", "score"]
+_COLUMNS = DatasetConfig()
 _MOST_SHOWN = 5
 
 
@@ -43,28 +46,20 @@ def read_collection(corpus_file: str | Path, queries_file: str | Path, qrels_fil
       ValueError: naming all lines that are wrong; for ids that stand twice or are unknown, and for a judged
         query without a relevant text.
     """
-    corpus, queries = read_corpus(corpus_file), _read_texts(queries_file, _query)
+    corpus, queries = read_corpus(corpus_file), _read_texts(queries_file, _query_text)
     first: dict[str, int] = {}
     position_of = {name: first.setdefault(text, len(first)) for name, text in corpus.items()}
     judged: dict[str, dict[int, float]] = {}
-    problems = FileProblems(qrels_file)
-    for where, query, text, gain in _read_qrels(qrels_file, problems):
-        unknown = [(query, queries, queries_file), (text, corpus, corpus_file)]
-        missing = [f"{name!r} is no _id in {file}" for name, known, file in unknown if name not in known]
-        if missing:
-            problems.add(ValueError(f"{where}: {', and '.join(missing)}."))
-            continue
-        gains = judged.setdefault(query, {})
+    known = {"query-id": (queries, queries_file), "corpus-id": (corpus, corpus_file)}
+    for query, text, gain in _read_judgments(Path(qrels_file), known):
+        gains, position = judged.setdefault(query, {}), position_of[text]
         if gain > 0:
-            gains[position_of[text]] = max(gain, gains.get(position_of[text], 0.0))
+            gains[position] = max(gain, gains.get(position, 0.0))
     if alone := [query for query, gains in judged.items() if not gains]:
-        problems.add(
+        raise ValueError(
             f"{qrels_file}: {len(alone):,} queries have no text with a score above 0: "
             f"{', '.join(alone[:_MOST_SHOWN])}; leave their lines out."
         )
-    problems.raise_all()
-    if not judged:
-        raise ValueError(f"{qrels_file} has no judgments; expected a line for each query and relevant text.")
     text_ids = {position: name for name, position in reversed(position_of.items())}
     return Collection(
         list(first), [text_ids[n] for n in range(len(first))],
@@ -74,62 +69,64 @@ def read_collection(corpus_file: str | Path, queries_file: str | Path, qrels_fil
 
 def read_corpus(path: str | Path) -> dict[str, str]:
     """id -> text, with its title before it, of a `corpus.jsonl`. ValueError as `read_collection`."""
-    return _read_texts(path, _text)
+    return _read_texts(path, _with_title)
 
 
-def _text(row) -> tuple[str | None, str]:
-    title = row.get("title")
-    if title and isinstance(title, str):
-        return text_problem(row, "text"), f"{title} {row.get('text')}".strip()
-    wrong = None if title in (None, "") else "has a 'title' that is not a string"
-    return wrong or text_problem(row, "text"), row.get("text", "")
+def _query_text(record, where) -> str:
+    return text_cell(record, "text", where)
 
 
-def _query(row) -> tuple[str | None, str]:
-    return text_problem(row, "text"), row.get("text", "")
+def _with_title(record, where) -> str:
+    text = text_cell(record, "text", where)
+    return f"{text_cell(record, 'title', where)} {text}".strip() if record.get("title") else text
 
 
 def _read_texts(path, read) -> dict[str, str]:
     texts: dict[str, str] = {}
-    problems, empty = FileProblems(path), []
-    for number, line in enumerate(read_lines(path), start=1):
-        row = parse_object(line, str(path), number, "with _id and text")
-        wrong, text = read(row)
-        name = row.get("_id")
+    empty = []
+
+    def read_row(record, label, where):
+        require_column(record, "_id", where)
+        name = record["_id"]
         if not isinstance(name, str | int) or isinstance(name, bool):
-            wrong = f"has no '_id' that is a string, only {', '.join(map(repr, list(row)[:8]))}"
-        elif str(name) in texts:
-            wrong = f"has the _id {str(name)!r} a second time"
-        elif not wrong and not text.strip():
-            empty.append(number)
-        if wrong:
-            problems.add(ValueError(f"{path} line {number} {wrong}."))
-            if problems.is_full:
-                break
-        texts[str(name)] = text
+            raise ValueError(f"{where} has no '_id' that is a string.")
+        if str(name) in texts:
+            raise ValueError(f"{where} has the _id {str(name)!r} a second time.")
+        texts[str(name)] = read(record, where)
+        if not texts[str(name)].strip():
+            empty.append(where.removeprefix(f"{path} "))
+
+    for _ in stream_examples(path, _COLUMNS, ("_id", "text"), read_row, with_labels=False):
+        pass
     if empty:
-        shown = ", ".join(map(str, empty[:_MOST_SHOWN]))
-        logging.warning("%s: %s texts are empty (line %s).", path, f"{len(empty):,}", shown)
-    problems.raise_all()
-    if not texts:
-        raise ValueError(f"{path} is empty; expected an object with _id and text in each line.")
+        some = ", ".join(empty[:_MOST_SHOWN])
+        logging.warning("%s: %s texts are empty (%s).", path, f"{len(empty):,}", some)
     return texts
 
 
-def _read_qrels(path, problems) -> Iterator[tuple[str, str, str, float]]:
-    lines = read_lines(path)
-    header = next(lines, "").split("\t")
-    if header != _HEADER:
-        raise ValueError(
-            f"{path} line 1 is {header}; expected {_HEADER}, with tabs between them, and below it a line for "
-            "each judgment."
-        )
-    for number, line in enumerate(lines, start=2):
-        where, cells = f"{path} line {number}", line.split("\t")
+def _read_judgments(path, known) -> Iterator[tuple[str, str, float]]:
+    """(query, text, gain) of each line; `known` has the ids of both columns, and where they are from."""
+    names = (*known, "score")
+
+    def read_row(record, label, where):
+        for column in names:
+            require_column(record, column, where)
+        ids = [str(record[column]) for column in known]
+        for name, (texts, source) in zip(ids, known.values(), strict=True):
+            if name not in texts:
+                raise ValueError(f"{where}: {name!r} is no _id in {source}.")
         try:
-            query, text, score = cells
-            yield where, query, text, float(score)
-        except ValueError:
-            problems.add(ValueError(f"{where}: expected two ids and a number, received {cells}."))
-        if problems.is_full:
-            return
+            gain = float(record["score"])
+        except (TypeError, ValueError):
+            gain = math.nan
+        if not math.isfinite(gain):
+            raise ValueError(f"{where}: score={shown(record['score'])} is no finite number.")
+        return *ids, gain
+
+    columns = dataclasses.replace(_COLUMNS, text="query-id", label="score")
+    try:
+        yield from stream_examples(path, columns, names, read_row, with_labels=False)
+    except MissingColumn as error:
+        raise ValueError(
+            f"{path} line 1: expected {', '.join(names)}, with tabs between them.\n  {error.what}"
+        ) from None

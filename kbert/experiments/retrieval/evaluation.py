@@ -8,7 +8,7 @@ from absl import logging
 
 from kbert import extras
 from kbert.experiments import show_lines
-from kbert.experiments.retrieval import failures, retrievers
+from kbert.experiments.retrieval import failures, retrievers, search
 from kbert.experiments.retrieval.collection import read_collection
 from kbert.inference import loaded_model, loading
 from kbert.reports import evaluation_page
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kbert.inference.loaded_model import LoadedModel
 
 DEPTH = 100  # texts that are found for each query
+BM25 = "bm25"  # in the place of a model
 
 
 def evaluate_retrieval(
@@ -26,7 +27,7 @@ def evaluate_retrieval(
     queries_file: str | os.PathLike,
     qrels_file: str | os.PathLike,
     *,
-    retriever: Union[str, os.PathLike, "LoadedModel"] = "bm25",
+    retriever: Union[str, os.PathLike, "LoadedModel"] = BM25,
     vectors_dir: str | os.PathLike | None = None,
     html_file: str | os.PathLike | None = None,
 ) -> dict[str, float]:
@@ -67,7 +68,7 @@ def evaluate_retrieval(
     ranking = make_retriever(run_dir, retriever, vectors_dir).find(
         collection.queries, collection.texts, DEPTH
     )
-    every = ranking_scores.scores_of_queries(ranking, collection)
+    every = search.scores_of_queries(ranking, collection.judgments)
     metrics = ranking_scores.means(every) | _baselines(run_dir, collection)
     metrics |= {"num_queries": len(collection.queries), "num_texts": len(collection.texts)}
     if html_file:
@@ -76,16 +77,24 @@ def evaluate_retrieval(
     return metrics
 
 
-def make_retriever(model, first="bm25", vectors_dir=None):
-    """The retriever of a model, see `evaluate_retrieval`."""
-    if model == "bm25":
-        return retrievers.Bm25Retriever()
-    loaded = as_loaded(model)
-    if loaded.task.serving is not None and "prediction" in loaded.task.serving.answers:
-        if vectors_dir and first == "bm25":
-            raise ValueError(f"{loaded.source} gives no vectors that vectors_dir could keep; leave it out.")
+def make_retriever(model, first=BM25, vectors_dir=None):
+    """The retriever of a model, see `evaluate_retrieval`.
+
+    Raises:
+      ValueError: for a `first` or a `vectors_dir` that the model has no use for.
+    """
+    loaded = None if model == BM25 else as_loaded(model)
+    if loaded and loaded.task.serving is not None and "prediction" in loaded.task.serving.answers:
         return retrievers.RerankingRetriever(loaded, make_retriever(first, vectors_dir=vectors_dir))
-    return retrievers.VectorRetriever(loaded, vectors_dir)
+    if first != BM25:
+        raise ValueError(
+            f"retriever={first} is for a cross-encoder, and {model} finds texts itself; leave it out."
+        )
+    if loaded:
+        return retrievers.VectorRetriever(loaded, vectors_dir)
+    if vectors_dir:
+        raise ValueError(f"vectors_dir={vectors_dir} keeps vectors, and BM25 has none; leave it out.")
+    return retrievers.Bm25Retriever()
 
 
 def as_loaded(model):
@@ -95,7 +104,7 @@ def as_loaded(model):
 
 def _baselines(model, collection):
     """Those of BM25, which everybody asks for."""
-    if model == "bm25":
+    if model == BM25:
         return {}
     try:
         extras.require("bm25", "the baseline, BM25,")
@@ -103,7 +112,7 @@ def _baselines(model, collection):
         logging.info("%s", missing)
         return {}
     ranking = retrievers.Bm25Retriever().find(collection.queries, collection.texts, DEPTH)
-    means = ranking_scores.means(ranking_scores.scores_of_queries(ranking, collection))
+    means = ranking_scores.means(search.scores_of_queries(ranking, collection.judgments))
     return {f"baseline_{name}": value for name, value in means.items()}
 
 

@@ -34,7 +34,7 @@ def hard_negatives(
     cross_encoder: Union[str, os.PathLike, "LoadedModel", None] = None,
     num_negatives: Annotated[int, Bounds(1)] = 3,
     range_min: Annotated[int, Bounds(0)] = 0,
-    range_max: int | None = None,
+    range_max: Annotated[int, Bounds(1)] | None = None,
     relative_margin: float | None = 0.05,
     sampling_strategy: Literal["top", "random"] = "top",
     seed: Annotated[int, Bounds(0)] = 0,
@@ -50,7 +50,7 @@ def hard_negatives(
         "bm25". In Python also a `LoadedModel`.
       pairs_file: rows of a query and its positive; a query may have several rows.
       output_file: a .jsonl file with text, text_pair, negative_1, negative_2 and so on, and `scores`: those
-        of the positive and of each negative.
+        of the positive (null where it is not among what was found) and of each negative.
       corpus_file: more texts for negatives, beside all positives: JSON lines with `_id`, `title` and `text`.
       cross_encoder: a model that scores anew what was found, and the positives. In Python also a
         `LoadedModel`.
@@ -83,6 +83,8 @@ def hard_negatives(
       2
     """
     show_lines()
+    if Path(output_file).suffix != ".jsonl":
+        raise ValueError(f"output_file={output_file} must end in .jsonl: it holds JSON lines.")
     output_file, read = Path(output_file), [Path(path) for path in (pairs_file, corpus_file) if path]
     check_output_file(output_file, read, overwrite)
     require_parent_folder(output_file)
@@ -96,7 +98,8 @@ def hard_negatives(
     if corpus_file:
         texts = list(dict.fromkeys([*texts, *read_corpus(Path(corpus_file)).values()]))
     most = max(len(dict.fromkeys(own)) for own in positives.values())
-    depth = range_max or range_min + num_negatives * (1 if relative_margin is None else 10) + most
+    depth = range_min + num_negatives * (1 if relative_margin is None else 10) + most
+    depth = depth if range_max is None else range_max
     if not 0 <= range_min < depth or not 1 <= num_negatives <= depth - range_min:
         raise ValueError(
             f"num_negatives={num_negatives} and range_min={range_min} leave nothing of the first "

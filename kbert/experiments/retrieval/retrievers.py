@@ -14,7 +14,8 @@ from kbert.cli.progress import Progress
 from kbert.experiments.retrieval.search import Best
 from kbert.files.whole_file import whole_file
 
-TEXTS_AT_ONCE = 2048  # of a corpus: so many vectors are in memory, and compared with all queries
+# Of a corpus: so many vectors are in memory, and compared with so many queries at a time.
+TEXTS_AT_ONCE, QUERIES_AT_ONCE = 2048, 2048
 
 
 class VectorRetriever:
@@ -28,14 +29,20 @@ class VectorRetriever:
 
     def __init__(self, loaded, vectors_dir: str | Path | None = None):
         self._loaded, self._folder = loaded, Path(vectors_dir) if vectors_dir else None
+        if self._folder:
+            self._folder.mkdir(parents=True, exist_ok=True)
 
     def find(self, queries: list[str], texts: list[str], k: int) -> Best:
         """The k most similar texts of each query."""
-        best, embedded = Best(len(queries), k), self._loaded.embed(queries, task="query")
+        embedded = self._loaded.embed(queries, task="query")
+        starts = range(0, len(queries), QUERIES_AT_ONCE)
+        blocks = [embedded[start : start + QUERIES_AT_ONCE] for start in starts]
+        every = [Best(len(queries[start : start + QUERIES_AT_ONCE]), k) for start in starts]
         for first, vectors in self.parts(texts):
-            scores = self._loaded.similarity(embedded, vectors)
-            best.add(scores, np.arange(first, first + scores.shape[1]))
-        return best
+            for best, block in zip(every, blocks, strict=True):
+                scores = self._loaded.similarity(block, vectors)
+                best.add(scores, np.arange(first, first + scores.shape[1]))
+        return Best.stacked(every)
 
     def parts(self, texts: list[str]) -> Iterator[tuple[int, Any]]:
         """(the position of its first text, the vectors as `embed` gives them) of each part of a corpus."""
@@ -53,7 +60,6 @@ class VectorRetriever:
         if path.is_file():
             return _read(path)
         vectors = self._loaded.embed(texts, task="document")
-        self._folder.mkdir(parents=True, exist_ok=True)
         with whole_file(path) as aside, open(aside, "wb") as file:
             _write(vectors, file)
         return vectors
@@ -99,14 +105,12 @@ class Bm25Retriever:
 
         standard_logging.getLogger("bm25s").setLevel(standard_logging.WARNING)
         quiet = {"show_progress": False}
-        index, (words, query_words) = (
-            bm25s.BM25(),
-            (bm25s.tokenize(part, stopwords=None, **quiet) for part in (texts, queries)),
-        )
-        index.index(words, **quiet)
-        positions, scores = index.retrieve(query_words, k=min(k, len(texts)), **quiet)
-        best = Best(len(queries), k)
-        best.add(np.where(scores > 0, scores, -np.inf), positions)
+        index, best = bm25s.BM25(), Best(len(queries), k)
+        words, query_words = (bm25s.tokenize(part, stopwords=None, **quiet) for part in (texts, queries))
+        if words.vocab:  # else no text has a word
+            index.index(words, **quiet)
+            positions, scores = index.retrieve(query_words, k=min(k, len(texts)), **quiet)
+            best.add(np.where(scores > 0, scores, -np.inf), positions)
         return best
 
 

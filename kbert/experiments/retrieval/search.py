@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from kbert.tasks.ranking_scores import ranking_scores
+
 
 class Best:
     """The best texts of each query among all that were added.
@@ -36,3 +38,26 @@ class Best:
         order = np.lexsort((positions, -scores), axis=1)[:, : self._k]
         self.scores = np.take_along_axis(scores, order, 1)
         self.positions = np.where(np.isneginf(self.scores), -1, np.take_along_axis(positions, order, 1))
+
+    @classmethod
+    def stacked(cls, blocks: list["Best"]) -> "Best":
+        """The best texts of the queries of all blocks, to which the same texts were added."""
+        every = cls(0, blocks[0]._k)
+        every.scores = np.concatenate([block.scores for block in blocks])
+        every.positions = np.concatenate([block.positions for block in blocks])
+        return every
+
+
+def scores_of_queries(best: Best, judgments: list[dict[int, float]]) -> list[dict[str, float]]:
+    """`ranking_scores` of each query.
+
+    Args:
+      best: the texts that were found for it.
+      judgments: as a `Collection` has them.
+    """
+    every = []
+    for scores, positions, gains in zip(best.scores, best.positions, judgments, strict=True):
+        some = positions >= 0
+        ranked = [gains.get(int(position), 0.0) for position in positions[some]]
+        every.append(ranking_scores(scores[some], np.array(ranked), np.array([*gains.values()])))
+    return every

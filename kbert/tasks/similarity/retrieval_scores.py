@@ -1,16 +1,14 @@
 """How well queries find their positives among all texts of an evaluation, in NumPy."""
 
-import functools
 from typing import NamedTuple
 
 import numpy as np
 
 from kbert.tasks.correlations import correlations
+from kbert.tasks.ranking_scores import mean_inverse_rank, tie
 from kbert.tasks.similarity.text_similarities import TextSimilarities
 
 _QUERIES_AT_ONCE = 512
-# Equal texts are equally similar but for rounding, which depends on the batches that they stood in.
-_TIE = 1e-6
 
 
 def embedding_scores(
@@ -68,16 +66,12 @@ def retrieval_scores(
     if positions.shape[1] > 2:
         in_rows = np.concatenate([similar.between(row[:1], row[1:]) for row in positions])
         positive, others = np.split(in_rows, [1], axis=1)
-        gaps, tie = positive - others, np.broadcast_to(_tie(positive), others.shape)
+        gaps, equal = positive - others, np.broadcast_to(tie(positive), others.shape)
         wrong = judged.are_wrong(texts)
-        gaps, tie = gaps[wrong], tie[wrong]
+        gaps, equal = gaps[wrong], equal[wrong]
         if gaps.size:
-            scores["triplet_accuracy"] = float(np.mean((gaps > tie) + 0.5 * (np.abs(gaps) <= tie)))
+            scores["triplet_accuracy"] = float(np.mean((gaps > equal) + 0.5 * (np.abs(gaps) <= equal)))
     return scores
-
-
-def _tie(best):
-    return _TIE * np.maximum(1.0, np.abs(best))
 
 
 class _Rank(NamedTuple):
@@ -98,16 +92,7 @@ class _Rank(NamedTuple):
 
     def mean_inverse(self) -> float:
         """The expected 1 / rank of the first positive."""
-        return _mean_inverse(*self)
-
-
-@functools.lru_cache(maxsize=1024)
-def _mean_inverse(above, wrong, right) -> float:
-    # The first k of the equally similar ones are wrong with the probability of k draws without a positive.
-    left = np.arange(wrong, 0, -1)
-    all_wrong = np.concatenate([[1.0], np.cumprod(left / (left + right))])
-    then_right = right / (right + np.arange(wrong, -1, -1))
-    return float(np.sum(all_wrong * then_right / (above + 1 + np.arange(wrong + 1))))
+        return mean_inverse_rank(*self)
 
 
 class _Judged(NamedTuple):
@@ -140,7 +125,7 @@ class _Judged(NamedTuple):
         here = (query >= first) & (query < first + len(scores))
         is_right[query[here] - first, candidate[here]] = True
         best = np.where(is_right, scores, -np.inf).max(axis=1, keepdims=True)
-        above, tied = scores - best > _tie(best), np.abs(scores - best) <= _tie(best)
+        above, tied = scores - best > tie(best), np.abs(scores - best) <= tie(best)
         counts = (above & ~is_right), (tied & ~is_right), (tied & is_right)
         return map(_Rank, *(count.sum(axis=1).tolist() for count in counts))
 

@@ -41,18 +41,28 @@ def test_empty_texts_are_said(tmp_path, caplog):
     assert found.texts[-1] == "" and "1 texts are empty (line 4)" in caplog.text
 
 
+def test_lines_of_other_systems_and_empty_ones_are_read(tmp_path):
+    files = write(tmp_path)
+    expected = read_collection(*files)
+    for file in files:
+        file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n") + b"\r\n")
+    assert read_collection(*files) == expected
+
+
 WRONG = {
     "an unknown text": ({"qrels": [*QRELS, "q1\td9\t1"]}, ["line 6", "'d9'", "corpus.jsonl"]),
     "an unknown query": ({"qrels": [*QRELS, "q9\td1\t1"]}, ["line 6", "'q9'", "queries.jsonl"]),
     "a query without positives": ({"qrels": [*QRELS, "q3\td1\t0"]}, ["q3", "above 0"]),
     "no number": ({"qrels": [*QRELS, "q3\td1\tyes"]}, ["line 6", "yes"]),
+    "no finite number": ({"qrels": [*QRELS, "q1\td2\tinf"]}, ["line 6", "'inf'"]),
+    "two lines": ({"corpus": [*CORPUS, "{", {"_id": "d4", "text": None}]}, ["line 4", "line 5"]),
     "no header": ({"qrels": QRELS[1:]}, ["line 1", "query-id"]),
-    "no judgments": ({"qrels": QRELS[:1]}, ["no judgments"]),
+    "no judgments": ({"qrels": QRELS[:1]}, ["qrels.tsv holds no rows"]),
     "an id twice": ({"corpus": [*CORPUS, CORPUS[0]]}, ["line 4", "'d1'"]),
     "no text": ({"queries": [*QUERIES, {"_id": "q4"}]}, ["line 4", "'text'"]),
     "no id": ({"queries": [*QUERIES, {"text": "x"}]}, ["line 4", "'_id'"]),
     "a title that is a number": ({"corpus": [{"_id": "d1", "title": 1, "text": "x"}]}, ["line 1", "title"]),
-    "no texts": ({"corpus": []}, ["empty"]),
+    "no texts": ({"corpus": []}, ["corpus.jsonl holds no rows"]),
 }
 
 

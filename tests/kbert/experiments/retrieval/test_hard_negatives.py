@@ -85,6 +85,8 @@ def test_random_ones_depend_on_the_seed_alone(files):
 def test_what_leaves_nothing_is_refused(files):
     with pytest.raises(ValueError, match="range_max"):
         mine(files, num_negatives=5, range_max=4)
+    with pytest.raises(ValueError, match="must end in .jsonl"):
+        mining.hard_negatives("bm25", files[0], files[0].with_name("rows.csv"))
     with pytest.raises(ValueError, match="no pair has"):
         mine(files, num_negatives=1, relative_margin=5.0)
     assert not files[1].exists()

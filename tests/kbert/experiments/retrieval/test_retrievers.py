@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kbert.experiments.retrieval import retrievers
+from kbert.experiments.retrieval import evaluation, retrievers
 from tests.kbert.experiments.retrieval.vectors_of_letters import LetterVectors
 
 RNG = random.Random(1)
@@ -17,6 +17,7 @@ QUERIES = TEXTS[:3] + ["abba", "cafe"]
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
     monkeypatch.setattr(retrievers, "TEXTS_AT_ONCE", 8)
+    monkeypatch.setattr(retrievers, "QUERIES_AT_ONCE", 2)
 
 
 def best_of_all(model, k):
@@ -73,3 +74,15 @@ def test_bm25_finds_texts_with_rare_words_first():
     texts = ["the wing of a plane", "the wheel of a car", "the wing of a bird", "the sea"]
     found = retrievers.Bm25Retriever().find(["plane wing", "nothing known"], texts, 3)
     assert found.positions.tolist() == [[0, 2, -1], [-1, -1, -1]]
+    assert retrievers.Bm25Retriever().find(["a", ""], ["a", "b"], 3).positions.shape == (2, 0)  # no word
+
+
+def test_what_a_retriever_has_no_use_for_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(evaluation, "as_loaded", lambda model: LetterVectors())
+    with pytest.raises(ValueError, match="retriever=other is for a cross-encoder"):
+        evaluation.make_retriever("letters", "other")
+    with pytest.raises(ValueError, match="vectors_dir=.* keeps vectors"):
+        evaluation.make_retriever("bm25", vectors_dir=tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError):
+        evaluation.make_retriever("letters", vectors_dir=tmp_path / "file")

@@ -1,5 +1,7 @@
 """A model without weights: a text's vector counts its letters."""
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from kbert.tasks.similarity.vectors import similarities
@@ -8,7 +10,7 @@ from kbert.tasks.similarity.vectors import similarities
 class LetterVectors:
     """What retrievers use of a `LoadedModel`; `embedded` counts the texts."""
 
-    source, embedded = "letters", 0
+    source, embedded, task = "letters", 0, SimpleNamespace(serving=None)
 
     def embed(self, texts, task=None):
         self.embedded += len(texts)
