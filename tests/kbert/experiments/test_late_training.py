@@ -2,6 +2,7 @@
 
 import itertools
 
+import keras
 import numpy as np
 import pytest
 
@@ -41,6 +42,7 @@ def collection(tmp_path_factory):
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory):
     """The folder of a run with random weights."""
+    keras.utils.set_random_seed(2)
     vocabulary, task = small_corpus.vocabulary(), TASKS["masked_lm"]()
     model = task.build_model(BertEncoder(tiny_encoder_config(vocab_size=len(vocabulary))))
     return written_run(tmp_path_factory.mktemp("start") / "run", task, model, vocabulary).path
@@ -74,7 +76,7 @@ def test_a_search_becomes_better(collection, encoder, tmp_path):
     first, _ = train(False, encoder, tmp_path, 0.34)
     run, metrics = train(False, encoder, tmp_path, 15.0)
     before, after = (kbert.evaluate_retrieval(each, *collection)["ndcg_at_10"] for each in (first, run))
-    assert after > before + 0.1
+    assert after > before + 0.2
     loaded = kbert.load(run)
     assert loaded.vectors == TokenVectorsConfig(
         **loaded.task.get_config()["further_pooling"], normalize=True, query_length=8
@@ -91,7 +93,7 @@ def test_a_search_becomes_better(collection, encoder, tmp_path):
 def test_a_teachers_scores_are_learnt(encoder, tmp_path):
     _, first = train(True, encoder, tmp_path, 0.34)
     _, last = train(True, encoder, tmp_path, 10.0)
-    assert last["loss"] < first["loss"]
+    assert last["loss"] < first["loss"] - 0.02
 
 
 def test_training_rows_need_the_scores_that_the_config_names(encoder, tmp_path):
