@@ -115,31 +115,31 @@ class EmbedFields(VectorFields):
     inputs: Annotated[str | Texts, Field(description="a text or a list of texts")]
 
 
-class EmbedAllFields(RequestFields):
-    """`/embed_all`."""
+class _OwnVectorFields(RequestFields):
+    """What may be said of texts whose vectors have a form of their own."""
 
     objects = ("parameters",)
-    synonyms = {"truncation": "truncate", "input_type": "prompt_name", "task": "prompt_name"}
     harmless = EmbedFields.harmless
 
     inputs: Annotated[str | Texts, Field(description="a text or a list of texts")]
     model: Model = None
     truncate: Truncate = True
     truncation_direction: Direction = "right"
+
+
+class EmbedAllFields(_OwnVectorFields):
+    """`/embed_all`."""
+
+    synonyms = {"truncation": "truncate", "input_type": "prompt_name", "task": "prompt_name"}
+
     prompt_name: TextTask = None
 
 
-class EmbedSparseFields(RequestFields):
+class EmbedSparseFields(_OwnVectorFields):
     """`/embed_sparse`."""
 
-    objects = ("parameters",)
     synonyms = {"truncation": "truncate", "task": "input_type"}
-    harmless = EmbedFields.harmless
 
-    inputs: Annotated[str | Texts, Field(description="a text or a list of texts")]
-    model: Model = None
-    truncate: Truncate = True
-    truncation_direction: Direction = "right"
     prompt_name: Prompt = None
     input_type: InputType = None
 
