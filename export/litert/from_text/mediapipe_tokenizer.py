@@ -7,6 +7,7 @@ tests/export/mediapipe holds the ids beside those of MediaPipe 1.2.2 itself.
 import re
 import unicodedata
 
+from kbert.tokenization.greedy_match import GreedyMatcher
 from kbert.tokenization.vocabulary import LINE_OF_EMPTY_TOKEN, Vocabulary
 
 from ...tokenizers.python.text_inputs import TextInputs
@@ -43,7 +44,8 @@ class _Pieces(WordPieceTokenizer):
         self._longest_word = MAX_BYTES_PER_WORD  # in characters, so the limit in bytes below comes first
         # MediaPipe strips no line, so it can meet this one in a text.
         if "" in vocabulary.ids:
-            self._whole_words = {**vocabulary.ids, LINE_OF_EMPTY_TOKEN: vocabulary.ids[""]}
+            self._ids = {**vocabulary.ids, LINE_OF_EMPTY_TOKEN: vocabulary.ids[""]}
+            self._match = GreedyMatcher(self._ids)
 
     def __call__(self, text):
         words = ("[UNK]" if len(word.encode()) > MAX_BYTES_PER_WORD else word for word in split_words(text))

@@ -29,8 +29,8 @@ class WordPieceTokenizer:
     def __init__(self, vocabulary: Vocabulary):
         self.vocabulary = vocabulary
         # No word begins with ##, as pieces inside of words do: it is punctuation, and so split off.
-        self._match = GreedyMatcher(vocabulary.ids)
-        self._whole_words = vocabulary.ids
+        self._ids = vocabulary.ids
+        self._match = GreedyMatcher(self._ids)
         self._splitting = vocabulary.rules.splitting
         self._longest_word = vocabulary.rules.max_input_chars_per_word
 
@@ -41,7 +41,5 @@ class WordPieceTokenizer:
     def _pieces(self, word) -> list[int]:
         if len(word) > self._longest_word:
             return [self.vocabulary.unk_id]
-        if word in self._whole_words:
-            return [self._whole_words[word]]
         pieces = self._match(word)
-        return [self.vocabulary.ids[piece] for piece in pieces] if pieces else [self.vocabulary.unk_id]
+        return [self._ids[piece] for piece in pieces] if pieces else [self.vocabulary.unk_id]

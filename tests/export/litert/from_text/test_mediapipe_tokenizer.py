@@ -51,6 +51,13 @@ def test_rules_by_hand(tokenizer, text, words, pieces, why):
     assert why is None or find_reasons(text, MEDIAPIPE) == why
 
 
+def test_the_line_of_an_empty_token_may_begin_a_word():
+    """A vocabulary's empty token is written as U+2028, which MediaPipe reads as it stands."""
+    tokenizer = MediaPipeTokenizer(Vocabulary([*PIECES, ""], True), 8)
+    rows = tokenizer(["\u2028 \u2028a"])
+    assert rows["input_ids"][0].tolist() == [2, len(PIECES), len(PIECES), PIECES.index("##a"), 3, 0, 0, 0]
+
+
 def test_another_limit_of_a_word_is_not_mediapipes():
     for limit in (50, 200):
         vocabulary = Vocabulary(PIECES, True, strip_accents=False, max_input_chars_per_word=limit)
