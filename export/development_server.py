@@ -20,15 +20,17 @@ ends the server with code 143, and Ctrl-C with code 130.
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 from kbert.bounds import Bounds
-from kbert.checkpoints import formats
 from kbert.checkpoints.near_models import models_like
 from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.extras import require
+from kbert.inference import loading
 
+from .folder_names import version_folder
 from .server import running
 from .server.limits import Limits
 from .server.vertex_routes import VertexRoutes
@@ -105,10 +107,8 @@ def _require_model(path: str) -> None:
     if "://" not in path and (os.sep in path or path.startswith(".")) and not os.path.exists(path):
         near = models_like(path)
         raise ValueError(f"{path} does not exist; expected an export, a run or a checkpoint.{near}")
-    if not os.path.exists(path):
-        formats.detect_format(
-            formats.local_path(path)
-        )  # raises an error for what is no name of a model either
+    if version_folder(Path(path)) is None:
+        loading.open_model(path)  # raises an error for what is no model either
 
 
 def define_flags() -> None:

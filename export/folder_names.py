@@ -8,7 +8,16 @@ EXTRA_FOLDER = "assets.extra"  # of a SavedModel: what servers leave alone, but 
 ABOUT_FILE = "kbert.json"  # task, labels, casing and what was measured, for programs
 VOCABULARY_FILE = "vocab.txt"
 LABELS_FILE = "labels.txt"
+_SAVED_MODEL = "saved_model.pb"
 WARMUP_FILE = "tf_serving_warmup_requests"  # TensorFlow Serving, docs/saved_model_warmup
+
+
+def version_folder(path: Path) -> Path | None:
+    """The folder of a SavedModel: `path` or the newest version in it. None for anything else."""
+    if (path / _SAVED_MODEL).is_file():
+        return path
+    versions = [file.parent for file in path.glob(f"*/{_SAVED_MODEL}") if file.parent.name.isdecimal()]
+    return max(versions, key=lambda folder: int(folder.name), default=None)
 
 
 def write_labels(labels: tuple[str, ...], folder: Path):

@@ -3,16 +3,15 @@
 import math
 from pathlib import Path
 
-import tensorflow as tf
-
-from kbert.answering_encoder import answering_model
 from kbert.config.pooling_config import require_dimensions
+from kbert.inference import answering_encoder
 from kbert.inference.loaded_model import LoadedModel
 from kbert.inference.loading import open_model
+from kbert.late_tensorflow import tf
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks.signatures.attention_signature import attention_signatures
 
-from .saved_model import write_saved_model
+from . import saved_model
 
 
 class ServingModel:
@@ -51,13 +50,14 @@ class ServingModel:
         self.loaded = open_model(source)
         self.source, self.task = self.loaded.source, self.loaded.task
         _require_answers(self.source, self.task)
+        if dimensions is not None:
+            _require_vectors(self.loaded, dimensions)
         model, text_inputs = self.loaded.model, self.loaded.text_inputs
         self.checkpoint: Path | str = self.loaded.checkpoint or self.source
-        answering = answering_model(model, precision)
+        answering = answering_encoder.answering_model(model, precision)
         self.signatures = self.task.serving.signatures(answering, text_inputs)
         self.trained_signatures = self.task.serving.signatures(model, text_inputs)
         if dimensions is not None:
-            _require_vectors(self.loaded, dimensions)
             self.signatures, self.trained_signatures = (
                 self.task.serving.shortened(signatures, dimensions)
                 for signatures in (self.signatures, self.trained_signatures)
@@ -90,7 +90,7 @@ class ServingModel:
 
     def write(self, directory):
         """Writes the SavedModel, with each weight stored once."""
-        write_saved_model(
+        saved_model.write_saved_model(
             {name: (signature.function, signature.specs) for name, signature in self.signatures.items()},
             directory,
         )

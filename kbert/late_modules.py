@@ -14,7 +14,7 @@ import importlib.util
 from collections.abc import Callable
 
 
-class _LateModule:
+class LateModule:
     """Stands for a module: whatever is read, set or deleted is the module's, which is imported for it."""
 
     __slots__ = ("_late_name",)  # so that `__dict__`, too, is the module's
@@ -35,7 +35,7 @@ class _LateModule:
         return f"<module {self._late_name!r}, loaded when it is used>"
 
 
-def late_modules(package: str) -> Callable[[str], _LateModule]:
+def late_modules(package: str) -> Callable[[str], LateModule]:
     """The `__getattr__` of a package (PEP 562): name of a module -> that module, not yet loaded.
 
     Once a module is loaded, the package has it as an attribute and this function is not asked.
@@ -47,6 +47,6 @@ def late_modules(package: str) -> Callable[[str], _LateModule]:
     def late_module(name):
         if name.startswith("_") or importlib.util.find_spec(f"{package}.{name}") is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return _LateModule(f"{package}.{name}")
+        return LateModule(f"{package}.{name}")
 
     return late_module

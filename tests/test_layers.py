@@ -13,14 +13,15 @@ LAYERS = (
     ("kbert.checkpoints",),
     ("kbert.runs",),
     ("kbert.tasks",),
-    ("kbert.answering_encoder", "kbert.input_pipelines"),
+    ("kbert.input_pipelines",),
     ("kbert.encoder",),
     ("kbert.heads", "kbert.tokenization"),
     ("kbert.layers",),
     ("kbert.kernels", "kbert.manifest", "kbert.cli.flags"),
     ("kbert.config", "kbert.features", "kbert.cli.declared_flags", "kbert.cli.quiet_tensorflow"),
     ("kbert.files", "kbert.shipped_configs", "kbert.cli.commands", "kbert.cli.progress", "kbert.cli.signals"),
-    ("kbert", "kbert.bounds", "kbert.extras", "kbert.forked", "kbert.late_modules", "kbert.cli.warn_once"),
+    ("kbert", "kbert.bounds", "kbert.extras", "kbert.forked", "kbert.late_tensorflow", "kbert.cli.warn_once"),
+    ("kbert.late_modules",),
 )
 UP = {
     # A method that calls the function of its name.

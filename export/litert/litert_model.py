@@ -12,9 +12,9 @@ from kbert.features import ENCODER_INPUTS
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.texts import text_batch
 from kbert.tokenization.base_vocabulary import BaseVocabulary
+from kbert.tokenization.python.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import require_wordpiece
 
-from ..tokenizers.python.text_inputs import TextInputs
 from .interpreter_pool import InterpreterPool
 
 
@@ -60,13 +60,14 @@ class LiteRTModel:
         self._vocabulary = vocabulary
 
     @functools.cached_property
-    def _text_inputs(self):
+    def text_inputs(self):
+        """The `TextInputs` in Python, for texts up to the longest length."""
         purpose = f"{self.path}: asking it with texts, without TensorFlow,"
         return TextInputs(require_wordpiece(self._vocabulary, purpose), self.lengths[-1])
 
     def __call__(self, texts, text_pairs=None):
         batch = text_batch(texts, text_pairs)
-        answers = self.answer_ids(self._text_inputs(batch.texts, batch.pairs))
+        answers = self.answer_ids(self.text_inputs(batch.texts, batch.pairs))
         return {name: batch.answer(values) for name, values in answers.items()}
 
     def answer_ids(self, inputs: dict) -> dict:

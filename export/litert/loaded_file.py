@@ -1,4 +1,7 @@
-"""`kbert.load` of a .tflite file: its predictions in the form that every other model gives them."""
+"""`kbert.load` of a .tflite file: its predictions in the form that every other model gives them.
+
+Nothing here imports TensorFlow.
+"""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -10,7 +13,7 @@ from kbert.inference.text_answers import TextAnswers
 from kbert.inference.texts import text_batch
 from kbert.tasks import TASKS
 from kbert.tasks.serving import Serving
-from kbert.tokenization.text_inputs import TextInputs
+from kbert.tasks.similarity.vectors import similarities, unit_rows
 from kbert.tokenization.vocabulary_files import read_vocabulary
 
 from ..folder_names import ABOUT_FILE
@@ -32,7 +35,6 @@ class LoadedFile(TextAnswers):
       task: the `Task`.
       vocabulary: its `Vocabulary`.
       max_seq_length: tokens of a text; longer ones are cut.
-      text_inputs: the `TextInputs` of these two; the file's own texts are tokenized without TensorFlow.
 
     Raises:
       ValueError: for a file without its folder's `kbert.json` and vocabulary, and a task that does not answer
@@ -51,10 +53,18 @@ class LoadedFile(TextAnswers):
             )
         self._model = LiteRTModel(path, self.vocabulary, num_threads)
         self.max_seq_length = self._model.lengths[-1]
-        self.text_inputs = TextInputs(self.vocabulary, self.max_seq_length)
 
     def __repr__(self):
         return f"<LoadedFile {self.source}: {self.task.name}, up to {self.max_seq_length} tokens>"
+
+    @property
+    def text_inputs(self):
+        """The `TextInputs` in Python that tokenize for it."""
+        return self._model.text_inputs
+
+    def similarity(self, queries, texts):
+        """As of every model; the last bit of a cosine, computed in NumPy, may be another one."""
+        return similarities(queries, texts, self.task.pooling.similarity_fn_name, unit_rows)
 
     def predictor(self, signature: str) -> "_Predictor":
         """What answers the texts of a signature; see `LoadedModel.predictor`."""

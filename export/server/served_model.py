@@ -28,11 +28,10 @@ from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary_files import VOCABULARY_FILES, read_vocabulary
 
 from ..export_savedmodel import write_with_assets
-from ..folder_names import ABOUT_FILE, EXTRA_FOLDER
+from ..folder_names import ABOUT_FILE, EXTRA_FOLDER, version_folder
 from ..gate.saved_model_session import DEFAULT_SIGNATURE, RequestError, SavedModelSession
 from ..serving_model import ServingModel
 
-_SAVED_MODEL = "saved_model.pb"
 _TEMPORARY_FOLDERS: list[str] = []  # where runs and checkpoints are written
 
 
@@ -58,7 +57,7 @@ class ServedModel:
 
     def __init__(self, path: str, name: str):
         self.path, self.name = str(path), name
-        folder = _version_folder(pathlib.Path(path))
+        folder = version_folder(pathlib.Path(path))
         with tempfile.TemporaryDirectory(prefix="kbert_serve_") as aside:
             _TEMPORARY_FOLDERS.append(aside)
             if folder is None:
@@ -235,14 +234,6 @@ def remove_folders_aside() -> None:
     """Removes what was written of a model that still loads: for a process that ends at once."""
     for folder in _TEMPORARY_FOLDERS:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _version_folder(path: pathlib.Path) -> pathlib.Path | None:
-    """The folder of a SavedModel: `path` or the newest version in it. None for anything else."""
-    if (path / _SAVED_MODEL).is_file():
-        return path
-    versions = [file.parent for file in path.glob(f"*/{_SAVED_MODEL}") if file.parent.name.isdecimal()]
-    return max(versions, key=lambda folder: int(folder.name), default=None)
 
 
 def _exported(path: str, folder: pathlib.Path) -> pathlib.Path:

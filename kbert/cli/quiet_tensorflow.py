@@ -13,6 +13,10 @@ import sys
 from kbert.cli.progress import activity
 
 _LOG_LEVEL = "TF_CPP_MIN_LOG_LEVEL"
+# Keras imports these for wrappers and plots that no command has: 1.2 of the 4.5 seconds of a processor that
+# TensorFlow takes to load (docs/speed.md).
+_ONLY_FOR_KERAS = ("sklearn", "matplotlib")
+_left_out: list[str] = []
 
 
 class _QuietImport(importlib.abc.MetaPathFinder):
@@ -40,12 +44,29 @@ def _quietly():
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
     try:
-        with activity("loading TensorFlow"):
+        with activity("loading TensorFlow"), _without(_left_out):
             yield
     finally:
         os.dup2(kept, 2)
         os.close(kept)
         os.close(nowhere)
+
+
+@contextlib.contextmanager
+def _without(names):
+    """A block in which an import of these packages fails, unless they are there already."""
+    absent = [name for name in names if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(absent))
+    try:
+        yield
+    finally:
+        for name in absent:
+            sys.modules.pop(name, None)
+
+
+def load_less():
+    """For a process that is a command of kbert: TensorFlow loads without what no command needs of it."""
+    _left_out.extend(_ONLY_FOR_KERAS)
 
 
 # TensorFlow leaves oneDNN out on x86 processors without VNNI, where answers then took 1.1 to 1.3 times

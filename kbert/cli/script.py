@@ -14,7 +14,7 @@ from pathlib import Path
 
 from absl import app, flags, logging
 
-from kbert.cli import quiet_tensorflow  # noqa: F401  before TensorFlow
+from kbert.cli import quiet_tensorflow
 from kbert.cli.flags import parse_flags, program, shown_positions
 from kbert.cli.progress import log_activities
 from kbert.cli.signals import INTERRUPTED, STOPPED_BY_CTRL_C, StoppedBySignal, is_from_interrupt
@@ -57,6 +57,7 @@ def run(main, *config_classes, positions=()):
             sys.stdout.flush()
         return code
 
+    quiet_tensorflow.load_less()
     try:
         app.run(main_with_log, flags_parser=lambda argv: parse_flags(argv, config_classes, positions))
     except BaseException as error:  # at least SystemExit

@@ -69,3 +69,12 @@ def declared_values(settings_class: type) -> dict[str, tuple[tuple, Bounds | Non
             elif get_origin(part) is Annotated and isinstance(part.__metadata__[0], Bounds):
                 declared[name] = (), part.__metadata__[0]
     return declared
+
+
+def require_length(max_seq_length: int, vocabulary):
+    """Raises ValueError for a length that leaves two texts no room beside a vocabulary's special tokens."""
+    shortest = max(SHORTEST_LENGTH, vocabulary.count_special(2) + 1)
+    require(
+        max_seq_length >= shortest,
+        f"max_seq_length={max_seq_length} is too short; it must be at least {shortest}.",
+    )

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from kbert.checkpoints import model_loading
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.formats import read_checkpoint
+from kbert.checkpoints.formats import read_checkpoint, require_checkpoint
 from kbert.checkpoints.model_variables import model_shapes, part_shapes
 from kbert.config import DistillationConfig, EncoderConfig
 
@@ -121,10 +121,21 @@ def read_teacher(config: DistillationConfig, do_lower_case=None, allow_unmatched
     Raises:
       ValueError: when no teacher is named, or it cannot be read.
     """
+    return Teacher(_read_named(read_checkpoint, config, do_lower_case, allow_unmatched))
+
+
+def require_teacher(config: DistillationConfig | None):
+    """Raises ValueError where a config names a teacher and there is none; names of hubs wait."""
+    if config is not None:
+        _read_named(require_checkpoint, config)
+
+
+def _read_named(read, config, *arguments):
+    """What a function gives for the teacher's checkpoint."""
     if not config.teacher:
         raise ValueError("distillation needs a teacher: name its checkpoint as distillation.teacher.")
     try:
-        return Teacher(read_checkpoint(config.teacher, do_lower_case, allow_unmatched))
+        return read(config.teacher, *arguments)
     except ValueError as error:
         raise ValueError(f"the teacher cannot be read: {error}") from None
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kbert.config import Devices, FinetuningConfig, config_with_settings
+from kbert.distillation import teacher
 from kbert.experiments import finetuning_run, show_lines
 from kbert.experiments.finetuning_checks import require_trainable, require_weights
 from kbert.experiments.finetuning_data import LabelledPaths, open_data, reads_early, require_read_by_new_run
@@ -98,5 +99,6 @@ def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Ini
     require_weights(config, init.for_student(config.distillation))
     require_place(run_dir, devices)
     data = open_data(config, run_dir, paths) if reads_early(config, paths) else None
+    teacher.require_teacher(config.distillation)
     init.require_checkpoint(run_dir)  # last: it may ask a server for a name
     return finetuning_run.run_finetuning(config, run_dir, paths, init, devices, data)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kbert.config import Devices, PretrainingConfig, config_with_settings
+from kbert.distillation import teacher
 from kbert.experiments import pretraining_run, show_lines
 from kbert.experiments.init import Init, require_place
 from kbert.input_pipelines.records.record_folders import PretrainingRecords
@@ -68,6 +69,7 @@ def pretrain(
     vocabulary = read_vocabulary(records.directory, records.manifest.vocabulary)
     init.require_casing(vocabulary, records.directory)
     require_place(run_dir, devices)
+    teacher.require_teacher(settled.distillation)
     init.require_checkpoint(run_dir)
     return pretraining_run.run_pretraining(settled, run_dir, phases, vocabulary, init, devices)
 

@@ -10,7 +10,7 @@ from kbert.input_pipelines.data_files import require_one_batch
 from kbert.input_pipelines.source_rows import make_rows
 from kbert.runs.run_directory import run_to_resume
 from kbert.tasks import TASKS
-from kbert.tasks.pretraining import recorded_objective
+from kbert.tasks.pretraining.objectives import recorded_objective
 from kbert.training.devices import distribution
 from kbert.training.phases import EvaluationData, Phase, Plan
 from kbert.training.trainer import train

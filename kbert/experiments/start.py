@@ -10,7 +10,7 @@ from kbert.checkpoints import model_loading
 from kbert.checkpoints.conversion.resizing import with_layers
 from kbert.checkpoints.formats import read_checkpoint
 from kbert.config import TrainingConfig
-from kbert.distillation.distillation import Distillation
+from kbert.distillation import distillation
 from kbert.distillation.teacher import Teacher, read_teacher
 from kbert.experiments.init import Init
 from kbert.runs.run_directory import RunDirectory, run_to_resume
@@ -98,7 +98,7 @@ class Start:
 
     def taught(self, task):
         """A task with the losses of the teacher; without one the task itself."""
-        return Distillation(task, self._distillation, self._teacher) if self._teacher else task
+        return distillation.Distillation(task, self._distillation, self._teacher) if self._teacher else task
 
     def set_weights(self, model):
         """Sets the weights of a new model, with a teacher those of the student in it; random ones stay."""

@@ -1,19 +1,19 @@
 """Vectors of tokens or texts, from any layers of the encoder."""
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
-import tensorflow as tf
-from keras import ops
 
-from kbert.answering_encoder import AnsweringEncoder
 from kbert.config.pooling_config import JOIN, POOLINGS, PoolingConfig
 from kbert.features import ENCODER_INPUTS
 from kbert.forked import require_own_tensorflow
+from kbert.inference import answering_encoder
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.loading import open_model
 from kbert.inference.texts import text_batch
-from kbert.layers.sequence_pooling import SequencePooling
+from kbert.late_tensorflow import ops, tf
+from kbert.layers import sequence_pooling
 
 COMBINATIONS = ("none", "sum", "concat")
 
@@ -93,13 +93,12 @@ class FeatureExtractor:
         self.layers = tuple(layers)
         self.pooling = pooling
         self.combine = combine
-        self._pool = (
-            None
-            if pooling == "none"
-            else SequencePooling.of(pooling, model=model.model if pooling.dense else None)
-        )
         self._prompt = "" if pooling == "none" else pooling.prompt()
-        self._run = model.graph(("features", self.layers, pooling, combine), self._graph)
+
+    @functools.cached_property
+    def _pool(self):
+        model = self.loaded.model if self.pooling.dense else None
+        return sequence_pooling.SequencePooling.of(self.pooling, model=model)
 
     def __call__(self, texts, text_pairs=None) -> list[TextFeatures]:
         batch = text_batch(texts, text_pairs, pairs_may_miss=True)
@@ -122,7 +121,8 @@ class FeatureExtractor:
         pairs = None if text_pairs is None else tf.constant(text_pairs, tf.string)
         prompted = tf.constant([self._prompt + text for text in texts], tf.string)
         inputs = self.loaded.text_inputs(prompted, pairs, pad_to_longest=True)
-        values = self._run(inputs).numpy()
+        run = self.loaded.graph(("features", self.layers, self.pooling, self.combine), self._graph)
+        values = run(inputs).numpy()
         tokens = self.loaded.vocabulary.tokens
         features = []
         for ids, mask, row in zip(
@@ -130,18 +130,22 @@ class FeatureExtractor:
         ):
             length = int(mask.sum())
             ids = ids[:length]
-            features.append(TextFeatures(ids, [tokens[i] for i in ids], row if self._pool else row[:length]))
+            features.append(
+                TextFeatures(ids, [tokens[i] for i in ids], row[:length] if self.pooling == "none" else row)
+            )
         return features
 
     def _graph(self):
         """Encoder inputs -> float32 tensor of shape (batch, [tokens,] [layers,] width)."""
-        encoder = AnsweringEncoder(self.loaded.encoder, self.loaded.precision, outputs=("hidden_states",))
+        encoder = answering_encoder.AnsweringEncoder(
+            self.loaded.encoder, self.loaded.precision, outputs=("hidden_states",)
+        )
         inputs = {name: tf.TensorSpec([None, None], tf.int32) for name in ENCODER_INPUTS}
 
         def values(inputs):
             states = encoder(inputs)["hidden_states"]
             states = [ops.cast(states[layer], "float32") for layer in self.layers]  # each (B, S, H)
-            if self._pool:
+            if self.pooling != "none":
                 states = [self._pool(state, inputs["input_mask"]) for state in states]  # each (B, H)
             if self.combine == "sum":
                 return sum(states)

@@ -11,9 +11,9 @@ import zipfile
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from kbert.files.whole_file import whole_file
+from kbert.late_tensorflow import tf
 
 FORMATS = ("jsonl", "npz", "tfrecord")
 

@@ -9,11 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import keras
 import numpy as np
-import tensorflow as tf
 
-from kbert.answering_encoder import PRECISIONS, AnsweringEncoder, answering_model
 from kbert.checkpoints import KBERT
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint, RecordedTask
 from kbert.checkpoints.file_settings import with_file_settings
@@ -24,25 +21,27 @@ from kbert.checkpoints.report import Report
 from kbert.cli.commands import export_package
 from kbert.cli.progress import activity
 from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig, TrainingConfig
+from kbert.config.checks import require_length
 from kbert.config.pooling_config import POOLING_LAYER, PoolingConfig, require_dimensions
 from kbert.config.vectors_config import VectorsConfig
 from kbert.experiments import evaluation  # late: it stands above this module
 from kbert.features import ENCODER_INPUTS
 from kbert.forked import require_own_tensorflow
+from kbert.inference import answering_encoder, predictor
 from kbert.inference.answers import require_top_k
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.model_as_checkpoint import model_as_checkpoint
-from kbert.inference.predictor import Predictor
 from kbert.inference.text_answers import TextAnswers
 from kbert.inference.texts import text_batch
-from kbert.layers.sequence_pooling import SequencePooling
-from kbert.layers.vector_dense import unit
+from kbert.late_tensorflow import keras, tf
+from kbert.layers import sequence_pooling, vector_dense
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
 from kbert.tasks.signatures.signature import Signature
 from kbert.tasks.similarity.vectors import shortened
-from kbert.tokenization.text_inputs import TextInputs
+from kbert.tokenization import text_inputs
 
+_TRAINED = "float32"  # the precision of the weights
 _MODELS = ("model", "answering_model")  # of what is made once
 
 
@@ -65,7 +64,6 @@ class LoadedModel(TextAnswers):
       ValueError: for a precision that predictions do not have.
 
     Attributes:
-      text_inputs: the `TextInputs` that tokenize for the model.
       config: its `EncoderConfig`.
       run: the `RunDirectory` that it was loaded from, None for a checkpoint of others.
       checkpoint: the folder of a run's checkpoint.
@@ -96,8 +94,8 @@ class LoadedModel(TextAnswers):
         precision: str = "float32",
         config: EncoderConfig | None = None,
     ):
-        if precision not in PRECISIONS:
-            choices = " or ".join(map(repr, PRECISIONS))
+        if precision != _TRAINED and precision not in answering_encoder.PRECISIONS:
+            choices = " or ".join(map(repr, answering_encoder.PRECISIONS))
             raise ValueError(f"precision={precision!r} is not known for predictions; choose {choices}.")
         self.source = str(source)
         self.run: RunDirectory | None = None
@@ -110,9 +108,8 @@ class LoadedModel(TextAnswers):
         self.vectors = own_pooling or PoolingConfig()
         self.own_pooling = own_pooling if isinstance(own_pooling, PoolingConfig) else None
         self.pooling, self.normalize = self._pooling_config.mode, self._pooling_config.normalize
-        self.text_inputs = TextInputs(vocabulary, max_seq_length)
         self.precision = precision
-        self._made = {"model": model} if isinstance(model, keras.Model) else {}  # see `_once`
+        self._made = {"model": model} if hasattr(model, "weights") else {}  # see `_once`
         self._lock, self._read = threading.RLock(), model
         self.config = config or self.encoder.config
 
@@ -122,6 +119,12 @@ class LoadedModel(TextAnswers):
         labels = getattr(self.task, "labels", ())
         shown = ", ".join(labels[:5]) + (", ..." if len(labels) > 5 else "")
         return f"<LoadedModel {self.source}: {self.task.name}{shown and f' ({shown})'}, {shape}, {words}>"
+
+    @property
+    def text_inputs(self):
+        """The `TextInputs` that tokenize for the model."""
+        make = functools.partial(text_inputs.TextInputs, self.vocabulary, self.max_seq_length)
+        return self._once(("text_inputs", self.max_seq_length), make)
 
     @property
     def model(self) -> Any:
@@ -172,9 +175,11 @@ class LoadedModel(TextAnswers):
         )
 
     @property
-    def answering_model(self) -> keras.Model:
+    def answering_model(self) -> "keras.Model":
         """What answers in the place of `model`, with its weights; made when it is first asked for."""
-        return self._once("answering_model", lambda: answering_model(self.model, self.precision))
+        return self._once(
+            "answering_model", lambda: answering_encoder.answering_model(self.model, self.precision)
+        )
 
     @property
     def signatures(self) -> dict[str, Signature]:
@@ -209,14 +214,14 @@ class LoadedModel(TextAnswers):
                 f"max_seq_length={max_seq_length} is more than the {self.config.max_position_embeddings} "
                 f"positions of {self.source}; choose a smaller one."
             )
-        model, changed = self.model, self._copy(max_seq_length)
-        changed._made = {"model": model}
+        require_length(max_seq_length, self.vocabulary)
+        changed = self._copy(max_seq_length)
+        changed._read = lambda: self.model
         return changed
 
     def _copy(self, max_seq_length) -> "LoadedModel":
         changed = copy.copy(self)
         changed.max_seq_length = max_seq_length
-        changed.text_inputs = TextInputs(self.vocabulary, max_seq_length)
         changed._made, changed._lock = {}, threading.RLock()
         return changed
 
@@ -271,9 +276,9 @@ class LoadedModel(TextAnswers):
         texts = tf.constant([prompt + text for text in batch.texts], tf.string)
         return self.text_inputs(texts, pairs, pad_to_longest=True, with_masks=with_masks)
 
-    def predictor(self, signature: str) -> Predictor:
+    def predictor(self, signature: str) -> "predictor.Predictor":
         """What asks a signature of the model."""
-        return Predictor(self, signature)
+        return predictor.Predictor(self, signature)
 
     def evaluate(self, eval_file=None, **arguments) -> dict:
         """The metrics of the model as it is now (weights, length and precision) on held-out data.
@@ -446,21 +451,25 @@ class LoadedModel(TextAnswers):
 
     def _embedder(self, config, normalize, prompt_name):
         """The graph from texts, with their prompt, to vectors; of length 1 after the cut, if asked for."""
-        encoder = AnsweringEncoder(self.encoder, self.precision, outputs=("sequence_output",))
+        encoder = answering_encoder.AnsweringEncoder(
+            self.encoder, self.precision, outputs=("sequence_output",)
+        )
         pool, scales_again = self._pool(config, prompt_name), normalize and config.truncate_dim
 
         def embed(texts):
             inputs = self.text_inputs(texts, pad_to_longest=True)
             vectors = pool(encoder(inputs)["sequence_output"], inputs["input_mask"])
-            return unit(vectors) if scales_again else vectors
+            return vector_dense.unit(vectors) if scales_again else vectors
 
         signature = [tf.TensorSpec([None], tf.string)]
         return tf.function(embed, input_signature=signature, autograph=False)
 
-    def _pool(self, config, prompt_name=None, **kwargs) -> SequencePooling:
-        return SequencePooling.of(config, prompt_name, self.model if config.dense else None, **kwargs)
+    def _pool(self, config, prompt_name=None, **kwargs) -> "sequence_pooling.SequencePooling":
+        return sequence_pooling.SequencePooling.of(
+            config, prompt_name, self.model if config.dense else None, **kwargs
+        )
 
-    def embedding_model(self, pooling: str | None = None, normalize: bool | None = None) -> keras.Model:
+    def embedding_model(self, pooling: str | None = None, normalize: bool | None = None) -> "keras.Model":
         """Encoder and pooling as one Keras model: what `inputs` gives -> float32 (batch, width).
 
         It shares its weights with this model, so training one changes the other too.

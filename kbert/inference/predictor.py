@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 import numpy as np
-import tensorflow as tf
 from absl import logging
 
 from kbert.forked import require_own_tensorflow
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.loading import open_model
 from kbert.input_pipelines.data_in_memory import plain_values, shown
+from kbert.late_tensorflow import tf
 from kbert.tasks.signatures.signature import TRUNCATED
 
 

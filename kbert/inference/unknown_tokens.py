@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-import tensorflow as tf
 from absl import logging
 
 _MOSTLY = 0.5
@@ -16,21 +15,14 @@ class UnknownTokens:
     """
 
     def __init__(self, text_inputs):
-        vocabulary = text_inputs.vocabulary
-        self._unknown = vocabulary.special_tokens.unk
-
-        @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])  # op by op it takes 20 times as long
-        def shares(texts):
-            ids = text_inputs.tokenizer.tokenize_with_masks(texts)
-            return tf.reduce_mean(tf.cast(ids == vocabulary.unk_id, tf.float32), axis=1)
-
-        self._shares = shares
+        self._unknown = text_inputs.vocabulary.special_tokens.unk
+        self._shares = text_inputs.unknown_shares
         self._seen, self._numbers = 0, []
 
     def count(self, examples: Sequence[Mapping], numbers: Sequence[int]):
         """Counts a batch: examples, which are dicts of texts and lists of texts, and their numbers."""
         texts = [" ".join(_texts(example)) for example in examples]
-        shares = self._shares(tf.constant(texts)).numpy()  # not a number for an empty text
+        shares = self._shares(texts)
         self._seen += len(examples)
         self._numbers += [number for number, share in zip(numbers, shares, strict=True) if share > _MOSTLY]
 

@@ -9,11 +9,11 @@ __getattr__ = late_modules(__name__)
 # imported when it is first used.
 TASKS = TaskTable(
     {
-        "masked_lm": ".pretraining.MaskedLM",
-        "pretraining": ".pretraining.Pretraining",
-        "sentence_order": ".pretraining.SentenceOrder",
-        "next_sentence": ".pretraining.NextSentence",
-        "replaced_token_detection": ".pretraining.ReplacedTokenDetection",
+        "masked_lm": ".pretraining.objectives.MaskedLM",
+        "pretraining": ".pretraining.objectives.Pretraining",
+        "sentence_order": ".pretraining.objectives.SentenceOrder",
+        "next_sentence": ".pretraining.next_sentence.NextSentence",
+        "replaced_token_detection": ".pretraining.replaced_token_detection.ReplacedTokenDetection",
         "sequence_classification": ".sequences.sequence_classification.SequenceClassification",
         "multi_label_classification": ".sequences.multi_label_classification.MultiLabelClassification",
         "sequence_regression": ".sequences.sequence_regression.SequenceRegression",

@@ -1,15 +1,14 @@
 """An encoder without a head: it has no loss, and its answers are vectors of texts."""
 
-import keras
-
 from kbert.config.pooling_config import POOLING_LAYER, PoolingConfig
 from kbert.features import ENCODER_INPUTS, encoder_features
 from kbert.heads.parts import POOLER, Part, vector_parts
-from kbert.layers.sequence_pooling import SequencePooling
+from kbert.late_tensorflow import keras
+from kbert.layers import sequence_pooling
+from kbert.tasks import task_model
 from kbert.tasks.similarity.prompts import vector_signatures
 from kbert.tasks.similarity.vectors import VectorServing
 from kbert.tasks.task import CheckpointKind, Task
-from kbert.tasks.task_model import TaskModel
 
 
 class Encoding(Task):
@@ -63,9 +62,9 @@ class Encoding(Task):
             return encoder
         encoder = encoder.with_outputs("sequence_output")
         inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in ENCODER_INPUTS}
-        pool = SequencePooling.of(self.pooling, dtype="float32", name=POOLING_LAYER)
+        pool = sequence_pooling.SequencePooling.of(self.pooling, dtype="float32", name=POOLING_LAYER)
         vectors = pool(encoder(inputs)["sequence_output"], inputs["input_mask"])
-        return TaskModel(self, encoder, inputs, {"embedding": vectors})
+        return task_model.TaskModel(self, encoder, inputs, {"embedding": vectors})
 
 
 class _Serving(VectorServing):
@@ -78,7 +77,7 @@ class _Serving(VectorServing):
         """`serving_default`: `text` (string [batch]) -> `embedding` (float32 [batch, width]). `cosine`:
         `text`, `text_pair` -> `cosine` (float32 [batch]). `ids`: encoder inputs (int32 [batch, length]) ->
         `embedding`. Of some prompts more, see `vector_signatures`."""
-        pool = SequencePooling.of(self.task.pooling, model=model)
+        pool = sequence_pooling.SequencePooling.of(self.task.pooling, model=model)
         encoder = getattr(model, "encoder", model)
 
         def embed_ids(inputs):

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from absl import logging
-from keras import ops
 
 from kbert.config.checks import Rate, check_values, require
 from kbert.files.json_values import require_once, shown
+from kbert.late_tensorflow import ops
 from kbert.tasks.losses import cross_entropies
 
 BALANCED = "balanced"

@@ -1,9 +1,8 @@
 """What the losses and accuracies of tasks are made of."""
 
-from keras import ops
-
 from kbert.features import EXAMPLE_WEIGHTS
-from kbert.kernels.logits import cross_entropy
+from kbert.kernels import logits as logits_kernels
+from kbert.late_tensorflow import ops
 
 _PADDING = -1e9  # added to the logits of padding, whose probability is then 0 in float32
 
@@ -28,7 +27,7 @@ def example_mean(values, batch):
 def cross_entropies(logits, labels):
     """Cross-entropy of each element, float32 of shape (...); logits (..., classes), int labels (...)."""
     flat = ops.reshape(ops.cast(logits, "float32"), (-1, ops.shape(logits)[-1]))
-    losses = cross_entropy(flat, ops.reshape(ops.cast(labels, "int32"), (-1,)))
+    losses = logits_kernels.cross_entropy(flat, ops.reshape(ops.cast(labels, "int32"), (-1,)))
     return ops.reshape(losses, ops.shape(labels))
 
 

@@ -4,21 +4,19 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-import keras
 import numpy as np
-from keras import ops
 
 from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig, from_dict, to_dict
 from kbert.config.vectors_config import VectorsConfig
-from kbert.encoder import BertEncoder
 from kbert.features import Feature
 from kbert.heads.parts import Part
+from kbert.late_tensorflow import keras, ops
+from kbert.tasks import variable_shapes
 from kbert.tasks.files import Files
 from kbert.tasks.losses import example_weights
 from kbert.tasks.pages.page import Page
 from kbert.tasks.serving import Serving
 from kbert.tasks.text_vectors import TextVectors
-from kbert.tasks.variable_shapes import variable_shapes
 
 ALL_REPLICAS = "all_replicas"  # in the outputs of a step: rows of all replicas, see `Task.coupled`
 
@@ -299,17 +297,17 @@ class Task:
 
     # ------------------------------------------------------------------------------- model and losses
 
-    def new_model(self, config: EncoderConfig, dtype="float32") -> keras.Model:
+    def new_model(self, config: EncoderConfig, dtype="float32") -> "keras.Model":
         """The task's model on a new encoder, with fresh weights. `dtype` is a Keras dtype policy."""
-        return self.build_model(BertEncoder(config, dtype=dtype))
+        return variable_shapes.new_model(self, config, dtype)
 
-    def build_model(self, encoder) -> keras.Model:
+    def build_model(self, encoder) -> "keras.Model":
         """A Keras model from a dict of features to a dict of outputs, on top of `encoder`."""
         raise NotImplementedError
 
     def variable_shapes(self, config: EncoderConfig) -> dict[str, tuple[int, ...]]:
         """Name -> shape of every trained variable of its model on such an encoder, and of the pooler."""
-        return variable_shapes(self, config)
+        return variable_shapes.variable_shapes(self, config)
 
     def loss_weights(self, batch, training: bool = False) -> dict:
         """name -> scalar: the weight that a loss sum of this batch is divided by. Needs no model outputs.

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-from keras import ops
 
 from kbert.bounds import Bounds
 from kbert.config.checks import check_values
+from kbert.late_tensorflow import ops
 from kbert.tasks.pages.calibration import expected_calibration_error, reliability
 
 _COLDEST, _HOTTEST = 0.01, 100.0  # a best temperature beyond these says that the data decide nothing

@@ -5,10 +5,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from absl import logging
-from keras import ops
 
 from kbert.config.checks import require
 from kbert.files.json_values import shown
+from kbert.late_tensorflow import ops_for
 
 NEUTRAL = 0.5  # where nobody chose a threshold
 ThresholdMetric = Literal["f1", "accuracy"]
@@ -92,9 +92,9 @@ class PositiveThreshold:
     def predict_ids(self, probabilities):
         """The ids of the given labels, int (batch,), of a tensor of probabilities, (batch, 2)."""
         if self.value is None:
-            return ops.argmax(probabilities, axis=-1)
+            return ops_for(probabilities).argmax(probabilities, axis=-1)
         is_positive = probabilities[:, self._positive] >= self.value
-        return ops.where(is_positive, self._positive, 1 - self._positive)
+        return ops_for(probabilities).where(is_positive, self._positive, 1 - self._positive)
 
     def metrics(self, probabilities, label_ids) -> dict[str, float]:
         """`chosen_threshold`, the best for these arrays, and `best_f1` or `best_accuracy` with it."""

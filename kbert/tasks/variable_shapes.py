@@ -19,6 +19,11 @@ def variable_shapes(task, config: EncoderConfig) -> dict[str, tuple[int, ...]]:
     return _known[key]
 
 
+def new_model(task, config: EncoderConfig, dtype) -> keras.Model:
+    """See `Task.new_model`."""
+    return task.build_model(BertEncoder(config, dtype=dtype))
+
+
 def _built_without_values(task, config):
     """Builds the model and throws it away.
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from kbert.config.checks import SHORTEST_LENGTH
+from kbert.config.checks import require_length
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.tokenization.truncation import truncated_lengths
 
@@ -93,9 +93,7 @@ class SegmentPacker:
 
     def __init__(self, vocabulary, max_seq_length: int):
         self._packing, self._vocabulary = Packing.from_vocabulary(vocabulary), vocabulary
-        shortest = max(SHORTEST_LENGTH, self._vocabulary.count_special(2) + 1)
-        if max_seq_length < shortest:
-            raise ValueError(f"max_seq_length={max_seq_length} is too short; it must be at least {shortest}.")
+        require_length(max_seq_length, vocabulary)
         self.max_seq_length = max_seq_length
 
     def __call__(self, first, second=None, pad_to_longest: bool = False) -> dict:

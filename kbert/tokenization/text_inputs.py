@@ -1,12 +1,17 @@
 """Texts -> encoder inputs: one for training, prediction and the exported graph."""
 
+import functools
+from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.tokenization.segment_packer import SegmentPacker
 from kbert.tokenization.tokenizer import build_tokenizer
+
+_FEW = 16  # texts, for which op by op takes less time than tracing a graph
 
 
 class TextRows(NamedTuple):
@@ -66,6 +71,20 @@ class TextInputs:
         """As a call, by default with `pad_to_longest`, with what was cut off; a row for each text."""
         first, second = self._tokenize(text, text_pair, with_masks)
         return self._pack(first, second, pad_to_longest)
+
+    def unknown_shares(self, texts: Sequence[str]) -> np.ndarray:
+        """float32 (texts,): the share of each text's tokens that are unknown; not a number for none."""
+        shares = self._unknown_shares if len(texts) < _FEW else self._unknown_graph
+        return shares(tf.constant(texts)).numpy()
+
+    def _unknown_shares(self, texts):
+        ids = self.tokenizer.tokenize_with_masks(texts)
+        return tf.reduce_mean(tf.cast(ids == self.vocabulary.unk_id, tf.float32), axis=1)
+
+    @functools.cached_property
+    def _unknown_graph(self):
+        signature = [tf.TensorSpec([None], tf.string)]
+        return tf.function(self._unknown_shares, input_signature=signature, autograph=False)
 
     def pack_tokens(self, tokens) -> TextRows:
         """As `rows`, for texts that are tokenized: int32 RaggedTensor of shape [batch, (tokens)]."""

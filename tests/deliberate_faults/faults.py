@@ -484,7 +484,7 @@ _ANSWERS = (
         "answering: copies where weights may change", "AnsweringDense.__init__",
         "lambda original: lambda self, *a: original(self, *a) or setattr(self, '_kernel', "
         "tf.Variable(self._kernel, trainable=False))",
-        "kbert/test_answering_encoder.py::test_it_follows_the_weights_of_the_model",
+        "kbert/inference/test_answering_encoder.py::test_it_follows_the_weights_of_the_model",
     ),
 )  # fmt: skip
 

@@ -12,9 +12,12 @@ from kbert.config import DatasetConfig
 from kbert.config.pooling_config import PoolingConfig
 from kbert.tasks.encoding import Encoding
 from tests.conftest import tiny_finetuning_config
+from tests.export.without_tensorflow import asked_alone
 from tests.kbert.inference.random_model import random_task_model
 
 TEXTS = ["jump the a", "Walks, and JUMPED.", "", "an unknown word", "play " * 40, "ask the looks"]
+EMBED = f"print(json.dumps(kbert.load(path).embed({TEXTS}).tolist()))"
+RANK = f"print(json.dumps(kbert.load(path).rank({TEXTS[0]!r}, {TEXTS})))"
 SCORES = [0.5, 4.0, 1.0, 2.5, 3.0]
 
 
@@ -37,6 +40,11 @@ def test_a_file_embeds_as_the_loaded_model(tmp_path, text_file):
     file = kbert.load(folder / "model_float32.tflite")
     np.testing.assert_allclose(file.embed(TEXTS), loaded.embed(TEXTS), atol=1e-5)
     assert file.embed(TEXTS[0]).shape == (16,)
+    assert asked_alone(folder / "model_float32.tflite", EMBED) == file.embed(TEXTS).tolist()
+    alone, ranked = asked_alone(folder / "model_float32.tflite", RANK), loaded.rank(TEXTS[0], TEXTS)
+    assert [row["text"] for row in alone] == [row["text"] for row in ranked]
+    scores = [[row["score"] for row in rows] for rows in (alone, ranked)]
+    np.testing.assert_allclose(*scores, atol=1e-5)
     assert (report["compared_on"], report["num_answers"]) == (f"6 texts of {text_file}", 6)
     assert report["agreement"] == 1.0 and report["metrics"] == {}
     assert 1 - 1e-6 < report["cosine"]["min"] <= report["cosine"]["median"] <= 1 + 1e-6

@@ -17,8 +17,8 @@ from kbert.inference.predictor import Predictor
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from tests.conftest import MAX_SEQ_LENGTH
+from tests.export.without_tensorflow import asked_alone
 from tests.html_checks import read_page
-from tests.warm_processes import run_script
 
 pytestmark = pytest.mark.slow  # a conversion for every kind of file
 
@@ -57,11 +57,12 @@ def test_a_loaded_file_predicts_as_its_run(exported, kind):
     assert loaded.predict(TEXTS[0]) == predictions[0]
 
 
-def test_kbert_predict_takes_a_file(exported):
+def test_kbert_predict_takes_a_file_without_tensorflow(exported):
     file = exported[1] / "model_float32.tflite"
-    printed = run_script("kbert.scripts.run_prediction", f"--run_dir={file}", f"--text={TEXTS[0]}").stdout
-    answer = json.loads(printed)
-    assert answer["probabilities"] == pytest.approx(kbert.load(file).predict(TEXTS[0])["probabilities"])
+    predict = (
+        "from kbert.cli.commands import main; main(['kbert', 'predict', '--run_dir=' + path, '--text=walk'])"
+    )
+    assert asked_alone(file, predict) == {"text": "walk"} | kbert.load(file).predict("walk")
 
 
 def test_the_reports_of_the_files(exported, labelled_files):

@@ -11,7 +11,7 @@ from kbert.config import EncoderConfig
 from kbert.encoder import ENCODER_OUTPUTS, BertEncoder
 from kbert.features import ENCODER_INPUTS
 from kbert.tasks import TASKS
-from kbert.tasks.pretraining import Pretraining
+from kbert.tasks.pretraining.objectives import Pretraining
 from tests.conftest import tiny_encoder_config
 from tests.kbert import reference_bert
 

@@ -7,7 +7,7 @@ import tensorflow as tf
 from kbert.encoder import BertEncoder
 from kbert.features import ENCODER_INPUTS
 from kbert.layers.transformer_block import TransformerBlock
-from kbert.tasks.pretraining import Pretraining
+from kbert.tasks.pretraining.objectives import Pretraining
 from kbert.tasks.token_classification.token_classification import TokenClassification
 from tests.conftest import tiny_encoder_config
 from tests.kbert import reference_bert

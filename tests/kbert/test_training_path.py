@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from kbert.encoder import BertEncoder
 from kbert.kernels.kernel import Kernel
-from kbert.tasks.pretraining import Pretraining
+from kbert.tasks.pretraining.objectives import Pretraining
 from tests.conftest import tiny_encoder_config
 from tests.kbert.test_encoder import MODERN, MPNET
 

@@ -22,10 +22,10 @@ from export.export_tflite import export_tflite
 from export.gate.session_check import load_session, run_loaded
 from export.litert.requests import QUANTIZATIONS
 from export.server.running import DevelopmentServer
-from export.tokenizers.python.wordpiece_tokenizer import WordPieceTokenizer
 from kbert.checkpoints import FORMATS
 from kbert.scripts import run_prediction
 from kbert.scripts.convert_checkpoint import convert_checkpoint
+from kbert.tokenization.python.wordpiece_tokenizer import WordPieceTokenizer
 from kbert.tokenization.text_ops import core_ops
 from kbert.tokenization.tokenizer import build_tokenizer
 from tests.lives.compare import ROUNDING, same

@@ -8,10 +8,9 @@ import re
 import unicodedata
 
 from kbert.tokenization.greedy_match import GreedyMatcher
+from kbert.tokenization.python.text_inputs import TextInputs
+from kbert.tokenization.python.wordpiece_tokenizer import WordPieceTokenizer
 from kbert.tokenization.vocabulary import LINE_OF_EMPTY_TOKEN, Vocabulary
-
-from ...tokenizers.python.text_inputs import TextInputs
-from ...tokenizers.python.wordpiece_tokenizer import WordPieceTokenizer
 
 MAX_BYTES_PER_WORD = 100  # kDefaultMaxBytesPerToken: longer words become [UNK]
 _NO_SPACES = re.compile(r"[^ \t\n\f\r]+")  # RE2's \s

@@ -2,14 +2,12 @@
 
 from dataclasses import dataclass
 
-import keras
-from keras import ops
-
 from kbert.config.checks import Length, check_values
 from kbert.config.token_vectors_config import TOKEN_VECTORS_LAYER, TokenVectorsConfig
 from kbert.features import SCORED_TOKENS, TARGET_FEATURE, Feature
+from kbert.heads import token_vectors
 from kbert.heads.parts import Part
-from kbert.layers.vector_dense import VectorDense, unit
+from kbert.late_tensorflow import ops
 from kbert.tasks.file_columns import task_files
 from kbert.tasks.late_interaction.late_serving import LateServing
 from kbert.tasks.late_interaction.late_similarities import LateSimilarities, scored_matrices
@@ -38,40 +36,6 @@ class LateInteractionSettings:
 
     def __post_init__(self):
         check_values(self)
-
-
-@keras.saving.register_keras_serializable(package="kbert")
-class TokenVectors(VectorDense):
-    """A `VectorDense` on each token; with `normalize` its vectors are brought to length 1 at the end."""
-
-    def __init__(self, dense=(), normalize=False, **kwargs):
-        super().__init__(dense, **kwargs)
-        self.normalize = normalize
-
-    def call(self, vectors):
-        # As a matrix, so that the gradients of dense layers have a shape that is known.
-        flat = super().call(ops.reshape(ops.cast(vectors, "float32"), (-1, vectors.shape[-1])))
-        flat = unit(flat) if self.normalize else flat
-        return ops.reshape(flat, (*ops.shape(vectors)[:-1], flat.shape[-1]))
-
-    def get_config(self):
-        return super().get_config() | {"normalize": self.normalize}
-
-
-@keras.saving.register_keras_serializable(package="kbert")
-class GroupedMatrices(keras.layers.Layer):
-    """`GroupedVectors` of matrices: (batch * texts, length, width) -> (batch, texts, length, width).
-
-    Call arguments:
-      matrices: tensor of that shape.
-      input_ids: int tensor of shape `(batch, texts, length)`; only its shape is used.
-    """
-
-    def call(self, matrices, input_ids):
-        return ops.reshape(matrices, (*ops.shape(input_ids), matrices.shape[-1]))
-
-    def compute_output_spec(self, matrices, input_ids):
-        return keras.KerasTensor((*input_ids.shape, matrices.shape[-1]), dtype=matrices.dtype)
 
 
 class LateInteraction(InBatchTask):
@@ -108,7 +72,6 @@ class LateInteraction(InBatchTask):
     own_settings = {name: name for name in ("normalize", "query_length", "document_length")}
     serving_class = LateServing
     text_vectors_class = LateVectors
-    grouping = GroupedMatrices
     files = task_files(name)
     collected = ("embeddings", SCORED_TOKENS, TARGET_FEATURE)
     coupled = (*COUPLED, SCORED_TOKENS)
@@ -119,10 +82,14 @@ class LateInteraction(InBatchTask):
         self.parts = (Part(TOKEN_VECTORS_LAYER, "sequence_output"),) if self.pooling.dense else ()
 
     def vectors(self, encoder, sequence_output, input_mask):
-        layer = TokenVectors(
+        layer = token_vectors.TokenVectors(
             self.pooling.dense, self.pooling.normalize, name=TOKEN_VECTORS_LAYER, dtype="float32"
         )
         return layer(sequence_output)
+
+    @property
+    def grouping(self):
+        return token_vectors.GroupedMatrices
 
     @property
     def reads_unattended(self):

@@ -1,10 +1,8 @@
 """How late interaction answers: the vectors of the tokens of queries and of documents, and MaxSim."""
 
-import tensorflow as tf
-from keras import ops
-
 from kbert.config.vectors_config import TEXT_TASKS
 from kbert.features import ENCODER_INPUTS, SCORED_TOKENS
+from kbert.late_tensorflow import ops, tf
 from kbert.tasks.file_columns import signature_inputs
 from kbert.tasks.late_interaction.maxsim import maxsim_of_pairs
 from kbert.tasks.late_interaction.token_inputs import TokenInputs

@@ -1,9 +1,9 @@
 """`embed` of late interaction: a matrix for each text."""
 
 import numpy as np
-import tensorflow as tf
 
 from kbert.features import SCORED_TOKENS
+from kbert.late_tensorflow import tf
 from kbert.tasks.late_interaction.late_serving import token_vectors
 from kbert.tasks.late_interaction.maxsim import maxsim
 from kbert.tasks.late_interaction.token_inputs import TokenInputs

@@ -1,8 +1,8 @@
 """How similar two matrices of token vectors are."""
 
 import numpy as np
-import tensorflow as tf
-from keras import ops
+
+from kbert.late_tensorflow import ops, tf
 
 _WITHOUT_TOKENS = -1e9  # the score of a document with no token that is scored: it comes last
 _ELEMENTS_AT_ONCE = 2**24  # of the products of a query's tokens with those of documents

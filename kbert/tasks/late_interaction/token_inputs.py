@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 import numpy as np
-import tensorflow as tf
 from absl import logging
 
 from kbert.config.token_vectors_config import FIXED, TokenVectorsConfig
 from kbert.config.vectors_config import TEXT_TASKS
 from kbert.features import SCORED_TOKENS
 from kbert.files.json_values import shown
-from kbert.tokenization.text_inputs import TextInputs, TextRows
+from kbert.late_tensorflow import tf
+from kbert.tokenization import text_inputs as inputs_of_texts
 
 _TEXTS_AT_ONCE = 2048
 
@@ -45,7 +45,7 @@ class TokenInputs:
 
     def __init__(self, config: TokenVectorsConfig, vocabulary, max_seq_length: int, task: str | None):
         is_query = task == TEXT_TASKS[0]
-        self._text_inputs = TextInputs(vocabulary, config.longest(task, max_seq_length))
+        self._text_inputs = inputs_of_texts.TextInputs(vocabulary, config.longest(task, max_seq_length))
         self._expansion = config.query_expansion if is_query else None
         self._expansion_id = self._expansion and _expansion_id(self._expansion.token, vocabulary)
         skips = (task or TEXT_TASKS[1]) in config.skiplist_tasks
@@ -56,14 +56,14 @@ class TokenInputs:
     def __call__(self, texts) -> dict:
         return self.rows(texts).features
 
-    def rows(self, texts) -> TextRows:
+    def rows(self, texts) -> "inputs_of_texts.TextRows":
         """As a call, with what was cut off."""
         is_fixed = self._expansion is not None and self._expansion.strategy == FIXED
         inputs, truncated = self._text_inputs.rows(texts, pad_to_longest=not is_fixed)
         inputs = inputs | {SCORED_TOKENS: inputs["input_mask"]}
         if self._expansion is not None:
             inputs = self._expanded(inputs)
-        return TextRows(inputs | {SCORED_TOKENS: self.scored(inputs)}, truncated)
+        return inputs_of_texts.TextRows(inputs | {SCORED_TOKENS: self.scored(inputs)}, truncated)
 
     def scored(self, inputs: dict):
         """1 at the tokens whose vectors are compared, of inputs that `SCORED_TOKENS` has no skip list for."""
@@ -88,7 +88,9 @@ class TokenInputs:
         return inputs
 
 
-def tokenize_groups(groups: list, prompts: list[str], text_inputs: TextInputs, config) -> dict:
+def tokenize_groups(
+    groups: list, prompts: list[str], text_inputs: "inputs_of_texts.TextInputs", config
+) -> dict:
     """The features of examples, int32 (groups, texts, max_seq_length): the first text of each is a query, the
     others are documents.
 

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from keras import ops
-
+from kbert.late_tensorflow import ops
 from kbert.tasks.pages.content import Section
 
 NUM_TOKENS = "num_tokens"  # see `Page.collect`

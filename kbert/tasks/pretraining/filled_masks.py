@@ -2,11 +2,10 @@
 
 from typing import NamedTuple
 
-import tensorflow as tf
-
+from kbert.late_tensorflow import tf
 from kbert.tasks.signatures.signature import TRUNCATED
+from kbert.tokenization import text_inputs as inputs_of_texts
 from kbert.tokenization.base_vocabulary import BaseVocabulary
-from kbert.tokenization.text_inputs import TextInputs
 
 _MOST_PIECES = 16  # of a candidate
 
@@ -44,7 +43,7 @@ def best_tokens(model, vocabulary: BaseVocabulary, inputs: dict, top_k, whole_wo
     }
 
 
-def candidate_probabilities(model, text_inputs: TextInputs, text, candidates) -> dict:
+def candidate_probabilities(model, text_inputs: "inputs_of_texts.TextInputs", text, candidates) -> dict:
     """How probable each candidate is in the place of the one mask of its text.
 
     A candidate of k pieces is asked for with k masks in the place of the one. Its probability is the
@@ -103,10 +102,10 @@ class _MaskedTexts(NamedTuple):
       too_long: bool tensor of this shape: whether a candidate has more than `_MOST_PIECES`, and was cut.
     """
 
-    tokens: tf.RaggedTensor
-    pieces: tf.RaggedTensor
-    rows: tf.Tensor
-    too_long: tf.Tensor
+    tokens: "tf.RaggedTensor"
+    pieces: "tf.RaggedTensor"
+    rows: "tf.Tensor"
+    too_long: "tf.Tensor"
 
 
 def _masked_texts(text_inputs, text, candidates) -> _MaskedTexts:

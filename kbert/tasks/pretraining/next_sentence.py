@@ -1,17 +1,15 @@
 """Does the second text follow the first?"""
 
-import keras
-from keras import ops
-
 from kbert.features import ENCODER_INPUTS, NEXT_SENTENCE_LABELS
-from kbert.heads.classification_head import ClassificationHead
+from kbert.heads import classification_head
 from kbert.heads.parts import pooled_head
+from kbert.late_tensorflow import keras, ops
+from kbert.tasks import task_model
 from kbert.tasks.file_columns import signature_inputs
 from kbert.tasks.losses import correct, cross_entropies, example_mean, example_sum, example_weights
 from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import Signature, row_signatures
 from kbert.tasks.task import CheckpointKind, SoftTarget, Task
-from kbert.tasks.task_model import TaskModel
 
 
 class _Serving(Serving):
@@ -58,7 +56,7 @@ class NextSentence(Task):
         inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in encoder.input}
         logits = next_sentence_head(encoder)(encoder(inputs)["pooled_output"])
         outputs = {"next_sentence_logits": logits, "probabilities": ops.softmax(logits, axis=-1)}
-        return TaskModel(self, encoder, inputs, outputs)
+        return task_model.TaskModel(self, encoder, inputs, outputs)
 
     def loss_weights(self, batch, training=False):
         return {"next_sentence_loss": ops.sum(example_weights(batch))}
@@ -76,12 +74,14 @@ class NextSentence(Task):
         return {"next_sentence_accuracy": example_mean(right, batch)}
 
 
-def next_sentence_head(encoder) -> ClassificationHead:
+def next_sentence_head(encoder) -> "classification_head.ClassificationHead":
     """The head on the pooled output of a `BertEncoder`: two logits, label 0 for the next text."""
-    return ClassificationHead(encoder.config, 2, dropout=0.0, dtype=encoder.policy, name="next_sentence")
+    return classification_head.ClassificationHead(
+        encoder.config, 2, dropout=0.0, dtype=encoder.policy, name="next_sentence"
+    )
 
 
-def follow_signatures(model: keras.Model, text_inputs) -> dict[str, Signature]:
+def follow_signatures(model: "keras.Model", text_inputs) -> dict[str, Signature]:
     """The signatures that tell how probable it is that a text follows another.
 
     Args:

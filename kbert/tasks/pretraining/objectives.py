@@ -1,13 +1,13 @@
 """The pretraining objectives: masked LM alone, with next sentence, or with sentence order."""
 
-import keras
 import numpy as np
-from keras import ops
 
 from kbert.config import PretrainingConfig
 from kbert.features import NEXT_SENTENCE_LABELS
-from kbert.heads.masked_lm_head import MaskedLMHead
+from kbert.heads import masked_lm_head as masked_lm_heads
 from kbert.heads.parts import MASKED_LM, POOLER, Part
+from kbert.late_tensorflow import keras, ops
+from kbert.tasks import task_model
 from kbert.tasks.file_columns import signature_inputs
 from kbert.tasks.losses import correct, cross_entropies, example_weights
 from kbert.tasks.pretraining.filled_masks import best_tokens, candidate_probabilities
@@ -15,7 +15,6 @@ from kbert.tasks.pretraining.next_sentence import NextSentence, follow_signature
 from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import TRUNCATED, Signature, ids_inputs, ids_reader
 from kbert.tasks.task import CheckpointKind, SoftTarget, Task
-from kbert.tasks.task_model import TaskModel
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, ROBERTA_TOKENS
 
 _MASKS = f"{BERT_TOKENS.mask} or {ROBERTA_TOKENS.mask}"  # as the model's vocabulary has it
@@ -167,7 +166,7 @@ class MaskedLM(Task):
         outputs = {"masked_lm_logits": masked_lm(encoded["sequence_output"], inputs["masked_lm_positions"])}
         if self.next_sentence:
             outputs["next_sentence_logits"] = next_sentence_head(encoder)(encoded["pooled_output"])
-        return TaskModel(self, encoder, inputs, outputs)
+        return task_model.TaskModel(self, encoder, inputs, outputs)
 
     def loss_weights(self, batch, training=False):
         return {"masked_lm_loss": ops.sum(_prediction_weights(batch)) + _MASKED_LM_EPSILON}
@@ -254,9 +253,11 @@ def masked_lm_inputs(encoder) -> dict:
     return {name: keras.Input((None,), dtype="int32", name=name) for name in names}
 
 
-def masked_lm_head(encoder) -> MaskedLMHead:
+def masked_lm_head(encoder) -> "masked_lm_heads.MaskedLMHead":
     """The head on the sequence output of a `BertEncoder`."""
-    return MaskedLMHead(encoder.config, encoder.embeddings, dtype=encoder.policy, name="masked_lm")
+    return masked_lm_heads.MaskedLMHead(
+        encoder.config, encoder.embeddings, dtype=encoder.policy, name="masked_lm"
+    )
 
 
 def _weighed(outputs, inputs) -> list[dict]:

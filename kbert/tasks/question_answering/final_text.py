@@ -7,10 +7,10 @@ this. Reference: google-research/bert, run_squad.py, `write_predictions` and `ge
 from typing import NamedTuple
 
 import numpy as np
-import tensorflow as tf
 
+from kbert.late_tensorflow import tf
 from kbert.tasks.question_answering.best_spans import Rows, Span
-from kbert.tokenization.word_splitter import split_words
+from kbert.tokenization import word_splitter
 
 
 class Words(NamedTuple):
@@ -60,7 +60,7 @@ def original_texts(spans: list[Span], rows: Rows, input_ids, context: str, vocab
         words.append(" ".join(cut.words[first : last + 1]))
     if not spans:
         return []
-    split = split_words(tf.constant(words), **vocabulary.rules.splitting).to_list()
+    split = word_splitter.split_words(tf.constant(words), **vocabulary.rules.splitting).to_list()
     return [
         realigned(piece_text, text, b" ".join(tokens).decode("utf-8"))
         for piece_text, text, tokens in zip(pieces, words, split, strict=True)

@@ -2,8 +2,7 @@
 
 from typing import NamedTuple
 
-import tensorflow as tf
-
+from kbert.late_tensorflow import tf
 from kbert.tasks.question_answering.best_spans import NO_SPAN
 from kbert.tasks.question_answering.windows import ContextWindows
 
@@ -18,10 +17,10 @@ class BestSpans(NamedTuple):
       null_odds: float32 tensor of shape [batch], the score of no answer minus this one's.
     """
 
-    starts: tf.Tensor
-    ends: tf.Tensor
-    scores: tf.Tensor
-    null_odds: tf.Tensor
+    starts: "tf.Tensor"
+    ends: "tf.Tensor"
+    scores: "tf.Tensor"
+    null_odds: "tf.Tensor"
 
 
 def best_spans(outputs, windows: ContextWindows, batch_size, max_answer_length: int) -> BestSpans:

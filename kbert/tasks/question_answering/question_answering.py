@@ -1,10 +1,10 @@
 """A question and a text -> the span of the text that answers."""
 
-import keras
-
 from kbert.features import MAX_CONTEXT, PIECE_OFFSETS, SPAN_FEATURES, Feature, encoder_features
-from kbert.heads.classification_head import SpanHead
+from kbert.heads import classification_head
 from kbert.heads.parts import token_head
+from kbert.late_tensorflow import keras
+from kbert.tasks import task_model
 from kbert.tasks.file_columns import task_files
 from kbert.tasks.losses import (
     correct,
@@ -27,9 +27,8 @@ from kbert.tasks.question_answering.span_answers import (
 from kbert.tasks.question_answering.span_serving import SpanServing
 from kbert.tasks.question_answering.windows import WindowMaker, window_rows
 from kbert.tasks.task import CheckpointKind, ExampleFeatures, SoftTarget, Task
-from kbert.tasks.task_model import TaskModel
+from kbert.tokenization import window_packer
 from kbert.tokenization.vocabulary import require_wordpiece
-from kbert.tokenization.window_packer import require_room
 
 START_POSITIONS, END_POSITIONS = SPAN_FEATURES
 
@@ -115,7 +114,7 @@ class QuestionAnswering(Task):
     def check_examples(self, examples, max_seq_length):
         """Refuses a length without room for the text, and questions without an answer unless the settings say
         `unanswerable`."""
-        require_room(max_seq_length, self.settings.max_query_length)
+        window_packer.require_room(max_seq_length, self.settings.max_query_length)
         if not self.settings.unanswerable:
             for question in examples:
                 if question.answers == ():
@@ -142,11 +141,11 @@ class QuestionAnswering(Task):
         """Encoder inputs -> float32 `start_logits` and `end_logits`, both (batch, seq_length)."""
         encoder = encoder.with_outputs("sequence_output")
         inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in encoder.input}
-        head = SpanHead(encoder.config, dtype=encoder.policy, name="span")
+        head = classification_head.SpanHead(encoder.config, dtype=encoder.policy, name="span")
         read = encoder(inputs)["sequence_output"]
         logits = head(read)  # (B, 2, S)
         outputs = {"start_logits": logits[:, 0], "end_logits": logits[:, 1]}
-        return TaskModel(self, encoder, inputs, outputs, read)
+        return task_model.TaskModel(self, encoder, inputs, outputs, read)
 
     def loss_sums(self, outputs, batch, training=False):
         start, end = (cross_entropies(*pair) for pair in _logits_and_positions(outputs, batch))

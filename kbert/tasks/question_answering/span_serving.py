@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from kbert.late_tensorflow import tf
 from kbert.tasks.file_columns import signature_inputs
 from kbert.tasks.losses import mask_padding
 from kbert.tasks.question_answering import graph_answers
@@ -21,8 +22,6 @@ class SpanServing(Serving):
         (float32 [batch]). `ids` takes the encoder inputs (int32 [windows, length]) and gives `start_logits`
         and `end_logits` (float32 [windows, length]), 0 at padding. Contexts are never cut, so `TRUNCATED` is
         true where the question was, at `max_query_length`."""
-        import tensorflow as tf
-
         make_windows, settings = self.task.window_maker(text_inputs), self.task.settings
 
         def answer_ids(inputs):

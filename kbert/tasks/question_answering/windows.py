@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import tensorflow as tf
 
 from kbert.cli.progress import Progress
 from kbert.features import MAX_CONTEXT, PIECE_OFFSETS, SPAN_FEATURES
+from kbert.late_tensorflow import tf
 from kbert.tasks.question_answering.squad_files import Question
-from kbert.tokenization.window_packer import WindowPacker, context_positions, has_max_context
+from kbert.tokenization import window_packer
 
 _QUESTIONS_AT_ONCE = 512
 
@@ -29,10 +29,10 @@ class ContextWindows(NamedTuple):
     """
 
     features: dict
-    owners: tf.Tensor
-    offsets: tf.Tensor
-    max_context: tf.Tensor
-    truncated: tf.Tensor
+    owners: "tf.Tensor"
+    offsets: "tf.Tensor"
+    max_context: "tf.Tensor"
+    truncated: "tf.Tensor"
 
 
 class WindowMaker:
@@ -55,7 +55,7 @@ class WindowMaker:
 
     def __init__(self, text_inputs, doc_stride: int, max_query_length: int):
         self._tokenizer = text_inputs.tokenizer
-        self._packer = WindowPacker(
+        self._packer = window_packer.WindowPacker(
             text_inputs.vocabulary, text_inputs.max_seq_length, doc_stride, max_query_length
         )
 
@@ -66,12 +66,14 @@ class WindowMaker:
             ids, starts, ends = (tf.gather(values, context_ids) for values in (ids, starts, ends))
         queries = self._tokenizer(questions)
         windows = self._packer(ids, queries, pad_to_longest)
-        positions = context_positions(windows)
+        positions = window_packer.context_positions(windows)
         offsets = tf.stack(
             [_at(starts, windows.owners, positions), _at(ends, windows.owners, positions)], axis=-1
         )
         truncated = queries.row_lengths() > self._packer.max_query_length
-        return ContextWindows(windows.features, windows.owners, offsets, has_max_context(windows), truncated)
+        return ContextWindows(
+            windows.features, windows.owners, offsets, window_packer.has_max_context(windows), truncated
+        )
 
 
 def _at(values, owners, positions):

@@ -1,14 +1,14 @@
 """What becomes of texts that are too long: cut, head and tail, or windows whose logits are pooled."""
 
 import numpy as np
-import tensorflow as tf
 from absl import logging
 
 from kbert.features import WINDOW_FEATURE, Feature
+from kbert.late_tensorflow import tf
 from kbert.tasks.pages.page import NUM_TOKENS
 from kbert.tasks.sequences.settings import CUT, HEAD_TAIL, LongTextSettings
 from kbert.tasks.temperature import SOFTMAX
-from kbert.tokenization.long_texts import HeadAndTailInputs, WindowInputs, require_windows, window_owners
+from kbert.tokenization import long_texts
 
 
 class LongTexts:
@@ -35,25 +35,25 @@ class LongTexts:
     def check(self, max_seq_length: int):
         """Refuses a length without room for windows, and a step that would leave pieces out."""
         if self.in_windows:
-            require_windows(max_seq_length, self._settings.doc_stride)
+            long_texts.require_windows(max_seq_length, self._settings.doc_stride)
 
     def reader(self, text_inputs):
         """The function from texts to encoder inputs, see kbert/tokenization/long_texts.py."""
         if self.are_cut:
             return text_inputs
         if self._settings.long_texts == HEAD_TAIL:
-            return HeadAndTailInputs(text_inputs)
-        return WindowInputs(text_inputs, self._settings.doc_stride)
+            return long_texts.HeadAndTailInputs(text_inputs)
+        return long_texts.WindowInputs(text_inputs, self._settings.doc_stride)
 
     def owners(self, features: dict, number: int) -> np.ndarray:
         """int (rows,): the text that each row of the features of `number` texts is of."""
         if not self.in_windows:
             return np.arange(number)
-        return window_owners(features[WINDOW_FEATURE]).numpy()
+        return long_texts.window_owners(features[WINDOW_FEATURE]).numpy()
 
     def pool(self, logits, window_numbers):
         """The logits of texts, float32 (texts, labels), from those of their windows."""
-        owners = window_owners(window_numbers)
+        owners = long_texts.window_owners(window_numbers)
         number = tf.reduce_max(tf.concat([owners, [-1]], axis=0)) + 1
         return pool_windows(logits, owners, number, self._settings.window_pooling, self._kind)
 
@@ -64,7 +64,7 @@ class LongTexts:
           values: name -> array of shape (rows, ...), with `window_numbers` among them.
         """
         numbers = values[WINDOW_FEATURE]
-        first = np.flatnonzero(np.diff(window_owners(numbers).numpy(), prepend=-1))
+        first = np.flatnonzero(np.diff(long_texts.window_owners(numbers).numpy(), prepend=-1))
         if torn := int((numbers[first] > 0).sum()):
             logging.warning(
                 "%d of %d texts lack their first windows: scores of texts need records in the order of their "

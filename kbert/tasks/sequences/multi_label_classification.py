@@ -1,9 +1,9 @@
 """One text, or a pair of texts -> any number of labels, possibly none."""
 
 import numpy as np
-from keras import ops
 
 from kbert.features import LABEL_FEATURE, Feature
+from kbert.late_tensorflow import ops, tf
 from kbert.tasks.file_columns import task_files
 from kbert.tasks.label_losses import SeveralLabelsLoss
 from kbert.tasks.label_scores import label_rows
@@ -33,10 +33,9 @@ class _Serving(SequenceServing):
     def served(self, outputs):
         """`probabilities` and `logits` (float32 [batch, labels]), and `labels` (string [batch, labels]): the
         name of each label that is given, "" in the place of those that are not."""
-        import tensorflow as tf
-
         predicted = self.task.thresholds.predict(outputs["probabilities"])
-        names = tf.where(predicted, tf.constant(self.task.labels), "")
+        where = np.where if isinstance(predicted, np.ndarray) else tf.where
+        names = where(predicted, self.label_names(predicted), b"")
         return {"probabilities": outputs["probabilities"], "logits": outputs["logits"], "labels": names}
 
     def same_answers(self, outputs, expected, batch):

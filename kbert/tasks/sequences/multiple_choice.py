@@ -1,12 +1,13 @@
 """A text with several possible continuations -> the right one."""
 
-import keras
 import numpy as np
 
 from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, Feature
-from kbert.heads.multiple_choice_head import ChoicesAsBatch, MultipleChoiceHead
+from kbert.heads import multiple_choice_head
 from kbert.heads.parts import pooled_head
 from kbert.input_pipelines import labelled_files, text_reader
+from kbert.late_tensorflow import keras, tf
+from kbert.tasks import task_model
 from kbert.tasks.file_columns import signature_inputs, task_files
 from kbert.tasks.losses import correct, cross_entropies, example_mean, example_sum, example_weights
 from kbert.tasks.pages.content import Card, Cards, Fact, Mark, MarkedText, Section, excerpt, shortened
@@ -16,7 +17,6 @@ from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.example_signature import CLASSIFY, classify_signature
 from kbert.tasks.signatures.signature import TRUNCATED, Signature, ids_signature
 from kbert.tasks.task import CheckpointKind, ExampleFeatures, SoftTarget, Task
-from kbert.tasks.task_model import TaskModel
 from kbert.tasks.temperature import CalibrationSettings, Temperature
 
 
@@ -47,7 +47,6 @@ class _Serving(Serving):
         `probabilities` (float32 [batch, choices]), `choice` (int64 [batch]), the index of the most probable
         choice, and `choice_text` (string [batch]). `ids` takes the encoder inputs (int32 [batch, choices,
         length]) and has no `choice_text`. `classify`: the choices of an Example are its classes."""
-        import tensorflow as tf
 
         def answer_ids(inputs):
             outputs = model(inputs, training=False)
@@ -178,12 +177,14 @@ class MultipleChoice(Task):
         """Encoder inputs of each choice -> float32 `logits` and `probabilities`, both (batch, choices)."""
         encoder = encoder.with_outputs("pooled_output")
         inputs = {name: keras.Input((None, None), dtype="int32", name=name) for name in ENCODER_INPUTS}
-        as_batch = ChoicesAsBatch(dtype=encoder.policy, name="choices_as_batch")
+        as_batch = multiple_choice_head.ChoicesAsBatch(dtype=encoder.policy, name="choices_as_batch")
         encoded = encoder({name: as_batch(value) for name, value in inputs.items()})
-        head = MultipleChoiceHead(encoder.config, dtype=encoder.policy, name="multiple_choice")
+        head = multiple_choice_head.MultipleChoiceHead(
+            encoder.config, dtype=encoder.policy, name="multiple_choice"
+        )
         logits = head(encoded["pooled_output"], inputs["input_ids"])
         outputs = {"logits": logits, "probabilities": self.temperature.probabilities(logits)}
-        return TaskModel(self, encoder, inputs, outputs)
+        return task_model.TaskModel(self, encoder, inputs, outputs)
 
     def loss_sums(self, outputs, batch, training=False):
         return {"loss": example_sum(cross_entropies(outputs["logits"], batch[LABEL_FEATURE]), batch)}

@@ -1,9 +1,9 @@
 """One text, or a pair of texts -> a label."""
 
 import numpy as np
-from keras import ops
 
 from kbert.features import LABEL_FEATURE, Feature
+from kbert.late_tensorflow import ops, ops_for, tf
 from kbert.tasks.file_columns import task_files
 from kbert.tasks.label_losses import OneLabelLoss
 from kbert.tasks.label_scores import label_rows
@@ -42,9 +42,8 @@ class _Serving(SequenceServing):
 
     def served(self, outputs):
         """`probabilities` and `logits` (float32 [batch, labels]) and `label` (string [batch])."""
-        import tensorflow as tf
-
-        label = tf.gather(tf.constant(self.task.labels), self.task.predict_ids(outputs))
+        names, ids = self.label_names(outputs["logits"]), self.task.predict_ids(outputs)
+        label = names[ids] if isinstance(ids, np.ndarray) else tf.gather(names, ids)
         return {"probabilities": outputs["probabilities"], "logits": outputs["logits"], "label": label}
 
     def same_answers(self, outputs, expected, batch):
@@ -132,7 +131,7 @@ class SequenceClassification(SequenceTask):
         """The id of the label that is given, int tensor of shape (batch,): the most probable one, or of two
         labels the positive one from its threshold on."""
         if self.settings.threshold is None:
-            return ops.argmax(outputs["logits"], axis=-1)
+            return ops_for(outputs["logits"]).argmax(outputs["logits"], axis=-1)
         return self.thresholds.predict_ids(outputs["probabilities"])
 
     def metric_sums(self, outputs, batch):

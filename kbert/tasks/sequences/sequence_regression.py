@@ -1,12 +1,12 @@
 """One text, or a pair of texts -> a number."""
 
 import numpy as np
-from keras import ops
 from scipy import special
 
 from kbert.config.checks import require
 from kbert.features import TARGET_FEATURE, Feature
 from kbert.files.json_values import shown
+from kbert.late_tensorflow import ops
 from kbert.tasks.correlations import correlations
 from kbert.tasks.file_columns import task_files
 from kbert.tasks.losses import binary_cross_entropies, example_sum, example_weights

@@ -3,14 +3,14 @@
 import dataclasses
 from typing import Any
 
-import keras
 import numpy as np
-from keras import ops
 
 from kbert.features import EXAMPLE_WEIGHTS, LABEL_FEATURE, WINDOW_FEATURE, encoder_features
-from kbert.heads.classification_head import ClassificationHead
+from kbert.heads import classification_head
 from kbert.heads.parts import pooled_head
 from kbert.input_pipelines import text_reader
+from kbert.late_tensorflow import keras, ops, tf
+from kbert.tasks import task_model
 from kbert.tasks.file_columns import RAW_SCORES, signature_inputs
 from kbert.tasks.label_losses import BALANCED, OF_TRAINING
 from kbert.tasks.losses import example_weights
@@ -19,7 +19,6 @@ from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.example_signature import CLASSIFY, classify_signature
 from kbert.tasks.signatures.signature import TRUNCATED, Signature, ids_signature, texts_signature
 from kbert.tasks.task import ExampleFeatures, Predictions, Task
-from kbert.tasks.task_model import TaskModel
 from kbert.tasks.temperature import Temperature
 
 _HEAD = "classification"  # of regression too, as in published checkpoints
@@ -116,8 +115,12 @@ class SequenceTask(Task):
     def build_model(self, encoder):
         """Encoder inputs -> what `outputs` makes of the logits."""
         inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in encoder.input}
-        head = ClassificationHead(encoder.config, len(self.labels) or 1, dtype=encoder.policy, name=_HEAD)
-        return TaskModel(self, encoder, inputs, self.outputs(head(encoder(inputs)["pooled_output"])))
+        head = classification_head.ClassificationHead(
+            encoder.config, len(self.labels) or 1, dtype=encoder.policy, name=_HEAD
+        )
+        return task_model.TaskModel(
+            self, encoder, inputs, self.outputs(head(encoder(inputs)["pooled_output"]))
+        )
 
     def outputs(self, logits) -> dict:
         """The outputs of the model, float32 `logits` and `probabilities`, both (batch, labels)."""
@@ -210,7 +213,6 @@ class SequenceServing(Serving):
 
     def example_signature(self, texts: Signature) -> tuple[str, Signature]:
         """`classify`: all labels, in id order, and the probability of each."""
-        import tensorflow as tf
 
         def classes(outputs, inputs):
             return tf.broadcast_to(tf.constant(self.task.labels), tf.shape(outputs["probabilities"]))
@@ -245,6 +247,12 @@ class SequenceServing(Serving):
             kind, signature = self.example_signature(texts)
             signatures[kind if name == "serving_default" else f"{kind}_{name}"] = signature
         return signatures
+
+    def label_names(self, like):
+        """The names of the labels, bytes (labels,): an array for answers that are arrays, else a tensor."""
+        if isinstance(like, np.ndarray):
+            return np.array([label.encode("utf-8") for label in self.task.labels], object)
+        return tf.constant(self.task.labels)
 
     def label_probabilities(self, outputs: dict) -> dict[str, float]:
         """The probability of every label of one example."""

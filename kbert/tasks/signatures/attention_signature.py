@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 
-import tensorflow as tf
-
+from kbert.late_tensorflow import tf
 from kbert.tasks.signatures.signature import TRUNCATED, Signature, texts_signature
-from kbert.tokenization.text_inputs import TextInputs
+from kbert.tokenization import text_inputs as inputs_of_texts
 
 # More tokens cannot be looked at, and the numbers of an answer grow with their square.
 MAX_TOKENS = 64
@@ -13,7 +12,9 @@ _NAMES = {"serving_default": "attention", "pair": "attention_pair"}
 
 
 def attention_signatures(
-    signatures: dict[str, Signature], attention: Callable[[dict], tf.Tensor], text_inputs: TextInputs
+    signatures: dict[str, Signature],
+    attention: "Callable[[dict], tf.Tensor]",
+    text_inputs: "inputs_of_texts.TextInputs",
 ) -> dict[str, Signature]:
     """`attention` beside "serving_default", and `attention_pair` beside "pair".
 
@@ -31,7 +32,7 @@ def attention_signatures(
     Raises:
       ValueError: when "serving_default" takes something else than one text or two.
     """
-    shown = TextInputs(text_inputs.vocabulary, min(MAX_TOKENS, text_inputs.max_seq_length))
+    shown = inputs_of_texts.TextInputs(text_inputs.vocabulary, min(MAX_TOKENS, text_inputs.max_seq_length))
     tokens = tf.constant(text_inputs.vocabulary.tokens)
 
     def answer(text, text_pair=None):

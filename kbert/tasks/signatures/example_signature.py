@@ -7,15 +7,14 @@ Reference: tensorflow/serving, servables/tensorflow/classifier.cc and regressor.
 
 from collections.abc import Callable
 
-import tensorflow as tf
-
+from kbert.late_tensorflow import tf
 from kbert.tasks.signatures.signature import Signature
 
 CLASSIFY, REGRESS = "classify", "regress"  # the names of these signatures
 _EXAMPLES = {"inputs": ("string", (None,))}
 
 
-def classify_signature(texts: Signature, classes: Callable[[dict, dict], tf.Tensor]) -> Signature:
+def classify_signature(texts: Signature, classes: "Callable[[dict, dict], tf.Tensor]") -> Signature:
     """A signature for Classify, from one that takes texts and answers with `probabilities` (batch, n).
 
     Args:

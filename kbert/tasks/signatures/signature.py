@@ -3,9 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-import tensorflow as tf
-
 from kbert.features import ENCODER_INPUTS
+from kbert.late_tensorflow import tf
 from kbert.tasks.signatures.token_id_checks import TokenIdLimits, checked_token_ids
 
 # An output of every signature that takes texts: bool (batch,), true where pieces of an example's texts were
@@ -29,7 +28,7 @@ class Signature(NamedTuple):
     texts: dict[str, tuple[str, tuple]] | None = None
 
     @property
-    def specs(self) -> list[tf.TensorSpec]:
+    def specs(self) -> "list[tf.TensorSpec]":
         """Of each input, in order."""
         return [tf.TensorSpec(shape, dtype, name=name) for name, (dtype, shape) in self.inputs.items()]
 

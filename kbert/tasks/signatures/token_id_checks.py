@@ -7,7 +7,7 @@ padding.
 
 from typing import NamedTuple
 
-import tensorflow as tf
+from kbert.late_tensorflow import tf
 
 
 class TokenIdLimits(NamedTuple):

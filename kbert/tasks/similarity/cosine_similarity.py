@@ -4,12 +4,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from keras import ops
 
 from kbert.cli.warn_once import warn_once
 from kbert.config.checks import require
 from kbert.features import TARGET_FEATURE
 from kbert.input_pipelines.labelled_files import LabelledText
+from kbert.late_tensorflow import ops
 from kbert.tasks.correlations import correlations
 from kbert.tasks.file_columns import task_files
 from kbert.tasks.losses import example_sum

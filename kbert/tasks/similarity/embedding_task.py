@@ -3,15 +3,15 @@
 import dataclasses
 from dataclasses import dataclass
 
-import keras
 import numpy as np
-from keras import ops
 
 from kbert.config.pooling_config import POOLING_LAYER, PoolingConfig
 from kbert.features import ENCODER_INPUTS, PACKED_POSITIONS, TARGET_FEATURE, Feature
-from kbert.heads.multiple_choice_head import ChoicesAsBatch, GroupedVectors
+from kbert.heads import multiple_choice_head
 from kbert.heads.parts import vector_parts
-from kbert.layers.sequence_pooling import SequencePooling
+from kbert.late_tensorflow import keras, ops
+from kbert.layers import sequence_pooling
+from kbert.tasks import task_model
 from kbert.tasks.file_columns import signature_inputs
 from kbert.tasks.serving import Serving
 from kbert.tasks.similarity.matryoshka import require_dims
@@ -19,7 +19,6 @@ from kbert.tasks.similarity.prompts import vector_signatures
 from kbert.tasks.similarity.text_groups import text_features, tokenize_groups
 from kbert.tasks.similarity.vectors import VectorServing
 from kbert.tasks.task import CheckpointKind, ExampleFeatures, Task
-from kbert.tasks.task_model import TaskModel
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,6 @@ class EmbeddingTask(Task):
     own_settings = {"mode": "pooling", "normalize": "normalize"}
     serving_class: type[Serving] | None = _Serving
     texts_per_example = 2
-    grouping: type = GroupedVectors  # the layer that puts the vectors of an example side by side
 
     def __init__(self, further_pooling: dict | None = None, **settings):
         super().__init__(**settings)
@@ -106,6 +104,11 @@ class EmbeddingTask(Task):
     def get_config(self):
         further = {"further_pooling": self._further_pooling} if self._further_pooling else {}
         return super().get_config() | further
+
+    @property
+    def grouping(self) -> type:
+        """The layer that puts the vectors of an example side by side."""
+        return multiple_choice_head.GroupedVectors
 
     @property
     def pooling(self):
@@ -172,16 +175,16 @@ class EmbeddingTask(Task):
         """Encoder inputs of each text -> float32 `embeddings` (batch, texts, width)."""
         encoder = encoder.with_outputs("sequence_output")
         inputs = {name: keras.Input((None, None), dtype="int32", name=name) for name in ENCODER_INPUTS}
-        as_batch = ChoicesAsBatch(dtype=encoder.policy, name="texts_as_batch")
+        as_batch = multiple_choice_head.ChoicesAsBatch(dtype=encoder.policy, name="texts_as_batch")
         flat = {name: as_batch(value) for name, value in inputs.items()}
         if encoder.packed:
             inputs[PACKED_POSITIONS] = keras.Input((None,), dtype="int32", name=PACKED_POSITIONS)
             flat[PACKED_POSITIONS] = inputs[PACKED_POSITIONS]
         pooled = self.vectors(encoder, encoder(flat)["sequence_output"], flat["input_mask"])
         embeddings = self.grouping(dtype="float32", name="embeddings")(pooled, inputs["input_ids"])
-        return TaskModel(self, encoder, inputs, {"embeddings": embeddings})
+        return task_model.TaskModel(self, encoder, inputs, {"embeddings": embeddings})
 
     def vectors(self, encoder, sequence_output, input_mask):
         """The vectors of the encoder's tokens (rows, length, hidden_size) -> those of the texts."""
-        pool = SequencePooling.of(self.pooling, dtype="float32", name=POOLING_LAYER)
+        pool = sequence_pooling.SequencePooling.of(self.pooling, dtype="float32", name=POOLING_LAYER)
         return pool(sequence_output, input_mask)

@@ -2,9 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from keras import ops
-
 from kbert.features import EXAMPLE_WEIGHTS, TARGET_FEATURE, TEACHER_SCORES
+from kbert.late_tensorflow import ops
 from kbert.tasks.losses import correct, cross_entropies, example_weights
 from kbert.tasks.task import ALL_REPLICAS
 

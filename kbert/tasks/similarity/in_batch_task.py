@@ -1,11 +1,11 @@
 """The base class of tasks that learn to find each query's positive among all texts of the batch."""
 
 import numpy as np
-from keras import ops
 
 from kbert.config.vectors_config import TEXT_TASKS
 from kbert.features import TARGET_FEATURE, TEACHER_SCORES, Feature
 from kbert.input_pipelines.distinct_batches import DistinctBatches
+from kbert.late_tensorflow import ops
 from kbert.tasks.similarity.embedding_task import EmbeddingTask
 from kbert.tasks.similarity.in_batch_loss import (
     COUPLED,

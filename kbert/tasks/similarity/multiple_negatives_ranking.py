@@ -3,10 +3,9 @@
 import math
 from dataclasses import dataclass
 
-from keras import ops
-
 from kbert.config.checks import require
-from kbert.layers.vector_dense import unit
+from kbert.late_tensorflow import ops
+from kbert.layers import vector_dense
 from kbert.tasks.file_columns import task_files
 from kbert.tasks.similarity.embedding_task import EmbeddingSettings, EmbeddingTask
 from kbert.tasks.similarity.in_batch_loss import ranking_sums
@@ -55,7 +54,7 @@ class MultipleNegativesRanking(InBatchTask):
     prompts = EmbeddingTask.prompts  # one signature answers both texts of a pair
 
     def comparable(self, values):
-        return unit(values["embeddings"])
+        return vector_dense.unit(values["embeddings"])
 
     def compare(self, queries, candidates):
         return self.settings.scale * ops.matmul(queries, ops.swapaxes(candidates, -1, -2))

@@ -3,12 +3,11 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-import tensorflow as tf
-
 from kbert.config.pooling_config import PoolingConfig
-from kbert.layers.sequence_pooling import SequencePooling
+from kbert.late_tensorflow import tf
+from kbert.layers import sequence_pooling
 from kbert.tasks.signatures.signature import Signature, row_signatures
-from kbert.tokenization.text_inputs import TextInputs, TextRows
+from kbert.tokenization import text_inputs as inputs_of_texts
 
 
 class PromptedInputs(NamedTuple):
@@ -19,14 +18,14 @@ class PromptedInputs(NamedTuple):
       prompt: the text; "" for none.
     """
 
-    text_inputs: TextInputs
+    text_inputs: "inputs_of_texts.TextInputs"
     prompt: str
 
     @property
     def vocabulary(self):
         return self.text_inputs.vocabulary
 
-    def rows(self, text, text_pair=None) -> TextRows:
+    def rows(self, text, text_pair=None) -> "inputs_of_texts.TextRows":
         """See `TextInputs.rows`; string tensors of shape [batch]."""
         return self.text_inputs.rows(tf.strings.join([self.prompt, text]) if self.prompt else text, text_pair)
 
@@ -49,7 +48,7 @@ def vector_signatures(
     signatures = row_signatures(("text",), embed, model, PromptedInputs(text_inputs, pooling.prompt()))
     for name in other_prompts(pooling):
         counts_others = pooling.skipped_tokens(name) != pooling.skipped_tokens()
-        pool = SequencePooling.of(pooling, name, model)
+        pool = sequence_pooling.SequencePooling.of(pooling, name, model)
 
         def embed_behind(inputs, pool=pool):
             return {"embedding": pool(states(inputs)["sequence_output"], inputs["input_mask"])}
@@ -82,5 +81,5 @@ def prompt_lengths(pooling: PoolingConfig, vocabulary, max_seq_length: int) -> d
     if not names:
         return {}
     texts = tf.constant([pooling.prompts[name] for name in names])
-    mask = TextInputs(vocabulary, max_seq_length).rows(texts).features["input_mask"]
+    mask = inputs_of_texts.TextInputs(vocabulary, max_seq_length).rows(texts).features["input_mask"]
     return {name: int(number) - 1 for name, number in zip(names, mask.numpy().sum(axis=1), strict=True)}

@@ -1,10 +1,10 @@
 """Vectors of texts beside each other: how similar they are, and when two of them stand for the same text."""
 
 import numpy as np
-from keras import ops
 
 from kbert.config.pooling_config import SIMILARITY_FUNCTIONS
-from kbert.layers.vector_dense import unit
+from kbert.late_tensorflow import ops
+from kbert.layers import vector_dense
 from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import TRUNCATED, Signature, texts_signature
 
@@ -13,15 +13,16 @@ SAME_VECTOR = 0.99  # the least cosine of two vectors that stand for the same te
 
 def cosine(first, second):
     """The cosines of two tensors of vectors of shape (..., width): float32 of shape (...)."""
-    return ops.sum(unit(first) * unit(second), axis=-1)
+    return ops.sum(vector_dense.unit(first) * vector_dense.unit(second), axis=-1)
 
 
-def similarities(queries, texts, function: str = "cosine") -> np.ndarray:
+def similarities(queries, texts, function: str = "cosine", unit=None) -> np.ndarray:
     """How similar each query is to each text, float32 (queries, texts); more is more similar.
 
     Args:
       queries, texts: arrays of vectors, of shapes (queries, width) and (texts, width).
       function: one of `SIMILARITY_FUNCTIONS`; "euclidean" and "manhattan" are distances with a minus before.
+      unit: the function that brings vectors to length 1; by default that of the layers.
 
     Raises:
       ValueError: for another function.
@@ -30,6 +31,7 @@ def similarities(queries, texts, function: str = "cosine") -> np.ndarray:
     """
     queries, texts = np.asarray(queries, np.float32), np.asarray(texts, np.float32)
     if function == "cosine":
+        unit = unit or vector_dense.unit
         queries, texts = np.asarray(unit(queries)), np.asarray(unit(texts))
     if function in ("cosine", "dot"):
         return queries @ texts.T
@@ -40,9 +42,14 @@ def similarities(queries, texts, function: str = "cosine") -> np.ndarray:
     return -np.stack([np.linalg.norm(texts - query, ord=order, axis=-1) for query in queries])
 
 
+def unit_rows(vectors: np.ndarray) -> np.ndarray:
+    """`unit` in NumPy, of a float32 array of shape (rows, width)."""
+    return vectors / np.sqrt(np.square(vectors).sum(axis=-1, keepdims=True) + np.float32(1e-12))
+
+
 def shortened(vectors, dimensions: int, normalize: bool):
     """The first numbers of vectors (texts, width), of length 1 if `normalize`: (texts, dimensions)."""
-    return unit(vectors[:, :dimensions]) if normalize else vectors[:, :dimensions]
+    return vector_dense.unit(vectors[:, :dimensions]) if normalize else vectors[:, :dimensions]
 
 
 class VectorServing(Serving):

@@ -1,7 +1,6 @@
 """The regularization that makes vectors sparse: FLOPS, and how its weight rises."""
 
-from keras import ops
-
+from kbert.late_tensorflow import ops
 from kbert.tasks.similarity.in_batch_loss import all_rows, own_rows
 
 _RISING = 1 / 3  # of the training

@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from keras import ops
-
 from kbert.bounds import Bounds
 from kbert.config.checks import check_values
 from kbert.config.sparse_pooling_config import SparseActivation, SparsePooling, SparsePoolingConfig
+from kbert.heads import sparse_head
 from kbert.heads.parts import MASKED_LM
-from kbert.heads.sparse_head import SparseHead
+from kbert.late_tensorflow import ops
 from kbert.tasks.file_columns import task_files
 from kbert.tasks.similarity.in_batch_loss import own_rows, row_weights
 from kbert.tasks.similarity.in_batch_task import InBatchTask
@@ -83,7 +82,7 @@ class SparseEmbedding(InBatchTask):
 
     def vectors(self, encoder, sequence_output, input_mask):
         settings = {"pooling": self.pooling.pooling, "activation": self.pooling.activation}
-        head = SparseHead(
+        head = sparse_head.SparseHead(
             encoder.config, encoder.embeddings, **settings, dtype=encoder.policy, name=MASKED_LM.name
         )
         return head(sequence_output, input_mask)

@@ -1,9 +1,8 @@
 """How sparse vectors are answered: the words with the largest weights, so many for every text."""
 
 import numpy as np
-import tensorflow as tf
-from keras import ops
 
+from kbert.late_tensorflow import ops, tf
 from kbert.tasks.file_columns import signature_inputs
 from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import row_signatures

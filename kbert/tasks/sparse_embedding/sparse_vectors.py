@@ -1,10 +1,10 @@
 """Sparse vectors as rows of a `scipy.sparse.csr_array`, and the words behind them."""
 
 import numpy as np
-import tensorflow as tf
 from scipy import sparse
 
 from kbert.files.json_values import shown
+from kbert.late_tensorflow import tf
 from kbert.tasks.sparse_embedding.sparse_serving import text_weights
 from kbert.tasks.sparse_embedding.sparse_similarities import sparse_similarities
 from kbert.tasks.text_vectors import TextVectors

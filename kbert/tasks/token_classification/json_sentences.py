@@ -9,6 +9,7 @@ from kbert.input_pipelines.file_problems import FileProblems
 from kbert.input_pipelines.json_rows import json_type, require_column, text_problem
 from kbert.input_pipelines.labelled_files import stream_examples
 from kbert.input_pipelines.labels import NoLabel
+from kbert.late_tensorflow import tf
 from kbert.tasks.token_classification.conll_files import FileSentence
 from kbert.tasks.token_classification.spans import Word, parse_spans, tag_words
 from kbert.tokenization import text_words
@@ -76,8 +77,6 @@ def _find_words(cells) -> list[list[Word]]:
     """The words of each cell that is a text, found together; none of other cells."""
     if not any(isinstance(cell, str) for cell in cells):
         return [[] for _ in cells]
-    import tensorflow as tf
-
     texts = [cell.encode("utf-8", "ignore") if isinstance(cell, str) else b"" for cell in cells]
     columns = (values.to_list() for values in text_words.find_words(tf.constant(texts)))
     return [

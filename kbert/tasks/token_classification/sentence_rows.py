@@ -1,11 +1,11 @@
 """Tagged sentences -> rows of features: windows, with the document around them where that is asked for."""
 
 import numpy as np
-import tensorflow as tf
 from absl import logging
 
 from kbert.cli.progress import Progress
 from kbert.features import LABEL_FEATURE, WORD_FEATURE
+from kbert.late_tensorflow import tf
 from kbert.tasks.token_classification.tagged_sentences import TaggedSentence
 from kbert.tasks.token_classification.word_windows import WordWindows
 

@@ -1,13 +1,12 @@
 """A label for every word of a text."""
 
-import keras
 import numpy as np
-from keras import ops
 
 from kbert.features import LABEL_FEATURE, WORD_FEATURE, Feature, encoder_features
-from kbert.heads.bilstm_head import BiLstmHead, ScalarMix
-from kbert.heads.classification_head import TokenClassificationHead
+from kbert.heads import bilstm_head, classification_head
 from kbert.heads.parts import token_head
+from kbert.late_tensorflow import keras, ops
+from kbert.tasks import task_model
 from kbert.tasks.file_columns import signature_inputs, task_files
 from kbert.tasks.label_losses import BALANCED, OF_TRAINING, OneLabelLoss
 from kbert.tasks.label_scores import label_rows
@@ -15,7 +14,6 @@ from kbert.tasks.losses import correct, example_weights
 from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import Signature, ids_signature, texts_signature
 from kbert.tasks.task import CheckpointKind, ExampleFeatures, SoftTarget, Task
-from kbert.tasks.task_model import TaskModel
 from kbert.tasks.token_classification.entity_scores import (
     entity_metrics,
     sentences_from_rows,
@@ -192,18 +190,20 @@ class TokenClassification(Task):
         number, policy = len(self.labels), encoder.policy
         if is_linear:
             read = encoder(inputs)["sequence_output"]
-            head = TokenClassificationHead(config, number, dtype=policy, name="token_classification")
+            head = classification_head.TokenClassificationHead(
+                config, number, dtype=policy, name="token_classification"
+            )
             logits = head(read)
         else:
             states = encoder(inputs)["hidden_states"]
             layers = [states[number] for number in settings.layer_numbers(config)]
             read = vectors = ops.concatenate(layers, axis=-1) if len(layers) > 1 else layers[0]
             if settings.mixes:
-                vectors = ScalarMix(len(layers), dtype=policy, name=MIX)(read)
-            tagger = BiLstmHead(config, number, settings.lstm_size, dtype=policy, name=TAGGER)
+                vectors = bilstm_head.ScalarMix(len(layers), dtype=policy, name=MIX)(read)
+            tagger = bilstm_head.BiLstmHead(config, number, settings.lstm_size, dtype=policy, name=TAGGER)
             logits = tagger(vectors, inputs["input_mask"])
         outputs = {"logits": logits, "probabilities": ops.softmax(logits, axis=-1)}
-        return TaskModel(self, encoder, inputs, outputs, read)
+        return task_model.TaskModel(self, encoder, inputs, outputs, read)
 
     def loss_weights(self, batch, training=False):
         return {"loss": ops.sum(self._weights(batch, training)) + _EPSILON}

@@ -1,11 +1,10 @@
 """What a model says of the words of texts: as tensors that a graph returns, and in words for people."""
 
-import tensorflow as tf
-
+from kbert.late_tensorflow import tf
 from kbert.tasks.signatures.signature import TRUNCATED
 from kbert.tasks.token_classification.entity_scores import find_entities
 from kbert.tasks.token_classification.word_windows import WordWindows
-from kbert.tokenization.text_words import find_words
+from kbert.tokenization import text_words
 
 
 class WordLabels:
@@ -27,14 +26,14 @@ class WordLabels:
     def label_text(self, text) -> dict:
         """string [batch] -> `words`, `starts`, `ends` and what `of_words` gives; (batch, words of the longest
         text), filled up with "" and 0."""
-        text_words = find_words(text)
+        words = text_words.find_words(text)
         return (
             {
-                "words": text_words.words.to_tensor(""),
-                "starts": text_words.starts.to_tensor(),
-                "ends": text_words.ends.to_tensor(),
+                "words": words.words.to_tensor(""),
+                "starts": words.starts.to_tensor(),
+                "ends": words.ends.to_tensor(),
             }
-            | self._predict(text_words.words)
+            | self._predict(words.words)
             | _nothing_cut(text)
         )
 

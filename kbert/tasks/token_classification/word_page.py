@@ -1,9 +1,9 @@
 """The page of an evaluation of a label for every word: entities in colours, right beside given."""
 
 import numpy as np
-from keras import ops
 
 from kbert.features import LABEL_FEATURE
+from kbert.late_tensorflow import ops
 from kbert.tasks.pages.by_length import by_length
 from kbert.tasks.pages.calibration import calibration_section
 from kbert.tasks.pages.content import Card, Cards, Fact, Mark, MarkedText, Section, excerpt

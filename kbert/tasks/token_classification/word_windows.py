@@ -6,9 +6,8 @@ for all of them.
 
 from typing import NamedTuple
 
-import tensorflow as tf
-
-from kbert.tokenization.window_packer import WindowPacker, context_positions, has_max_context
+from kbert.late_tensorflow import tf
+from kbert.tokenization import window_packer
 
 
 class PackedWindows(NamedTuple):
@@ -21,8 +20,8 @@ class PackedWindows(NamedTuple):
     """
 
     features: dict
-    owners: tf.Tensor
-    positions: tf.Tensor
+    owners: "tf.Tensor"
+    positions: "tf.Tensor"
 
 
 class WordWindows:
@@ -48,10 +47,12 @@ class WordWindows:
                 f"max_seq_length={max_seq_length} holds; make it smaller, or leave it out for half of them."
             )
         self._tokenizer = text_inputs.tokenizer
-        self._packer = WindowPacker(vocabulary, max_seq_length, doc_stride or max(1, self.room // 2))
+        self._packer = window_packer.WindowPacker(
+            vocabulary, max_seq_length, doc_stride or max(1, self.room // 2)
+        )
         self._unknown = vocabulary.unk_id
 
-    def pieces(self, words: tf.Tensor) -> tf.RaggedTensor:
+    def pieces(self, words: "tf.Tensor") -> "tf.RaggedTensor":
         """The pieces of each word, int32 [words, (pieces)]; [UNK] for a word that has none.
 
         So every word has a first piece, also one of control characters alone, which the tokenizer drops.
@@ -64,12 +65,12 @@ class WordWindows:
         unknown = tf.fill([tf.reduce_sum(missing)], tf.cast(self._unknown, tf.int32))
         return tf.concat([pieces, tf.RaggedTensor.from_row_lengths(unknown, missing)], axis=1)
 
-    def windows(self, contexts: tf.RaggedTensor, pad_to_longest: bool = False) -> PackedWindows:
+    def windows(self, contexts: "tf.RaggedTensor", pad_to_longest: bool = False) -> PackedWindows:
         """The windows of contexts, int32 [batch, (pieces)]; see `WindowPacker`."""
         windows = self._packer(contexts, pad_to_longest=pad_to_longest)
-        chosen = has_max_context(windows)
+        chosen = window_packer.has_max_context(windows)
         before = tf.gather(tf.cast(contexts.row_starts(), tf.int32), windows.owners)
-        numbers = context_positions(windows) + before[:, tf.newaxis]
+        numbers = window_packer.context_positions(windows) + before[:, tf.newaxis]
         positions = tf.scatter_nd(
             tf.boolean_mask(numbers, chosen)[:, tf.newaxis],
             tf.cast(tf.where(chosen), tf.int32),
@@ -77,7 +78,7 @@ class WordWindows:
         )
         return PackedWindows(windows.features, windows.owners, positions)
 
-    def pack_texts(self, words: tf.RaggedTensor) -> tuple[PackedWindows, tf.Tensor]:
+    def pack_texts(self, words: "tf.RaggedTensor") -> "tuple[PackedWindows, tf.Tensor]":
         """The windows of texts, and the window and position of each word.
 
         Args:

@@ -28,7 +28,7 @@ ALONE = """
 import json, sys
 sys.modules |= dict.fromkeys(("tensorflow", "tensorflow_text", "keras", "absl", "scipy", "h5py"))
 from export.litert.litert_model import LiteRTModel
-from export.tokenizers.python.exported_vocabulary import exported_vocabulary
+from export.tokenizers.exported_vocabulary import exported_vocabulary
 model = LiteRTModel(sys.argv[1], exported_vocabulary(sys.argv[2]), num_threads=1)
 print(json.dumps(model(json.loads(sys.argv[3]))["logits"].tolist()))
 """

@@ -8,7 +8,7 @@ import pytest
 from export.export_tflite import export_tflite
 from export.litert.from_text.mediapipe_tokenizer import MediaPipeTokenizer
 from export.litert.litert_model import LiteRTModel
-from export.tokenizers.python.text_inputs import TextInputs
+from kbert.tokenization.python.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.export.mediapipe.asking import ask_mediapipe, needs_mediapipe
 from tests.export.servers.untrained_runs import untrained_run

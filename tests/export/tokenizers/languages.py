@@ -21,9 +21,9 @@ from pathlib import Path
 
 import pytest
 
-from export.tokenizers.python.exported_vocabulary import exported_vocabulary
-from export.tokenizers.python.text_inputs import TextInputs
-from export.tokenizers.python.word_splitter import split_words
+from export.tokenizers.exported_vocabulary import exported_vocabulary
+from kbert.tokenization.python.text_inputs import TextInputs
+from kbert.tokenization.python.word_splitter import split_words
 from tests.places import REPOSITORY
 
 LENGTHS = (8, 16, 32)

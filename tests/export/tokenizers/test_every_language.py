@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from export.tokenizers.python.exported_vocabulary import exported_vocabulary
-from export.tokenizers.python.text_inputs import TextInputs
+from export.tokenizers.exported_vocabulary import exported_vocabulary
 from kbert.checkpoints.hugging_face.tokenizer_wordpiece import MPNET_TOKENS
+from kbert.tokenization.python.text_inputs import TextInputs
 from kbert.tokenization.text_inputs import TextInputs as GraphTextInputs
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.export.tokenizers import graph_answers

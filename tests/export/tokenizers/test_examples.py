@@ -4,8 +4,8 @@ import doctest
 
 import pytest
 
-from export.tokenizers.python import text_inputs, wordpiece_tokenizer
 from kbert.tokenization.core_ops import code_points
+from kbert.tokenization.python import text_inputs, wordpiece_tokenizer
 
 
 @pytest.mark.parametrize("module", [code_points, text_inputs, wordpiece_tokenizer])

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from kbert.answering_encoder import AnsweringEncoder, answering_model
 from kbert.checkpoints.formats import read_checkpoint
 from kbert.checkpoints.model_loading import build_model
 from kbert.features import ENCODER_INPUTS
+from kbert.inference.answering_encoder import AnsweringEncoder, answering_model
 
 
 def answers(path, inputs, answering=False):

@@ -21,7 +21,7 @@ from kbert.runs import checkpoint as training_checkpoint
 from kbert.runs.run_directory import RunDirectory, trained_weights
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from kbert.tasks import TASKS
-from kbert.tasks.pretraining import Pretraining
+from kbert.tasks.pretraining.objectives import Pretraining
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from kbert.tasks.token_classification.token_classification import TokenClassification
 from tests.conftest import tiny_encoder_config, tiny_pretraining_config

@@ -27,7 +27,6 @@ sys.meta_path.insert(0, Interrupts())
 
 def run_interrupted(tmp_path, module, *command):
     (tmp_path / "sitecustomize.py").write_text(INTERRUPTS_AT_IMPORT)
-    (tmp_path / "config.json").write_text("{}")  # as if a model were there
     environment = os.environ | {"PYTHONPATH": f"{tmp_path}:{REPOSITORY}", "INTERRUPT_AT": module}
     return subprocess.run(
         [sys.executable, *command], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
@@ -39,10 +38,11 @@ def run_interrupted(tmp_path, module, *command):
     ("command", "module"),
     [
         ("evaluate --run_dir=none --input_dir=none", "absl"),
-        ("predict --run_dir=.", "tensorflow.python.framework.ops"),
+        ("predict --run_dir={run} --text=jump", "tensorflow.python.framework.ops"),
     ],
 )
-def test_while_a_command_starts_ctrl_c_is_one_line(tmp_path, command, module):
+def test_while_a_command_starts_ctrl_c_is_one_line(tmp_path, finetuned_run, command, module):
+    command = command.format(run=finetuned_run.path)
     result = run_interrupted(tmp_path, module, "-m", "kbert", *command.split())
     assert (result.returncode, result.stdout, result.stderr) == (130, "", "stopped by Ctrl-C\n")
     assert not (tmp_path / "none").exists()

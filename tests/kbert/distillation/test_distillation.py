@@ -9,7 +9,7 @@ from kbert.config import DistillationConfig
 from kbert.distillation.distillation import Distillation
 from kbert.encoder import BertEncoder
 from kbert.runs.run_directory import trained_weights
-from kbert.tasks.pretraining import Pretraining
+from kbert.tasks.pretraining.objectives import Pretraining
 from tests.kbert.distillation.small_teacher import ALL_LOSSES, calm, random_teacher, taught
 from tests.kbert.tasks.test_task_model import features, make_batch, make_task
 from tests.kbert.test_encoder import randomize

@@ -11,7 +11,7 @@ from kbert.heads.classification_head import ClassificationHead, SpanHead, TokenC
 from kbert.heads.masked_lm_head import MaskedLMHead
 from kbert.heads.multiple_choice_head import ChoicesAsBatch, MultipleChoiceHead
 from kbert.layers.bert_embeddings import BertEmbeddings
-from kbert.tasks.pretraining import Pretraining
+from kbert.tasks.pretraining.objectives import Pretraining
 from tests.layer_checks import check_layer, layer_config
 
 RNG = np.random.default_rng(6)

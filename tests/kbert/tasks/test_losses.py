@@ -10,7 +10,8 @@ from kbert.config import FinetuningConfig, load_config
 from kbert.features import EXAMPLE_WEIGHTS, LABEL_FEATURE, TARGET_FEATURE
 from kbert.tasks import TASKS
 from kbert.tasks.losses import correct
-from kbert.tasks.pretraining import NextSentence, Pretraining
+from kbert.tasks.pretraining.next_sentence import NextSentence
+from kbert.tasks.pretraining.objectives import Pretraining
 from kbert.tasks.question_answering.question_answering import QuestionAnswering
 from kbert.tasks.sequences.multiple_choice import MultipleChoice
 from kbert.tasks.sequences.sequence_classification import SequenceClassification

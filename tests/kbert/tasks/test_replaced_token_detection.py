@@ -12,9 +12,10 @@ from kbert.checkpoints.model_variables import require_parts
 from kbert.encoder import BertEncoder
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.pretraining import pretrain
+from kbert.heads.replaced_token_head import DrawnTokens
 from kbert.runs.run_directory import trained_weights
 from kbert.tasks import TASKS
-from kbert.tasks.pretraining.replaced_token_detection import DrawnTokens, generator_config
+from kbert.tasks.pretraining.replaced_token_detection import generator_config
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
 from tests.kbert.checkpoints.random_checkpoint import ELECTRA, MODERNBERT, MPNET

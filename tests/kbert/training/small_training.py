@@ -8,7 +8,7 @@ from kbert.config import FinetuningConfig, FrozenConfig, OptimizerConfig
 from kbert.encoder import BertEncoder
 from kbert.input_pipelines.epochs import own_rows
 from kbert.runs.run_directory import trained_weights
-from kbert.tasks.pretraining import Pretraining
+from kbert.tasks.pretraining.objectives import Pretraining
 from kbert.training.devices.distribution import distribute
 from kbert.training.evaluation_step import means
 from kbert.training.optimizers import make_optimizer

@@ -8,7 +8,7 @@ import tensorflow as tf
 from kbert.config import FinetuningConfig, PretrainingConfig
 from kbert.experiments.finetuning import finetune
 from kbert.runs.metrics_file import read_metrics
-from kbert.tasks.pretraining import Pretraining
+from kbert.tasks.pretraining.objectives import Pretraining
 from kbert.training.padding import resolve_packing
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config
 from tests.tfrecords_tools import small_corpus

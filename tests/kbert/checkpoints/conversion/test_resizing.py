@@ -19,7 +19,7 @@ from kbert.checkpoints.formats import read_checkpoint
 from kbert.encoder import BertEncoder
 from kbert.inference.loading import load
 from kbert.scripts.convert_checkpoint import convert_checkpoint
-from kbert.tasks.pretraining import Pretraining
+from kbert.tasks.pretraining.objectives import Pretraining
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.kbert.checkpoints.random_checkpoint import MODERNBERT, numbers, random_checkpoint
 

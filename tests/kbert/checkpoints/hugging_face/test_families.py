@@ -10,7 +10,7 @@ from safetensors.numpy import load_file
 
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.config.pooling_config import PoolingConfig
-from kbert.tasks.pretraining.replaced_token_detection import ReplacedTokenHead
+from kbert.heads.replaced_token_head import ReplacedTokenHead
 from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.answers import answers, largest_difference

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from keras import Model
 
-from kbert.answering_encoder import answering_model
 from kbert.checkpoints.model_variables import require_parts
 from kbert.config import FrozenConfig, LoraConfig
 from kbert.encoder import BertEncoder
+from kbert.inference.answering_encoder import answering_model
 from kbert.runs.run_directory import trained_weights
 from kbert.tasks.token_classification.settings import LAYERS, TokenClassificationSettings
 from kbert.tasks.token_classification.token_classification import TokenClassification

@@ -4,7 +4,7 @@ import numpy as np
 
 from kbert.encoder import BertEncoder
 from kbert.runs.run_directory import trained_weights
-from kbert.tasks.pretraining import MaskedLM
+from kbert.tasks.pretraining.objectives import MaskedLM
 from kbert.training.measuring.step_work import StepWork, training_flops
 from tests.conftest import tiny_encoder_config
 

@@ -4,7 +4,7 @@ from kbert.checkpoints.conversion.names import GOOGLE_TF1, rows
 from kbert.config import OptimizerConfig
 from kbert.encoder import BertEncoder
 from kbert.runs.run_directory import trained_weights
-from kbert.tasks.pretraining import Pretraining
+from kbert.tasks.pretraining.objectives import Pretraining
 from kbert.training.optimizers.optimizer import is_decayed, learning_rate_factors
 from tests.conftest import tiny_encoder_config
 

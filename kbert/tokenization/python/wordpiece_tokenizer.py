@@ -20,7 +20,7 @@ class WordPieceTokenizer:
 
     Examples:
       >>> from kbert import Vocabulary
-      >>> from export.tokenizers.python.wordpiece_tokenizer import WordPieceTokenizer
+      >>> from kbert.tokenization.python.wordpiece_tokenizer import WordPieceTokenizer
       >>> vocabulary = Vocabulary(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "play", "##ing"], True)
       >>> WordPieceTokenizer(vocabulary)("Playing chess")
       [5, 6, 1]
@@ -37,6 +37,11 @@ class WordPieceTokenizer:
     def __call__(self, text: str) -> list[int]:
         words = split_words(text, **self._splitting)
         return [index for word in words for index in self._pieces(word)]
+
+    def tokenize_with_masks(self, text: str) -> list[int]:
+        """As a call, but each literal mask token in the text becomes its id."""
+        first, *others = map(self, text.split(self.vocabulary.special_tokens.mask))
+        return first + [index for part in others for index in [self.vocabulary.mask_id, *part]]
 
     def _pieces(self, word) -> list[int]:
         if len(word) > self._longest_word:

@@ -8,7 +8,7 @@ from kbert.tokenization.base_vocabulary import BERT_TOKENS, SpecialTokens
 from kbert.tokenization.vocabulary import Vocabulary, read_stripped_lines
 from kbert.tokenization.wordpiece_rules import WrongRules, recorded_rules
 
-from ...folder_names import ABOUT_FILE, VOCABULARY_FILE
+from ..folder_names import ABOUT_FILE, VOCABULARY_FILE
 
 
 def exported_vocabulary(folder: str | Path) -> Vocabulary:

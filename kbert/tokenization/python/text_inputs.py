@@ -27,7 +27,7 @@ class TextInputs:
 
     Examples:
       >>> from kbert import Vocabulary
-      >>> from export.tokenizers.python.text_inputs import TextInputs
+      >>> from kbert.tokenization.python.text_inputs import TextInputs
       >>> vocabulary = Vocabulary(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "play", "##ing"], True)
       >>> TextInputs(vocabulary, max_seq_length=6)(["Playing", "chess"])["input_ids"].tolist()
       [[2, 5, 6, 3, 0, 0], [2, 1, 3, 0, 0, 0]]
@@ -53,6 +53,11 @@ class TextInputs:
             input_mask[row, :used] = 1
             segment_ids[row, len(first) : used] = self._second_segment
         return {"input_ids": input_ids, "input_mask": input_mask, "segment_ids": segment_ids}
+
+    def unknown_shares(self, texts) -> np.ndarray:
+        """float64 (texts,): the share of each text's tokens that are unknown; not a number for none."""
+        tokens, unknown = map(self.tokenizer.tokenize_with_masks, texts), self.vocabulary.unk_id
+        return np.array([ids.count(unknown) / len(ids) if ids else np.nan for ids in tokens])
 
     def _segments(self, text, pair):
         """[CLS] a [SEP], and b [SEP] or nothing, cut to fit."""

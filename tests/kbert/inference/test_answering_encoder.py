@@ -8,9 +8,9 @@ import pytest
 import tensorflow as tf
 from tensorflow.python.util._pywrap_util_port import IsMklEnabled
 
-from kbert.answering_encoder import AnsweringEncoder, answering_model
 from kbert.config import ACTIVATIONS
 from kbert.encoder import BertEncoder
+from kbert.inference.answering_encoder import AnsweringEncoder, answering_model
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from tests.conftest import tiny_encoder_config
 from tests.kbert.tasks.test_task_model import NAMES, features, make_batch, make_task
