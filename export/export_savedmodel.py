@@ -11,13 +11,14 @@ beside the model; see docs/serving.md.
 
 import functools
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 from kbert.bounds import Bounds
 from kbert.cli import script
 from kbert.cli.closing_output import define_json_flag, print_result
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import activity
+from kbert.config.checks import with_checked_arguments
 from kbert.files.json_file import read_json
 from kbert.files.whole_file import whole_folder, write_json
 from kbert.scripts.training_flags import Checkpoint
@@ -48,6 +49,7 @@ def define_flags():
     define_json_flag()
 
 
+@with_checked_arguments
 def export_savedmodel(
     source,
     model_base_path: str | Path,
@@ -89,9 +91,6 @@ def export_savedmodel(
     """
     base, version = Path(model_base_path), _new_version(model_base_path, version)
     target = base / str(version)
-    if text_ops not in get_args(TextOps):
-        known = ", ".join(get_args(TextOps))
-        raise ValueError(f"text_ops={text_ops!r} is not known; expected one of {known}.")
     releases_from(min_server_version)
 
     with activity("reading the model"):

@@ -36,6 +36,13 @@ class _NumberList(flags.ListParser):
             raise ValueError(f"expected numbers separated by commas, such as {example}") from None
 
 
+class _NumberOrNone(flags.FloatParser):
+    """A number; "none" is None, where that is another value than the default."""
+
+    def parse(self, argument):
+        return None if argument == "none" else super().parse(argument)
+
+
 def declare_flags(
     declaration: Callable,
     *shared: Callable,
@@ -145,6 +152,8 @@ def _define(name, parameter, words, is_repeated):
         flags.DEFINE_bool(name, default, words)
     elif kind is int:
         flags.DEFINE_integer(name, default, words, **limits)
+    elif kind is float and default is not None and type(None) in get_args(parameter.annotation):
+        flags.DEFINE(_NumberOrNone(**limits), name, default, words)
     elif kind is float:
         flags.DEFINE_float(name, default, words, **limits)
     else:

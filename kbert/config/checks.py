@@ -1,9 +1,10 @@
 """Checks that all configs use; each error is one sentence."""
 
 import functools
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
 from kbert.bounds import Bounds
 from kbert.files.json_values import shown
@@ -23,6 +24,9 @@ Rate = Annotated[float, Bounds(0, below=1)]
 Share = Annotated[float, Bounds(0, 1)]
 Epsilon = Annotated[float, Bounds(above=0, largest=1)]
 Seed = Annotated[int, Bounds(0, 2**32 - 1)]
+
+_Arguments = ParamSpec("_Arguments")
+_Answer = TypeVar("_Answer")
 
 
 def require(condition: bool, message: str):
@@ -46,9 +50,26 @@ def check_values(settings, group: str = ""):
       settings: the dataclass, whose fields may be `Annotated` with `Bounds`, or a `Literal`.
       group: what stands before the names in messages, such as "optimizer.".
     """
-    settings_class: Any = type(settings)
-    for name, (choices, bounds) in declared_values(settings_class).items():
-        value = getattr(settings, name)
+    settings_class: Callable = type(settings)
+    values = {name: getattr(settings, name) for name in declared_values(settings_class)}
+    _check(values, settings_class, group)
+
+
+def with_checked_arguments(function: Callable[_Arguments, _Answer]) -> Callable[_Arguments, _Answer]:
+    """The function, which begins by refusing arguments as `check_values` does: in Python as by flags."""
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def checked(*arguments: _Arguments.args, **named: _Arguments.kwargs) -> _Answer:
+        _check(signature.bind(*arguments, **named).arguments, function)
+        return function(*arguments, **named)
+
+    return checked
+
+
+def _check(values, declaration, group=""):
+    for name, (choices, bounds) in declared_values(declaration).items():
+        value = values.get(name)
         setting = f"{group}{name}={shown(value)}"
         if value is None:
             continue
@@ -59,10 +80,12 @@ def check_values(settings, group: str = ""):
 
 
 @functools.cache
-def declared_values(settings_class: type) -> dict[str, tuple[tuple, Bounds | None]]:
-    """Field -> (what it may be, between which numbers), of those that say either."""
+def declared_values(declaration: Callable) -> dict[str, tuple[tuple, Bounds | None]]:
+    """Parameter, or field of a dataclass -> (what it may be, between which numbers), of those that say
+    either."""
     declared: dict[str, tuple[tuple, Bounds | None]] = {}
-    for name, hint in get_type_hints(settings_class, include_extras=True).items():
+    for name, parameter in inspect.signature(declaration).parameters.items():
+        hint = parameter.annotation
         for part in get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,):
             if get_origin(part) is Literal:
                 declared[name] = get_args(part), None

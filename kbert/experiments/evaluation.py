@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Union
 
 from kbert.bounds import Bounds
 from kbert.config import FinetuningConfig, config_with_settings
-from kbert.config.checks import require_single
+from kbert.config.checks import require_single, with_checked_arguments
 from kbert.experiments import evaluation_run, show_lines
 from kbert.inference import loading
 from kbert.input_pipelines.data_files import LabelledData, data_as_files
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MOST_EXAMPLES = 50  # on a page
 
 
+@with_checked_arguments
 def evaluate(
     run_dir: Union[str, os.PathLike, "RunDirectory", "LoadedModel"],
     eval_file: LabelledData = None,

@@ -60,7 +60,7 @@ def test_other_text_ops_are_refused_before_any_work(finetuned_run, tmp_path):
     model.vocabulary = SentencePieceVocabulary(sentencepiece_model())
     with pytest.raises(ValueError, match="random has a SentencePiece model, .* leave --text_ops out"):
         export_savedmodel(model, tmp_path / "served", text_ops="core")
-    with pytest.raises(ValueError, match="text_ops='tf-text' is not known; expected one of tf_text, core"):
+    with pytest.raises(ValueError, match="text_ops='tf-text' is not known; choose one of tf_text, core"):
         export_savedmodel(finetuned_run, tmp_path / "served", text_ops="tf-text")
     assert not (tmp_path / "served").exists()
 

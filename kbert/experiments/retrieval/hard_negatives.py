@@ -14,6 +14,7 @@ from absl import logging
 
 from kbert.bounds import Bounds
 from kbert.config import DatasetConfig
+from kbert.config.checks import with_checked_arguments
 from kbert.experiments import show_lines
 from kbert.experiments.retrieval.collection import read_corpus
 from kbert.experiments.retrieval.evaluation import as_loaded, make_retriever
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from kbert.inference.loaded_model import LoadedModel
 
 
+@with_checked_arguments
 def hard_negatives(
     run_dir: Union[str, os.PathLike, "LoadedModel"],
     pairs_file: str | os.PathLike,
@@ -35,7 +37,7 @@ def hard_negatives(
     num_negatives: Annotated[int, Bounds(1)] = 3,
     range_min: Annotated[int, Bounds(0)] = 0,
     range_max: Annotated[int, Bounds(1)] | None = None,
-    relative_margin: float | None = 0.05,
+    relative_margin: Annotated[float, Bounds(0)] | None = 0.05,
     sampling_strategy: Literal["top", "random"] = "top",
     seed: Annotated[int, Bounds(0)] = 0,
     text: str = "text",
@@ -59,7 +61,8 @@ def hard_negatives(
       range_max: how many of the best texts are looked at; by default ten for each negative, and the
         positives.
       relative_margin: a negative's score is at most that of the query's worst positive, less this share of
-        its amount; .05 is the rule of NV-Retriever (arXiv 2407.15831). In Python None allows any score.
+        its amount; .05 is the rule of NV-Retriever (arXiv 2407.15831). none allows any score: for queries
+        with many positives, all of them known.
       sampling_strategy: top takes the best, random any of them.
       seed: of the random ones.
       text: the column of the queries.
@@ -88,8 +91,6 @@ def hard_negatives(
     output_file, read = Path(output_file), [Path(path) for path in (pairs_file, corpus_file) if path]
     check_output_file(output_file, read, overwrite)
     require_parent_folder(output_file)
-    if sampling_strategy not in ("top", "random"):
-        raise ValueError(f"sampling_strategy={sampling_strategy!r} is not known; choose top or random.")
     pairs = list(stream_rows(Path(pairs_file), DatasetConfig(text=text, text_pair=text_pair), False))
     positives: dict[str, list[str]] = {}
     for pair in pairs:
@@ -156,5 +157,8 @@ def _write(pairs, negatives, number, path) -> int:
                 "raise range_max."
             )
     if left := len(pairs) - rows:
-        logging.warning("%s of %s pairs have fewer than %d negatives; left out.", left, len(pairs), number)
+        logging.warning(
+            "%s of %s pairs have fewer than %d negatives; left out. A larger range_max gives more "
+            "of them some, and relative_margin=none.", left, len(pairs), number,
+        )  # fmt: skip
     return rows

@@ -31,6 +31,7 @@ def command(
     sizes: Sequence[int] = (),
     kind: Literal["one", "two"] = "one",
     share: Annotated[float, Bounds(0, 1)] = 0.5,
+    margin: Annotated[float, Bounds(0)] | None = 0.25,
     most: Annotated[int, Bounds(1)] | None = None,
     casing: bool | None = None,
     columns=None,
@@ -45,6 +46,7 @@ def command(
       sizes: some numbers.
       kind: one: a kind. two: another kind.
       share: a share.
+      margin: a number, or none.
       most: a number.
       casing, columns: as elsewhere.
 
@@ -70,7 +72,7 @@ def parsed(*arguments):
 
 
 def test_each_parameter_with_a_kind_is_a_flag(own_flags):
-    assert set(own_flags) == {"from", "files", "sizes", "kind", "share", "most", "casing"}
+    assert set(own_flags) == {"from", "files", "sizes", "kind", "share", "margin", "most", "casing"}
 
 
 def test_help_is_what_the_docstring_says(own_flags):
@@ -81,14 +83,18 @@ def test_help_is_what_the_docstring_says(own_flags):
 
 
 def test_values_are_of_their_kinds(own_flags):
-    rest = {"sizes": [], "kind": "one", "share": 0.5, "most": None, "casing": None}
+    rest = {"sizes": [], "kind": "one", "share": 0.5, "margin": 0.25, "most": None, "casing": None}
     assert parsed() == {"source": "here", "files": ["a"], **rest}
-    given = parsed("--files=b", "--sizes=1,-2", "--kind=two", "--share=1", "--most=3", "--nocasing")
-    rest = {"sizes": [1, -2], "kind": "two", "share": 1.0, "most": 3, "casing": False}
+    given = parsed(
+        "--files=b", "--sizes=1,-2", "--kind=two", "--share=1", "--margin=none", "--most=3", "--nocasing"
+    )
+    rest = {"sizes": [1, -2], "kind": "two", "share": 1.0, "margin": None, "most": 3, "casing": False}
     assert given == {"source": "here", "files": ["a", "b"], **rest}
 
 
-@pytest.mark.parametrize("wrong", ["--sizes=1,x", "--kind=three", "--share=1.1", "--most=0"])
+@pytest.mark.parametrize(
+    "wrong", ["--sizes=1,x", "--kind=three", "--share=1.1", "--margin=-1", "--margin=x", "--most=0"]
+)
 def test_other_values_are_refused(own_flags, wrong):
     with pytest.raises(flags.IllegalFlagValueError, match=wrong):
         parsed(wrong)

@@ -85,6 +85,12 @@ def test_random_ones_depend_on_the_seed_alone(files):
 def test_what_leaves_nothing_is_refused(files):
     with pytest.raises(ValueError, match="range_max"):
         mine(files, num_negatives=5, range_max=4)
+    with pytest.raises(ValueError, match="num_negatives=0 must be at least 1"):
+        mine(files, num_negatives=0)
+    with pytest.raises(ValueError, match="relative_margin=-1 must be at least 0"):
+        mine(files, relative_margin=-1)
+    with pytest.raises(ValueError, match="sampling_strategy='best' is not known; choose one of top, random"):
+        mine(files, sampling_strategy="best")
     with pytest.raises(ValueError, match="must end in .jsonl"):
         mining.hard_negatives("bm25", files[0], files[0].with_name("rows.csv"))
     with pytest.raises(ValueError, match="no pair has"):
