@@ -1,42 +1,60 @@
 """An order of examples in which no batch has a text twice. NumPy only."""
 
 import collections
+from typing import NamedTuple
 
 import numpy as np
 
 _ATTEMPTS = 8
 
 
+class TextsApart(NamedTuple):
+    """The texts of an example, and what no other example of its batch may hold beside them.
+
+    Fields:
+      own: its texts.
+      barred: other texts; two examples that bar the same one may stand together.
+    """
+
+    own: tuple[str, ...]
+    barred: tuple[str, ...] = ()
+
+
 class DistinctBatches:
-    """Arranges examples into full batches in which no two examples share a text.
+    """Arranges examples into full batches in which no example holds a text of another one, or one it bars.
 
     Texts are compared exactly, over all columns. Each epoch has `num_examples // batch_size` batches; the
     rest of the examples is left out of it. The order depends only on the examples and the seed of the epoch.
 
     Args:
-      texts: for each example its texts.
+      texts: the `TextsApart` of each example.
       batch_size: the number of examples in a batch.
 
     Attributes:
       num_batches: the number of batches in an epoch.
 
     Examples:
-      >>> texts = [("a", "b"), ("a", "c"), ("d", "e"), ("f", "b")]
+      >>> texts = [TextsApart(pair) for pair in ("ab", "ac", "de", "fb")]
       >>> order = DistinctBatches(texts, batch_size=2).order(seed=7)
-      >>> [sorted(texts[row][0] for row in batch) for batch in order.reshape(2, 2)]
+      >>> [sorted(texts[row].own[0] for row in batch) for batch in order.reshape(2, 2)]
       [['a', 'f'], ['a', 'd']]
     """
 
-    def __init__(self, texts, batch_size: int):
-        counts = collections.Counter(text for row in texts for text in set(row))
+    def __init__(self, texts: list[TextsApart], batch_size: int):
+        everyone = [{*row.own, *row.barred} for row in texts]
+        counts = collections.Counter(text for row in everyone for text in row)
         numbers = {text: number for number, text in enumerate(text for text, n in counts.items() if n > 1)}
-        # Only texts that stand in several examples can meet themselves.
-        self._texts = [frozenset(numbers[text] for text in row if text in numbers) for row in texts]
+
+        def numbered(row):  # only texts that several examples name can meet themselves
+            return frozenset(numbers[text] for text in row if text in numbers)
+
+        self._texts = [(numbered(row.own), numbered(both)) for row, both in zip(texts, everyone, strict=True)]
         frequencies = [counts[text] for text in numbers]
-        self._frequency = np.array([max((frequencies[n] for n in row), default=1) for row in self._texts])
+        self._frequency = np.array([max((frequencies[n] for n in row), default=1) for _, row in self._texts])
         self._batch_size = batch_size
         self.num_batches = len(texts) // batch_size
-        self._most_frequent = counts.most_common(1)[0] if counts else ("", 0)
+        held = collections.Counter(text for row in texts for text in set(row.own))
+        self._most_frequent = held.most_common(1)[0] if held else ("", 0)
 
     def order(self, seed: int) -> np.ndarray:
         """The examples of an epoch, int64 of shape (num_batches * batch_size,), batch by batch.
@@ -74,12 +92,14 @@ class DistinctBatches:
 
 
 class _Filling:
-    """Batches while they are filled, each with the set of its repeated texts."""
+    """Batches while they are filled, each with the sets of the repeated texts that its examples hold, and of
+    those that no other example may hold."""
 
     def __init__(self, texts, num_batches, batch_size):
         self._example_texts, self._batch_size = texts, batch_size
         self.batches = [[] for _ in range(num_batches)]
-        self._texts = [set() for _ in range(num_batches)]
+        self._own = [frozenset()] * num_batches
+        self._closed = [frozenset()] * num_batches
         self._open = list(range(num_batches))
         self._next = 0
 
@@ -87,36 +107,43 @@ class _Filling:
         return not self._open
 
     def add(self, example) -> bool:
-        """Puts an example into the next batch that has room and none of its texts, if there is one."""
-        texts = self._example_texts[example]
+        """Puts an example into the next batch that has room and that it fits, if there is one."""
         for offset in range(len(self._open)):
             slot = (self._next + offset) % len(self._open)
-            if texts.isdisjoint(self._texts[self._open[slot]]):
+            if self._fits(example, self._open[slot]):
                 self._next = slot + 1
                 self._put(example, slot)
                 return True
         return self._add_by_exchange(example)
 
+    def _fits(self, example, batch):
+        own, closed = self._example_texts[example]
+        return own.isdisjoint(self._closed[batch]) and closed.isdisjoint(self._own[batch])
+
     def _put(self, example, slot):
         batch = self._open[slot]
         self.batches[batch].append(example)
-        self._texts[batch] |= self._example_texts[example]
+        self._count(batch, [example])
         if len(self.batches[batch]) == self._batch_size:
             self._open[slot] = self._open[-1]
             self._open.pop()
 
+    def _count(self, batch, examples):
+        own, closed = zip(*(self._example_texts[example] for example in examples), strict=True)
+        self._own[batch] = self._own[batch].union(*own)
+        self._closed[batch] = self._closed[batch].union(*closed)
+
     def _add_by_exchange(self, example):
         """Puts an example into a full batch, one of whose examples moves to a batch with room."""
-        texts = self._example_texts[example]
-        for batch, present in enumerate(self._texts):
-            if not texts.isdisjoint(present):
+        for batch, members in enumerate(self.batches):
+            if not self._fits(example, batch):
                 continue
-            for index, other in enumerate(self.batches[batch]):
-                moved = self._example_texts[other]
+            for index, other in enumerate(members):
                 for slot, target in enumerate(self._open):
-                    if moved.isdisjoint(self._texts[target]):
-                        self.batches[batch][index] = example
-                        self._texts[batch] = (present - moved) | texts
+                    if self._fits(other, target):
+                        members[index] = example
+                        self._own[batch] = self._closed[batch] = frozenset()
+                        self._count(batch, members)
                         self._put(other, slot)
                         return True
         return False

@@ -53,7 +53,7 @@ class RowsInMemory(Rows):
     Args:
       features: name -> array with the values of all rows.
       owners: as of `Rows`.
-      texts_apart: a list of texts for each row: no two rows of a batch have a text in common, see
+      texts_apart: the `TextsApart` of each row: no row of a batch holds a text of another one, see
         `DistinctBatches`, and an epoch has only full batches. The pipeline raises ValueError when no such
         order is found.
       name: what messages call them.

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from kbert.config import DatasetConfig
 from kbert.input_pipelines import labelled_files
+from kbert.input_pipelines.distinct_batches import TextsApart
 from kbert.input_pipelines.label_checks import judge_labels, judge_several_labels, with_judged_labels
 from kbert.input_pipelines.label_names import sorted_labels
 from kbert.input_pipelines.labels import class_label, label_set
@@ -65,8 +66,8 @@ class Files:
         """The texts of an example, in order; see `Serving.row_texts`."""
         raise NotImplementedError
 
-    def texts_apart(self, examples: list) -> list[tuple[str, ...]] | None:
-        """For each training example the texts that no other example of its batch may have; None for any."""
+    def texts_apart(self, examples: list) -> list[TextsApart] | None:
+        """For each training example what no other example of its batch may hold; None for any."""
         return None
 
 

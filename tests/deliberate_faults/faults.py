@@ -221,8 +221,14 @@ _INPUT_PIPELINES = (
     ),
     _fault(
         "equal texts in a batch", "DistinctBatches.__init__",
-        "lambda original: lambda self, texts, size: original(self, [[str(n)] for n, _ in "
+        "lambda original: lambda self, texts, size: original(self, [type(row)((str(n),)) for n, row in "
         "enumerate(texts)], size)",
+        "kbert/input_pipelines/test_distinct_batches.py",
+    ),
+    _fault(
+        "a positive of a query as its negative", "DistinctBatches.__init__",
+        "lambda original: lambda self, texts, size: original(self, [type(row)(row.own) for row in texts], "
+        "size)",
         "kbert/input_pipelines/test_distinct_batches.py",
     ),
 )  # fmt: skip

@@ -93,7 +93,8 @@ class InBatchTask(EmbeddingTask):
         if self.is_taught:
             self._check_teacher(config.dataset, examples)
         self.files.warn_of_contradictions(examples)
-        DistinctBatches(self.files.texts_apart(examples), config.train_batch_size).order(config.seed)
+        apart = self.files.texts_apart(examples) or []
+        DistinctBatches(apart, config.train_batch_size).order(config.seed)
 
     def _check_teacher(self, dataset, examples):
         if not self.num_negatives:

@@ -9,6 +9,7 @@ from absl import logging
 from kbert.features import ENCODER_INPUTS, Feature
 from kbert.files.json_values import shown
 from kbert.input_pipelines import labelled_files, text_reader
+from kbert.input_pipelines.distinct_batches import TextsApart
 from kbert.input_pipelines.labels import NoLabel, number_label
 from kbert.tasks.files import ROW_SETTINGS, Files
 
@@ -85,9 +86,9 @@ class PositiveFiles(ScoredPairFiles):
         return TextGroup(texts, None)
 
     def texts_apart(self, examples):
-        """The texts of each example, and all positives of its query: none of these is wrong for it."""
+        """The texts of each example; it bars all positives of its query: none of these is wrong for it."""
         positives = _positives(examples)
-        return [(*example.texts, *positives[example.texts[0]]) for example in examples]
+        return [TextsApart(example.texts, tuple(positives[example.texts[0]])) for example in examples]
 
     def warn_of_contradictions(self, examples):
         """Logs a warning where a negative is a positive of its query in another training example."""

@@ -1,10 +1,12 @@
 """Batches without duplicate texts: properties over random files, and the same order when resumed."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 from kbert.input_pipelines.batches import training_batches
-from kbert.input_pipelines.distinct_batches import DistinctBatches
+from kbert.input_pipelines.distinct_batches import DistinctBatches, TextsApart
 from kbert.input_pipelines.text_reader import RowsInMemory
 
 
@@ -12,14 +14,14 @@ def random_rows(number, num_texts, seed):
     """Rows with repeated texts: of each column's texts some are frequent."""
     rng = np.random.default_rng(seed)
     return [
-        tuple(str(int(value)) for value in rng.integers(0, num_texts, size=2) ** 2 // num_texts)
+        TextsApart(tuple(str(int(value)) for value in rng.integers(0, num_texts, size=2) ** 2 // num_texts))
         for _ in range(number)
     ]
 
 
 def require_distinct(rows, batches):
     for batch in batches:
-        texts = [text for row in batch for text in set(rows[row])]
+        texts = [text for row in batch for text in set(rows[row].own)]
         assert len(texts) == len(set(texts))
 
 
@@ -36,7 +38,7 @@ def test_no_text_twice_in_a_batch_and_no_row_twice_in_an_epoch(number, num_texts
 
 def test_texts_as_frequent_as_there_are_batches_find_places():
     """The hardest file that has an order: a text in every batch, and every row repeats something."""
-    rows = [(f"query {place % 4}", f"answer {place}") for place in range(16)]
+    rows = [TextsApart((f"query {place % 4}", f"answer {place}")) for place in range(16)]
     for seed in range(5):
         batches = DistinctBatches(rows, 4).order(seed).reshape(4, 4)
         require_distinct(rows, batches)
@@ -44,14 +46,31 @@ def test_texts_as_frequent_as_there_are_batches_find_places():
 
 
 def test_more_rows_of_a_text_than_batches():
-    rows = [("same", f"answer {place}") for place in range(4)] + [("x", "y"), ("z", "w")]
+    rows = [TextsApart(("same", f"answer {place}")) for place in range(4)]
+    rows += [TextsApart(("x", "y")), TextsApart(("z", "w"))]
     with pytest.raises(
         ValueError, match="has 3 batches, and the most frequent text .'same'. is in 4 of the 6"
     ):
         DistinctBatches(rows, 2).order(0)
     # Seven rows make three batches too, and one of the four may be left out.
-    order = DistinctBatches([*rows, ("u", "v")], 2).order(0)
-    require_distinct([*rows, ("u", "v")], order.reshape(3, 2))
+    rows.append(TextsApart(("u", "v")))
+    require_distinct(rows, DistinctBatches(rows, 2).order(0).reshape(3, 2))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_an_example_bars_is_held_by_no_other(seed):
+    """Queries with three positives, the last of which is the first of the next query."""
+    positives = {f"query {n}": (f"{n}", f"{n} alone", f"{n + 1}") for n in range(12)}
+    rows = [TextsApart((query, own), all_) for query, all_ in positives.items() for own in all_]
+    batches = DistinctBatches(rows, 3).order(seed).reshape(12, 3)
+    require_distinct(rows, batches)
+    for row, other in (pair for batch in batches for pair in itertools.permutations(batch, 2)):
+        assert not set(rows[row].own) & set(rows[other].barred)
+
+
+def test_examples_that_bar_the_same_text_may_stand_together():
+    rows = [TextsApart((query, f"answer {query}"), ("answer of both",)) for query in "ab"]
+    assert sorted(DistinctBatches(rows, 2).order(0)) == [0, 1]
 
 
 def batches_from(start, rows, size=4, **options):
