@@ -10,7 +10,7 @@ from kbert import extras
 from kbert.experiments import show_lines
 from kbert.experiments.retrieval import failures, retrievers, search
 from kbert.experiments.retrieval.collection import read_collection
-from kbert.inference import loaded_model, loading
+from kbert.inference import loading
 from kbert.reports import evaluation_page
 from kbert.tasks import ranking_scores
 
@@ -98,8 +98,8 @@ def make_retriever(model, first=BM25, vectors_dir=None):
 
 
 def as_loaded(model):
-    """A `LoadedModel` as it is, or that of a path."""
-    return model if isinstance(model, loaded_model.LoadedModel) else loading.load(model)
+    """The model of a path, whose weights are read when they are needed; one that is loaded as it is."""
+    return loading.open_any(model) if isinstance(model, str | os.PathLike) else model
 
 
 def _baselines(model, collection):

@@ -106,8 +106,11 @@ def hard_negatives(
             f"num_negatives={num_negatives} and range_min={range_min} leave nothing of the first "
             f"{depth} texts; raise range_max, or lower them."
         )
-    ranking = make_retriever(run_dir, vectors_dir=vectors_dir).find([*positives], texts, depth)
+    retriever = make_retriever(run_dir, vectors_dir=vectors_dir)
     judge = None if cross_encoder is None else as_loaded(cross_encoder)
+    if judge:
+        judge.rank("", [])  # refuses a model that ranks no texts, before the search
+    ranking = retriever.find([*positives], texts, depth)
     rng, negatives = random.Random(seed), {}
     for number, (query, own) in enumerate(positives.items()):
         candidates = _scored(ranking, number, texts)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kbert import extras
+from kbert import __version__, extras
 from kbert.cli.progress import Progress
 from kbert.experiments.retrieval.search import Best
 from kbert.files.whole_file import whole_file
@@ -24,7 +24,7 @@ class VectorRetriever:
     Args:
       loaded: a `LoadedModel` that embeds texts.
       vectors_dir: a folder that keeps the vectors of the corpus, in parts. A search that was stopped goes on
-        there, and another one with the same weights and texts reads them.
+        there, and another one of this version of kbert with the same weights and texts reads them.
     """
 
     def __init__(self, loaded, vectors_dir: str | Path | None = None):
@@ -67,8 +67,17 @@ class VectorRetriever:
     def _fingerprint(self):
         """Of all that the vectors depend on beside the texts."""
         loaded, content = self._loaded, hashlib.sha256()
-        settings = (loaded.config, loaded.max_seq_length, loaded.precision, loaded.task.get_config())
-        content.update(repr((settings, loaded.own_pooling, loaded.vocabulary.describe())).encode())
+        settings = (
+            __version__,
+            loaded.max_seq_length,
+            loaded.task.get_config(),
+            loaded.vocabulary.describe(),
+        )
+        content.update(repr(settings).encode())
+        if not hasattr(loaded, "config"):  # a LiteRT file, with its weights and settings inside
+            content.update(Path(loaded.source).read_bytes())
+            return content.hexdigest()
+        content.update(repr((loaded.config, loaded.precision, loaded.vectors)).encode())
         for variable in loaded.model.variables:
             content.update(np.ascontiguousarray(variable.numpy()).tobytes())
         return content.hexdigest()
