@@ -3,29 +3,13 @@
 import numpy as np
 import pytest
 
-import kbert
-from export.server.running import DevelopmentServer
-from kbert.encoder import BertEncoder
-from kbert.tasks import TASKS
-from tests.conftest import tiny_encoder_config
-from tests.export.server.asking import Asked
-from tests.kbert.runs.written_run import written_run
-from tests.kbert.test_encoder import randomize
-from tests.tfrecords_tools import small_corpus
-
-PROMPTS = {"query": "play ", "document": "day "}
-TEXTS = ["play a day", "the fluffy", "the play, the plays and the days of all the players"]
+from tests.export.server.served_task import PROMPTS, TEXTS, require_the_ranks_of_python, served_task
 
 
 @pytest.fixture(scope="module")
 def sparse(tmp_path_factory):
-    """(what asks a server, the model in Python)."""
-    vocabulary, task = small_corpus.vocabulary(), TASKS["sparse_embedding"]({"prompts": PROMPTS})
-    model = task.build_model(BertEncoder(tiny_encoder_config(vocab_size=len(vocabulary))))
-    randomize(model)
-    run = written_run(tmp_path_factory.mktemp("sparse") / "run", task, model, vocabulary)
-    with DevelopmentServer(run.path, "splade", 0, 0) as server:
-        yield Asked(server.rest_api_port), kbert.load(run.path)
+    with served_task(tmp_path_factory.mktemp("sparse"), "sparse_embedding", {"prompts": PROMPTS}) as both:
+        yield both
 
 
 @pytest.mark.slow
@@ -50,13 +34,7 @@ def test_words_are_those_of_python(sparse, task):
 
 @pytest.mark.slow
 def test_texts_are_ranked_by_the_dot_product(sparse):
-    asked, loaded = sparse
-    expected = loaded.rank("the day", TEXTS)
-    status, answer = asked.post("/rerank", {"query": "the day", "texts": TEXTS})
-    assert status == 200 and [one["index"] for one in answer] == [one["index"] for one in expected]
-    scores = [one["score"] for one in expected]
-    np.testing.assert_allclose([one["score"] for one in answer], scores, rtol=1e-5)
-    assert asked.rest("GET", "/info")[1]["can"]["rank"]
+    require_the_ranks_of_python(*sparse)
 
 
 @pytest.mark.slow

@@ -3,36 +3,22 @@
 import numpy as np
 import pytest
 
-import kbert
-from export.server.running import DevelopmentServer
-from kbert.encoder import BertEncoder
-from kbert.tasks import TASKS
-from tests.conftest import tiny_encoder_config
-from tests.export.server.asking import Asked
-from tests.kbert.runs.written_run import written_run
-from tests.kbert.test_encoder import randomize
-from tests.tfrecords_tools import small_corpus
+from tests.export.server.served_task import PROMPTS, TEXTS, require_the_ranks_of_python, served_task
 
 VECTORS = {
     "dense": [{"units": 6, "activation": "Identity", "use_bias": False}],
     "query_expansion": {"length": 8},
     "skiplist_words": ["the"],
-    "prompts": {"query": "play ", "document": "day "},
+    "prompts": PROMPTS,
     "similarity_fn_name": "meanmaxsim",
 }
-TEXTS = ["play a day", "the fluffy", "the play, the plays and the days of all the players"]
 LONG = "play " * 50
 
 
 @pytest.fixture(scope="module")
 def late(tmp_path_factory):
-    """(what asks a server, the model in Python)."""
-    vocabulary, task = small_corpus.vocabulary(), TASKS["late_interaction"](VECTORS)
-    model = task.build_model(BertEncoder(tiny_encoder_config(vocab_size=len(vocabulary))))
-    randomize(model)
-    run = written_run(tmp_path_factory.mktemp("late") / "run", task, model, vocabulary)
-    with DevelopmentServer(run.path, "colbert", 0, 0) as server:
-        yield Asked(server.rest_api_port), kbert.load(run.path)
+    with served_task(tmp_path_factory.mktemp("late"), "late_interaction", VECTORS) as both:
+        yield both
 
 
 @pytest.mark.slow
@@ -48,13 +34,7 @@ def test_all_vectors_are_those_of_python(late, task):
 
 @pytest.mark.slow
 def test_texts_are_ranked_by_the_models_similarity(late):
-    asked, loaded = late
-    expected = loaded.rank("the day", TEXTS)
-    status, answer = asked.post("/rerank", {"query": "the day", "texts": TEXTS})
-    assert status == 200 and [one["index"] for one in answer] == [one["index"] for one in expected]
-    scores = [one["score"] for one in expected]
-    np.testing.assert_allclose([one["score"] for one in answer], scores, atol=1e-5)
-    assert asked.rest("GET", "/info")[1]["can"]["rank"]
+    require_the_ranks_of_python(*late)
 
 
 @pytest.mark.slow

@@ -11,8 +11,8 @@ from kbert.input_pipelines.batches import trim_padding
 from kbert.tasks.late_interaction.late_interaction import LateInteraction
 from kbert.tasks.late_interaction.maxsim import maxsim, maxsim_of_all, maxsim_of_pairs
 from kbert.tasks.similarity.text_groups import TextGroup
-from kbert.tasks.task import ALL_REPLICAS
 from kbert.tokenization.text_inputs import TextInputs
+from tests.kbert.tasks.similarity.test_in_batch_loss import require_replicas_add_up
 from tests.kbert.tasks.test_losses import evaluate, log_softmax
 from tests.tfrecords_tools import small_corpus
 
@@ -80,17 +80,7 @@ def test_a_teachers_scores_are_learnt_by_the_divergence_of_two_softmaxes():
 
 
 def test_the_parts_of_two_replicas_add_up_to_the_whole():
-    outputs, batch = case(3, weights=(1, 1, 1, 1, 0))
-    task = LateInteraction(num_negatives=1)
-    everyone = {name: tf.constant((outputs | batch)[name]) for name in task.coupled}
-    sums = []
-    for part in (slice(0, 2), slice(2, 5)):
-        own = {"embeddings": tf.constant(outputs["embeddings"][part])}
-        own[ALL_REPLICAS] = everyone | {"first_row": tf.constant(part.start)}
-        rows = {name: tf.constant(value[part]) for name, value in batch.items()}
-        sums.append((task.loss_sums(own, rows)["loss"], *task.metric_sums(own, rows)["batch_accuracy"]))
-    whole = task.loss_sums(outputs, batch)["loss"], *task.metric_sums(outputs, batch)["batch_accuracy"]
-    np.testing.assert_allclose(np.sum(sums, axis=0), whole, rtol=1e-5)
+    require_replicas_add_up(LateInteraction(num_negatives=1), *case(3, weights=(1, 1, 1, 1, 0)))
 
 
 @pytest.mark.parametrize("jit_compile", [False, True])

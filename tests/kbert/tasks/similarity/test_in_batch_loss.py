@@ -5,7 +5,6 @@ import pytest
 import tensorflow as tf
 
 from kbert.features import EXAMPLE_WEIGHTS, TARGET_FEATURE
-from kbert.tasks.similarity.in_batch_loss import COUPLED
 from kbert.tasks.similarity.multiple_negatives_ranking import MultipleNegativesRanking
 from kbert.tasks.task import ALL_REPLICAS
 from tests.kbert.tasks.test_losses import evaluate, log_softmax
@@ -61,21 +60,22 @@ def test_rows_that_do_not_count_are_neither_queries_nor_negatives(symmetric, exc
     assert metrics == {"loss": pytest.approx(loss, rel=1e-5), "batch_accuracy": pytest.approx(accuracy)}
 
 
-@pytest.mark.parametrize("symmetric", [False, True])
-def test_the_parts_of_two_replicas_add_up_to_the_whole(symmetric):
+def require_replicas_add_up(task, outputs, batch):
     """What the step of each replica sums, with the rows of both, as `with_coupled_rows` gives them."""
-    outputs, batch = case(3, weights=[1, 1, 1, 1, 1, 0])
-    task = MultipleNegativesRanking(num_negatives=1, symmetric=symmetric)
-    everyone = {name: tf.constant((outputs | batch)[name]) for name in COUPLED}
-    sums = []
-    for first in (0, 3):
-        part = slice(first, first + 3)
+    everyone, sums = {name: tf.constant((outputs | batch)[name]) for name in task.coupled}, []
+    for part in (slice(0, 2), slice(2, None)):
         own = {"embeddings": tf.constant(outputs["embeddings"][part])}
-        own[ALL_REPLICAS] = everyone | {"first_row": tf.constant(first)}
+        own[ALL_REPLICAS] = everyone | {"first_row": tf.constant(part.start)}
         rows = {name: tf.constant(value[part]) for name, value in batch.items()}
         sums.append((task.loss_sums(own, rows)["loss"], *task.metric_sums(own, rows)["batch_accuracy"]))
     whole = task.loss_sums(outputs, batch)["loss"], *task.metric_sums(outputs, batch)["batch_accuracy"]
     np.testing.assert_allclose(np.sum(sums, axis=0), whole, rtol=1e-5)
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_the_parts_of_two_replicas_add_up_to_the_whole(symmetric):
+    task = MultipleNegativesRanking(num_negatives=1, symmetric=symmetric)
+    require_replicas_add_up(task, *case(3, weights=[1, 1, 1, 1, 1, 0]))
 
 
 @pytest.mark.parametrize("jit_compile", [False, True])

@@ -2,19 +2,16 @@
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
 import kbert
 from kbert.config import DatasetConfig
 from kbert.features import TARGET_FEATURE
 from kbert.tasks.similarity.cosine_similarity import CosineSimilarity
-from kbert.tasks.similarity.in_batch_loss import COUPLED
 from kbert.tasks.similarity.multiple_negatives_ranking import MultipleNegativesRanking
-from kbert.tasks.task import ALL_REPLICAS
 from tests.conftest import tiny_finetuning_config
 from tests.kbert.checkpoints.hugging_face.test_sentence_transformers import golden
 from tests.kbert.experiments.small_rows import write_scored
-from tests.kbert.tasks.similarity.test_in_batch_loss import case, reference
+from tests.kbert.tasks.similarity.test_in_batch_loss import case, reference, require_replicas_add_up
 from tests.kbert.tasks.test_losses import evaluate
 
 DIMS = (5, 2, 1)
@@ -48,17 +45,7 @@ def test_the_loss_of_in_batch_negatives_is_the_sum_over_all_lengths(symmetric):
 
 
 def test_the_parts_of_two_replicas_add_up_to_the_whole():
-    outputs, batch = case(3)
-    task = MultipleNegativesRanking(num_negatives=1, matryoshka_dims=DIMS)
-    everyone = {name: tf.constant((outputs | batch)[name]) for name in COUPLED}
-    parts = []
-    for first in (0, 3):
-        part = slice(first, first + 3)
-        own = {"embeddings": tf.constant(outputs["embeddings"][part])}
-        own[ALL_REPLICAS] = everyone | {"first_row": tf.constant(first)}
-        rows = {name: tf.constant(value[part]) for name, value in batch.items()}
-        parts.append(task.loss_sums(own, rows)["loss"])
-    np.testing.assert_allclose(sum(parts), task.loss_sums(outputs, batch)["loss"], rtol=1e-5)
+    require_replicas_add_up(MultipleNegativesRanking(num_negatives=1, matryoshka_dims=DIMS), *case(3))
 
 
 @pytest.mark.parametrize(
