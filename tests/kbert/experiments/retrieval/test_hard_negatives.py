@@ -76,6 +76,17 @@ def test_a_cross_encoder_has_the_last_word(files):
         assert row["scores"][1:] == [scores[one] for one in chosen]
 
 
+def test_a_model_that_ranks_nothing_is_refused_before_the_search(files, monkeypatch):
+    def refuse(query, texts):
+        raise ValueError("rank takes a model that gives a number")
+
+    judge = LetterVectors()
+    judge.rank = refuse
+    monkeypatch.setattr(VectorRetriever, "find", None)
+    with pytest.raises(ValueError, match="rank takes"):
+        mine(files, cross_encoder=judge)
+
+
 def test_random_ones_depend_on_the_seed_alone(files):
     settings = {"num_negatives": 2, "relative_margin": None, "range_max": 20, "sampling_strategy": "random"}
     first, again, other = (mine(files, **settings, seed=seed, overwrite=True) for seed in (1, 1, 2))

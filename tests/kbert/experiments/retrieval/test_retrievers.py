@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import kbert
 from kbert.experiments.retrieval import evaluation, retrievers
 from tests.kbert.experiments.retrieval.vectors_of_letters import LetterVectors
 
@@ -56,6 +57,22 @@ def test_vectors_that_were_kept_are_read_again(tmp_path, monkeypatch, kind):
                 assert (abs(found - expected)).sum() == 0
     model_of_others = list(retrievers.VectorRetriever(model, tmp_path / "kept").parts([*TEXTS[:9], "other"]))
     assert model.embedded == 2 * len(TEXTS) + 2 and len(model_of_others) == 2  # the first part is known
+
+
+def test_vectors_are_those_of_this_version_these_weights_and_these_settings(pretraining_run, monkeypatch):
+    loaded = kbert.load(pretraining_run.path)
+
+    def fingerprint(model):
+        return retrievers.VectorRetriever(model)._fingerprint()
+
+    first = fingerprint(loaded)
+    assert fingerprint(kbert.load(pretraining_run.path)) == first
+    assert fingerprint(loaded.with_max_seq_length(9)) != first
+    monkeypatch.setattr(retrievers, "__version__", "9.9")
+    assert (changed := fingerprint(loaded)) != first
+    weight = loaded.model.weights[0]
+    weight.assign(weight + 1)
+    assert fingerprint(loaded) not in (first, changed)
 
 
 def test_a_cross_encoder_orders_the_first_texts():
