@@ -7,10 +7,11 @@ Reads lines from standard input and writes one JSON object per line, in the same
 {"text": ..., "ids": [...], "tokens": [...]}, without special tokens.
 """
 
+import functools
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Annotated, BinaryIO, Literal
@@ -22,7 +23,12 @@ from kbert.cli.progress import Progress, awaited
 from kbert.files.json_file import json_line, parse_json
 from kbert.files.text_file import bounded_lines
 from kbert.tokenization import tokenizer as tokenizers
+from kbert.tokenization.base_vocabulary import BaseVocabulary
+from kbert.tokenization.python import wordpiece_tokenizer
+from kbert.tokenization.vocabulary import Vocabulary
 from tfrecords_tools.vocabulary.vocabulary_source import read_source
+
+_IN_PYTHON = 1 << 20  # characters that take Python a second or two; TensorFlow takes longer to load
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,7 @@ def main():
         lines = report_bytes(lines, Progress("Tokenized", "bytes", bytes_left(sys.stdin.buffer)))
     texts = read_texts(lines, how.format)
     try:
-        for line in tokenized_lines(texts, tokenizers.build_tokenizer(vocabulary), how.batch_size):
+        for line in tokenized_lines(texts, vocabulary, how.batch_size):
             sys.stdout.buffer.write(line)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
@@ -102,16 +108,33 @@ def _parse_text(line, number):
     return row["text"]
 
 
-def tokenized_lines(texts: Iterable[str], tokenizer, batch_size: int) -> Iterator[bytes]:
+def tokenized_lines(texts: Iterable[str], vocabulary: BaseVocabulary, batch_size: int) -> Iterator[bytes]:
     """Yields, for each text, a line of JSON in UTF-8 with the text as read, its ids and its tokens."""
-    texts = iter(texts)
+    texts, tokenize = iter(texts), first_in_python(vocabulary)
     while batch := list(islice(texts, batch_size)):
         # JSON can spell half of a surrogate pair, which is no character and has no UTF-8. It is dropped
         # before WordPiece, as the original drops bytes that are not UTF-8.
         encoded = [text.encode("utf-8", errors="ignore") for text in batch]
-        for text, ids in zip(batch, tokenizer(encoded).to_list(), strict=True):
-            row = {"text": text, "ids": ids, "tokens": tokenizer.tokens(ids)}
+        for text, ids in zip(batch, tokenize(encoded), strict=True):
+            row = {"text": text, "ids": ids, "tokens": [vocabulary.tokens[index] for index in ids]}
             yield json_line(row).encode("utf-8")
+
+
+def first_in_python(vocabulary: BaseVocabulary) -> Callable[[list[bytes]], list[list[int]]]:
+    """The function from texts in UTF-8 to their ids. WordPiece cuts the first of them without TensorFlow."""
+    build = functools.cache(lambda: tokenizers.build_tokenizer(vocabulary))
+    plain, left = None, _IN_PYTHON
+    if isinstance(vocabulary, Vocabulary):
+        plain = wordpiece_tokenizer.WordPieceTokenizer(vocabulary)
+
+    def tokenize(texts):
+        nonlocal left
+        left -= sum(map(len, texts))
+        if plain is None or left < 0:
+            return build()(texts).to_list()
+        return [plain(text.decode("utf-8")) for text in texts]
+
+    return tokenize
 
 
 if __name__ == "__main__":

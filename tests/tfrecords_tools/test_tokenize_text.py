@@ -8,17 +8,12 @@ import pytest
 
 from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
 from kbert.tokenization.vocabulary import Vocabulary
-from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary
 from tests.places import REPOSITORY
+from tfrecords_tools import tokenize_text
 from tfrecords_tools.tokenize_text import read_texts, tokenized_lines
 
 VOCABULARY = Vocabulary(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "play", "##ing", "é", "e", "的"], True)
-
-
-@pytest.fixture(scope="module")
-def tokenizer():
-    return WordPieceTokenizer(VOCABULARY)
 
 
 def test_only_the_newline_is_stripped_from_text_lines():
@@ -46,9 +41,11 @@ def test_a_bad_json_line_is_named_by_number(line, sentence):
         list(read_texts([b'{"text": "a"}\n', line], "jsonl"))
 
 
-@pytest.mark.parametrize("batch_size", [1, 2, 512])
-def test_each_text_has_its_line_in_order(tokenizer, batch_size):
-    lines = list(tokenized_lines(["Playing", "", "é 的"], tokenizer, batch_size))
+@pytest.mark.parametrize(("batch_size", "in_python"), [(1, 9), (2, 100), (512, 100), (512, 0)])
+def test_each_text_has_its_line_in_order(monkeypatch, batch_size, in_python):
+    """The first in Python, the others in the graph; all in one of them."""
+    monkeypatch.setattr(tokenize_text, "_IN_PYTHON", in_python)
+    lines = list(tokenized_lines(["Playing", "", "é 的"], VOCABULARY, batch_size))
     assert all(line.endswith(b"\n") and line.count(b"\n") == 1 for line in lines)
     assert [json.loads(line) for line in lines] == [
         {"text": "Playing", "ids": [5, 6], "tokens": ["play", "##ing"]},
@@ -56,6 +53,16 @@ def test_each_text_has_its_line_in_order(tokenizer, batch_size):
         {"text": "é 的", "ids": [8, 9], "tokens": ["e", "的"]},
     ]
     assert "的".encode() in lines[2]  # readable, not escaped
+
+
+def test_a_few_lines_need_no_tensorflow(tmp_path):
+    VOCABULARY.write(tmp_path / "vocab.txt")
+    program = "import sys; sys.modules['tensorflow'] = None; from kbert.cli.commands import main; main()"
+    command = [sys.executable, "-c", program, "tokenize", f"--vocab_file={tmp_path / 'vocab.txt'}"]
+    printed = subprocess.run(
+        command, cwd=REPOSITORY, input=b"Playing", stdout=subprocess.PIPE, check=True
+    ).stdout
+    assert json.loads(printed)["ids"] == [5, 6]
 
 
 # ------------------------------------------------------------------------------ the script
