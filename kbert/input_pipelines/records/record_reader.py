@@ -24,6 +24,8 @@ _RECORDS_IN_TURN = 16
 _PARSED_AT_ONCE = 256
 # The seed of the masks of an evaluation, which are the same every time.
 _EVALUATION_SEED = (0,)
+# TensorFlow's own where nobody sets one. Beside a seed that is a tensor it cannot tell 0 from none.
+_GRAPH_SEED = 87654321
 # Raised for a damaged frame, for fewer records than the manifest says, and for a record without its features.
 _DAMAGE_ERRORS = (tf.errors.DataLossError, tf.errors.FailedPreconditionError, tf.errors.InvalidArgumentError)
 
@@ -51,6 +53,8 @@ class RecordRows(Rows):
         own = _Files(self.directory, locate_records(self.manifest.shards, start, end))
 
         def epoch(seed):
+            graph = tf.compat.v1.get_default_graph()
+            graph.seed = graph.seed or _GRAPH_SEED
             records = own.shuffled_records(seed)
             return records.apply(tf.data.experimental.assert_cardinality(end - start)).shuffle(
                 SHUFFLE_BUFFER, seed=seed, reshuffle_each_iteration=False

@@ -1,5 +1,6 @@
 """What reading promises: every record once an epoch, the same batches again, fixed shapes, fair shares."""
 
+import keras
 import numpy as np
 import pytest
 
@@ -50,6 +51,16 @@ def test_batches_hold_what_was_written(tmp_path, suffix):
         assert batch[name].dtype == manifest.features[name].dtype
     training = training_batches(rows, 11, seed=1)
     assert sorted(numbers(training, 1)) == list(range(11))
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+def test_any_seed_of_a_training_orders_records(records, seed):
+    """TensorFlow's own seed is that of the training, as the trainer sets it."""
+    directory, manifest, _ = records
+    keras.utils.set_random_seed(seed)
+    batches = training_batches(RecordRows(directory, manifest), NUMBER, seed)
+    first, second = numbers(batches, 1), numbers(batches, 2)[NUMBER:]
+    assert first != second and sorted(first) == sorted(second) == list(range(NUMBER))
 
 
 @pytest.mark.parametrize(("with_masks", "share"), [(True, Share()), (False, Share(2, 1))])
