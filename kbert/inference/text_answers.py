@@ -14,7 +14,7 @@ from kbert.inference.answers import (
 from kbert.inference.texts import text_batch
 from kbert.input_pipelines.data_in_memory import shown, text_alone
 from kbert.tasks.file_columns import RAW_SCORES
-from kbert.tasks.similarity.vectors import similarities
+from kbert.tasks.similarity.vectors import require_one_width, similarities
 
 # Answers that are one number for a pair of texts.
 PAIR_NUMBERS = ("prediction", "cosine")
@@ -119,7 +119,11 @@ class TextAnswers:
 
         Returns:
           float32 array of shape (queries, texts); more is more similar.
+
+        Raises:
+          ValueError: for vectors of several widths.
         """
+        require_one_width(queries, texts)
         if self.task.text_vectors is not None:
             return self.task.text_vectors.similarity(queries, texts)
         pooling = self.task.pooling

@@ -80,7 +80,7 @@ def read_sentence_modules(path, report: Report | None = None) -> SentenceModules
 
 
 def _in_one_file(read, folder, modules, settings, transformer, report):
-    """What `read` makes of the modules; a ValueError of a config names the folder."""
+    """What `read` makes of the modules; a ValueError of a config names the folder, whose files made it."""
     shared = {name: value for name, value in settings.items() if value is not None}
     shared.pop("activation_fn", None)
     for name in OF_TRANSFORMER:
@@ -90,7 +90,7 @@ def _in_one_file(read, folder, modules, settings, transformer, report):
         return read(modules, shared, report)
     except ValueError as error:
         inside = str(folder) in str(error)
-        raise error if inside else ValueError(f"{folder / SENTENCE_FILE}: {error}") from None
+        raise error if inside else ValueError(f"{folder}: {error}") from None
 
 
 def read_sentence_settings(folder: Path, report: Report) -> dict:
@@ -159,7 +159,7 @@ def _read_list(path):
         isinstance(module, dict) and all(type(module.get(key)) is kind for key, kind in kinds.items())
         for module in modules
     ):
-        return sorted(modules, key=lambda module: module["idx"])
+        return modules  # sentence-transformers goes by their order, whatever idx says
     raise ValueError(f"{path} is broken; expected a list of modules with idx, path and type.")
 
 

@@ -16,6 +16,17 @@ def cosine(first, second):
     return ops.sum(vector_dense.unit(first) * vector_dense.unit(second), axis=-1)
 
 
+def require_one_width(*sides):
+    """Raises ValueError for vectors of several widths; a side is an array, or a list of arrays."""
+    arrays = [array for side in sides for array in (side if isinstance(side, list) else [side])]
+    widths = sorted({array.shape[-1] for array in arrays if getattr(array, "shape", ())})
+    if len(widths) > 1:
+        raise ValueError(
+            f"vectors of {' and of '.join(map(str, widths))} numbers cannot be compared; take those of one "
+            "model, with the same dimensions."
+        )
+
+
 def similarities(queries, texts, function: str = "cosine", unit=None) -> np.ndarray:
     """How similar each query is to each text, float32 (queries, texts); more is more similar.
 

@@ -178,6 +178,17 @@ def test_modules_that_kbert_does_not_have_are_named_and_their_encoder_can_be_rea
     assert read_checkpoint(folder, allow_unmatched="modules.json").pooling is None
 
 
+def test_modules_stand_in_the_order_of_their_list(folder):
+    """As sentence-transformers reads them; `idx` is a name."""
+    list_modules(folder, "Transformer", "Pooling")
+    modules = json.loads((folder / "modules.json").read_text())
+    (folder / "modules.json").write_text(json.dumps([module | {"idx": -module["idx"]} for module in modules]))
+    assert read_sentence_modules(folder).vectors.mode == "mean"
+    (folder / "modules.json").write_text(json.dumps(modules[::-1]))
+    with pytest.raises(ValueError, match="lists the modules Pooling, Transformer of a"):
+        read_sentence_modules(folder)
+
+
 def test_the_classifier_of_setfit_is_named(folder):
     (folder / "model_head.pkl").write_bytes(b"a pickle")
     with pytest.raises(ValueError, match="holds model_head.pkl, SetFit's classifier.*=model_head.pkl"):

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import sparse, stats
 from scipy.spatial.distance import cdist
 
 from kbert.config.pooling_config import SIMILARITY_FUNCTIONS
@@ -13,7 +13,7 @@ from kbert.tasks.similarity.cosine_similarity import CosineSimilarity
 from kbert.tasks.similarity.multiple_negatives_ranking import MultipleNegativesRanking
 from kbert.tasks.similarity.retrieval_scores import retrieval_scores
 from kbert.tasks.similarity.text_similarities import DenseSimilarities
-from kbert.tasks.similarity.vectors import similarities
+from kbert.tasks.similarity.vectors import require_one_width, similarities
 from kbert.tasks.task import Predictions
 from tests.kbert.tasks.test_losses import evaluate
 
@@ -150,3 +150,17 @@ def test_similarities_are_scipys(function):
         "manhattan": lambda: -cdist(queries, texts, "cityblock"),
     }[function]()
     np.testing.assert_allclose(similarities(queries, texts, function), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "sides",
+    [
+        (np.zeros((2, 3)), np.zeros((4, 5))),
+        (sparse.csr_array((2, 3)), sparse.csr_array((1, 5))),
+        ([np.zeros((1, 3))], [np.zeros((2, 3)), np.zeros((2, 5))]),
+    ],
+)
+def test_vectors_of_two_widths_are_refused(sides):
+    require_one_width(sides[0], sides[0])
+    with pytest.raises(ValueError, match="vectors of 3 and of 5 numbers"):
+        require_one_width(*sides)
