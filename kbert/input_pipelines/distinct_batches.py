@@ -1,11 +1,12 @@
 """An order of examples in which no batch has a text twice. NumPy only."""
 
 import collections
+import functools
 from typing import NamedTuple
 
 import numpy as np
 
-_ATTEMPTS = 8
+_ATTEMPTS, _MOST_ATTEMPTS = 8, 32
 
 
 class TextsApart(NamedTuple):
@@ -60,15 +61,25 @@ class DistinctBatches:
         """The examples of an epoch, int64 of shape (num_batches * batch_size,), batch by batch.
 
         Raises:
+          ValueError: as `require_order`.
+        """
+        random = np.random.default_rng(seed)
+        batches = self._arranged(random, _ATTEMPTS) or self._found
+        return np.asarray(batches, np.int64)[random.permutation(self.num_batches)].ravel()
+
+    def require_order(self):
+        """Makes sure that every epoch has an order; one whose own is not found has these batches.
+
+        Raises:
           ValueError: when no such batches were found, for example because a text stands in more examples than
             there are batches.
         """
-        random = np.random.default_rng(seed)
-        for _ in range(_ATTEMPTS):
-            batches = self._arrange(random.permutation(len(self._texts)))
-            if batches is not None:
-                shuffled = random.permutation(self.num_batches)
-                return np.asarray(batches, np.int64)[shuffled].ravel()
+        self._found  # noqa: B018  # made here
+
+    @functools.cached_property
+    def _found(self):
+        if (batches := self._arranged(np.random.default_rng(0), _MOST_ATTEMPTS)) is not None:
+            return batches
         text, count = self._most_frequent
         raise ValueError(
             f"found no order that keeps equal texts out of the same batch of {self._batch_size}: an "
@@ -76,6 +87,14 @@ class DistinctBatches:
             f"in {count} of the {len(self._texts)} training examples. Lower train_batch_size, or "
             "leave examples out."
         )
+
+    def _arranged(self, random, attempts):
+        """Batches as lists of examples, or None where none were found."""
+        for _ in range(attempts):
+            batches = self._arrange(random.permutation(len(self._texts)))
+            if batches is not None:
+                return batches
+        return None
 
     def _arrange(self, shuffled):
         """Batches as lists of examples, or None. Examples with frequent texts choose their batch first."""
@@ -134,16 +153,22 @@ class _Filling:
         self._closed[batch] = self._closed[batch].union(*closed)
 
     def _add_by_exchange(self, example):
-        """Puts an example into a full batch, one of whose examples moves to a batch with room."""
+        """Puts an example into a batch one of whose examples moves to a batch with room: the only one that it
+        does not fit, or any one of a full batch."""
         for batch, members in enumerate(self.batches):
-            if not self._fits(example, batch):
+            others = [index for index, other in enumerate(members) if not self._agree(example, other)]
+            if len(others) > 1:
                 continue
-            for index, other in enumerate(members):
+            for index in others or range(len(members)):
                 for slot, target in enumerate(self._open):
-                    if self._fits(other, target):
-                        members[index] = example
+                    if target != batch and self._fits(members[index], target):
+                        other, members[index] = members[index], example
                         self._own[batch] = self._closed[batch] = frozenset()
                         self._count(batch, members)
                         self._put(other, slot)
                         return True
         return False
+
+    def _agree(self, example, other):
+        (own, closed), (others, others_closed) = (self._example_texts[one] for one in (example, other))
+        return own.isdisjoint(others_closed) and closed.isdisjoint(others)

@@ -94,7 +94,7 @@ class InBatchTask(EmbeddingTask):
             self._check_teacher(config.dataset, examples)
         self.files.warn_of_contradictions(examples)
         apart = self.files.texts_apart(examples) or []
-        DistinctBatches(apart, config.train_batch_size).order(config.seed)
+        DistinctBatches(apart, config.train_batch_size).require_order()
 
     def _check_teacher(self, dataset, examples):
         if not self.num_negatives:

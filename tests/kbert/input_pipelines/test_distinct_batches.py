@@ -68,6 +68,34 @@ def test_what_an_example_bars_is_held_by_no_other(seed):
         assert not set(rows[row].own) & set(rows[other].barred)
 
 
+def test_frequent_queries_and_positives_of_two_queries_find_places():
+    """Queries of 9 to 2 rows in 10 batches, each sharing a positive with the next; and others."""
+    positives = {f"query {n}": [f"{n}.{place}" for place in range(9 - n)] for n in range(8)}
+    for n in range(7):
+        positives[f"query {n}"][-1] = f"{n + 1}.0"
+    rows = [TextsApart((query, own), tuple(all_)) for query, all_ in positives.items() for own in all_]
+    rows += [TextsApart((f"other {n}", f"answer {n}")) for n in range(26)]
+    for seed in range(20):
+        batches = DistinctBatches(rows, 7).order(seed).reshape(10, 7)
+        require_distinct(rows, batches)
+
+
+def test_an_epoch_without_an_order_of_its_own_has_that_of_the_others(monkeypatch):
+    rows = random_rows(18, 60, seed=4)
+    distinct = DistinctBatches(rows, 4)
+    distinct.require_order()
+    first = distinct.order(1)
+    monkeypatch.setattr(distinct, "_arranged", lambda random, attempts: None)
+    second, third = distinct.order(1), distinct.order(2)
+    assert not np.array_equal(second, first) and not np.array_equal(second, third)
+    for order in (second, third):
+        require_distinct(rows, order.reshape(4, 4))
+    with pytest.raises(ValueError, match="found no order"):
+        fresh = DistinctBatches(rows, 4)
+        monkeypatch.setattr(fresh, "_arranged", lambda random, attempts: None)
+        fresh.require_order()
+
+
 def test_examples_that_bar_the_same_text_may_stand_together():
     rows = [TextsApart((query, f"answer {query}"), ("answer of both",)) for query in "ab"]
     assert sorted(DistinctBatches(rows, 2).order(0)) == [0, 1]
