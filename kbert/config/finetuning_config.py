@@ -8,7 +8,7 @@ from kbert.config.checks import Epochs, Layers, Length, Many, Rate, Seed, Share,
 from kbert.config.frozen_config import FrozenConfig
 from kbert.config.lora_config import LoraConfig, is_adapter
 from kbert.config.training_config import TrainingConfig
-from kbert.files.file_format import DELIMITED, FORMATS
+from kbert.files.file_format import DELIMITED, FileFormat
 from kbert.files.json_values import require_once, shown
 from kbert.files.text_encoding import is_text_encoding
 
@@ -62,7 +62,7 @@ class DatasetConfig:
     labels: tuple[str, ...] = ()
     positive_label: str | None = None
     label_separator: str | None = None
-    file_format: str | None = None
+    file_format: FileFormat | None = None
     tag_scheme: _TagScheme = "auto"
     document: str | None = None
     sentence: str | None = None
@@ -75,11 +75,6 @@ class DatasetConfig:
     def __post_init__(self):
         check_values(self, "dataset.")
         require_once(self.labels, "dataset.labels")
-        require(
-            self.file_format in (None, *FORMATS.values()),
-            f"dataset.file_format={shown(self.file_format)} is not known; choose tsv, csv, jsonl, parquet or "
-            "arrow.",
-        )
         self._check_text_format()
         require(
             self.positive_label is None or not self.labels or self.positive_label in self.labels,

@@ -3,9 +3,11 @@
 import contextlib
 import zipfile
 from pathlib import Path
+from typing import Literal
 
 from kbert.files.compression import beginning, find_compression, name_when_unpacked
 
+FileFormat = Literal["tsv", "csv", "jsonl", "parquet", "arrow"]
 DELIMITED = ("csv", "tsv")
 # Format -> how its files begin. They hold their columns packed, so another packing around them is not read.
 TABLES = {"parquet": b"PAR1", "arrow": b"ARROW1"}
@@ -17,7 +19,7 @@ FORMATS = {  # ending -> format; alone, or before that of a compression
     **{f".{name}": name for name in TABLES},
 }
 # Refused by their names: read as text, they would only give an error about UTF-8.
-_UNREAD = frozenset(".7z .br .lz4 .lzma .parquet .arrow .rar .tar .tbz2 .tgz .txz .z .zip".split())
+_UNREAD = {*".7z .br .lz4 .lzma .rar .tar .tbz2 .tgz .txz .z .zip".split(), *(f".{name}" for name in TABLES)}
 _LONGEST_MARK = 64  # bytes that are looked at
 
 _POINTER = ("a pointer of Git LFS, not the file itself", "get the file: git lfs pull")
@@ -25,8 +27,10 @@ _PAGE = ("a page of the web (HTML)", "download the file itself, or take the text
 _DOWNLOADS = (_POINTER, _PAGE)
 # How a file begins that is no text: what it is, and what to do with it.
 _MARKS = (
-    (TABLES["parquet"], "parquet", 'name it .parquet, or set dataset.file_format="parquet"'),
-    (TABLES["arrow"], "an Arrow file", 'name it .arrow, or set dataset.file_format="arrow"'),
+    *(
+        (mark, f"a table ({name})", f'name it .{name}, or set dataset.file_format="{name}"')
+        for name, mark in TABLES.items()
+    ),
     (b"\x1f\x8b", "packed by gzip", "end its name in .gz"),
     (b"BZh", "packed by bzip2", "end its name in .bz2"),
     (b"\xfd7zXZ\x00", "packed by xz", "end its name in .xz"),
@@ -57,7 +61,7 @@ _ARCHIVES = {
 
 
 def format_by_name(path: str | Path) -> str | None:
-    """ "tsv", "csv", "jsonl", "parquet" or "arrow": what the name ends in, compressed or not.
+    """One of `FileFormat`: what the name ends in, compressed or not.
 
     None for any other name. ValueError as `find_compression` raises it.
     """

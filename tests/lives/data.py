@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from kbert.config import DatasetConfig
 from kbert.files.compression import find_opener
+from kbert.files.file_format import TABLES
 from tests.kbert.input_pipelines.tables.written_tables import (
     write_arrow_file,
     write_folder,
@@ -58,7 +59,7 @@ class Rows:
             blocks = ("\n".join(f"{word} {tag}" for word, tag in zip(*pair, strict=True)) for pair in rows)
             return self._packed(f"{split}.conll", "\n\n".join(blocks) + "\n")
         path = self._folder / f"{split}.{format}"
-        if format in _WRITERS:
+        if format in TABLES:
             write = _WRITERS[format][bool(self._world.get("packing"))]
             return write(path, pa.Table.from_pylist(rows))
         return self._packed(path.name, self._lines(rows))

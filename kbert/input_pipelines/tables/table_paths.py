@@ -16,7 +16,7 @@ _SPLIT, _SPLITS = "state.json", "dataset_dict.json"
 
 
 class Table(NamedTuple):
-    """The files of a table, in their order, all of one format: "parquet" or "arrow"."""
+    """The files of a table, in their order, all of one of the formats `TABLES`."""
 
     file_format: str
     files: tuple[Path, ...]

@@ -40,7 +40,7 @@ def read_rows(file: Path, file_format: str, columns: Sequence[str]) -> Iterator[
 
     Args:
       file: the file.
-      file_format: "parquet" or "arrow".
+      file_format: one of `TABLES`.
       columns: those to read; each must be there.
 
     Raises:

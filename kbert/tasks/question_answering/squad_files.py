@@ -60,7 +60,7 @@ class SquadFiles(Files):
     def needless_settings(self, path, dataset):
         """A format of rows with a delimiter, which no file of questions has."""
         own = dataset.file_format not in DELIMITED
-        return {} if own else {"file_format": "as jsonl, parquet or arrow"}
+        return {} if own else {"file_format": "as jsonl or a table"}
 
     def read_examples(self, path, dataset, with_labels=True):
         """`Question`s; see `read_questions`."""
@@ -80,7 +80,7 @@ def read_questions(
       path: the file: JSON or lines of JSON, plain or compressed (`.gz`, `.bz2`, `.xz`, `.zst`); or a table,
         see `find_table`.
       with_answers: whether to read the answers.
-      file_format: "parquet" or "arrow" for a table with another ending.
+      file_format: that of a table with another ending.
 
     Raises:
       ValueError: naming the file and the questions or paragraphs, for a file that is missing or has neither

@@ -365,7 +365,7 @@ REFUSED = {
     "unknown file format": (
         FinetuningConfig,
         {"dataset": {"file_format": "xml"}},
-        "dataset.file_format='xml' is not known; choose tsv, csv, jsonl, parquet or ",
+        "dataset.file_format='xml' is not known; choose one of tsv, csv, ",
     ),
 }
 

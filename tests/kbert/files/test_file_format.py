@@ -2,10 +2,11 @@
 
 import gzip
 import zipfile
+from typing import get_args
 
 import pytest
 
-from kbert.files.file_format import format_by_name, require_text_format
+from kbert.files.file_format import FORMATS, FileFormat, format_by_name, require_text_format
 from kbert.files.text_file import read_lines
 
 
@@ -30,6 +31,10 @@ def test_the_name_says_the_format(name, file_format):
     assert format_by_name(name) == file_format
 
 
+def test_every_format_has_an_ending():
+    assert set(FORMATS.values()) == set(get_args(FileFormat))
+
+
 def archive(*names):
     def write(path):
         with zipfile.ZipFile(path, "w") as zipped:
@@ -50,7 +55,7 @@ NO_TEXT = {
         lambda path: path.write_bytes(gzip.compress(b"text\n")),
         "packed by gzip, .*end its name in .gz",
     ),
-    "parquet": (lambda path: path.write_bytes(b"PAR1...."), "parquet, .*file_format"),
+    "parquet": (lambda path: path.write_bytes(b"PAR1...."), r"a table \(parquet\), .*file_format"),
     "pdf": (lambda path: path.write_bytes(b"%PDF-1.7"), "a PDF"),
     "git lfs": (
         lambda path: path.write_text("version https://git-lfs.github.com/spec/v1\n"),

@@ -9,7 +9,7 @@ import pytest
 from backports import zstd
 
 from kbert.config import DatasetConfig
-from kbert.files.file_format import FORMATS
+from kbert.files.file_format import FORMATS, TABLES
 from kbert.inference.answer_files import find_format
 from kbert.input_pipelines.labelled_files import count_rows, read_rows
 from kbert.input_pipelines.unlabelled_files import examples_of_file, texts_and_pairs
@@ -47,8 +47,7 @@ CONTENTS = {
     "tsv": b"text\tlabel\na film\tx\nthe film\tx\n",
     "csv": b"text,label\na film,x\nthe film,x\n",
     "jsonl": "".join(json.dumps(row) + "\n" for row in ROWS).encode(),
-    "parquet": table("parquet"),
-    "arrow": table("arrow"),
+    **{name: table(name) for name in TABLES},
 }
 
 
@@ -77,8 +76,7 @@ READERS = {
 REFUSALS = {
     ("corpus", "tsv"): "has columns",
     ("corpus", "csv"): "has columns",
-    ("corpus", "parquet"): "does not read",
-    ("corpus", "arrow"): "does not read",
+    **{("corpus", name): "does not read" for name in TABLES},
     ("tagged words", "tsv"): "looks like a header",
 }
 
@@ -88,7 +86,7 @@ REFUSALS = {
 def test_an_ending_is_the_same_format_everywhere(tmp_path, reader, ending):
     file_format = FORMATS[ending]
     for packing, pack in PACKINGS.items():
-        is_packed_table = packing and file_format in ("parquet", "arrow")
+        is_packed_table = packing and file_format in TABLES
         for name in (f"a{ending}{packing}", f"A{ending.upper()}{packing.swapcase()}"):
             path = tmp_path / name
             path.write_bytes(pack(CONTENTS[file_format]))
@@ -103,7 +101,7 @@ def test_an_ending_is_the_same_format_everywhere(tmp_path, reader, ending):
 @pytest.mark.parametrize("ending", FORMATS)
 def test_answers_are_written_in_the_format_of_the_ending(tmp_path, ending):
     for packing in PACKINGS:
-        if FORMATS[ending] in ("parquet", "arrow"):
+        if FORMATS[ending] in TABLES:
             with pytest.raises(ValueError, match="the ending says the format"):
                 find_format(f"a{ending}{packing}")
         else:
@@ -112,7 +110,7 @@ def test_answers_are_written_in_the_format_of_the_ending(tmp_path, ending):
 
 OTHERS = {
     "a web page": (b"<!DOCTYPE html><html>", ("a.csv", "a.jsonl", "a.txt", "a.csv.gz"), "a page of the web"),
-    "parquet": (CONTENTS["parquet"], ("a.csv", "a.jsonl", "a.txt", "a.json.zst"), "is parquet"),
+    "parquet": (CONTENTS["parquet"], ("a.csv", "a.jsonl", "a.txt", "a.json.zst"), "a table .parquet"),
     "an archive": (b"PK\x03\x04", ("a.csv", "a.zip", "a.txt"), "a zip archive"),
     "a list": (json.dumps(ROWS).encode(), ("a.json", "a.jsonl"), "one JSON value"),
     "a list in lines": (json.dumps(ROWS, indent=1).encode(), ("a.json", "a.jsonl.xz"), "one JSON value"),
@@ -133,8 +131,8 @@ def test_another_content_is_refused_everywhere(tmp_path, reader, kind):
 @pytest.mark.parametrize("reader", [name for name in READERS if name != "corpus"])
 def test_another_content_of_a_table_is_refused_everywhere(tmp_path, reader):
     for name, content, message in [
-        ("a.parquet", CONTENTS["arrow"], "an Arrow file"),
-        ("a.arrow", CONTENTS["parquet"], "is parquet"),
+        ("a.parquet", CONTENTS["arrow"], "a table .arrow"),
+        ("a.arrow", CONTENTS["parquet"], "a table .parquet"),
         ("b.parquet", b"version https://git-lfs.github.com/spec/v1\n", "a pointer of Git LFS"),
     ]:
         (tmp_path / name).write_bytes(content)
