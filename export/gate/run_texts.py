@@ -92,12 +92,14 @@ def _words(pieces) -> str:
 
 
 def example_inputs(example, names) -> dict | None:
-    """The inputs that an example gives by its fields' names; a text that it lacks is made of its `words`.
+    """The inputs that an example gives by its fields' names; a text that it lacks is made of its `words`, and
+    of a group of texts the first two are.
 
     Returns:
       name -> text, or list of texts; None where the example does not have them all.
     """
-    inputs = {name: value for name in names if (value := getattr(example, name, None)) is not None}
+    texts = dict(zip(("text", "text_pair"), getattr(example, "texts", ()), strict=False))  # of a TextGroup
+    inputs = {name: value for name in names if (value := getattr(example, name, texts.get(name))) is not None}
     words = getattr(example, "words", None)
     if "text" not in inputs and words:
         inputs["text"] = " ".join(words)

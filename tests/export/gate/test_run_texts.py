@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from export.gate.run_texts import read_run_texts
+from export.gate.run_texts import example_inputs, read_run_texts
 from kbert.config import to_dict
+from kbert.tasks.similarity.text_groups import TaughtGroup, TextGroup
 from kbert.tokenization.text_inputs import TextInputs
 from tfrecords_tools.create_finetuning_data import create_finetuning_data
 
@@ -36,3 +37,10 @@ def test_records_give_the_texts_that_their_pieces_make(changed, labelled_files, 
         for examples in (of_file, found.examples)
     ]
     np.testing.assert_array_equal(*ids)
+
+
+@pytest.mark.parametrize("example", [TextGroup(("a", "b", "c"), None), TaughtGroup(("a", "b"), None, (1.0,))])
+def test_groups_of_texts_give_their_first_two(example):
+    assert example_inputs(example, ("text", "text_pair")) == {"text": "a", "text_pair": "b"}
+    assert example_inputs(example, ("text",)) == {"text": "a"}
+    assert example_inputs(example, ("question", "context")) is None
