@@ -6,6 +6,8 @@ import statistics
 
 import numpy as np
 
+from benchmarks.report import markdown
+
 SHORTEST, LONGEST = 20, 400
 
 
@@ -45,3 +47,40 @@ def differences(answers, expected) -> dict[str, float]:
         "max_difference": float(np.abs(answers - expected).max()),
         "agreement": float((answers.argmax(-1) == expected.argmax(-1)).mean()),
     }
+
+
+def answer_figures(records: dict, rounds: int, reference: str) -> dict:
+    """name -> texts_per_second, max_difference (of a number), peak_megabytes.
+
+    Args:
+      records: name -> `Record` of a worker that called `Turns.answer_batches`.
+      rounds: the first of them does not count.
+      reference: whose answers are the expected ones; the first contestant's where it does not take part.
+    """
+    answers = {name: record.result["answers"] for name, record in records.items()}
+    expected = answers.get(reference, next(iter(answers.values())))
+    rows = {}
+    for name, record in records.items():
+        ((size, milliseconds),) = median_milliseconds(record.steps, rounds).items()
+        rows[name] = {
+            "texts_per_second": 1e3 * size / milliseconds,
+            "max_difference": differences(answers[name], expected)["max_difference"],
+            "peak_megabytes": record.peak_megabytes,
+        }
+    return rows
+
+
+def answer_table(rows: dict) -> str:
+    """A Markdown table of `answer_figures`."""
+    return markdown(
+        ["", "texts/s", "largest difference", "peak MB"],
+        [
+            [
+                name,
+                f"{row['texts_per_second']:.0f}",
+                f"{row['max_difference']:.1g}",
+                f"{row['peak_megabytes']:,.0f}",
+            ]
+            for name, row in rows.items()
+        ],
+    )

@@ -14,8 +14,8 @@ The table has texts a second, of the median round, and how the vectors differ fr
 
 from absl import flags
 
-from benchmarks.answers import differences, median_milliseconds, mixed_texts
-from benchmarks.report import beside_best_peer, close, machine, markdown
+from benchmarks.answers import answer_figures, answer_table, mixed_texts
+from benchmarks.report import beside_best_peer, close, machine
 from benchmarks.workers.contestants import alternate, started
 from benchmarks.workers.environments import chosen_contestants, define_contestant_flags, find_minilm
 from kbert.cli import script
@@ -53,40 +53,11 @@ def main():
     print(machine(), flush=True)
     with started(names, "embedding", settings) as workers:
         alternate(workers, None, 1)
-        rows = figures({worker.name: worker.record for worker in workers}, FLAGS.rounds + 1)
-    print(table(rows))
+        records = {worker.name: worker.record for worker in workers}
+    rows = answer_figures(records, FLAGS.rounds + 1, "hugging_face/float32")
+    print(answer_table(rows))
     print(beside_best_peer({name: row["texts_per_second"] for name, row in rows.items()}))
     close("embedding", rows)
-
-
-def figures(records: dict, rounds: int) -> dict:
-    """name -> texts_per_second, max_difference (of a vector's numbers), peak_megabytes."""
-    vectors = {name: record.result["answers"] for name, record in records.items()}
-    expected = vectors.get("hugging_face/float32", next(iter(vectors.values())))
-    rows = {}
-    for name, record in records.items():
-        (milliseconds,) = median_milliseconds(record.steps, rounds).values()
-        rows[name] = {
-            "texts_per_second": 1e3 * len(vectors[name]) / milliseconds,
-            "max_difference": differences(vectors[name], expected)["max_difference"],
-            "peak_megabytes": record.peak_megabytes,
-        }
-    return rows
-
-
-def table(rows: dict) -> str:
-    return markdown(
-        ["", "texts/s", "largest difference", "peak MB"],
-        [
-            [
-                name,
-                f"{row['texts_per_second']:.0f}",
-                f"{row['max_difference']:.1g}",
-                f"{row['peak_megabytes']:,.0f}",
-            ]
-            for name, row in rows.items()
-        ],
-    )
 
 
 if __name__ == "__main__":
