@@ -11,6 +11,7 @@ from kbert.checkpoints.model_variables import part_name
 from kbert.config import EncoderConfig
 from kbert.config.lora_config import is_adapter
 from kbert.heads.parts import POOLER
+from kbert.layers import fresh_weights
 from kbert.tasks import TASKS
 
 
@@ -31,7 +32,8 @@ def build_model(checkpoint: BertCheckpoint, dtype="float32"):
       (task, Keras model). The model of the task "encoder" is the `BertEncoder` itself.
     """
     task = task_from_checkpoint(checkpoint)
-    model = task.new_model(checkpoint.encoder, dtype)
+    with fresh_weights.read_next():
+        model = task.new_model(checkpoint.encoder, dtype)
     tensors = checkpoint.complete()
     for variable in model.trainable_variables:
         variable.assign(tensors[variable.path].read())

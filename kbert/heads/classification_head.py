@@ -1,6 +1,7 @@
 import keras
 from keras import ops
 
+from kbert.layers import fresh_weights
 from kbert.layers.dropout import Dropout
 from kbert.layers.encoder_layer import EncoderLayer
 
@@ -37,7 +38,7 @@ class ClassificationHead(EncoderLayer):
         self.built = True
 
     def _make_dense(self, input_shape):
-        initializer = keras.initializers.TruncatedNormal(stddev=self.config.initializer_range)
+        initializer = fresh_weights.normal(self.config.initializer_range)
         dense = keras.layers.Dense(
             self.num_labels, kernel_initializer=initializer, dtype=self.dtype_policy, name="dense"
         )

@@ -2,6 +2,7 @@ import keras
 import tensorflow as tf
 from keras import ops
 
+from kbert.layers import fresh_weights
 from kbert.layers.dropout import Dropout
 from kbert.layers.encoder_layer import EncoderLayer
 from kbert.layers.flat_dense import flat_matmul
@@ -43,8 +44,7 @@ class BertEmbeddings(EncoderLayer):
             return self.add_weight(
                 name=name,
                 shape=(rows, width),
-                # A new initializer for each table: one instance would give every table the same numbers.
-                initializer=keras.initializers.TruncatedNormal(stddev=config.initializer_range),
+                initializer=fresh_weights.normal(config.initializer_range),
                 # Rows are looked up first and then cast: casting a whole table costs more than a batch.
                 autocast=False,
             )

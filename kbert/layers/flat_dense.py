@@ -5,6 +5,7 @@ import tensorflow as tf
 from keras import ops
 
 from kbert.kernels.bias_activation import bias_activation
+from kbert.layers import fresh_weights
 
 
 def _gelu_tanh(x):
@@ -94,7 +95,7 @@ class FlatDense(keras.layers.Layer):
         self.kernel = self.add_weight(
             name="kernel",
             shape=(input_shape[-1], width),
-            initializer=keras.initializers.TruncatedNormal(stddev=self.initializer_range),
+            initializer=fresh_weights.normal(self.initializer_range),
         )
         # Not cast automatically: in training the bias is added in float32.
         self.bias = None

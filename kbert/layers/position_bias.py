@@ -4,6 +4,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from kbert.layers import fresh_weights
 from kbert.layers.encoder_layer import EncoderLayer
 
 _MAX_DISTANCE = 128  # from here on all distances share a bucket
@@ -62,7 +63,7 @@ class PositionBias(EncoderLayer):
         self.relative_attention_bias = self.add_weight(
             name="relative_attention_bias",
             shape=(self.num_buckets, self.config.num_attention_heads),
-            initializer=keras.initializers.TruncatedNormal(stddev=self.config.initializer_range),
+            initializer=fresh_weights.normal(self.config.initializer_range),
             autocast=False,
         )
         self.built = True

@@ -2,6 +2,7 @@ import keras
 from keras import ops
 
 from kbert.config.pooling_config import POOLING_LAYER, PoolingConfig
+from kbert.layers import fresh_weights
 from kbert.layers.encoder_layer import EncoderLayer
 from kbert.layers.flat_dense import activation
 from kbert.layers.vector_dense import VectorDense, unit
@@ -32,7 +33,7 @@ class Pooler(EncoderLayer):
         self.dense = keras.layers.Dense(
             config.hidden_size,
             activation=activation(config.pooler_hidden_act),
-            kernel_initializer=keras.initializers.TruncatedNormal(stddev=config.initializer_range),
+            kernel_initializer=fresh_weights.normal(config.initializer_range),
             use_bias=config.classifier_bias,
             dtype=self.dtype_policy,
             name="dense",
