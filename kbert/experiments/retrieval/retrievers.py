@@ -14,8 +14,9 @@ from kbert.cli.progress import Progress
 from kbert.experiments.retrieval.search import Best
 from kbert.files.whole_file import whole_file
 
-# Of a corpus: so many vectors are in memory, and compared with so many queries at a time.
-TEXTS_AT_ONCE, QUERIES_AT_ONCE = 2048, 2048
+# Of a corpus: so many vectors are in memory, counted by progress, kept in a file, and compared with so many
+# queries at a time.
+TEXTS_AT_ONCE, QUERIES_AT_ONCE = 512, 2048
 
 
 class VectorRetriever:
