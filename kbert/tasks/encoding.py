@@ -6,6 +6,7 @@ from kbert.heads.parts import POOLER, Part, vector_parts
 from kbert.late_tensorflow import keras
 from kbert.layers import sequence_pooling
 from kbert.tasks import task_model
+from kbert.tasks.signatures.signature import traced_once
 from kbert.tasks.similarity.prompts import vector_signatures
 from kbert.tasks.similarity.vectors import VectorServing
 from kbert.tasks.task import CheckpointKind, Task
@@ -84,4 +85,5 @@ class _Serving(VectorServing):
             return {"embedding": pool(encoder(inputs)["sequence_output"], inputs["input_mask"])}
 
         signatures = vector_signatures(self.task.pooling, encoder, embed_ids, model, text_inputs)
-        return signatures | {"cosine": self.pair_signature(signatures["serving_default"])}
+        embed = traced_once(signatures["serving_default"])
+        return signatures | {"serving_default": embed, "cosine": self.pair_signature(embed)}

@@ -17,7 +17,7 @@ from kbert.tasks.losses import example_weights
 from kbert.tasks.sequences.long_texts import LongTexts
 from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.example_signature import CLASSIFY, classify_signature
-from kbert.tasks.signatures.signature import TRUNCATED, Signature, ids_signature, texts_signature
+from kbert.tasks.signatures.signature import TRUNCATED, Signature, ids_signature, texts_signature, traced_once
 from kbert.tasks.task import ExampleFeatures, Predictions, Task
 from kbert.tasks.temperature import Temperature
 
@@ -239,7 +239,7 @@ class SequenceServing(Serving):
             return self.served(outputs) | {TRUNCATED: truncated}
 
         by_texts = {
-            name: texts_signature(inputs, answer_text)
+            name: traced_once(texts_signature(inputs, answer_text))
             for name, inputs in ({"serving_default": self.inputs} | self.other_inputs).items()
         }
         signatures = by_texts | {"ids": ids_signature(answer_ids, model, text_inputs)}

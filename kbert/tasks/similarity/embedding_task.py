@@ -14,6 +14,7 @@ from kbert.layers import sequence_pooling
 from kbert.tasks import task_model
 from kbert.tasks.file_columns import signature_inputs
 from kbert.tasks.serving import Serving
+from kbert.tasks.signatures.signature import traced_once
 from kbert.tasks.similarity.matryoshka import require_dims
 from kbert.tasks.similarity.prompts import vector_signatures
 from kbert.tasks.similarity.text_groups import text_features, tokenize_groups
@@ -64,7 +65,7 @@ class _Serving(VectorServing):
             return model.encoder(inputs, training=False)
 
         signatures = vector_signatures(self.task.pooling, states, embed_ids, model, text_inputs)
-        embed = signatures.pop("serving_default")
+        embed = traced_once(signatures.pop("serving_default"))
         return {"serving_default": self.pair_signature(embed), "embedding": embed} | signatures
 
     def outputs_from_ids(self, answer, batch):

@@ -1,0 +1,27 @@
+"""A command loads TensorFlow without what only Keras's plots and wrappers import; they load later."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.places import REPOSITORY
+
+PROGRAM = """
+import gc, sys
+from kbert.cli import quiet_tensorflow
+quiet_tensorflow.load_less()
+import {first}
+import tensorflow
+missing = [name for name in ("sklearn", "matplotlib") if name in sys.modules]
+import matplotlib.pyplot
+print(missing, gc.isenabled(), matplotlib.pyplot.__name__)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", ["keras", pytest.param("tensorflow", marks=pytest.mark.long)])
+def test_commands_load_tensorflow_without_what_only_keras_imports(first):
+    command = [sys.executable, "-c", PROGRAM.format(first=first)]
+    result = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=120, check=True)
+    assert (result.stdout, result.stderr) == ("[] True matplotlib.pyplot\n", "")
