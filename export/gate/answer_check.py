@@ -2,6 +2,7 @@
 
 import numpy as np
 import tensorflow as tf
+from absl import logging
 
 from kbert.inference.finite_numbers import require_finite_answers
 
@@ -51,6 +52,8 @@ def check_answers(
             where = f"{output} of the signature {name}"
             differences.append(_compare(where, served[output], value, tolerance, serving_model.source))
         if name == DEFAULT_SIGNATURE:
+            if warning := serving_model.task.serving.incomplete(served):
+                logging.warning("%s", warning)
             num_answers += len(next(iter(expected.values())))
             exact = [key for key, value in expected.items() if value.dtype.kind not in "fb"]
             rows = zip(*(served[key] == expected[key] for key in exact), strict=True)

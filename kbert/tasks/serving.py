@@ -57,6 +57,10 @@ class Serving:
         """
         raise NotImplementedError
 
+    def incomplete(self, outputs: dict) -> str | None:
+        """A sentence for people where outputs of "serving_default" hold less than the model gives."""
+        return None
+
     def served(self, outputs: dict) -> dict:
         """What the signatures give: labels, for example, beside the numbers of the model.
 

@@ -53,3 +53,15 @@ class SparseServing(Serving):
         """The ids of the words whose weight is not 0, and these weights, from the largest on."""
         real = np.asarray(outputs[WEIGHTS]) > 0
         return {name: np.asarray(outputs[name])[real].tolist() for name in self.answers}
+
+    def incomplete(self, outputs):
+        """Says where texts have more words than an export gives."""
+        weights = np.asarray(outputs[WEIGHTS])
+        full = np.all(weights > 0, axis=1)
+        if self.task.pooling.max_active_dims or weights.shape[1] < MOST_WORDS or not full.any():
+            return None
+        return (
+            f"{full.sum()} of {len(weights)} texts have {MOST_WORDS:,} words or more whose weight is not 0, "
+            "and their answers hold the largest alone, unlike those in Python: train with larger lambda_q "
+            "and lambda_d, or set max_active_dims, which counts everywhere."
+        )

@@ -7,6 +7,7 @@ import pytest
 import tensorflow as tf
 
 from export.gate import answer_check
+from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import texts_signature
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, ROBERTA_TOKENS
 
@@ -31,6 +32,7 @@ def check(monkeypatch):
             trained_signatures={"serving_default": signature},
             source="model",
             loaded=loaded_with(BERT_TOKENS),
+            task=SimpleNamespace(serving=Serving(None)),
         )
         return answer_check.check_answers(model, None, 1e-5)
 

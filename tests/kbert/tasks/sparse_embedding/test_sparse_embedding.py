@@ -14,6 +14,7 @@ from kbert import BertEncoder
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.config.sparse_pooling_config import SparsePoolingConfig
 from kbert.tasks import TASKS
+from kbert.tasks.sparse_embedding.sparse_serving import MOST_WORDS
 from tests.conftest import tiny_encoder_config
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.hugging_face.test_sentence_transformers import edit, golden, hops, list_modules
@@ -141,3 +142,14 @@ def test_the_model_is_saved_and_loaded_by_keras(tmp_path):
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     np.testing.assert_allclose(loaded(batch)["embeddings"], model(batch)["embeddings"], atol=1e-6)
+
+
+def test_an_export_that_cuts_words_off_says_so():
+    weights = np.ones((3, MOST_WORDS), np.float32)
+    weights[:2, -1] = 0
+    serving = TASKS["sparse_embedding"]().serving
+    assert "1 of 3 texts have 1,024 words or more" in serving.incomplete({"weights": weights})
+    assert serving.incomplete({"weights": weights[:2]}) is None
+    assert serving.incomplete({"weights": weights[2:, :900]}) is None
+    limited = TASKS["sparse_embedding"]({"max_active_dims": MOST_WORDS}).serving
+    assert limited.incomplete({"weights": weights}) is None
