@@ -13,7 +13,10 @@ from tests.kbert.inference.random_model import random_task_model
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "text_ops"), [("colbert", "tf_text"), ("colbert_plain", "core")])
+@pytest.mark.parametrize(
+    ("name", "text_ops"),
+    [("colbert", "tf_text"), pytest.param("colbert_plain", "core", marks=pytest.mark.long)],
+)
 def test_the_vectors_of_queries_and_documents(name, text_ops, tmp_path):
     source, expected = golden(name)
     report = export_savedmodel(kbert.load(source), tmp_path / "served", text_ops=text_ops)

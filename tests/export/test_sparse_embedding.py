@@ -18,7 +18,10 @@ def dense(answer, width):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "text_ops"), [("splade_max", "tf_text"), ("splade_sum_log1p", "core")])
+@pytest.mark.parametrize(
+    ("name", "text_ops"),
+    [("splade_max", "tf_text"), pytest.param("splade_sum_log1p", "core", marks=pytest.mark.long)],
+)
 def test_the_words_of_texts_and_their_weights(name, text_ops, tmp_path):
     source, expected = golden(name)
     loaded = kbert.load(source)

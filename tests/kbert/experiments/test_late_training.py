@@ -90,6 +90,7 @@ def test_a_search_becomes_better(collection, encoder, tmp_path):
         np.testing.assert_allclose(theirs, ours, atol=2e-5)
 
 
+@pytest.mark.long
 def test_a_teachers_scores_are_learnt(encoder, tmp_path):
     _, first = train(True, encoder, tmp_path, 0.34)
     _, last = train(True, encoder, tmp_path, 10.0)

@@ -19,6 +19,8 @@ from tests.kbert.checkpoints.random_checkpoint import numbers, random_checkpoint
 from tests.lives.compare import same
 from tests.lives.space import other_values
 
+pytestmark = pytest.mark.usefixtures("eager")
+
 LABELS = ("a", "b")
 QUESTION = "who walks"
 LONG = f"[MASK] jump over {'a house the jump over ' * 30}"  # longer than MAX_SEQ_LENGTH

@@ -10,8 +10,6 @@ from safetensors.numpy import save_file
 from scipy import special
 
 import kbert
-from export.export_tflite import export_tflite
-from export.gate.saved_model_session import SavedModelSession
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.checkpoints.hugging_face.sentence_transformers import LENGTH_FILES, read_sentence_modules
 from kbert.checkpoints.model_loading import initialize
@@ -26,11 +24,12 @@ from tests.places import SHARED_DATA
 
 GOLDEN = SHARED_DATA / "golden" / "retrieval"
 MODULES = {"Transformer": "", "Pooling": "1_Pooling", "Normalize": "2_Normalize"}
+pytestmark = pytest.mark.usefixtures("eager")
+
 VECTORS = (
     "cls_and_mean", "cut_to_8", "lasttoken", "length_file_of_distilbert", "mean_sqrt_len", "dense_tanh",
     "dense_identity_nobias",
 )  # fmt: skip
-EXPORTED = ("dense_tanh", "prompts_not_pooled")
 QUERY = {"query": "find the text: ", "document": "text: "}
 
 
@@ -221,49 +220,36 @@ def test_formats_without_prompts_and_activations_refuse_them(folder, tmp_path):
 # ------------------------------------------------------------------------------ equal numbers
 
 
-def hops(source, loaded, folder):
-    """Name -> a loaded model, of what a model becomes."""
-    write_checkpoint(read_checkpoint(source), folder / "run", "kbert")
+def expected_vectors(name, folder):
+    """(a loaded model, texts, their vectors by sentence-transformers)"""
+    source, expected = golden(name)
+    if name != "prompts_not_pooled":
+        return kbert.load(source), expected["texts"], expected["vectors"]
+    prompted = shutil.copytree(source, folder / "prompted")  # a default prompt, which is not pooled
+    edit(prompted / "config_sentence_transformers.json", default_prompt_name="document")
+    return kbert.load(prompted), expected["texts"], expected["document_vectors"]
+
+
+def hops(loaded, folder):
+    """A loaded model, and what it becomes: the models of a run and of a folder."""
+    write_checkpoint(read_checkpoint(loaded.source), folder / "run", "kbert")
     write_checkpoint(read_checkpoint(folder / "run"), folder / "back", "hugging_face")
-    return {"loaded": loaded, "run": kbert.load(folder / "run"), "back": kbert.load(folder / "back")}
-
-
-def exported(loaded, folder):
-    """(the session of a SavedModel, the loaded LiteRT file)."""
-    version = loaded.export(folder / "served", measure=False)["path"]
-    export_tflite(loaded, folder / "lite", quantizations=["float32"])
-    return SavedModelSession(version), kbert.load(folder / "lite" / "model_float32.tflite")
+    return loaded, kbert.load(folder / "run"), kbert.load(folder / "back")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*VECTORS, "prompts_not_pooled"])
 def test_vectors_are_those_of_sentence_transformers_everywhere(name, tmp_path):
-    source, expected = golden(name)
-    texts, vectors = expected["texts"], expected["vectors"]
-    if name == "prompts_not_pooled":  # also behind the default prompt
-        source = shutil.copytree(source, tmp_path / "prompted")
-        edit(source / "config_sentence_transformers.json", default_prompt_name="document")
-        vectors = expected["document_vectors"]
-    loaded = kbert.load(source)
+    loaded, texts, vectors = expected_vectors(name, tmp_path)
 
     def same(found):
         np.testing.assert_allclose(found, vectors, atol=5e-6)
 
-    for model in hops(source, loaded, tmp_path).values():
+    for model in hops(loaded, tmp_path):
         same(model.embed(texts))
     same([answer["embedding"] for answer in loaded.predict(texts)])
     same(loaded.embedding_model()(loaded.inputs(texts)))
     same([row.values[0] for row in kbert.FeatureExtractor(loaded, [-1], loaded.own_pooling)(texts)])
-    if name not in EXPORTED:
-        return
-    session, lite = exported(loaded, tmp_path)
-    same(
-        session.run("serving_default", {"text": np.array([t.encode() for t in texts], object)}, ())[
-            "embedding"
-        ]
-    )
-    same(lite.embed(texts))
-    same([answer["embedding"] for answer in lite.predict(texts)])
 
 
 @pytest.mark.slow
@@ -347,7 +333,7 @@ def test_a_chain_of_dense_layers_and_normalizations(folder, tmp_path):
     )
     product = hidden @ second["linear.weight"].T
     expected = scaled(hidden + product * (1 + special.erf(product / np.sqrt(2))) / 2)
-    for model in hops(folder, kbert.load(folder), tmp_path).values():
+    for model in hops(kbert.load(folder), tmp_path):
         np.testing.assert_allclose(model.embed(["the day", "a b"]), expected, atol=2e-6)
     kinds = [
         module["type"].split(".")[-1] for module in json.loads((tmp_path / "back/modules.json").read_text())
@@ -418,10 +404,7 @@ def test_scores_are_those_of_sentence_transformers_everywhere(name, tmp_path):
     pairs, scores = [tuple(pair) for pair in expected["pairs"]], expected["scores"]
     loaded = kbert.load(source)
     assert loaded.task.name == "sequence_regression" and loaded.task.activation == name
-    models, session = hops(source, loaded, tmp_path), None
-    if name == "sigmoid":
-        session, models["lite"] = exported(loaded, tmp_path)
-    for model in models.values():
+    for model in hops(loaded, tmp_path):
         found = [answer["prediction"] for answer in model.predict(pairs)]
         np.testing.assert_allclose(found, scores, atol=5e-6)
         raw = [answer["prediction"] for answer in model.predict(pairs, raw_scores=True)]
@@ -437,10 +420,6 @@ def test_scores_are_those_of_sentence_transformers_everywhere(name, tmp_path):
     texts = np.array([[text.encode() for text in pair] for pair in pairs], object).T
     outputs = loaded.signatures["pair"].function(*map(tf.constant, texts.tolist()))
     assert ("logits" in outputs) == (name == "sigmoid")
-    if session:
-        served = session.run("pair", {"text": texts[0], "text_pair": texts[1]}, ())
-        np.testing.assert_allclose(served["prediction"], scores, atol=5e-6)
-        np.testing.assert_allclose(served["logits"], expected["logits"], atol=5e-6)
 
 
 def test_the_logits_of_three_labels_are_those_of_sentence_transformers():
