@@ -64,7 +64,7 @@ class DistinctBatches:
           ValueError: as `require_order`.
         """
         random = np.random.default_rng(seed)
-        batches = self._arranged(random, _ATTEMPTS) or self._found
+        batches = self._arranged(random, _ATTEMPTS) or self._steady_batches
         return np.asarray(batches, np.int64)[random.permutation(self.num_batches)].ravel()
 
     def require_order(self):
@@ -74,10 +74,10 @@ class DistinctBatches:
           ValueError: when no such batches were found, for example because a text stands in more examples than
             there are batches.
         """
-        self._found  # noqa: B018  # made here
+        self._steady_batches  # noqa: B018  # made here
 
     @functools.cached_property
-    def _found(self):
+    def _steady_batches(self):
         if (batches := self._arranged(np.random.default_rng(0), _MOST_ATTEMPTS)) is not None:
             return batches
         text, count = self._most_frequent
@@ -170,5 +170,5 @@ class _Filling:
         return False
 
     def _agree(self, example, other):
-        (own, closed), (others, others_closed) = (self._example_texts[one] for one in (example, other))
+        (own, closed), (others, others_closed) = (self._example_texts[row] for row in (example, other))
         return own.isdisjoint(others_closed) and closed.isdisjoint(others)

@@ -148,7 +148,7 @@ def test_the_wheel_brings_the_files_that_are_no_python(wheel, folder):
 @pytest.mark.parametrize("page", ["docs/mobile.md", "docs/tokenizers.md"])
 def test_what_the_pages_for_apps_import_is_installed_and_loads_no_tensorflow(installed, tmp_path, page):
     text = (REPOSITORY / page).read_text(encoding="utf-8")
-    imports = re.findall(r"^ +(from kbert_export\S* import \w+)", text, re.MULTILINE)
+    imports = re.findall(r"^ +(from kbert\S* import \w+)", text, re.MULTILINE)
     program = "\n".join([*imports, "import sys", "assert 'tensorflow' not in sys.modules"])
     result = run(installed / "python", "-c", program, cwd=tmp_path)
     assert len(imports) == 2 and result.returncode == 0, result.stderr
