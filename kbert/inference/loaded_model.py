@@ -196,11 +196,16 @@ class LoadedModel(TextAnswers):
         return self._once(("graph", key), make)
 
     def _once(self, key, make):
-        """What `make` gives for a key; threads that ask at the same time wait for the first of them."""
+        """What `make` gives for a key; threads that ask at the same time wait for the first of them.
+
+        Outside of the graph that may be traced just now: weights that are read inside of it would be the
+        graph's, and never assigned.
+        """
         require_own_tensorflow()
         with self._lock:
             if key not in self._made:
-                self._made[key] = make()
+                with tf.init_scope():
+                    self._made[key] = make()
             return self._made[key]
 
     def with_max_seq_length(self, max_seq_length: int) -> "LoadedModel":

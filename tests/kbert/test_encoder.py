@@ -82,7 +82,9 @@ def encoder():
     ids=str,
 )
 def test_encoder_equals_the_numpy_reference(settings):
-    config = tiny_encoder_config(**{"type_vocab_size": 3, "num_attention_heads": 4} | settings)
+    config = tiny_encoder_config(
+        **{"num_hidden_layers": 2, "type_vocab_size": 3, "num_attention_heads": 4} | settings
+    )
     encoder = BertEncoder(config)
     weights = randomize(encoder)
     inputs = random_inputs(config)
@@ -97,7 +99,7 @@ def test_encoder_equals_the_numpy_reference(settings):
 
 
 def test_pretraining_model_equals_the_numpy_reference():
-    config = tiny_encoder_config()
+    config = tiny_encoder_config(num_hidden_layers=2)
     model = Pretraining().build_model(BertEncoder(config))
     weights = randomize(model)
     inputs = random_inputs(config) | {"masked_lm_positions": np.array([[1, 5], [0, 0], [2, 1], [3, 1]])}
@@ -144,7 +146,7 @@ def test_an_encoder_with_other_outputs_shares_the_weights(encoder):
 
 
 def test_an_encoder_without_pooler_has_no_weight_without_gradient():
-    config = tiny_encoder_config()
+    config = tiny_encoder_config(num_hidden_layers=2)
     whole = {v.path for v in BertEncoder(config).trainable_variables}
     for encoder in (
         BertEncoder(config, outputs=["sequence_output"]),
@@ -180,7 +182,7 @@ def test_bert_base_has_109_482_240_parameters():
 
 
 def test_fresh_weights_are_truncated_normal_and_no_two_tables_alike():
-    config = tiny_encoder_config(vocab_size=400, hidden_size=64, initializer_range=0.02)
+    config = tiny_encoder_config(num_hidden_layers=2, vocab_size=400, hidden_size=64, initializer_range=0.02)
     encoder = BertEncoder(config)
     tables = [v for v in encoder.trainable_variables if v.path.endswith(("kernel", "_embeddings"))]
     assert len(tables) == 3 + 2 * 6 + 1

@@ -55,7 +55,7 @@ def recorded_run(name, folder, vocabulary):
     else:
         task = task_class.from_dataset(dataset, task_class.read_settings(settings)).with_pooling(None)
         of_config = {"dataset": dataset, "task_settings": settings, "best_metric": "loss"}
-    model = task.build_model(BertEncoder(tiny_encoder_config()))
+    model = task.build_model(BertEncoder(tiny_encoder_config(num_hidden_layers=2)))
     run = written_run(folder, task, model, vocabulary, **of_config)
     if chosen:
         run.keep_chosen(0, chosen, "dev.tsv")

@@ -44,7 +44,9 @@ def encoder(tmp_path_factory):
     """The folder of a run with random weights."""
     keras.utils.set_random_seed(2)
     vocabulary, task = small_corpus.vocabulary(), TASKS["masked_lm"]()
-    model = task.build_model(BertEncoder(tiny_encoder_config(vocab_size=len(vocabulary))))
+    model = task.build_model(
+        BertEncoder(tiny_encoder_config(vocab_size=len(vocabulary), num_hidden_layers=2))
+    )
     return written_run(tmp_path_factory.mktemp("start") / "run", task, model, vocabulary).path
 
 

@@ -45,7 +45,7 @@ FAMILIES = {
     "modernbert": (
         MODERNBERT | {"classifier_pooling": "mean"},
         "ModernBertForSequenceClassification",
-        "layer_1/final_layer_norm/gamma",
+        "layer_0/final_layer_norm/gamma",
     ),
 }
 

@@ -11,10 +11,13 @@ from kbert.inference.loaded_model import LoadedModel
 from kbert.inference.loading import load, open_model
 from kbert.input_pipelines.labelled_files import read_rows
 from kbert.runs.run_directory import RunDirectory
+from kbert.tasks import TASKS
 from kbert.tasks.task_model import TaskModel
 from tests.conftest import tiny_finetuning_config
-from tests.kbert.inference.random_model import TEXTS, random_model, reference_states
+from tests.kbert.inference.random_model import TEXTS, random_model, random_task_model, reference_states
 from tests.kbert.input_pipelines.frames import Frame
+from tests.kbert.runs.written_run import written_run
+from tests.lives.compare import same
 
 
 @pytest.mark.slow
@@ -45,6 +48,16 @@ def test_a_model_of_another_length_is_of_the_same_run(finetuned_run, monkeypatch
     monkeypatch.setattr("export.export_tflite.export_tflite", lambda *given, **arguments: (given, arguments))
     files, arguments = other.export_litert("files", eval_file="dev.tsv")
     assert files == (other, "files", ("float32", "dynamic_int8")) and arguments == {"eval_file": "dev.tsv"}
+
+
+@pytest.mark.parametrize("name", ["multiple_negatives_ranking", "sparse_embedding", "late_interaction"])
+def test_the_first_vectors_may_read_the_weights(name, tmp_path):
+    random = random_task_model(TASKS[name]().with_pooling(None))
+    run = written_run(tmp_path / "run", random.task, random.model, random.vocabulary)
+    answers = [model.embed(TEXTS) for model in (random, load(run.path), open_model(run.path))]
+    vectors = [each.toarray() if name == "sparse_embedding" else each for each in answers]
+    same(*vectors[:2], 1e-6)
+    same(*vectors[::2], 1e-6)
 
 
 def test_weights_are_read_when_they_are_first_asked_for(finetuned_run, monkeypatch):

@@ -12,7 +12,9 @@ PATTERNS = OptimizerConfig().exclude_from_weight_decay
 
 
 def pretraining_names():
-    return list(trained_weights(Pretraining().build_model(BertEncoder(tiny_encoder_config()))))
+    return list(
+        trained_weights(Pretraining().build_model(BertEncoder(tiny_encoder_config(num_hidden_layers=2))))
+    )
 
 
 def test_every_variable_of_the_model_is_decayed_unless_it_is_a_norm_or_a_bias():
