@@ -21,7 +21,7 @@ def model_and_steps(encoder: dict, precision: str, optimizer: dict, num_warmup_s
     from kbert.config import EncoderConfig, OptimizerConfig
     from kbert.encoder import BertEncoder
     from kbert.runs.run_directory import trained_weights
-    from kbert.tasks.pretraining import Pretraining
+    from kbert.tasks.pretraining.objectives import Pretraining
     from kbert.training.evaluation_step import means
     from kbert.training.optimizers import make_optimizer
     from kbert.training.optimizers.schedule import make_schedule
