@@ -20,7 +20,7 @@ def test_64_clients_get_their_own_answers(tmp_path):
     with DevelopmentServer(tmp_path / "model", "m", 0, 0) as server:
         run_clients(server.rest_api_port, texts, expected, 64, 5)
         before = megabytes(os.getpid())
-        load = run_clients(server.rest_api_port, texts, expected, 64, 20)
+        load = run_clients(server.rest_api_port, texts, expected, 64, 10)
     assert load.wrong == load.lost == load.accepted == 0
     assert len(load.seconds) > 500 and load.malformed > 20
     assert megabytes(os.getpid()) - before < 100
