@@ -76,7 +76,7 @@ def train(is_taught, start, folder, epochs):
 
 def test_a_search_becomes_better(collection, encoder, tmp_path):
     first, _ = train(False, encoder, tmp_path, 0.34)
-    run, metrics = train(False, encoder, tmp_path, 15.0)
+    run, metrics = train(False, encoder, tmp_path, 30.0)
     before, after = (kbert.evaluate_retrieval(each, *collection)["ndcg_at_10"] for each in (first, run))
     assert after > before + 0.2
     loaded = kbert.load(run)
@@ -95,7 +95,7 @@ def test_a_search_becomes_better(collection, encoder, tmp_path):
 @pytest.mark.long
 def test_a_teachers_scores_are_learnt(encoder, tmp_path):
     _, first = train(True, encoder, tmp_path, 0.34)
-    _, last = train(True, encoder, tmp_path, 10.0)
+    _, last = train(True, encoder, tmp_path, 30.0)
     assert last["loss"] < first["loss"] - 0.02
 
 
