@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from sklearn.metrics import accuracy_score, f1_score
 
 from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, WINDOW_FEATURE
@@ -69,9 +70,9 @@ def tasks(**settings):
 
 
 def served(loaded, task, texts, pairs=None):
-    signature = task.serving.signatures(loaded.model, loaded.text_inputs)["serving_default"].function
-    arguments = [np.array(texts)] if pairs is None else [np.array(texts), np.array(pairs)]
-    return {name: value.numpy() for name, value in signature(*arguments).items()}
+    name, arguments = ("serving_default", [texts]) if pairs is None else ("pair", [texts, pairs])
+    signature = task.serving.signatures(loaded.model, loaded.text_inputs)[name]
+    return {key: value.numpy() for key, value in signature.function(*map(tf.constant, arguments)).items()}
 
 
 @pytest.mark.slow
