@@ -36,6 +36,7 @@ from tfrecords_tools.trim_vocabulary import trim_vocabulary
 
 _ROUGH = 0.2  # of the formats that round on purpose
 _OTHERS_ROUNDING = 5e-5  # of float32 in others' kernels
+_MOST_TOKENS = 2000  # of a vocabulary
 
 
 def ids(life: Life) -> int:
@@ -86,6 +87,21 @@ def ranked(life: Life) -> int:
     return len(ours)
 
 
+def searched(life: Life) -> int:
+    """A search by the run, whose weights are read on the way, and by the model that has answered before."""
+    if not _ranks(life) or life.task_name == "sequence_regression":  # reranks what others find
+        return 0
+    words = sorted({*WORDS})
+    rows = "".join(json.dumps({"_id": word, "text": word}) + "\n" for word in words)
+    files = [life.folder / name for name in ("corpus.jsonl", "queries.jsonl", "qrels.tsv")]
+    judged = "".join(f"{word}\t{other}\t1\n" for word, other in zip(words, words[1:], strict=False))
+    for file, content in zip(files, (rows, rows, "query-id\tcorpus-id\tscore\n" + judged), strict=True):
+        file.write_text(content, encoding="utf-8")
+    ours, theirs = (kbert.evaluate_retrieval(model, *files) for model in (life.run, life.loaded))
+    same(ours, theirs, ROUNDING)
+    return len(ours)
+
+
 def _ranks(life):
     single = life.loaded.task.serving and life.loaded.task.serving.one_text_output == "embedding"
     single = single or life.loaded.task.text_vectors is not None
@@ -116,11 +132,12 @@ def saved_model_of_core_ops(life: Life) -> int:
 
 def _ask_saved_model(life, name, text_ops, precision="float32", tolerance=ROUNDING):
     serving = life.loaded.task.serving
-    if serving is None or life.loaded.task.text_vectors is not None:
+    if serving is None:
         return 0
     report = export_savedmodel(life.loaded, life.folder / name, text_ops=text_ops, precision=precision)
     session, module = load_session(report["path"]), tf.saved_model.load(report["path"])
-    for example, answer in zip(life.examples, life.answers, strict=True):
+    asked = _asked(life)
+    for example, answer in asked:
         inputs = _inputs(serving, example)
         signature = serving.signature_for(inputs)
         needed = {key: [value] for key, value in inputs.items()}
@@ -132,11 +149,29 @@ def _ask_saved_model(life, name, text_ops, precision="float32", tolerance=ROUNDI
         for outputs in (by_session, by_module):
             row = {key: value[0] for key, value in outputs.items()}
             same(_answer(serving, row, inputs, answer), answer, tolerance)
-    return 2 * len(life.answers)
+    return 2 * len(asked)
+
+
+def _asked(life) -> list:
+    """Pairs of an example and its answer, as it is served where a task has vectors of its own."""
+    if life.loaded.task.text_vectors is None:
+        return list(zip(life.examples, life.answers, strict=True))
+    texts = np.ravel(life.examples).tolist()
+    asked = [*texts, *zip(texts, texts[1:], strict=False)] if life.task_name == "late_interaction" else texts
+    return [(example, _with_zeros(life.loaded.predict(example))) for example in asked]
 
 
 def _answer(serving, row, inputs, like):
-    return serving.answer(row, inputs) if isinstance(like, dict) else row["embedding"]
+    return _with_zeros(serving.answer(row, inputs)) if isinstance(like, dict) else row["embedding"]
+
+
+def _with_zeros(answer):
+    """Words with their weights as a vector: rounding decides which one of two equals stands first."""
+    if "indices" not in answer:
+        return answer
+    vector = np.zeros(_MOST_TOKENS)
+    np.put(vector, answer["indices"], answer["weights"])
+    return {"vector": vector}
 
 
 def _inputs(serving, example) -> dict:
@@ -274,8 +309,7 @@ def served(life: Life) -> int:
         return 0
     with DevelopmentServer(life.run, "life", 0, 0) as server:
         address = f"http://127.0.0.1:{server.rest_api_port}/"
-        plain = life.loaded.task.text_vectors is None
-        for example, answer in zip(life.examples, life.answers, strict=True) if plain else ():
+        for example, answer in _asked(life):
             inputs = _inputs(serving, example)
             signature = serving.signature_for(inputs)
             names = life.loaded.signatures[signature].inputs

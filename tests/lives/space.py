@@ -26,7 +26,6 @@ FAMILIES = {
     "modernbert": random_checkpoint.MODERNBERT,
 }
 TOKENIZERS = ("wordpiece", "wordpiece_cased", "wordpiece_mpnet", "bpe", "sentencepiece")
-# Sparse vectors have hops of their own, see tests/export/test_sparse_embedding.py.
 TASK_NAMES = tuple(name for name in TASKS if name not in NOT_TRAINED)
 # Columns, labels and texts that files of people have; how their files are packed; where rows come from.
 COLUMNS = ("text", "Text", "sentence 1", "größe", "a,b", "label_", "select", "#1 String")
