@@ -6,7 +6,8 @@ import statistics
 
 import numpy as np
 
-from benchmarks.report import markdown
+from benchmarks.report import beside_best_peer, close, machine, markdown
+from benchmarks.workers.contestants import alternate, started
 
 SHORTEST, LONGEST = 20, 400
 
@@ -47,6 +48,25 @@ def differences(answers, expected) -> dict[str, float]:
         "max_difference": float(np.abs(answers - expected).max()),
         "agreement": float((answers.argmax(-1) == expected.argmax(-1)).mean()),
     }
+
+
+def compare_answers(benchmark: str, contestants, settings: dict, reference: str):
+    """Times contestants in turns, and closes the benchmark with the table of `answer_figures`.
+
+    Args:
+      benchmark: its name, which is that of its workers too.
+      contestants: of `chosen_contestants`.
+      settings: of the workers; `rounds`, of which the first does not count, and one batch.
+      reference: as of `answer_figures`.
+    """
+    print(machine(), flush=True)
+    with started(contestants, benchmark, settings) as workers:
+        alternate(workers, None, 1)
+        records = {worker.name: worker.record for worker in workers}
+    rows = answer_figures(records, settings["rounds"], reference)
+    print(answer_table(rows))
+    print(beside_best_peer({name: row["texts_per_second"] for name, row in rows.items()}))
+    close(benchmark, rows)
 
 
 def answer_figures(records: dict, rounds: int, reference: str) -> dict:

@@ -14,9 +14,7 @@ The table has texts a second, of the median round, and how the vectors differ fr
 
 from absl import flags
 
-from benchmarks.answers import answer_figures, answer_table, mixed_texts
-from benchmarks.report import beside_best_peer, close, machine
-from benchmarks.workers.contestants import alternate, started
+from benchmarks.answers import compare_answers, mixed_texts
 from benchmarks.workers.environments import chosen_contestants, define_contestant_flags, find_minilm
 from kbert.cli import script
 
@@ -50,14 +48,7 @@ def main():
         "batch_size": FLAGS.batch_size,
         "max_seq_length": MAX_SEQ_LENGTH,
     }
-    print(machine(), flush=True)
-    with started(names, "embedding", settings) as workers:
-        alternate(workers, None, 1)
-        records = {worker.name: worker.record for worker in workers}
-    rows = answer_figures(records, FLAGS.rounds + 1, "hugging_face/float32")
-    print(answer_table(rows))
-    print(beside_best_peer({name: row["texts_per_second"] for name, row in rows.items()}))
-    close("embedding", rows)
+    compare_answers("embedding", names, settings, "hugging_face/float32")
 
 
 if __name__ == "__main__":

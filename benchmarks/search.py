@@ -15,9 +15,7 @@ float32, where that takes part, or from those of the first contestant.
 
 from absl import flags
 
-from benchmarks.answers import answer_figures, answer_table, mixed_texts
-from benchmarks.report import beside_best_peer, close, machine
-from benchmarks.workers.contestants import alternate, started
+from benchmarks.answers import compare_answers, mixed_texts
 from benchmarks.workers.environments import chosen_contestants, define_contestant_flags
 from kbert.cli import script
 
@@ -45,14 +43,7 @@ def main():
         "batches": {FLAGS.num_texts: [mixed_texts(FLAGS.num_texts)]},
         "rounds": FLAGS.rounds + 1,
     }
-    print(machine(), flush=True)
-    with started(chosen_contestants(CONTESTANTS), "search", settings) as workers:
-        alternate(workers, None, 1)
-        records = {worker.name: worker.record for worker in workers}
-    rows = answer_figures(records, FLAGS.rounds + 1, "sentence_transformers/float32")
-    print(answer_table(rows))
-    print(beside_best_peer({name: row["texts_per_second"] for name, row in rows.items()}))
-    close("search", rows)
+    compare_answers("search", chosen_contestants(CONTESTANTS), settings, "sentence_transformers/float32")
 
 
 if __name__ == "__main__":
