@@ -1,6 +1,5 @@
 """Vectors of tokens or texts, from any layers of the encoder."""
 
-import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -95,11 +94,6 @@ class FeatureExtractor:
         self.combine = combine
         self._prompt = "" if pooling == "none" else pooling.prompt()
 
-    @functools.cached_property
-    def _pool(self):
-        model = self.loaded.model if self.pooling.dense else None
-        return sequence_pooling.SequencePooling.of(self.pooling, model=model)
-
     def __call__(self, texts, text_pairs=None) -> list[TextFeatures]:
         batch = text_batch(texts, text_pairs, pairs_may_miss=True)
         pairs = batch.pairs or [None] * len(batch.texts)
@@ -140,13 +134,17 @@ class FeatureExtractor:
         encoder = answering_encoder.AnsweringEncoder(
             self.loaded.encoder, self.loaded.precision, outputs=("hidden_states",)
         )
+        pool = None
+        if self.pooling != "none":
+            model = self.loaded.model if self.pooling.dense else None
+            pool = sequence_pooling.SequencePooling.of(self.pooling, model=model)
         inputs = {name: tf.TensorSpec([None, None], tf.int32) for name in ENCODER_INPUTS}
 
         def values(inputs):
             states = encoder(inputs)["hidden_states"]
             states = [ops.cast(states[layer], "float32") for layer in self.layers]  # each (B, S, H)
-            if self.pooling != "none":
-                states = [self._pool(state, inputs["input_mask"]) for state in states]  # each (B, H)
+            if pool:
+                states = [pool(state, inputs["input_mask"]) for state in states]  # each (B, H)
             if self.combine == "sum":
                 return sum(states)
             return (
