@@ -43,6 +43,11 @@ class DistillationConfig:
             f"distillation needs something to learn from the teacher: set one of {', '.join(_OF_TEACHER)}.",
         )
         require(
+            bool(self.soft_label_weight) or self.temperature == 1.0,
+            f"distillation.temperature={self.temperature} is that of the soft labels, but "
+            "distillation.soft_label_weight is 0; leave one of them out.",
+        )
+        require(
             all(layer >= 0 for layer in self.init_layers),
             f"distillation.init_layers={shown(list(self.init_layers))}: layers are counted from 0.",
         )

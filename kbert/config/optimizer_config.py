@@ -11,6 +11,7 @@ from kbert.files.json_values import shown
 
 Optimizer = Literal["adam_weight_decay", "adamw", "lamb"]
 OPTIMIZERS = get_args(Optimizer)
+_BUDGET_WARMUP = 0.06
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class OptimizerConfig:
     decay_power: Annotated[float, Bounds(above=0, largest=100)] = 1.0
     end_learning_rate: float = 0.0
     train_minutes: Annotated[float, Bounds(above=0, largest=1e8)] | None = None
-    budget_warmup_proportion: Rate = 0.06
+    budget_warmup_proportion: Rate = _BUDGET_WARMUP
 
     def __post_init__(self):
         self._check_clipnorm()
@@ -97,6 +98,11 @@ class OptimizerConfig:
             (self.train_minutes is not None) == (self.decay == "budget"),
             f"optimizer.train_minutes={self.train_minutes} cannot be combined with "
             f'decay={shown(self.decay)}: decay="budget" needs train_minutes, and no other decay uses it.',
+        )
+        require(
+            self.decay == "budget" or self.budget_warmup_proportion == _BUDGET_WARMUP,
+            f"optimizer.budget_warmup_proportion={self.budget_warmup_proportion} is for "
+            f'decay="budget", not {shown(self.decay)}; leave it out.',
         )
 
     @property

@@ -13,7 +13,7 @@ from kbert.experiments.finetuning_data import FinetuningData, LabelledPaths, ope
 from kbert.experiments.frozen_encoder import EncodedRows, FrozenEncoder
 from kbert.experiments.init import Init
 from kbert.experiments.start import Start
-from kbert.experiments.trained_run import log_examples, trained_run
+from kbert.experiments.trained_run import log_examples, log_unread_settings, trained_run
 from kbert.input_pipelines.batches import evaluation_batches
 from kbert.input_pipelines.data_files import require_one_batch, shown_source
 from kbert.input_pipelines.source_rows import make_rows
@@ -58,6 +58,8 @@ def run_finetuning(
     trained_task: Any = FrozenEncoder(task, run_dir) if config.freeze_encoder else start.taught(task)
     if sentence := too_few_steps(config, data.train.num_examples, num_train_steps):
         logging.warning("%s", sentence)
+    if not data.dev:
+        log_unread_settings(config, "dev_file, dev_dir, dev_split")
 
     # Train, and compare with a constant answer.
     details = _details(task, config, data, paths, start)

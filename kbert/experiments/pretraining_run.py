@@ -5,7 +5,7 @@ import dataclasses
 from kbert.config import Devices, PretrainingConfig
 from kbert.experiments.init import Init
 from kbert.experiments.start import Start
-from kbert.experiments.trained_run import log_examples, trained_run
+from kbert.experiments.trained_run import log_examples, log_unread_settings, trained_run
 from kbert.input_pipelines.data_files import require_one_batch
 from kbert.input_pipelines.source_rows import make_rows
 from kbert.runs.run_directory import run_to_resume
@@ -43,6 +43,9 @@ def run_pretraining(config: PretrainingConfig, run_dir, phases, vocabulary, init
     opened = [dataset for phase in phases for dataset in (phase.train, phase.held_out) if dataset]
     for dataset in opened:
         dataset.require_room(config.encoder)
+
+    if not any(phase.held_out for phase in phases):
+        log_unread_settings(config, "eval_input_dir")
 
     # Train.
     details = _details(task, phases) | start.details

@@ -89,6 +89,11 @@ class OneLabelSettings(LabelSettings):
             self.threshold is None or len(labels) == 2,
             f"threshold={self.threshold} is for two labels; there are {len(labels)}: leave it out.",
         )
+        require(
+            self.threshold_metric == "f1" or len(labels) == 2,
+            f'threshold_metric="{self.threshold_metric}" is for two labels; there are {len(labels)}: leave '
+            "it out.",
+        )
 
 
 @dataclass(frozen=True)

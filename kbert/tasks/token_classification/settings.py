@@ -10,7 +10,7 @@ from kbert.tasks.label_losses import LabelLossSettings
 
 LINEAR, BILSTM = "linear", "bilstm"
 TAGGER, MIX = "bilstm_tagger", "scalar_mix"
-_WIDEST = 65_536
+_WIDEST, _LSTM_SIZE = 65_536, 768
 # Name -> the layers, counted from the last, in the order of the BERT paper's table 7; of all, their number is
 # the encoder's.
 LAYERS: dict[str, tuple[int, ...]] = {
@@ -42,7 +42,7 @@ class TokenClassificationSettings(LabelLossSettings):
     doc_stride: int | None = None
     head: str = LINEAR
     layers: str = "last"
-    lstm_size: int = 768
+    lstm_size: int = _LSTM_SIZE
 
     def __post_init__(self):
         super().__post_init__()
@@ -59,6 +59,11 @@ class TokenClassificationSettings(LabelLossSettings):
             self.head == BILSTM or self.layers == "last",
             f"task_settings.layers={shown(self.layers)} is for a BiLSTM, and the linear head reads the last: "
             f'set head = "{BILSTM}", or leave layers out.',
+        )
+        require(
+            self.head == BILSTM or self.lstm_size == _LSTM_SIZE,
+            f"task_settings.lstm_size={shown(self.lstm_size)} is for a BiLSTM: set head = "
+            f'"{BILSTM}", or leave lstm_size out.',
         )
         require(
             0 < self.lstm_size <= _WIDEST and self.lstm_size % 2 == 0,

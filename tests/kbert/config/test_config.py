@@ -217,6 +217,16 @@ REFUSED = {
         {"optimizer": {"decay_power": 2}},
         "optimizer.decay_power=2.0 needs decay=\"polynomial\", not 'linear'.",
     ),
+    "the warm-up of a budget without one": (
+        PretrainingConfig,
+        {"optimizer": {"budget_warmup_proportion": 0.1}},
+        "optimizer.budget_warmup_proportion=0.1 is for decay=\"budget\", not 'linear'; leave it out.",
+    ),
+    "a temperature without soft labels": (
+        FinetuningConfig,
+        {"distillation": {"temperature": 2, "soft_label_weight": 0, "hidden_weight": 1}},
+        "distillation.temperature=2.0 is that of the soft labels, but distillation.soft_label_weight is 0;",
+    ),
     "an end above the start": (
         PretrainingConfig,
         {"optimizer": {"end_learning_rate": 1}},

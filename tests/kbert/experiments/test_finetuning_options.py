@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from kbert.config import DatasetConfig
+from kbert.config import DatasetConfig, FinetuningConfig, PretrainingConfig
 from kbert.encoder import BertEncoder
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import finetune
@@ -14,6 +14,7 @@ from kbert.experiments.finetuning_run import eval_every_steps
 from kbert.experiments.init import Init
 from kbert.experiments.labelled_file import LabelledFile
 from kbert.experiments.start import Start
+from kbert.experiments.trained_run import log_unread_settings
 from kbert.runs.run_directory import RunDirectory, trained_weights
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from tests.conftest import LABELS, tiny_finetuning_config
@@ -51,6 +52,25 @@ def test_a_run_on_one_file_is_evaluated_on_its_held_out_part(split_run, labelled
     changed.write_text("".join([header, *lines[: len(lines) // 2]]))
     with pytest.raises(ValueError, match="the 8 examples that were held out cannot be found again"):
         evaluate(run, changed, split="dev")
+
+
+@pytest.mark.parametrize(
+    ("config", "unread"),
+    [
+        (FinetuningConfig(), []),
+        (
+            FinetuningConfig(best_metric="f1", eval_every_epochs=0.5),
+            ["best_metric='f1'", "eval_every_epochs=0.5"],
+        ),
+        (PretrainingConfig(eval_every_steps=7, max_eval_steps=3), ["eval_every_steps=7", "max_eval_steps=3"]),
+    ],
+    ids=str,
+)
+def test_settings_of_evaluations_without_data_for_them_are_named(config, unread, caplog):
+    log_unread_settings(config, "dev_file")
+    assert [record.getMessage() for record in caplog.records] == [
+        f"nothing reads {', '.join(unread)}: there are no data to evaluate on (dev_file)"
+    ] * bool(unread)
 
 
 @pytest.mark.slow

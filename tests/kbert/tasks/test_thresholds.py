@@ -104,6 +104,13 @@ def test_what_was_chosen_is_reached_when_it_is_in_force():
     assert reached > before["macro_f1"]
 
 
+@pytest.mark.parametrize("settings", [{"threshold": 0.3}, {"threshold_metric": "accuracy"}], ids=str)
+def test_a_threshold_is_for_two_labels(settings):
+    SequenceClassification(("no", "yes"), **settings)
+    with pytest.raises(ValueError, match=f"{next(iter(settings))}=.* is for two labels; there are 3"):
+        SequenceClassification(("no", "perhaps", "yes"), **settings)
+
+
 @pytest.mark.parametrize("threshold", [0.0, 0.3])
 def test_text_gives_the_labels_of_the_thresholds(threshold):
     """In the graph: the function that a SavedModel holds."""

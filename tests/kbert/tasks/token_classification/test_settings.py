@@ -34,6 +34,13 @@ def test_layers_have_these_numbers(layers):
     assert list(settings.layer_numbers(CONFIG)) == NUMBERS[layers]
 
 
+@pytest.mark.parametrize("settings", [{"layers": "embeddings"}, {"lstm_size": 8}], ids=str)
+def test_what_a_linear_head_does_not_read_is_refused(settings):
+    TokenClassificationSettings(head="bilstm", **settings)
+    with pytest.raises(ValueError, match=f"{next(iter(settings))}=.* is for a BiLSTM"):
+        TokenClassificationSettings(**settings)
+
+
 @pytest.mark.parametrize(
     ("changes", "is_refused"),
     [
