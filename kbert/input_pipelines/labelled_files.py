@@ -243,7 +243,7 @@ def _not_empty(records, path, problems):
         is_empty = False
         yield record
     if is_empty and not problems:
-        raise ValueError(f"{path} holds no rows; expected labelled texts, one per line.")
+        raise ValueError(f"{path} holds no rows; expected one per line.")
 
 
 def _table_records(table, dataset, columns, with_labels, problems):

@@ -170,7 +170,7 @@ REFUSED = {
         "a.csv has no column 'text'; its columns are ['Text', 'label']. Did you mean 'Text'? Write "
         "--override=dataset.text=Text.",
     ),
-    "header only": ("a.tsv", "text\tlabel\n", "a.tsv holds no rows; expected labelled texts, one per line."),
+    "header only": ("a.tsv", "text\tlabel\n", "a.tsv holds no rows; expected one per line."),
     "not JSON": ("a.jsonl", '{"text": "x", "label": "1"}\n{"text": \n', "a.jsonl line 2 is not valid JSON: "),
     "JSON list": ("a.jsonl", "[1]\n", "a.jsonl line 1: expected an object of columns, received a list: [1]."),
     "nested too deeply": ("a.jsonl", "[" * 200_000 + "\n", "a.jsonl line 1 is nested too deeply to be read."),
