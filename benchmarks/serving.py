@@ -1,4 +1,4 @@
-r"""Benchmark: text in, probabilities out: kbert's SavedModel beside Hugging Face and ONNX Runtime.
+r"""Benchmark: text in, probabilities out: kbert's SavedModel beside Hugging Face, ONNX Runtime, OpenVINO.
 
   make bench-peers
   python -m benchmarks.serving
@@ -16,6 +16,8 @@ while the others wait. +one_thread takes one thread instead of --threads.
   hugging_face/float32, /bfloat16   PyTorch, fast tokenizer, padding to the longest. +compile compiles it.
   onnx_runtime/float32              the graph after ONNX Runtime's own optimizer for BERT.
   onnx_runtime/int8                 the graph quantized by its `quantize_dynamic`.
+  openvino/float32, /bfloat16       the model that PyTorch has, read by OpenVINO; /int8 by `nncf.quantize`,
+                                    +bfloat16 with its other part in bfloat16.
 
 The table has medians in milliseconds, and how the answers of each differ from Hugging Face's in float32.
 """
@@ -46,6 +48,8 @@ _DEFAULT = (
     "hugging_face/bfloat16",
     "onnx_runtime/float32",
     "onnx_runtime/int8",
+    "openvino/bfloat16",
+    "openvino/int8",
 )
 CONTESTANTS = (
     *_DEFAULT,
@@ -58,6 +62,8 @@ CONTESTANTS = (
     "litert/dynamic_int8+one_thread",
     "hugging_face/float32+compile",
     "hugging_face/bfloat16+compile",
+    "openvino/float32",
+    "openvino/int8+bfloat16",
 )
 BATCH_SIZES, MAX_SEQ_LENGTH = (1, 8, 32), 128
 LITERT_LENGTHS = (16, 24, 32, 48, 64, 96, 128)
