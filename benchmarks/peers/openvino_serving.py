@@ -1,8 +1,8 @@
 """A classifier in OpenVINO, as a worker of benchmarks/serving.py.
 
-OpenVINO reads PyTorch's model. For int8 `nncf.quantize` measures the ranges of activations on the first texts
-of the benchmark. In bfloat16 the plugin for CPUs is asked to compute so (`INFERENCE_PRECISION_HINT`); +bfloat16
-asks it for the part that int8 leaves.
+OpenVINO reads PyTorch's model. For int8 `nncf.quantize` measures the ranges of activations on the first
+texts of the benchmark. In bfloat16 the plugin for CPUs is asked to compute so (`INFERENCE_PRECISION_HINT`);
++bfloat16 asks it for the part that int8 leaves.
 """
 
 import itertools

@@ -11,7 +11,8 @@ turns = Turns()
 settings = turns.settings
 torch.set_num_threads(settings["threads"])
 folder = pathlib.Path(settings["folder"])
-kind = json.loads((folder / "config_sentence_transformers.json").read_text())["model_type"]
+about = folder / "config_sentence_transformers.json"  # which a cross-encoder need not have
+kind = json.loads(about.read_text())["model_type"] if about.exists() else "CrossEncoder"
 model = getattr(sentence_transformers, kind)(
     str(folder), device="cpu", model_kwargs={"dtype": getattr(torch, settings["precision"])}
 )

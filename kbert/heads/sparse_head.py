@@ -5,6 +5,8 @@ from keras import ops
 from kbert.config.sparse_pooling_config import SparsePoolingConfig
 from kbert.heads.masked_lm_head import MaskedLMHead
 
+_TOKENS_AT_ONCE = 512  # of answers: their logits are 60 MB for BERT's vocabulary
+
 
 @keras.saving.register_keras_serializable(package="kbert")
 class SparseHead(MaskedLMHead):
@@ -37,26 +39,32 @@ class SparseHead(MaskedLMHead):
         super().build(sequence_output_shape, input_mask_shape)
 
     def call(self, sequence_output, input_mask, training=False):
-        hidden = self.layer_norm(self.transform(sequence_output, training=training), training=training)
         table = ops.cast(self.embeddings.word_embeddings, self.compute_dtype)  # (V, E)
         bias = ops.cast(self.output_bias, "float32")
         weigh = tf.recompute_grad(self._weights) if training else self._weights
-        weights = tf.map_fn(
+        return tf.map_fn(
             lambda text: weigh(text[0], text[1], table, bias),
-            (hidden, ops.cast(input_mask, "float32")),
+            (self.transformed(sequence_output, training), ops.cast(input_mask, "float32")),
             fn_output_signature=tf.TensorSpec([self.config.vocab_size], tf.float32),
             parallel_iterations=1,
         )
-        return ops.log1p(weights) if self.pooling == "max" and self.activation == "log1p_relu" else weights
+
+    def transformed(self, sequence_output, training=False):
+        """What the product with the token table is of: `(batch, seq_length, E)`."""
+        return self.layer_norm(self.transform(sequence_output, training=training), training=training)
 
     def _weights(self, hidden, mask, table, bias):
         """Of one text: hidden states (S, E) -> (V,)."""
-        logits = ops.cast(tf.matmul(hidden, table, transpose_b=True), "float32") + bias
-        words = ops.relu(logits) * mask[:, None]
-        if self.pooling == "max":  # the logarithm keeps the order, so it can wait
-            return ops.log1p(ops.max(words, axis=0))
-        words = ops.log1p(words)
-        return ops.sum(ops.log1p(words) if self.activation == "log1p_relu" else words, axis=0)
+        logits = ops.cast(tf.matmul(hidden, table, transpose_b=True), "float32")
+        if self.pooling == "max":
+            real = ops.where(mask[:, None] > 0, logits, logits.dtype.min)
+            return self.word_weights(ops.max(real, axis=0), bias)
+        return ops.sum(self.word_weights(logits, bias) * mask[:, None], axis=0)
+
+    def word_weights(self, logits, bias):
+        """Of float32 logits (..., V). All of it keeps the order, so the largest can be taken before it."""
+        words = ops.log1p(ops.relu(logits + bias))
+        return ops.log1p(words) if self.activation == "log1p_relu" else words
 
     def compute_output_shape(self, sequence_output_shape, input_mask_shape):
         return (sequence_output_shape[0], self.config.vocab_size)
@@ -67,3 +75,52 @@ class SparseHead(MaskedLMHead):
 
     def get_config(self):
         return super().get_config() | {"pooling": self.pooling, "activation": self.activation}
+
+
+class AnsweringSparseHead(keras.layers.Layer):
+    """A `SparseHead` for answers: some texts at once, their real tokens alone.
+
+    Args:
+      head: the built `SparseHead`, in float32. It has the weights, all but one.
+      precision: "float32"; or "bfloat16" for the product with the token table, of which this has a copy.
+
+    Call arguments, returns: as of `SparseHead`.
+    """
+
+    def __init__(self, head: SparseHead, precision: str):
+        super().__init__(name=head.name, dtype="float32")
+        self.head, self.precision = head, precision
+        self._table = head.embeddings.word_embeddings.value
+        if precision != "float32":
+            self._table = tf.Variable(tf.cast(self._table, precision), trainable=False)
+
+    def call(self, sequence_output, input_mask, training=False):
+        hidden = tf.cast(self.head.transformed(sequence_output), self.precision)
+        batch, length = tf.unstack(tf.shape(input_mask))
+        texts = tf.maximum(1, _TOKENS_AT_ONCE // length)  # of a block
+        missing = -batch % texts
+        padded = (
+            tf.pad(part, [[0, missing], *[[0, 0]] * (len(part.shape) - 1)]) for part in (hidden, input_mask)
+        )
+        width = self.head.config.vocab_size
+        weights = tf.map_fn(
+            lambda block: self._weights(*block),
+            tuple(tf.reshape(part, [-1, texts, length, *part.shape[2:]]) for part in padded),
+            fn_output_signature=tf.TensorSpec([None, width], tf.float32),
+            parallel_iterations=1,
+        )
+        return tf.reshape(weights, [-1, width])[:batch]
+
+    def _weights(self, hidden, input_mask):
+        """Of a block: hidden states (texts, S, E) -> (texts, V)."""
+        real = tf.where(input_mask > 0)
+        logits = tf.matmul(tf.gather_nd(hidden, real), self._table, transpose_b=True)
+        texts, bias = tf.shape(input_mask)[0], self.head.output_bias.value
+        if self.head.pooling == "max":
+            largest = tf.math.unsorted_segment_max(logits, real[:, 0], texts)
+            return self.head.word_weights(tf.cast(largest, "float32"), bias)
+        words = self.head.word_weights(tf.cast(logits, "float32"), bias)
+        return tf.math.unsorted_segment_sum(words, real[:, 0], texts)
+
+    def compute_output_spec(self, sequence_output, input_mask, training=False):
+        return self.head.compute_output_spec(sequence_output, input_mask)

@@ -6,6 +6,7 @@ import keras
 import tensorflow as tf
 
 from kbert.encoder import BertEncoder
+from kbert.heads.sparse_head import AnsweringSparseHead, SparseHead
 from kbert.layers.flat_dense import AnsweringDense
 from kbert.layers.real_tokens import RealTokens
 from kbert.layers.transformer_block import AnsweringBlock, transformer_block
@@ -134,22 +135,24 @@ def answering_model(model, precision: str = "float32") -> keras.Model | Answerin
 
     Args:
       model: a `TaskModel` in float32, or a `BertEncoder`.
-      precision: "float32" or "bfloat16", of the encoder.
+      precision: "float32" or "bfloat16", of the encoder and of logits of all words.
 
     Returns:
       A functional model from the same inputs to the same outputs. It has the layers of `model`, but for the
-      encoder, so it follows every change of them; `encoder` is the one that answers, and `trained` is
-      `model`, which also computes what nobody attends to. Of a `BertEncoder` an `AnsweringEncoder` with
-      `sequence_output` alone, which vectors of texts are made of.
+      encoder and a `SparseHead`, so it follows every change of them; `encoder` is the one that answers, and
+      `trained` is `model`, which also computes what nobody attends to. Of a `BertEncoder` an
+      `AnsweringEncoder` with `sequence_output` alone, which vectors of texts are made of.
     """
     if isinstance(model, BertEncoder):
         return AnsweringEncoder(model, precision, ("sequence_output",))
     encoder = AnsweringEncoder(model.encoder, precision, tuple(model.encoder.output))
 
-    def replace_encoder(layer):
+    def answering_layer(layer):
+        if isinstance(layer, SparseHead):
+            return AnsweringSparseHead(layer, precision)
         return encoder if layer is model.encoder else layer
 
-    answering = keras.models.clone_model(model, clone_function=replace_encoder)
+    answering = keras.models.clone_model(model, clone_function=answering_layer)
     answering.encoder = encoder
     object.__setattr__(answering, "trained", model)  # Keras would count its weights as others
     return answering

@@ -14,7 +14,7 @@ from kbert import BertEncoder
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.config.sparse_pooling_config import SparsePoolingConfig
 from kbert.tasks import TASKS
-from kbert.tasks.sparse_embedding.sparse_serving import MOST_WORDS
+from kbert.tasks.sparse_embedding.sparse_serving import MOST_WORDS, text_weights
 from tests.conftest import tiny_encoder_config
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.hugging_face.test_sentence_transformers import edit, golden, hops, list_modules
@@ -72,6 +72,21 @@ def test_weights_follow_the_formula_and_padding_has_none(folder, pooling, activa
     np.testing.assert_allclose(alone.toarray(), expected[0], atol=1e-5)
     assert loaded.decode(alone) == loaded.decode(loaded.embed(TEXTS[:1]))[0]
     assert loaded.embed([]).shape == (0, len(expected[0]))
+
+
+@pytest.mark.parametrize("pooling", ["max", "sum"])
+@pytest.mark.parametrize("tokens", [1, 12, 512])
+def test_answers_in_blocks_are_those_of_the_trained_model(folder, pooling, tokens, monkeypatch):
+    monkeypatch.setattr("kbert.heads.sparse_head._TOKENS_AT_ONCE", tokens)
+    edit(folder / "1_SpladePooling" / "config.json", pooling_strategy=pooling)
+    loaded, rough = kbert.load(folder), kbert.load(folder, precision="bfloat16")
+    inputs = {name: np.array(rows) for name, rows in loaded.inputs([*TEXTS, "b c", "e"]).items()}
+    inputs["input_mask"][1, 2] = 0  # wherever the padding stands
+    expected = text_weights(loaded.model, inputs)
+    np.testing.assert_allclose(text_weights(loaded.answering_model, inputs), expected, atol=1e-5)
+    found = text_weights(rough.answering_model, inputs)
+    np.testing.assert_allclose(found, expected, atol=0.05, rtol=0.05)
+    assert np.any(found != expected)
 
 
 def test_the_largest_weights_alone(folder):
