@@ -6,6 +6,7 @@ from pathlib import Path
 
 from kbert.checkpoints import KBERT, Format, formats
 from kbert.checkpoints.conversion import resizing
+from kbert.config.checks import require
 from kbert.tokenization.vocabulary import read_pieces, require_wordpiece
 
 
@@ -58,6 +59,7 @@ def convert(
     if encoder_only:
         checkpoint = checkpoint.encoder_alone()
     if takes_pairs is not None:
+        _require_pairs(checkpoint, takes_pairs, format)
         checkpoint = dataclasses.replace(checkpoint, takes_pairs=takes_pairs)
     if layers:
         checkpoint = resizing.with_layers(checkpoint, layers)
@@ -69,3 +71,16 @@ def convert(
         checkpoint = resizing.with_vocabulary(checkpoint, vocabulary)
     written = formats.write_checkpoint(checkpoint, target, format, allow_unmatched, overwrite)
     return checkpoint.report, written
+
+
+def _require_pairs(checkpoint, takes_pairs, format):
+    """Raises ValueError where nothing could record whether texts or pairs are answered."""
+    require(
+        format == KBERT,
+        f"takes_pairs={takes_pairs} is recorded by runs of kbert only, and format={format}; leave it out.",
+    )
+    require(
+        "takes_pairs" in checkpoint.known_task.task_config,
+        f"takes_pairs={takes_pairs} is for classifiers and regressions; {checkpoint.source} has the task "
+        f"{checkpoint.task}; leave it out.",
+    )

@@ -4,7 +4,8 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Literal
 
-from kbert.config.checks import check_values
+from kbert.config.checks import check_values, require
+from kbert.files.json_values import shown
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Devices:
       tpu: Name or address of the TPU; "local" on a TPU virtual machine.
 
     Raises:
-      ValueError: for an unknown strategy or cluster.
+      ValueError: for an unknown strategy or cluster, and for what the strategy does not read.
     """
 
     strategy: Literal["auto", "one_device", "mirrored", "multi_worker", "tpu"] = "auto"
@@ -30,6 +31,13 @@ class Devices:
 
     def __post_init__(self):
         check_values(self)
+        for name, strategy in (("cluster", "multi_worker"), ("tpu", "tpu")):
+            value = getattr(self, name)
+            require(
+                value == getattr(Devices, name) or self.strategy == strategy,
+                f"{name}={shown(value)} is read with strategy={strategy} only, and strategy is "
+                f"{self.strategy}; set it too, or leave {name} out.",
+            )
 
     @classmethod
     def taken_from(cls, settings: dict) -> tuple["Devices", dict]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Union
 
 from kbert.bounds import Bounds
 from kbert.config import FinetuningConfig, config_with_settings
-from kbert.config.checks import require_single, with_checked_arguments
+from kbert.config.checks import require, require_single, with_checked_arguments
 from kbert.experiments import evaluation_run, show_lines
 from kbert.inference import loading
 from kbert.input_pipelines.data_files import LabelledData, data_as_files
@@ -72,6 +72,10 @@ def evaluate(
       (13, 0.538)
     """
     show_lines()
+    require(
+        bool(html_file) or html_examples == MOST_EXAMPLES,
+        f"html_examples={html_examples} are those of html_file, which is not given; give both or neither.",
+    )
     config = None if config is None else config_with_settings(FinetuningConfig, config, {})
     for_runs = {"keep_chosen": keep_chosen, "checkpoint": checkpoint, "split": split == "dev"}
     needs_run = next((name for name, value in for_runs.items() if value), "")

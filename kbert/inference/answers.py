@@ -62,11 +62,12 @@ def answered(
         names the example.
     """
     require_settings(loaded, settings)
-    settings = loaded.task.serving.settings | settings
+    given, settings = settings, loaded.task.serving.settings | settings
     predictor = functools.cache(loaded.predictor)
     numbered, num_answered = enumerate(examples, start=first), 0
     while window := list(itertools.islice(numbered, read_ahead or _READ_AHEAD * batch_size)):
         signatures = [_signature(loaded, example, name.format(number)) for number, example in window]
+        _require_read(given, {name for signature in signatures for name in predictor(signature).settings})
         answers: list[dict] = [{}] * len(window)
         for positions in _batches(signatures, [example for _, example in window], batch_size):
             predict = predictor(signatures[positions[0]])
@@ -104,6 +105,15 @@ def require_settings(loaded, settings: Iterable[str]):
         raise ValueError(
             f"{loaded.source} has the task {task.name}, whose answers have no {' or '.join(unknown)}: "
             f"that is for {_ABOUT.get(unknown[0], 'words behind a [MASK]')}; leave it out."
+        )
+
+
+def _require_read(given: Iterable[str], read: set[str]):
+    """Raises ValueError for settings that none of the examples at hand reads."""
+    if unread := [name for name in given if name not in (*read, RAW_SCORES)]:
+        raise ValueError(
+            f"{' and '.join(unread)}: read for texts with [MASK] alone, not with candidates or a second "
+            "text; leave it out."
         )
 
 

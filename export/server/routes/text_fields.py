@@ -103,6 +103,11 @@ class EmbeddingsFields(VectorFields):
                 f"truncate_prompt_tokens: received {self.truncate_prompt_tokens}; expected a number greater "
                 "than or equal to 2: the special tokens count."
             )
+        if {self.encoding_format, self.output_dtype} == {"binary", "ubinary"}:
+            raise ValueError(
+                f"encoding_format={self.encoding_format} and output_dtype={self.output_dtype} both say how "
+                "bits are written; send one of them."
+            )
         return self
 
 

@@ -14,7 +14,7 @@ from absl import logging
 
 from kbert.bounds import Bounds
 from kbert.config import DatasetConfig
-from kbert.config.checks import with_checked_arguments
+from kbert.config.checks import require, with_checked_arguments
 from kbert.experiments import show_lines
 from kbert.experiments.retrieval.collection import read_corpus
 from kbert.experiments.retrieval.evaluation import as_loaded, make_retriever
@@ -86,6 +86,10 @@ def hard_negatives(
       2
     """
     show_lines()
+    require(
+        not seed or sampling_strategy == "random",
+        f'seed={seed} is for sampling_strategy="random", and it is "{sampling_strategy}"; leave it out.',
+    )
     if Path(output_file).suffix != ".jsonl":
         raise ValueError(f"output_file={output_file} must end in .jsonl: it holds JSON lines.")
     output_file, read = Path(output_file), [Path(path) for path in (pairs_file, corpus_file) if path]

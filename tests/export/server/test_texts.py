@@ -139,6 +139,12 @@ def test_texts_are_ranked_as_in_python(ranking):
         ("/v1/embeddings", {"input": "a", "model": "gpt"}, 404, "'e5_tiny' is"),
         ("/v1/embeddings", {"input": "a", "dimensions": 9}, 400, "this model gives 8"),
         ("/v1/embeddings", {"input": "a", "truncate_prompt_tokens": 1}, 400, "greater than or equal to 2"),
+        (
+            "/v1/embeddings",
+            {"input": "a", "encoding_format": "binary", "output_dtype": "ubinary"},
+            400,
+            "send one of them",
+        ),
         ("/v1/embeddings", b'{"input": "\\ud800"}', 400, "half of a surrogate pair"),
         ("/v1/embeddings", b'{"input": ' + b"[" * 50_000, 400, "body"),
         ("/embed", {"inputs": ["a" * 70_000]}, 400, "a text of 70000 bytes; this server takes up to 65536"),

@@ -102,3 +102,9 @@ def test_other_tasks_and_pairs_take_nothing_along(vocabulary, tmp_path):
     single = RunDirectory(tmp_path / "single")
     assert single.task().get_config() == run.task().get_config() | {"takes_pairs": False}
     assert single.config.dataset == DatasetConfig(labels=("a", "b"))
+    for said, place in (
+        ({"encoder_only": True}, "for classifiers"),
+        ({"format": "google"}, "runs of kbert"),
+    ):
+        with pytest.raises(ValueError, match=f"takes_pairs=True is .*{place}"):
+            convert_checkpoint(run.path, tmp_path / "other", takes_pairs=True, **said)

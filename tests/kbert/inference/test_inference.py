@@ -60,6 +60,15 @@ def test_two_masks_and_one_get_the_models_own_probabilities(fill, own_probabilit
             np.testing.assert_allclose([c["probability"] for c in candidates], expected[best], atol=1e-5)
 
 
+@pytest.mark.parametrize("other", [{"candidates": ["walk"]}, {"text_pair": "walk"}], ids=str)
+def test_settings_of_masks_are_read_or_refused(pretraining_run, other):
+    loaded, example = load(pretraining_run.path), {"text": "the [MASK]"}
+    for settings in ({"top_k": 2}, {"whole_words": True}):
+        loaded.predict([example, example | other], **settings)
+        with pytest.raises(ValueError, match=f"{next(iter(settings))}: read for texts with .MASK. alone"):
+            loaded.predict(example | other, **settings)
+
+
 def test_whole_words_are_neither_pieces_nor_special(fill, pretraining_run):
     tokens = pretraining_run.vocabulary().tokens
     whole = [token for token in tokens if not token.startswith("##") and token not in SPECIAL_TOKENS]

@@ -88,6 +88,11 @@ def test_pairs_where_none_are_expected_are_refused_before_any_weight_is_read(fin
             "error: --layers=1,x: expected numbers separated by commas, such as 1,2,-1",
         ),
         ("run_evaluation", ["--eval_file=b.tsv", "--html_file={0}/a.txt"], "a.txt must end in .html."),
+        (
+            "run_evaluation",
+            ["--eval_file=b.tsv", "--html_examples=3"],
+            "are those of html_file, which is not",
+        ),
         ("extract_features", ["--input_file=none.txt", "--output_file={0}/a.npz"], "none.txt does not exist"),
         ("extract_features", ["--input_file={0}/old.html", "--output_file={0}/old.html"], "is the input"),
         (

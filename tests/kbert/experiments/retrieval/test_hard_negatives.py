@@ -102,6 +102,8 @@ def test_what_leaves_nothing_is_refused(files):
         mine(files, relative_margin=-1)
     with pytest.raises(ValueError, match="sampling_strategy='best' is not known; choose one of top, random"):
         mine(files, sampling_strategy="best")
+    with pytest.raises(ValueError, match='seed=3 is for sampling_strategy="random"'):
+        mine(files, seed=3)
     with pytest.raises(ValueError, match="must end in .jsonl"):
         mining.hard_negatives("bm25", files[0], files[0].with_name("rows.csv"))
     with pytest.raises(ValueError, match="no pair has"):

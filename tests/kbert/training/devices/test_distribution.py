@@ -65,6 +65,11 @@ def test_one_device_is_what_is_there_without_a_cluster_or_gpus():
             {"strategy": "multi_worker", "cluster": "mesos"},
             "cluster='mesos' is not known; choose one of tf_co",
         ),
+        (
+            {"cluster": "slurm"},
+            "cluster='slurm' is read with strategy=multi_worker only, and strategy is auto;",
+        ),
+        ({"strategy": "mirrored", "tpu": "local"}, "tpu='local' is read with strategy=tpu only, and"),
         ({"strategy": "tpu"}, 'strategy=tpu needs tpu: the name of a TPU, or "local" on a TPU virtual'),
         (
             {"strategy": "tpu", "tpu": "local"},
