@@ -17,6 +17,13 @@ _COLUMNS = DatasetConfig()
 _MOST_SHOWN = 5
 
 
+class CorpusText(NamedTuple):
+    """A text of a corpus: alone, and as it is found, its title before it."""
+
+    alone: str
+    whole: str
+
+
 class Collection(NamedTuple):
     """What a search is judged by. Equal texts are one text, equal queries stay apart.
 
@@ -26,6 +33,8 @@ class Collection(NamedTuple):
       queries: the judged queries.
       query_ids: the id of each.
       judgments: for each query the gains of its relevant texts, above 0, by position in `texts`.
+      own_texts: for each query the position of the text that is the query itself, with its id and its words,
+        as in ArguAna and Quora; -1 where there is none, or where that is judged relevant.
     """
 
     texts: list[str]
@@ -33,6 +42,7 @@ class Collection(NamedTuple):
     queries: list[str]
     query_ids: list[str]
     judgments: list[dict[int, float]]
+    own_texts: list[int]
 
 
 def read_collection(corpus_file: str | Path, queries_file: str | Path, qrels_file: str | Path) -> Collection:
@@ -48,7 +58,7 @@ def read_collection(corpus_file: str | Path, queries_file: str | Path, qrels_fil
     """
     corpus, queries = read_corpus(corpus_file), _read_texts(queries_file, _query_text)
     first: dict[str, int] = {}
-    position_of = {name: first.setdefault(text, len(first)) for name, text in corpus.items()}
+    position_of = {name: first.setdefault(text.whole, len(first)) for name, text in corpus.items()}
     judged: dict[str, dict[int, float]] = {}
     known = {"query-id": (queries, queries_file), "corpus-id": (corpus, corpus_file)}
     for query, text, gain in _read_judgments(Path(qrels_file), known):
@@ -61,14 +71,19 @@ def read_collection(corpus_file: str | Path, queries_file: str | Path, qrels_fil
             f"{', '.join(alone[:_MOST_SHOWN])}; leave their lines out."
         )
     text_ids = {position: name for name, position in reversed(position_of.items())}
+    are_own = {name: queries[name] in corpus.get(name, ()) for name in judged}
+    own_texts = [
+        position_of[name] if are_own[name] and position_of[name] not in gains else -1
+        for name, gains in judged.items()
+    ]
     return Collection(
         list(first), [text_ids[n] for n in range(len(first))],
-        [queries[name] for name in judged], list(judged), list(judged.values()),
+        [queries[name] for name in judged], list(judged), list(judged.values()), own_texts,
     )  # fmt: skip
 
 
-def read_corpus(path: str | Path) -> dict[str, str]:
-    """id -> text, with its title before it, of a `corpus.jsonl`. ValueError as `read_collection`."""
+def read_corpus(path: str | Path) -> dict[str, CorpusText]:
+    """id -> text of a `corpus.jsonl`. ValueError as `read_collection`."""
     return _read_texts(path, _with_title)
 
 
@@ -76,13 +91,14 @@ def _query_text(record, where) -> str:
     return text_cell(record, "text", where)
 
 
-def _with_title(record, where) -> str:
+def _with_title(record, where) -> CorpusText:
     text = text_cell(record, "text", where)
-    return f"{text_cell(record, 'title', where)} {text}".strip() if record.get("title") else text
+    title = text_cell(record, "title", where) if record.get("title") else ""
+    return CorpusText(text, f"{title} {text}".strip() if title else text)
 
 
-def _read_texts(path, read) -> dict[str, str]:
-    texts: dict[str, str] = {}
+def _read_texts(path, read) -> dict:
+    texts: dict = {}
     empty = []
 
     def read_row(record, label, where):
@@ -93,7 +109,7 @@ def _read_texts(path, read) -> dict[str, str]:
         if str(name) in texts:
             raise ValueError(f"{where} has the _id {str(name)!r} a second time.")
         texts[str(name)] = read(record, where)
-        if not texts[str(name)].strip():
+        if not "".join(texts[str(name)]).strip():
             empty.append(where.removeprefix(f"{path} "))
 
     for _ in stream_examples(path, _COLUMNS, ("_id", "text"), read_row, with_labels=False):
@@ -114,7 +130,9 @@ def _read_judgments(path, known) -> Iterator[tuple[str, str, float]]:
         ids = [str(record[column]) for column in known]
         for name, (texts, source) in zip(ids, known.values(), strict=True):
             if name not in texts:
-                raise ValueError(f"{where}: {name!r} is no _id in {source}.")
+                raise ValueError(
+                    f"{where}: {name!r} is no _id in {source}; leave such lines out, or give all of its rows."
+                )
         try:
             gain = float(record["score"])
         except (TypeError, ValueError):

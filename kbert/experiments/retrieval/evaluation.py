@@ -37,7 +37,7 @@ def evaluate_retrieval(
       run_dir: the model: a run or any checkpoint, of vectors of texts or a cross-encoder, which ranks the
         first 100 texts of the `retriever`; or "bm25". In Python also a `LoadedModel`.
       corpus_file: the texts: JSON lines with `_id`, `title` and `text`, as BEIR has them. Equal texts are one
-        text.
+        text. One with the id and the words of a query is the query itself, which does not find it.
       queries_file: the queries: JSON lines with `_id` and `text`.
       qrels_file: a TSV file with the relevant texts of each query: query-id, corpus-id, score.
       retriever: what finds the texts for a cross-encoder: "bm25", or a model as `run_dir`.
@@ -65,9 +65,7 @@ def evaluate_retrieval(
     """
     show_lines()
     collection = read_collection(Path(corpus_file), Path(queries_file), Path(qrels_file))
-    ranking = make_retriever(run_dir, retriever, vectors_dir).find(
-        collection.queries, collection.texts, DEPTH
-    )
+    ranking = _found(make_retriever(run_dir, retriever, vectors_dir), collection)
     every = search.scores_of_queries(ranking, collection.judgments)
     metrics = ranking_scores.means(every) | _baselines(run_dir, collection)
     metrics |= {"num_queries": len(collection.queries), "num_texts": len(collection.texts)}
@@ -102,6 +100,13 @@ def as_loaded(model):
     return loading.open_any(model) if isinstance(model, str | os.PathLike) else model
 
 
+def _found(retriever, collection) -> search.Best:
+    """The first texts of each query; a query that is a text of the corpus does not find itself."""
+    depth = DEPTH + (max(collection.own_texts) >= 0)
+    best = retriever.find(collection.queries, collection.texts, depth)
+    return search.without_own(best, collection.own_texts, DEPTH)
+
+
 def _baselines(model, collection):
     """Those of BM25, which everybody asks for."""
     if model == BM25:
@@ -111,7 +116,7 @@ def _baselines(model, collection):
     except ValueError as missing:
         logging.info("%s", missing)
         return {}
-    ranking = retrievers.Bm25Retriever().find(collection.queries, collection.texts, DEPTH)
+    ranking = _found(retrievers.Bm25Retriever(), collection)
     means = ranking_scores.means(search.scores_of_queries(ranking, collection.judgments))
     return {f"baseline_{name}": value for name, value in means.items()}
 

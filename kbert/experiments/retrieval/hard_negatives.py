@@ -45,7 +45,8 @@ def hard_negatives(
     vectors_dir: str | os.PathLike | None = None,
     overwrite: bool = False,
 ) -> int:
-    """Writes a row of each pair with texts that are like its query and not among its positives.
+    """Writes a row of each pair with texts that are like its query and not among its positives, nor one of
+    these with a title, or in other capitals or blanks.
 
     Args:
       run_dir: what finds the texts: a run or any checkpoint, of vectors of texts or a cross-encoder, or
@@ -100,9 +101,11 @@ def hard_negatives(
     for pair in pairs:
         positives.setdefault(pair.text, []).append(pair.text_pair or "")
     texts = list(dict.fromkeys(text for own in positives.values() for text in own))
-    if corpus_file:
-        texts = list(dict.fromkeys([*texts, *read_corpus(Path(corpus_file)).values()]))
-    most = max(len(dict.fromkeys(own)) for own in positives.values())
+    corpus = [*read_corpus(Path(corpus_file)).values()] if corpus_file else []
+    alone = {text.whole: text.alone for text in corpus}
+    texts = list(dict.fromkeys([*texts, *alone]))
+    # With a corpus a positive may be there in two forms.
+    most = max(len(dict.fromkeys(own)) for own in positives.values()) * (1 + bool(corpus))
     depth = range_min + num_negatives * (1 if relative_margin is None else 10) + most
     depth = depth if range_max is None else range_max
     if not 0 <= range_min < depth or not 1 <= num_negatives <= depth - range_min:
@@ -121,7 +124,7 @@ def hard_negatives(
         if judge:
             every = list(dict.fromkeys([*candidates, *own]))
             candidates = {answer["text"]: answer["score"] for answer in judge.rank(query, every)}
-        chosen = _choose(query, own, candidates, range_min, depth, relative_margin)
+        chosen = _choose(query, own, candidates, alone, relative_margin)[range_min:depth]
         if sampling_strategy == "random" and len(chosen) > num_negatives:
             chosen = [chosen[index] for index in sorted(rng.sample(range(len(chosen)), num_negatives))]
         negatives[query] = chosen[:num_negatives], candidates
@@ -136,14 +139,23 @@ def _scored(ranking, number, texts):
     }
 
 
-def _choose(query, own, candidates, range_min, range_max, margin):
-    """The texts that may be negatives, the best first."""
+def _choose(query, own, candidates, alone, margin):
+    """The texts that may be negatives, the best first; `alone` are texts of a corpus without their titles."""
     # A positive below all that was found is below all that could be a negative.
     worst = min(candidates.get(text, -math.inf) for text in own)
     limit = math.inf if margin is None else worst - abs(worst) * margin if math.isfinite(worst) else -math.inf
     ordered = sorted(candidates, key=candidates.__getitem__, reverse=True)
-    wrong = [text for text in ordered if text not in (query, *own) and candidates[text] <= limit]
-    return wrong[range_min:range_max]
+    known = {*map(_read, (query, *own))}
+    return [
+        text
+        for text in ordered
+        if candidates[text] <= limit and known.isdisjoint((_read(text), _read(alone.get(text, text))))
+    ]
+
+
+def _read(text):
+    """A text as a person reads it: a corpus may have a positive in other capitals, or with other blanks."""
+    return " ".join(text.split()).casefold()
 
 
 def _write(pairs, negatives, number, path) -> int:

@@ -48,6 +48,22 @@ class Best:
         return every
 
 
+def without_own(best: Best, own_texts: list[int], k: int) -> Best:
+    """The k best texts of each query without the one that is the query itself.
+
+    Args:
+      best: with a text more than k, where a query has such a text.
+      own_texts: as a `Collection` has them.
+      k: how many are left.
+
+    Reference: github.com/beir-cellar/beir, retrieval/evaluation.py, `ignore_identical_ids`.
+    """
+    own, others = np.array(own_texts)[:, None], Best(len(own_texts), k)
+    is_own = (best.positions == own) & (own >= 0)
+    others.add(np.where(is_own, -np.inf, best.scores), best.positions)
+    return others
+
+
 def scores_of_queries(best: Best, judgments: list[dict[int, float]]) -> list[dict[str, float]]:
     """`ranking_scores` of each query.
 

@@ -40,3 +40,24 @@ def test_bm25_is_the_baseline_and_a_model_of_its_own(files, monkeypatch):
     monkeypatch.undo()
     own = evaluation.evaluate_retrieval("bm25", *files)
     assert own["ndcg_at_10"] == beside["baseline_ndcg_at_10"] and "baseline_ndcg_at_10" not in own
+
+
+def test_a_query_that_is_a_text_of_the_corpus_does_not_find_itself(files):
+    one_query, folder = QRELS[:4], files[0].parent
+    expected = evaluation.evaluate_retrieval(
+        "letters", *write(folder, corpus=[*CORPUS, *MORE], qrels=one_query)
+    )
+    for own in ({"_id": "q1", "text": "what flies"}, {"_id": "q1", "title": "A b", "text": "what flies"}):
+        paths = write(folder, corpus=[*CORPUS, *MORE, own], qrels=one_query)
+        found = evaluation.evaluate_retrieval("letters", *paths)
+        assert found == pytest.approx(expected | {"num_texts": 6})
+
+
+def test_a_text_that_shares_a_number_with_a_query_is_found(files):
+    corpus = [*CORPUS, *MORE, {"_id": "2", "text": "what falls"}]
+    found = read_collection(*write(files[0].parent, corpus=corpus))
+    assert found.own_texts == [-1, -1]
+    corpus = [*CORPUS, {"_id": "2", "text": "what rolls"}]
+    assert read_collection(*write(files[0].parent, corpus=corpus)).own_texts == [-1, 2]
+    judged = write(files[0].parent, corpus=corpus, qrels=[*QRELS, "2\t2\t1"])
+    assert read_collection(*judged).own_texts == [-1, -1]

@@ -76,6 +76,18 @@ def test_a_cross_encoder_has_the_last_word(files):
         assert row["scores"][1:] == [scores[one] for one in chosen]
 
 
+def test_a_positive_in_another_form_is_no_negative(files):
+    positives = {query: {own for other, own in PAIRS if other == query} for query, _ in PAIRS}
+    copies = [{"_id": f"t{n}", "title": "Of", "text": own} for n, (_, own) in enumerate(PAIRS)]
+    copies += [{"_id": f"c{n}", "text": f" {own}\n"} for n, (_, own) in enumerate(PAIRS)]
+    copies += [{"_id": f"q{n}", "text": query + " "} for n, query in enumerate(positives)]
+    with open(files[2], "a") as corpus:
+        corpus.writelines(f"{json.dumps(row)}\n" for row in copies)
+    for row in mine(files, num_negatives=5, relative_margin=None):
+        bare = {row[f"negative_{n}"].removeprefix("Of ").strip() for n in range(1, 6)}
+        assert bare.isdisjoint({row["text"], *positives[row["text"]]})
+
+
 def test_a_model_that_ranks_nothing_is_refused_before_the_search(files, monkeypatch):
     def refuse(query, texts):
         raise ValueError("rank takes a model that gives a number")
