@@ -166,6 +166,8 @@ def _values(data, column, name):
 
 def _cell(value):
     value = plain_value(value)
+    if isinstance(value, set | frozenset):  # in an order of its own in each process
+        value = sorted(value, key=repr)
     return None if is_missing(value) else value
 
 

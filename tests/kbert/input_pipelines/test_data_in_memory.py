@@ -66,6 +66,14 @@ def test_bytes_are_texts_in_utf_8():
         pass
 
 
+@pytest.mark.parametrize("kind", [set, frozenset])
+def test_sets_of_labels_have_the_same_order_in_every_process(kind):
+    """Else the same call, to go on with a run, would have other data."""
+    labels = [f"label {number}" for number in range(20)]
+    (row,) = read_rows([{"text": "a", "label": kind(labels)}], "the data")
+    assert row["label"] == sorted(labels)
+
+
 def test_what_is_missing_is_none():
     values = ["a", None, float("nan"), np.float64("nan")]
     assert [row["text"] for row in read_rows(Frame({"text": values}), "the data")] == ["a", None, None, None]
