@@ -135,7 +135,7 @@ def write_features(
       combine: how to combine several layers.
       format: the format of the output file; by default what its name ends in.
       max_seq_length: longest sequence in tokens; longer ones are cut. By default 128, or less if the model
-        has fewer positions.
+        has fewer positions; of a model made for sentence embeddings its own.
       batch_size: texts at a time.
       checkpoint, do_lower_case: as for `kbert.load`.
       overwrite: replace an `output_file` that exists.
@@ -150,7 +150,8 @@ def write_features(
 
     # TensorFlow loads here, after all checks that do not need it.
     model = loading.open_model(run_dir, do_lower_case, checkpoint=checkpoint)
-    model = model.with_max_seq_length(max_seq_length or default_length(model.config))
+    if max_seq_length or not model.own_pooling:
+        model = model.with_max_seq_length(max_seq_length or default_length(model.config))
     own_pooling: Any = pooling or "none"
     if pooling is None and model.own_pooling:
         own_pooling, layers = model.own_pooling, layers or [-1]

@@ -9,7 +9,7 @@ import tensorflow as tf
 import kbert
 from kbert.config.pooling_config import PoolingConfig
 from kbert.inference.feature_extractor import FeatureExtractor
-from kbert.scripts.extract_features import extract_features
+from kbert.scripts.extract_features import extract_features, write_features
 from tests.kbert.inference.random_model import TEXTS, random_model, reference_states
 
 
@@ -154,3 +154,15 @@ def test_the_default_prompt_stands_once_before_each_text():
         plain.inputs("the jump")["input_ids"].numpy().tolist()
         == loaded.inputs("jump")["input_ids"].numpy().tolist()
     )
+
+
+@pytest.mark.parametrize("length", [10, 24])
+def test_vectors_of_a_file_are_those_of_embed_at_every_length(length, tmp_path):
+    """Texts beyond the model's own length are cut where `embed` and exports cut them."""
+    loaded, _ = random_model(max_seq_length=length, own_pooling=PoolingConfig("mean", True))
+    loaded.save(tmp_path / "model", "hugging_face")
+    texts = ["jump", "walk the a play " * 20]
+    (tmp_path / "texts.txt").write_text("\n".join(texts))
+    write_features(tmp_path / "model", tmp_path / "texts.txt", tmp_path / "vectors.npz")
+    vectors = np.load(tmp_path / "vectors.npz")["values"][:, 0]
+    np.testing.assert_allclose(vectors, kbert.load(tmp_path / "model").embed(texts), atol=1e-5)
