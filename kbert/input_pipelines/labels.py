@@ -87,12 +87,13 @@ class RowLabels:
         """
         self._number += 1
         if self._read_label is None:
+            if self._number == 1 and self._dataset.column_names:
+                self._refuse_header(record, where)
             return None
         cell = record.get(self._dataset.label)
         if isinstance(cell, str) and cell in self._known:
             return self._known[cell]
-        if all(_is_head(record.get(column), heads) for column, heads in self._heads):
-            raise ValueError(_repeated_header(record, self._dataset, where))
+        self._refuse_header(record, where)
         try:
             label = self._read_label(record, self._dataset, where)
             if self._read_label in (class_label, number_label) and len(self._known) < _MOST_KNOWN:
@@ -104,6 +105,10 @@ class RowLabels:
                 raise
             self._left_out, self._first = self._left_out + 1, self._first or str(error).partition(";")[0]
             return LEFT_OUT
+
+    def _refuse_header(self, record, where):
+        if all(_is_head(record.get(column), heads) for column, heads in self._heads):
+            raise ValueError(_repeated_header(record, self._dataset, where))
 
     def say(self):
         """Warns, after the last row, of those that were left out. Raises ValueError where none is left."""
@@ -153,9 +158,8 @@ def number_label(record: dict, dataset: DatasetConfig, where: str) -> float:
     value = record[column]
     _require_label(value, dataset, where)
     try:
-        number = (
-            float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else None
-        )
+        is_number = isinstance(value, str | int | float) and not isinstance(value, bool)
+        number = float(value) if is_number and "_" not in str(value) else None  # "1_5" is 15 to Python alone
     except (ValueError, OverflowError):
         number = None
     if number is None or not math.isfinite(number):

@@ -14,8 +14,19 @@ def offset_advice(text: str, quote: str, start: int, end: int) -> str:
       quote: what should stand at `start` to `end`.
       start, end: as the file has them.
     """
-    if start < 0 or not quote:
+    if not quote:
         return ""
+    if start >= 0 and (counted := _counted(text, quote, start, end)):
+        return counted
+    first = text.find(quote)
+    if first < 0:
+        return " The text does not hold it."
+    again = " first" if text.find(quote, first + 1) >= 0 else ""
+    return f" It stands at {first} to {first + len(quote)}{again}."
+
+
+def _counted(text, quote, start, end) -> str:
+    """What a file counted in the place of characters from 0; "" where that does not explain its offsets."""
     for encoding, width, what in (
         ("utf-16-le", 2, "UTF-16 units, as JavaScript and Java do"),
         ("utf-8", 1, "bytes of UTF-8"),
@@ -28,8 +39,4 @@ def offset_advice(text: str, quote: str, start: int, end: int) -> str:
         return " The end counts the last character in; add 1 to each end."
     if start > 0 and text[start - 1 : start - 1 + len(quote)] == quote:
         return " The file counts from 1; subtract 1 from each start."
-    first = text.find(quote)
-    if first < 0:
-        return " The text does not hold it."
-    again = " first" if text.find(quote, first + 1) >= 0 else ""
-    return f" It stands at {first} to {first + len(quote)}{again}."
+    return ""

@@ -236,7 +236,7 @@ def _answer(text, start, context, where):
     if not text.strip():
         raise ValueError(f"{where} has an empty answer; a question without an answer has an empty list.")
     end = start + len(text)
-    advice = "" if context[max(start, 0) : end] == text else offset_advice(context, text, max(start, 0), end)
+    advice = "" if context[max(start, 0) : end] == text else offset_advice(context, text, start, end)
     if not 0 <= start <= len(context) - len(text):
         raise ValueError(
             f"{where}: answer_start={start} with the answer {text[:80]!r} lies outside of the context, which "

@@ -263,6 +263,7 @@ def test_a_column_for_each_label(tmp_path, one, caplog):
     ("1.234,5", "without marks between thousands"),
     ("1 234.5", "without marks between thousands"),
     ("80%", "without the percent sign"),
+    ("1_5", "mend the row"),
     ("two", "mend the row"),
 ])  # fmt: skip
 def test_a_number_in_another_notation_is_told_how_to_write_it(value, mend):

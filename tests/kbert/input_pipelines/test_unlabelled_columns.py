@@ -41,6 +41,15 @@ def test_columns_are_those_of_the_run_and_else_those_of_the_inputs(tmp_path):
     assert list(examples_from_columns(table, INPUTS, dataset)) == [{"text": "b"}]
 
 
+def test_a_header_is_no_row_of_a_run_whose_files_have_none(tmp_path):
+    dataset = DatasetConfig(column_names=("label", "text"))
+    path = write_csv(tmp_path / "a.csv", ("label", "text"), [("ham", "one")])
+    with pytest.raises(ValueError, match="line 1 repeats the header"):
+        list(examples_from_columns(path, INPUTS, dataset))
+    path = write_csv(tmp_path / "b.csv", ("ham", "text"), [("ham", "one")])
+    assert [row["text"] for row in examples_from_columns(path, INPUTS, dataset)] == ["text", "one"]
+
+
 def test_choices_stand_in_several_columns(tmp_path):
     dataset = DatasetConfig(text="context", choices=("end0", "end1"))
     path = tmp_path / "a.tsv.gz"

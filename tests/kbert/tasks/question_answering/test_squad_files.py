@@ -213,6 +213,7 @@ def test_rows_are_read_from_every_source(tmp_path, kind):
         ({"answers": {"start": [0]}}, "'text' and 'answer_start' of one length; it has 'start'"),
         ({"answers": {"text": ["Ulm", ""], "answer_start": [0, 1]}}, "question 'a' has an empty answer"),
         ({"answers": {"text": ["city"], "answer_start": [-1]}}, "lies outside .* It stands at 9 to 13."),
+        ({"answers": {"text": ["U"], "answer_start": [-1]}}, r"characters\. It stands at 0 to 1\."),
         ({"context": None}, "has a JSON null as 'context', not a string"),
         ({"context": "", "answers": []}, "question 'a' has an empty context"),
         ({"answers": [], "is_impossible": False}, "question 'a' has is_impossible=false and 0 answers"),
