@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kbert.checkpoints import KBERT
+from kbert.checkpoints import HUGGING_FACE, KBERT
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint, RecordedTask
 from kbert.checkpoints.file_settings import with_file_settings
 from kbert.checkpoints.formats import write_checkpoint
@@ -40,6 +40,7 @@ from kbert.tasks import TASKS
 from kbert.tasks.signatures.signature import Signature
 from kbert.tasks.similarity.vectors import shortened
 from kbert.tokenization import text_inputs
+from kbert.tokenization.written_tokens import say_written_tokens
 
 _TRAINED = "float32"  # the precision of the weights
 _MODELS = ("model", "answering_model")  # of what is made once
@@ -384,6 +385,7 @@ class LoadedModel(TextAnswers):
         """
         prompt_name = self.vectors.prompt_name(task, prompt_name)
         batch, prompt = text_batch(texts), self.vectors.prompt(prompt_name)
+        self.say_written_tokens(batch.texts)
         if self.task.text_vectors is not None:
             if (pooling, normalize, dimensions) != (None, None, None):
                 raise ValueError(
@@ -418,6 +420,11 @@ class LoadedModel(TextAnswers):
             for position, answer in zip(positions, maker.answers(outputs), strict=True):
                 answers[position] = answer
         return maker.alone(answers[0]) if batch.is_alone else maker.together(answers, self.config)
+
+    def say_written_tokens(self, texts):
+        """Warns of special tokens in texts of a model of transformers, which reads them otherwise."""
+        if self.description is not None and self.description.report.format == HUGGING_FACE:
+            say_written_tokens(texts, self.vocabulary, self.source)
 
     def decode(self, vectors, top_k: int | None = None) -> list:
         """The words of sparse vectors, with their weights.

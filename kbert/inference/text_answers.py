@@ -129,6 +129,10 @@ class TextAnswers:
         pooling = self.task.pooling
         return similarities(queries, texts, "cosine" if pooling is None else pooling.similarity_fn_name)
 
+    def say_written_tokens(self, texts):
+        """Warns of special tokens that texts write out, where the model reads them elsewhere; by default none
+        does."""
+
     def _compare(self, query, texts) -> list[float]:
         """How similar the vector of each text is to that of the query."""
         if not texts:

@@ -3,8 +3,10 @@
 from typing import Any
 
 from kbert.input_pipelines.batches import Rows
+from kbert.input_pipelines.data_files import shown_source
 from kbert.input_pipelines.records.record_reader import RecordRows
 from kbert.input_pipelines.text_reader import RowsInMemory
+from kbert.tokenization.written_tokens import say_written_tokens
 
 
 def make_rows(source, task: Any = None, text_inputs=None) -> Rows:
@@ -20,5 +22,6 @@ def make_rows(source, task: Any = None, text_inputs=None) -> Rows:
     """
     if source.manifest:
         return RecordRows(source.directory, source.manifest, source.in_turn)
+    say_written_tokens(source.examples, text_inputs.vocabulary, shown_source(source.path))
     features, owners = task.examples_to_features(source.examples, text_inputs)
     return RowsInMemory(features, owners, task.files.texts_apart(source.examples), source.path)

@@ -1,0 +1,55 @@
+"""Texts with special tokens written out: said in training, and where a model of transformers answers."""
+
+import pytest
+
+import kbert
+from kbert.config import DatasetConfig
+from kbert.experiments.labelled_file import LabelledFile
+from kbert.input_pipelines.labelled_files import LabelledText
+from kbert.input_pipelines.source_rows import make_rows
+from kbert.tokenization.base_vocabulary import BERT_TOKENS, ROBERTA_TOKENS
+from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.written_tokens import say_written_tokens
+
+BERT = Vocabulary([*BERT_TOKENS, "a"], True)
+MPNET = Vocabulary([*ROBERTA_TOKENS, "a"], True, special_tokens=ROBERTA_TOKENS)
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "texts", "said"),
+    [
+        (BERT, ["a", "title [SEP] body"], "[SEP]"),
+        (BERT, [LabelledText("a", "a [SEP] b", "[CLS]")], "[SEP]"),
+        (BERT, [{"text": "a", "choices": ["[CLS] a"]}], "[CLS]"),
+        (BERT, ["fill the [MASK]", "a </s> b", "[sep]"], None),
+        (MPNET, ["a </s> b"], "</s>"),
+        (MPNET, ["a [SEP] b", "<mask>"], None),
+    ],
+)
+def test_tokens_of_the_vocabulary_are_seen(vocabulary, texts, said, caplog, request):
+    say_written_tokens(texts, vocabulary, request.node.name)
+    say_written_tokens(texts, vocabulary, request.node.name)
+    assert len(caplog.records) == (said is not None)
+    assert said is None or f"texts hold {said} written out" in caplog.text
+
+
+def test_a_model_of_transformers_says_it_and_a_run_does_not(finetuned_run, tmp_path, caplog):
+    run = kbert.load(finetuned_run.path)
+    run.embed(["a [SEP] b"])
+    run.predict("a [SEP] b")
+    assert "written out" not in caplog.text
+    run.save(tmp_path / "folder", "hugging_face")
+    of_transformers = kbert.load(tmp_path / "folder")
+    of_transformers.embed(["a b"])
+    assert "written out" not in caplog.text
+    of_transformers.embed(["a [SEP] b"])
+    assert f"{tmp_path / 'folder'}: texts hold [SEP] written out" in caplog.text
+
+
+def test_a_labelled_file_says_it(tmp_path, vocabulary, caplog):
+    file = tmp_path / "train.tsv"
+    file.write_text("text\tlabel\na [SEP] b\tx\nb\ty\n")
+    task = kbert.SequenceClassification(["x", "y"])
+    data = LabelledFile(file, task.files, DatasetConfig())
+    make_rows(data, task, kbert.TextInputs(vocabulary, 8))
+    assert f"{file}: texts hold [SEP] written out" in caplog.text
