@@ -8,10 +8,10 @@ r"""Benchmark: text -> ids, kbert beside Hugging Face tokenizers, SentencePiece 
     --sentencepiece_model=xlm-roberta-base/sentencepiece.bpe.model
 
 Without --input_files it reads the documentation that comes with CPython; without --vocab_file it learns
-one from the text. kbert and TF-Text map over batches by tf.data, as training and the data tools do;
-kbert/core_ops has no op of TF-Text. Hugging Face's `encode_batch` keeps offsets and masks as well;
-`encode_batch_fast` leaves the offsets out. Each is a process of its own with as many threads, and works while
-the others wait; the first round is not timed.
+one from the text. kbert and TF-Text map over batches by tf.data, as training does; kbert/core_ops has no op
+of TF-Text. kbert/data_tools cuts a corpus, on one thread, and has seen nothing before in each round. Hugging
+Face's `encode_batch` keeps offsets and masks as well; `encode_batch_fast` leaves the offsets out. Each is a
+process of its own with as many threads, and works while the others wait; the first round is not timed.
 
 Byte-level BPE and SentencePiece stand beside the packages that kbert installs for them, in batches of 32
 lines and line by line ("+32", "+1").
@@ -42,6 +42,7 @@ FLAGS = flags.FLAGS
 CONTESTANTS = (
     "kbert/WordPieceTokenizer",
     "kbert/core_ops",
+    "kbert/data_tools",
     "tf_text/BertTokenizer",
     "tf_text/FastBertTokenizer",
     "hugging_face/encode_batch",

@@ -22,6 +22,7 @@ from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.features import PRETRAINING_RECORDS
 from kbert.manifest import Manifest
+from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.vocabulary_files import VOCABULARY_FILES
 from tfrecords_tools.corpus.corpus_files import input_files as find_input_files
 from tfrecords_tools.corpus.corpus_files import input_folders, text_bytes
@@ -30,9 +31,12 @@ from tfrecords_tools.pretraining.pretraining_settings import PretrainingSettings
 from tfrecords_tools.records import record_statistics, record_text, record_writer
 from tfrecords_tools.vocabulary.vocabulary_source import read_source
 from tfrecords_tools.work.beam_pool import BeamPool
-from tfrecords_tools.work.worker_pool import WorkerPool, workers_worth
+from tfrecords_tools.work.worker_pool import WITH_TENSORFLOW, WorkerPool, workers_worth
 
 EXAMPLES_TO_LOG = 3
+_STAGES = tuple(
+    f"tfrecords_tools.pretraining.{stage}_stage" for stage in ("tokenization", "sampling", "writing")
+)
 # Shares of records or tokens from which on `advice` speaks.
 _HIGH_RANDOM_SHARE, _HIGH_SHARE_WITHOUT, _LOW_INNER_SHARE = 0.9, 0.01, 0.01
 
@@ -80,7 +84,7 @@ def create_pretraining_data(
     record_writer.check_output_dir(output_dir, overwrite, [*files, *input_folders(input_files), *source])
     vocabulary = read_source(vocab_file, tokenizer, settings.do_lower_case, allow_unmatched)
     settings = dataclasses.replace(settings, do_lower_case=vocabulary.do_lower_case)
-    pool = _worker_pool(runner, num_workers, beam_options, files)
+    pool = _worker_pool(runner, num_workers, beam_options, files, vocabulary)
     with pretraining_job.PretrainingJob.create_or_resume(output_dir, settings, vocabulary, files) as job:
         with job.removed_on_wrong_input():
             groups = tokenization_stage.text_groups(files)
@@ -116,12 +120,14 @@ def create_pretraining_data(
     return manifest
 
 
-def _worker_pool(runner, num_workers, beam_options, files):
+def _worker_pool(runner, num_workers, beam_options, files, vocabulary):
     if runner == "beam":
         return BeamPool(beam_options)
     if beam_options:
         raise ValueError("--beam_options has no effect without --runner=beam; pass both, or leave it out.")
-    return WorkerPool(num_workers or workers_worth(sum(map(text_bytes, files))))
+    # WordPieces are cut without TensorFlow, unless the corpus has very many different words.
+    modules = _STAGES if isinstance(vocabulary, Vocabulary) else WITH_TENSORFLOW
+    return WorkerPool(num_workers or workers_worth(sum(map(text_bytes, files))), modules)
 
 
 def _log_examples(examples, vocabulary, manifest):

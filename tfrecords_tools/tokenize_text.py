@@ -7,11 +7,10 @@ Reads lines from standard input and writes one JSON object per line, in the same
 {"text": ..., "ids": [...], "tokens": [...]}, without special tokens.
 """
 
-import functools
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Annotated, BinaryIO, Literal
@@ -22,13 +21,11 @@ from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import Progress, awaited
 from kbert.files.json_file import json_line, parse_json
 from kbert.files.text_file import bounded_lines
-from kbert.tokenization import tokenizer as tokenizers
 from kbert.tokenization.base_vocabulary import BaseVocabulary
-from kbert.tokenization.python import wordpiece_tokenizer
-from kbert.tokenization.vocabulary import Vocabulary
+from tfrecords_tools.corpus.first_in_python import first_in_python
 from tfrecords_tools.vocabulary.vocabulary_source import read_source
 
-_IN_PYTHON = 1 << 20  # characters that take Python a second or two; TensorFlow takes longer to load
+_BYTES_IN_PYTHON = 1 << 20  # of text that takes Python a second or two; TensorFlow takes longer to load
 
 
 @dataclass(frozen=True)
@@ -110,7 +107,7 @@ def _parse_text(line, number):
 
 def tokenized_lines(texts: Iterable[str], vocabulary: BaseVocabulary, batch_size: int) -> Iterator[bytes]:
     """Yields, for each text, a line of JSON in UTF-8 with the text as read, its ids and its tokens."""
-    texts, tokenize = iter(texts), first_in_python(vocabulary)
+    texts, tokenize = iter(texts), first_in_python(vocabulary, _BYTES_IN_PYTHON)
     while batch := list(islice(texts, batch_size)):
         # JSON can spell half of a surrogate pair, which is no character and has no UTF-8. It is dropped
         # before WordPiece, as the original drops bytes that are not UTF-8.
@@ -118,23 +115,6 @@ def tokenized_lines(texts: Iterable[str], vocabulary: BaseVocabulary, batch_size
         for text, ids in zip(batch, tokenize(encoded), strict=True):
             row = {"text": text, "ids": ids, "tokens": [vocabulary.tokens[index] for index in ids]}
             yield json_line(row).encode("utf-8")
-
-
-def first_in_python(vocabulary: BaseVocabulary) -> Callable[[list[bytes]], list[list[int]]]:
-    """The function from texts in UTF-8 to their ids. WordPiece cuts the first of them without TensorFlow."""
-    build = functools.cache(lambda: tokenizers.build_tokenizer(vocabulary))
-    plain, left = None, _IN_PYTHON
-    if isinstance(vocabulary, Vocabulary):
-        plain = wordpiece_tokenizer.WordPieceTokenizer(vocabulary)
-
-    def tokenize(texts):
-        nonlocal left
-        left -= sum(map(len, texts))
-        if plain is None or left < 0:
-            return build()(texts).to_list()
-        return [plain(text.decode("utf-8")) for text in texts]
-
-    return tokenize
 
 
 if __name__ == "__main__":

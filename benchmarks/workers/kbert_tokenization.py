@@ -1,4 +1,4 @@
-"""kbert's tokenizers by tf.data, as a worker of tokenization.py."""
+"""kbert's tokenizers by tf.data, and that of the data tools, as a worker of tokenization.py."""
 
 from pathlib import Path
 
@@ -42,8 +42,38 @@ def tokenize_in_turns(turns: Turns, tf, tokenize):
     )
 
 
+def tokenize_as_the_data_tools_do(turns: Turns):
+    """Tokenizes all lines in each step with a new `ChunkTokenizer`, on one thread."""
+    import numpy as np
+
+    from tfrecords_tools.corpus.chunk_tokenizer import ChunkTokenizer
+    from tfrecords_tools.pretraining.tokenization_stage import TEXT_BYTES_AT_ONCE
+    from tfrecords_tools.work.worker_pool import byte_batches
+
+    vocabulary = _vocabulary(turns.settings)
+    lines = Path(turns.settings["lines_file"]).read_bytes().split(b"\n")
+
+    def ids_of(texts):
+        tokenize = ChunkTokenizer(vocabulary)
+        return [tokenize(batch) for batch in byte_batches(texts, TEXT_BYTES_AT_ONCE)]
+
+    def lists(texts):
+        batches = (np.split(pieces, np.cumsum(lengths)[:-1]) for pieces, lengths in ids_of(texts))
+        return [ids.tolist() for batch in batches for ids in batch]
+
+    turns.ready(numpy=np.__version__)
+    adversarial = [text.encode() for text in turns.settings["adversarial"]]
+    turns.repeat(
+        lambda: sum(len(pieces) for pieces, _ in ids_of(lines)),
+        lambda: {"lines": lists(lines), "adversarial": lists(adversarial)},
+    )
+
+
 def run_worker():
     turns = Turns()
+    if turns.settings["precision"] == "data_tools":
+        tokenize_as_the_data_tools_do(turns)
+        return
     tf = tensorflow_with(turns.settings["threads"])
     from kbert.tokenization.text_ops import core_ops
     from kbert.tokenization.tokenizer import build_tokenizer

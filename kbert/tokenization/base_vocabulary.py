@@ -95,10 +95,6 @@ class BaseVocabulary:
         """Whether a token goes on with the word of the token before, for masks of whole words."""
         raise NotImplementedError
 
-    def chunks(self, line: bytes) -> list[bytes]:
-        """Parts of a line that give its tokens when each is tokenized alone: the line itself, if none do."""
-        return [line]
-
     def as_text(self, token: str) -> str:
         """What a token says, for people, without the mark of a word's beginning."""
         return token

@@ -123,15 +123,6 @@ class Vocabulary(BaseVocabulary):
     def _text(self):
         return "".join(f"{token or LINE_OF_EMPTY_TOKEN}\n" for token in self.tokens)
 
-    def chunks(self, line):
-        """What stands between spaces.
-
-        No rule of the original joins text across a space: neither cleaning, nor lower-casing (whether a sigma
-        is final depends on its own word alone), nor the order of accents, nor the removal of bytes that are
-        not UTF-8.
-        """
-        return line.split(b" ")
-
     def continues_word(self, token):
         return token.startswith("##")
 

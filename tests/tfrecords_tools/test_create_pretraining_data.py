@@ -555,6 +555,24 @@ def test_records_of_every_kind_of_tokenizer_hold_its_ids(tmp_path, corpus, kind,
     assert check_records(folder) == 1
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("num_workers", [1, 2])
+def test_wordpieces_need_no_tensorflow(tmp_path, corpus, num_workers):
+    create_pretraining_data(*corpus, tmp_path / "here", **SMALL)
+    (tmp_path / "absent").mkdir()
+    (tmp_path / "absent" / "tensorflow.py").write_text("raise ImportError('none here')")
+    create = f"create_pretraining_data({str(corpus[0])!r}, {str(corpus[1])!r}, {str(tmp_path / 'there')!r}"
+    program = (
+        "from tfrecords_tools.create_pretraining_data import create_pretraining_data\n"
+        f"if __name__ == '__main__': {create}, num_workers={num_workers}, **{SMALL})"
+    )
+    (tmp_path / "program.py").write_text(program)
+    paths = os.pathsep.join([str(tmp_path / "absent"), str(REPOSITORY)])
+    environment = os.environ | {"PYTHONPATH": paths}
+    subprocess.run([sys.executable, tmp_path / "program.py"], env=environment, check=True)
+    assert contents(tmp_path / "here") == contents(tmp_path / "there")
+
+
 def test_pairs_leave_room_for_the_special_tokens_of_their_tokenizer(tmp_path, corpus, monkeypatch):
     """With two separators between texts, packing must not cut what was sampled."""
     (tmp_path / "tokenizer").mkdir()

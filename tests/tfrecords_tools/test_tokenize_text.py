@@ -44,7 +44,7 @@ def test_a_bad_json_line_is_named_by_number(line, sentence):
 @pytest.mark.parametrize(("batch_size", "in_python"), [(1, 9), (2, 100), (512, 100), (512, 0)])
 def test_each_text_has_its_line_in_order(monkeypatch, batch_size, in_python):
     """The first in Python, the others in the graph; all in one of them."""
-    monkeypatch.setattr(tokenize_text, "_IN_PYTHON", in_python)
+    monkeypatch.setattr(tokenize_text, "_BYTES_IN_PYTHON", in_python)
     lines = list(tokenized_lines(["Playing", "", "é 的"], VOCABULARY, batch_size))
     assert all(line.endswith(b"\n") and line.count(b"\n") == 1 for line in lines)
     assert [json.loads(line) for line in lines] == [

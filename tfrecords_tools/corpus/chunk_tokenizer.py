@@ -1,29 +1,32 @@
-"""Many lines -> ids on the host, fast: every different chunk between two spaces is tokenized once.
+"""Many lines -> ids on the host, fast: every different chunk of text is tokenized once.
 
-The pieces of a line are the pieces of its chunks, `vocabulary.chunks(line)`, one after the other. Running
-text repeats its chunks, so most of them are already known. The rules themselves are in the vocabulary's
-tokenizer, which tokenizes each new chunk.
+The pieces of a line are the pieces of its chunks, one after the other. Running text repeats its chunks, so
+most of them are already known. The rules themselves are in the vocabulary's tokenizer, which tokenizes each
+new chunk; finding chunks and their ids is left to NumPy.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
-import tensorflow as tf
 
 from kbert.tokenization.base_vocabulary import BaseVocabulary
-from kbert.tokenization.tokenizer import build_tokenizer
+from tfrecords_tools.corpus.chunk_cutter import ChunkCutter
+from tfrecords_tools.corpus.chunk_table import PADDING, ChunkTable
+from tfrecords_tools.corpus.first_in_python import first_in_python
 from tfrecords_tools.work.worker_pool import byte_batches
 
-# Longer chunks rarely occur again (a whole line of Chinese is one chunk), so they are not kept.
-_MAX_BYTES_OF_KEPT_CHUNK = 64
-_MAX_CHUNKS = 1_000_000  # in the cache, about 200 bytes each; beyond that it is emptied
-_BYTES_PER_CALL = 1 << 20  # bytes of new chunks per call of the graph, to limit its memory
+# What is kept at most before the memory is emptied, without the chunks of one call.
+_MAX_CHUNKS = 1 << 18  # of 30 to 200 bytes each
+_MAX_BYTES = 1 << 24  # of new chunks: a line without spaces is one chunk
+_BYTES_IN_PYTHON = 1 << 22  # some seconds, as many as TensorFlow takes to load
+_BYTES_PER_CALL = 1 << 20  # bytes of new chunks per call of the tokenizer, to limit its memory
 
 
 class ChunkTokenizer:
-    """The tokenizer of a vocabulary for many lines of running text, with a cache of chunks.
+    """The tokenizer of a vocabulary for many lines of running text, with a memory of chunks.
 
-    The cache changes only the speed.
+    The memory changes only the speed.
 
     Args:
       vocabulary: the `BaseVocabulary`.
@@ -45,65 +48,47 @@ class ChunkTokenizer:
     def __init__(self, vocabulary: BaseVocabulary):
         self.vocabulary = vocabulary
         self.dtype = np.dtype(np.uint16 if len(vocabulary) <= 1 << 16 else np.int32)
-        self._ids = _KnownChunks()
-        tokenize = build_tokenizer(vocabulary)
+        self._tokenize = first_in_python(vocabulary, _BYTES_IN_PYTHON)
+        self._cut = ChunkCutter(vocabulary, PADDING)
+        self._forget()
 
-        @tf.function(input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
-        def tokenize_chunks(chunks):
-            pieces = tokenize(chunks)
-            return pieces.flat_values, pieces.row_lengths()
-
-        self._tokenize_chunks = tokenize_chunks
+    def _forget(self):
+        self._known, self._num_bytes = ChunkTable(), 0
+        # The ids of chunk n: `counts[n]` of `ids` from `starts[n]` on.
+        self._ids = np.zeros(0, self.dtype)
+        self._starts, self._counts = np.zeros(1, np.int64), np.zeros(1, np.int64)
 
     def __call__(self, lines: Sequence[bytes]) -> tuple[np.ndarray, np.ndarray]:
-        known = self._ids
-        if len(known) > _MAX_CHUNKS:
-            known.clear()
-        chunks, lookup, join, misses = self.vocabulary.chunks, known.__getitem__, b"".join, known.misses
-        misses.clear()  # an interrupted call may have left some
-        rows, waiting, num_misses = [], [], 0
-        for line in lines:
-            ids = list(map(lookup, chunks(line)))
-            if len(misses) == num_misses:
-                rows.append(join(ids))
-            else:
-                num_misses = len(misses)
-                waiting.append((len(rows), ids))
-                rows.append(b"")
-        if waiting:
-            learned = self._learn(dict.fromkeys(misses))
-            in_order = iter(misses)
-            for index, ids in waiting:
-                rows[index] = join(
-                    learned[next(in_order)] if chunk_ids is None else chunk_ids for chunk_ids in ids
-                )
-        lengths = np.fromiter(map(len, rows), np.int64, len(rows)) // self.dtype.itemsize
-        return np.frombuffer(join(rows), self.dtype), lengths
+        if len(self._known) > _MAX_CHUNKS or self._num_bytes > _MAX_BYTES:
+            self._forget()
+        chunks = self._cut(lines)
+        numbers = self._numbers(chunks)
+        counts = self._counts[numbers]
+        ends = np.zeros(len(counts) + 1, np.int64)
+        np.cumsum(counts, out=ends[1:])
+        positions = np.repeat(self._starts[numbers] - ends[:-1], counts) + np.arange(ends[-1])
+        return self._ids[positions], np.diff(ends[chunks.line_starts])
 
-    def _learn(self, chunks: Iterable[bytes]) -> dict[bytes, bytes]:
-        """Returns the ids of new chunks, and keeps them in the cache unless the chunk is too long."""
-        learned = {}
-        size = self.dtype.itemsize
-        for batch in byte_batches(chunks, _BYTES_PER_CALL):
-            flat, lengths = self._tokenize_chunks(tf.constant(batch, tf.string))
-            content = flat.numpy().astype(self.dtype).tobytes()
-            ends = np.cumsum(lengths.numpy()) * size
-            start = 0
-            for chunk, end in zip(batch, ends.tolist(), strict=True):
-                learned[chunk] = content[start:end]
-                start = end
-        self._ids.update(
-            (chunk, ids) for chunk, ids in learned.items() if len(chunk) <= _MAX_BYTES_OF_KEPT_CHUNK
-        )
-        return learned
+    def _numbers(self, chunks):
+        """The number of each chunk, under which its ids are kept; those of new ones are made."""
+        keys = self._known.keys(chunks.text, chunks.starts, chunks.ends)
+        numbers = self._known.find(keys)
+        new = np.flatnonzero(numbers == 0)
+        while len(new):  # once, unless two different chunks have the same hash
+            _, first = np.unique(keys.take(new).hashes(), return_index=True)
+            rows = new[np.sort(first)]
+            bounds = zip(chunks.starts[rows].tolist(), chunks.ends[rows].tolist(), strict=True)
+            self._learn([chunks.text[start:end] for start, end in bounds])
+            self._known.add(keys.take(rows))
+            numbers[new] = self._known.find(keys.take(new))
+            new = new[numbers[new] == 0]
+        return numbers
 
-
-class _KnownChunks(dict):
-    """Chunk -> its ids as the bytes of an array. For a new chunk None, and the chunk is added to `misses`."""
-
-    def __init__(self):
-        super().__init__()
-        self.misses = []
-
-    def __missing__(self, chunk):
-        self.misses.append(chunk)
+    def _learn(self, chunks):
+        ids = [row for batch in byte_batches(chunks, _BYTES_PER_CALL) for row in self._tokenize(batch)]
+        counts = np.fromiter(map(len, ids), np.int64, len(ids))
+        flat = np.fromiter(chain.from_iterable(ids), self.dtype, counts.sum())
+        self._starts = np.append(self._starts, len(self._ids) + np.cumsum(counts) - counts)
+        self._counts = np.append(self._counts, counts)
+        self._ids = np.append(self._ids, flat)
+        self._num_bytes += sum(map(len, chunks))

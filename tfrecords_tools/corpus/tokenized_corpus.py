@@ -86,20 +86,21 @@ class TokenizedCorpus:
         )
 
     def save(self, path: str | Path):
-        """Writes the corpus as an uncompressed .npz file."""
+        """Writes the corpus: both numbers of starts, the starts, the pieces."""
+        starts = (self.document_starts, self.sentence_starts)
         with whole_file(path) as aside, open(aside, "wb") as file:
-            np.savez(
-                file,
-                pieces=self.pieces,
-                sentence_starts=self.sentence_starts,
-                document_starts=self.document_starts,
-            )
+            np.array([len(values) for values in starts]).tofile(file)
+            for values in (*starts, self.pieces):
+                values.tofile(file)
 
     @classmethod
-    def load(cls, path: str | Path) -> "TokenizedCorpus":
-        """Reads what `save` wrote."""
-        with np.load(path) as arrays:
-            return cls(arrays["pieces"], arrays["sentence_starts"], arrays["document_starts"])
+    def load(cls, path: str | Path, piece_dtype: np.dtype) -> "TokenizedCorpus":
+        """Maps what `save` wrote into memory: only what is used is read."""
+        content = np.asarray(np.memmap(path, np.uint8, "r"))
+        documents, sentences = content[:16].view(np.int64)
+        starts = content[16 : 16 + 8 * (documents + sentences)].view(np.int64)
+        pieces = content[16 + starts.nbytes :].view(piece_dtype)
+        return cls(pieces, starts[documents:], starts[:documents])
 
 
 def _starts(lengths):

@@ -45,13 +45,6 @@ class Examples(NamedTuple):
             self.pieces[positions], self.first_lengths[rows], self.second_lengths[rows], self.labels[rows]
         )
 
-    def split_texts(self):
-        """Two pairs (int32 pieces, int64 lengths), of the first and of the second texts."""
-        lengths = np.stack([self.first_lengths, self.second_lengths], axis=1).astype(np.int64)
-        is_first = np.repeat(np.tile([True, False], len(self)), lengths.ravel())
-        pieces = self.pieces.astype(np.int32)
-        return (pieces[is_first], lengths[:, 0]), (pieces[~is_first], lengths[:, 1])
-
     @classmethod
     def concatenate(cls, parts: list["Examples"]) -> "Examples":
         return cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))

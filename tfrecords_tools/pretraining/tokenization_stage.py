@@ -23,7 +23,7 @@ from tfrecords_tools.work.worker_pool import byte_batches
 
 # Bytes of text in a block: the unit that pairs are sampled from, and that is made again after a crash.
 BLOCK_BYTES = 1 << 20
-_TEXT_BYTES_AT_ONCE = 1 << 18
+TEXT_BYTES_AT_ONCE = 1 << 18
 _FEWEST_SENTENCES = 1.2  # a document, on average; with fewer nearly all have one
 
 
@@ -125,7 +125,7 @@ def _num_bytes_on_disk(unit):
 
 
 def tokenize_group(job: PretrainingJob, group: TextGroup):
-    """Reads and tokenises a group of documents, and writes them as blocks `tokens/NAME-0000.npz` ...
+    """Reads and tokenises a group of documents, and writes them as blocks `tokens/NAME-0000.bin` ...
 
     The summary holds for each block its `name` and `count_pieces` of it, and the `problems` that were
     skipped. With deduplication, `tokens/NAME.digests.npy` has one row per document.
@@ -141,7 +141,7 @@ def tokenize_group(job: PretrainingJob, group: TextGroup):
         for number, document in enumerate(documents):
             lines.extend(document)
             numbers.extend([number] * len(document))
-        for some_lines in byte_batches(lines, _TEXT_BYTES_AT_ONCE):
+        for some_lines in byte_batches(lines, TEXT_BYTES_AT_ONCE):
             some_pieces, some_lengths = tokenizer(some_lines)
             pieces.append(some_pieces)
             lengths.append(some_lengths)
@@ -152,7 +152,7 @@ def tokenize_group(job: PretrainingJob, group: TextGroup):
             kept = np.unique(np.array(numbers)[lengths > 0])
             digests.extend(text_digest(documents[number]) for number in kept.tolist())
         name = f"{group.name}-{len(blocks):04d}"
-        corpus.save(job.tokens / f"{name}.npz")
+        corpus.save(job.tokens / f"{name}.bin")
         blocks.append({"name": name} | count_pieces(corpus, unk_id))
     if job.settings.deduplicate == "exact":
         with open(_digests_file(job, group), "wb") as file:
@@ -216,6 +216,6 @@ def _drop_duplicates(job, groups, blocks) -> list[dict]:
 
 def load_block(job: PretrainingJob, name: str) -> TokenizedCorpus:
     """Reads a block, without the documents that are duplicates."""
-    corpus = TokenizedCorpus.load(job.tokens / f"{name}.npz")
+    corpus = TokenizedCorpus.load(job.tokens / f"{name}.bin", job.piece_dtype)
     dropped = job.tokens / f"{name}.dropped.npy"
     return corpus.without(np.load(dropped)) if dropped.is_file() else corpus

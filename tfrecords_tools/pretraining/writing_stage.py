@@ -9,17 +9,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kbert.files.full_disk import naming_full_disk
 from kbert.files.json_file import read_json
 from kbert.files.whole_file import replace_folder, write_json
 from kbert.input_pipelines.masking import PieceMasker
 from kbert.manifest import Manifest, Shard, describe_shards
-from kbert.tokenization import segment_packer
+from kbert.tokenization.python import packing
 from tfrecords_tools.pretraining.example_buckets import Examples, count_examples, read_bucket
 from tfrecords_tools.pretraining.pretraining_job import Pool, PretrainingJob, run_items, summary_file
 from tfrecords_tools.records.record_statistics import NEVER_MASKED, RecordStatistics
 from tfrecords_tools.records.record_writer import check_output_dir
 from tfrecords_tools.records.statistics_page import write_statistics
-from tfrecords_tools.records.tfrecord_files import encode_examples, naming_full_disks, open_tfrecord
+from tfrecords_tools.records.tfrecord_files import encode_examples, framed, open_records
 
 _EXAMPLES_AT_ONCE = 2048
 _FIRST_EXAMPLES = "first_examples.npz"  # a few examples to show to the user
@@ -113,15 +114,14 @@ def write_part(job: PretrainingJob, part: Part):
     examples = read_bucket(paths, part.bucket, part.num_buckets, job.piece_dtype)
     order = generator.permutation(len(examples))
     path = job.parts / f"{part.name}{settings.shard_suffix}"
-    with naming_full_disks(), open_tfrecord(path, settings.compression) as writer:
+    with naming_full_disk(path), open_records(path, settings.compression) as file:
         for start in range(0, len(order), _EXAMPLES_AT_ONCE):
             batch = _lay_out(job, examples.take(order[start : start + _EXAMPLES_AT_ONCE]), generator)
             statistics.update(batch)
             if settings.masking == "dynamic" and settings.do_whole_word_mask:
                 never = _masker(job).are_never_masked(batch["input_ids"], batch["input_mask"].sum(axis=1))
                 statistics.add({NEVER_MASKED: np.array([np.count_nonzero(never)])})
-            for record in encode_examples(batch, features):
-                writer.write(record)
+            file.write(b"".join(framed(encode_examples(batch, features))))
     np.savez(job.parts / f"{part.name}.npz", **statistics.counts)  # type: ignore[arg-type]  # arrays by name
     if part.bucket == 0 and statistics.examples:
         columns = {name: np.stack([example[name] for example in statistics.examples]) for name in features}
@@ -132,10 +132,10 @@ def write_part(job: PretrainingJob, part: Part):
 def _lay_out(job, examples: Examples, generator) -> dict[str, np.ndarray]:
     """The features of a batch of examples."""
     has_pairs = job.settings.has_pairs
-    pack = _packer(job.stored_vocabulary, job.settings.max_seq_length, has_pairs)
-    first, second = examples.split_texts()
-    packed = pack(*first, *second) if has_pairs else pack(*first)
-    batch = {name: values.numpy() for name, values in packed.items()}
+    second_lengths = examples.second_lengths if has_pairs else None
+    batch = packing.pack(
+        examples.pieces, examples.first_lengths, second_lengths, job.vocabulary(), job.settings.max_seq_length
+    )
     if job.settings.masking == "static":
         masked = _masker(job)(batch["input_ids"], batch["input_mask"].sum(axis=1), generator)
         batch |= {
@@ -147,22 +147,6 @@ def _lay_out(job, examples: Examples, generator) -> dict[str, np.ndarray]:
     if has_pairs:
         batch["next_sentence_labels"] = examples.labels[:, np.newaxis].astype(np.int32)
     return batch
-
-
-@functools.lru_cache(maxsize=1)
-def _packer(stored_vocabulary, max_seq_length, has_pairs):
-    """A function (pieces, lengths) x 1 or 2 texts -> encoder inputs."""
-    import tensorflow as tf
-
-    packer = segment_packer.SegmentPacker(stored_vocabulary.read(), max_seq_length)
-    text = [tf.TensorSpec([None], tf.int32), tf.TensorSpec([None], tf.int64)]
-
-    @tf.function(input_signature=text * 2 if has_pairs else text, autograph=False)
-    def pack(*texts):
-        ragged = tf.RaggedTensor.from_row_lengths
-        return packer(*(ragged(*text, validate=False) for text in zip(texts[::2], texts[1::2], strict=True)))
-
-    return pack
 
 
 @functools.lru_cache(maxsize=1)

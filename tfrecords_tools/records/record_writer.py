@@ -12,10 +12,9 @@ import numpy as np
 from kbert import manifest
 from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import whole_file, whole_folder
-from kbert.input_pipelines import epochs
 from kbert.tokenization.vocabulary_files import VOCABULARY_FILES
 from tfrecords_tools.records.record_statistics import PAGE_FILE_NAME, STATISTICS_FILE_NAME
-from tfrecords_tools.records.tfrecord_files import naming_full_disks, open_tfrecord
+from tfrecords_tools.records.tfrecord_files import framed, open_records, split_records
 
 MOST_SHARDS = 500  # all are open at once, and many systems allow 1,024 open files
 
@@ -80,14 +79,16 @@ class ShardWriter:
         self._generator = None if shuffle_seed is None else np.random.default_rng(shuffle_seed)
 
     def __enter__(self) -> "ShardWriter":
-        self._files = [open_tfrecord(path, self._compression) for path in self._paths]
+        self._stack = contextlib.ExitStack()
+        self._files = [
+            self._stack.enter_context(open_records(path, self._compression)) for path in self._paths
+        ]
         return self
 
     def __exit__(self, kind, error, traceback):
         # After an error, such as a full disk, closing would raise it once more.
-        with contextlib.suppress(OSError) if error else contextlib.nullcontext(), naming_full_disks():
-            for file in self._files:
-                file.close()
+        with contextlib.suppress(OSError) if error else contextlib.nullcontext():
+            self._stack.close()
         if error is None and self._shuffle_seed is not None:
             for index, path in enumerate(self._paths):
                 self._shuffle(path, np.random.default_rng([self._shuffle_seed, index]))
@@ -99,21 +100,15 @@ class ShardWriter:
             shards = (number % len(self._files) for number in range(first, first + len(records)))
         else:
             shards = self._generator.integers(len(self._files), size=len(records)).tolist()
-        with naming_full_disks():
-            for record, shard in zip(records, shards, strict=True):
-                self._files[shard].write(record)
-                self.num_examples[self._paths[shard].name] += 1
+        for record, shard in zip(framed(records), shards, strict=True):
+            self._files[shard].write(record)
+            self.num_examples[self._paths[shard].name] += 1
 
     def _shuffle(self, path, generator):
-        import tensorflow as tf
-
-        compression = "GZIP" if self._compression == "gzip" else None
-        dataset = epochs.without_autotune(tf.data.TFRecordDataset(str(path), compression))
-        records = list(dataset.as_numpy_iterator())
-        with whole_file(path) as aside, naming_full_disks():
-            with open_tfrecord(aside, self._compression) as writer:
-                for index in generator.permutation(len(records)):
-                    writer.write(records[index])
+        records = split_records(path, self._compression)
+        with whole_file(path) as aside, open_records(aside, self._compression) as file:
+            for index in generator.permutation(len(records)):
+                file.write(records[index])
 
 
 def check_output_dir(output_dir: str | Path, overwrite: bool, inputs: Iterable[str | Path] = ()):

@@ -1,43 +1,84 @@
-"""Features -> serialized examples -> TFRecord files; disk errors are raised as OSError."""
+"""Features -> serialized examples -> TFRecord files, without TensorFlow."""
 
-import contextlib
-import errno
-from collections.abc import Iterator, Mapping
+import functools
+import gzip
+import zlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from kbert.features import Feature
-from kbert.files.full_disk import full_disk_code
+from tfrecords_tools.records.crc32c import crc32c
+
+# tensorflow/core/lib/hash/crc32c.h: checksums are stored turned by 15 bits, and with this added.
+_MASK = np.uint32(0xA282EAD8)
+_FRAME_BYTES = 16
 
 
-def open_tfrecord(path: str | Path, compression: str):
-    """Opens a `tf.io.TFRecordWriter`; use and close it inside `with naming_full_disks()`.
+def framed(records: Sequence[bytes]) -> list[bytes]:
+    """Each record as it stands in a TFRecord file, between its length and the checksums of both.
+
+    Source: tensorflow/core/lib/io/record_writer.cc.
+    """
+    checksums = _masked(crc32c(records)).tobytes()
+    return [
+        b"".join((_framed_length(len(record)), record, checksums[4 * row : 4 * row + 4]))
+        for row, record in enumerate(records)
+    ]
+
+
+def split_records(path: Path, compression: str) -> list[bytes]:
+    """What `framed` gave for each record of a whole file."""
+    content = path.read_bytes()
+    content = gzip.decompress(content) if compression == "gzip" else content
+    records, start = [], 0
+    while start < len(content):
+        end = start + int.from_bytes(content[start : start + 8], "little") + _FRAME_BYTES
+        records.append(content[start:end])
+        start = end
+    return records
+
+
+@functools.lru_cache(1 << 16)
+def _framed_length(length):
+    content = length.to_bytes(8, "little")
+    return content + _masked(crc32c([content])).tobytes()
+
+
+def _masked(checksums):
+    return ((checksums >> np.uint32(15) | checksums << np.uint32(17)) + _MASK).astype("<u4")
+
+
+def open_records(path: str | Path, compression: str):
+    """Opens a TFRecord file to write what `framed` gives; it has `write` and `close`, and closes in `with`.
 
     Args:
       path: the file.
       compression: "none" or "gzip".
     """
-    import tensorflow as tf  # late: it takes seconds, and wrong flags have been reported by now
-
-    with naming_full_disks():
-        return tf.io.TFRecordWriter(str(path), tf.io.TFRecordOptions("GZIP" if compression == "gzip" else ""))
+    return _GzipFile(path) if compression == "gzip" else open(path, "wb")
 
 
-@contextlib.contextmanager
-def naming_full_disks() -> Iterator[None]:
-    """Turns TensorFlow's write errors into an OSError that names the file and what is wrong.
+class _GzipFile:
+    """The bytes of TensorFlow's writer, with no time and no name in the header, unlike those of `gzip`."""
 
-    Raises:
-      OSError: where TensorFlow could not write. It can be pickled, so a worker can send it to its parent.
-    """
-    import tensorflow as tf
+    def __init__(self, path):
+        self._file = open(path, "wb")
+        self._deflate = zlib.compressobj(wbits=31, memLevel=9)
 
-    try:
-        yield
-    except tf.errors.OpError as error:
-        path, _, what = error.message.partition("; ")
-        raise OSError(full_disk_code(error) or errno.EIO, what or error.message, path) from None
+    def write(self, content):
+        self._file.write(self._deflate.compress(content))
+
+    def close(self):
+        with self._file:
+            self._file.write(self._deflate.flush())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
 
 
 # ------------------------------------------------------------------------------- tf.train.Example
@@ -74,7 +115,7 @@ def encode_examples(columns: Mapping[str, np.ndarray], features: Mapping[str, Fe
             column.append(heads[size] + content)
         entries.append(column)
     bodies = map(b"".join, zip(*entries, strict=True))
-    return [_EXAMPLE_FEATURES + _with_length(body) for body in bodies]
+    return [b"".join((_EXAMPLE_FEATURES, _varint(len(body)), body)) for body in bodies]
 
 
 def _contents(column, dtype):
@@ -98,6 +139,7 @@ def _with_length(content):
     return _varint(len(content)) + content
 
 
+@functools.lru_cache(1 << 16)
 def _varint(number):
     """Seven bits a byte, the lowest first; the high bit says that more follow."""
     encoded = bytearray()

@@ -1,6 +1,7 @@
 """Work on all cores: cut into items, and a function over them in worker processes; results come in order."""
 
 import contextlib
+import functools
 import itertools
 import multiprocessing
 import os
@@ -8,7 +9,7 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from kbert.tokenization.vocabulary_files import read_vocabulary
 # Items per worker that are handed out before the next result in order is there: enough to keep all workers
 # busy while one item takes long, few enough that results do not pile up.
 _ITEMS_AHEAD = 4
+WITH_TENSORFLOW = ("kbert.tokenization.wordpiece_tokenizer",)
 BYTES_WORTH_A_WORKER = 4 << 20  # of text: each worker takes seconds to start, see `_context`
 
 
@@ -34,6 +36,7 @@ class WorkerPool:
 
     Args:
       num_workers: how many processes; 0 means one for each core that this process may use.
+      modules: what each of them needs, loaded once for all.
 
     Examples:
       with WorkerPool(num_workers=4) as pool:
@@ -41,17 +44,18 @@ class WorkerPool:
               total += count
     """
 
-    def __init__(self, num_workers: int = 0):
+    def __init__(self, num_workers: int = 0, modules: Sequence[str] = WITH_TENSORFLOW):
         if num_workers < 0:
             raise ValueError(f"num_workers={num_workers} must be at least 1, or 0 for one for each core.")
         self.num_workers = num_workers or num_cores()
+        self._modules = modules
         self._executor: ProcessPoolExecutor | None = None
 
     def __enter__(self) -> "WorkerPool":
         if self.num_workers > 1:
             self._executor = ProcessPoolExecutor(
                 self.num_workers,
-                mp_context=_context(),
+                mp_context=_context(self._modules),
                 initializer=_start_worker,
                 initargs=(logging.get_verbosity(),),
             )
@@ -123,6 +127,7 @@ class StoredVocabulary:
     def __post_init__(self):
         object.__setattr__(self, "longest_word", self.description.get("max_input_chars_per_word"))
 
+    @functools.lru_cache(maxsize=1)  # noqa: B019  # keeps one
     def read(self) -> BaseVocabulary:
         return read_vocabulary(self.folder, self.description)
 
@@ -146,17 +151,17 @@ def byte_batches(texts: Iterable, num_bytes: int, size: Callable = len) -> Itera
         yield batch
 
 
-def _context():
-    """How workers are started: as forks of a process that has imported TensorFlow but never used it.
+def _context(modules):
+    """How workers are started: as forks of a process that has imported the modules but never used them.
 
-    So the import costs its seconds and its memory only once, whatever the number of workers. A process that
-    has used TensorFlow has threads and must not be forked, so this process is not the one that is forked. On
-    macOS, system libraries do not support forking: there every worker is a new interpreter.
+    So importing TensorFlow costs its seconds and its memory only once, whatever the number of workers. A
+    process that has used it has threads and must not be forked, so this process is not the one that is
+    forked. On macOS, system libraries do not support forking: there every worker is a new interpreter.
     """
     if sys.platform == "darwin":
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["kbert.cli.quiet_tensorflow", "kbert.tokenization.wordpiece_tokenizer"])
+    context.set_forkserver_preload(["kbert.cli.quiet_tensorflow", *modules])
     return context
 
 

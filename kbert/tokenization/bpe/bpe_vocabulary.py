@@ -4,7 +4,6 @@ Source: GPT-2's encoder.py, which RoBERTa's tokenizer uses.
 """
 
 import json
-import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -24,7 +23,6 @@ _OTHERS = [byte for byte in range(256) if byte not in _PRINTABLE]
 # How each byte is written in the files.
 BYTE_CHARACTERS = tuple(chr(b) if b in _PRINTABLE else chr(256 + _OTHERS.index(b)) for b in range(256))
 _BYTES = {character: byte for byte, character in enumerate(BYTE_CHARACTERS)}
-_CHUNK = re.compile(rb" *[^ ]+| +")
 SPACE_CHARACTER = BYTE_CHARACTERS[0x20]
 
 
@@ -103,10 +101,6 @@ class BytePairVocabulary(BaseVocabulary):
     def space_runs(self) -> dict[int, int]:
         """Number of spaces -> id of the token that stands for a run of so many; empty in GPT-2's."""
         return {len(token): index for token, index in self.ids.items() if not token.strip(" ")}
-
-    def chunks(self, line):
-        """Runs without spaces, each with the spaces before it: no word of GPT-2's pattern crosses there."""
-        return _CHUNK.findall(line)
 
     def continues_word(self, token):
         return not token.startswith((SPACE_CHARACTER, " "))

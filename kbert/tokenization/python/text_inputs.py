@@ -1,10 +1,13 @@
 """Texts -> encoder inputs: [CLS] a [SEP] b [SEP], or MPNet's <s> a </s></s> b </s>, and padding."""
 
+from itertools import chain
+
 import numpy as np
 
 from kbert.tokenization.truncation import truncated_lengths
 from kbert.tokenization.vocabulary import Vocabulary
 
+from .packing import pack
 from .wordpiece_tokenizer import WordPieceTokenizer
 
 
@@ -39,34 +42,26 @@ class TextInputs:
         self.vocabulary = vocabulary
         self.max_seq_length = max_seq_length
         self.tokenizer = WordPieceTokenizer(vocabulary)
-        self._second_segment = 1 if vocabulary.pair_separators == 1 else 0
 
     def __call__(self, texts, text_pairs=None) -> dict[str, np.ndarray]:
-        shape = (len(texts), self.max_seq_length)
-        input_ids = np.full(shape, self.vocabulary.pad_id, np.int32)
-        input_mask, segment_ids = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
         pairs = [None] * len(texts) if text_pairs is None else text_pairs
-        for row, (text, pair) in enumerate(zip(texts, pairs, strict=True)):
-            first, second = self._segments(text, pair)
-            used = len(first) + len(second)
-            input_ids[row, :used] = first + second
-            input_mask[row, :used] = 1
-            segment_ids[row, len(first) : used] = self._second_segment
-        return {"input_ids": input_ids, "input_mask": input_mask, "segment_ids": segment_ids}
+        rows = [self._kept(text, pair) for text, pair in zip(texts, pairs, strict=True)]
+        lengths = np.array([list(map(len, row)) for row in rows], np.int64).reshape(-1, 2)
+        pieces = np.fromiter(chain.from_iterable(first + second for first, second in rows), np.int32)
+        seconds = None if text_pairs is None else lengths[:, 1]
+        return pack(pieces, lengths[:, 0], seconds, self.vocabulary, self.max_seq_length)
 
     def unknown_shares(self, texts) -> np.ndarray:
         """float64 (texts,): the share of each text's tokens that are unknown; not a number for none."""
         tokens, unknown = map(self.tokenizer.tokenize_with_masks, texts), self.vocabulary.unk_id
         return np.array([ids.count(unknown) / len(ids) if ids else np.nan for ids in tokens])
 
-    def _segments(self, text, pair):
-        """[CLS] a [SEP], and b [SEP] or nothing, cut to fit."""
-        cls_id, sep_id = self.vocabulary.cls_id, self.vocabulary.sep_id
+    def _kept(self, text, pair):
+        """The ids of both texts, cut to fit; none of a second text that is None."""
         first = self.tokenizer(text)
         if pair is None:
-            return [cls_id, *first[: self.max_seq_length - 2], sep_id], []
+            return first[: self.max_seq_length - self.vocabulary.count_special(1)], []
         second = self.tokenizer(pair)
-        between = [sep_id] * self.vocabulary.pair_separators
         room = self.max_seq_length - self.vocabulary.count_special(2)
         kept_first, kept_second = truncated_lengths(len(first), len(second), room)
-        return [cls_id, *first[:kept_first], *between], [*second[:kept_second], sep_id]
+        return first[:kept_first], second[:kept_second]

@@ -34,6 +34,8 @@ def split_words(
       text: any string; halves of surrogate pairs, which UTF-8 cannot write, are ignored.
       do_lower_case, strip_accents, tokenize_chinese_chars: see `WordPieceRules`.
     """
+    if text.isascii() and text.isalnum():
+        return [text.lower() if do_lower_case else text]
     strip_accents = do_lower_case if strip_accents is None else strip_accents
     cleaned = fold(text.translate(_CLEANED), do_lower_case, strip_accents)
     return _WORDS[tokenize_chinese_chars].findall(cleaned)

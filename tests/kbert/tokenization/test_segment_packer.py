@@ -1,8 +1,10 @@
 """Truncation and packing against the original's loops."""
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
+from kbert.tokenization.python.packing import pack
 from kbert.tokenization.segment_packer import SegmentPacker
 from kbert.tokenization.truncation import truncated_lengths
 from kbert.tokenization.vocabulary import Vocabulary
@@ -75,6 +77,23 @@ def test_single_texts_are_packed_as_by_the_original(max_seq_length):
     texts = [[100 + i for i in range(length)] for length in LENGTHS]
     features = SegmentPacker(VOCABULARY, max_seq_length)(ragged(texts))
     assert as_lists(features) == expected([(text, None) for text in texts], max_seq_length)
+
+
+@pytest.mark.parametrize("cls", ["[CLS]", "<s>"])
+@pytest.mark.parametrize("paired", [False, True])
+def test_numpy_packs_as_the_graph_does(cls, paired):
+    special = ("[PAD]", "[UNK]", cls, "</s>" if cls == "<s>" else "[SEP]", "[MASK]")
+    vocabulary = Vocabulary(special, True, special_tokens=special)
+    pairs = [(first, second if paired else []) for first, second in PAIRS]
+    first, second = (ragged([pair[number] for pair in pairs]) for number in (0, 1))
+    expected = SegmentPacker(vocabulary, 50)(first, second if paired else None)
+    pieces = np.array([piece for pair in pairs for text in pair for piece in text], np.uint16)
+    lengths = np.array([list(map(len, pair)) for pair in pairs])
+    received = pack(pieces, lengths[:, 0], lengths[:, 1] if paired else None, vocabulary, 50)
+    assert list(received) == list(expected)
+    for name, values in received.items():
+        assert values.dtype == np.int32
+        np.testing.assert_array_equal(values, expected[name])
 
 
 def test_pad_to_longest_pads_to_the_longest_of_the_batch():

@@ -1,15 +1,22 @@
 """The tokenizer with a memory against the one without: golden texts, random texts, after any other texts."""
 
+import itertools
+import string
+
 import numpy as np
 import pytest
 import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kbert.tokenization.python.word_splitter import split_words
+from kbert.tokenization.tokenizer import build_tokenizer
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
+from tests.kbert.tokenization.small_vocabularies import odd_vocabulary
 from tests.kbert.tokenization.texts import batches_of_texts, vocabulary_tokens
-from tfrecords_tools.corpus import chunk_tokenizer
+from tfrecords_tools.corpus import chunk_table, chunk_tokenizer
+from tfrecords_tools.corpus.chunk_cutter import ChunkCutter
 from tfrecords_tools.corpus.chunk_tokenizer import ChunkTokenizer
 
 
@@ -66,25 +73,82 @@ def test_any_lines_have_the_tokenizer_s_ids_whatever_was_asked_before(
     assert make_rows(with_memory, lines) == tokenizer(tf.constant(lines, tf.string)).to_list()
 
 
-def test_long_chunks_are_right_and_not_remembered(vocabularies):
-    tokenizer = ChunkTokenizer(vocabularies[True])
-    lines = [b"a" * 201 + b" a", b"ab" * 40, b"a" * 64, b"b " + b"ab" * 40]
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["bpe", "sentencepiece"])
+def test_tokenizers_of_other_kinds(kind):
+    vocabulary = odd_vocabulary(kind, {})
+    lines = [b"", b"  the  house ", b"The doctor's", b"a\nb", "ho\u3000u 的 的".encode(), b" ", b"ho\xff u "]
+    assert make_rows(ChunkTokenizer(vocabulary), lines) == build_tokenizer(vocabulary)(lines).to_list()
+
+
+def test_every_character_that_is_a_chunk_alone_is_a_word_alone(vocabularies):
+    is_alone = ChunkCutter(vocabularies[True], 2)._is_alone
+    codes = np.flatnonzero(is_alone)
+    assert (
+        is_alone[list(map(ord, "—’的豈。"))].all()
+        and not is_alone[list(map(ord, "한かガᄒ\u3000\u200b"))].any()
+    )
+    # Of the ideographs that have no decomposition a few.
+    codes = [
+        *codes[codes < 0x3400],
+        *codes[(codes >= 0x3400) & (codes < 0xA000)][::500],
+        *codes[codes >= 0xA000],
+    ]
+    characters = [*string.punctuation, *map(chr, codes)]
+    for casing, strip_accents in itertools.product([True, False], repeat=2):
+        for character in characters:
+            words = split_words(f"a{character}\u0301b", casing, strip_accents)
+            behind = split_words("\u0301b", casing, strip_accents)
+            assert words == ["a", *split_words(character, casing, strip_accents), *behind]
+
+
+def test_a_sigma_is_final_or_not_past_punctuation(vocabularies):
+    lines = ["ΑΣ.Β Σ'σ ΣΣ", "ΑΣ. Β", "a.b"]
     expected = WordPieceTokenizer(vocabularies[True])(tf.constant(lines)).to_list()
-    for _ in range(2):
-        assert make_rows(tokenizer, lines) == expected
-    assert set(tokenizer._ids) == {b"a", b"b", b"a" * 64}
+    assert make_rows(ChunkTokenizer(vocabularies[True]), [line.encode() for line in lines]) == expected
 
 
-def test_memory_is_bounded(vocabularies, monkeypatch):
-    monkeypatch.setattr(chunk_tokenizer, "_MAX_CHUNKS", 10)
+def test_chunks_of_any_length_are_right_and_remembered(vocabularies):
     tokenizer = ChunkTokenizer(vocabularies[True])
-    for start in range(0, 200, 5):
+    lines = [b"a" * length + b" " + b"ab" * length for length in (1, 7, 8, 9, 14, 15, 16, 17, 64, 201)]
+    lines.append(b"a\0 a\0\0 a")  # other chunks than `a`, with its ids
+    expected = WordPieceTokenizer(vocabularies[True])(tf.constant(lines)).to_list()
+    assert make_rows(tokenizer, lines) == expected
+    tokenizer._tokenize = None
+    assert make_rows(tokenizer, lines[::-1]) == expected[::-1]
+
+
+def test_chunks_with_one_hash_are_told_apart(vocabularies, monkeypatch):
+    monkeypatch.setattr(chunk_table, "_FIRST_FACTOR", np.uint64(0))
+    monkeypatch.setattr(chunk_table, "_SECOND_FACTOR", np.uint64(1 << 50))  # length and last bytes alone
+    lines = [b"a b ab abc %d,%d" % (i, i * i) for i in range(100)]
+    expected = WordPieceTokenizer(vocabularies[True])(tf.constant(lines)).to_list()
+    assert make_rows(ChunkTokenizer(vocabularies[True]), lines) == expected
+
+
+def test_the_table_grows(vocabularies, monkeypatch):
+    monkeypatch.setattr(chunk_tokenizer, "_MAX_CHUNKS", 1 << 18)
+    tokenizer = ChunkTokenizer(vocabularies[True])
+    slots = len(tokenizer._known._slots)
+    lines = [b"%d" % number for number in range(slots)]
+    for start in (0, slots // 2, 0):
+        assert tokenizer(lines[start : start + slots // 2])[1].sum() == slots // 2
+    assert len(tokenizer._known) == slots < len(tokenizer._known._slots) // 2
+
+
+@pytest.mark.parametrize(("limit", "most"), [("_MAX_CHUNKS", 10), ("_MAX_BYTES", 30)])
+def test_memory_is_bounded(vocabularies, monkeypatch, limit, most):
+    monkeypatch.setattr(chunk_tokenizer, limit, most)
+    tokenizer = ChunkTokenizer(vocabularies[True])
+    for start in range(100, 300, 5):
         tokenizer([b"%d" % number for number in range(start, start + 5)])
-        assert len(tokenizer._ids) <= 10 + 5
+        assert len(tokenizer._known) <= 10 + 5
 
 
 def test_many_new_chunks_are_tokenized_in_several_calls(vocabularies, monkeypatch):
-    monkeypatch.setattr("tfrecords_tools.corpus.chunk_tokenizer._BYTES_PER_CALL", 20)
+    """The first in Python, the others in the graph."""
+    monkeypatch.setattr(chunk_tokenizer, "_BYTES_PER_CALL", 20)
+    monkeypatch.setattr(chunk_tokenizer, "_BYTES_IN_PYTHON", 200)
     lines = [b"a b ab abc %d,%d" % (i, i * i) for i in range(100)]
     expected = WordPieceTokenizer(vocabularies[False])(tf.constant(lines)).to_list()
     assert make_rows(ChunkTokenizer(vocabularies[False]), lines) == expected

@@ -12,7 +12,7 @@ from kbert.manifest import read_manifest
 from tests.tfrecords_tools import small_corpus
 from tests.tfrecords_tools.written_records import write_records
 from tfrecords_tools.records.record_writer import ShardWriter, check_output_dir, record_folder
-from tfrecords_tools.records.tfrecord_files import encode_examples
+from tfrecords_tools.records.tfrecord_files import encode_examples, framed, open_records, split_records
 
 VOCABULARY = small_corpus.vocabulary()
 FEATURES = {"input_ids": Feature("int32", (4,)), "weight": Feature("float32", ())}
@@ -82,6 +82,25 @@ def test_the_largest_number_of_a_batch_decides_how_it_is_written(largest):
     example = tf.train.Example()
     example.features.feature["a"].int64_list.value.extend([0, largest])
     assert received == example.SerializeToString(deterministic=True)
+
+
+@pytest.mark.parametrize("compression", ["none", "gzip"])
+def test_files_are_the_bytes_of_tensorflows_writer(tmp_path, compression):
+    generator = np.random.default_rng(0)
+    # Checksums take four bytes at a time, and a compressor more than one block.
+    records = [generator.bytes(length) for length in [*range(20), 255, 256, 70_000]] * 10
+    records += [b"repeated" * length for length in generator.integers(0, 90, 2000)]
+    with tf.io.TFRecordWriter(
+        str(tmp_path / "expected"), compression.upper() if compression == "gzip" else None
+    ) as file:
+        for record in records:
+            file.write(record)
+    with open_records(tmp_path / "received", compression) as file:
+        for start in range(0, len(records), 64):
+            file.write(b"".join(framed(records[start : start + 64])))
+    assert (tmp_path / "received").read_bytes() == (tmp_path / "expected").read_bytes()
+    assert split_records(tmp_path / "received", compression) == framed(records)
+    assert framed([]) == []
 
 
 # ------------------------------------------------------------------------------ whole or not there
