@@ -8,32 +8,31 @@ import os
 import re
 from pathlib import Path
 
+from kbert.checkpoints.hugging_face.sentence_models import MODULES_FILE
+from kbert.checkpoints.hugging_face.sentence_vectors import DENSE_FILES
 from kbert.checkpoints.near_models import models_like
 from kbert.checkpoints.report import one_line
 from kbert.extras import require
+from kbert.files.json_file import read_json
 
 SCHEME = "hf://"
 _NAME = re.compile(r"hf://(?P<repository>[\w.-]+(/[\w.-]+)?)(@(?P<revision>[\w./-]+))?")
 
+# Where the files of an encoder lie; older folders of sentence-transformers have it one level down.
+_ENCODERS = ("", "0_Transformer/")
 # Only files that kbert reads; a model's repository often holds many others.
+_OF_ENCODER = (
+    "config.json vocab.txt vocab.json merges.txt sentencepiece.bpe.model spiece.model tokenizer.json "
+    "tokenizer_config.json added_tokens.json special_tokens_map.json sentence_*_config.json"
+)
 _SMALL_FILES = (
-    "config.json",
-    "vocab.txt",
-    "vocab.json",
-    "merges.txt",
-    "sentencepiece.bpe.model",
-    "spiece.model",
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "added_tokens.json",
-    "special_tokens_map.json",
-    # sentence-transformers
-    "modules.json",
-    "sentence_*_config.json",
-    "?_Pooling/config.json",
-    "?_Normalize/config.json",
+    *(f"{folder}{name}" for folder in _ENCODERS for name in _OF_ENCODER.split()),
     "adapter_config.json",
+    # sentence-transformers, with the folders of its modules
+    "modules.json",
     "config_sentence_transformers.json",
+    "?_*/config.json",
+    *(f"?_Dense/{name}" for name in DENSE_FILES),
     # KerasHub
     "assets/tokenizer/vocabulary.txt",
     "preprocessor.json",
@@ -44,17 +43,15 @@ _SMALL_FILES = (
 )
 # In order of preference. A group is downloaded only if the model has no file of the groups before it. So a
 # pickle is read only when there is no better file, although kbert reads pickles without running them.
-_WEIGHTS = (
-    (
-        "model.safetensors",
-        "model.safetensors.index.json",
-        "model-*-of-*.safetensors",
-        "model.weights.h5",
+_WEIGHTS = tuple(
+    tuple(f"{folder}{name}" for folder in _ENCODERS for name in names.split())
+    for names in (
+        "model.safetensors model.safetensors.index.json model-*-of-*.safetensors model.weights.h5 "
         "task.weights.h5",
-    ),
-    ("pytorch_model.bin", "pytorch_model.bin.index.json", "pytorch_model-*-of-*.bin"),
-    ("tf_model.h5", "tf_model.h5.index.json", "tf_model-*-of-*.h5"),
-    ("bert_model.ckpt.*",),
+        "pytorch_model.bin pytorch_model.bin.index.json pytorch_model-*-of-*.bin",
+        "tf_model.h5 tf_model.h5.index.json tf_model-*-of-*.h5",
+        "bert_model.ckpt.*",
+    )
 )
 # Names without an organization. The hub itself sends the first group on to its new places.
 _SHORT_NAMES = {
@@ -95,6 +92,7 @@ _WITH_MODULES = (
     *("sentence-transformers/", "intfloat/e5-", "intfloat/multilingual-e5-", "thenlper/gte-"),
     *("BAAI/bge-small-", "BAAI/bge-base-", "BAAI/bge-large-", "BAAI/bge-m3"),  # bge-reranker gives no vectors
 )
+_WITH_CONFIG = (".Pooling", ".SpladePooling", ".Dense")  # modules
 _TOKENIZERS = ("vocab.txt", "vocab.json", "tokenizer.json", "*.model", "assets/tokenizer/vocabulary.txt")
 _FORM = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 
@@ -162,8 +160,8 @@ def download(name: str) -> Path:
         raise ValueError(f"{name} holds none of the files of a checkpoint that kbert reads.")
     if _lacks_modules(folder, repository):  # without network, the hub's package gives what is in its cache
         raise ValueError(
-            f"{name}: {folder} lacks modules.json, which says how vectors are made; the cache holds a part "
-            "of the model. Connect to the network, so that the rest is downloaded."
+            f"{name}: {folder} lacks modules.json or a folder that it names, which say how vectors are made; "
+            "the cache holds a part of the model. Connect to the network, so that the rest is downloaded."
         )
     return folder
 
@@ -237,7 +235,17 @@ def _is_complete(folder, repository):
 
 
 def _lacks_modules(folder, repository):
-    return repository.startswith(_WITH_MODULES) and not (folder / "modules.json").is_file()
+    """Whether modules.json, or the settings of a module in it that always has some, are not there."""
+    file = folder / MODULES_FILE
+    if not file.is_file():
+        return repository.startswith(_WITH_MODULES)
+    try:
+        listed = [(str(module["type"]), str(module["path"])) for module in read_json(file)]
+    except (ValueError, TypeError, KeyError):  # the reader says what is wrong with it
+        return False
+    return any(
+        kind.endswith(_WITH_CONFIG) and not (folder / path / "config.json").is_file() for kind, path in listed
+    )
 
 
 def _holds_any(folder, patterns):

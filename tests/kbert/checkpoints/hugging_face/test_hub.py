@@ -40,6 +40,8 @@ GOOD = {
     "preset": "hf://org/preset",
     "google": "hf://org/google",
     "known": "all-MiniLM-L6-v2",
+    "modules": "hf://org/with_dense",
+    "older": "hf://org/0_transformer",
 }
 BAD = {
     "unknown": ("hf://org/modle", "hf://org/modle: the hub has no model org/modle, or it is private; check"),
@@ -78,7 +80,18 @@ def models(tmp_path_factory):
     google = (
         "bert_config.json bert_model.ckpt.index bert_model.ckpt.data-00000-of-00001 vocab.txt graph.pbtxt"
     )
+    modules = (
+        "config.json vocab.txt model.safetensors modules.json config_sentence_transformers.json README.md "
+        "1_Pooling/config.json 2_Dense/config.json 2_Dense/model.safetensors 1_SpladePooling/config.json"
+    )
+    older = (
+        "modules.json 0_Transformer/config.json 0_Transformer/vocab.txt 0_Transformer/pytorch_model.bin "
+        "0_Transformer/sentence_bert_config.json 0_Transformer/flax_model.msgpack 1_Pooling/config.json "
+        "2_Dense/config.json 2_Dense/pytorch_model.bin"
+    )
     return {
+        "org/with_dense": {"main": touch(root / "modules", modules)},
+        "org/0_transformer": {"main": touch(root / "older", older)},
         "org/model": {"main": main, "v1": v1},
         "org/pickled": {"main": touch(root / "pickled", pickled)},
         "org/preset": {"main": touch(root / "preset", preset)},
@@ -130,6 +143,9 @@ def test_only_what_a_reader_needs_is_downloaded(online, models):
     assert (folders["version"] / "model.safetensors").read_bytes() == theirs.read_bytes()
     assert files(folders["pickled"]) == {"config.json", "vocab.txt", "pytorch_model.bin"}
     assert files(folders["preset"]) == files(models["org/preset"]["main"]) - {"image.png"}
+    assert files(folders["modules"]) == files(models["org/with_dense"]["main"]) - {"README.md"}
+    theirs = files(models["org/0_transformer"]["main"])
+    assert files(folders["older"]) == theirs - {"0_Transformer/flax_model.msgpack"}
     assert files(folders["google"]) == files(models["org/google"]["main"]) - {"graph.pbtxt"}
     assert not asked & {
         "README.md",
@@ -222,6 +238,21 @@ def test_half_a_model_is_no_answer_and_no_network_is_one_sentence(cache, asked, 
         kbert.load("all-MiniLM-L6-v2")
     assert asked == [f"hf://{KNOWN}"]
     assert str(error.value).startswith(f"all-MiniLM-L6-v2 is no file or folder here; hf://{KNOWN} is not in")
+
+
+def test_a_model_without_the_settings_of_a_module_is_no_answer(cache, asked):
+    folder = cache(KNOWN)
+    places = "sentence_transformers.models"
+    modules = [
+        {"idx": 0, "name": "0", "path": "", "type": f"{places}.Transformer"},
+        {"idx": 1, "name": "1", "path": "1_Pooling", "type": f"{places}.Pooling"},
+        {"idx": 2, "name": "2", "path": "2_Normalize", "type": f"{places}.Normalize"},
+    ]
+    (folder / "modules.json").write_text(json.dumps(modules))
+    with pytest.raises(ValueError, match="is not in the cache"):
+        local_path("all-MiniLM-L6-v2")
+    touch(folder, "1_Pooling/config.json")
+    assert local_path("all-MiniLM-L6-v2") == folder and len(asked) == 1
 
 
 def test_a_reranker_has_no_modules(cache, asked):
