@@ -31,6 +31,7 @@ def test_vectors(name, tmp_path):
         np.testing.assert_allclose(found, vectors, atol=5e-6)
 
 
+@pytest.mark.long
 def test_scores(tmp_path):
     source, expected = golden("cross_encoder_sigmoid")
     session, lite = exported(kbert.load(source), tmp_path)

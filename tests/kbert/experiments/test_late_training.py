@@ -18,7 +18,7 @@ from tests.kbert.experiments.small_rows import WORDS, write_rows
 from tests.kbert.runs.written_run import written_run
 from tests.tfrecords_tools import small_corpus
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 # A query of two words is answered by the text of the two words behind them.
 PAIRS = list(itertools.combinations(range(7), 2))

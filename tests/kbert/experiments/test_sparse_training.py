@@ -39,7 +39,8 @@ def write_collection(folder):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scores", [None, pytest.param("scores", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("scores", [None, "scores"])
 def test_a_short_training_finds_the_right_texts(tmp_path, scores):
     rows, *files = write_collection(tmp_path)
     keras.utils.set_random_seed(1)

@@ -152,7 +152,7 @@ def test_a_trained_one_ranks_and_is_written_with_its_activation(pretraining_run,
 
 @pytest.mark.slow
 @pytest.mark.skipif(not GOLDEN.is_dir(), reason=f"{GOLDEN} is not here")
-@pytest.mark.parametrize("activation", ["identity", "sigmoid"])
+@pytest.mark.parametrize("activation", [pytest.param("identity", marks=pytest.mark.long), "sigmoid"])
 def test_training_goes_on_with_the_activation_of_a_folder(activation, tmp_path):
     source = GOLDEN / f"cross_encoder_{activation}"
     trained(tmp_path, source, num_train_epochs=1.0, max_seq_length=32, encoder=None)
