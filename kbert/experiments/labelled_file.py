@@ -46,8 +46,7 @@ class LabelledFile:
           ValueError: when nothing would be held out.
         """
         files = self._files
-        groups = files.groups(self.examples)
-        strata = [files.stratum(example) for example in self.examples]
+        groups, strata = files.groups(self.examples), files.strata(self.examples)
         held_out = set(held_out_indices(groups, strata, fraction, seed))
         shares = [], []
         for index, example in enumerate(self.examples):

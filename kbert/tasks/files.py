@@ -1,5 +1,6 @@
 """How the labelled files of a task are read: a part of tasks that are trained on them."""
 
+import collections
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 
@@ -53,9 +54,9 @@ class Files:
         """The labels of an example, one for each time that it has them; none where a task has no labels."""
         return ()
 
-    def stratum(self, example) -> str:
-        """What a split spreads evenly, such as the label; "" where a task has nothing of that kind."""
-        return ""
+    def strata(self, examples: list) -> list[str]:
+        """For each example what a split spreads evenly, such as its label; "" where there is none."""
+        return [""] * len(examples)
 
     def groups(self, examples: list) -> list[str]:
         """For each example a text; a split keeps examples of equal text together. By default all but the
@@ -117,9 +118,22 @@ class TextFiles(Files):
     def labels(self, example):
         return tuple(self._label_names(example.label)) if self._label_names else ()
 
-    def stratum(self, example):
-        """Its label, or its labels together."""
-        return repr(sorted(self.labels(example))) if self._label_names else ""
+    def strata(self, examples):
+        """Its label, or its labels together. Labels that no other example has together would stay with the
+        training: such an example is one of its rarest label."""
+        if not self._label_names:
+            return super().strata(examples)
+        every = [sorted(self.labels(example)) for example in examples]
+        sets = collections.Counter(map(tuple, every))
+        counts = collections.Counter(label for labels in every for label in labels)
+        return [
+            repr(
+                labels
+                if sets[tuple(labels)] > 1
+                else sorted(labels, key=lambda name: (counts[name], name))[:1]
+            )
+            for labels in every
+        ]
 
     def texts(self, example):
         return (example.text,) if example.text_pair is None else (example.text, example.text_pair)

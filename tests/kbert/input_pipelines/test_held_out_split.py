@@ -66,4 +66,20 @@ def test_what_stays_together_is_the_task_s_to_say():
     pairs = [LabelledText("a", "b", ("y", "x")), LabelledText("a", "b", ("x",)), LabelledText("a", "c", ())]
     first, second, third = MultiLabelClassification.files.groups(pairs)
     assert first == second != third
-    assert MultiLabelClassification.files.stratum(pairs[0]) == "['x', 'y']"
+
+
+def test_labels_that_stand_together_once_are_held_out_too():
+    """Of 300 examples with 5 of 20 labels hardly two have the same: 4 were held out in the place of 60."""
+    rng, names = random.Random(0), "abcdefghijklmnopqrst"
+    examples = [LabelledText(f"t{n}", None, tuple(rng.sample(names, 5))) for n in range(300)]
+    files = MultiLabelClassification.files
+    held_out = held_out_indices(files.groups(examples), files.strata(examples), 0.2, seed=0)
+    assert len(held_out) == 60
+    counts = collections.Counter(label for place in held_out for label in examples[place].label)
+    whole = collections.Counter(label for example in examples for label in example.label)
+    assert all(0.1 < counts[label] / whole[label] < 0.3 for label in names)
+    few = [
+        LabelledText(str(n), None, label)
+        for n, label in enumerate([("x", "y"), ("y", "x"), ("x",), ("z", "x")])
+    ]
+    assert files.strata(few) == ["['x', 'y']", "['x', 'y']", "['x']", "['z']"]
