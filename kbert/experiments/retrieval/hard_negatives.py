@@ -97,6 +97,8 @@ def hard_negatives(
     check_output_file(output_file, read, overwrite)
     require_parent_folder(output_file)
     pairs = list(stream_rows(Path(pairs_file), DatasetConfig(text=text, text_pair=text_pair), False))
+    if empty := sum(not (pair.text.strip() and (pair.text_pair or "").strip()) for pair in pairs):
+        raise ValueError(f"{pairs_file}: {empty:,} pairs have an empty text; leave them out.")
     positives: dict[str, list[str]] = {}
     for pair in pairs:
         positives.setdefault(pair.text, []).append(pair.text_pair or "")
@@ -149,7 +151,9 @@ def _choose(query, own, candidates, alone, margin):
     return [
         text
         for text in ordered
-        if candidates[text] <= limit and known.isdisjoint((_read(text), _read(alone.get(text, text))))
+        if candidates[text] <= limit
+        and text.strip()
+        and known.isdisjoint((_read(text), _read(alone.get(text, text))))
     ]
 
 

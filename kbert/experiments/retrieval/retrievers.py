@@ -136,13 +136,15 @@ class RerankingRetriever:
         self._loaded, self._first = loaded, first
 
     def find(self, queries: list[str], texts: list[str], k: int) -> Best:
-        """The k first texts, by the number that the cross-encoder gives each."""
+        """The k first texts, by the number that the cross-encoder gives each before its activation: a sigmoid
+        makes large ones equal."""
         ranking, best = self._first.find(queries, texts, k), Best(len(queries), k)
         scores = np.full(ranking.scores.shape, -np.inf, np.float32)
         progress = Progress("Ranked", "queries", len(queries))
         for number, (query, positions) in enumerate(zip(queries, ranking.positions, strict=True)):
             some = positions[positions >= 0]
-            for answer in self._loaded.rank(query, [texts[position] for position in some]):
+            some_texts = [texts[position] for position in some]
+            for answer in self._loaded.rank(query, some_texts, raw_scores=True):
                 scores[number, answer["index"]] = answer["score"]
             progress.report(number + 1)
         best.add(scores, ranking.positions)

@@ -105,6 +105,17 @@ def test_random_ones_depend_on_the_seed_alone(files):
     assert first == again != other
 
 
+def test_an_empty_text_is_no_negative_and_no_pair(files):
+    with open(files[2], "a") as corpus:
+        corpus.write('{"_id": "empty", "text": " "}\n')
+    for row in mine(files, num_negatives=40, relative_margin=None):
+        assert all(row[f"negative_{n}"].strip() for n in range(1, 41))
+    with open(files[0], "a") as pairs:
+        pairs.write('{"text": "abc", "text_pair": ""}\n')
+    with pytest.raises(ValueError, match="1 pairs have an empty text"):
+        mine(files, overwrite=True)
+
+
 def test_what_leaves_nothing_is_refused(files):
     with pytest.raises(ValueError, match="range_max"):
         mine(files, num_negatives=5, range_max=4)

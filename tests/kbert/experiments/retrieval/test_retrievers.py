@@ -86,6 +86,19 @@ def test_a_cross_encoder_orders_the_first_texts():
         assert scores.tolist() == sorted(scores, reverse=True)
 
 
+def test_a_cross_encoder_is_asked_for_its_numbers_before_a_sigmoid():
+    class Judge(LetterVectors):
+        def rank(self, query, texts, raw_scores=False):
+            scores = [float(len(text)) * 10 if raw_scores else 1.0 for text in texts]
+            return [{"index": n, "score": score, "text": texts[n]} for n, score in enumerate(scores)]
+
+    first = retrievers.VectorRetriever(LetterVectors())
+    found = retrievers.RerankingRetriever(Judge(), first).find(QUERIES, TEXTS, 6)
+    for positions in found.positions:
+        lengths = [len(TEXTS[position]) for position in positions]
+        assert lengths == sorted(lengths, reverse=True)
+
+
 def test_bm25_finds_texts_with_rare_words_first():
     pytest.importorskip("bm25s")
     texts = ["the wing of a plane", "the wheel of a car", "the wing of a bird", "the sea"]

@@ -20,7 +20,7 @@ class LetterVectors:
     def similarity(self, queries, texts):
         return similarities(queries, texts)
 
-    def rank(self, query, texts):
+    def rank(self, query, texts, raw_scores=False):
         scores = [-abs(len(query) - len(text)) for text in texts]
         order = sorted(range(len(texts)), key=lambda n: -scores[n])
         return [{"index": n, "score": scores[n], "text": texts[n]} for n in order]
