@@ -79,7 +79,8 @@ def make_retriever(model, first=BM25, vectors_dir=None):
     """The retriever of a model, see `evaluate_retrieval`.
 
     Raises:
-      ValueError: for a `first` or a `vectors_dir` that the model has no use for.
+      ValueError: for a model that was trained for other answers than vectors or a number for a pair; for a
+        `first` or a `vectors_dir` that the model has no use for.
     """
     loaded = None if model == BM25 else as_loaded(model)
     if loaded and loaded.task.serving is not None and "prediction" in loaded.task.serving.answers:
@@ -89,10 +90,21 @@ def make_retriever(model, first=BM25, vectors_dir=None):
             f"retriever={first} is for a cross-encoder, and {model} finds texts itself; leave it out."
         )
     if loaded:
+        _require_vectors(loaded)
         return retrievers.VectorRetriever(loaded, vectors_dir)
     if vectors_dir:
         raise ValueError(f"vectors_dir={vectors_dir} keeps vectors, and BM25 has none; leave it out.")
     return retrievers.Bm25Retriever()
+
+
+def _require_vectors(loaded):
+    task = loaded.task
+    if task.files is not None and task.pooling is None and task.text_vectors is None:
+        raise ValueError(
+            f"{loaded.source} has the task {task.name}, which compares no texts; a search takes a model of "
+            "vectors, or a cross-encoder that gives a pair one number. To search by its encoder alone, write "
+            "that with kbert convert --encoder_only."
+        )
 
 
 def as_loaded(model):

@@ -20,6 +20,7 @@ from kbert.experiments.retrieval.collection import read_corpus
 from kbert.experiments.retrieval.evaluation import as_loaded, make_retriever
 from kbert.files.output_path import check_output_file, require_parent_folder
 from kbert.files.whole_file import whole_file
+from kbert.input_pipelines.json_rows import MissingColumn
 from kbert.input_pipelines.labelled_files import stream_rows
 
 if TYPE_CHECKING:
@@ -96,9 +97,7 @@ def hard_negatives(
     output_file, read = Path(output_file), [Path(path) for path in (pairs_file, corpus_file) if path]
     check_output_file(output_file, read, overwrite)
     require_parent_folder(output_file)
-    pairs = list(stream_rows(Path(pairs_file), DatasetConfig(text=text, text_pair=text_pair), False))
-    if empty := sum(not (pair.text.strip() and (pair.text_pair or "").strip()) for pair in pairs):
-        raise ValueError(f"{pairs_file}: {empty:,} pairs have an empty text; leave them out.")
+    pairs = _read_pairs(Path(pairs_file), text, text_pair)
     positives: dict[str, list[str]] = {}
     for pair in pairs:
         positives.setdefault(pair.text, []).append(pair.text_pair or "")
@@ -131,6 +130,17 @@ def hard_negatives(
             chosen = [chosen[index] for index in sorted(rng.sample(range(len(chosen)), num_negatives))]
         negatives[query] = chosen[:num_negatives], candidates
     return _write(pairs, negatives, num_negatives, output_file)
+
+
+def _read_pairs(path, text, text_pair):
+    try:
+        pairs = list(stream_rows(path, DatasetConfig(text=text, text_pair=text_pair), with_labels=False))
+    except MissingColumn as error:
+        named = "\n  Name the columns of queries and positives by text and text_pair (--text, --text_pair)."
+        raise ValueError(f"{error.what}{named}") from None
+    if empty := sum(not (pair.text.strip() and (pair.text_pair or "").strip()) for pair in pairs):
+        raise ValueError(f"{path}: {empty:,} pairs have an empty text; leave them out.")
+    return pairs
 
 
 def _scored(ranking, number, texts):

@@ -116,6 +116,14 @@ def test_an_empty_text_is_no_negative_and_no_pair(files):
         mine(files, overwrite=True)
 
 
+def test_columns_of_other_names_are_named_by_what_the_command_has(files):
+    files[0].write_text('{"query": "abc", "positive": "abd"}\n')
+    with pytest.raises(ValueError, match="no column 'text'.*(\n.*)*--text, --text_pair"):
+        mine(files)
+    files[0].write_text('{"query": "abc", "positive": "abd"}\n' * 2)
+    mine(files, text="query", text_pair="positive", num_negatives=1, relative_margin=None)
+
+
 def test_what_leaves_nothing_is_refused(files):
     with pytest.raises(ValueError, match="range_max"):
         mine(files, num_negatives=5, range_max=4)

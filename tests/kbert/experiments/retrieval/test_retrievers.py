@@ -8,6 +8,7 @@ from scipy import sparse
 
 import kbert
 from kbert.experiments.retrieval import evaluation, retrievers
+from kbert.inference.loaded_model import LoadedModel
 from tests.kbert.experiments.retrieval.vectors_of_letters import LetterVectors
 
 RNG = random.Random(1)
@@ -105,6 +106,13 @@ def test_bm25_finds_texts_with_rare_words_first():
     found = retrievers.Bm25Retriever().find(["plane wing", "nothing known"], texts, 3)
     assert found.positions.tolist() == [[0, 2, -1], [-1, -1, -1]]
     assert retrievers.Bm25Retriever().find(["a", ""], ["a", "b"], 3).positions.shape == (2, 0)  # no word
+
+
+def test_a_model_that_compares_no_texts_is_refused(finetuned_run, pretraining_run, monkeypatch):
+    monkeypatch.setattr(LoadedModel, "_read_model", None)  # before its weights are read
+    with pytest.raises(ValueError, match="the task sequence_classification, which compares no texts"):
+        evaluation.make_retriever(finetuned_run.path)
+    assert isinstance(evaluation.make_retriever(pretraining_run.path), retrievers.VectorRetriever)
 
 
 def test_what_a_retriever_has_no_use_for_is_refused(tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ from kbert.tasks.similarity.vectors import similarities
 class LetterVectors:
     """What retrievers use of a `LoadedModel`; `embedded` counts the texts."""
 
-    source, embedded, task = "letters", 0, SimpleNamespace(serving=None)
+    source, embedded, task = "letters", 0, SimpleNamespace(serving=None, files=None)
 
     def embed(self, texts, task=None):
         self.embedded += len(texts)
