@@ -104,7 +104,7 @@ def trim_vocabulary(
     before = require_wordpiece(checkpoint.vocabulary, "kbert trim")
     with plain_texts(files, dataset, text_field) as texts:
         words = _words(texts, before.rules)
-    tokens = trim_pieces(before.tokens, before.special_tokens, words, min_count, vocab_size)
+    tokens = trim_pieces(before.tokens, _own_tokens(checkpoint, before), words, min_count, vocab_size)
     after = before.with_tokens(tokens)
     report = {
         "tokens": {"before": len(before), "after": len(after)},
@@ -213,6 +213,23 @@ def _words(files, rules):
     if not words.counts:
         raise ValueError("the input files hold no words; expected texts such as the model will see.")
     return words.counts
+
+
+def _own_tokens(checkpoint, vocabulary: Vocabulary) -> set[str]:
+    """Those that a model needs whatever the texts are: special ones, and those of what it adds to a text, its
+    prompts and the token that fills a query."""
+    import tensorflow as tf
+
+    own, pooling = set(vocabulary.special_tokens), checkpoint.pooling
+    prompts = [*pooling.prompts.values()] if pooling else []
+    expansion = getattr(pooling, "query_expansion", None)
+    own |= {expansion.token} & set(vocabulary.tokens) if expansion else set()
+    matcher = GreedyMatcher(vocabulary.tokens)
+    for words in word_splitter.split_words(
+        tf.constant(prompts, tf.string), **vocabulary.rules.splitting
+    ).to_list():
+        own = own.union(*(matcher(word.decode("utf-8")) or () for word in words))
+    return own
 
 
 def _changed_words(words, before: Vocabulary, after: Vocabulary) -> dict:

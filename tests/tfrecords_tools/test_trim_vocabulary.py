@@ -1,5 +1,6 @@
 """A trimmed checkpoint answers as before on the texts that it was trimmed for."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -9,6 +10,8 @@ import tensorflow as tf
 from kbert.checkpoints.formats import write_checkpoint
 from kbert.checkpoints.hugging_face.tokenizer_wordpiece import MPNET_TOKENS
 from kbert.config import DatasetConfig
+from kbert.config.pooling_config import PoolingConfig
+from kbert.config.token_vectors_config import QueryExpansion, TokenVectorsConfig
 from kbert.inference.loading import load
 from kbert.tokenization.base_vocabulary import BERT_TOKENS
 from kbert.tokenization.vocabulary import Vocabulary
@@ -58,6 +61,34 @@ def test_mpnet_keeps_its_own_special_tokens(files, tmp_path):
     before, after = load(tmp_path / "mpnet"), load(tmp_path / "small")
     assert after.vocabulary.special_tokens == MPNET_TOKENS and len(after.vocabulary) < len(tokens)
     np.testing.assert_allclose(after.embed(list(TEXTS)), before.embed(list(TEXTS)), atol=1e-6)
+
+
+def test_what_a_model_adds_to_texts_stays(files, tmp_path):
+    """No text has the words of the prompt; tokens that are scored alone are counted in the new vocabulary."""
+    pieces = ("x", "zebra", "walk", "jump", "ask", "the", "##s", "##ed", "find", ".", "a")
+    vocabulary = Vocabulary([*BERT_TOKENS, *pieces], do_lower_case=True)
+    prompts = {"query": "Find: ", "document": "a zebra walks "}
+    scored = tuple(vocabulary.ids[token] for token in ("x", "zebra", "walk", "##s", "."))
+    own = {
+        "encoder": PoolingConfig("mean", True, prompts=prompts, default_prompt_name="query"),
+        "late_interaction": TokenVectorsConfig(
+            prompts=prompts, query_expansion=QueryExpansion(9, token="zebra"), keep_only_token_ids=scored
+        ),
+    }
+    for task, pooling in own.items():
+        model = dataclasses.replace(random_checkpoint(task, vocabulary=vocabulary), pooling=pooling)
+        for format in ("kbert", "hugging_face"):
+            folder = tmp_path / task / format
+            write_checkpoint(model, folder / "large", format)
+            trim_vocabulary(folder / "large", folder / "small", files[0], format=format)
+            before, after = load(folder / "large"), load(folder / "small")
+            assert {*before.vocabulary.tokens} - {*after.vocabulary.tokens} == {"x"}
+            for text_task in ("query", "document", None):
+                pairs = zip(
+                    *(loaded.embed(list(TEXTS), task=text_task) for loaded in (before, after)), strict=True
+                )
+                for old, new in pairs:
+                    np.testing.assert_allclose(new, old, atol=1e-6)
 
 
 def test_masks_are_filled_as_before(pretraining_run, files, tmp_path):

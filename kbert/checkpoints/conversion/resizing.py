@@ -6,11 +6,13 @@ checkpoint.
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.config import EncoderConfig
+from kbert.files.json_values import shown
 from kbert.files.stored_tensor import stored_array
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.tokenization.vocabulary import Vocabulary
@@ -19,6 +21,7 @@ POSITION_TABLE = "embeddings/position_embeddings"
 WORD_TABLE = "embeddings/word_embeddings"
 SEGMENT_TABLE = "embeddings/token_type_embeddings"
 OUTPUT_BIAS = "masked_lm/output_bias"  # a generator's has its name in front
+_SCORED_IDS = "keep_only_token_ids"
 
 
 def with_positions(checkpoint: BertCheckpoint, max_position_embeddings: int) -> BertCheckpoint:
@@ -58,8 +61,8 @@ def with_vocabulary(checkpoint: BertCheckpoint, vocabulary: BaseVocabulary) -> B
       vocabulary: the new vocabulary, with the same rules but for the limit of a word, which stays.
 
     Raises:
-      ValueError: for other rules, for other special tokens, or when fewer than half of the new tokens are
-        known to the model.
+      ValueError: for other rules, for other special tokens, when fewer than half of the new tokens are
+        known to the model, or none of those that it scores alone.
     """
     old = checkpoint.vocabulary
     if isinstance(vocabulary, Vocabulary) and isinstance(old, Vocabulary):
@@ -91,7 +94,31 @@ def with_vocabulary(checkpoint: BertCheckpoint, vocabulary: BaseVocabulary) -> B
         f"{len(vocabulary) - kept} new with the mean of the old ones",
         encoder=dataclasses.replace(checkpoint.encoder, vocab_size=len(vocabulary)),
         vocabulary=vocabulary,
+        **_scored_tokens(checkpoint, vocabulary),
     )
+
+
+def _scored_tokens(checkpoint, vocabulary) -> dict[str, Any]:
+    """What changes where vectors of tokens are scored by their ids: these are ids of the new vocabulary then.
+
+    A token that is not there any more stands in no text.
+    """
+    ids = getattr(checkpoint.pooling, _SCORED_IDS, None)
+    if ids is None:
+        return {}
+    tokens = [checkpoint.vocabulary.tokens[number] for number in ids]
+    own = [vocabulary.ids[token] for token in tokens if token in vocabulary.ids]
+    if not own:
+        raise ValueError(
+            f"{checkpoint.source} scores the tokens {shown(tokens)} alone ({_SCORED_IDS}), and the new "
+            "vocabulary has none of them; add one."
+        )
+    changes = {"pooling": dataclasses.replace(checkpoint.pooling, **{_SCORED_IDS: tuple(own)})}
+    if recorded := checkpoint.recorded:
+        further = recorded.task_config.get("further_pooling", {}) | {_SCORED_IDS: own}
+        task_config = recorded.task_config | {"further_pooling": further}
+        changes["recorded"] = dataclasses.replace(recorded, task_config=task_config)
+    return changes
 
 
 def with_layers(checkpoint: BertCheckpoint, layers: Sequence[int]) -> BertCheckpoint:
