@@ -60,6 +60,8 @@ def _convert(hint, value, where):
         return tuple(_convert(typing.get_args(hint)[0], item, where) for item in value)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return _as_float(value)
+    if hint is str and type(value) is int:  # a label or a column that is a number: --override, and Python
+        return str(value)
     if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
         raise ValueError(f"{where}: expected {hint.__name__}, received {shown(value)}.")
     if hint is str and not is_unicode(value):

@@ -463,6 +463,15 @@ def test_overrides_change_numbers_texts_and_lists_in_order(write):
     assert config.pad_to_longest is False and config.num_train_epochs == 2.0
 
 
+def test_labels_and_columns_that_are_numbers_need_no_quotes(write):
+    overrides = ["dataset.positive_label=0", "dataset.labels=[1, 0]", "dataset.text=2"]
+    dataset = load_config(FinetuningConfig, write({}), overrides).dataset
+    assert (dataset.positive_label, dataset.labels, dataset.text) == ("0", ("1", "0"), "2")
+    for wrong in ("dataset.text=true", "dataset.text=1.5"):
+        with pytest.raises(ValueError, match="expected str"):
+            load_config(FinetuningConfig, write({}), [wrong])
+
+
 def test_an_override_into_a_preset_keeps_the_preset(write):
     path = write({"encoder": "bert_tiny"})
     config = load_config(PretrainingConfig, path, ["encoder.hidden_dropout_prob=0"], vocab_size=40)
