@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import os
 import re
 import shlex
 import sys
@@ -37,7 +38,7 @@ def parse_flags(argv: list[str], config_classes=(), positions=()) -> list[str]:
         with contextlib.suppress(BrokenPipeError):  # `--help | head`
             print(help_page(positions), flush=True)
         sys.exit(0)
-    argv = [argv[0], *named_positions(argv[1:], positions)]
+    argv = [argv[0], *map(with_home, named_positions(argv[1:], positions))]
     try:
         return flags.FLAGS(argv)
     except flags.UnrecognizedFlagError as error:
@@ -60,6 +61,16 @@ def named_positions(arguments: list[str], names) -> list[str]:
         if argument.startswith("-") and name in named:
             raise ValueError(f"{named[name]!r} and {argument} both say --{name}; leave one of them out.")
     return [*(f"--{name}={value}" for name, value in named.items()), *rest]
+
+
+def with_home(argument: str, known=flags.FLAGS) -> str:
+    """`--output_dir=~/models` with the home folder, which bash puts there only where a word begins: else a
+    folder called ~ would be made. Flags that are repeated hold texts, and stay as they are."""
+    name, _, value = argument.partition("=")
+    is_path = name.startswith("--") and value.startswith("~/") and name[2:] in known
+    if is_path and not isinstance(known[name[2:]], flags.MultiFlag):
+        return f"{name}={os.path.expanduser(value)}"
+    return argument
 
 
 def shown_positions(positions) -> str:

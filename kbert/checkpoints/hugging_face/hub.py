@@ -8,8 +8,6 @@ import os
 import re
 from pathlib import Path
 
-from kbert.checkpoints.hugging_face.sentence_models import MODULES_FILE
-from kbert.checkpoints.hugging_face.sentence_vectors import DENSE_FILES
 from kbert.checkpoints.near_models import models_like
 from kbert.checkpoints.report import one_line
 from kbert.extras import require
@@ -32,7 +30,8 @@ _SMALL_FILES = (
     "modules.json",
     "config_sentence_transformers.json",
     "?_*/config.json",
-    *(f"?_Dense/{name}" for name in DENSE_FILES),
+    "?_Dense/model.safetensors",
+    "?_Dense/pytorch_model.bin",
     # KerasHub
     "assets/tokenizer/vocabulary.txt",
     "preprocessor.json",
@@ -236,7 +235,7 @@ def _is_complete(folder, repository):
 
 def _lacks_modules(folder, repository):
     """Whether modules.json, or the settings of a module in it that always has some, are not there."""
-    file = folder / MODULES_FILE
+    file = folder / "modules.json"
     if not file.is_file():
         return repository.startswith(_WITH_MODULES)
     try:

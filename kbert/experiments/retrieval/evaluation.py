@@ -112,8 +112,8 @@ def as_loaded(model):
     return loading.open_any(model) if isinstance(model, str | os.PathLike) else model
 
 
-def _found(retriever, collection) -> search.Best:
-    """The first texts of each query; a query that is a text of the corpus does not find itself."""
+def _found(retriever, collection):
+    """The `Best` texts of each query; a query that is a text of the corpus does not find itself."""
     depth = DEPTH + (max(collection.own_texts) >= 0)
     best = retriever.find(collection.queries, collection.texts, depth)
     return search.without_own(best, collection.own_texts, DEPTH)

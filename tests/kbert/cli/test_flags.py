@@ -1,12 +1,15 @@
 """`--help` of every script, and what a wrong flag is told."""
 
 import json
+import os
 import re
 import subprocess
 import sys
 
 import pytest
+from absl import flags
 
+from kbert.cli import flags as cli_flags
 from kbert.cli.commands import modules
 from kbert.cli.flags import named_positions
 from tests.places import REPOSITORY
@@ -103,3 +106,23 @@ def test_what_stands_before_all_flags_gets_their_names(arguments, named):
 def test_a_flag_in_both_forms_is_refused():
     with pytest.raises(ValueError, match="'runs/a' and --run_dir=runs/b both say --run_dir; leave one of"):
         named_positions(["runs/a", "--run_dir=runs/b"], ("run_dir", "text"))
+
+
+def test_a_path_in_the_home_folder_is_found_behind_a_flag(tmp_path):
+    """bash leaves the ~ of --name=~/x to the program."""
+    program = "import sys; from kbert.cli.commands import main; sys.exit(main(['kbert', *sys.argv[1:]]))"
+    command = [sys.executable, "-c", program, "tokenize", "--vocab_file=~/vocab.txt", "--do_lower_case"]
+    environment = os.environ | {"HOME": str(tmp_path)}
+    (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n")
+    done = subprocess.run(
+        command, cwd=REPOSITORY, input="~/a", env=environment, capture_output=True, text=True
+    )
+    assert json.loads(done.stdout)["text"] == "~/a", done.stderr
+
+
+def test_texts_keep_their_tilde():
+    values = flags.FlagValues()
+    flags.DEFINE_string("folder", None, "", flag_values=values)
+    flags.DEFINE_multi_string("text", None, "", flag_values=values)
+    found = [cli_flags.with_home(part, values) for part in ("--folder=~/x", "--text=~/x", "--no=~/x", "~/x")]
+    assert found == [f"--folder={os.path.expanduser('~/x')}", "--text=~/x", "--no=~/x", "~/x"]
