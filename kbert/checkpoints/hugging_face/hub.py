@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 from kbert.checkpoints.near_models import models_like
+from kbert.checkpoints.other_files import HEAD_FILES
 from kbert.checkpoints.report import one_line
 from kbert.extras import require
 from kbert.files.json_file import read_json
@@ -25,7 +26,9 @@ _OF_ENCODER = (
 )
 _SMALL_FILES = (
     *(f"{folder}{name}" for folder in _ENCODERS for name in _OF_ENCODER.split()),
+    # What a folder is refused for: it answers otherwise than its weights alone.
     "adapter_config.json",
+    *HEAD_FILES,
     # sentence-transformers, with the folders of its modules
     "modules.json",
     "config_sentence_transformers.json",
