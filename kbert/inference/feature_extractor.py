@@ -6,6 +6,7 @@ import numpy as np
 
 from kbert.config.pooling_config import JOIN, POOLINGS, PoolingConfig
 from kbert.features import ENCODER_INPUTS
+from kbert.files.json_values import shown
 from kbert.forked import require_own_tensorflow
 from kbert.inference import answering_encoder
 from kbert.inference.finite_numbers import require_finite_answers
@@ -42,7 +43,7 @@ class FeatureExtractor:
         layer.
       pooling: "none" for one vector for each token, or a mode of `SequencePooling` for one vector for each
         text; or the `own_pooling` of the model, with its default prompt, `normalize` and all.
-      normalize: whether to scale a text's vector to length 1.
+      normalize: whether to scale a text's vector to length 1, with a mode.
       combine: how to combine several layers: "none" keeps them apart, "sum" adds them, "concat" concatenates
         them in the given order.
 
@@ -58,8 +59,9 @@ class FeatureExtractor:
       A list with the `TextFeatures` of each text; for a single text (not in a list) its `TextFeatures`.
 
     Raises:
-      ValueError: for a layer that the encoder does not have, an unknown pooling or combination, an input
-        that is not a text, or features that are not finite.
+      ValueError: for a layer that the encoder does not have, an unknown pooling or combination, a `normalize`
+        that nothing reads, an input that is not a text, a pair with the model's own pooling, or features that
+        are not finite.
 
     Examples:
       >>> import kbert
@@ -85,6 +87,11 @@ class FeatureExtractor:
             raise ValueError("layers is empty; give at least one, for example -1 for the last.")
         if isinstance(pooling, str) and not {*pooling.split(JOIN)} <= {"none", *POOLINGS}:
             raise ValueError(f"pooling={pooling!r} is not known; choose one of none, {', '.join(POOLINGS)}.")
+        if normalize and (pooling == "none" or not isinstance(pooling, str)):
+            raise ValueError(
+                "normalize=True scales the vectors of a mode of pooling, and none is named; leave it out."
+            )
+        self._is_own = not isinstance(pooling, str)
         if isinstance(pooling, str) and pooling != "none":
             pooling = PoolingConfig(pooling, normalize)
         if combine not in COMBINATIONS:
@@ -97,6 +104,7 @@ class FeatureExtractor:
     def __call__(self, texts, text_pairs=None) -> list[TextFeatures]:
         batch = text_batch(texts, text_pairs, pairs_may_miss=True)
         pairs = batch.pairs or [None] * len(batch.texts)
+        self._require_single(pairs)
         features: list = [None] * len(pairs)
         # A pair has one separator more than a single text, so pairs and single texts are separate batches.
         for paired in (False, True):
@@ -109,6 +117,15 @@ class FeatureExtractor:
                 for position, row in zip(positions, batch_features, strict=True):
                     features[position] = row
         return batch.answer(features)
+
+    def _require_single(self, pairs):
+        """Raises ValueError for pairs where a model makes its vectors of one text each."""
+        pair = next((pair for pair in pairs if pair is not None), None)
+        if self._is_own and pair is not None:
+            raise ValueError(
+                f"{self.loaded.source} makes a vector of each text by itself, and one has the second text "
+                f"{shown(pair)}; give the texts alone, one by one, or name a pooling for pairs in one row."
+            )
 
     def _features(self, texts, text_pairs):
         require_own_tensorflow()

@@ -166,3 +166,17 @@ def test_vectors_of_a_file_are_those_of_embed_at_every_length(length, tmp_path):
     write_features(tmp_path / "model", tmp_path / "texts.txt", tmp_path / "vectors.npz")
     vectors = np.load(tmp_path / "vectors.npz")["values"][:, 0]
     np.testing.assert_allclose(vectors, kbert.load(tmp_path / "model").embed(texts), atol=1e-5)
+
+
+def test_a_model_of_vectors_reads_each_text_by_itself():
+    """Two texts in a row were in no training of it, and `embed` gives no such vector."""
+    pooling = PoolingConfig("mean", True)
+    loaded, _ = random_model(own_pooling=pooling)
+    extract = FeatureExtractor(loaded, pooling=pooling)
+    assert len(extract(["jump", "walk"], [None, None])) == 2
+    with pytest.raises(ValueError, match="makes a vector of each text by itself, and one .* 'play'"):
+        extract(["jump", "walk"], [None, "play"])
+    assert len(FeatureExtractor(loaded, pooling="mean")(["jump"], ["play"])[0].tokens) == 5
+    for unread in ("none", pooling):
+        with pytest.raises(ValueError, match="normalize=True scales"):
+            FeatureExtractor(loaded, pooling=unread, normalize=True)
