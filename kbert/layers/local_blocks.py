@@ -1,6 +1,13 @@
 from keras import ops
 
 
+def any_within(mask, window: int):
+    """bool (R, C): whether a bool mask (R, C) is true anywhere within a window on both sides of a column."""
+    window = ops.minimum(window, ops.shape(mask)[1])
+    counted = ops.cumsum(ops.cast(ops.pad(mask, [[0, 0], [window + 1, window]]), "int32"), axis=1)
+    return counted[:, 2 * window + 1 :] > counted[:, : -2 * window - 1]
+
+
 class LocalBlocks:
     """Columns of rows in blocks, each with the columns that lie within a window of it.
 

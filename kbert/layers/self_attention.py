@@ -12,7 +12,7 @@ from kbert.kernels.rotary import angles, rotary
 from kbert.layers.dropout import Dropout
 from kbert.layers.encoder_layer import EncoderLayer
 from kbert.layers.flat_dense import AnsweringDense, flat_matmul
-from kbert.layers.local_blocks import LocalBlocks
+from kbert.layers.local_blocks import LocalBlocks, any_within
 from kbert.layers.low_rank_dense import lora_config, lora_dict
 
 
@@ -137,7 +137,7 @@ class SelfAttention(EncoderLayer):
         context = ops.einsum("bnft,bntd->bnfd", kept, value)
         context = ops.transpose(context, (0, 2, 1, 3))  # (R, C, N, D)
         tokens = (-1, ops.shape(rows.input_mask)[1]) if seed is None else (-1,)
-        return ops.reshape(context, (*tokens, self.hidden_size)), probabilities
+        return self._of_attending(ops.reshape(context, (*tokens, self.hidden_size)), rows), probabilities
 
     def _attend_in_training(self, query, key, value, rows, seed):
         """With kernels; local attention block by block."""
@@ -160,7 +160,20 @@ class SelfAttention(EncoderLayer):
         )
         context = ops.matmul(kept, value)
         context = blocks.join(context) if blocks else context
-        return ops.reshape(merge_heads(context, self.num_heads), (-1, self.hidden_size))
+        return self._of_attending(
+            ops.reshape(merge_heads(context, self.num_heads), (-1, self.hidden_size)), rows
+        )
+
+    def _of_attending(self, context, rows):
+        """Zeros where a token attends to nothing, as torch's scaled_dot_product_attention gives.
+
+        Of local attention that is a token further than the window from all that is attended to, such as a
+        mask token that fills up a query. Without this it would gather padding: as many numbers as there are.
+        """
+        if self.window is None:
+            return context
+        attends = ops.cast(any_within(rows.input_mask > 0, self.window), context.dtype)
+        return context * ops.reshape(attends, (*ops.shape(context)[:-1], 1))
 
     def get_config(self):
         return super().get_config() | {"index": self.index, "lora": lora_dict(self.lora)}

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from kbert.kernels.attention import attention_softmax, mask_adder
-from kbert.layers.local_blocks import LocalBlocks
+from kbert.layers.local_blocks import LocalBlocks, any_within
 
 RNG = np.random.default_rng(2)
 SHAPES = [(1, 1), (5, 0), (7, 3), (12, 3), (13, 3), (16, 4), (17, 4), (29, 4), (40, 1)]
@@ -59,3 +59,11 @@ def test_attention_block_by_block_is_that_of_all_pairs(columns, window, packed):
     expected = tf.nn.softmax(scores).numpy() @ value
     real = np.broadcast_to((mask > 0)[:, None], found.shape[:3])
     np.testing.assert_allclose(found[real], expected[real], atol=1e-6)
+
+
+@pytest.mark.parametrize(("columns", "window"), [*SHAPES, (6, 100)])
+def test_a_window_without_a_true_column_is_found(columns, window):
+    mask = RNG.random((20, columns)) < 0.1
+    near = abs(np.subtract.outer(np.arange(columns), np.arange(columns))) <= window
+    expected = (mask[:, None] & near).any(axis=-1)
+    np.testing.assert_array_equal(any_within(tf.constant(mask), window), expected)

@@ -210,3 +210,24 @@ def test_the_model_has_the_parts_that_its_task_names_and_is_saved_by_keras(folde
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     np.testing.assert_allclose(loaded(batch)["embeddings"], model(batch)["embeddings"], atol=1e-6)
+
+
+def test_what_fills_a_query_gathers_no_padding():
+    """Mask tokens further from the text than local attention looks: else each length and training would have
+    vectors of its own."""
+    local = {"local_attention": 4, "global_attn_every_n_layers": 2, "hidden_dropout_prob": 0.0}
+    config = tiny_encoder_config(num_hidden_layers=3, attention_probs_dropout_prob=0.0, **local)
+    task = TASKS["late_interaction"]().with_pooling(TokenVectorsConfig(query_expansion=QueryExpansion(14)))
+    model = task.build_model(BertEncoder(config))
+    ids = np.full((2, 1, 24), 7, np.int32)
+    mask = (np.arange(24) < np.array([[[3]], [[6]]])).astype(np.int32)
+    batch = {"input_ids": ids, "input_mask": mask, "segment_ids": 0 * ids}
+    vectors = [
+        model({name: values[:, :, :length] for name, values in batch.items()}, training=training)[
+            "embeddings"
+        ]
+        for length in (14, 24)
+        for training in (False, True)
+    ]
+    for other in vectors[1:]:
+        np.testing.assert_allclose(other[:, :, :14], vectors[0][:, :, :14], atol=1e-5)
