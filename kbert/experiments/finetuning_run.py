@@ -134,6 +134,9 @@ def _require_fit(task, config, data, start, owner):
     for source in data.all:
         source.check_with(task, config.max_seq_length, owner, start.vocabulary.describe())
     task.check_training(config, data.train.examples)
+    main = data.dev.get("")
+    if main is not None and main.examples is not None:
+        task.check_metric(config.best_metric or task.best_metric, main.examples)
 
 
 def _details(task, config, data, paths, start):

@@ -282,6 +282,12 @@ class Task:
           examples: the training examples; None when they come from records, which hold only features.
         """
 
+    def check_metric(self, metric: str, examples: list):
+        """Raises ValueError where an evaluation on these examples does not give the `best_metric`.
+
+        Called before a run is made: at the first evaluation a long training may be over.
+        """
+
     def features(self, max_seq_length: int) -> dict[str, Feature]:
         """The features of a row, including labels: name -> `Feature`."""
         raise NotImplementedError

@@ -6,11 +6,12 @@ from kbert.input_pipelines.labelled_files import LabelledText
 from kbert.tasks.ranking_scores import means, ranking_scores
 from kbert.tasks.sequences.number_files import are_ranked
 
-_SCORES = ("ndcg_at_10", "mrr_at_10", "accuracy_at_1")
+RANKED_SCORES = ("ndcg_at_10", "mrr_at_10", "accuracy_at_1")
 
 
 def ranked_scores(examples: list[LabelledText], scores) -> dict[str, float]:
-    """The means of `ranking_scores` over all queries, where every query has several texts; otherwise none.
+    """The means of `ranking_scores` over all queries with several texts, where most examples are of such;
+    otherwise none.
 
     Equal queries are one query, with the texts of all its rows; of equal texts of a query the largest number
     counts. A query for which no text has a number above 0 is left out.
@@ -26,9 +27,9 @@ def ranked_scores(examples: list[LabelledText], scores) -> dict[str, float]:
         texts = queries.setdefault(example.text, {})
         gain, _ = texts.get(example.text_pair, (0.0, score))
         texts[example.text_pair] = max(gain, float(example.label)), score  # type: ignore[arg-type]
-    every = [_query_scores(np.array([*texts.values()])) for texts in queries.values()]
+    every = [_query_scores(np.array([*texts.values()])) for texts in queries.values() if len(texts) > 1]
     every = [scores for scores in every if scores]
-    return {name: value for name, value in means(every).items() if name in _SCORES} if every else {}
+    return {name: value for name, value in means(every).items() if name in RANKED_SCORES} if every else {}
 
 
 def _query_scores(texts):

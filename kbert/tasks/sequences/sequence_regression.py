@@ -12,7 +12,8 @@ from kbert.tasks.file_columns import task_files
 from kbert.tasks.losses import binary_cross_entropies, example_sum, example_weights
 from kbert.tasks.pages.numbers import number_sections
 from kbert.tasks.pages.page import NUM_TOKENS, Page
-from kbert.tasks.sequences.ranked_pairs import ranked_scores
+from kbert.tasks.sequences.number_files import are_ranked
+from kbert.tasks.sequences.ranked_pairs import RANKED_SCORES, ranked_scores
 from kbert.tasks.sequences.sequence_task import SequenceServing, SequenceTask
 from kbert.tasks.sequences.settings import BINARY_CROSS_ENTROPY, VOTE, NumberSettings
 from kbert.tasks.serving import near
@@ -141,6 +142,13 @@ class SequenceRegression(SequenceTask):
                 'or learn them as they are: loss="squared_error" in [task_settings], from a checkpoint '
                 "without a sigmoid.",
             )
+
+    def check_metric(self, metric, examples):
+        require(
+            metric not in RANKED_SCORES or are_ranked(examples),
+            f"best_metric={metric} is for queries with several texts, which few of the {len(examples):,} "
+            "examples for evaluation are of; set --override=best_metric=pearson.",
+        )
 
     def features(self, max_seq_length):
         return super().features(max_seq_length) | {TARGET_FEATURE: Feature("float32", ())}

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from kbert.config.checks import require
 from kbert.config.vectors_config import TEXT_TASKS
 from kbert.features import TARGET_FEATURE, TEACHER_SCORES, Feature
 from kbert.input_pipelines.distinct_batches import DistinctBatches
@@ -95,6 +96,19 @@ class InBatchTask(EmbeddingTask):
         self.files.warn_of_contradictions(examples)
         apart = self.files.texts_apart(examples) or []
         DistinctBatches(apart, config.train_batch_size).require_order()
+
+    def check_metric(self, metric, examples):
+        scored, of_pairs = sum(example.score is not None for example in examples), ("pearson", "spearman")
+        require(
+            scored < len(examples) or metric not in ("mrr", "accuracy_at_1", "triplet_accuracy"),
+            f"best_metric={metric} ranks texts, but all examples for evaluation have a score; set "
+            "--override=best_metric=spearman.",
+        )
+        require(
+            bool(scored) or metric not in of_pairs,
+            f"best_metric={metric} is of scores, but no example for evaluation has one; set "
+            "--override=best_metric=mrr.",
+        )
 
     def _check_teacher(self, dataset, examples):
         if not self.num_negatives:

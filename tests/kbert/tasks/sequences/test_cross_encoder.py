@@ -123,8 +123,27 @@ def test_ranks_of_the_texts_of_each_query():
     second = (0.5 + 1 / math.log2(3)) / (1 + 0.5 / math.log2(3))
     expected = {"ndcg_at_10": (first + second) / 2, "mrr_at_10": (1 / 2 + 1) / 2, "accuracy_at_1": 1 / 2}
     assert ranked_scores(examples, scores) == pytest.approx(expected)
-    assert ranked_scores([*examples, LabelledText("alone", "a", 1.0)], [*scores, 1.0]) == {}
+    alone = [LabelledText(f"alone {number}", "a", 1.0) for number in range(10)]
+    assert ranked_scores([*examples, *alone[:9]], [*scores, *[1.0] * 9]) == pytest.approx(expected)
+    assert ranked_scores([*examples, *alone], [*scores, *[1.0] * 10]) == {}
     assert ranked_scores(examples[-2:], scores[-2:]) == {}
+
+
+def test_a_metric_that_the_examples_do_not_give_is_refused_before_training(pretraining_run, tmp_path):
+    """At the first evaluation a long training may be over, and another metric would be another run."""
+    pairs = [
+        {"text": word, "text_pair": f"the {word}", "label": index % 2} for index, word in enumerate(WORDS)
+    ]
+    file = write_rows(tmp_path / "pairs.jsonl", pairs)
+    changes = {
+        "dataset": DatasetConfig(text_pair="text_pair"),
+        "task_settings": BINARY,
+        "train_batch_size": 4,
+    }
+    config = tiny_finetuning_config(task="sequence_regression", best_metric="ndcg_at_10", **changes)
+    with pytest.raises(ValueError, match="best_metric=ndcg_at_10 .* set --override=best_metric=pearson"):
+        finetune(config, tmp_path / "run", file, file, init_checkpoint=pretraining_run.path)
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.slow

@@ -138,3 +138,12 @@ def test_pooling_is_the_settings_the_checkpoints_or_mean():
         assert adopted.get_config() == task.get_config() | {"pooling": "cls", "normalize": False}
         own = type(task)(pooling="max").with_pooling(theirs)
         assert own.pooling == PoolingConfig("max", False)
+
+
+def test_a_metric_that_the_examples_do_not_give_is_named():
+    task, scored, ranked = MultipleNegativesRanking(), TextGroup(("a", "b"), 0.5), TextGroup(("a", "b"), None)
+    for metric, examples in (("mrr", [scored]), ("spearman", [ranked])):
+        with pytest.raises(ValueError, match=f"best_metric={metric}"):
+            task.check_metric(metric, examples)
+    for metric in ("mrr", "spearman", "loss"):
+        task.check_metric(metric, [scored, ranked])
