@@ -62,12 +62,12 @@ def answered(
         names the example.
     """
     require_settings(loaded, settings)
-    given, settings = settings, loaded.task.serving.settings | settings
+    chosen, settings = settings, loaded.task.serving.settings | settings
     predictor = functools.cache(loaded.predictor)
     numbered, num_answered = enumerate(examples, start=first), 0
     while window := list(itertools.islice(numbered, read_ahead or _READ_AHEAD * batch_size)):
         signatures = [_signature(loaded, example, name.format(number)) for number, example in window]
-        _require_read(given, {name for signature in signatures for name in predictor(signature).settings})
+        _require_read(chosen, {name for signature in signatures for name in predictor(signature).settings})
         answers: list[dict] = [{}] * len(window)
         for positions in _batches(signatures, [example for _, example in window], batch_size):
             predict = predictor(signatures[positions[0]])
@@ -109,9 +109,9 @@ def require_settings(loaded, settings: Iterable[str]):
         )
 
 
-def _require_read(given: Iterable[str], read: set[str]):
+def _require_read(chosen: Iterable[str], read: set[str]):
     """Raises ValueError for settings that none of the examples at hand reads."""
-    if unread := [name for name in given if name not in (*read, RAW_SCORES)]:
+    if unread := [name for name in chosen if name not in (*read, RAW_SCORES)]:
         raise ValueError(
             f"{' and '.join(unread)}: read for texts with [MASK] alone, not with candidates or a second "
             "text; leave it out."

@@ -137,7 +137,7 @@ class SelfAttention(EncoderLayer):
         context = ops.einsum("bnft,bntd->bnfd", kept, value)
         context = ops.transpose(context, (0, 2, 1, 3))  # (R, C, N, D)
         tokens = (-1, ops.shape(rows.input_mask)[1]) if seed is None else (-1,)
-        return self._of_attending(ops.reshape(context, (*tokens, self.hidden_size)), rows), probabilities
+        return self._attended(ops.reshape(context, (*tokens, self.hidden_size)), rows), probabilities
 
     def _attend_in_training(self, query, key, value, rows, seed):
         """With kernels; local attention block by block."""
@@ -160,11 +160,9 @@ class SelfAttention(EncoderLayer):
         )
         context = ops.matmul(kept, value)
         context = blocks.join(context) if blocks else context
-        return self._of_attending(
-            ops.reshape(merge_heads(context, self.num_heads), (-1, self.hidden_size)), rows
-        )
+        return self._attended(ops.reshape(merge_heads(context, self.num_heads), (-1, self.hidden_size)), rows)
 
-    def _of_attending(self, context, rows):
+    def _attended(self, context, rows):
         """Zeros where a token attends to nothing, as torch's scaled_dot_product_attention gives.
 
         Of local attention that is a token further than the window from all that is attended to, such as a

@@ -3,7 +3,6 @@
 import functools
 from collections.abc import Callable
 
-from kbert.late_tensorflow import tf
 from kbert.tokenization import tokenizer as tokenizers
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.tokenization.python import wordpiece_tokenizer
@@ -28,12 +27,15 @@ def first_in_python(vocabulary: BaseVocabulary, num_bytes: int) -> Tokenize:
         nonlocal left
         left -= sum(map(len, texts))
         if plain is None or left < 0:
-            return graph()(tf.constant(texts, tf.string)).to_list()
+            return graph()(texts)
         return [plain(text.decode("utf-8", errors="ignore")) for text in texts]
 
     return tokenize
 
 
 def _graph(vocabulary):
+    import tensorflow as tf  # late: --help and a few lines need none of it
+
     texts = [tf.TensorSpec([None], tf.string)]
-    return tf.function(tokenizers.build_tokenizer(vocabulary), input_signature=texts, autograph=False)
+    tokenize = tf.function(tokenizers.build_tokenizer(vocabulary), input_signature=texts, autograph=False)
+    return lambda texts: tokenize(tf.constant(texts, tf.string)).to_list()

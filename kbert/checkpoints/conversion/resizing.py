@@ -164,14 +164,18 @@ def with_layers(checkpoint: BertCheckpoint, layers: Sequence[int]) -> BertCheckp
 
 
 def as_bert(checkpoint: BertCheckpoint) -> BertCheckpoint:
-    """A DistilBERT as the BERT that gives the same numbers: its segments add zeros. Others stay as they are.
+    """An encoder without segments, such as DistilBERT, as the BERT that gives the same numbers: its segments
+    add zeros. Those of no BERT's positions stay as they are.
 
-    A pooler that was never trained gets BERT's activation.
+    DistilBERT's pooler that was never trained gets BERT's activation.
     """
     encoder = checkpoint.encoder
-    if encoder.type_vocab_size or encoder.pooler_hidden_act != "relu":
+    other_positions = encoder.relative_attention_num_buckets or encoder.global_rope_theta is not None
+    if encoder.type_vocab_size or other_positions:
         return checkpoint
-    act = "relu" if "pooler/dense/kernel" in checkpoint.tensors else EncoderConfig.pooler_hidden_act
+    act = encoder.pooler_hidden_act
+    if act == "relu" and "pooler/dense/kernel" not in checkpoint.tensors:
+        act = EncoderConfig.pooler_hidden_act
     segments = EncoderConfig.type_vocab_size
     zeros = {SEGMENT_TABLE: np.zeros((segments, encoder.embedding_width), np.float32)}
     encoder = dataclasses.replace(encoder, type_vocab_size=segments, pooler_hidden_act=act)

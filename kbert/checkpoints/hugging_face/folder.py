@@ -12,7 +12,7 @@ from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.conversion.checks import check_sizes, require_same, require_same_masked_lm
 from kbert.checkpoints.conversion.matching import match
 from kbert.checkpoints.conversion.names import CLASSIFIER_POOLER, rows
-from kbert.checkpoints.conversion.resizing import POSITION_TABLE
+from kbert.checkpoints.conversion.resizing import POSITION_TABLE, as_bert
 from kbert.checkpoints.hugging_face.config import SEVERAL_LABELS, build_config, parse_config
 from kbert.checkpoints.hugging_face.cross_encoder import (
     CROSS_ENCODER,
@@ -352,6 +352,8 @@ def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, report: Report)
       ValueError: for settings that the class of transformers does not have, and for a task that has no class.
     """
     require_same_masked_lm(checkpoint, "transformers", report)
+    if written_model_type(checkpoint) in ("bert", "electra"):  # whose classes always have segments
+        checkpoint = as_bert(checkpoint)
     values = build_config(checkpoint)
     architecture, model_type = values["architectures"][0], values["model_type"]
     family = FAMILIES[model_type]

@@ -65,7 +65,7 @@ def evaluate_retrieval(
     """
     show_lines()
     collection = read_collection(Path(corpus_file), Path(queries_file), Path(qrels_file))
-    ranking = _found(make_retriever(run_dir, retriever, vectors_dir), collection)
+    ranking = _ranking(make_retriever(run_dir, retriever, vectors_dir), collection)
     every = search.scores_of_queries(ranking, collection.judgments)
     metrics = ranking_scores.means(every) | _baselines(run_dir, collection)
     metrics |= {"num_queries": len(collection.queries), "num_texts": len(collection.texts)}
@@ -112,7 +112,7 @@ def as_loaded(model):
     return loading.open_any(model) if isinstance(model, str | os.PathLike) else model
 
 
-def _found(retriever, collection):
+def _ranking(retriever, collection):
     """The `Best` texts of each query; a query that is a text of the corpus does not find itself."""
     depth = DEPTH + (max(collection.own_texts) >= 0)
     best = retriever.find(collection.queries, collection.texts, depth)
@@ -128,7 +128,7 @@ def _baselines(model, collection):
     except ValueError as missing:
         logging.info("%s", missing)
         return {}
-    ranking = _found(retrievers.Bm25Retriever(), collection)
+    ranking = _ranking(retrievers.Bm25Retriever(), collection)
     means = ranking_scores.means(search.scores_of_queries(ranking, collection.judgments))
     return {f"baseline_{name}": value for name, value in means.items()}
 

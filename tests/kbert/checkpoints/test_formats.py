@@ -73,6 +73,16 @@ def test_from_a_run_to_any_format_and_back_no_bit_is_lost(tmp_path, name, format
     assert (tmp_path / "again" / weights).read_bytes() == (tmp_path / "run" / weights).read_bytes()
 
 
+@pytest.mark.parametrize("format", ["google", "hugging_face", "keras_hub"])
+def test_an_encoder_without_segments_is_a_bert_whose_segments_add_nothing(tmp_path, format):
+    made = random_checkpoint("encoder", type_vocab_size=0)
+    write_checkpoint(made, tmp_path / "out", format)
+    written = read_checkpoint(tmp_path / "out")
+    same(written, as_bert(made))
+    assert written.encoder.type_vocab_size == 2
+    assert not written.tensors["embeddings/token_type_embeddings"].read().any()
+
+
 def test_a_run_of_a_training_goes_out_and_comes_back(tmp_path, vocabulary):
     config = tiny_pretraining_config(encoder=tiny_encoder_config(vocab_size=50))  # more rows than pieces
     details = {"task": "pretraining", "task_config": {}, "max_seq_length": 24}
