@@ -98,14 +98,14 @@ class InBatchTask(EmbeddingTask):
         DistinctBatches(apart, config.train_batch_size).require_order()
 
     def check_metric(self, metric, examples):
-        scored, of_pairs = sum(example.score is not None for example in examples), ("pearson", "spearman")
+        scored, pair_metrics = sum(example.score is not None for example in examples), ("pearson", "spearman")
         require(
             scored < len(examples) or metric not in ("mrr", "accuracy_at_1", "triplet_accuracy"),
             f"best_metric={metric} ranks texts, but all examples for evaluation have a score; set "
             "--override=best_metric=spearman.",
         )
         require(
-            bool(scored) or metric not in of_pairs,
+            bool(scored) or metric not in pair_metrics,
             f"best_metric={metric} is of scores, but no example for evaluation has one; set "
             "--override=best_metric=mrr.",
         )
