@@ -443,5 +443,8 @@ def test_names_of_tensorflows_classes(roberta):
 @pytest.mark.parametrize("rows", range(4))
 def test_their_tokenizer_gives_segments_only_where_the_table_has_them(rows, tmp_path):
     write_checkpoint(random_checkpoint("encoder", type_vocab_size=rows), tmp_path / "to", "hugging_face")
-    settings = json.loads((tmp_path / "to" / "tokenizer_config.json").read_text())
-    assert ("token_type_ids" in settings["model_input_names"]) == (rows > 1)
+    config, settings = (
+        json.loads((tmp_path / "to" / name).read_text()) for name in ("config.json", "tokenizer_config.json")
+    )
+    assert config["type_vocab_size"] == (rows or 2)  # a BERT without a table gets one of zeros
+    assert ("token_type_ids" in settings["model_input_names"]) == (config["type_vocab_size"] > 1)
