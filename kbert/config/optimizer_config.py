@@ -11,7 +11,6 @@ from kbert.files.json_values import shown
 
 Optimizer = Literal["adam_weight_decay", "adamw", "lamb"]
 OPTIMIZERS = get_args(Optimizer)
-_BUDGET_WARMUP = 0.06
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class OptimizerConfig:
     decay_power: Annotated[float, Bounds(above=0, largest=100)] = 1.0
     end_learning_rate: float = 0.0
     train_minutes: Annotated[float, Bounds(above=0, largest=1e8)] | None = None
-    budget_warmup_proportion: Rate = _BUDGET_WARMUP
+    budget_warmup_proportion: Rate = 0.06
 
     def __post_init__(self):
         self._check_clipnorm()
@@ -100,7 +99,8 @@ class OptimizerConfig:
             f'decay={shown(self.decay)}: decay="budget" needs train_minutes, and no other decay uses it.',
         )
         require(
-            self.decay == "budget" or self.budget_warmup_proportion == _BUDGET_WARMUP,
+            self.decay == "budget"
+            or self.budget_warmup_proportion == OptimizerConfig.budget_warmup_proportion,
             f"optimizer.budget_warmup_proportion={self.budget_warmup_proportion} is for "
             f'decay="budget", not {shown(self.decay)}; leave it out.',
         )

@@ -5,7 +5,8 @@ from keras import ops
 from kbert.config.sparse_pooling_config import SparsePoolingConfig
 from kbert.heads.masked_lm_head import MaskedLMHead
 
-_TOKENS_AT_ONCE = 512  # of answers: their logits are 60 MB for BERT's vocabulary
+# Of answers, or those of one longer text: logits of 512 are 60 MB for BERT's vocabulary.
+_TOKENS_AT_ONCE = 512
 
 
 @keras.saving.register_keras_serializable(package="kbert")
@@ -115,12 +116,11 @@ class AnsweringSparseHead(keras.layers.Layer):
         """Of a block: hidden states (texts, S, E) -> (texts, V)."""
         real = tf.where(input_mask > 0)
         logits = tf.matmul(tf.gather_nd(hidden, real), self._table, transpose_b=True)
-        texts, bias = tf.shape(input_mask)[0], self.head.output_bias.value
+        logits, texts = tf.cast(logits, "float32"), tf.shape(input_mask)[0]
+        bias = self.head.output_bias.value
         if self.head.pooling == "max":
-            largest = tf.math.unsorted_segment_max(logits, real[:, 0], texts)
-            return self.head.word_weights(tf.cast(largest, "float32"), bias)
-        words = self.head.word_weights(tf.cast(logits, "float32"), bias)
-        return tf.math.unsorted_segment_sum(words, real[:, 0], texts)
+            return self.head.word_weights(tf.math.unsorted_segment_max(logits, real[:, 0], texts), bias)
+        return tf.math.unsorted_segment_sum(self.head.word_weights(logits, bias), real[:, 0], texts)
 
     def compute_output_spec(self, sequence_output, input_mask, training=False):
         return self.head.compute_output_spec(sequence_output, input_mask)

@@ -10,7 +10,7 @@ from kbert.tasks.label_losses import LabelLossSettings
 
 LINEAR, BILSTM = "linear", "bilstm"
 TAGGER, MIX = "bilstm_tagger", "scalar_mix"
-_WIDEST, _LSTM_SIZE = 65_536, 768
+_WIDEST = 65_536
 # Name -> the layers, counted from the last, in the order of the BERT paper's table 7; of all, their number is
 # the encoder's.
 LAYERS: dict[str, tuple[int, ...]] = {
@@ -42,7 +42,7 @@ class TokenClassificationSettings(LabelLossSettings):
     doc_stride: int | None = None
     head: str = LINEAR
     layers: str = "last"
-    lstm_size: int = _LSTM_SIZE
+    lstm_size: int = 768
 
     def __post_init__(self):
         super().__post_init__()
@@ -61,7 +61,7 @@ class TokenClassificationSettings(LabelLossSettings):
             f'set head = "{BILSTM}", or leave layers out.',
         )
         require(
-            self.head == BILSTM or self.lstm_size == _LSTM_SIZE,
+            self.head == BILSTM or self.lstm_size == TokenClassificationSettings.lstm_size,
             f"task_settings.lstm_size={shown(self.lstm_size)} is for a BiLSTM: set head = "
             f'"{BILSTM}", or leave lstm_size out.',
         )
