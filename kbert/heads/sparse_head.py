@@ -82,8 +82,8 @@ class AnsweringSparseHead(keras.layers.Layer):
     """A `SparseHead` for answers: some texts at once, their real tokens alone.
 
     Args:
-      head: the built `SparseHead`, in float32. It has the weights, all but one.
-      precision: "float32"; or "bfloat16" for the product with the token table, of which this has a copy.
+      head: the built `SparseHead`, in float32. It has the weights.
+      precision: "float32"; or "bfloat16" for the product with the token table.
 
     Call arguments, returns: as of `SparseHead`.
     """
@@ -91,12 +91,10 @@ class AnsweringSparseHead(keras.layers.Layer):
     def __init__(self, head: SparseHead, precision: str):
         super().__init__(name=head.name, dtype="float32")
         self.head, self.precision = head, precision
-        self._table = head.embeddings.word_embeddings.value
-        if precision != "float32":
-            self._table = tf.Variable(tf.cast(self._table, precision), trainable=False)
 
     def call(self, sequence_output, input_mask, training=False):
         hidden = tf.cast(self.head.transformed(sequence_output), self.precision)
+        table = tf.cast(self.head.embeddings.word_embeddings.value, self.precision)  # (V, E)
         batch, length = tf.unstack(tf.shape(input_mask))
         texts = tf.maximum(1, _TOKENS_AT_ONCE // length)  # of a block
         missing = -batch % texts
@@ -105,17 +103,17 @@ class AnsweringSparseHead(keras.layers.Layer):
         )
         width = self.head.config.vocab_size
         weights = tf.map_fn(
-            lambda block: self._weights(*block),
+            lambda block: self._weights(*block, table),
             tuple(tf.reshape(part, [-1, texts, length, *part.shape[2:]]) for part in padded),
             fn_output_signature=tf.TensorSpec([None, width], tf.float32),
             parallel_iterations=1,
         )
         return tf.reshape(weights, [-1, width])[:batch]
 
-    def _weights(self, hidden, input_mask):
+    def _weights(self, hidden, input_mask, table):
         """Of a block: hidden states (texts, S, E) -> (texts, V)."""
         real = tf.where(input_mask > 0)
-        logits = tf.matmul(tf.gather_nd(hidden, real), self._table, transpose_b=True)
+        logits = tf.matmul(tf.gather_nd(hidden, real), table, transpose_b=True)
         logits, texts = tf.cast(logits, "float32"), tf.shape(input_mask)[0]
         bias = self.head.output_bias.value
         if self.head.pooling == "max":

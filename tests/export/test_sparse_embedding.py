@@ -9,6 +9,8 @@ from export.export_savedmodel import export_savedmodel
 from export.gate.session_check import load_session, run_loaded
 from tests.kbert.checkpoints.hugging_face.test_sentence_transformers import golden
 
+pytestmark = pytest.mark.slow
+
 
 def dense(answer, width):
     """(texts, width), from the words and their weights."""
@@ -17,7 +19,6 @@ def dense(answer, width):
     return vectors
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "text_ops"),
     [("splade_max", "tf_text"), pytest.param("splade_sum_log1p", "core", marks=pytest.mark.long)],
@@ -38,3 +39,12 @@ def test_the_words_of_texts_and_their_weights(name, text_ops, tmp_path):
     first = loaded.predict(texts[0])
     real = [weight for weight in answer["weights"][0].tolist() if weight > 0]
     assert first["weights"] == pytest.approx(real, abs=2e-5) and len(first["indices"]) == len(real)
+
+
+def test_an_export_in_bfloat16_is_near(tmp_path):
+    source, expected = golden("splade_max")
+    report = export_savedmodel(kbert.load(source), tmp_path / "served", precision="bfloat16")
+    answer = run_loaded(load_session(report["path"]), "serving_default", {"text": expected["texts"]})
+    found, right = dense(answer, len(expected["documents"][0])), np.array(expected["documents"])
+    np.testing.assert_allclose(found, right, atol=0.03)
+    assert np.abs(found - right).max() > 1e-4  # it is bfloat16

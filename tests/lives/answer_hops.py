@@ -207,7 +207,7 @@ _SMOOTH = ("sequence_classification", "multi_label_classification", "multiple_ch
 
 def bfloat16(life: Life) -> int:
     """The SavedModel in bfloat16."""
-    if life.task_name not in _SMOOTH:
+    if life.task_name not in (*_SMOOTH, "sparse_embedding"):
         return 0
     return _ask_saved_model(life, "serving_bfloat16", "tf_text", "bfloat16", _ROUGH)
 
