@@ -103,7 +103,7 @@ class AnsweringSparseHead(keras.layers.Layer):
         )
         width = self.head.config.vocab_size
         weights = tf.map_fn(
-            lambda block: self._weights(*block, table),
+            lambda block: self._weights(block[0], block[1], table),
             tuple(tf.reshape(part, [-1, texts, length, *part.shape[2:]]) for part in padded),
             fn_output_signature=tf.TensorSpec([None, width], tf.float32),
             parallel_iterations=1,
