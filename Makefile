@@ -46,7 +46,10 @@ test-exhaustive: $(VENV)/.ready  ## the whole matrix of strategies, XLA and prec
 SEED := 1
 COUNT := 50
 test-lives: $(VENV)/.ready  ## random small worlds walk from training to every kind of answer: SEED=1 COUNT=50
-	@KBERT_PEERS_PYTHON=$${KBERT_PEERS_PYTHON-$(wildcard $(CURDIR)/$(PEERS)/bin/python)} \
+	@mkdir -p build/locales
+	@localedef -i tr_TR -f UTF-8 build/locales/tr_TR.UTF-8 || echo "No Turkish here: lives keep the locale."
+	@LOCPATH=$(CURDIR)/build/locales \
+		KBERT_PEERS_PYTHON=$${KBERT_PEERS_PYTHON-$(wildcard $(CURDIR)/$(PEERS)/bin/python)} \
 		$(BIN)/python -m tests.lives --seed=$(SEED) --count=$(COUNT)
 
 test-fast: $(VENV)/.ready  ## without the slow ones

@@ -16,7 +16,7 @@ from kbert.input_pipelines.data_in_memory import (
     text_alone,
 )
 from kbert.input_pipelines.unlabelled_files import examples_from_table
-from kbert.tasks.file_columns import RAW_SCORES
+from kbert.tasks.file_columns import PAIR, RAW_SCORES
 
 if TYPE_CHECKING:
     from kbert.inference.unknown_tokens import UnknownTokens
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 # Examples that are read before the first is answered, for each example of a batch: the more there are, the
 # more alike are the lengths in a batch.
 _READ_AHEAD = 64
-_PAIR = ("text", "text_pair")
 _TO_DO = "fine-tune it first (kbert finetune), or take its vectors (kbert features)"
 _ABOUT = {RAW_SCORES: "labels and numbers"}
 
@@ -227,7 +226,7 @@ def _example(example, inputs, where):
         return {inputs[0]: str(example)}
     if isinstance(example, tuple):
         example = tuple(map(plain_value, example))
-        names = inputs if len(example) == len(inputs) else _PAIR
+        names = inputs if len(example) == len(inputs) else PAIR
         if len(example) == len(names):
             return dict(zip(names, example, strict=True))
     raise ValueError(f"{where} is {shown(example)}; expected {_expected(inputs)}.")

@@ -13,7 +13,7 @@ from kbert.inference.answers import (
 )
 from kbert.inference.texts import text_batch
 from kbert.input_pipelines.data_in_memory import shown, text_alone
-from kbert.tasks.file_columns import RAW_SCORES
+from kbert.tasks.file_columns import PAIR, RAW_SCORES
 from kbert.tasks.similarity.vectors import require_one_width, similarities
 
 # Answers that are one number for a pair of texts.
@@ -100,7 +100,11 @@ class TextAnswers:
         texts, serving = text_batch(texts).texts, self.task.serving
         if self.task.text_vectors is not None or getattr(serving, "one_text_output", None) == "embedding":
             scores = self._compare(query, texts)
-        elif serving is not None and set(PAIR_NUMBERS) & set(serving.answers):
+        elif (
+            serving is not None
+            and PAIR in (serving.inputs, *serving.other_inputs.values())
+            and set(PAIR_NUMBERS) & set(serving.answers)
+        ):
             answers = self.predict([(query, text) for text in texts], raw_scores=raw_scores or None)
             scores = [answer[name] for answer in answers for name in PAIR_NUMBERS if name in answer]
         else:

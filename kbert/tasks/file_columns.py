@@ -27,16 +27,16 @@ _FILES = {
     "token_classification": "kbert.tasks.token_classification.tagged_sentences.TaggedFiles",
 }
 
-_TEXT, _PAIR = ("text",), ("text", "text_pair")
+_TEXT, PAIR = ("text",), ("text", "text_pair")
 _MASKS = {"serving_default": _TEXT, "candidates": ("text", "candidates")}
-_FOLLOWS = _MASKS | {"next_sentence": _PAIR}
-_VECTORS = {"serving_default": _PAIR, "embedding": _TEXT}
-_TOKEN_VECTORS = {"serving_default": _PAIR, "document": _TEXT}
+_FOLLOWS = _MASKS | {"next_sentence": PAIR}
+_VECTORS = {"serving_default": PAIR, "embedding": _TEXT}
+_TOKEN_VECTORS = {"serving_default": PAIR, "document": _TEXT}
 
 
 def _texts_or_pairs(takes_pairs):
-    pairs = {"pair": _PAIR} if takes_pairs is None else {}
-    return {"serving_default": _PAIR if takes_pairs else _TEXT} | pairs
+    pairs = {"pair": PAIR} if takes_pairs is None else {}
+    return {"serving_default": PAIR if takes_pairs else _TEXT} | pairs
 
 
 # Name of a task -> its signatures that answer texts, with their inputs, by `takes_pairs` where it has that
@@ -45,7 +45,7 @@ _SIGNATURES: dict[str, dict | Callable] = {
     "masked_lm": _MASKS,
     "pretraining": _FOLLOWS,
     "sentence_order": _FOLLOWS,
-    "next_sentence": {"serving_default": _PAIR},
+    "next_sentence": {"serving_default": PAIR},
     "sequence_classification": _texts_or_pairs,
     "multi_label_classification": _texts_or_pairs,
     "sequence_regression": _texts_or_pairs,
@@ -193,7 +193,7 @@ def holds_pairs(path: str | Path) -> bool:
     """
     pairs = reading_dataset(path, DatasetConfig(text_pair="text_pair"))
     try:
-        for where, record in stream_records(path, pairs, _PAIR, with_labels=False):
+        for where, record in stream_records(path, pairs, PAIR, with_labels=False):
             require_column(record, "text_pair", where)
             return True
     except MissingColumn:

@@ -19,7 +19,6 @@ def main():
     parser.add_argument("--world", type=json.loads)
     parser.add_argument("--hop", nargs="*")
     parser.add_argument("--shrink", action=argparse.BooleanOptionalAction, default=True)
-    parser.add_argument("--first", action="store_true", help="end at the first finding")
     arguments = parser.parse_args()
     cpu = tf.config.list_physical_devices("CPU")[0]
     tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
@@ -36,8 +35,6 @@ def main():
             for finding in search.live(seed):
                 print(f"FOUND {finding.message}\n  {finding.command}", file=sys.stderr, flush=True)
             print(f"life {seed}: {len(search.findings)} kinds of findings", file=sys.stderr, flush=True)
-            if search.findings and arguments.first:
-                break
     print(search.table())
     sys.exit(bool(search.findings))
 

@@ -3,17 +3,15 @@
 Answers in float32 agree within `ROUNDING`, ids exactly.
 """
 
-import functools
+import contextlib
+import csv
 import json
 import locale
 import shutil
-import urllib.request
 
 import keras
 import numpy as np
 import tensorflow as tf
-from absl import flags
-from absl.testing import flagsaver
 from tokenizers import Tokenizer
 
 import kbert
@@ -23,20 +21,21 @@ from export.gate.session_check import load_session, run_loaded
 from export.litert.requests import QUANTIZATIONS
 from export.server.running import DevelopmentServer
 from kbert.checkpoints import FORMATS
-from kbert.scripts import run_prediction
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from kbert.tokenization.python.wordpiece_tokenizer import WordPieceTokenizer
 from kbert.tokenization.text_ops import core_ops
 from kbert.tokenization.tokenizer import build_tokenizer
+from tests.export.server.asking import Asked
+from tests.kbert.experiments.retrieval import test_collection
 from tests.lives.compare import ROUNDING, same
 from tests.lives.data import WORDS
-from tests.lives.life import Life, ask, embed
+from tests.lives.life import Life, ask, comparable
 from tests.peers.folder_answers import folder_answers
+from tests.warm_processes import run_script
 from tfrecords_tools.trim_vocabulary import trim_vocabulary
 
 _ROUGH = 0.2  # of the formats that round on purpose
 _OTHERS_ROUNDING = 5e-5  # of float32 in others' kernels
-_MOST_TOKENS = 2000  # of a vocabulary
 
 
 def ids(life: Life) -> int:
@@ -69,17 +68,14 @@ def ids(life: Life) -> int:
 
 def other_batches(life: Life) -> int:
     """Asked one by one, all at once, and in the reverse order."""
-    vectors = not isinstance(life.answers[0], dict)
-    answer = functools.partial(embed, life.loaded) if vectors else life.loaded.predict
-    same(list(answer(life.examples)), life.answers, ROUNDING)
-    same(list(answer(life.examples[::-1])[::-1]), life.answers, ROUNDING)
+    answer = life.loaded.predict if life.loaded.task.serving else life.loaded.embed
+    for order in (slice(None), slice(None, None, -1)):
+        same(list(map(comparable, answer(life.examples[order])))[order], life.answers, ROUNDING)
     return 2 * len(life.answers)
 
 
 def ranked(life: Life) -> int:
     """Texts ranked for a query, given in two orders."""
-    if not _ranks(life):
-        return 0
     orders = [life.loaded.rank("the house", texts) for texts in (WORDS, WORDS[::-1])]
     ours, theirs = ({answer["text"]: answer["score"] for answer in order} for order in orders)
     same(ours, theirs, ROUNDING)
@@ -89,23 +85,13 @@ def ranked(life: Life) -> int:
 
 def searched(life: Life) -> int:
     """A search by the run, whose weights are read on the way, and by the model that has answered before."""
-    if not _ranks(life) or life.task_name == "sequence_regression":  # reranks what others find
-        return 0
     words = sorted({*WORDS})
-    rows = "".join(json.dumps({"_id": word, "text": word}) + "\n" for word in words)
-    files = [life.folder / name for name in ("corpus.jsonl", "queries.jsonl", "qrels.tsv")]
-    judged = "".join(f"{word}\t{other}\t1\n" for word, other in zip(words, words[1:], strict=False))
-    for file, content in zip(files, (rows, rows, "query-id\tcorpus-id\tscore\n" + judged), strict=True):
-        file.write_text(content, encoding="utf-8")
+    texts = [{"_id": word, "text": word} for word in words]
+    qrels = [f"{word}\t{other}\t1" for word, other in zip(words, words[1:], strict=False)]
+    files = test_collection.write(life.folder, texts, texts, [test_collection.QRELS[0], *qrels])
     ours, theirs = (kbert.evaluate_retrieval(model, *files) for model in (life.run, life.loaded))
     same(ours, theirs, ROUNDING)
     return len(ours)
-
-
-def _ranks(life):
-    single = life.loaded.task.serving and life.loaded.task.serving.one_text_output == "embedding"
-    single = single or life.loaded.task.text_vectors is not None
-    return single or (life.task_name == "sequence_regression" and life.world["pairs"])
 
 
 def keras_file(life: Life) -> int:
@@ -132,13 +118,9 @@ def saved_model_of_core_ops(life: Life) -> int:
 
 def _ask_saved_model(life, name, text_ops, precision="float32", tolerance=ROUNDING):
     serving = life.loaded.task.serving
-    if serving is None:
-        return 0
     report = export_savedmodel(life.loaded, life.folder / name, text_ops=text_ops, precision=precision)
     session, module = load_session(report["path"]), tf.saved_model.load(report["path"])
-    asked = _asked(life)
-    for example, answer in asked:
-        inputs = _inputs(serving, example)
+    for inputs, answer in zip(life.named_examples, life.answers, strict=True):
         signature = serving.signature_for(inputs)
         needed = {key: [value] for key, value in inputs.items()}
         takes = module.signatures[signature].structured_input_signature[1]
@@ -148,40 +130,8 @@ def _ask_saved_model(life, name, text_ops, precision="float32", tolerance=ROUNDI
         by_module = {key: value.numpy() for key, value in module.signatures[signature](**tensors).items()}
         for outputs in (by_session, by_module):
             row = {key: value[0] for key, value in outputs.items()}
-            same(_answer(serving, row, inputs, answer), answer, tolerance)
-    return 2 * len(asked)
-
-
-def _asked(life) -> list:
-    """Pairs of an example and its answer, as it is served where a task has vectors of its own."""
-    if life.loaded.task.text_vectors is None:
-        return list(zip(life.examples, life.answers, strict=True))
-    texts = np.ravel(life.examples).tolist()
-    asked = [*texts, *zip(texts, texts[1:], strict=False)] if life.task_name == "late_interaction" else texts
-    return [(example, _with_zeros(life.loaded.predict(example))) for example in asked]
-
-
-def _answer(serving, row, inputs, like):
-    return _with_zeros(serving.answer(row, inputs)) if isinstance(like, dict) else row["embedding"]
-
-
-def _with_zeros(answer):
-    """Words with their weights as a vector: rounding decides which one of two equals stands first."""
-    if "indices" not in answer:
-        return answer
-    vector = np.zeros(_MOST_TOKENS)
-    np.put(vector, answer["indices"], answer["weights"])
-    return {"vector": vector}
-
-
-def _inputs(serving, example) -> dict:
-    if isinstance(example, dict):
-        return example
-    parts = (example,) if isinstance(example, str) else example
-    names = next(
-        names for names in (serving.inputs, *serving.other_inputs.values()) if len(names) == len(parts)
-    )
-    return dict(zip(names, parts, strict=True))
+            same(comparable(serving.answer(row, inputs)), answer, tolerance)
+    return 2 * len(life.answers)
 
 
 def litert(life: Life) -> int:
@@ -226,12 +176,11 @@ def conversions(life: Life) -> int:
         for folder in (there, back):
             loaded = kbert.load(folder)
             if loaded.task.name == life.loaded.task.name:
-                same(ask(loaded, life.examples), life.answers, ROUNDING, format)
-                compared += len(life.answers)
+                theirs, ours = ask(loaded, life.examples), life.answers
             else:
-                ours, theirs = (embed(model, ["the house"]) for model in (life.loaded, loaded))
-                same(theirs, ours, ROUNDING, format)
-                compared += 1
+                theirs, ours = ([model.embed("the house")] for model in (loaded, life.loaded))
+            same(theirs, ours, ROUNDING, format)
+            compared += len(ours)
     return compared
 
 
@@ -239,9 +188,8 @@ def transformers(life: Life) -> int:
     """What transformers and sentence-transformers answer: they share no line with kbert."""
     task = "embedding" if life.loaded.task.pooling else life.task_name
     texts = np.ravel(life.examples).tolist() if task == "embedding" else life.examples
-    if life.loaded.task.text_vectors is not None:
-        return 0
-    if task not in ("embedding", "sequence_regression", "token_classification", *_SMOOTH[:2]):
+    known = task in ("embedding", "sequence_regression", "token_classification", *_SMOOTH[:2])
+    if life.loaded.task.text_vectors is not None or not known:
         return 0
     convert_checkpoint(life.run, life.folder / "theirs", "hugging_face")
     answers = folder_answers(life.folder / "theirs", task, texts) or []
@@ -259,17 +207,13 @@ def transformers(life: Life) -> int:
 
 
 def elsewhere(life: Life) -> int:
-    """In another folder, and where numbers and capitals are written otherwise."""
-    moved = life.folder / "an other folder, ä"
+    """In another folder, and where numbers and capitals are Turkish, if the machine knows them."""
+    moved, before = life.folder / "an other folder, ä", locale.setlocale(locale.LC_ALL)
     shutil.copytree(life.run, moved)
-    before = locale.setlocale(locale.LC_ALL)
+    with contextlib.suppress(locale.Error):
+        locale.setlocale(locale.LC_ALL, "tr_TR.UTF-8")
     try:
-        for name in ("tr_TR.UTF-8", "de_DE.UTF-8", "C"):
-            try:
-                locale.setlocale(locale.LC_ALL, name)
-            except locale.Error:
-                continue
-            same(ask(kbert.load(moved), life.examples), life.answers, ROUNDING, name)
+        same(ask(kbert.load(moved), life.examples), life.answers, ROUNDING)
     finally:
         locale.setlocale(locale.LC_ALL, before)
     return len(life.answers)
@@ -277,62 +221,47 @@ def elsewhere(life: Life) -> int:
 
 def command_line(life: Life) -> int:
     """`kbert predict` as JSON lines and as a table."""
-    if not isinstance(life.answers[0], dict):
+    if life.loaded.task.serving is None:
         return 0
-    names = [_inputs(life.loaded.task.serving, example) for example in life.examples]
     asked = life.folder / "asked.jsonl"
-    asked.write_text("".join(json.dumps(row) + "\n" for row in names), encoding="utf-8")
+    asked.write_text("".join(json.dumps(row) + "\n" for row in life.named_examples), encoding="utf-8")
     for ending in ("jsonl", "csv"):
         answers = life.folder / f"answers.{ending}"
-        _call(run_prediction, f"--run_dir={life.run}", f"--input_file={asked}", f"--output_file={answers}")
+        files = f"--run_dir={life.run}", f"--input_file={asked}", f"--output_file={answers}"
+        script = run_script("kbert.scripts.run_prediction", *files)
+        same(script.returncode, 0, 0, script.stderr)
     lines = [json.loads(line) for line in (life.folder / "answers.jsonl").read_text("utf-8").splitlines()]
-    found = [
-        {key: value for key, value in line.items() if key in answer}
-        for line, answer in zip(lines, life.answers, strict=True)
-    ]
-    same(found, json.loads(json.dumps(life.answers)), ROUNDING)
+    for line, answer in zip(map(comparable, lines), life.answers, strict=True):
+        same({name: line[name] for name in answer}, answer, ROUNDING)
+    table = csv.DictReader(answers.read_text("utf-8").splitlines())
+    for row, line in zip(table, lines, strict=True):
+        told = {name: str(line[name]) for name in row if isinstance(line.get(name), str | int | float)}
+        same({name: row[name] for name in told}, told, 0)
     return len(lines)
-
-
-def _call(script, *arguments):
-    values = flags.FLAGS
-    if "input_file" not in values:
-        script.define_flags()
-    with flagsaver.flagsaver():
-        values(["kbert", *arguments])
-        script.main()
 
 
 def served(life: Life) -> int:
     """`kbert serve`, asked by its Predict API and to rank."""
     serving, compared = life.loaded.task.serving, 0
-    if serving is None:
-        return 0
     with DevelopmentServer(life.run, "life", 0, 0) as server:
-        address = f"http://127.0.0.1:{server.rest_api_port}/"
-        for example, answer in _asked(life):
-            inputs = _inputs(serving, example)
+        asked = Asked(server.rest_api_port)
+        for inputs, answer in zip(life.named_examples, life.answers, strict=True):
             signature = serving.signature_for(inputs)
             names = life.loaded.signatures[signature].inputs
             settings = {name: value for name, value in serving.settings.items() if name in names}
             columns = {name: [value] for name, value in inputs.items()} | settings
             body = {"signature_name": signature, "inputs": columns}
-            outputs = _post(address + "v1/models/life:predict", body)["outputs"]
+            outputs = asked.post("/v1/models/life:predict", body)[1]["outputs"]
             outputs = outputs if isinstance(outputs, dict) else {next(iter(names)): outputs}
             row = {name: _array(value)[0] for name, value in outputs.items()}
-            same(_answer(serving, row, inputs, answer), answer, ROUNDING)
+            same(comparable(serving.answer(row, inputs)), answer, ROUNDING)
             compared += 1
-        if _ranks(life):
+        if asked.rest("GET", "/info")[1]["can"]["rank"]:
             body = {"query": "the house", "texts": WORDS, "raw_scores": True}
-            found = {WORDS[one["index"]]: one["score"] for one in _post(address + "rerank", body)}
+            found = {WORDS[one["index"]]: one["score"] for one in asked.post("/rerank", body)[1]}
             expected = {one["text"]: one["score"] for one in life.loaded.rank("the house", WORDS)}
             same(found, expected, ROUNDING, "/rerank")
     return compared
-
-
-def _post(address, body):
-    request = urllib.request.Request(address, json.dumps(body).encode(), {"content-type": "application/json"})
-    return json.loads(urllib.request.urlopen(request, timeout=60).read())
 
 
 def _array(value):
@@ -342,19 +271,17 @@ def _array(value):
 
 def trimmed(life: Life) -> int:
     """Cut to the tokens of the examples, whose answers stay."""
-    if life.vocabulary.kind != "wordpiece" or life.loaded.task.serving is None:
+    if life.vocabulary.kind != "wordpiece" or life.is_pretraining:  # fewer words share the probability
         return 0
     texts = life.folder / "texts.txt"
-    values = (_inputs(life.loaded.task.serving, example).values() for example in life.examples)
-    lines = [part if isinstance(part, str) else "\n".join(part) for parts in values for part in parts]
+    lines = ["\n".join(np.atleast_1d(part)) for named in life.named_examples for part in named.values()]
     texts.write_text("\n".join(line.replace("[MASK]", "") for line in lines) + "\n", encoding="utf-8")
     trim_vocabulary(life.run, life.folder / "trimmed", [texts])
-    loaded, expected = kbert.load(life.folder / "trimmed"), life.answers
-    found = ask(loaded, life.examples)
-    if life.is_pretraining:  # fewer words share the probability
-        return len(found)
+    loaded = kbert.load(life.folder / "trimmed")
+    found, expected = ask(loaded, life.examples), life.answers
     if life.task_name == "sparse_embedding":  # a weight for each word that stays
         kept = [life.vocabulary.tokens.index(token) for token in loaded.vocabulary.tokens]
-        expected = [vector[kept] for vector in expected]
+        found, expected = (model.embed(life.examples).toarray() for model in (loaded, life.loaded))
+        expected = expected[:, kept]
     same(found, expected, ROUNDING)
     return len(found)

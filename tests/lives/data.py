@@ -3,6 +3,7 @@
 import csv
 import functools
 import io
+import itertools
 import json
 import random
 from pathlib import Path
@@ -27,6 +28,7 @@ WORDS = (
 )  # fmt: skip
 _SIZES = {"train": 12, "dev": 7}
 CHOICES = 3
+_OF_TEXT_OR_PAIR = ("sequence", "multi_label", "cosine_similarity", "late_interaction")
 
 
 class Rows:
@@ -111,7 +113,7 @@ class Rows:
             return [{"text": a, "choices": [b, "the house", a[::-1]]} for a, b in pairs]
         if task in ("masked_lm", "pretraining", "sentence_order"):
             return [f"the {mask} of {text}" for text in texts[:number]]
-        if task == "cosine_similarity" or (world["pairs"] and task.startswith(("sequence", "multi_label"))):
+        if world["pairs"] and task.startswith(_OF_TEXT_OR_PAIR):
             return pairs
         return texts[:number]
 
@@ -151,12 +153,9 @@ def _sentence(number, rng):
 
 def _spans(words, tags):
     """Character spans of the tagged words."""
-    spans, start = [], 0
-    for word, tag in zip(words, tags, strict=True):
-        if tag != "O":
-            spans.append([start, start + len(word), tag[2:]])
-        start += len(word) + 1
-    return spans
+    starts = itertools.accumulate((len(word) + 1 for word in words), initial=0)
+    tagged = zip(starts, words, tags)  # noqa: B905  # the last start is the end
+    return [[start, start + len(word), tag[2:]] for start, word, tag in tagged if tag != "O"]
 
 
 def _question(number, rng):

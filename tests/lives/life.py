@@ -5,15 +5,17 @@ import functools
 import random
 from pathlib import Path
 
-from scipy import sparse
+import numpy as np
 
 import kbert
 from kbert.checkpoints import KBERT
 from kbert.checkpoints.formats import write_checkpoint
 from kbert.config import EncoderConfig, FinetuningConfig, PretrainingConfig, from_dict, to_dict
 from kbert.config.pooling_config import PoolingConfig
+from kbert.inference.answers import to_examples
 from kbert.tasks import TASKS
 from tests.kbert.checkpoints.random_checkpoint import random_checkpoint
+from tests.kbert.experiments.every_training import PAIRINGS
 from tests.kbert.tokenization.small_vocabularies import odd_vocabulary
 from tests.lives import space
 from tests.lives.data import Rows
@@ -30,6 +32,11 @@ _TRAINING = {
 }  # fmt: skip
 
 
+# Settings of lengths that do not fit these short texts.
+_SHORT = {"question_answering": {"max_query_length": 8}, "late_interaction": {"query_length": 8}}
+_MOST_TOKENS = 2000  # of a vocabulary
+
+
 class Life:
     """A world and what its hops share; each part is made when the first hop asks for it.
 
@@ -42,7 +49,7 @@ class Life:
     def __init__(self, world: dict, folder: Path, refused=lambda refusal: None):
         self.world, self.folder, self.refused = world, Path(folder), refused
         self.task_name = world["task"]
-        self.is_pretraining = space.pairing(self.task_name) is not None
+        self.is_pretraining = self.task_name in PAIRINGS
         self.rows = Rows(world, self.folder)
 
     def rng(self, what: str) -> random.Random:
@@ -68,8 +75,8 @@ class Life:
             values = {"num_train_steps": 6, "num_warmup_steps": 2, "eval_every_steps": 6} | values
             values["encoder"] = to_dict(self.encoder)
             return from_dict(PretrainingConfig, values | {"task": self.task_name}, "config")
-        short = {"max_query_length": 8} if self.task_name == "question_answering" else {}
-        values |= {"task": self.task_name, "task_settings": short | self._chosen("settings")}
+        settings = _SHORT.get(self.task_name, {}) | self._chosen("settings")
+        values |= {"task": self.task_name, "task_settings": settings}
         values = {"max_seq_length": 24, "num_train_epochs": 2.0} | values
         values |= {} if "eval_every_steps" in values else {"eval_every_epochs": 1.0} | values
         values["dataset"] = to_dict(self.rows.dataset())
@@ -78,16 +85,13 @@ class Life:
 
     def _chosen(self, prefix: str) -> dict:
         """What the world says under a prefix, as nested dicts."""
-        nested: dict = {}
+        chosen: dict = {}
         for name, value in self.world.items():
-            first, *path = name.split(".")
-            if first != prefix:
-                continue
-            place = nested
-            for part in path[:-1]:
-                place = place.setdefault(part, {})
-            place[path[-1]] = value if not isinstance(value, dict) else place.get(path[-1], {}) | value
-        return nested
+            first, *path, last = name.split(".") if "." in name else (name, "")
+            if first == prefix:
+                place = functools.reduce(lambda place, part: place.setdefault(part, {}), path, chosen)
+                place[last] = value if not isinstance(value, dict) else place.get(last, {}) | value
+        return chosen
 
     @functools.cached_property
     def checkpoint(self) -> Path:
@@ -124,20 +128,15 @@ class Life:
     def corpus(self) -> dict:
         """The settings of these records."""
         plain = {"max_seq_length": 24, "max_predictions_per_seq": 4, "dupe_factor": 1, "num_shards": 2}
-        return (
-            plain
-            | {"masking": "dynamic"}
-            | self._chosen("corpus")
-            | {"pairing": space.pairing(self.task_name)}
-        )
+        return plain | {"masking": "dynamic"} | self._chosen("corpus") | {"pairing": PAIRINGS[self.task_name]}
 
     @functools.cached_property
     def evaluated(self) -> dict:
         """The data of the evaluations, as `kbert.evaluate` takes them."""
         if self.is_pretraining:
             return {"input_dir": self.records}
-        held_out = self.config.dev_split is not None
-        return {"eval_file": self.train_file, "split": "dev"} if held_out else {"eval_file": self.dev_file}
+        held_out = {"eval_file": self.train_file, "split": "dev"}
+        return {"eval_file": self.dev_file} if self.config.dev_split is None else held_out
 
     def train(self, name: str, **arguments):
         """Trains in a folder of this name; the run."""
@@ -195,20 +194,27 @@ class Life:
         return self.rows.examples(5, self.vocabulary.special_tokens.mask)
 
     @functools.cached_property
+    def named_examples(self) -> list[dict]:
+        """They as dicts of the task's inputs."""
+        return to_examples(self.examples, [self.loaded.task.serving.inputs]).listed
+
+    @functools.cached_property
     def answers(self) -> list:
         """The answer to each example, asked one by one."""
         return ask(self.loaded, self.examples)
 
 
 def ask(model, examples) -> list:
-    """One by one: the answers of a model, or vectors where it makes some of single texts."""
-    vectors = isinstance(examples[0], str) and model.task.pooling is not None
-    if model.task.serving is None or vectors or model.task.text_vectors is not None:
-        return [part for example in examples for part in embed(model, [example])]
-    return [model.predict(example) for example in examples]
+    """One by one: the answers of a model, or its vectors where it answers no texts."""
+    if model.task.serving is None:
+        return [model.embed(example) for example in examples]
+    return [comparable(model.predict(example)) for example in examples]
 
 
-def embed(model, texts) -> list:
-    """The vectors of texts, an array each, sparse ones with their zeros."""
-    vectors = model.embed(texts)
-    return list(vectors.toarray() if sparse.issparse(vectors) else vectors)
+def comparable(answer):
+    """An answer; words with weights as a vector, since rounding decides which of two equals stands first."""
+    if isinstance(answer, dict) and "indices" in answer:
+        vector = np.zeros(_MOST_TOKENS)
+        np.put(vector, answer["indices"], answer["weights"])
+        return {"vector": vector}
+    return answer

@@ -25,8 +25,6 @@ _FEWEST = 9  # choices that make a world
 _WEIGHTS = {"killed": 1, "two_devices": 1, "transformers": 12, "ids": 6, "served": 6}
 # Findings that wait: kind -> (why, since when). A kind is what the table prints behind FOUND.
 KNOWN: dict[str, tuple[str, str]] = {}
-# What a world cannot lose: without these it is none.
-_KEPT = ("seed", "task")
 _PLAIN = {
     "family": "bert", "tokenizer": "wordpiece", "pairs": False, "format": "jsonl",
     "columns": ["text", "text_pair", "label"], "labels": ["0", "1"],
@@ -146,7 +144,7 @@ def shrink(finding: Finding) -> Finding:
     """The same finding in the smallest world: each choice is taken back that it does not need."""
     logging.set_verbosity(logging.FATAL)
     smallest = finding
-    names = [name for name in finding.world if name not in _KEPT]
+    names = [name for name in finding.world if name not in ("seed", "task")]  # without these it is none
     # Everything at once, the halves, then one by one.
     half = len(names) // 2
     for part in (names, names[:half], names[half:], *([name] for name in names)):

@@ -50,7 +50,6 @@ _MOST = {
     "num_hidden_layers": 3, "reinit_layers": 3, "lstm_size": 8, "gradient_accumulation_steps": 4,
     "train_batch_size": 8, "num_train_steps": 8, "dupe_factor": 2, "max_predictions_per_seq": 8,
 }  # fmt: skip
-_NEVER = {"budget"}  # by the clock, so no two trainings are equal
 # Texts that no sentence lists.
 _TEXTS = {
     "delimiter": (";", "|", "\t"),
@@ -92,14 +91,11 @@ def draw_world(seed: int, accepts: Callable[[dict], bool]) -> dict:
 
 def _owners(task) -> list[tuple[type, str]]:
     """The classes whose fields a world may change, with the prefix of their settings."""
-    training = PretrainingConfig if pairing(task) else FinetuningConfig
-    data = (PretrainingSettings, "corpus") if pairing(task) else (DatasetConfig, "dataset")
+    training = PretrainingConfig if task in PAIRINGS else FinetuningConfig
+    data = (PretrainingSettings, "corpus") if task in PAIRINGS else (DatasetConfig, "dataset")
     owners = [(EncoderConfig, "encoder"), (training, "config"), (training, "config"), data]
     owners += [(TASKS[task].settings_class, "settings")] * 2 + [(WordPieceRules, "rules")]
-    return owners + [(PoolingConfig, "pooling")] * 3 * (TASKS[task].settings_class.__name__ in _EMBEDDINGS)
-
-
-_EMBEDDINGS = {TASKS[task].settings_class.__name__ for task in VECTORS[:2]}
+    return owners + [(PoolingConfig, "pooling")] * 3 * (task in VECTORS[:2])
 
 
 def _draw(owner, prefix, world, rng) -> dict:
@@ -118,12 +114,9 @@ def _draw(owner, prefix, world, rng) -> dict:
 def other_values(owner, field, labels, rng) -> list:
     """What a field of a dataclass may be beside its default, if its class allows it with the others."""
     values = _values(owner, field, _kind(owner, field.name), labels, rng)
-    # A cosine of vectors of one number is 1 or -1, and its ranks are rounding.
-    return [
-        value
-        for value in values
-        if value != field.default and not (field.name == "truncate_dim" and value == 1)
-    ]
+    # Cosines of vectors of one number are 1 or -1, and their ranks are rounding. A budget is the clock's.
+    never = {"truncate_dim": (1,), "decay": ("budget",)}.get(field.name, ())
+    return [value for value in values if value != field.default and value not in never]
 
 
 def _kind(owner, name):
@@ -148,10 +141,7 @@ def _values(owner, field, kind, labels, rng) -> list:
         return [{name: f"{name}: " for name in names} for names in (labels, ("query", "document"))]
     if field.name in ("positive_label", "default_prompt_name"):
         return labels
-    known = [
-        *_TEXTS.get(field.name, ()),
-        *(word for word in choices(owner, field.name) if word not in _NEVER),
-    ]
+    known = [*_TEXTS.get(field.name, ()), *choices(owner, field.name)]
     if "dict" in str(typing.get_type_hints(owner)[field.name]):
         known.append({label: 0.25 + 0.25 * n for n, label in enumerate(labels[:2])})
     return known
@@ -181,8 +171,3 @@ def choices(owner, name: str) -> tuple[str, ...]:
                 words = re.split(r",? or |, ", found[1].strip(" ."))
                 return tuple(word for word in words if word and " " not in word)
     return ()
-
-
-def pairing(task: str) -> str | None:
-    """How a pretraining task's records are paired; None for a task on labelled files."""
-    return PAIRINGS.get(task)

@@ -121,6 +121,11 @@ def test_a_pair(of_pairs):
         of_pairs.predict("jump the a")
 
 
+def test_a_number_for_one_text_ranks_nothing():
+    with pytest.raises(ValueError, match="rank takes one that gives a pair of texts a number"):
+        random_task_model(TASKS["sequence_regression"](takes_pairs=False)).rank("jump", ["walk"])
+
+
 @pytest.fixture(scope="module", params=["encoder", "cosine_similarity"])
 def of_vectors(request):
     """A model of vectors, as sentence-transformers folders and runs of similarity are."""
