@@ -53,7 +53,7 @@ def start_grpc_server(service, metrics, host: str, port: int, api_key: str | Non
 
 
 class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
-    """Predict and GetModelMetadata; the other methods are answered UNIMPLEMENTED."""
+    """Predict and GetModelMetadata; the other methods are answered UNIMPLEMENTED, with a sentence."""
 
     def __init__(self, service: Service, metrics: Metrics, api_key: str | None, log: bool):
         self._service, self._metrics, self._api_key, self._log = service, metrics, api_key, log
@@ -84,13 +84,31 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
             response.metadata["signature_def"].Pack(signatures)
             return response
 
+    def Classify(self, request, context):
+        self._refuse("Classify", context)
+
+    def Regress(self, request, context):
+        self._refuse("Regress", context)
+
+    def MultiInference(self, request, context):
+        self._refuse("MultiInference", context)
+
+    def _refuse(self, method, context):
+        with self._answering(method, None, context):
+            raise RequestError(
+                "UNIMPLEMENTED",
+                f"{method} is answered by TensorFlow Serving, which takes the same folder; kbert serve "
+                "answers Predict and GetModelMetadata.",
+            )
+
     def _fill(self, spec, signature: str = "") -> None:
         spec.name, spec.signature_name = self._service.model.name, signature
         spec.version.value = self._service.model.version
 
     @contextlib.contextmanager
     def _answering(self, method: str, spec, context):
-        """Checks who asks for what; counts and logs the request; gives an error its status."""
+        """Checks who asks for what (a `ModelSpec`, or None); counts and logs the request; gives an error its
+        status."""
         left, limits = context.time_remaining(), self._service.limits
         waits = (limits.timeout_seconds, limits.timeout)
         if left is not None and left < limits.timeout_seconds:
@@ -101,13 +119,8 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
             authorization = dict(context.invocation_metadata()).get("authorization", "")
             if self._api_key and not is_key(authorization.encode(), self._api_key):
                 raise RequestError("UNAUTHENTICATED", "Expected the metadata authorization: Bearer KEY.")
-            model = self._service.model
-            has_version = not spec.HasField("version") or spec.version.value == model.version
-            if spec.name != model.name or not has_version or spec.HasField("version_label"):
-                version = spec.version_label[:100] or spec.version.value or ""
-                raise RequestError(
-                    "NOT_FOUND", f"{spec.name[:100]!r} {version} is not served; {model.name!r} is."
-                )
+            if spec is not None:
+                self._require_served(spec)
             yield own
         except Exception as error:
             status = error.status if isinstance(error, RequestError) else "INTERNAL"
@@ -122,3 +135,12 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
             self._metrics.answered(method, status, own)
             if self._log:
                 logging.info(own.line(f"gRPC {method}", status))
+
+    def _require_served(self, spec) -> None:
+        model = self._service.model
+        is_version = not spec.HasField("version") or spec.version.value == model.version
+        if spec.name == model.name and is_version and not spec.HasField("version_label"):
+            return
+        version = spec.version_label[:100] or (spec.version.value if spec.HasField("version") else "")
+        received = f"{spec.name[:100]!r} {version}".strip()
+        raise RequestError("NOT_FOUND", f"{received} is not served; {model.name!r} {model.version} is.")

@@ -48,13 +48,7 @@ class Service:
             received = ", ".join(sorted(inputs))[:200] or "nothing"
             raise invalid(f"received inputs {received}; the signature {name} takes {expected}.")
         for setting, array in inputs.items():
-            shape = definition.inputs[setting].tensor_shape
-            if not shape.unknown_rank and array.ndim != len(shape.dim):
-                raise invalid(
-                    f"{setting} has shape {list(array.shape)}; expected {len(shape.dim)} dimensions."
-                )
-            if array.ndim == 0 and array.dtype.kind == "i" and not 0 <= array <= _MAX_SETTING:
-                raise invalid(f"{setting}={array}; expected a number from 0 to {_MAX_SETTING}.")
+            _check_tensor(setting, array, definition.inputs[setting])
         tokens = _estimated_tokens(inputs, definition)
         request.count(max(len(tokens), 1), sum(tokens), estimated=True)
         return self.queue.run(request, name, inputs, tokens, outputs, self.limits.max_answer_bytes)
@@ -199,6 +193,24 @@ class Service:
         request.tokenizing += time.monotonic() - began
         rows = {name: joined([features[name] for features, _ in parts]) for name in parts[0][0]}
         return rows, np.concatenate([truncated for _, truncated in parts])
+
+
+def _check_tensor(name: str, array: np.ndarray, info) -> None:
+    """Raises `RequestError` where an input is not what its signature declares (a `TensorInfo`)."""
+    if tf.as_dtype(array.dtype) != info.dtype:
+        expected = tf.as_dtype(info.dtype).name
+        raise invalid(f"{name} has dtype {tf.as_dtype(array.dtype).name}; expected {expected}.")
+    sizes = [dim.size for dim in info.tensor_shape.dim]
+    received = f"{name} has shape {list(array.shape)}; expected"
+    if not info.tensor_shape.unknown_rank:
+        if array.ndim != len(sizes):
+            raise invalid(f"{received} {len(sizes)} dimensions.")
+        if any(size not in (-1, length) for size, length in zip(sizes, array.shape, strict=True)):
+            raise invalid(f"{received} [{', '.join('any' if size < 0 else str(size) for size in sizes)}].")
+        if has_rows(info) and not len(array):
+            raise invalid(f"{received} one row or more.")
+    if array.ndim == 0 and array.dtype.kind == "i" and not 0 <= array <= _MAX_SETTING:
+        raise invalid(f"{name}={array}; expected a number from 0 to {_MAX_SETTING}.")
 
 
 def _cut(rows, max_tokens: int, sep_id: int):

@@ -46,7 +46,8 @@ class _Serving(Serving):
         """`serving_default`: `text` (string [batch]) and `choices` (string [batch, choices]) -> `logits` and
         `probabilities` (float32 [batch, choices]), `choice` (int64 [batch]), the index of the most probable
         choice, and `choice_text` (string [batch]). `ids` takes the encoder inputs (int32 [batch, choices,
-        length]) and has no `choice_text`. `classify`: the choices of an Example are its classes."""
+        length]), as many choices as training had, and has no `choice_text`. `classify`: the choices of an
+        Example are its classes."""
 
         def answer_ids(inputs):
             outputs = model(inputs, training=False)
@@ -62,12 +63,12 @@ class _Serving(Serving):
                 TRUNCATED: tf.reduce_any(tf.reshape(truncated, tf.shape(choices)), axis=1),
             }
 
-        any_choices = (None, self.task.num_choices)
-        inputs = {"text": ("string", (None,)), "choices": ("string", any_choices)}
+        inputs = {"text": ("string", (None,)), "choices": ("string", (None, None))}
         texts = Signature(inputs, answer_text)
         return {
             "serving_default": texts,
-            "ids": ids_signature(answer_ids, model, text_inputs, any_choices),
+            # LiteRT files need fixed shapes.
+            "ids": ids_signature(answer_ids, model, text_inputs, (None, self.task.num_choices)),
             CLASSIFY: classify_signature(texts, lambda outputs, inputs: inputs["choices"]),
         }
 

@@ -12,13 +12,13 @@ MODEL = "length"
 TEXTS = ["short", "a much longer text é"]
 
 
-def request_of(texts=TEXTS, name=MODEL, signature_name="", version=None):
+def request_of(texts=TEXTS, name=MODEL, signature_name="", version=None, dtype=tf.string):
     """A PredictRequest for texts."""
     request = predict_pb2.PredictRequest()
     request.model_spec.name, request.model_spec.signature_name = name, signature_name
     if version is not None:
         request.model_spec.version.value = version
-    request.inputs["text"].CopyFrom(tf.make_tensor_proto(texts, tf.string))
+    request.inputs["text"].CopyFrom(tf.make_tensor_proto(texts, dtype))
     return request
 
 

@@ -9,8 +9,10 @@ import tensorflow as tf
 from tensorflow_serving.apis import (
     classification_pb2,
     get_model_metadata_pb2,
+    inference_pb2,
     predict_pb2,
     prediction_service_pb2_grpc,
+    regression_pb2,
 )
 
 from export.server.grpc_api import start_grpc_server
@@ -70,6 +72,7 @@ def of_29_bytes():
     ("request_", "code", "words"),
     [
         (request_of(version=1), "NOT_FOUND", "'length' 1 is not served"),
+        (request_of(version=0), "NOT_FOUND", "'length' 0 is not served; 'length' 3 is."),
         (labelled(), "NOT_FOUND", "'length' canary is not served"),
         (request_of(signature_name="x"), "INVALID_ARGUMENT", "signature 'x' is not one of"),
         (
@@ -77,6 +80,12 @@ def of_29_bytes():
             "INVALID_ARGUMENT",
             "received inputs text; the signature pair takes",
         ),
+        (
+            request_of([1, 2], dtype=tf.int64),
+            "INVALID_ARGUMENT",
+            "text has dtype int64; expected string",
+        ),
+        (request_of([]), "INVALID_ARGUMENT", "text has shape [0]; expected one row or more"),
         (predict_pb2.PredictRequest(), "NOT_FOUND", "is not served"),
         (of_29_bytes(), "INVALID_ARGUMENT", "4194304 texts; this server takes up to 500"),
     ],
@@ -90,7 +99,13 @@ def test_what_is_no_message_or_not_offered_is_refused(server, stub):
     with grpc.insecure_channel(f"localhost:{server.port}") as channel:
         call = channel.unary_unary("/tensorflow.serving.PredictionService/Predict")
         assert refused(call, b"\xff\xff")[0] == "INTERNAL"
-    assert refused(stub.Classify, classification_pb2.ClassificationRequest())[0] == "UNIMPLEMENTED"
+    for call, request in (
+        (stub.Classify, classification_pb2.ClassificationRequest()),
+        (stub.Regress, regression_pb2.RegressionRequest()),
+        (stub.MultiInference, inference_pb2.MultiInferenceRequest()),
+    ):
+        code, sentence = refused(call, request)
+        assert code == "UNIMPLEMENTED" and "TensorFlow Serving" in sentence
 
 
 def test_too_many_at_once_are_refused(server):

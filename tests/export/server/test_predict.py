@@ -81,6 +81,7 @@ def test_status_metadata_and_versions(asked):
         ({"instances": [{"b64": "!"}]}, "no base64"),
         ({"instances": [["a"], "b"]}, "lists of different lengths"),
         ({"inputs": "a"}, "text has shape []; expected 1 dimensions"),
+        ({"inputs": []}, "text has shape [0]; expected one row or more"),
         (
             {"signature_name": "weigh", "inputs": {"ids": [[1, 2], [3]], "weights": [[1.0]]}},
             "different lengths",

@@ -177,3 +177,13 @@ def test_bfloat16_at_load_answers_nearly_alike(finetuned_run):
         ValueError, match="precision='float16' is not known for predictions; choose 'float32' or"
     ):
         kbert.load(finetuned_run.path, precision="float16")
+
+
+def test_a_choice_is_taken_among_any_number_whatever_the_training_had():
+    """Each choice is scored by itself, so more of them change no score."""
+    loaded = random_task_model(TASKS["multiple_choice"](2))
+    texts = ["walk", "jump the", "a"]
+    answered = loaded.predict([{"text": "the", "choices": texts[:number]} for number in (1, 2, 3)])
+    for number, answer in enumerate(answered, start=1):
+        shares = np.array(answered[2]["probabilities"][:number])
+        np.testing.assert_allclose(answer["probabilities"], shares / shares.sum(), rtol=1e-5)
