@@ -25,7 +25,7 @@ from kbert.files.whole_file import whole_folder
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 from kbert.tokenization.vocabulary_files import read_vocab_file
 from tfrecords_tools.corpus.corpus_files import input_files, input_folders, text_bytes
-from tfrecords_tools.corpus.documents import TextFormat
+from tfrecords_tools.corpus.documents import TextFormat, require_text_field
 from tfrecords_tools.vocabulary import wordpiece_learner
 from tfrecords_tools.vocabulary.coverage import coverage
 from tfrecords_tools.vocabulary.tokenizer_learners import learn_tokenizer
@@ -118,6 +118,7 @@ def main():
     settings = Flags(**flag_values(Flags))
     check_flags(settings.tokenizer)
     files = input_files(settings.input_files)
+    require_text_field(settings.text_field, files)
     if settings.tokenizer == "wordpiece":
         learn_wordpiece(files, settings)
     else:

@@ -26,6 +26,7 @@ from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.vocabulary_files import VOCABULARY_FILES
 from tfrecords_tools.corpus.corpus_files import input_files as find_input_files
 from tfrecords_tools.corpus.corpus_files import input_folders, text_bytes
+from tfrecords_tools.corpus.documents import require_text_field
 from tfrecords_tools.pretraining import pretraining_job, sampling_stage, tokenization_stage, writing_stage
 from tfrecords_tools.pretraining.pretraining_settings import PretrainingSettings
 from tfrecords_tools.records import record_statistics, record_text, record_writer
@@ -80,6 +81,7 @@ def create_pretraining_data(
     """
     settings = PretrainingSettings(**settings)
     files = find_input_files(input_files)
+    require_text_field(settings.text_field, files)
     source = [path for path in (vocab_file, tokenizer) if path]
     record_writer.check_output_dir(output_dir, overwrite, [*files, *input_folders(input_files), *source])
     vocabulary = read_source(vocab_file, tokenizer, settings.do_lower_case, allow_unmatched)

@@ -37,7 +37,12 @@ from kbert.tokenization import word_splitter
 from kbert.tokenization.greedy_match import GreedyMatcher
 from kbert.tokenization.vocabulary import Vocabulary, require_wordpiece
 from tfrecords_tools.corpus.corpus_files import input_files, input_folders
-from tfrecords_tools.corpus.documents import TextFormat, plan_units, read_unit_lines
+from tfrecords_tools.corpus.documents import (
+    TextFormat,
+    plan_units,
+    read_unit_lines,
+    require_text_field,
+)
 from tfrecords_tools.corpus.problems import Problems
 from tfrecords_tools.vocabulary.coverage import coverage
 from tfrecords_tools.vocabulary.trimming import trim_pieces
@@ -98,11 +103,12 @@ def trim_vocabulary(
     Raises:
       ValueError, OSError: when a file cannot be read, or `target` not written; nothing is left behind then.
     """
+    require_text_field(text_field, [] if dataset else [*files, *heldout])
     # TensorFlow loads here, after all checks that do not need it.
     formats.require_free(target, overwrite, inputs=[source, *files, *heldout])
     checkpoint = formats.read_checkpoint(source, do_lower_case, allow_unmatched)
     before = require_wordpiece(checkpoint.vocabulary, "kbert trim")
-    with plain_texts(files, dataset, text_field) as texts:
+    with plain_texts(files, dataset, text_field, _open_prompts(checkpoint)) as texts:
         words = _words(texts, before.rules)
     tokens = trim_pieces(before.tokens, _own_tokens(checkpoint, before), words, min_count, vocab_size)
     after = before.with_tokens(tokens)
@@ -163,7 +169,10 @@ def _files(texts: Texts):
     labelled = "--labelled_files (with --config)"
     require_single({"--input_files (texts)": texts.input_files, labelled: texts.labelled_files})
     if bool(texts.labelled_files) != bool(texts.config):
-        raise ValueError("--labelled_files needs a --config, whose [dataset] names the columns of texts.")
+        raise ValueError(
+            "--labelled_files and --config belong together: its [dataset] names the columns of texts; give "
+            "both or neither."
+        )
     find: Any = labelled_texts if texts.labelled_files else input_files
     files = find(texts.labelled_files or texts.input_files)
     return files, find(texts.heldout_files) if texts.heldout_files else []
@@ -177,26 +186,29 @@ def labelled_texts(paths: list[str]) -> list[Path]:
 
 
 @contextlib.contextmanager
-def plain_texts(files: list[Path], dataset, text_field: str = "text") -> Iterator[list[Path]]:
-    """The texts of files, one a line in a temporary file.
+def plain_texts(files: list[Path], dataset, text_field: str = "text", prompts=()) -> Iterator[list[Path]]:
+    """The texts of files, one a line in a temporary file, those of a row together.
 
     Args:
       files: what to read.
       dataset: the `DatasetConfig` of labelled files, whose columns of texts are read; None for plain texts.
       text_field: the key of the text in JSONL files of plain texts.
+      prompts: each is a line with the first word of each text, too.
     """
     texts = _read_lines(files, text_field) if dataset is None else _read_rows(files, dataset)
     with tempfile.TemporaryDirectory(prefix="trim_vocabulary_") as folder:
         path = Path(folder) / "texts.txt"
         with path.open("w", encoding="utf-8", newline="\n") as out:
-            out.writelines(" ".join(text.split()) + "\n" for text in texts)
+            for words in ([text.split() for text in row] for row in texts):
+                out.write(" ".join(itertools.chain(*words)) + "\n")
+                out.writelines(f"{prompt}{text[0]}\n" for prompt in prompts for text in words if text)
         yield [path]
 
 
 def _read_lines(files, text_field):
     problems, text_format = Problems(), TextFormat(text_field=text_field)
     for unit in plan_units(files, UNIT_BYTES):
-        yield from (line.decode("utf-8") for line in read_unit_lines(unit, text_format, problems))
+        yield from ([line.decode("utf-8")] for line in read_unit_lines(unit, text_format, problems))
 
 
 def _read_rows(files, dataset):
@@ -205,7 +217,7 @@ def _read_rows(files, dataset):
     ]
     for file in files:
         for where, record in stream_records(file, dataset, columns, with_labels=False):
-            yield " ".join(text_cell(record, name, where) for name in columns)
+            yield [text_cell(record, name, where) for name in columns]
 
 
 def _words(files, rules):
@@ -213,6 +225,12 @@ def _words(files, rules):
     if not words.counts:
         raise ValueError("the input files hold no words; expected texts such as the model will see.")
     return words.counts
+
+
+def _open_prompts(checkpoint) -> list[str]:
+    """The prompts whose last word may go on with the first of a text."""
+    prompts = checkpoint.pooling.prompts.values() if checkpoint.pooling else ()
+    return [prompt for prompt in prompts if prompt[-1:].isalnum()]
 
 
 def _own_tokens(checkpoint, vocabulary: Vocabulary) -> set[str]:

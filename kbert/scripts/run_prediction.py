@@ -142,10 +142,11 @@ def _flag_examples(source, flags):
 def _flag_questions(source, flags):
     """The examples given by --question and --context."""
     questions, contexts = flags.question, flags.context
-    if len(contexts) not in (1, len(questions)) or flags.text or not questions:
+    others = [f"--{name}" for name in ("text", "text_pair", "choice", "candidate") if getattr(flags, name)]
+    if len(contexts) not in (1, len(questions)) or not questions or others:
         raise ValueError(
-            f"{len(questions)} --question, {len(contexts)} --context and {len(flags.text)} --text; give one "
-            "--context for all questions or one for each, and no --text."
+            f"{len(questions)} --question, {len(contexts)} --context; give one --context for all questions "
+            f"or one for each, and no {', '.join(others) or '--text'}."
         )
     if len(contexts) == 1:
         contexts = contexts * len(questions)

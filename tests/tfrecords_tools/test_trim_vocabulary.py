@@ -91,6 +91,21 @@ def test_what_a_model_adds_to_texts_stays(files, tmp_path):
                     np.testing.assert_allclose(new, old, atol=1e-6)
 
 
+def test_a_prompt_that_ends_within_a_word_keeps_the_pieces_of_that_word(tmp_path):
+    vocabulary = Vocabulary([*BERT_TOKENS, "##s", "walk", "##walk", "##x"], do_lower_case=True)
+    pooling = PoolingConfig("mean", True, prompts={"query": "walk"}, default_prompt_name="query")
+    model = dataclasses.replace(random_checkpoint("encoder", vocabulary=vocabulary), pooling=pooling)
+    write_checkpoint(model, tmp_path / "large", "kbert")
+    (tmp_path / "rows.csv").write_text("one,two\nwalk,s\n")
+    trim_vocabulary(
+        tmp_path / "large", tmp_path / "small", [tmp_path / "rows.csv"],
+        dataset=DatasetConfig(text="one", text_pair="two"),
+    )  # fmt: skip
+    before, after = load(tmp_path / "large"), load(tmp_path / "small")
+    assert {*before.vocabulary.tokens} - {*after.vocabulary.tokens} == {"##x"}
+    np.testing.assert_allclose(after.embed(["walk", "s"]), before.embed(["walk", "s"]), atol=1e-6)
+
+
 def test_masks_are_filled_as_before(pretraining_run, files, tmp_path):
     """The rows of the table and of the output bias go together."""
     trim_vocabulary(pretraining_run.path, tmp_path / "small", files[0], format="hugging_face")

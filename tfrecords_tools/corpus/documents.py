@@ -63,6 +63,15 @@ class Unit(NamedTuple):
     end: int
 
 
+def require_text_field(text_field: str, files) -> None:
+    """Raises ValueError for a `text_field` of its own where no file has fields: text files are read whole."""
+    if text_field != TextFormat.text_field and not any(format_by_name(file) == "jsonl" for file in files):
+        raise ValueError(
+            f"text_field={text_field!r} names the field of a text in JSON lines, but no input file is one; "
+            "leave it out."
+        )
+
+
 def plan_units(files, unit_bytes: int) -> list[Unit]:
     """Cuts files into units, in the order of the files. Depends on names and sizes only.
 

@@ -41,6 +41,7 @@ REFUSALS = {
     "predict --run_dir={run} --text=x --checkpoint=9": "has no checkpoint '9'",
     "predict --run_dir={run} --text=x --text_pair=a --text_pair=b": "1 --text but 2 --text_pair",
     "predict --run_dir={run} --question=x --context=y": "expects text; received question and context",
+    "predict --run_dir={run} --question=x --context=y --text_pair=z": "and no --text_pair",
     "predict --run_dir={run} --text=x --top_k=3": "whose answers have no top_k",
     "predict --run_dir={run} --input_file={none}": "{none} does not exist",
     "convert --from={none} --to={made}": "checkpoint {none} does not exist",
@@ -52,8 +53,11 @@ REFUSALS = {
     "quickstart --output_dir={made}_q --train_file={none} --init_checkpoint={none}": "failed with exit code",
     "configs --output_dir={run}": "exists already",
     "vocab --input_files={none} --output_file={made}": "matches no file",
+    "vocab --input_files={texts} --output_file={made} --text_field=body": "no input file is one",
     "tokenize --vocab_file={none}": "vocabulary file {none} does not exist",
     "pretraining-data --input_files={none} --vocab_file={run}/vocab.txt --output_dir={made}": "matches no",
+    "pretraining-data --input_files={texts} --vocab_file={run}/vocab.txt --output_dir={made} "
+    "--text_field=body": "text_field='body' names the field",
     "finetuning-data --config=configs/finetuning/small_data.toml --input_file={none}.csv --output_dir={made} "
     "--init_checkpoint={run}": "{none}.csv does not exist",
     "show-records --input_dir={none}": "{none} holds no manifest.json",
@@ -68,6 +72,8 @@ REFUSALS = {
     "attention --run_dir={run} --text=x --output_file={made}.html --layers=99": "--layers=99: this model has",
     "trim --from={none} --to={made} --input_files={texts}": "checkpoint {none} does not exist",
     "trim --from={run} --to={made} --input_files={none}": "matches no file",
+    "trim --from={run} --to={made} --input_files={texts} --text_field=body": "no input file is one",
+    "trim --from={run} --to={made} --input_files={texts} --config=configs/finetuning/mrpc.toml": "give both",
     LITERT + "--run_dir={none}": "checkpoint {none} does not exist",
     LITERT + "--run_dir={run} --quantization=int3": "--quantization=int3 is not offered",
     LITERT + "--run_dir={run} --eval_file={none}.csv": "{none}.csv does not exist",

@@ -93,7 +93,7 @@ def refused(*arguments):
             "trim --from=x --to={made} --labelled_files={wrong} --config=configs/finetuning/mrpc.toml",
             "has no column '#1 String'",
         ),
-        ("trim --from=x --to={made} --labelled_files={wrong}", "--labelled_files needs a --config, whose ["),
+        ("trim --from=x --to={made} --labelled_files={wrong}", "--labelled_files and --config belong"),
     ],
 )
 def test_each_command_names_the_file_and_the_column(finetuned_run, labelled_files, tmp_path, command, facts):
