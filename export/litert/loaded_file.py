@@ -13,7 +13,7 @@ from kbert.inference.text_answers import TextAnswers
 from kbert.inference.texts import text_batch
 from kbert.tasks import TASKS
 from kbert.tasks.serving import Serving
-from kbert.tasks.similarity.vectors import similarities, unit_rows
+from kbert.tasks.similarity.vectors import require_vectors, similarities, unit_rows
 from kbert.tokenization.vocabulary_files import read_vocabulary
 
 from ..folder_names import ABOUT_FILE
@@ -64,6 +64,7 @@ class LoadedFile(TextAnswers):
 
     def similarity(self, queries, texts):
         """As of every model; the last bit of a cosine, computed in NumPy, may be another one."""
+        require_vectors(queries, texts)
         return similarities(queries, texts, self.task.pooling.similarity_fn_name, unit_rows)
 
     def predictor(self, signature: str) -> "_Predictor":

@@ -3,6 +3,7 @@
 import functools
 import inspect
 from collections.abc import Callable, Mapping
+from numbers import Integral, Real
 from types import UnionType
 from typing import Annotated, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
@@ -25,6 +26,7 @@ Share = Annotated[float, Bounds(0, 1)]
 Epsilon = Annotated[float, Bounds(above=0, largest=1)]
 Seed = Annotated[int, Bounds(0, 2**32 - 1)]
 
+_NUMBERS: dict[type, type] = {int: Integral, float: Real}  # NumPy's too
 _Arguments = ParamSpec("_Arguments")
 _Answer = TypeVar("_Answer")
 
@@ -68,29 +70,31 @@ def with_checked_arguments(function: Callable[_Arguments, _Answer]) -> Callable[
 
 
 def _check(values, declaration, group=""):
-    for name, (choices, bounds) in declared_values(declaration).items():
+    for name, (choices, bounds, kind) in declared_values(declaration).items():
         value = values.get(name)
         setting = f"{group}{name}={shown(value)}"
         if value is None:
             continue
         if choices and value not in choices:
             raise ValueError(f"{setting} is not known; choose one of {', '.join(choices)}.")
+        if bounds and (isinstance(value, bool) or not isinstance(value, _NUMBERS[kind])):
+            raise ValueError(f"{setting} must be a {'whole ' if kind is int else ''}number, {bounds}.")
         if bounds and not bounds.hold(value):
             raise ValueError(f"{setting} must be {bounds}.")
 
 
 @functools.cache
-def declared_values(declaration: Callable) -> dict[str, tuple[tuple, Bounds | None]]:
-    """Parameter, or field of a dataclass -> (what it may be, between which numbers), of those that say
-    either."""
-    declared: dict[str, tuple[tuple, Bounds | None]] = {}
+def declared_values(declaration: Callable) -> dict[str, tuple[tuple, Bounds | None, type]]:
+    """Parameter, or field of a dataclass -> (what it may be, between which numbers, their type), of those
+    that say either."""
+    declared: dict[str, tuple[tuple, Bounds | None, type]] = {}
     for name, parameter in inspect.signature(declaration).parameters.items():
         hint = parameter.annotation
         for part in get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,):
             if get_origin(part) is Literal:
-                declared[name] = get_args(part), None
+                declared[name] = get_args(part), None, str
             elif get_origin(part) is Annotated and isinstance(part.__metadata__[0], Bounds):
-                declared[name] = (), part.__metadata__[0]
+                declared[name] = (), part.__metadata__[0], get_args(part)[0]
     return declared
 
 

@@ -16,7 +16,7 @@ from kbert.input_pipelines.data_in_memory import (
     text_alone,
 )
 from kbert.input_pipelines.unlabelled_files import examples_from_table
-from kbert.tasks.file_columns import PAIR, RAW_SCORES
+from kbert.tasks.file_columns import ONE_TEXT, PAIR, RAW_SCORES, SEVERAL_TEXTS
 
 if TYPE_CHECKING:
     from kbert.inference.unknown_tokens import UnknownTokens
@@ -153,9 +153,12 @@ def _signature(loaded, example, where) -> str:
 
 
 def _require_text(name, value):
-    texts = value if isinstance(value, list | tuple) and value else [value]
-    if not all(isinstance(text, str) for text in texts):
-        raise ValueError(f"{name} is {value!r:.60}; expected a text, or for choices a list of texts.")
+    is_list = isinstance(value, list | tuple)
+    texts = value if is_list and value else [value]
+    is_other = (is_list and name in ONE_TEXT) or (isinstance(value, str) and name in SEVERAL_TEXTS)
+    if is_other or not all(isinstance(text, str) for text in texts):
+        expected = "a list of texts" if name in SEVERAL_TEXTS else "a text"
+        raise ValueError(f"{name} is {value!r:.60}; expected {expected}.")
     for text in texts:
         require_whole_characters(text, name)
 

@@ -27,6 +27,8 @@ _FILES = {
     "token_classification": "kbert.tasks.token_classification.tagged_sentences.TaggedFiles",
 }
 
+# Inputs of which an example has one, and those of which it has a list.
+ONE_TEXT, SEVERAL_TEXTS = ("text", "text_pair", "question", "context"), ("choices", "candidates")
 _TEXT, PAIR = ("text",), ("text", "text_pair")
 _MASKS = {"serving_default": _TEXT, "candidates": ("text", "candidates")}
 _FOLLOWS = _MASKS | {"next_sentence": PAIR}

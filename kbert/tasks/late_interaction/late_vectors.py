@@ -31,4 +31,6 @@ class LateVectors(TextVectors):
             [values] if isinstance(values, np.ndarray) and values.ndim == 2 else list(values)
             for values in (queries, texts)
         )
+        if any(np.ndim(matrix) != 2 for matrix in (*queries, *texts)):
+            raise ValueError("expected for each text a matrix, the vectors of its tokens, as embed gives it.")
         return maxsim(queries, texts, self.task.pooling.is_mean)

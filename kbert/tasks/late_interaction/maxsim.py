@@ -82,7 +82,7 @@ def maxsim_of_all(queries, documents):
 
 def _blocks(lengths, queries):
     """(first, last) of documents whose products with the longest query keep to `_ELEMENTS_AT_ONCE`."""
-    most = max(_ELEMENTS_AT_ONCE // max((len(query) for query in queries), default=1), 1)
+    most = max(_ELEMENTS_AT_ONCE // max([1, *map(len, queries)]), 1)
     first, total = 0, 0
     for number, length in enumerate(lengths):
         if total + length > most and number > first:

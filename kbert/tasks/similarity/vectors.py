@@ -1,8 +1,11 @@
 """Vectors of texts beside each other: how similar they are, and when two of them stand for the same text."""
 
+from numbers import Real
+
 import numpy as np
 
 from kbert.config.pooling_config import SIMILARITY_FUNCTIONS
+from kbert.files.json_values import shown
 from kbert.late_tensorflow import ops
 from kbert.layers import vector_dense
 from kbert.tasks.serving import Serving
@@ -16,10 +19,10 @@ def cosine(first, second):
     return ops.sum(vector_dense.unit(first) * vector_dense.unit(second), axis=-1)
 
 
-def require_one_width(*sides):
-    """Raises ValueError for vectors of several widths; a side is an array, or a list of arrays."""
-    arrays = [array for side in sides for array in (side if isinstance(side, list) else [side])]
-    widths = sorted({array.shape[-1] for array in arrays if getattr(array, "shape", ())})
+def require_vectors(queries, texts):
+    """Raises ValueError for what is no vectors, and for those of several widths; each is an array, or a list
+    of arrays or of numbers."""
+    widths = sorted({*_widths("queries", queries), *_widths("texts", texts)})
     if len(widths) > 1:
         raise ValueError(
             f"vectors of {' and of '.join(map(str, widths))} numbers cannot be compared; take those of one "
@@ -27,20 +30,46 @@ def require_one_width(*sides):
         )
 
 
+def _widths(name, side):
+    parts = list(side) if isinstance(side, list | tuple) and not _is_row(side) else [side]
+    for part in parts:
+        array = part if hasattr(part, "shape") else _as_array(part)
+        if not array.shape or not _is_numeric(array.dtype):
+            raise ValueError(f"{name}: received {shown(part)}; expected vectors, as embed gives them.")
+        yield array.shape[-1]
+
+
+def _is_row(values) -> bool:
+    return bool(values) and all(isinstance(value, Real) for value in values)
+
+
+def _as_array(values):
+    try:
+        return np.asarray(values)
+    except ValueError:  # lists of different lengths
+        return np.asarray(None)
+
+
+def _is_numeric(dtype) -> bool:
+    return any(part in str(dtype) for part in ("float", "int"))
+
+
 def similarities(queries, texts, function: str = "cosine", unit=None) -> np.ndarray:
     """How similar each query is to each text, float32 (queries, texts); more is more similar.
 
     Args:
-      queries, texts: arrays of vectors, of shapes (queries, width) and (texts, width).
+      queries, texts: arrays of vectors, of shapes (queries, width) and (texts, width); one vector is one row.
       function: one of `SIMILARITY_FUNCTIONS`; "euclidean" and "manhattan" are distances with a minus before.
       unit: the function that brings vectors to length 1; by default that of the layers.
 
     Raises:
-      ValueError: for another function.
+      ValueError: for another function or shape.
 
     Source: sentence-transformers, util/similarity.py, `cos_sim` to `manhattan_sim`.
     """
-    queries, texts = np.asarray(queries, np.float32), np.asarray(texts, np.float32)
+    queries, texts = (np.atleast_2d(np.asarray(side, np.float32)) for side in (queries, texts))
+    if queries.ndim != 2 or texts.ndim != 2:
+        raise ValueError(f"vectors of shapes {queries.shape} and {texts.shape}; expected rows of numbers.")
     if function == "cosine":
         unit = unit or vector_dense.unit
         queries, texts = np.asarray(unit(queries)), np.asarray(unit(texts))
@@ -50,7 +79,10 @@ def similarities(queries, texts, function: str = "cosine", unit=None) -> np.ndar
         choices = ", ".join(SIMILARITY_FUNCTIONS)
         raise ValueError(f"similarity={function!r} is not known; choose one of {choices}.")
     order = {"euclidean": 2, "manhattan": 1}[function]
-    return -np.stack([np.linalg.norm(texts - query, ord=order, axis=-1) for query in queries])
+    scores = np.empty((len(queries), len(texts)), np.float32)
+    for row, query in enumerate(queries):
+        scores[row] = -np.linalg.norm(texts - query, ord=order, axis=-1)
+    return scores
 
 
 def unit_rows(vectors: np.ndarray) -> np.ndarray:

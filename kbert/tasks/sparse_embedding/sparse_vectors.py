@@ -65,4 +65,7 @@ class SparseVectors(TextVectors):
 
 
 def _rows(vectors):
+    """csr_array (texts, words) of a sparse array, or of one that is not; a vector alone is a row."""
+    if not sparse.issparse(vectors):
+        return sparse.csr_array(np.atleast_2d(np.asarray(vectors, np.float32)))
     return vectors.reshape(1, -1).tocsr() if vectors.ndim == 1 else sparse.csr_array(vectors)

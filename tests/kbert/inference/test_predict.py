@@ -10,6 +10,7 @@ import kbert
 from kbert.inference.answers import to_examples
 from kbert.inference.text_answers import TextAnswers
 from kbert.tasks import TASKS
+from kbert.tasks.similarity.vectors import similarities
 from tests.kbert.inference.answering import answers
 from tests.kbert.inference.random_model import random_task_model
 from tests.kbert.input_pipelines.frames import Column, Frame
@@ -187,3 +188,39 @@ def test_a_choice_is_taken_among_any_number_whatever_the_training_had():
     for number, answer in enumerate(answered, start=1):
         shares = np.array(answered[2]["probabilities"][:number])
         np.testing.assert_allclose(answer["probabilities"], shares / shares.sum(), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("example", "sentence"),
+    [
+        ({"text": "a", "choices": "bc"}, "choices is 'bc'; expected a list of texts"),
+        ({"text": ["a"], "choices": ["b", "c"]}, r"text is \['a'\]; expected a text"),
+        ({"text": "a", "choices": []}, r"choices is \[\]; expected a list of texts"),
+    ],
+)
+def test_a_text_is_no_list_of_texts(example, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        random_task_model(TASKS["multiple_choice"](2)).predict([example])
+
+
+def test_vectors_are_compared_in_rows_and_nothing_else_is(of_pairs):
+    """A vector alone is a row, by every similarity; texts are no vectors."""
+    rng = np.random.default_rng(0)
+    texts = rng.normal(size=(3, 5))
+    for name, order in (("euclidean", 2), ("manhattan", 1)):
+        expected = [[-np.linalg.norm(text - texts[1], ord=order) for text in texts]]
+        np.testing.assert_allclose(similarities(texts[1], texts, name), expected, rtol=1e-5, atol=1e-6)
+        assert similarities(np.zeros((0, 5)), texts, name).shape == (0, 3)
+    for first in (texts[1], texts[1].tolist(), texts[1:2].tolist()):
+        assert of_pairs.similarity(first, texts)[0].argmax() == 1
+    for wrong in ("a text", ["a", "b"], {"text": "a"}, None, [None], np.array(["a"])):
+        with pytest.raises(ValueError, match="queries: received .*; expected vectors, as embed gives them"):
+            of_pairs.similarity(wrong, texts)
+    with pytest.raises(ValueError, match="vectors of 4 and of 5 numbers cannot be compared"):
+        of_pairs.similarity([[1.0] * 4], texts)
+
+
+def test_a_number_of_another_type_is_refused_as_one_out_of_its_bounds(classifier):
+    for wrong in ("8", 2.5, True, [1]):
+        with pytest.raises(ValueError, match="batch_size=.* must be a whole number, at least 1"):
+            kbert.evaluate(classifier, {"text": ["a"], "label": ["loud"]}, batch_size=wrong)

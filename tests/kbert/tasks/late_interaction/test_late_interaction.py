@@ -73,6 +73,8 @@ def test_vectors_of_tokens_are_dense_of_length_1_and_punctuation_is_left_out(fol
         np.testing.assert_allclose(matrix, expected[inputs["input_ids"][0] != plain], atol=1e-5)
     for with_task, without in zip(skipped, loaded.embed(TEXTS), strict=True):
         np.testing.assert_allclose(with_task, without)
+    with pytest.raises(ValueError, match="expected for each text a matrix"):
+        loaded.similarity(skipped[0][0], skipped)
 
 
 def test_queries_and_documents_have_their_own_lengths(folder):
@@ -119,6 +121,7 @@ def test_maxsim_is_the_sum_of_the_largest_products():
     mean = np.array(expected) / [[2], [5]]
     np.testing.assert_allclose(maxsim(queries, documents, True), mean, atol=1e-5)
     assert maxsim(queries, []).shape == (2, 0)
+    assert maxsim([queries[0][:0]], documents).shape == (1, len(documents))
 
 
 WRONG = {

@@ -68,6 +68,8 @@ def test_weights_follow_the_formula_and_padding_has_none(folder, pooling, activa
         expected.append(words.max(axis=0) if pooling == "max" else words.sum(axis=0))
     np.testing.assert_allclose(loaded.embed(TEXTS).toarray(), expected, atol=1e-5)
     alone = loaded.embed(TEXTS[0])
+    scores = loaded.similarity(alone, loaded.embed(TEXTS))
+    np.testing.assert_allclose(loaded.similarity(alone.toarray(), np.array(expected)), scores, rtol=1e-4)
     assert alone.shape == (len(expected[0]),)
     np.testing.assert_allclose(alone.toarray(), expected[0], atol=1e-5)
     assert loaded.decode(alone) == loaded.decode(loaded.embed(TEXTS[:1]))[0]
