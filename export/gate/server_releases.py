@@ -58,11 +58,11 @@ def releases_from(min_server_version: str | None = None) -> tuple[ServerRelease,
     """
     if min_server_version is None:
         return RELEASES
-    numbers = min_server_version.split(".")
+    numbers = min_server_version.split(".") if isinstance(min_server_version, str) else ()
     if len(numbers) < 2 or not all(number.isascii() and number.isdecimal() for number in numbers):
         raise ValueError(
             f"min_server_version={min_server_version!r} is not a version of TensorFlow Serving; give one "
-            "such as 2.14."
+            'such as "2.14", as a text: 2.20 is the number 2.2.'
         )
     wanted = int(numbers[0]), int(numbers[1])
     if wanted < RELEASES[0].oldest:

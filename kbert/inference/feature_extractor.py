@@ -1,5 +1,7 @@
 """Vectors of tokens or texts, from any layers of the encoder."""
 
+from collections.abc import Iterable
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -76,15 +78,7 @@ class FeatureExtractor:
 
     def __init__(self, model, layers=(-1,), pooling="none", combine="none", normalize: bool = False):
         self.loaded = model = open_model(model)
-        number = model.config.num_hidden_layers
-        for layer in layers:
-            if not -number - 1 <= layer <= number:
-                raise ValueError(
-                    f"layers={list(layers)} asks for layer {layer}, but this encoder has {number} layers: "
-                    f"choose from -1 (the last) to -{number} (the first), or 0 for the embeddings."
-                )
-        if not layers:
-            raise ValueError("layers is empty; give at least one, for example -1 for the last.")
+        self.layers = _checked_layers(layers, model.config.num_hidden_layers)
         if isinstance(pooling, str) and not {*pooling.split(JOIN)} <= {"none", *POOLINGS}:
             raise ValueError(f"pooling={pooling!r} is not known; choose one of none, {', '.join(POOLINGS)}.")
         if normalize and (pooling == "none" or not isinstance(pooling, str)):
@@ -96,7 +90,6 @@ class FeatureExtractor:
             pooling = PoolingConfig(pooling, normalize)
         if combine not in COMBINATIONS:
             raise ValueError(f"combine={combine!r} is not known; choose one of {', '.join(COMBINATIONS)}.")
-        self.layers = tuple(layers)
         self.pooling = pooling
         self.combine = combine
         self._prompt = "" if pooling == "none" else pooling.prompt()
@@ -169,3 +162,19 @@ class FeatureExtractor:
             )
 
         return tf.function(values, input_signature=[inputs], autograph=False)
+
+
+def _checked_layers(layers, number: int) -> tuple[int, ...]:
+    """The layers that are asked for, of an encoder with `number` of them."""
+    listed = (*layers,) if isinstance(layers, Iterable) else (None,)
+    if not all(isinstance(layer, Integral) for layer in listed):
+        raise ValueError(f"layers={shown(layers)}: expected whole numbers in a list, such as [-1, -2].")
+    if not listed:
+        raise ValueError("layers is empty; give at least one, for example -1 for the last.")
+    for layer in listed:
+        if not -number - 1 <= layer <= number:
+            raise ValueError(
+                f"layers={list(listed)} asks for layer {layer}, but this encoder has {number} layers: "
+                f"choose from -1 (the last) to -{number} (the first), or 0 for the embeddings."
+            )
+    return listed

@@ -43,6 +43,8 @@ def quantize_embeddings(embeddings, precision: str, ranges=None, calibration_emb
     every = np.concatenate(embeddings) if several else np.asarray(embeddings)
     if every.dtype.kind != "f":
         raise ValueError(f"the vectors are {every.dtype}; expected the floating-point numbers of `embed`.")
+    if every.ndim not in (1, 2) or not np.isfinite(every).all():
+        raise ValueError(f"expected vectors of finite numbers; received an array of shape {every.shape}.")
     if precision.endswith("int8") and len(every):
         ranges = _ranges(every, ranges, calibration_embeddings)
     quantized = _quantized(every, precision, ranges)

@@ -41,6 +41,7 @@ def test_the_releases_of_a_server_and_of_all_newer_ones(version, names):
     [
         ("2", "is not a version"),
         ("two.12", "is not a version"),
+        (2.2, "is not a version .* as a text"),
         ("2.11", "the oldest server whose ops are known"),
     ],
 )

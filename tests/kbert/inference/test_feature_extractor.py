@@ -55,6 +55,12 @@ def test_pooling_and_combination_equal_the_numpy_reference(model, pooling, combi
         np.testing.assert_allclose(features.values, expected, atol=1e-5)
 
 
+@pytest.mark.parametrize("layers", [-1, "-1", [1.5], [None]])
+def test_layers_are_whole_numbers_in_a_list(model, layers):
+    with pytest.raises(ValueError, match="expected whole numbers in a list"):
+        FeatureExtractor(model[0], layers)
+
+
 def test_pairs_and_single_texts_may_stand_side_by_side(model):
     loaded, weights = model
     extract = FeatureExtractor(loaded)

@@ -42,6 +42,7 @@ def test_matrices_of_tokens_share_their_ranges():
         ((VECTORS[:1], "int8"), "calibration_embeddings"),
         ((VECTORS, "int8", np.zeros((2, 5))), "13"),
         ((VECTORS.astype(np.int8), "int8"), "int8"),
+        ((VECTORS * np.nan, "binary"), "finite"),
     ],
 )
 def test_what_cannot_be_is_refused(arguments, word):
