@@ -2,14 +2,30 @@
 
 import dataclasses
 import fnmatch
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kbert.files.json_values import shown_name
+from kbert.files.json_values import shown, shown_name
 from kbert.files.whole_file import write_json, write_text
 
 JSON_FILE = "conversion_report.json"
 TEXT_FILE = "conversion_report.txt"
+
+
+def unmatched_patterns(allow_unmatched: Sequence[str] | str) -> tuple[str, ...]:
+    """What a user allows to differ: a list of names and globs, or one string with commas between them.
+
+    Raises:
+      ValueError: for anything else.
+    """
+    parts = allow_unmatched.split(",") if isinstance(allow_unmatched, str) else allow_unmatched
+    if not isinstance(parts, Collection) or not all(isinstance(part, str) for part in parts):
+        raise ValueError(
+            f"allow_unmatched={shown(allow_unmatched)}: expected the names or globs of what may differ, "
+            'such as ["cls.*"].'
+        )
+    return tuple(part.strip() for part in parts)
 
 
 @dataclass
@@ -24,7 +40,7 @@ class Report:
       not_in_file: (kbert name, where its values come from, or why it was not written).
       notes: sentences on configuration, casing and what else a reader should know.
       allow_unmatched: what the user allows to differ: names and globs of tensors (`cls.*`) and of settings
-        (`strip_accents`), or one string with commas between them.
+        (`strip_accents`), see `unmatched_patterns`.
     """
 
     format: str
@@ -41,9 +57,8 @@ class Report:
 
     def allows(self, name: str) -> bool:
         """Whether the user lets this tensor or setting differ."""
-        patterns = self.allow_unmatched
-        patterns = patterns.split(",") if isinstance(patterns, str) else patterns
-        return any(fnmatch.fnmatchcase(name, pattern.strip()) for pattern in patterns)
+        patterns = unmatched_patterns(self.allow_unmatched)
+        return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
     def conflict(self, name: str, sentence: str):
         """Refuses, or notes where it is allowed, what kbert or the other format would do otherwise.

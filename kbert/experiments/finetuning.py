@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from kbert.checkpoints.report import unmatched_patterns
 from kbert.config import Devices, FinetuningConfig, config_with_settings
 from kbert.distillation import teacher
 from kbert.experiments import finetuning_run, show_lines
@@ -83,7 +84,7 @@ def finetune(
         )
     devices, changes = Devices.taken_from(settings)
     settled = config_with_settings(FinetuningConfig, config, changes, len(vocabulary) if vocabulary else None)
-    init = Init(init_checkpoint, do_lower_case, tuple(allow_unmatched), from_scratch, vocabulary)
+    init = Init(init_checkpoint, do_lower_case, unmatched_patterns(allow_unmatched), from_scratch, vocabulary)
     others = other_dev_files or {}
     sources = {"the training data": train_file, "the development data": dev_file}
     sources |= {f"the data {name!r}": source for name, source in others.items()}

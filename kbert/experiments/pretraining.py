@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
+from kbert.checkpoints.report import unmatched_patterns
 from kbert.config import Devices, PretrainingConfig, config_with_settings
 from kbert.distillation import teacher
 from kbert.experiments import pretraining_run, show_lines
@@ -62,7 +63,7 @@ def pretrain(
     devices, changes = Devices.taken_from(settings)
     settled = config_with_settings(PretrainingConfig, config, changes, vocab_size)
     phases = open_records(settled, input_dir, eval_input_dir)
-    init = Init(init_checkpoint, do_lower_case, tuple(allow_unmatched))
+    init = Init(init_checkpoint, do_lower_case, unmatched_patterns(allow_unmatched))
     if settled.encoder is None and not init.for_student(settled.distillation).checkpoint:
         raise ValueError('the config names no encoder; add for example encoder = "bert_mini".')
     records = phases[0].train

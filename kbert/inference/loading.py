@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kbert.checkpoints.formats import detect_format, local_path, read_checkpoint
+from kbert.checkpoints.report import unmatched_patterns
 from kbert.cli.commands import export_package
 from kbert.cli.progress import activity
 from kbert.inference import loaded_model
@@ -145,6 +146,6 @@ def _require_run(source, needs_run):
 def _require_all_matched(run, allow_unmatched):
     if allow_unmatched:
         raise ValueError(
-            f"allow_unmatched={list(allow_unmatched)} is for checkpoints of other libraries, but {run.path} "
-            "is a run of kbert; leave it out."
+            f"allow_unmatched={list(unmatched_patterns(allow_unmatched))} is for checkpoints of other "
+            f"libraries, but {run.path} is a run of kbert; leave it out."
         )

@@ -7,7 +7,7 @@ from absl import logging
 
 from kbert.checkpoints import HUGGING_FACE
 from kbert.checkpoints.hugging_face import tokenizer as tokenizer_files
-from kbert.checkpoints.report import Report
+from kbert.checkpoints.report import Report, unmatched_patterns
 from kbert.config.checks import require_single
 from kbert.files.json_file import read_json_object
 from kbert.tokenization.base_vocabulary import BaseVocabulary
@@ -63,5 +63,5 @@ def read_folder(folder: Path, allow_unmatched: Sequence[str] = ()) -> BaseVocabu
             description = read_json_object(file).get("vocabulary") if file.is_file() else None
             if isinstance(description, dict) and {"fingerprint", "do_lower_case"} <= description.keys():
                 return read_vocabulary(file.parent, description)
-    report = Report(HUGGING_FACE, str(folder), allow_unmatched=tuple(allow_unmatched))
+    report = Report(HUGGING_FACE, str(folder), allow_unmatched=unmatched_patterns(allow_unmatched))
     return tokenizer_files.read_tokenizer(folder, None, report)[0]
