@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import kbert
 from kbert.checkpoints import model_loading
 from kbert.checkpoints.conversion.resizing import (
     OUTPUT_BIAS,
@@ -115,3 +116,9 @@ def test_tokens_keep_their_rows_wherever_they_stand_now_and_new_ones_get_the_mea
     assert new["pooler/dense/kernel"] is old["pooler/dense/kernel"]
     del old[OUTPUT_BIAS]
     assert OUTPUT_BIAS not in resize_vocabulary(old, "abcde", "ab")
+
+
+@pytest.mark.parametrize("layers", [0, 1, "0,1", [1.0], ["0"]])
+def test_layers_are_whole_numbers_in_a_list(pretraining_run, tmp_path, layers):
+    with pytest.raises(ValueError, match="expected whole numbers in a list, such as .0, 2"):
+        kbert.convert(pretraining_run.path, tmp_path / "less", layers=layers)
