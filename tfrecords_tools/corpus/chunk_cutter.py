@@ -1,5 +1,6 @@
 """Lines -> chunks, all at once: parts whose tokens, one after another, are those of the line."""
 
+import re
 import string
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -17,6 +18,8 @@ _BETWEEN, _INSIDE, _LEADING, _ALONE = 0, 1, 2, 4
 _TO_THE_NEXT = 3
 _WHITE_SPACE = b" \t\n\r"
 _SIGMA = "Σ".encode()
+# GPT-2's white space beyond ASCII, where Python's is the same.
+_LONG_SPACES = re.compile("|".join(filter(str.isspace, map(chr, range(0x80, 0x3001)))).encode())
 
 
 class Chunks(NamedTuple):
@@ -40,7 +43,8 @@ class ChunkCutter:
     WordPiece is cut at white space, around punctuation, and around ideographs where each is a word. One rule
     reaches across punctuation: a capital sigma becomes a final one where no letter follows, past full stops
     and apostrophes. So where texts are lower-cased, lines beside one are cut at white space alone. Byte-level
-    BPE is cut before spaces, where words of GPT-2's pattern begin. A line for SentencePiece is one chunk.
+    BPE is cut where white space begins, and not inside of it, where words of GPT-2's pattern go on. A line
+    for SentencePiece is one chunk.
 
     Args:
       vocabulary: the `BaseVocabulary`.
@@ -57,8 +61,9 @@ class ChunkCutter:
         self._padding, self._lower = padding, bool(vocabulary.do_lower_case)
         self._kinds, self._kinds_beside_sigma = _kinds(), _kinds(between=_WHITE_SPACE)
         self._is_alone = np.zeros(1 << 16, bool)  # of characters of three bytes
-        if isinstance(vocabulary, BytePairVocabulary):
-            self._kinds = _kinds(leading=b" ")
+        self._is_byte_pairs = isinstance(vocabulary, BytePairVocabulary)
+        if self._is_byte_pairs:
+            self._kinds = _kinds(leading=b" \t\n\v\f\r")
         elif isinstance(vocabulary, Vocabulary):
             self._kinds = _kinds(between=_WHITE_SPACE, alone=string.punctuation.encode())
             tables = ["punctuation"] + ["ideographs"] * vocabulary.rules.tokenize_chinese_chars
@@ -83,7 +88,11 @@ class ChunkCutter:
         table = self._kinds_beside_sigma if has_sigma else self._kinds
         kinds = np.frombuffer(bytearray(text.translate(table)), np.uint8)
         to_the_next = kinds & _TO_THE_NEXT
-        if not has_sigma and not text.isascii():
+        if text.isascii():
+            return kinds, to_the_next
+        if self._is_byte_pairs:
+            to_the_next[[space.end() - 1 for space in _LONG_SPACES.finditer(text)]] = _LEADING
+        elif not has_sigma:
             codes = np.frombuffer(text, np.uint8)
             leads = np.flatnonzero(codes & 0xF0 == 0xE0)
             second, third = (codes[leads + offset].astype(np.int32) ^ 0x80 for offset in (1, 2))

@@ -1,6 +1,7 @@
 """The tokenizer with a memory against the one without: golden texts, random texts, after any other texts."""
 
 import itertools
+import random
 import string
 
 import numpy as np
@@ -9,11 +10,12 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kbert.tokenization.bpe.bpe_vocabulary import BYTE_CHARACTERS
 from kbert.tokenization.python.word_splitter import split_words
 from kbert.tokenization.tokenizer import build_tokenizer
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
-from tests.kbert.tokenization.small_vocabularies import odd_vocabulary
+from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary, odd_vocabulary
 from tests.kbert.tokenization.texts import batches_of_texts, vocabulary_tokens
 from tfrecords_tools.corpus import chunk_table, chunk_tokenizer
 from tfrecords_tools.corpus.chunk_cutter import ChunkCutter
@@ -78,6 +80,20 @@ def test_any_lines_have_the_tokenizer_s_ids_whatever_was_asked_before(
 def test_tokenizers_of_other_kinds(kind):
     vocabulary = odd_vocabulary(kind, {})
     lines = [b"", b"  the  house ", b"The doctor's", b"a\nb", "ho\u3000u 的 的".encode(), b" ", b"ho\xff u "]
+    assert make_rows(ChunkTokenizer(vocabulary), lines) == build_tokenizer(vocabulary)(lines).to_list()
+
+
+def test_byte_pairs_merge_inside_runs_of_white_space():
+    spaces = [*map(chr, range(9, 14)), " ", *filter(str.isspace, map(chr, range(0x80, 0x3001)))]
+    symbols = [[BYTE_CHARACTERS[byte] for byte in space.encode()] for space in spaces]
+    inside = [(first, second) for first, second, *_ in (symbol for symbol in symbols if len(symbol) > 1)]
+    inside += [("".join(symbol[:2]), symbol[2]) for symbol in symbols if len(symbol) == 3]
+    wholes = ["".join(symbol) for symbol in symbols]
+    vocabulary = bpe_vocabulary(list(dict.fromkeys(inside)) + [*itertools.product(wholes, ["Ġ", wholes[0]])])
+    rng = random.Random(1)
+    lines = ["a \xa0 \xa0 b", "name\t  value"]
+    lines += ["".join(rng.choices([*spaces, *" \t\xa0" * 9, "a", "é", "的", "'s"], k=12)) for _ in range(300)]
+    lines = [line.replace("\n", "\v").encode() for line in lines]
     assert make_rows(ChunkTokenizer(vocabulary), lines) == build_tokenizer(vocabulary)(lines).to_list()
 
 
