@@ -1,14 +1,16 @@
 """Whether a run may be resumed with the settings and data that are given now."""
 
 import json
+import re
 
 from absl import logging
 
 from kbert.config import to_dict
 from kbert.tasks import TASKS
 
-# Settings that may change when a run is resumed. The first do not change its results. The second change them
-# by rounding, and by the random numbers that dropout draws, as another number of devices does.
+# Settings that may change when a run is resumed, those of phases as well. The first do not change its
+# results. The second change them by rounding, and by the random numbers that dropout draws, as another number
+# of devices does.
 _FREE_KEYS = (
     "description",
     "steps_per_execution",
@@ -16,9 +18,9 @@ _FREE_KEYS = (
     "save_checkpoints_steps",
     "keep_checkpoints",
     "peak_flops",
-    "teacher",  # where it lies; run.json records its content
+    "distillation.teacher",  # where it lies; run.json records its content
 )
-_LENGTHS = ("num_train_epochs", "num_train_steps", "train_minutes")
+_LENGTHS = ("num_train_epochs", "num_train_steps", "optimizer.train_minutes")
 _ROUNDING_KEYS = (
     "jit_compile",
     "deterministic_ops",
@@ -56,7 +58,7 @@ def require_same_run(run, config, details: dict):
         )  # fmt: skip
     if differing:
         longer = ""
-        if all(key.split(" ")[0].rpartition(".")[2] in _LENGTHS for key in differing):
+        if all(_setting(key.split(" ")[0]) in _LENGTHS for key in differing):
             longer = (
                 " The learning rate follows the length, so a run keeps its own; to train its model further: "
                 f"init_checkpoint={run.path} with a new run_dir."
@@ -96,8 +98,13 @@ def differing_keys(recorded: dict, current: dict, free=_FREE_KEYS + _ROUNDING_KE
     return [
         f"{key} (was {before.get(key)!r}, now {after.get(key)!r})"
         for key in sorted(before.keys() | after.keys())
-        if before.get(key) != after.get(key) and key.rpartition(".")[2] not in free
+        if before.get(key) != after.get(key) and _setting(key) not in free
     ]
+
+
+def _setting(key: str) -> str:
+    """The path of a setting, in a phase that of the run: a label may be called as a setting is."""
+    return re.sub(r"^phases\.\d+\.", "", key)
 
 
 def flat_settings(values: dict, prefix: str = "") -> dict:

@@ -9,6 +9,7 @@ import pytest
 from kbert.config import DistillationConfig, OptimizerConfig
 from kbert.files.safetensors_file import read_safetensors
 from kbert.runs import checkpoint
+from kbert.runs.resume import differing_keys
 from kbert.runs.run_directory import RunDirectory
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.conftest import tiny_encoder_config, tiny_pretraining_config
@@ -45,6 +46,17 @@ def test_another_config_is_refused_with_every_difference(run, vocabulary):
         "optimizer.learning_rate (was 0.002, now 0.001); seed (was 12345, now 3). "
         "Repeat its settings to resume it, or choose a new folder."
     )
+
+
+def test_a_label_with_the_name_of_a_setting_is_compared_and_settings_of_phases_are_free():
+    def settings(number, weight=1.0):
+        free = {"description": number, "distillation": {"teacher": number}, "phases": [{"padding": number}]}
+        return free | {"task_settings": {"class_weights": {"description": weight, "padding": 1.0}}}
+
+    assert differing_keys(settings(1), settings(2)) == []
+    assert differing_keys(settings(1), settings(1, weight=50.0)) == [
+        "task_settings.class_weights.description (was 1.0, now 50.0)"
+    ]
 
 
 def student_of(teacher):
