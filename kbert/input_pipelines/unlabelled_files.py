@@ -114,22 +114,27 @@ def whole_rows(path: str | Path, dataset: DatasetConfig | None = None) -> Iterat
     """All columns of each row, where `examples_from_columns` reads those of inputs.
 
     Raises:
-      ValueError: for a name that two columns have; and as `examples_from_columns` does.
+      ValueError: for a name that two columns have, and a column that cannot be read; and as
+        `examples_from_columns` does.
     """
     dataset = _by_name(dataset)
     if table := find_table(path):
         for file in table.files:
-            columns = table_rows.readable_columns(file, table.file_format)
+            columns = table_rows.column_names(file, table.file_format)
+            _require_different(columns, file)
             yield from (row for _, row in table_rows.read_rows(file, table.file_format, columns))
         return
-    header = read_header(path, dataset)
+    _require_different(read_header(path, dataset), path)
+    yield from _read_records(path, dataset)
+
+
+def _require_different(header, path):
     if len(set(header)) < len(header):
         twice = sorted({name for name in header if header.count(name) > 1})
         raise ValueError(
             f"{path} has several columns {', '.join(map(repr, twice))[:200]}, and a table of predictions "
             "keeps one of them; give each a name of its own, or name the output_file .jsonl."
         )
-    yield from _read_records(path, dataset)
 
 
 def texts_and_pairs(

@@ -1,6 +1,7 @@
 """The rows of a parquet or Arrow file, a few hundred in memory at a time. Only this file reads pyarrow."""
 
 import contextlib
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -36,7 +37,8 @@ def count_rows(file: Path, file_format: str) -> int:
 def read_rows(file: Path, file_format: str, columns: Sequence[str]) -> Iterator[tuple[str, dict]]:
     """Yields (file and row from 1, columns by name) row by row, as plain Python values.
 
-    Integers with names of classes in the schema become these names.
+    Integers with names of classes in the schema become these names. Dates and times become text in the form
+    of ISO 8601, in UTC where they have a time zone.
 
     Args:
       file: the file.
@@ -45,8 +47,8 @@ def read_rows(file: Path, file_format: str, columns: Sequence[str]) -> Iterator[
 
     Raises:
       ValueError: naming the file, when it is damaged, a column holds other things than texts, numbers, true
-        and false, or lists and objects of them, or pyarrow is not installed; naming the row too for text that
-        is not UTF-8 and for a class without a name.
+        and false, or lists and objects of them, or dates and times, or pyarrow is not installed; naming the
+        row too for text that is not UTF-8 and for a class without a name.
     """
     with _opened(file, file_format) as table:
         schema = _schema(table)
@@ -130,6 +132,8 @@ def _values(column, name, classes, file, before):
     _validate(column)
     if pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
+    if _is_time(column.type):
+        return _iso_texts(column)
     try:
         values = column.to_pylist()
     except UnicodeDecodeError:
@@ -143,6 +147,19 @@ def _values(column, name, classes, file, before):
             for row, value in enumerate(values, start=before + 1)
         ]
     return values
+
+
+def _iso_texts(column):
+    """Dates and times as text, without a fraction of a second that is 0. An instant is told in UTC."""
+    import pyarrow as pa
+
+    zone = "Z" if getattr(column.type, "tz", None) else ""
+    if zone:
+        column = column.cast(pa.timestamp(column.type.unit))
+    return [
+        value and re.sub(r"\.0+$", "", value.replace(" ", "T")) + zone
+        for value in column.cast(pa.string()).to_pylist()
+    ]
 
 
 def _validate(column):
@@ -169,15 +186,22 @@ def _first_not_utf8(column):
 def _require_plain(field, file):
     if not _is_readable(field.type):
         raise ValueError(
-            f"{file}: the column {field.name!r} holds {field.type}; expected texts, numbers, or lists of "
-            "them. Turn it into texts, or name another column in the config."
+            f"{file}: the column {field.name!r} holds {field.type}; expected texts, numbers, dates, or "
+            "lists of the first two. Turn it into texts, or name another column in the config."
         )
 
 
 def _is_readable(kind) -> bool:
     from pyarrow import types
 
-    return types.is_decimal(kind) or _is_plain(kind)  # decimals are cast, but not inside of lists
+    # Decimals and times are cast, but not inside of lists.
+    return types.is_decimal(kind) or _is_time(kind) or _is_plain(kind)
+
+
+def _is_time(kind) -> bool:
+    from pyarrow import types
+
+    return types.is_date(kind) or types.is_time(kind) or types.is_timestamp(kind)
 
 
 def _is_plain(kind) -> bool:

@@ -1,6 +1,7 @@
 """What is to be answered, from files with named columns."""
 
 import csv
+import datetime
 import gzip
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from kbert.input_pipelines.unlabelled_files import (
     examples_from_columns,
     has_columns,
     texts_and_pairs,
+    whole_rows,
 )
 from tests.kbert.input_pipelines.tables.written_tables import every_kind, write_parquet
 
@@ -118,3 +120,30 @@ def test_inputs_and_id_are_read_of_tables_and_cells_without_a_value_left_out(tmp
             {"text": "b", "id": 8},
             {"text": "c", "text_pair": "z", "id": 9},
         ]
+
+
+def test_a_whole_row_of_a_table_has_dates_and_times_as_python_writes_them(tmp_path):
+    summer = datetime.timezone(datetime.timedelta(hours=2))
+    times = {
+        "day": datetime.date(2024, 2, 29),
+        "clock": datetime.time(9, 5, 0, 250),
+        "local": datetime.datetime(2024, 2, 29, 9, 5),
+        "instant": datetime.datetime(2024, 7, 1, 1, 30, 0, 7, summer),
+    }
+    table = pa.Table.from_pylist([{"text": "a"} | times, {"text": "b"}])
+    local = table.schema.get_field_index("local")
+    table = table.set_column(local, "local", table["local"].cast(pa.timestamp("ns")))  # as pandas writes it
+    for path in every_kind(tmp_path, table).values():
+        row, empty = whole_rows(path)
+        assert row.pop("text") == "a" and empty == dict.fromkeys(times) | {"text": "b"}
+        read = {name: type(time).fromisoformat(row[name]) for name, time in times.items()}
+        assert read == times and row["local"] == times["local"].isoformat()
+
+
+def test_columns_that_a_whole_row_cannot_have_are_named(tmp_path):
+    path = write_parquet(tmp_path / "a.parquet", pa.table({"text": ["a"], "picture": [b"\x89PNG"]}))
+    with pytest.raises(ValueError, match="the column 'picture' holds binary"):
+        list(whole_rows(path))
+    twice = pa.Table.from_arrays([pa.array(["a"])] * 3, names=["text", "note", "note"])
+    with pytest.raises(ValueError, match="several columns 'note'"):
+        list(whole_rows(write_parquet(tmp_path / "b.parquet", twice)))
