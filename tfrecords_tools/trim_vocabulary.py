@@ -12,6 +12,7 @@ other texts --heldout_files says how many get other tokens (docs/distillation.md
 import contextlib
 import functools
 import itertools
+import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -50,6 +51,8 @@ from tfrecords_tools.vocabulary.word_counter import UNIT_BYTES, count_words
 
 _CALLED = {"source": "from", "target": "to"}  # parameter -> flag
 _TEXTS_AT_ONCE = 1000
+# Not all of `str.split`: WordPiece deletes control characters, and joins what stands on their two sides.
+_BETWEEN_SPACES = re.compile(r"[^ \t\n\r]+")
 _REPORT_FILE = "trimming.json"  # in the new folder
 
 
@@ -199,7 +202,7 @@ def plain_texts(files: list[Path], dataset, text_field: str = "text", prompts=()
     with tempfile.TemporaryDirectory(prefix="trim_vocabulary_") as folder:
         path = Path(folder) / "texts.txt"
         with path.open("w", encoding="utf-8", newline="\n") as out:
-            for words in ([text.split() for text in row] for row in texts):
+            for words in ([_BETWEEN_SPACES.findall(text) for text in row] for row in texts):
                 out.write(" ".join(itertools.chain(*words)) + "\n")
                 out.writelines(f"{prompt}{text[0]}\n" for prompt in prompts for text in words if text)
         yield [path]

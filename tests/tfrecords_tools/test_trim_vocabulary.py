@@ -106,6 +106,17 @@ def test_a_prompt_that_ends_within_a_word_keeps_the_pieces_of_that_word(tmp_path
     np.testing.assert_allclose(after.embed(["walk", "s"]), before.embed(["walk", "s"]), atol=1e-6)
 
 
+def test_words_with_a_control_character_inside_keep_their_pieces(tmp_path):
+    """WordPiece deletes it and joins the word; Python's `str.split` cuts there."""
+    vocabulary = Vocabulary([*BERT_TOKENS, "walk", "jump", "##jump", "walks"], do_lower_case=True)
+    write_checkpoint(random_checkpoint("encoder", vocabulary=vocabulary), tmp_path / "large", "kbert")
+    texts = [f"walk{control}jump" for control in "\x0b\x0c\x1c\x1d\x1e\x1f\x85"]
+    (tmp_path / "texts.txt").write_text("\n".join(texts), encoding="utf-8")
+    trim_vocabulary(tmp_path / "large", tmp_path / "small", [tmp_path / "texts.txt"], min_count=7)
+    tokens = {*load(tmp_path / "small").vocabulary.tokens}
+    assert "##jump" in tokens and not {"jump", "walks"} & tokens
+
+
 def test_masks_are_filled_as_before(pretraining_run, files, tmp_path):
     """The rows of the table and of the output bias go together."""
     trim_vocabulary(pretraining_run.path, tmp_path / "small", files[0], format="hugging_face")
