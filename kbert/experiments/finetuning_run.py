@@ -8,7 +8,7 @@ from absl import logging
 
 from kbert.config import Devices, FinetuningConfig
 from kbert.experiments.baselines import warn_of_constant
-from kbert.experiments.finetuning_checks import require_pooler, too_few_steps, what_to_try
+from kbert.experiments.finetuning_checks import require_pooler, require_updated, too_few_steps, what_to_try
 from kbert.experiments.finetuning_data import FinetuningData, LabelledPaths, open_data
 from kbert.experiments.frozen_encoder import EncodedRows, FrozenEncoder
 from kbert.experiments.init import Init
@@ -130,6 +130,7 @@ def _complete_config(config, start):
 def _require_fit(task, config, data, start, owner):
     """Raises ValueError where data, task, teacher and what the run starts from do not go together."""
     require_pooler(config, task)
+    require_updated(config, task)
     start.check_teacher(task, config.encoder, start.vocabulary, config.max_seq_length)
     for source in data.all:
         source.check_with(task, config.max_seq_length, owner, start.vocabulary.describe())

@@ -14,6 +14,7 @@ from kbert.features import ENCODER_INPUTS
 from kbert.input_pipelines.text_reader import RowsInMemory
 
 _ROWS_AT_ONCE = 32
+_READS = {"sequence_output"}, {"hidden_states"}  # the parts of a model
 _NUMBERS, _READ = "row_numbers", "read_of_encoder"
 
 
@@ -28,7 +29,7 @@ class FrozenEncoder:
       folder: where to keep what the encoder gives.
 
     Raises:
-      ValueError: for a task whose heads read more of the encoder than vectors of tokens.
+      ValueError: for a task of several texts, of vectors, or whose heads read more than vectors of tokens.
     """
 
     can_pack = False
@@ -36,10 +37,12 @@ class FrozenEncoder:
     def __init__(self, task, folder):
         self._task, self.folder = task, folder
         self.model = None
-        if {part.reads for part in task.parts} not in ({"sequence_output"}, {"hidden_states"}):
+        reads = {part.reads for part in task.parts}
+        if task.vectors_class or task.texts_per_example != 1 or reads not in _READS:
             raise ValueError(
-                f"freeze_encoder is for heads on token vectors, but the model for {task.name} pools "
-                "them; leave it out, and freeze layers with frozen.embeddings and frozen.layers."
+                "freeze_encoder is for heads on the token vectors of a text, which the model for "
+                f"{task.name} lacks; leave it out, and freeze layers with frozen.embeddings and "
+                "frozen.layers."
             )
 
     def __getattr__(self, name):

@@ -5,6 +5,7 @@ import pytest
 
 import kbert
 from kbert.config import DatasetConfig
+from kbert.config.dense_config import DenseConfig
 from kbert.experiments import frozen_encoder
 from kbert.experiments.finetuning import finetune
 from kbert.runs.metrics_file import read_metrics
@@ -91,8 +92,13 @@ def test_the_encoder_of_the_run_is_that_of_the_checkpoint(kept, pretrained):
     assert loaded.predict("help and call")["words"][0]["label"] in loaded.task.labels
 
 
-@pytest.mark.parametrize("name", ["sequence_classification", "cosine_similarity"])
-def test_a_task_that_makes_one_vector_of_a_text_is_refused(name, tmp_path):
+@pytest.mark.parametrize("dense", [(), (DenseConfig(8),)])
+@pytest.mark.parametrize(
+    "name", ["sequence_classification", "multiple_choice", "cosine_similarity", "late_interaction"]
+)
+def test_a_task_that_makes_one_vector_of_a_text_or_takes_several_is_refused(name, dense, tmp_path):
     task = TASKS[name].from_labels(("a", "b"))
-    with pytest.raises(ValueError, match=f"heads on token vectors, but the model for {name} pools them"):
+    if task.vectors_class:
+        task = task.with_pooling(task.vectors_class(dense=dense))
+    with pytest.raises(ValueError, match=f"token vectors of a text, which the model for {name} lacks"):
         frozen_encoder.FrozenEncoder(task, tmp_path)

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kbert.config import DatasetConfig, DistillationConfig, LoraConfig, PhaseConfig
+from kbert.config import DatasetConfig, DistillationConfig, FrozenConfig, LoraConfig, PhaseConfig
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.pretraining import pretrain
 from kbert.manifest import read_manifest
@@ -83,6 +83,14 @@ FINETUNING = {
         {},
         {"dev_file": Frame({"text": TEXTS})},
         "(?s)the development data cannot .* row 1 has no column 'sentence'; it has .'text'.. Name the",
+    ),
+    "nothing to train": (
+        {
+            "task": "multiple_negatives_ranking", "frozen": FrozenConfig(embeddings=True, layers=1),
+            "dataset": DatasetConfig(text_pair="other"), "train_batch_size": 2,
+        },
+        {"train_file": {"text": TEXTS, "other": TEXTS[::-1]}},
+        "nothing to train: a model for multiple_negatives_ranking has no weights above its encoder",
     ),
     "a number": ({}, {"train_file": {"text": ["a", 3], "label": ["b", "c"]}}, "row 2 of the training"),
     "a column that no row is asked for": (
