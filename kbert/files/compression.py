@@ -3,11 +3,12 @@
 import bz2
 import contextlib
 import gzip
+import io
 import lzma
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kbert.extras import require
 
@@ -28,7 +29,7 @@ def find_compression(path: str | Path) -> Compression | None:
     """
     match Path(path).suffix.lower():
         case ".gz":
-            return Compression("gzip", gzip.open, (EOFError, gzip.BadGzipFile, zlib.error))
+            return Compression("gzip", _open_gzip, (EOFError, gzip.BadGzipFile, zlib.error))
         case ".bz2":
             return Compression("bzip2", bz2.open, (EOFError, OSError))
         case ".xz":
@@ -76,6 +77,16 @@ def name_when_unpacked(path: str | Path) -> str:
     """The file's name in lower case, without the suffix of its compression. ValueError as above."""
     path = Path(path)
     return (path.stem if find_compression(path) else path.name).lower()
+
+
+def _open_gzip(path, mode="rb", **text_settings):
+    """As `gzip.open`. What is written has neither name nor time in it: the same text gives the same bytes."""
+    if "w" not in mode:
+        return gzip.open(path, mode, **text_settings)
+    raw: Any = open(path, "wb")
+    packed = gzip.GzipFile("", "wb", fileobj=raw, mtime=0)
+    packed.myfileobj = raw  # closed with it, as `gzip.open` does
+    return io.TextIOWrapper(packed, **text_settings) if "t" in mode else packed
 
 
 def _import_zstd(path):
