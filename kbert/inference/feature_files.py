@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from kbert.files.whole_file import whole_file
+from kbert.files.compression import find_opener
+from kbert.files.whole_file import final_name, whole_file
 from kbert.late_tensorflow import tf
 
 FORMATS = ("jsonl", "npz", "tfrecord")
@@ -23,7 +24,7 @@ def feature_file(path, format: str, extractor):
     """A file of features. It appears only when the block has ended without an error.
 
     Args:
-      path: the file.
+      path: the file; JSON lines are compressed as its name says.
       format: one of FORMATS.
       extractor: the `FeatureExtractor` whose features are written.
 
@@ -50,7 +51,8 @@ class _JsonLines:
     """
 
     def __init__(self, path, extractor):
-        self._file = open(path, "w", encoding="utf-8", newline="\n")
+        opener = find_opener(final_name(str(path)))
+        self._file = opener(path, "wt", encoding="utf-8", newline="\n")
         self._extractor = extractor
 
     def write(self, index, features):

@@ -22,6 +22,7 @@ from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import Progress
 from kbert.config.pooling_config import Pooling
+from kbert.files.compression import find_compression, name_when_unpacked
 from kbert.files.output_path import check_output_file, require_parent_folder
 from kbert.inference import feature_extractor, feature_files, loading
 from kbert.input_pipelines.unlabelled_files import texts_and_pairs
@@ -93,14 +94,23 @@ def _model_files(path):
 
 
 def _output_format(output_file, format):
-    """The format, or what the name ends in. Raises ValueError where they differ, or neither says it."""
-    ending = Path(output_file).suffix.removeprefix(".")
+    """The format, or what the name ends in, before the ending of compressed JSON lines.
+
+    Raises:
+      ValueError: where they differ, neither says it, or another format than JSON lines would be compressed.
+    """
+    ending = Path(name_when_unpacked(output_file)).suffix.removeprefix(".")
     named = ending if ending in get_args(Format) else None
     if not (format or named) or named not in (None, format or named):
         beside = f" and --format={format}" if format else ""
         raise ValueError(
             f"--output_file={output_file}{beside}: expected a name that ends in .jsonl, .npz or "
             ".tfrecord, and no other --format than this ending."
+        )
+    if find_compression(output_file) and (format or named) != "jsonl":
+        raise ValueError(
+            f"--output_file={output_file}: only JSON lines are written compressed; end the name in "
+            f".{format or named}."
         )
     return format or named
 
@@ -127,7 +137,7 @@ def write_features(
         .bz2, .xz, .zst. Or a .csv, .tsv or .parquet file with the columns that the run was trained on, or the
         column text, and text_pair for pairs; or JSON lines (.jsonl, .ndjson, .jsonlines, .json) with these
         keys.
-      output_file: the file to write.
+      output_file: the file to write; JSON lines may be compressed: .jsonl.gz, .bz2, .xz, .zst.
       layers: layers: 0 is the embeddings, 1 the first layer, -1 the last. By default the last four; of a
         model made for sentence embeddings, with its own pooling, the last.
       pooling: none: a vector for each token; otherwise one vector for each text. By default none; of a model

@@ -1,5 +1,6 @@
 """Features of tokens and texts against the NumPy reference, in Python and on disk."""
 
+import gzip
 import json
 
 import numpy as np
@@ -172,6 +173,21 @@ def test_vectors_of_a_file_are_those_of_embed_at_every_length(length, tmp_path):
     write_features(tmp_path / "model", tmp_path / "texts.txt", tmp_path / "vectors.npz")
     vectors = np.load(tmp_path / "vectors.npz")["values"][:, 0]
     np.testing.assert_allclose(vectors, kbert.load(tmp_path / "model").embed(texts), atol=1e-5)
+
+
+def test_json_lines_are_compressed_as_the_name_says(model, input_file, tmp_path):
+    extractor = FeatureExtractor(model[0], [-1], pooling="mean")
+    for name in ("a.jsonl", "a.jsonl.gz"):
+        extract_features(extractor, input_file, tmp_path / name)
+    unpacked = gzip.decompress((tmp_path / "a.jsonl.gz").read_bytes())
+    assert unpacked == (tmp_path / "a.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize("format", ["npz", "tfrecord"])
+def test_only_json_lines_are_compressed(format, input_file, tmp_path):
+    for name, said in ((f"a.{format}.gz", None), (f"a.{format}.gz", format), ("a.gz", format)):
+        with pytest.raises(ValueError, match="only JSON lines are written compressed"):
+            write_features(tmp_path, input_file, tmp_path / name, format=said)
 
 
 def test_a_model_of_vectors_reads_each_text_by_itself():
