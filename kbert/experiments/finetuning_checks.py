@@ -1,6 +1,5 @@
 """What a fine-tuning is refused or warned for, before any heavy work."""
 
-from kbert.checkpoints.model_variables import model_shapes
 from kbert.config import FinetuningConfig
 from kbert.experiments.finetuning_data import LabelledPaths
 from kbert.experiments.init import Init
@@ -64,15 +63,6 @@ def require_pooler(config: FinetuningConfig, task):
     """Raises ValueError where a pooler is to begin anew, and the task's model has none."""
     if config.reinit_pooler and not any(part.name == POOLER.name for part in task.parts):
         raise ValueError(f"reinit_pooler=true, but a model for {task.name} has no pooler; leave it out.")
-
-
-def require_updated(config: FinetuningConfig, task):
-    """Raises ValueError where every weight is frozen: a model of vectors may have none above its encoder."""
-    if config.frozen.embeddings and not any(map(config.is_updated, model_shapes(config.encoder, task))):
-        raise ValueError(
-            f"[frozen] leaves nothing to train: a model for {task.name} has no weights above its encoder, of "
-            f"which embeddings and all {config.encoder.num_hidden_layers} layers are frozen; freeze fewer."
-        )
 
 
 def too_few_steps(config: FinetuningConfig, num_examples: int, num_train_steps: int) -> str | None:

@@ -6,9 +6,10 @@ from typing import Any
 
 from absl import logging
 
+from kbert.checkpoints.model_variables import model_shapes
 from kbert.config import Devices, FinetuningConfig
 from kbert.experiments.baselines import warn_of_constant
-from kbert.experiments.finetuning_checks import require_pooler, require_updated, too_few_steps, what_to_try
+from kbert.experiments.finetuning_checks import require_pooler, too_few_steps, what_to_try
 from kbert.experiments.finetuning_data import FinetuningData, LabelledPaths, open_data
 from kbert.experiments.frozen_encoder import EncodedRows, FrozenEncoder
 from kbert.experiments.init import Init
@@ -130,7 +131,7 @@ def _complete_config(config, start):
 def _require_fit(task, config, data, start, owner):
     """Raises ValueError where data, task, teacher and what the run starts from do not go together."""
     require_pooler(config, task)
-    require_updated(config, task)
+    _require_updated(config, task)
     start.check_teacher(task, config.encoder, start.vocabulary, config.max_seq_length)
     for source in data.all:
         source.check_with(task, config.max_seq_length, owner, start.vocabulary.describe())
@@ -138,6 +139,15 @@ def _require_fit(task, config, data, start, owner):
     main = data.dev.get("")
     if main is not None and main.examples is not None:
         task.check_metric(config.best_metric or task.best_metric, main.examples)
+
+
+def _require_updated(config, task):
+    """Raises ValueError where a complete config freezes every weight: a model of vectors may have no head."""
+    if config.frozen.embeddings and not any(map(config.is_updated, model_shapes(config.encoder, task))):
+        raise ValueError(
+            f"[frozen] leaves nothing to train: a model for {task.name} has no weights above its encoder, of "
+            f"which embeddings and all {config.encoder.num_hidden_layers} layers are frozen; freeze fewer."
+        )
 
 
 def _details(task, config, data, paths, start):
