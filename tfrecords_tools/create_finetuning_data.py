@@ -22,7 +22,7 @@ from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import Progress
 from kbert.config import DatasetConfig, FinetuningConfig, load_config, to_dict
-from kbert.config.checks import require_single
+from kbert.config.checks import require_single, with_checked_arguments
 from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.manifest import Manifest, describe_shards
 from kbert.tasks import TASKS
@@ -47,6 +47,7 @@ _CHARACTERS_AT_ONCE = 1 << 22
 _LEAST_CHARACTERS_OF_ROW = 1 << 11
 
 
+@with_checked_arguments
 def create_finetuning_data(
     config: str | Path,
     input_file: str | Path,

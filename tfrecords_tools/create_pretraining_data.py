@@ -20,6 +20,7 @@ from absl import logging
 
 from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
+from kbert.config.checks import with_checked_arguments
 from kbert.features import PRETRAINING_RECORDS
 from kbert.manifest import Manifest
 from kbert.tokenization.vocabulary import Vocabulary
@@ -42,6 +43,7 @@ _STAGES = tuple(
 _HIGH_RANDOM_SHARE, _HIGH_SHARE_WITHOUT, _LOW_INNER_SHARE = 0.9, 0.01, 0.01
 
 
+@with_checked_arguments
 def create_pretraining_data(
     input_files: str | Path | list[str | Path],
     vocab_file: str | Path | None,

@@ -6,10 +6,11 @@ from pathlib import Path
 
 from kbert.checkpoints import KBERT, Format, formats
 from kbert.checkpoints.conversion import resizing
-from kbert.config.checks import require
+from kbert.config.checks import require, with_checked_arguments
 from kbert.tokenization.vocabulary import read_pieces, require_wordpiece
 
 
+@with_checked_arguments
 def convert(
     source: str | Path,
     target: str | Path,

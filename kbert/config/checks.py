@@ -2,8 +2,10 @@
 
 import functools
 import inspect
+import os
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
+from os import PathLike
 from types import UnionType
 from typing import Annotated, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
@@ -58,15 +60,33 @@ def check_values(settings, group: str = ""):
 
 
 def with_checked_arguments(function: Callable[_Arguments, _Answer]) -> Callable[_Arguments, _Answer]:
-    """The function, which begins by refusing arguments as `check_values` does: in Python as by flags."""
+    """The function, which begins with its arguments: in Python as by flags.
+
+    Those that are not what their annotations say are refused as `check_values` does. `~/models`, a text or
+    a path, alone, in a list or by its name, lies in the home folder.
+    """
     signature = inspect.signature(function)
 
     @functools.wraps(function)
     def checked(*arguments: _Arguments.args, **named: _Arguments.kwargs) -> _Answer:
         _check(signature.bind(*arguments, **named).arguments, function)
-        return function(*arguments, **named)
+        by_name = {name: _with_home(value) for name, value in named.items()}
+        return function(*map(_with_home, arguments), **by_name)
 
     return checked
+
+
+def _with_home(value):
+    if type(value) in (list, tuple):
+        return type(value)(map(_path_with_home, value))
+    if type(value) is dict:
+        return {name: _path_with_home(path) for name, path in value.items()}
+    return _path_with_home(value)
+
+
+def _path_with_home(path):
+    is_at_home = isinstance(path, str | PathLike) and str(path).startswith("~/")
+    return type(path)(os.path.expanduser(path)) if is_at_home else path
 
 
 def _check(values, declaration, group=""):

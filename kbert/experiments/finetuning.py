@@ -5,6 +5,7 @@ from pathlib import Path
 
 from kbert.checkpoints.report import unmatched_patterns
 from kbert.config import Devices, FinetuningConfig, config_with_settings
+from kbert.config.checks import with_checked_arguments
 from kbert.distillation import teacher
 from kbert.experiments import finetuning_run, show_lines
 from kbert.experiments.finetuning_checks import require_trainable, require_weights
@@ -16,6 +17,7 @@ from kbert.tokenization.base_vocabulary import BaseVocabulary
 _NAME_COLUMNS = "Name the columns: kbert.finetune(..., text='review', label='stars'), or rename them."
 
 
+@with_checked_arguments
 def finetune(
     config: FinetuningConfig | str | Path,
     run_dir: str | Path,

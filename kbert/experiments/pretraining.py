@@ -6,6 +6,7 @@ from pathlib import Path
 
 from kbert.checkpoints.report import unmatched_patterns
 from kbert.config import Devices, PretrainingConfig, config_with_settings
+from kbert.config.checks import with_checked_arguments
 from kbert.distillation import teacher
 from kbert.experiments import pretraining_run, show_lines
 from kbert.experiments.init import Init, require_place
@@ -14,6 +15,7 @@ from kbert.manifest import read_manifest
 from kbert.tokenization.vocabulary_files import read_vocabulary
 
 
+@with_checked_arguments
 def pretrain(
     config: PretrainingConfig | str | Path,
     run_dir: str | Path,

@@ -6,6 +6,7 @@ from pathlib import Path
 from absl import logging
 
 from kbert.config import FinetuningConfig
+from kbert.config.checks import with_checked_arguments
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.finished_run import describe_run, finished_metrics, with_recorded_init, write_result
 from kbert.reports.seed_summary import summarize_seeds, write_summary
@@ -13,6 +14,7 @@ from kbert.runs.run_file import holds_run
 from kbert.training.devices.cluster import is_multi_worker
 
 
+@with_checked_arguments
 def run_seeds(config: FinetuningConfig, run_dir, seeds, **arguments):
     """Fine-tunes once for each seed, in `run_dir/seed-N`. Runs that are finished are not trained again.
 

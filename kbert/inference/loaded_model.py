@@ -21,7 +21,7 @@ from kbert.checkpoints.report import Report
 from kbert.cli.commands import export_package
 from kbert.cli.progress import activity
 from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig, TrainingConfig
-from kbert.config.checks import require_length
+from kbert.config.checks import require_length, with_checked_arguments
 from kbert.config.pooling_config import POOLING_LAYER, PoolingConfig, require_dimensions
 from kbert.config.vectors_config import VectorsConfig
 from kbert.experiments import evaluation  # late: it stands above this module
@@ -323,6 +323,7 @@ class LoadedModel(TextAnswers):
         exporter = importlib.import_module(f"{export_package()}.export_tflite")
         return exporter.export_tflite(self, output_dir, quantizations, **arguments)
 
+    @with_checked_arguments
     def save(self, path, format: str = "kbert", allow_unmatched=(), overwrite: bool = False) -> Report:
         """Writes the model with the weights that it has now as a new folder, which `kbert.load` reads.
 

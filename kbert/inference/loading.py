@@ -9,6 +9,7 @@ from kbert.checkpoints.formats import detect_format, local_path, read_checkpoint
 from kbert.checkpoints.report import unmatched_patterns
 from kbert.cli.commands import export_package
 from kbert.cli.progress import activity
+from kbert.config.checks import with_checked_arguments
 from kbert.inference import loaded_model
 from kbert.runs.run_directory import RunDirectory
 from kbert.runs.run_file import holds_run
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _LITERT = ".tflite"
 
 
+@with_checked_arguments
 def load(
     path,
     do_lower_case: bool | None = None,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Union
 from absl import logging
 
 from kbert import extras
+from kbert.config.checks import with_checked_arguments
 from kbert.experiments import show_lines
 from kbert.experiments.retrieval import failures, retrievers, search
 from kbert.experiments.retrieval.collection import read_collection
@@ -21,6 +22,7 @@ DEPTH = 100  # texts that are found for each query
 BM25 = "bm25"  # in the place of a model
 
 
+@with_checked_arguments
 def evaluate_retrieval(
     run_dir: Union[str, os.PathLike, "LoadedModel"],
     corpus_file: str | os.PathLike,

@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 import typing
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +24,7 @@ from kbert.config import (
     load_config,
     to_dict,
 )
+from kbert.config.checks import with_checked_arguments
 from kbert.config.lora_config import LoraConfig
 from tests.kbert.mutations import mutate_bytes, mutate_json
 from tests.naming import naming
@@ -641,3 +643,14 @@ def test_configs_damaged_at_random_are_refused_in_a_sentence_or_equal_after_json
             recorded = json.loads(json.dumps(to_dict(config), allow_nan=False))
             assert from_dict(config_class, recorded) == config, f"case {case}"
     assert 20 < accepted < 300
+
+
+def test_paths_in_the_home_folder_are_found_in_python_and_texts_keep_their_tilde(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    received = with_checked_arguments(lambda *paths, **by_name: (*paths, by_name))
+    home, rows = tmp_path / "a", [{"text": "~/a"}]
+    columns = {"text": ["~/a"]}
+    found = received("~/a", Path("~/a"), ["~/a", "b"], {"dev": "~/a"}, "a~/b", rows, columns, to="~/a")
+    assert found == (
+        str(home), home, [str(home), "b"], {"dev": str(home)}, "a~/b", rows, columns, {"to": str(home)}
+    )  # fmt: skip

@@ -168,6 +168,7 @@ FOLDERS = {
     "nothing can be made": (lambda folder: ("/proc/no/run", None), "run_dir=/proc/no/run cannot be written"),
     "a file on the way": (lambda folder: (folder / "train.tsv" / "run", None), "written: Not a dir"),
     "other files": (lambda folder: (folder / "unread", None), "exists and is no kbert run; choose a new or"),
+    "other files at home": (lambda folder: ("~/unread", None), "/.*unread exists and is no kbert run"),
     "another training": (locked_run, "another process .process .* is working in .*locked"),
     "no checkpoint": (lambda folder: (folder / "run", None), "checkpoint none does not exist; give a run"),
 }  # fmt: skip
@@ -177,6 +178,7 @@ FOLDERS = {
 def test_folders_are_checked_before_tensorflow_loads(folder, case, monkeypatch):
     make, sentence = FOLDERS[case]
     run_dir, _kept = make(folder)
+    monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setitem(sys.modules, "kbert.training.trainer", None)  # importing it fails
     init = "none" if case == "no checkpoint" else "start"
     for train in (
