@@ -52,13 +52,8 @@ def main():
     if not sys.stdout.isatty():  # on a terminal the output itself shows how far it is
         lines = report_bytes(lines, Progress("Tokenized", "bytes", bytes_left(sys.stdin.buffer)))
     texts = read_texts(lines, how.format)
-    try:
-        for line in tokenized_lines(texts, vocabulary, how.batch_size):
-            sys.stdout.buffer.write(line)
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        # The reader, `head` perhaps, has seen enough. Python flushes once more at exit: let it succeed.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    for line in tokenized_lines(texts, vocabulary, how.batch_size):
+        sys.stdout.buffer.write(line)
 
 
 def bytes_left(stream: BinaryIO) -> int | None:

@@ -1,6 +1,5 @@
 """The command line of a script: what `--help` shows, and how a wrong flag is answered."""
 
-import contextlib
 import itertools
 import os
 import re
@@ -35,8 +34,7 @@ def parse_flags(argv: list[str], config_classes=(), positions=()) -> list[str]:
       ValueError: for a flag that is unknown, has a value that is not allowed, or is missing; one sentence.
     """
     if _HELP & set(argv[1:]):
-        with contextlib.suppress(BrokenPipeError):  # `--help | head`
-            print(help_page(positions), flush=True)
+        print(help_page(positions), flush=True)
         sys.exit(0)
     argv = [argv[0], *map(with_home, named_positions(argv[1:], positions))]
     try:

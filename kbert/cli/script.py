@@ -7,8 +7,10 @@ and files have been checked, so that `--help` and a misspelt path are answered a
 import atexit
 import contextlib
 import functools
+import io
 import logging as standard_logging
 import os
+import select
 import sys
 from pathlib import Path
 
@@ -33,8 +35,10 @@ def run(main, *config_classes, positions=()):
     it, and a FloatingPointError (the loss is not finite any more). Such an error becomes the single line
     `error: ...` on standard error, with exit code 1; `--verbosity=1` also shows the traceback. The same holds
     for an error that was raised inside an input pipeline, where TensorFlow wraps it. Ctrl-C gives exit code
-    130. A training that was stopped by SIGTERM gives 143. Any other exception is a bug in kbert and keeps
-    its traceback.
+    130. A training that was stopped by SIGTERM gives 143. A reader of standard output that has seen enough
+    (`| head`) ends the script without a word. Any other exception is a bug in kbert and keeps its traceback.
+
+    What is printed is UTF-8, whatever the system's encoding is.
 
     Args:
       main: function without arguments; what it returns is the exit code, None for 0.
@@ -58,6 +62,9 @@ def run(main, *config_classes, positions=()):
         return code
 
     quiet_tensorflow.load_less()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors=stream.errors)
     try:
         app.run(main_with_log, flags_parser=lambda argv: parse_flags(argv, config_classes, positions))
     except BaseException as error:  # at least SystemExit
@@ -89,6 +96,11 @@ def _exit_code(error):
     """Prints in one line why a script ended early, and returns its exit code. A bug is raised again."""
     with contextlib.suppress(OSError):
         sys.stdout.flush()
+    if isinstance(error, BrokenPipeError) and _is_unread(sys.stdout):  # `| head` has seen enough
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # Python may flush once more at its exit
+        return 0
     if isinstance(error, SystemExit):
         return error.code
     if isinstance(error, StoppedBySignal):
@@ -103,6 +115,13 @@ def _exit_code(error):
     logging.debug("Traceback of the error below:", exc_info=True)
     print(f"error: {sentence}", file=sys.stderr)
     return 1
+
+
+def _is_unread(stream) -> bool:
+    """Whether a stream is a pipe whose reader has gone: then poll tells an error that nobody asked for."""
+    poller = select.poll()
+    poller.register(stream.fileno(), 0)
+    return bool(poller.poll(0))
 
 
 def error_sentence(error: BaseException) -> str | None:

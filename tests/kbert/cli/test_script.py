@@ -1,5 +1,6 @@
 """How scripts end: exit codes, one clear sentence, and a quiet start."""
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -16,7 +17,7 @@ def run_script(body, *arguments, stdout=subprocess.PIPE):
     code = f"from kbert.cli import script\ndef main():\n    {body}\nscript.run(main)"
     command = [sys.executable, "-c", code, *arguments]
     return subprocess.run(
-        command, cwd=REPOSITORY, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=120
+        command, cwd=REPOSITORY, stdout=stdout, stderr=subprocess.PIPE, encoding="utf-8", timeout=120
     )
 
 
@@ -53,6 +54,31 @@ def test_output_that_a_full_disk_does_not_take_is_one_sentence(flag):
         "error: a file could not be written: No space left on device; free some space where it writes and in "
         f"{tempfile.gettempdir()}, or write elsewhere.\n"
     )
+
+
+@pytest.mark.parametrize("workers", ["", "{}"])  # several exit normally
+@pytest.mark.parametrize(
+    ("body", "flag"), [("while True: print('more', flush=True)", []), ("print('more')", []), ("", ["--help"])]
+)
+def test_a_reader_that_has_seen_enough_ends_a_script_without_a_word(body, flag, workers, monkeypatch):
+    if workers:
+        monkeypatch.setenv("TF_CONFIG", workers)
+    reader, writer = os.pipe()
+    os.close(reader)
+    result = run_script(body or "pass", *flag, stdout=writer)
+    os.close(writer)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_a_pipe_to_something_else_that_breaks_is_an_error():
+    result = run_script("raise BrokenPipeError(32, 'Broken pipe')")
+    assert (result.returncode, result.stderr) == (1, "error: [Errno 32] Broken pipe\n")
+
+
+def test_what_is_printed_is_utf_8_whatever_the_system_has(monkeypatch):
+    monkeypatch.setenv("PYTHONIOENCODING", "latin-1")
+    result = run_script("print('→'); raise ValueError('é ←')")
+    assert (result.stdout, result.stderr) == ("→\n", "error: é ←\n")
 
 
 def test_an_error_inside_an_input_pipeline_is_its_own_sentence():
