@@ -2,8 +2,9 @@
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
+from kbert.bounds import Bounds
 from kbert.config.checks import check_values, require
 from kbert.files.json_values import shown
 
@@ -21,11 +22,11 @@ class Devices:
       tpu: Name or address of the TPU; "local" on a TPU virtual machine.
 
     Raises:
-      ValueError: for an unknown strategy or cluster, and for what the strategy does not read.
+      ValueError: for an unknown strategy or cluster, no devices, and for what the strategy does not read.
     """
 
     strategy: Literal["auto", "one_device", "mirrored", "multi_worker", "tpu"] = "auto"
-    num_devices: int | None = None
+    num_devices: Annotated[int, Bounds(1)] | None = None
     cluster: Literal["tf_config", "slurm"] = "tf_config"
     tpu: str | None = None
 

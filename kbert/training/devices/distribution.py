@@ -27,7 +27,7 @@ def make_strategy(devices: Devices) -> tf.distribute.Strategy:
     name, num_devices = str(devices.strategy), devices.num_devices
     if clusters.is_multi_worker(name):
         name = "multi_worker"
-    if num_devices and num_devices > 1 and name in ("multi_worker", "tpu"):
+    if num_devices and name in ("multi_worker", "tpu"):
         raise ValueError(
             f"num_devices={num_devices} works only with strategy=mirrored; {name} uses every device that "
             "its processes see. To choose GPUs, set CUDA_VISIBLE_DEVICES."

@@ -49,6 +49,10 @@ def test_one_device_is_what_is_there_without_a_cluster_or_gpus():
             {"strategy": "multi_worker", "num_devices": 2},
             "num_devices=2 works only with strategy=mirrored; multi_wor",
         ),
+        ({"strategy": "multi_worker", "num_devices": 1}, "num_devices=1 works only with strategy=mirrored"),
+        ({"strategy": "tpu", "tpu": "local", "num_devices": 1}, "num_devices=1 works only with strategy=mir"),
+        ({"strategy": "mirrored", "num_devices": 0}, "num_devices=0 must be at least 1"),
+        ({"num_devices": -1}, "num_devices=-1 must be at least 1"),
         (
             {"strategy": "auto", "num_devices": 2},
             "num_devices=2, but training is on one device: this machine has 0",
