@@ -124,7 +124,8 @@ class FinetuningConfig(TrainingConfig):
     """A task on labelled text. Steps = int(examples / batch x epochs), as in the original scripts.
 
     `task` names the task, and `dataset` says how its files are read, see DatasetConfig. `num_train_epochs`
-    may be a fraction. The learning rate rises over `warmup_proportion` of the steps.
+    may be a fraction. The learning rate rises over `warmup_proportion` of the steps; with
+    `optimizer.decay = "budget"` over `optimizer.budget_warmup_proportion` of the time.
 
     `dropout_prob` replaces the encoder's dropout rates, for an encoder that was pretrained without dropout.
     `pad_to_longest` pads each training batch to its longest text (rounded up to a multiple of 16) instead of
@@ -172,6 +173,11 @@ class FinetuningConfig(TrainingConfig):
             bool(self.early_stopping_patience is None or self.eval_every_steps or self.eval_every_epochs),
             "early_stopping_patience counts evaluations during training: give eval_every_steps or "
             "eval_every_epochs, for example 0.5.",
+        )
+        require(
+            self.optimizer.decay != "budget" or self.warmup_proportion == FinetuningConfig.warmup_proportion,
+            f'warmup_proportion={self.warmup_proportion} is not read with optimizer.decay="budget"; leave it '
+            "out, or set optimizer.budget_warmup_proportion.",
         )
         self._check_reinit()
         self._check_lora()

@@ -224,6 +224,11 @@ REFUSED = {
         {"optimizer": {"budget_warmup_proportion": 0.1}},
         "optimizer.budget_warmup_proportion=0.1 is for decay=\"budget\", not 'linear'; leave it out.",
     ),
+    "the warm-up of steps beside a budget": (
+        FinetuningConfig,
+        {"optimizer": {"decay": "budget", "train_minutes": 5}, "warmup_proportion": 0.2},
+        'warmup_proportion=0.2 is not read with optimizer.decay="budget"; leave it out, or set optimizer.',
+    ),
     "a temperature without soft labels": (
         FinetuningConfig,
         {"distillation": {"temperature": 2, "soft_label_weight": 0, "hidden_weight": 1}},
