@@ -336,6 +336,11 @@ def text_cell(record: dict, column: str, where: str) -> str:
     return record[column]
 
 
+def whole_choices(beginning: str, choices: Iterable[str]) -> list[str]:
+    """What a model reads of choices that go on with a text of their row, as those of SWAG do."""
+    return [f"{beginning} {choice}" for choice in choices]
+
+
 def examples_fingerprint(examples: Iterable[tuple]) -> str:
     """SHA-256 of all texts and labels in their order; it does not depend on the format of the file."""
     content = hashlib.sha256()

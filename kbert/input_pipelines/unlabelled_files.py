@@ -18,11 +18,12 @@ from kbert.files.text_file import bounded_lines, read_lines
 from kbert.input_pipelines.data_in_memory import column_names, read_rows
 from kbert.input_pipelines.file_problems import MOST_ROWS, FileProblems
 from kbert.input_pipelines.json_rows import NotLines, parse_object, require_column
-from kbert.input_pipelines.labelled_files import read_header, stream_records
+from kbert.input_pipelines.labelled_files import read_header, stream_records, whole_choices
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_table
 
 _KEPT = "id"  # what answers give back
+_BEGINNING = "beginning of choices"  # no input: the column that each choice goes on with
 _OBJECT = re.compile(r'\s*\{\s*"\w+"\s*:.*\}\s*')
 _PAIR = re.compile(r"^(.*) \|\|\| (.*)$")  # extract_features.py, `read_examples`: the last ||| separates
 _TEXTS_OF_A_LINE = {("text",): 1, ("text", "text_pair"): 2}
@@ -58,7 +59,8 @@ def examples_from_columns(
     """The examples of a file with columns; other columns than those of inputs and `id` are not read.
 
     `text`, `text_pair` and `choices` stand in the columns that the dataset names, else in columns of these
-    names, as all other inputs do. A cell of a table without a value is left out of its example.
+    names, as all other inputs do. Choices in the dataset's columns begin with its `text_pair`, as in
+    training. A cell of a table without a value is left out of its example.
 
     Args:
       path: of a file that `has_columns`.
@@ -217,6 +219,13 @@ def _match_columns(header, file, inputs, dataset, advice=_LINES_ADVICE) -> dict[
             f"{file} has the columns {str(header)[:500]}; expected "
             f"{_expected(inputs, named)}.{_near(header, inputs, named)} Rename its columns.{advice}"
         )
+    if columns.get("choices") == dataset.choices and dataset.text_pair:
+        if dataset.text_pair not in header:
+            raise ValueError(
+                f"{file} has no column {dataset.text_pair!r}, with which every choice begins "
+                f"(dataset.text_pair); its columns are {str(header)[:500]}."
+            )
+        columns[_BEGINNING] = dataset.text_pair
     _require_no_misspelt(set(header) - set(_names_in(columns)), file, inputs, columns)
     return columns | ({_KEPT: _KEPT} if _KEPT in header else {})
 
@@ -264,6 +273,10 @@ def _example(record, columns) -> dict:
             example[name] = [record[name] for name in column]
         elif record[column] is not None:
             example[name] = record[column]
+    if _BEGINNING in columns:
+        beginning, choices = example.pop(_BEGINNING, None), example.pop("choices")
+        if beginning is not None and None not in choices:  # else it has no choices, which is said later
+            example["choices"] = whole_choices(beginning, choices)
     return example
 
 

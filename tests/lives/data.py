@@ -94,7 +94,7 @@ class Rows:
             values["labels"] = world["labels"]
         if task == "multiple_choice":
             values["choices"] = [f"c{n}" for n in range(CHOICES)]
-        elif world["pairs"] or task in VECTORS:
+        if world["pairs"] or task in VECTORS:
             values["text_pair"] = other
         if task == "multi_label_classification" and self._joined:
             values["label_separator"] = self._joined

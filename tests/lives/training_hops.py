@@ -73,8 +73,8 @@ def in_memory(life: Life) -> int:
     if life.is_pretraining or life.task_name in ("question_answering", "token_classification"):
         return 0
     train, dev = life.rows.splits["train"], life.rows.splits["dev"]
-    table = pa.Table.from_pylist
-    form = life.rng("in_memory").choice((list, lambda rows: table(rows).to_pydict(), table))
+    forms = (list, pa.Table.from_pylist, lambda rows: pa.Table.from_pylist(rows).to_pydict())
+    form = life.rng("in_memory").choice(forms)
     _, expected = kbert.evaluate(life.run, life.dev_file)
     _, found = kbert.evaluate(life.run, form(dev))
     _same_metrics(found, expected, "metrics of data in memory")
@@ -140,7 +140,8 @@ def independent_metrics(life: Life) -> int:
 
 def _asked(row, dataset):
     if dataset.choices:
-        return {"text": row[dataset.text], "choices": [row[name] for name in dataset.choices]}
+        beginning = f"{row[dataset.text_pair]} " if dataset.text_pair else ""
+        return {"text": row[dataset.text], "choices": [beginning + row[name] for name in dataset.choices]}
     return row[dataset.text] if dataset.text_pair is None else (row[dataset.text], row[dataset.text_pair])
 
 

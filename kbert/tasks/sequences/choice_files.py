@@ -46,7 +46,7 @@ class ChoiceFiles(Files):
             choices = [labelled_files.text_cell(record, column, where) for column in dataset.choices]
             if dataset.text_pair:
                 beginning = labelled_files.text_cell(record, dataset.text_pair, where)
-                choices = [f"{beginning} {choice}" for choice in choices]
+                choices = labelled_files.whole_choices(beginning, choices)
             return Choices(text, tuple(choices), label)
 
         right = _RightChoice(path)

@@ -44,13 +44,20 @@ def labels_in_iob2(labels: Sequence[str]) -> dict[str, str] | None:
 
     None for other labels, and where all are O.
     """
+    scheme = letters_scheme(labels)
+    return {label: to_iob2([label], scheme)[0] for label in labels} if scheme else None
+
+
+def letters_scheme(labels: Sequence[str]) -> str | None:
+    """The scheme of a model's labels: BIOES or one of its spellings, to which labels of IOB2 belong too.
+
+    None for other labels, and where all are O.
+    """
     if not all(map(is_tag, labels)):
         return None
     prefixes = {split_tag(label)[0] for label in labels} - {OUTSIDE}
-    scheme = next((name for name, letters in _LETTERS.items() if prefixes <= set(letters)), None)
-    if not prefixes or not scheme:
-        return None
-    return {label: to_iob2([label], scheme)[0] for label in labels}
+    known = (scheme for scheme, letters in _LETTERS.items() if prefixes <= set(letters))
+    return next(known, None) if prefixes else None
 
 
 def scheme_problem(tags: Sequence[str], scheme: str) -> tuple[int, str] | None:

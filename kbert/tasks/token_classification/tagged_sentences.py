@@ -1,4 +1,4 @@
-"""A file of tagged words -> examples: sentences with their labels in IOB2, each with its document."""
+"""A file of tagged words -> examples: sentences with their labels, each with its document."""
 
 import dataclasses
 import itertools
@@ -18,7 +18,9 @@ from kbert.tasks.token_classification.json_sentences import read_json_sentences
 from kbert.tasks.token_classification.tag_schemes import (
     OUTSIDE,
     find_scheme,
+    from_iob2,
     is_tag,
+    letters_scheme,
     scheme_problem,
     split_tag,
     to_iob2,
@@ -49,7 +51,8 @@ class TaggedSentence(NamedTuple):
       words: its words.
       document: the `Document` that it is from.
       position: which sentence of the document it is.
-      labels: one for each word, in IOB2 where they are tags of entities; None where nobody says them.
+      labels: one for each word, in IOB2 where they are tags of entities, or in the scheme of the labels that
+        the dataset lists, where that is BIOES or one of its spellings; None where nobody says them.
     """
 
     words: tuple[str, ...]
@@ -153,6 +156,9 @@ def _checked_labels(sentence: FileSentence, scheme, dataset):
                 f"{locations[index]}: {why}. Mend the file, or set dataset.tag_scheme to the scheme it is in."
             )
         tags = to_iob2(tags, scheme)
+        own = letters_scheme(dataset.labels)
+        if own and any(split_tag(label)[0] not in "BIO" for label in dataset.labels):  # those of a checkpoint
+            tags = from_iob2(tags, own)
     for tag, where in zip(tags, locations, strict=True):
         listed_label(tag, dataset, where)
     return tags

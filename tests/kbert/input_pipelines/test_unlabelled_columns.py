@@ -11,10 +11,12 @@ from kbert.config import DatasetConfig
 from kbert.input_pipelines.unlabelled_files import (
     count_rows,
     examples_from_columns,
+    examples_from_table,
     has_columns,
     texts_and_pairs,
     whole_rows,
 )
+from kbert.tasks.sequences.choice_files import ChoiceFiles
 from tests.kbert.input_pipelines.tables.written_tables import every_kind, write_parquet
 
 INPUTS = (("text",), ("text", "text_pair"))
@@ -60,6 +62,24 @@ def test_choices_stand_in_several_columns(tmp_path):
     assert list(examples_from_columns(path, [("text", "choices")], dataset)) == [
         {"text": '"C', "choices": ["A", "B"]}
     ]
+
+
+def test_choices_begin_as_in_training(tmp_path):
+    """SWAG: the beginning of the second sentence stands in a column of its own."""
+    dataset = DatasetConfig(text="sent1", text_pair="sent2", choices=("ending0", "ending1"))
+    path, inputs = tmp_path / "val.csv", [("text", "choices")]
+    path.write_text("sent1,sent2,ending0,ending1,label\nHe ran.,He,fell.,sang.,0\n")
+    [trained] = ChoiceFiles().read_examples(path, dataset)
+    assert trained.choices == ("He fell.", "He sang.")
+    expected = [{"text": trained.text, "choices": list(trained.choices)}]
+    assert list(examples_from_columns(path, inputs, dataset)) == expected
+    columns = {"sent1": ["He ran."], "sent2": ["He"], "ending0": ["fell."], "ending1": ["sang."]}
+    assert examples_from_table(columns, inputs, dataset) == expected
+    assert examples_from_table(columns | {"sent2": [None]}, inputs, dataset) == [{"text": "He ran."}]
+    with pytest.raises(ValueError, match="'sent2', with which every choice begins"):
+        examples_from_table(
+            {name: cell for name, cell in columns.items() if name != "sent2"}, inputs, dataset
+        )
 
 
 def test_a_file_without_a_header_has_the_columns_of_the_run(tmp_path):

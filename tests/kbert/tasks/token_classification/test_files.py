@@ -308,6 +308,18 @@ def test_sentences_are_told_by_their_document_too_and_stand_together(tmp_path, c
     assert "line 4: a sentence goes on whose rows ended before" in caplog.text
 
 
+@pytest.mark.parametrize("letters", ["BIES", "BILU", "BMES"])
+@pytest.mark.parametrize("written", ["BIES", "BMES", "BIIB"])
+def test_words_have_the_labels_of_a_checkpoint_in_its_own_letters(tmp_path, letters, written):
+    """The file may be in any scheme; BIIB is IOB2."""
+    first, inner, last, single = letters
+    labels = ("O", *(f"{letter}-PER" for letter in letters))
+    tags = [f"{written[0]}-PER", f"{written[1]}-PER", f"{written[2]}-PER", "O", f"{written[3]}-PER"]
+    content = "".join(f"word {tag}\n" for tag in tags)
+    [sentence] = read(write(tmp_path, content), labels=labels)
+    assert sentence.labels == (f"{first}-PER", f"{inner}-PER", f"{last}-PER", "O", f"{single}-PER")
+
+
 @pytest.mark.parametrize("tags", ["O B-geo", "\"['O', 'B-geo']\""])
 def test_a_sentence_in_each_row(tmp_path, tags):
     path = write(tmp_path, f"text,label\nin Bonn,{tags}\n", "ner.csv")
