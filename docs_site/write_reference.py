@@ -88,7 +88,7 @@ def section(title: str, config_class: type) -> list[str]:
     hints, declared = typing.get_type_hints(config_class), declared_values(config_class)
     rows = [
         f"| `{field.name}` | `{written_type(hints[field.name])}` | {written_default(field)} "
-        f"| {written_values(*declared.get(field.name, ((), None)))} |"
+        f"| {written_values(*declared.get(field.name, ((), None))[:2])} |"
         for field in dataclasses.fields(config_class)
         if field.name in names
     ]
