@@ -28,8 +28,10 @@ _ROUNDING_KEYS = (
     "padding",
     "packed_rows",
     "recompute_activations",
-    "eval_batch_size",
 )
+# These change no weight, but what evaluations say: `max_eval_steps` batches are other records, and candidates
+# of one another are the texts of a batch.
+_EVALUATION_KEYS = ("eval_batch_size",)
 
 
 def require_same_run(run, config, details: dict):
@@ -49,24 +51,34 @@ def require_same_run(run, config, details: dict):
         for entries in (recorded, current):  # `teacher_digest` tells the teacher, wherever it lies
             entries.pop("init_checkpoint", None)
     _compare_data(run.path, recorded, current)
-    rounding = differing_keys(recorded, current, free=_FREE_KEYS)
     differing = differing_keys(recorded, current)
-    if rounding and not differing:
+    if not differing:
+        _warn_of_changes(run.path, recorded, current)
+        return
+    longer = ""
+    if all(_setting(key.split(" ")[0]) in _LENGTHS for key in differing):
+        longer = (
+            " The learning rate follows the length, so a run keeps its own; to train its model further: "
+            f"init_checkpoint={run.path} with a new run_dir."
+        )
+    raise ValueError(
+        f"run_dir={run.path} holds another run; it differs in {'; '.join(differing)}. Repeat its "
+        f"settings to resume it, or choose a new folder.{longer}"
+    )
+
+
+def _warn_of_changes(path, recorded, current):
+    if rounding := differing_keys(recorded, current, free=_FREE_KEYS + _EVALUATION_KEYS):
         logging.warning(
             "%s goes on with changed settings, %s: its results will differ from those of the unchanged "
-            "run by rounding and by what dropout draws.", run.path, "; ".join(rounding),
+            "run by rounding and by what dropout draws.", path, "; ".join(rounding),
         )  # fmt: skip
-    if differing:
-        longer = ""
-        if all(_setting(key.split(" ")[0]) in _LENGTHS for key in differing):
-            longer = (
-                " The learning rate follows the length, so a run keeps its own; to train its model further: "
-                f"init_checkpoint={run.path} with a new run_dir."
-            )
-        raise ValueError(
-            f"run_dir={run.path} holds another run; it differs in {'; '.join(differing)}. Repeat its "
-            f"settings to resume it, or choose a new folder.{longer}"
-        )
+    if evaluations := differing_keys(recorded, current, free=_FREE_KEYS + _ROUNDING_KEYS):
+        logging.warning(
+            "%s is evaluated in other batches from now on, %s: where max_eval_steps or in-batch candidates "
+            "make evaluations depend on that, those before and after, and the best checkpoint, cannot be "
+            "compared.", path, "; ".join(evaluations),
+        )  # fmt: skip
 
 
 def _compare_data(path, recorded, current):
@@ -92,7 +104,9 @@ def _compare_data(path, recorded, current):
         )  # fmt: skip
 
 
-def differing_keys(recorded: dict, current: dict, free=_FREE_KEYS + _ROUNDING_KEYS) -> list[str]:
+def differing_keys(
+    recorded: dict, current: dict, free=_FREE_KEYS + _ROUNDING_KEYS + _EVALUATION_KEYS
+) -> list[str]:
     """Where two configs differ: "key (was 1, now 2)", without the keys in `free`, which may differ."""
     before, after = flat_settings(recorded), flat_settings(current)
     return [

@@ -32,6 +32,20 @@ def test_the_same_run_is_taken_up_again(run, vocabulary):
     assert again.vocabulary().tokens == vocabulary.tokens
 
 
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ("eval_batch_size", "evaluated in other batches"),
+        ("gradient_accumulation_steps", "by rounding and by"),
+    ],
+)
+def test_what_a_changed_setting_changes_is_said(run, vocabulary, caplog, setting, sentence):
+    changed = tiny_pretraining_config(**{setting: 4})
+    RunDirectory.create_or_resume(run.path, changed, DETAILS, vocabulary)
+    (said,) = [record.getMessage() for record in caplog.records if setting in record.getMessage()]
+    assert sentence in said and f"{setting} (was " in said
+
+
 def test_another_config_is_refused_with_every_difference(run, vocabulary):
     other = tiny_pretraining_config(
         encoder=tiny_encoder_config(num_hidden_layers=3),
