@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from absl import flags, logging
 
-from kbert.bounds import NO_FLAG
+from kbert.bounds import NO_FLAG, Bounds
 from kbert.checkpoints import formats
 from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
@@ -59,7 +59,7 @@ def create_finetuning_data(
     init_checkpoint: str | Path | None = None,
     allow_unmatched: Sequence[str] = (),
     overrides: Sequence[str] = (),
-    max_seq_length: int | None = None,
+    max_seq_length: Annotated[int, Bounds(1)] | None = None,
     num_shards: int = 1,
     compression: Literal["none", "gzip"] = "none",
     shuffle_seed: Annotated[int, NO_FLAG] | None = None,
@@ -151,7 +151,7 @@ def create_finetuning_data(
 
 def _read_config(config, overrides, max_seq_length) -> FinetuningConfig:
     """The config of a task that reads labelled files."""
-    overrides = list(overrides) + ([f"max_seq_length={max_seq_length}"] if max_seq_length else [])
+    overrides = list(overrides) + ([] if max_seq_length is None else [f"max_seq_length={max_seq_length}"])
     settings = load_config(FinetuningConfig, config, overrides)
     TASKS.require(settings.task)
     if task_files(settings.task) is None:

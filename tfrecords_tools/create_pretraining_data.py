@@ -66,7 +66,7 @@ def create_pretraining_data(
         first two.
       output_dir: the folder to make, with shards, manifest.json and vocabulary.
       num_workers: number of processes; 0 means one per core, fewer for small corpora. The records do not
-        depend on it. In Python 1 works in this process.
+        depend on it. In Python 1 works in this process. Beam's are said by `beam_options`.
       runner: this machine, or an Apache Beam pipeline.
       beam_options: Beam's own options, such as '--runner=FlinkRunner --flink_master=host:8081'.
       overwrite: replace the records in `output_dir` once the new ones are complete.
@@ -126,6 +126,11 @@ def create_pretraining_data(
 
 def _worker_pool(runner, num_workers, beam_options, files, vocabulary):
     if runner == "beam":
+        if num_workers > 1:
+            raise ValueError(
+                f"--num_workers={num_workers} has no effect with --runner=beam, whose number is one "
+                "of the --beam_options; leave it out."
+            )
         return BeamPool(beam_options)
     if beam_options:
         raise ValueError("--beam_options has no effect without --runner=beam; pass both, or leave it out.")

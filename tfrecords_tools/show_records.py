@@ -102,6 +102,9 @@ def define_flags():
 def main():
     arguments = flag_values(show_records)
     if flags.FLAGS.check:
+        selection = ("num_records", "record", "shard")
+        if unread := [f"--{name}" for name in selection if arguments[name] is not None]:
+            raise ValueError(f"--check reads every record; leave out {', '.join(unread)}.")
         return 1 if check_records(arguments["input_dir"]) else 0
     show_records(**arguments)
     return 0

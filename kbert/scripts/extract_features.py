@@ -123,7 +123,7 @@ def write_features(
     pooling: Literal["none", Pooling] | None = None,
     combine: Literal["none", "sum", "concat"] = "none",
     format: Format | None = None,
-    max_seq_length: int | None = None,
+    max_seq_length: Annotated[int, Bounds(1)] | None = None,
     batch_size: Annotated[int, Bounds(1)] = 32,
     checkpoint: str | int | None = None,
     do_lower_case: bool | None = None,
@@ -160,8 +160,10 @@ def write_features(
 
     # TensorFlow loads here, after all checks that do not need it.
     model = loading.open_model(run_dir, do_lower_case, checkpoint=checkpoint)
-    if max_seq_length or not model.own_pooling:
-        model = model.with_max_seq_length(max_seq_length or default_length(model.config))
+    if max_seq_length is None and not model.own_pooling:
+        max_seq_length = default_length(model.config)
+    if max_seq_length is not None:
+        model = model.with_max_seq_length(max_seq_length)
     own_pooling: Any = pooling or "none"
     if pooling is None and model.own_pooling:
         own_pooling, layers = model.own_pooling, layers or [-1]

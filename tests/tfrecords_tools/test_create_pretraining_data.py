@@ -505,6 +505,12 @@ def distributions(columns, vocabulary, continuing):
         ),
         ({"masked_lm_prob": 15.0}, "masked_lm_prob=15.0 must be above 0 and below 1"),
         ({"short_seq_prob": 1.5}, "short_seq_prob=1.5 must lie between 0 and 1"),
+        (
+            {"pairing": "full_sentences", "short_seq_prob": 0.3},
+            "short_seq_prob=0.3 has no effect with pairing='full_sentences'",
+        ),
+        ({"runner": "beam", "num_workers": 8}, "--num_workers=8 has no effect with --runner=beam"),
+        ({"allow_unmatched": ["x"]}, "allow_unmatched has no effect on a vocab_file"),
         ({"input_files": "no/such/file"}, "input 'no/such/file' matches no file"),
         ({"vocab_file": "no/vocab.txt"}, "vocabulary file no/vocab.txt does not exist"),
     ],

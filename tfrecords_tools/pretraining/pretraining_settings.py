@@ -21,7 +21,7 @@ class PretrainingSettings:
       max_predictions_per_seq: most masked tokens in a sequence.
       dupe_factor: how many times to go over the corpus, with new masks.
       masked_lm_prob: share of the tokens to mask.
-      short_seq_prob: probability that a document makes shorter sequences.
+      short_seq_prob: of pairs: probability that a document makes shorter sequences.
       do_whole_word_mask: mask all tokens of a word or none of them.
       max_ngram_size: mask runs of up to this many words (of tokens, without `do_whole_word_mask`).
       pairing: sentence_pairs: a text and its real next text or a random one. full_sentences: running text
@@ -78,6 +78,11 @@ class PretrainingSettings:
             )
         if not 0.0 <= self.short_seq_prob <= 1.0:
             raise ValueError(f"short_seq_prob={self.short_seq_prob} must lie between 0 and 1; BERT has 0.1.")
+        if not self.has_pairs and self.short_seq_prob != PretrainingSettings.short_seq_prob:
+            raise ValueError(
+                f"short_seq_prob={self.short_seq_prob} has no effect with pairing={self.pairing!r}, which "
+                "fills every sequence; leave it out."
+            )
         if not 1 <= self.max_ngram_size <= self.max_predictions_per_seq:
             raise ValueError(
                 f"max_ngram_size={self.max_ngram_size} must lie between 1 and max_predictions_per_seq="

@@ -35,9 +35,14 @@ def read_source(
       allow_unmatched: settings that may differ in `tokenizer`, as in kbert finetune.
 
     Raises:
-      ValueError: for both or neither, a casing beside `tokenizer`, and whatever makes no vocabulary.
+      ValueError: for both or neither, what belongs to the other one (`do_lower_case`, `allow_unmatched`),
+        and whatever makes no vocabulary.
     """
     require_single({"vocab_file": vocab_file, "tokenizer": tokenizer})
+    if vocab_file and allow_unmatched:
+        raise ValueError(
+            "allow_unmatched has no effect on a vocab_file, which has no settings; leave it out."
+        )
     if vocab_file:
         vocabulary: BaseVocabulary = read_vocab_file(vocab_file, do_lower_case)
     elif do_lower_case is not None:

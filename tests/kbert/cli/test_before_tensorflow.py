@@ -60,12 +60,16 @@ REFUSALS = {
     "--text_field=body": "text_field='body' names the field",
     "finetuning-data --config=configs/finetuning/small_data.toml --input_file={none}.csv --output_dir={made} "
     "--init_checkpoint={run}": "{none}.csv does not exist",
+    "finetuning-data --config=configs/finetuning/small_data.toml --input_file={train} --output_dir={made} "
+    "--init_checkpoint={run} --max_seq_length=0": "max_seq_length",
+    "show-records --input_dir={none} --check --shard=0 --record=1": "leave out --record, --shard",
     "show-records --input_dir={none}": "{none} holds no manifest.json",
     "pretrain --config=configs/pretraining/smoke.toml --input_dir={none} --run_dir={made}": "no manifest",
     "glue --glue_dir={none} --run_dir={made} --init_checkpoint={run}": "{none} is no folder",
     RETRIEVAL + "--run_dir={none}": "checkpoint {none} does not exist",
     "curves --run_dir={none} --output_file={made}.html": "{none} holds no metrics.jsonl",
     FEATURES + "--run_dir={none}": "checkpoint {none} does not exist",
+    FEATURES + "--run_dir={run} --max_seq_length=0": "max_seq_length",
     FEATURES + "--run_dir={run} --layers=99": "asks for layer 99",
     FEATURES + "--run_dir={run} --checkpoint=9": "has no checkpoint '9'",
     "attention --run_dir={none} --text=x --output_file={made}.html": "checkpoint {none} does not exist",
