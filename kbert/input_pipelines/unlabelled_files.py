@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from kbert.cli.progress import awaited
 from kbert.cli.warn_once import warn_once
@@ -267,7 +268,7 @@ def _names_in(columns) -> list[str]:
 
 def _example(record, columns) -> dict:
     """The inputs of a row that have a value; several columns are a list."""
-    example = {}
+    example: dict[str, Any] = {}
     for name, column in columns.items():
         if isinstance(column, tuple):
             example[name] = [record[name] for name in column]
