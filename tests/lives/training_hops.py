@@ -73,8 +73,9 @@ def in_memory(life: Life) -> int:
     if life.is_pretraining or life.task_name in ("question_answering", "token_classification"):
         return 0
     train, dev = life.rows.splits["train"], life.rows.splits["dev"]
-    forms = (list, pa.Table.from_pylist, lambda rows: pa.Table.from_pylist(rows).to_pydict())
-    form = life.rng("in_memory").choice(forms)
+    form = life.rng("in_memory").choice(
+        (list, pa.Table.from_pylist, lambda rows: pa.Table.from_pylist(rows).to_pydict())
+    )
     _, expected = kbert.evaluate(life.run, life.dev_file)
     _, found = kbert.evaluate(life.run, form(dev))
     _same_metrics(found, expected, "metrics of data in memory")

@@ -40,6 +40,7 @@ class InBatchTask(EmbeddingTask):
     best_metric = "mrr"
     collected: tuple[str, ...] = ("embeddings", TARGET_FEATURE)
     coupled: tuple[str, ...] = COUPLED
+    of_ranked: tuple[str, ...] = ("loss", "batch_accuracy")  # what is said of rows without a score
     taught_sum = staticmethod(margin_mse_sum)  # the loss where a teacher's scores are learnt
 
     def __init__(
@@ -99,8 +100,15 @@ class InBatchTask(EmbeddingTask):
 
     def check_metric(self, metric, examples):
         scored, pair_metrics = sum(example.score is not None for example in examples), ("pearson", "spearman")
+        taught = any(hasattr(example, "teacher_scores") for example in examples)
         require(
-            scored < len(examples) or metric not in ("mrr", "accuracy_at_1", "triplet_accuracy"),
+            taught or not self.is_taught or metric != "loss",
+            "best_metric=loss is of a teacher's scores, but no example for evaluation has these; set "
+            "--override=best_metric=mrr.",
+        )
+        require(
+            scored < len(examples)
+            or metric not in ("mrr", "accuracy_at_1", "triplet_accuracy", *self.of_ranked),
             f"best_metric={metric} ranks texts, but all examples for evaluation have a score; set "
             "--override=best_metric=spearman.",
         )
@@ -167,16 +175,17 @@ class InBatchTask(EmbeddingTask):
 
     def metric_sums(self, outputs, batch):
         sums = self._ranking_sums(outputs, batch)
-        return {
+        taught = {"taught_rows": (ops.sum(taught_weights(batch)), ops.zeros(()))} if self.is_taught else {}
+        return taught | {
             "batch_accuracy": (sums["batch_accuracy"], sums["weight"]),
             "ranked_rows": (sums["weight"], ops.zeros(())),  # a count, see `Task.metric_sums`
         }
 
     def summarize(self, means):
-        """Leaves out loss and accuracy where no row was ranked: all have scores."""
-        if not means.pop("ranked_rows"):
-            means = {name: value for name, value in means.items() if name not in ("loss", "batch_accuracy")}
-        return means
+        """Leaves out what is said of ranked rows where all have scores, and the loss where no teacher's."""
+        unknown = () if means.pop("taught_rows", 1) else ("loss",)
+        unknown = unknown if means.pop("ranked_rows") else self.of_ranked
+        return {name: value for name, value in means.items() if name not in unknown}
 
     def score(self, examples, predictions):
         """See `embedding_scores`; texts are equal as they stand in the file."""

@@ -64,12 +64,19 @@ class PositiveFiles(ScoredPairFiles):
         """`TextGroup`s: query, positive and negatives; two texts and a score from a file with scores.
 
         Raises:
-          ValueError: as `labelled_files.stream_records` does; for a negative that is also the positive.
+          ValueError: as `labelled_files.stream_records` does; for a negative that is also the positive, and
+            for a row with a score and negatives.
         """
 
         def read(record, score, where):
             texts = _two_texts(record, dataset, where)
             if dataset.label in record:
+                if beside := [column for column in dataset.negatives if column in record]:
+                    raise ValueError(
+                        f"{where} has a score (the column {dataset.label!r}) and negatives "
+                        f"({', '.join(map(repr, beside))}), and is read by one of them; leave the others "
+                        "out: set dataset.negatives=[], or dataset.label to a column that is not there."
+                    )
                 return TextGroup(texts, score)
             negatives = [labelled_files.text_cell(record, column, where) for column in dataset.negatives]
             if texts[1] in negatives:

@@ -14,7 +14,7 @@ from kbert.tasks.similarity.in_batch_loss import own_rows, row_weights
 from kbert.tasks.similarity.in_batch_task import InBatchTask
 from kbert.tasks.sparse_embedding.flops import flops_sum, ramp
 from kbert.tasks.sparse_embedding.sparse_serving import SparseServing
-from kbert.tasks.sparse_embedding.sparse_similarities import SparseSimilarities, sparse_rows
+from kbert.tasks.sparse_embedding.sparse_similarities import SparseSimilarities, sparse_rows, strongest
 from kbert.tasks.sparse_embedding.sparse_vectors import SparseVectors
 from kbert.tasks.task import CheckpointKind
 
@@ -75,6 +75,7 @@ class SparseEmbedding(InBatchTask):
     own_settings = {"pooling": "pooling", "activation": "activation"}
     checkpoint = CheckpointKind("BertForMaskedLM")
     parts = (MASKED_LM,)
+    of_ranked = (*InBatchTask.of_ranked, *_FLOPS, *_WORDS)
     serving_class = SparseServing
     text_vectors_class = SparseVectors
     not_in_answers = ("lambda_q", "lambda_d")
@@ -107,7 +108,10 @@ class SparseEmbedding(InBatchTask):
 
     def metric_sums(self, outputs, batch):
         rows = own_rows(outputs, batch, self)
-        numbers = ops.sum(ops.cast(rows.texts > 0, "float32"), axis=-1) * rows.weights[:, None]
+        numbers = ops.sum(ops.cast(rows.texts > 0, "float32"), axis=-1)
+        if self.pooling.max_active_dims is not None:  # answers have no more
+            numbers = ops.minimum(numbers, self.pooling.max_active_dims)
+        numbers *= rows.weights[:, None]
         rows_of = ops.sum(rows.weights)
         words = {
             name: (ops.sum(numbers[:, texts]), rows_of * ops.cast(ops.shape(numbers[:, texts])[1], "float32"))
@@ -116,8 +120,9 @@ class SparseEmbedding(InBatchTask):
         return super().metric_sums(outputs, batch) | words
 
     def keep(self, rows):
-        """`embeddings` as one csr_array for each row: dense ones of a whole evaluation fill no memory."""
-        embeddings = sparse_rows(rows["embeddings"])
+        """`embeddings` as one csr_array for each row, cut as answers are: dense ones of a whole evaluation
+        fill no memory."""
+        embeddings = sparse_rows(strongest(rows["embeddings"], self.pooling.max_active_dims))
         return rows | {"embeddings": embeddings}
 
     def similarities(self, values):

@@ -14,6 +14,16 @@ def sparse_similarities(queries, texts, function: str) -> np.ndarray:
     return similarities(queries.toarray(), texts.toarray(), function)
 
 
+def strongest(weights: np.ndarray, most: int | None) -> np.ndarray:
+    """Weights (..., V) of which all but the `most` largest are 0, as `max_active_dims` of a model says; of
+    equal ones the first stay."""
+    if most is None or most >= weights.shape[-1]:
+        return weights
+    weights = weights.copy()
+    np.put_along_axis(weights, np.argsort(-weights, axis=-1, kind="stable")[..., most:], 0, axis=-1)
+    return weights
+
+
 def sparse_rows(embeddings: np.ndarray) -> np.ndarray:
     """Float array (rows, texts, V) -> array of objects (rows,), each a csr_array (texts, V)."""
     rows = np.empty(len(embeddings), object)

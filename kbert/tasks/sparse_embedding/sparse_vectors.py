@@ -6,7 +6,7 @@ from scipy import sparse
 from kbert.files.json_values import shown
 from kbert.late_tensorflow import tf
 from kbert.tasks.sparse_embedding.sparse_serving import text_weights
-from kbert.tasks.sparse_embedding.sparse_similarities import sparse_similarities
+from kbert.tasks.sparse_embedding.sparse_similarities import sparse_similarities, strongest
 from kbert.tasks.text_vectors import TextVectors
 
 
@@ -20,12 +20,7 @@ class SparseVectors(TextVectors):
         return tf.function(weigh, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
 
     def answers(self, outputs):
-        most = self.task.pooling.max_active_dims
-        if most is not None and most < outputs.shape[1]:
-            smaller = np.argsort(-outputs, axis=1, kind="stable")[:, most:]
-            outputs = outputs.copy()
-            np.put_along_axis(outputs, smaller, 0, axis=1)
-        rows = sparse.csr_array(outputs)
+        rows = sparse.csr_array(strongest(outputs, self.task.pooling.max_active_dims))
         return [rows[[number]] for number in range(len(outputs))]
 
     def together(self, answers, config):

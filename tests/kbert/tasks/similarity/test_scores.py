@@ -13,7 +13,7 @@ from kbert.tasks.similarity.cosine_similarity import CosineSimilarity
 from kbert.tasks.similarity.multiple_negatives_ranking import MultipleNegativesRanking
 from kbert.tasks.similarity.retrieval_scores import retrieval_scores
 from kbert.tasks.similarity.text_similarities import DenseSimilarities
-from kbert.tasks.similarity.vectors import require_one_width, similarities
+from kbert.tasks.similarity.vectors import require_vectors, similarities
 from kbert.tasks.task import Predictions
 from tests.kbert.tasks.test_losses import evaluate
 
@@ -161,6 +161,6 @@ def test_similarities_are_scipys(function):
     ],
 )
 def test_vectors_of_two_widths_are_refused(sides):
-    require_one_width(sides[0], sides[0])
+    require_vectors(sides[0], sides[0])
     with pytest.raises(ValueError, match="vectors of 3 and of 5 numbers"):
-        require_one_width(*sides)
+        require_vectors(*sides)

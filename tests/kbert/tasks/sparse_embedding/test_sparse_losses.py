@@ -7,11 +7,13 @@ from scipy import sparse
 
 from kbert.config import DatasetConfig, FinetuningConfig
 from kbert.features import EXAMPLE_WEIGHTS, TARGET_FEATURE, TEACHER_SCORES
+from kbert.tasks.sequences.number_files import NumberFiles
 from kbert.tasks.similarity.in_batch_loss import COUPLED
 from kbert.tasks.similarity.retrieval_scores import retrieval_scores
 from kbert.tasks.similarity.text_groups import TaughtFiles, TaughtGroup, TextGroup
 from kbert.tasks.similarity.text_similarities import DenseSimilarities
 from kbert.tasks.sparse_embedding.sparse_embedding import SparseEmbedding
+from kbert.tasks.sparse_embedding.sparse_vectors import SparseVectors
 from kbert.tasks.task import ALL_REPLICAS, Predictions
 from tests.kbert.tasks.test_losses import evaluate, log_softmax
 
@@ -89,6 +91,30 @@ def test_the_parts_of_two_replicas_add_up_to_the_whole_with_its_gradient(name):
     np.testing.assert_allclose(tape.gradient(parts, texts), tape.gradient(whole, texts), rtol=1e-4, atol=1e-6)
 
 
+def test_nothing_is_said_of_rows_that_are_not_there():
+    scored = np.linspace(0, 1, ROWS, dtype=np.float32)
+    outputs, batch = case(**{TARGET_FEATURE: scored})
+    assert evaluate(SparseEmbedding(num_negatives=1), outputs, batch) == {}
+    outputs, batch = case(**{TEACHER_SCORES: np.full((ROWS, 2), np.nan, np.float32)})
+    task = SparseEmbedding(num_negatives=1, is_taught=True)
+    metrics = evaluate(task, outputs, batch)
+    assert "loss" not in metrics and metrics["query_words"] > 0
+    with pytest.raises(ValueError, match="best_metric=loss is of a teacher's scores"):
+        task.check_metric("loss", [TextGroup(("q", "p", "n"), None)])
+
+
+def test_evaluations_have_the_words_of_answers():
+    outputs, batch = case(weights=[1] * ROWS)
+    task = SparseEmbedding({"max_active_dims": 2}, num_negatives=1)
+    kept = task.keep({"embeddings": outputs["embeddings"]})["embeddings"]
+    answered = SparseVectors(task).answers(outputs["embeddings"][:, 0])
+    for row, answer, whole in zip(kept, answered, outputs["embeddings"][:, 0], strict=True):
+        largest = np.where(whole >= np.sort(whole)[-2], whole, 0)
+        np.testing.assert_array_equal(row.toarray()[0], largest)
+        np.testing.assert_array_equal(answer.toarray()[0], largest)
+    assert evaluate(task, outputs, batch)["query_words"] == pytest.approx(2)
+
+
 def test_scores_are_those_of_the_dense_vectors():
     """What an evaluation keeps is sparse."""
     outputs, batch = case(weights=[1] * ROWS)
@@ -119,6 +145,10 @@ def test_rows_of_a_teacher(tmp_path):
             ValueError, match="line 1.*dataset.scores='scores' is .*; expected a list of 2 numb"
         ):
             list(files.read_examples(tmp_path / "wrong.jsonl", dataset))
+    (tmp_path / "both.jsonl").write_text('{"text": "q", "text_pair": "p", "negative_1": "n", "label": 1}\n')
+    for both in (files, NumberFiles()):
+        with pytest.raises(ValueError, match="line 1 has a score .*and negatives .'negative_1'"):
+            list(both.read_examples(tmp_path / "both.jsonl", dataset))
     config = FinetuningConfig(task="sparse_embedding", dataset=dataset, train_batch_size=1)
     with pytest.raises(ValueError, match="training example 1 has no column 'scores'"):
         task.check_training(config, [TextGroup(("q", "p", "n"), None)])
