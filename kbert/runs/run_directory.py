@@ -104,7 +104,7 @@ class RunDirectory:
           ValueError: when `path` holds another run (the differing keys are named) or other files.
           OSError: when it cannot be written; the same call, repeated, continues from what is there.
         """
-        path = Path(path)
+        path = Path(os.path.expanduser(path))
         record = TASKS.to_record(TASKS.recorded(details))
         version, words = {"format_version": FORMAT_VERSION}, {"vocabulary": vocabulary.describe()}
         details = version | details | record | words

@@ -32,6 +32,12 @@ def test_the_same_run_is_taken_up_again(run, vocabulary):
     assert again.vocabulary().tokens == vocabulary.tokens
 
 
+def test_a_run_is_made_in_the_home_folder(vocabulary, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    run = RunDirectory.create_or_resume("~/run", tiny_pretraining_config(), DETAILS, vocabulary)
+    assert run.path == tmp_path / "run" and (tmp_path / "run" / "run.json").is_file()
+
+
 @pytest.mark.parametrize(
     ("setting", "sentence"),
     [
