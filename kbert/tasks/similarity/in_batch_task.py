@@ -40,7 +40,7 @@ class InBatchTask(EmbeddingTask):
     best_metric = "mrr"
     collected: tuple[str, ...] = ("embeddings", TARGET_FEATURE)
     coupled: tuple[str, ...] = COUPLED
-    of_ranked: tuple[str, ...] = ("loss", "batch_accuracy")  # what is said of rows without a score
+    unscored_metrics: tuple[str, ...] = ("loss", "batch_accuracy")  # what is said of rows without a score
     taught_sum = staticmethod(margin_mse_sum)  # the loss where a teacher's scores are learnt
 
     def __init__(
@@ -108,7 +108,7 @@ class InBatchTask(EmbeddingTask):
         )
         require(
             scored < len(examples)
-            or metric not in ("mrr", "accuracy_at_1", "triplet_accuracy", *self.of_ranked),
+            or metric not in ("mrr", "accuracy_at_1", "triplet_accuracy", *self.unscored_metrics),
             f"best_metric={metric} ranks texts, but all examples for evaluation have a score; set "
             "--override=best_metric=spearman.",
         )
@@ -184,7 +184,7 @@ class InBatchTask(EmbeddingTask):
     def summarize(self, means):
         """Leaves out what is said of ranked rows where all have scores, and the loss where no teacher's."""
         unknown = () if means.pop("taught_rows", 1) else ("loss",)
-        unknown = unknown if means.pop("ranked_rows") else self.of_ranked
+        unknown = unknown if means.pop("ranked_rows") else self.unscored_metrics
         return {name: value for name, value in means.items() if name not in unknown}
 
     def score(self, examples, predictions):
