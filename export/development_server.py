@@ -31,7 +31,7 @@ from kbert.extras import require
 from kbert.inference import loading
 
 from .folder_names import version_folder
-from .server import running
+from .server import gate, running
 from .server.limits import Limits
 from .server.vertex_routes import VertexRoutes
 
@@ -77,6 +77,8 @@ def serve(
     if model_base_path is None:
         raise ValueError("expected what to serve, for example: kbert serve runs/reviews")
     _require_model(model_base_path)
+    api_key = os.environ.get(_KEY_VARIABLE) if api_key is None else api_key
+    gate.require_key(api_key, f"api_key, or the variable {_KEY_VARIABLE},")
     bounds = Limits(**limits, timeout_seconds=rest_api_timeout_in_ms / 1000)
     if rest_api_port is None:
         vertex_port = VertexRoutes.from_environment().port
@@ -89,7 +91,7 @@ def serve(
         rest_api_port=rest_api_port,
         host=host,
         allowed_hosts=tuple(allowed_hosts),
-        api_key=api_key or os.environ.get(_KEY_VARIABLE),
+        api_key=api_key,
         limits=bounds,
         log=log_requests,
         cors_origins=tuple(cors_origins),

@@ -4,6 +4,7 @@ import asyncio
 import hmac
 import ipaddress
 import re
+import string
 import traceback
 import urllib.parse
 
@@ -167,6 +168,22 @@ class Gate:
         if self._bytes_inside + new > self._limits.max_pending_bytes:
             raise BodyRefused(503, "Too much is being sent at once; try again a little later.")
         return True
+
+
+def require_key(api_key: str | None, name: str) -> None:
+    """Raises ValueError for a key that no header can bring: an empty one would let everybody ask.
+
+    Args:
+      api_key: the key; None lets everybody ask.
+      name: what the message calls it.
+    """
+    if api_key is not None and (
+        not api_key or not api_key.isascii() or set(api_key) & set(string.whitespace)
+    ):
+        raise ValueError(
+            f"{name} is {'empty' if not api_key.strip() else 'no key that a header can bring'}; expected a word "
+            "of ASCII characters without white space or a line end. Leave it out to let everybody ask."
+        )
 
 
 def is_key(authorization: bytes, api_key: str) -> bool:

@@ -53,8 +53,8 @@ def prompt_for(model: ServedModel, prompt_name: str | None = None, input_type: s
     if prompt_name is not None and input_type is not None:
         raise invalid("prompt_name and input_type both choose a prompt; send one of them.")
     if input_type is not None and prompts:
-        names = _INPUT_TYPES.get(input_type.lower(), (input_type,))
-        name = next((name for name in names if name in prompts), None)
+        names = _INPUT_TYPES.get(input_type.lower(), ())
+        name = next((name for name in (input_type, *names) if name in prompts), None)
         if name is None and names is not _DOCUMENT:
             raise invalid(f"input_type={shown(input_type)}; the model has {_listed(prompts)}.")
         return _answered(model, name)

@@ -49,6 +49,10 @@ class Service:
             raise invalid(f"received inputs {received}; the signature {name} takes {expected}.")
         for setting, array in inputs.items():
             _check_tensor(setting, array, definition.inputs[setting])
+        rows = {name: len(array) for name, array in inputs.items() if has_rows(definition.inputs[name])}
+        if len({*rows.values()}) > 1:
+            counted = ", ".join(f"{number} of {name}" for name, number in rows.items())
+            raise invalid(f"received {counted}; give as many of each.")
         tokens = _estimated_tokens(inputs, definition)
         request.count(max(len(tokens), 1), sum(tokens), estimated=True)
         return self.queue.run(request, name, inputs, tokens, outputs, self.limits.max_answer_bytes)

@@ -3,11 +3,13 @@
 import gzip
 import json
 import zlib
+from types import SimpleNamespace
 
 import pytest
 
-from export.server.gate import is_key
+from export.server.gate import is_key, require_key
 from export.server.limits import Limits
+from export.server.prompts import prompt_for
 from export.server.running import DevelopmentServer
 from export.server.unpacking import BodyRefused, unpacked
 from tests.export.server.asking import MODEL, TEXTS, Asked
@@ -155,3 +157,18 @@ def test_what_vertex_ai_would_not_name_is_refused(asked_model_dir, monkeypatch, 
     monkeypatch.setenv(name, value)
     with pytest.raises(ValueError, match=f"{name}='{value}'"):
         DevelopmentServer(asked_model_dir, MODEL, 0, 0)
+
+
+@pytest.mark.parametrize("key", ["", " ", "secret\n", "two words", "schlüssel"])
+def test_a_key_that_no_header_can_bring_is_refused(key):
+    with pytest.raises(ValueError, match="expected a word of ASCII characters"):
+        require_key(key, "api_key")
+    require_key("s3cret-key_", "api_key")
+    require_key(None, "api_key")
+
+
+def test_a_prompt_of_the_name_that_a_client_sends_comes_first():
+    """Nomic's prompts are called as Cohere's clients call texts."""
+    prompts = {"search_query": "q: ", "search_document": "d: ", "clustering": "c: "}
+    model = SimpleNamespace(name="m", prompts=prompts, default_prompt_name=None, counts_prompts=True)
+    assert {name: prompt_for(model, input_type=name).text for name in prompts} == prompts

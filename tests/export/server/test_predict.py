@@ -83,6 +83,10 @@ def test_status_metadata_and_versions(asked):
         ({"inputs": "a"}, "text has shape []; expected 1 dimensions"),
         ({"inputs": []}, "text has shape [0]; expected one row or more"),
         (
+            {"signature_name": "weigh", "inputs": {"ids": [[1]], "weights": [[1.0], [2.0]]}},
+            "received 1 of ids, 2 of weights; give as many of each",
+        ),
+        (
             {"signature_name": "weigh", "inputs": {"ids": [[1, 2], [3]], "weights": [[1.0]]}},
             "different lengths",
         ),
