@@ -158,7 +158,7 @@ class Gate:
     def _check_key(self, scope, authorization: bytes) -> None:
         path = scope["path"]
         is_open = scope["method"] == "GET" and (path == self._health or _OPEN.fullmatch(path))
-        if self._api_key and not is_open and not is_key(authorization, self._api_key):
+        if self._api_key is not None and not is_open and not is_key(authorization, self._api_key):
             raise RequestError("UNAUTHENTICATED", "Expected the header Authorization: Bearer KEY.")
 
     def _check_size(self, size: int, new: int) -> bool:
@@ -177,12 +177,13 @@ def require_key(api_key: str | None, name: str) -> None:
       api_key: the key; None lets everybody ask.
       name: what the message calls it.
     """
-    if api_key is not None and (
-        not api_key or not api_key.isascii() or set(api_key) & set(string.whitespace)
-    ):
+    if api_key is None:
+        return
+    if not api_key or not api_key.isascii() or set(api_key) & set(string.whitespace):
+        what = "no key that a header can bring" if api_key.strip() else "empty"
         raise ValueError(
-            f"{name} is {'empty' if not api_key.strip() else 'no key that a header can bring'}; expected a word "
-            "of ASCII characters without white space or a line end. Leave it out to let everybody ask."
+            f"{name} is {what}; expected a word of ASCII characters without white space or a line end. Leave "
+            "it out to let everybody ask."
         )
 
 

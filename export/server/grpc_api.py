@@ -117,7 +117,7 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
         context.add_callback(own.give_up)  # the client has gone, or the answer is under way
         try:
             authorization = dict(context.invocation_metadata()).get("authorization", "")
-            if self._api_key and not is_key(authorization.encode(), self._api_key):
+            if self._api_key is not None and not is_key(authorization.encode(), self._api_key):
                 raise RequestError("UNAUTHENTICATED", "Expected the metadata authorization: Bearer KEY.")
             if spec is not None:
                 self._require_served(spec)
