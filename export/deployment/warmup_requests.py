@@ -26,6 +26,7 @@ _FIXED_WORDS = (
     "the quick brown fox jumps over a lazy dog and runs into the old wood before it is dark".split()
 )
 _MASKED_EVERY = 8  # words, where masks are filled
+_MOST_TOKENS = 1 << 14  # of a request with several examples: attention needs memory for all of them
 
 
 class WarmupRequest(NamedTuple):
@@ -51,7 +52,7 @@ def length_buckets(max_seq_length: int) -> tuple[int, ...]:
 
 
 def warmup_requests(signatures: dict[str, Signature], text_inputs, examples=()) -> Iterator[WarmupRequest]:
-    """Yields a request for each signature, batch size and length.
+    """Yields a request for each signature, batch size and length, of at most 16,384 tokens or one example.
 
     Args:
       signatures: those of the model.
@@ -64,6 +65,8 @@ def warmup_requests(signatures: dict[str, Signature], text_inputs, examples=()) 
     for name, signature in signatures.items():
         for num_tokens in length_buckets(text_inputs.max_seq_length):
             for batch_size in BATCH_SIZES:
+                if batch_size > 1 and batch_size * num_tokens > _MOST_TOKENS:
+                    continue
                 texts = _texts(signature, words, pieces, batch_size, num_tokens, mask)
                 inputs = _inputs(signature, texts, text_inputs)
                 yield WarmupRequest(name, batch_size, num_tokens, inputs)

@@ -20,6 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kbert.features import ENCODER_INPUTS
+
 from ..gate.saved_model_session import RequestError
 from .request import Request
 
@@ -211,7 +213,8 @@ def is_batchable(definition, inputs: Arrays) -> bool:
         sizes = [dim.size for dim in info.tensor_shape.dim]
         if info.tensor_shape.unknown_rank or not sizes or sizes[0] != -1 or min(sizes[1:], default=0) < 0:
             return False
-    return len({array.shape[:1] for array in inputs.values()}) == 1
+    rows = {array.shape for name, array in inputs.items() if name in ENCODER_INPUTS}
+    return len({array.shape[:1] for array in inputs.values()}) == 1 and len(rows) <= 1
 
 
 def _sentence(message: str) -> str:

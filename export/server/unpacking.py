@@ -2,6 +2,7 @@
 
 import zlib
 
+_CHUNK = 4096  # bytes; what follows a part of gzip is copied, up to so many
 _WINDOW = {"gzip": 31, "x-gzip": 31, "deflate": 15}  # zlib's numbers for the two formats
 
 
@@ -28,19 +29,22 @@ def unpacked(body: bytes | bytearray, packing: str, max_bytes: int) -> bytes:
         raise BodyRefused(
             415, f"Content-Encoding {packing[:60]!r} is not read; send gzip, or the JSON as it is."
         )
-    whole = bytearray()
+    whole, position = bytearray(), 0
+    unpacker = zlib.decompressobj(_WINDOW[packing])
     try:
-        while body:  # gzip may have several parts, one behind the other
-            unpacker = zlib.decompressobj(_WINDOW[packing])
-            whole += unpacker.decompress(body, max_bytes + 1 - len(whole))
+        while position < len(body):
+            if unpacker.eof:  # gzip may have several parts, one behind the other
+                unpacker = zlib.decompressobj(_WINDOW[packing])
+            chunk = memoryview(body)[position : position + _CHUNK]
+            whole += unpacker.decompress(chunk, max_bytes + 1 - len(whole))
             if len(whole) > max_bytes:
                 raise BodyRefused(
                     413,
                     f"The unpacked body has over {max_bytes} bytes (--max_message_bytes); send fewer texts.",
                 )
-            if not unpacker.eof:
-                raise zlib.error("it ends too early")
-            body = unpacker.unused_data
+            position += len(chunk) - len(unpacker.unused_data)
+        if body and not unpacker.eof:
+            raise zlib.error("it ends too early")
     except zlib.error as error:
         raise BodyRefused(400, f"The body is no {packing}, as Content-Encoding says: {error}") from None
     return bytes(whole)

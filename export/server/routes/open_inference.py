@@ -79,14 +79,14 @@ def add_open_inference_paths(app: FastAPI, service: Service) -> None:
         return json_answer({"name": "kbert", "version": kbert.__version__, "extensions": []})
 
     @app.get("/v2/health/live", tags=tags)
-    def live():
+    async def live():
         """200 while it lives."""
         return json_answer({"live": True})
 
     @app.get("/v2/health/ready", tags=tags)
     @app.get(_MODEL + "/ready", include_in_schema=False)
     @app.get(_VERSION + "/ready", include_in_schema=False)
-    def ready(name: str | None = None, version: str | None = None):
+    async def ready(name: str | None = None, version: str | None = None):
         """200 while requests are taken."""
         check_model(model, name, version)
         ready = not service.is_stopping

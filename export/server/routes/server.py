@@ -75,7 +75,7 @@ def add_server_paths(app: FastAPI, service: Service, metrics: Metrics) -> None:
 def health_path(service: Service):
     """What answers `/health`."""
 
-    def health():
+    async def health():  # on the loop: all threads may be answering
         """200 while requests are taken."""
         stopping = service.is_stopping
         return json_answer({"status": "stopping"}, 503) if stopping else json_answer({"status": "ok"})

@@ -42,6 +42,13 @@ def test_each_signature_batch_size_and_length_has_a_request_of_that_size(text_in
             assert request.num_tokens - 4 <= lengths.max() <= request.num_tokens
 
 
+def test_several_long_texts_are_no_request(text_inputs, monkeypatch):
+    monkeypatch.setattr(warmup, "_MOST_TOKENS", 8 * 32)
+    requests = warmup.warmup_requests(SIGNATURES, text_inputs, EXAMPLES)
+    sizes = {(request.num_tokens, request.batch_size) for request in requests}
+    assert sizes == {(32, 1), (32, 8), (LENGTH, 1)}
+
+
 @pytest.mark.parametrize(("seconds", "expected"), [(60, 6), (11, 4), (0, 2)])
 def test_requests_are_replayed_while_there_is_time(monkeypatch, seconds, expected):
     """A token takes .1 s: requests of 8, 32 and 64 tokens of two signatures, the largest first."""

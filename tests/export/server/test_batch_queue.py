@@ -9,7 +9,7 @@ import tensorflow as tf
 from tensorflow.core.protobuf import meta_graph_pb2
 
 from export.gate.saved_model_session import RequestError, SavedModelSession
-from export.server.batch_queue import BatchQueue
+from export.server.batch_queue import BatchQueue, is_batchable
 from export.server.request import Request
 
 
@@ -118,10 +118,22 @@ def test_rows_that_would_be_mostly_padding_run_apart(model):
         check(model, "serving_default", requests, answers)
 
 
-def test_a_slice_is_as_long_as_its_longest_row():
-    shapes, definition = [], meta_graph_pb2.SignatureDef()
+def ids_definition():
+    definition = meta_graph_pb2.SignatureDef()
     for name in ("input_ids", "input_mask"):
         definition.inputs[name].tensor_shape.CopyFrom(tf.TensorShape([None, None]).as_proto())
+    return definition
+
+
+def test_ids_that_do_not_fit_their_mask_run_alone():
+    """Beside others they would be padded until they fit."""
+    mask = np.ones((1, 7), np.int32)
+    assert is_batchable(ids_definition(), {"input_ids": mask, "input_mask": mask})
+    assert not is_batchable(ids_definition(), {"input_ids": mask[:, :5], "input_mask": mask})
+
+
+def test_a_slice_is_as_long_as_its_longest_row():
+    shapes, definition = [], ids_definition()
 
     def run(name, inputs, *rest):
         shapes.append(inputs["input_ids"].shape)

@@ -70,6 +70,14 @@ def test_other_bodies_are_refused(asked, packing, body, status, words):
     assert received == status and words in answer["error"]
 
 
+def test_many_parts_of_gzip_take_linear_time():
+    assert unpacked(gzip.compress(b"ab") * 20_000, "gzip", 50_000) == b"ab" * 20_000
+    assert unpacked(b"", "gzip", 9) == b""
+    for damaged in (gzip.compress(b"ab")[:-3], gzip.compress(b"ab") + b"x", b"x" * 9):
+        with pytest.raises(BodyRefused):
+            unpacked(damaged, "gzip", 50_000)
+
+
 def test_no_more_than_the_limit_is_unpacked():
     bomb = gzip.compress(b"a" * 1000) * 50
     assert unpacked(bomb, "gzip", 50_000) == b"a" * 50_000
