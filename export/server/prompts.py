@@ -55,7 +55,9 @@ def prompt_for(model: ServedModel, prompt_name: str | None = None, input_type: s
     if input_type is not None and prompts:
         names = _INPUT_TYPES.get(input_type.lower(), ())
         name = next((name for name in (input_type, *names) if name in prompts), None)
-        if name is None and names is not _DOCUMENT:
+        if name is None and names and VectorsConfig(prompts=prompts).prompt_name(TEXT_TASKS[0]) is None:
+            name = model.default_prompt_name  # as in `embed`
+        elif name is None and names is not _DOCUMENT:
             raise invalid(f"input_type={shown(input_type)}; the model has {_listed(prompts)}.")
         return _answered(model, name)
     name = model.default_prompt_name if prompt_name is None else prompt_name

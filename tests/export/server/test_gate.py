@@ -12,6 +12,7 @@ from export.server.limits import Limits
 from export.server.prompts import prompt_for
 from export.server.running import DevelopmentServer
 from export.server.unpacking import BodyRefused, unpacked
+from kbert.config.pooling_config import PoolingConfig
 from tests.export.server.asking import MODEL, TEXTS, Asked
 
 PREDICT = f"/v1/models/{MODEL}:predict"
@@ -180,3 +181,11 @@ def test_a_prompt_of_the_name_that_a_client_sends_comes_first():
     prompts = {"search_query": "q: ", "search_document": "d: ", "clustering": "c: "}
     model = SimpleNamespace(name="m", prompts=prompts, default_prompt_name=None, counts_prompts=True)
     assert {name: prompt_for(model, input_type=name).text for name in prompts} == prompts
+
+
+@pytest.mark.parametrize("task", ["query", "document"])
+def test_a_default_prompt_stands_before_texts_of_both_tasks_as_in_embed(task):
+    prompts = {"clustering": "c: "}
+    model = SimpleNamespace(name="m", prompts=prompts, default_prompt_name="clustering", counts_prompts=True)
+    config = PoolingConfig(prompts=prompts, default_prompt_name="clustering")
+    assert prompt_for(model, input_type=task).text == config.prompt(config.prompt_name(task)) == "c: "
