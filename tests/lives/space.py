@@ -114,8 +114,9 @@ def _draw(owner, prefix, world, rng) -> dict:
 def other_values(owner, field, labels, rng) -> list:
     """What a field of a dataclass may be beside its default, if its class allows it with the others."""
     values = _values(owner, field, _kind(owner, field.name), labels, rng)
-    # Cosines of vectors of one number are 1 or -1, and their ranks are rounding. A budget is the clock's.
-    never = {"truncate_dim": (1,), "decay": ("budget",)}.get(field.name, ())
+    # Cosines of vectors of one number are 1 or -1, their norm is 0, and ranks are rounding. A budget is the
+    # clock's.
+    never = {"truncate_dim": (1,), "embedding_size": (1,), "decay": ("budget",)}.get(field.name, ())
     return [value for value in values if value != field.default and value not in never]
 
 
