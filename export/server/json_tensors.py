@@ -118,7 +118,7 @@ def write_outputs(outputs: dict[str, np.ndarray], is_rows: bool) -> bytes:
 def listed(array: np.ndarray) -> list:
     """Values for JSON; a float32 as the shortest decimal that reads back the same: 0.2, not 0.20000000298."""
     if array.dtype == np.float32:
-        numbers = np.empty(array.size, np.float64)
+        numbers: np.ndarray = np.empty(array.size, np.float64)
         for start in range(0, array.size, _AT_ONCE):
             some = slice(start, start + _AT_ONCE)
             numbers[some] = array.ravel()[some].astype("U32").astype(np.float64)
