@@ -277,7 +277,9 @@ def _example(record, columns) -> dict:
     if _BEGINNING in columns:
         beginning, choices = example.pop(_BEGINNING, None), example.pop("choices")
         if beginning is not None and None not in choices:  # else it has no choices, which is said later
-            example["choices"] = whole_choices(beginning, choices)
+            are_texts = all(isinstance(part, str) for part in (beginning, *choices))
+            # What is no text is refused later, by its name.
+            example["choices"] = whole_choices(beginning, choices) if are_texts else [beginning, *choices]
     return example
 
 

@@ -275,6 +275,12 @@ def build_config(checkpoint: BertCheckpoint) -> dict:
         )
     else:
         require_berts_blocks(encoder, checkpoint.source)
+        if model_type != "electra" and encoder.embedding_width != encoder.hidden_size:
+            raise ValueError(
+                f"{checkpoint.source} has embedding_size={encoder.embedding_size}, for which "
+                f"{FAMILIES[model_type].name} of transformers has no place; keep it as a run "
+                "(--format=kbert)."
+            )
     # Without a name for its one output, transformers would give a regression two.
     labels = checkpoint.labels or (("LABEL_0",) if checkpoint.problem_type == "regression" else ())
     if labels:

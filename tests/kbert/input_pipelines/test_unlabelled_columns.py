@@ -76,6 +76,9 @@ def test_choices_begin_as_in_training(tmp_path):
     columns = {"sent1": ["He ran."], "sent2": ["He"], "ending0": ["fell."], "ending1": ["sang."]}
     assert examples_from_table(columns, inputs, dataset) == expected
     assert examples_from_table(columns | {"sent2": [None]}, inputs, dataset) == [{"text": "He ran."}]
+    assert (
+        examples_from_table(columns | {"sent2": [3]}, inputs, dataset)[0]["choices"][0] == 3
+    )  # refused later
     with pytest.raises(ValueError, match="'sent2', with which every choice begins"):
         examples_from_table(
             {name: cell for name, cell in columns.items() if name != "sent2"}, inputs, dataset

@@ -73,7 +73,9 @@ def test_a_model_with_rotary_positions_gets_longer_without_a_table():
     longer = with_positions(checkpoint, 64)
     assert longer.encoder.max_position_embeddings == 64 and numbers(longer) == numbers(checkpoint)
     assert longer.report.notes[-1] == "longest sequence changed from 16 to 64 tokens"
-    with pytest.raises(ValueError, match="its layers differ .normalize_first=True, local_attention=8."):
+    with pytest.raises(
+        ValueError, match="its layers are of several kinds .normalize_first=True, local_attention=8."
+    ):
         with_layers(checkpoint, [0])
     encoder = BertEncoder(longer.encoder)
     assert model_loading.initialize(encoder, longer)["fresh"] == []

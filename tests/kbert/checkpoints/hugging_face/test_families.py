@@ -232,6 +232,16 @@ REFUSED = {
         "",
         "has rotary positions, but also is_gated_act=False: transformers has no class with both",
     ),
+    **{
+        f"tables, {name}": (
+            "encoder",
+            shape | {"embedding_size": 4},
+            "hugging_face",
+            "",
+            f"has embedding_size=4, for which {name} of transformers has no place",
+        )
+        for name, shape in {"MPNet": MPNET, "DistilBert": DISTILBERT}.items()
+    },
     "norms of nobody": (
         "encoder",
         {"normalize_first": True},
