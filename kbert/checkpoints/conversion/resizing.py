@@ -139,8 +139,8 @@ def with_layers(checkpoint: BertCheckpoint, layers: Sequence[int]) -> BertCheckp
     if encoder.normalize_first or encoder.local_attention:
         raise ValueError(
             f"{checkpoint.source}: its layers are of several kinds (normalize_first="
-            f"{encoder.normalize_first}, local_attention={encoder.local_attention}), so that some of them are "
-            "no model; take all."
+            f"{encoder.normalize_first}, local_attention={encoder.local_attention}), so that some of them "
+            "are no model; take all."
         )
     if not isinstance(layers, Sequence) or not all(isinstance(layer, Integral) for layer in layers):
         raise ValueError(f"layers={shown(layers)}: expected whole numbers in a list, such as [0, 2].")
