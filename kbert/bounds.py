@@ -32,4 +32,5 @@ class Bounds:
         return " and ".join(f"{word} {value}" for word, value in named.items() if value is not None)
 
 
+LARGEST_FLOAT32 = 3.4028234e38  # what is above becomes infinity in a batch
 NO_FLAG = object()  # `Annotated[float, NO_FLAG]`: for Python alone

@@ -1,9 +1,9 @@
 """Labels: the value of a column -> what a person means by it."""
 
-import math
 import re
 from collections.abc import Callable
 
+from kbert.bounds import LARGEST_FLOAT32
 from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
 from kbert.files.near_names import did_you_mean
@@ -150,7 +150,7 @@ def number_label(record: dict, dataset: DatasetConfig, where: str) -> float:
     """The number to learn: a JSON number, or a string with a decimal number.
 
     Raises:
-      ValueError: for any other value, and for infinity.
+      ValueError: for any other value, and for what is infinity in float32.
       NoLabel: for an empty cell and what stands for one, such as null, "-" and NaN.
     """
     column = dataset.label
@@ -162,10 +162,10 @@ def number_label(record: dict, dataset: DatasetConfig, where: str) -> float:
         number = float(value) if is_number and "_" not in str(value) else None  # "1_5" is 15 to Python alone
     except (ValueError, OverflowError):
         number = None
-    if number is None or not math.isfinite(number):
+    if number is None or not abs(number) <= LARGEST_FLOAT32:
         raise ValueError(
             f"{where} has {_shown(value)} as its label {column!r}; regression needs a finite number, such "
-            f"as 2.5: {_mend_of_number(value)}."
+            f"as 2.5, of at most {LARGEST_FLOAT32:.2g}: {_mend_of_number(value)}."
         )
     return number
 

@@ -3,12 +3,12 @@
 Evaluations have neither: their losses compare between runs, whatever these were trained with.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from absl import logging
 
+from kbert.bounds import LARGEST_FLOAT32
 from kbert.config.checks import Rate, check_values, require
 from kbert.files.json_values import require_once, shown
 from kbert.late_tensorflow import ops
@@ -43,8 +43,8 @@ class LabelLossSettings:
         for label, weight in weights.items() if isinstance(weights, dict) else ():
             number = isinstance(weight, int | float) and not isinstance(weight, bool)
             require(
-                number and 0 < weight < math.inf,
-                f"class_weights.{label}={shown(weight)} must be a positive number.",
+                number and 0 < weight <= LARGEST_FLOAT32,
+                f"class_weights.{label}={shown(weight)} must be a positive, finite number.",
             )
 
     def check_labels(self, labels: Sequence[str]):

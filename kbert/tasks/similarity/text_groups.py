@@ -1,11 +1,11 @@
 """Rows of a labelled file with two or more texts each, and a score where the file has one."""
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from absl import logging
 
+from kbert.bounds import LARGEST_FLOAT32
 from kbert.features import ENCODER_INPUTS, Feature
 from kbert.files.json_values import shown
 from kbert.input_pipelines import labelled_files, text_reader
@@ -142,7 +142,7 @@ class TaughtFiles(PositiveFiles):
         if not isinstance(scores, list) or len(scores) != number or not all(map(_is_number, scores)):
             raise ValueError(
                 f"{where}: dataset.scores={dataset.scores!r} is {shown(scores)}; expected a list of "
-                f"{number} numbers, of the positive and of each negative, as kbert hard-negatives with "
+                f"{number} finite numbers, of the positive and of each negative, as kbert hard-negatives with "
                 "--cross_encoder writes them."
             )
         return TaughtGroup(texts, None, tuple(float(score) for score in scores))
@@ -158,7 +158,7 @@ class TaughtFiles(PositiveFiles):
 
 
 def _is_number(value):
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and type(value) is not bool and abs(value) <= LARGEST_FLOAT32
 
 
 def _positives(examples) -> dict[str, dict[str, None]]:

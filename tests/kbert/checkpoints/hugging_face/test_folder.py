@@ -571,6 +571,7 @@ FOLLOWED = {
         {"tokenize_chinese_chars": False, "max_input_chars_per_word": 100},
     ),
     "limit": ({}, wordpiece(max_input_chars_per_word=50), {"max_input_chars_per_word": 50}),
+    "a limit that nobody reads": ({"max_input_chars_per_word": 7}, None, {"max_input_chars_per_word": 100}),
     "google's limit": ({}, wordpiece(max_input_chars_per_word=200), {}),
     "no limit": ({}, wordpiece(max_input_chars_per_word=10**18), {"max_input_chars_per_word": 1 << 28}),
 }

@@ -9,7 +9,7 @@ from kbert.checkpoints import HUGGING_FACE
 from kbert.checkpoints.formats import read_checkpoint
 from kbert.checkpoints.hugging_face.families import FAMILIES
 from kbert.checkpoints.hugging_face.folder_keys import check_keys, config_keys
-from kbert.checkpoints.hugging_face.key_table import FOLDER_KEYS
+from kbert.checkpoints.hugging_face.key_table import FOLDER_KEYS, Use
 from kbert.checkpoints.hugging_face.sentence_transformers import LENGTH_FILES
 from kbert.checkpoints.report import Report
 from tests.kbert.checkpoints import foreign_files
@@ -105,6 +105,12 @@ def test_every_key_of_the_golden_folders_is_known():
             check_keys(_table(path), values, path, report, model_type)
             assert not [note for note in report.notes if "does not know" in note], path
     assert len(files) > 100
+
+
+def test_the_limit_of_a_word_is_that_of_tokenizer_json():
+    key = "max_input_chars_per_word"
+    assert FOLDER_KEYS["tokenizer_config.json"][key].use is Use.NO_EFFECT
+    assert FOLDER_KEYS["tokenizer.json: model"][key].use is Use.FOLLOWED
 
 
 def written(folder):

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from kbert.config import OptimizerConfig
+from kbert.config import FinetuningConfig, OptimizerConfig, PretrainingConfig, load_config
 from kbert.training.optimizers.schedule import make_schedule
 from kbert.training.optimizers.time_budget import TimeBudget
+from tests.places import REPOSITORY
 
 
 def original(step, num_train_steps, num_warmup_steps, power=1.0):
@@ -50,6 +51,14 @@ def test_learning_rates_are_the_formulas_at_every_step(kind, end):
                 expected = 3e-4 * step / num_warmup_steps
             learning_rate = float(schedule(tf.constant(step, tf.int64)))
             assert learning_rate == pytest.approx(expected, rel=2e-6, abs=1e-10), step
+
+
+@pytest.mark.parametrize("name", ["pretraining/distilbert", "pretraining/roberta_base", "finetuning/splade"])
+def test_recipes_of_pytorch_have_their_peak_at_the_end_of_warm_up(name):
+    kind = PretrainingConfig if name.startswith("pretraining") else FinetuningConfig
+    optimizer = load_config(kind, REPOSITORY / f"configs/{name}.toml").optimizer
+    rate = make_schedule(optimizer, 20, 5)(tf.constant(5, tf.int64))
+    assert float(rate) == pytest.approx(optimizer.learning_rate)
 
 
 class Clock:
