@@ -142,8 +142,8 @@ class TaughtFiles(PositiveFiles):
         if not isinstance(scores, list) or len(scores) != number or not all(map(_is_number, scores)):
             raise ValueError(
                 f"{where}: dataset.scores={dataset.scores!r} is {shown(scores)}; expected a list of "
-                f"{number} finite numbers, of the positive and of each negative, as kbert hard-negatives with "
-                "--cross_encoder writes them."
+                f"{number} finite numbers, of the positive and of each negative, as kbert hard-negatives "
+                "with --cross_encoder writes them."
             )
         return TaughtGroup(texts, None, tuple(float(score) for score in scores))
 
