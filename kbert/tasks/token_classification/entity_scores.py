@@ -8,7 +8,7 @@ import numpy as np
 from absl import logging
 
 from kbert.tasks.label_scores import Scores, precision_recall_f1
-from kbert.tasks.token_classification.tag_schemes import split_tag
+from kbert.tasks.token_classification.tag_schemes import scheme_of_labels, split_tag
 
 
 class Entity(NamedTuple):
@@ -20,24 +20,26 @@ class Entity(NamedTuple):
 
 
 def find_entities(tags: Sequence[str], strict: bool = False) -> list[Entity]:
-    """The entities of a sentence in IOB2.
+    """The entities of a sentence in IOB2, IOB1 or BIOES.
 
     Args:
       tags: the sentence's, which a model may have put in any order.
-      strict: an entity is what begins with B. Otherwise, as in the official conlleval, it also begins with
-        an I that follows O or another type: I-PER after O is a whole entity, and B-PER I-LOC are two.
+      strict: an entity is what begins with B or S. Otherwise, as in the official conlleval, it also begins
+        with an I or E that follows O, another type, or an end (E or S): I-PER after O is a whole entity, and
+        B-PER I-LOC are two, as are S-PER E-PER.
 
     Reference: conlleval.pl of CoNLL-2000, which is the default mode of seqeval; with `strict` seqeval's
     `mode="strict", scheme=IOB2`.
     """
-    entities, start, current = [], 0, ""
+    entities, start, current, has_ended = [], 0, "", False
     for index, tag in enumerate([*tags, "O"]):
         prefix, kind = split_tag(tag)
-        if current and (prefix != "I" or kind != current):
+        if current and (has_ended or prefix in "BS" or kind != current):
             entities.append(Entity(current, start, index))
             current = ""
-        if not current and (prefix == "B" or (prefix == "I" and not strict)):
+        if not current and (prefix in "BS" or (prefix in "IE" and not strict)):
             start, current = index, kind
+        has_ended = prefix in "ES"
     return entities
 
 
@@ -108,11 +110,12 @@ def entity_metrics(
 
     Args:
       sentences: of `sentences_from_rows`.
-      tags: the tag in IOB2 of each label id.
+      tags: the tag of each label id, with BIOES's letters.
       types: the types of entities.
 
     Returns:
-      `precision`, `recall` and `f1`; the same with `strict_` in front; and `entity_counts`: for each of
+      `precision`, `recall` and `f1`; the same with `strict_` in front, but for labels of IOB1, where a
+      beginning is no tag of its own; and `entity_counts`: for each of
       `types` how many entities were right, predicted and true.
     """
     usual, strict = EntityCounts(), EntityCounts(strict=True)
@@ -121,5 +124,6 @@ def entity_metrics(
         usual.add(true_tags, predicted_tags)
         strict.add(true_tags, predicted_tags)
     metrics = dict(usual.overall()._asdict())
-    metrics |= {f"strict_{name}": value for name, value in strict.overall()._asdict().items()}
+    if scheme_of_labels(tags) != "iob1":
+        metrics |= {f"strict_{name}": value for name, value in strict.overall()._asdict().items()}
     return metrics | {"entity_counts": [list(usual.totals([kind])) for kind in types]}

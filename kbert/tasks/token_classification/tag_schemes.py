@@ -20,6 +20,7 @@ from absl import logging
 OUTSIDE = "O"
 # The letters of schemes that mark the first, an inner, the last and a single word of an entity.
 _LETTERS = {"bioes": "BIES", "bilou": "BILU", "bmes": "BMES", "bmewo": "BMEW"}
+_TO_BIOES = {scheme: str.maketrans(letters, "BIES") for scheme, letters in _LETTERS.items()}
 _PREFIXES = {"iob1": "BI", "iob2": "BI", "ioe1": "IE", "ioe2": "IE"} | _LETTERS
 SCHEMES = tuple(_PREFIXES)
 _TRIED = ("iob2", "bioes", "bilou", "bmes", "bmewo", "ioe2", "iob1", "ioe1")  # the first that fits is taken
@@ -39,13 +40,14 @@ def is_tag(label: str) -> bool:
     return label == OUTSIDE or (prefix in tuple("BIESLUMW") and bool(kind))
 
 
-def labels_in_iob2(labels: Sequence[str]) -> dict[str, str] | None:
-    """label -> tag with B and I alone, for labels of a model that are tags of BIOES or one of its spellings.
+def labels_in_bioes(labels: Sequence[str]) -> dict[str, str] | None:
+    """label -> tag with the letters of BIOES, for labels of a model that are tags of it, of one of its
+    spellings, or of IOB. A tag alone does not say what it is in IOB2: that is for the tags around it to say.
 
     None for other labels, and where all are O.
     """
     scheme = letters_scheme(labels)
-    return {label: to_iob2([label], scheme)[0] for label in labels} if scheme else None
+    return {label: "-".join(filter(None, _split(label, scheme))) for label in labels} if scheme else None
 
 
 def letters_scheme(labels: Sequence[str]) -> str | None:
@@ -58,6 +60,19 @@ def letters_scheme(labels: Sequence[str]) -> str | None:
     prefixes = {split_tag(label)[0] for label in labels} - {OUTSIDE}
     known = (scheme for scheme, letters in _LETTERS.items() if prefixes <= set(letters))
     return next(known, None) if prefixes else None
+
+
+def scheme_of_labels(labels: Sequence[str]) -> str:
+    """The scheme that the labels of a model have room for: IOB2 as a rule.
+
+    BIOES or one of its spellings where there are its letters; IOB1 where a type has I and no B, since IOB2
+    begins every entity with B. Labels of both schemes (B and I of every type) are taken for IOB2's.
+    """
+    scheme, known = letters_scheme(labels), set(labels)
+    if scheme and any(split_tag(label)[0] not in "BIO" for label in labels):
+        return scheme
+    inner = (split_tag(label)[1] for label in labels if is_tag(label) and label.startswith("I"))
+    return "iob1" if scheme and any(f"B-{kind}" not in known for kind in inner) else "iob2"
 
 
 def scheme_problem(tags: Sequence[str], scheme: str) -> tuple[int, str] | None:
@@ -81,10 +96,14 @@ def scheme_problem(tags: Sequence[str], scheme: str) -> tuple[int, str] | None:
 
 def _with_neighbours(tags, scheme):
     """(tag before, tag, tag after) of each as (prefix, type), with BIOES's letters; O around the sentence."""
-    letters = str.maketrans(_LETTERS.get(scheme, "BIES"), "BIES")
-    split = [(prefix.translate(letters), kind) for prefix, kind in map(split_tag, tags)]
-    split = [(OUTSIDE, ""), *split, (OUTSIDE, "")]
+    split = [(OUTSIDE, ""), *(_split(tag, scheme) for tag in tags), (OUTSIDE, "")]
     return zip(split, split[1:], split[2:], strict=False)
+
+
+def _split(tag, scheme):
+    """`split_tag` with BIOES's letters."""
+    prefix, kind = split_tag(tag)
+    return prefix.translate(_TO_BIOES.get(scheme, {})), kind
 
 
 def _wrong_in_iob2(before, tag, after):
@@ -160,8 +179,6 @@ def find_scheme(sentences: Iterable[tuple[Sequence[str], Sequence[str]]], path) 
             "are written.",
             path, needless[0], f" and {len(needless) - 1} more begin" if needless[1:] else " begins",
         )  # fmt: skip
-    if scheme != "iob2":
-        logging.info("%s: the tags are in %s and are read as the same entities in iob2.", path, scheme)
     return scheme
 
 

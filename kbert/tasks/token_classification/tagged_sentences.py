@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from absl import logging
+
 from kbert.config import DatasetConfig
 from kbert.files.file_format import format_by_name
 from kbert.input_pipelines.label_checks import judge_labels, with_judged_labels
@@ -20,7 +22,7 @@ from kbert.tasks.token_classification.tag_schemes import (
     find_scheme,
     from_iob2,
     is_tag,
-    letters_scheme,
+    scheme_of_labels,
     scheme_problem,
     split_tag,
     to_iob2,
@@ -51,8 +53,8 @@ class TaggedSentence(NamedTuple):
       words: its words.
       document: the `Document` that it is from.
       position: which sentence of the document it is.
-      labels: one for each word, in IOB2 where they are tags of entities, or in the scheme of the labels that
-        the dataset lists, where that is BIOES or one of its spellings; None where nobody says them.
+      labels: one for each word; tags of entities are in the `scheme_of_labels` that the dataset lists, IOB2
+        where it lists none; None where nobody says them.
     """
 
     words: tuple[str, ...]
@@ -126,13 +128,16 @@ def read_tagged_sentences(
         scheme = find_scheme(
             ((sentence.tags, sentence.locations) for sentence in read(path, dataset, True)), path
         )
+    own = scheme_of_labels(dataset.labels)
+    if with_labels:
+        _say_scheme(path, scheme, own, dataset.labels)
     sentences = read(path, dataset, with_labels)
     documents = itertools.groupby(sentences, key=lambda sentence: sentence.document)
     for number, (_, group) in enumerate(documents):
         together = list(group)
         document = Document(number, [sentence.words for sentence in together])
         for position, sentence in enumerate(together):
-            labels = _checked_labels(sentence, scheme, dataset) if with_labels else None
+            labels = _checked_labels(sentence, scheme, own, dataset) if with_labels else None
             yield TaggedSentence(sentence.words, document, position, labels)
 
 
@@ -146,8 +151,18 @@ def _reader(path, dataset):
     return read_json_sentences if is_json or find_table(path, dataset.file_format) else read_conll
 
 
-def _checked_labels(sentence: FileSentence, scheme, dataset):
-    """The labels of a sentence, checked."""
+def _say_scheme(path, scheme, own, labels):
+    if scheme in ("none", own):
+        return
+    advice = ' For a model that was trained in iob1 itself set dataset.tag_scheme = "none".'
+    logging.info(
+        "%s: the tags are in %s and are read as the same entities in %s.%s",
+        path, scheme, own, advice if labels and scheme == "iob1" else "",
+    )  # fmt: skip
+
+
+def _checked_labels(sentence: FileSentence, scheme, own, dataset):
+    """The labels of a sentence, checked, in the scheme `own`."""
     tags, locations = sentence.tags, sentence.locations
     if scheme != "none":
         if problem := scheme_problem(tags, scheme):
@@ -156,8 +171,7 @@ def _checked_labels(sentence: FileSentence, scheme, dataset):
                 f"{locations[index]}: {why}. Mend the file, or set dataset.tag_scheme to the scheme it is in."
             )
         tags = to_iob2(tags, scheme)
-        own = letters_scheme(dataset.labels)
-        if own and any(split_tag(label)[0] not in "BIO" for label in dataset.labels):  # those of a checkpoint
+        if own != "iob2":
             tags = from_iob2(tags, own)
     for tag, where in zip(tags, locations, strict=True):
         listed_label(tag, dataset, where)

@@ -20,7 +20,7 @@ from kbert.tasks.token_classification.entity_scores import (
 )
 from kbert.tasks.token_classification.sentence_rows import SentenceRows
 from kbert.tasks.token_classification.settings import LINEAR, MIX, TAGGER, TokenClassificationSettings
-from kbert.tasks.token_classification.tag_schemes import OUTSIDE, labels_in_iob2, split_tag
+from kbert.tasks.token_classification.tag_schemes import OUTSIDE, labels_in_bioes, split_tag
 from kbert.tasks.token_classification.word_answers import WordLabels, text_answer
 from kbert.tasks.token_classification.word_page import WordPage, pad_tokens
 from kbert.tasks.token_classification.word_windows import WordWindows
@@ -69,8 +69,8 @@ class TokenClassification(Task):
 
     A word's label is that of its first token. Long sentences become several windows, and each word counts in
     one, the window that shows most of the text around it: no word is lost, and none counts twice. Where the
-    labels are tags of entities in IOB2, evaluation gives `precision`, `recall` and `f1` over entities as
-    conlleval does, and `strict_f1` and its parts, where an entity begins with B alone.
+    labels are tags of entities, evaluation gives `precision`, `recall` and `f1` over entities as conlleval
+    does, and `strict_f1` and its parts, where an entity begins with B (or S) alone.
 
     The feature `label_ids` is int32 of shape (batch, seq_length); positions with a number below 0 count
     neither in the loss nor in the metrics. The loss is the mean over all labelled tokens of the batch.
@@ -80,7 +80,7 @@ class TokenClassification(Task):
       settings: those of `TokenClassificationSettings`.
 
     Attributes:
-      tag_by_label: label -> its tag in IOB2; None where labels are no tags of entities.
+      tag_by_label: label -> its tag with BIOES's letters; None where labels are no tags of entities.
 
     Examples:
       >>> import keras
@@ -113,7 +113,7 @@ class TokenClassification(Task):
         self.labels = tuple(labels)
         self.settings.check_labels(self.labels)
         self.loss = OneLabelLoss(self.labels, self.settings)
-        self.tag_by_label = labels_in_iob2(self.labels)
+        self.tag_by_label = labels_in_bioes(self.labels)
         self.best_metric = "f1" if self.tag_by_label else "token_accuracy"
 
     def get_config(self):
@@ -136,7 +136,7 @@ class TokenClassification(Task):
 
     @property
     def tags(self) -> list[str] | None:
-        """The tag in IOB2 of each label id; None where labels are no tags."""
+        """The tag of each label id, with BIOES's letters; None where labels are no tags."""
         return [self.tag_by_label[label] for label in self.labels] if self.tag_by_label else None
 
     @property

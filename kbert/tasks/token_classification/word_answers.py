@@ -75,7 +75,7 @@ def text_answer(text: str, outputs: dict, tags_by_label: dict[str, str] | None) 
     Args:
       text: the text.
       outputs: of `WordLabels.label_text`, for this text; strings are bytes.
-      tags_by_label: label -> tag in IOB2; None where labels are no tags, and there are no entities.
+      tags_by_label: label -> tag with BIOES's letters; None where labels are no tags: no entities then.
 
     Returns:
       dict: `words`, each with word, start, end, label and probability; `entities`, each with type, text,

@@ -1,5 +1,6 @@
 """Precision, recall and F1 over entities against seqeval, in both of its modes."""
 
+import itertools
 import warnings
 
 import pytest
@@ -45,6 +46,17 @@ def test_scores_are_seqevals(strict, pairs):
     assert counts.overall() == pytest.approx(expected, abs=1e-12)
 
 
+def test_entities_of_every_short_sentence_are_seqevals():
+    """Also in BIOES, as no sentence of the scheme has them but a model may predict them."""
+    from seqeval.metrics.sequence_labeling import get_entities
+
+    tags = ["O", *(f"{prefix}-{kind}" for prefix in "BIES" for kind in ("PER", "LOC"))]
+    for length in range(1, 5):
+        for sentence in itertools.product(tags, repeat=length):
+            found = [(kind, start, end - 1) for kind, start, end in find_entities(sentence)]
+            assert found == get_entities(list(sentence)), sentence
+
+
 @pytest.mark.parametrize(
     ("tags", "usual", "strict"),
     [
@@ -52,6 +64,7 @@ def test_scores_are_seqevals(strict, pairs):
         (["B-PER", "I-LOC"], [Entity("PER", 0, 1), Entity("LOC", 1, 2)], [Entity("PER", 0, 1)]),
         (["B-PER", "B-PER"], [Entity("PER", 0, 1), Entity("PER", 1, 2)], None),
         (["O", "B-PER", "I-PER"], [Entity("PER", 1, 3)], None),
+        (["S-PER", "E-PER"], [Entity("PER", 0, 1), Entity("PER", 1, 2)], [Entity("PER", 0, 1)]),
         ([], [], None),
     ],
 )

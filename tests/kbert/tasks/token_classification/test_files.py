@@ -1,6 +1,7 @@
 """CoNLL columns and JSON lines -> sentences, and what is wrong with a file, by its line."""
 
 import json
+import logging
 import lzma
 import pickle
 
@@ -318,6 +319,36 @@ def test_words_have_the_labels_of_a_checkpoint_in_its_own_letters(tmp_path, lett
     content = "".join(f"word {tag}\n" for tag in tags)
     [sentence] = read(write(tmp_path, content), labels=labels)
     assert sentence.labels == (f"{first}-PER", f"{inner}-PER", f"{last}-PER", "O", f"{single}-PER")
+
+
+@pytest.mark.parametrize("scheme", ["auto", "iob1"])
+def test_a_checkpoint_without_room_for_iob2_has_the_tags_in_iob1(tmp_path, scheme, caplog):
+    """dbmdz/bert-large-cased-finetuned-conll03-english has these labels, without B-PER."""
+    labels = ("O", "I-ORG", "B-MISC", "I-MISC", "I-PER", "I-LOC", "B-LOC", "B-ORG")
+    with caplog.at_level(logging.INFO):
+        sentences = read(write(tmp_path, IOB1_FILE), labels=labels, tag_scheme=scheme)
+    assert [word for sentence in sentences for word in sentence.labels] == [
+        *("I-ORG", "O", "I-MISC", "B-MISC", "I-PER", "I-LOC")
+    ]
+    assert not caplog.text
+    iob2 = "EU B-ORG\nsaid O\n\nAnn B-PER\nDee I-PER\n"
+    assert [sentence.labels for sentence in read(write(tmp_path, iob2), labels=labels)] == [
+        ("I-ORG", "O"), ("I-PER", "I-PER"),
+    ]  # fmt: skip
+
+
+def test_a_line_says_which_scheme_tags_are_read_in(tmp_path, caplog):
+    path = write(tmp_path, IOB1_FILE)
+    labels = ("O", *(f"{prefix}-{kind}" for kind in ("LOC", "MISC", "ORG", "PER") for prefix in "BI"))
+    with caplog.at_level(logging.INFO, logger="absl"):
+        read(path)
+        assert caplog.messages == [f"{path}: the tags are in iob1 and are read as the same entities in iob2."]
+        read(path, labels=labels, tag_scheme="iob1")
+        assert caplog.messages[1].endswith(
+            'in iob2. For a model that was trained in iob1 itself set dataset.tag_scheme = "none".'
+        )
+        kept = read(path, labels=labels, tag_scheme="none")
+    assert kept[0].labels == ("I-ORG", "O", "I-MISC", "B-MISC") and len(caplog.messages) == 2
 
 
 @pytest.mark.parametrize("tags", ["O B-geo", "\"['O', 'B-geo']\""])

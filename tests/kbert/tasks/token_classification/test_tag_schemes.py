@@ -11,8 +11,10 @@ from kbert.tasks.token_classification.tag_schemes import (
     SCHEMES,
     find_scheme,
     from_iob2,
-    labels_in_iob2,
+    labels_in_bioes,
+    scheme_of_labels,
     scheme_problem,
+    split_tag,
     to_iob2,
 )
 
@@ -90,25 +92,28 @@ WORDS = ("B-A", "I-A", "I-A", "O", "B-B", "B-B")
     ("ioe2", "I-A I-A E-A O E-B E-B"),
     ("ioe1", "I-A I-A I-A O E-B I-B"),
 ])  # fmt: skip
-def test_relatives_of_the_schemes_are_read_with_a_line(scheme, written, caplog):
-    with caplog.at_level(logging.INFO, logger="absl"):
-        tags = written.split()
-        assert find_scheme([(tags, range(len(tags)))], "file") == scheme
-    assert f"file: the tags are in {scheme} and are read as the same entities in iob2" in caplog.text
+def test_relatives_of_the_schemes(scheme, written):
+    tags = written.split()
+    assert find_scheme([(tags, range(len(tags)))], "file") == scheme
     assert to_iob2(tags, scheme) == WORDS and from_iob2(WORDS, scheme) == tuple(tags)
 
 
-@pytest.mark.parametrize(("labels", "first"), [
-    (("O", "B-A", "I-A", "L-A", "U-A"), "B-A"),
-    (("O", "B-A", "M-A", "E-A", "S-A"), "B-A"),
-    (("O", "B-A", "I-A"), None),
-    (("O", "B-A", "L-A", "W-A"), None),  # of two schemes
-    (("O", "NN"), None),
-    (("O",), None),
+@pytest.mark.parametrize(("labels", "letters", "scheme"), [
+    ("O B-A I-A E-A S-A", "OBIES", "bioes"),
+    ("O B-A I-A L-A U-A", "OBIES", "bilou"),
+    ("O B-A M-A E-A S-A", "OBIES", "bmes"),
+    ("O B-A M-A E-A W-A", "OBIES", "bmewo"),
+    ("O B-A I-A", "OBI", "iob2"),
+    ("O B-A I-A B-B", "OBIB", "iob2"),
+    ("O I-A I-B", "OII", "iob1"),
+    ("O B-A I-A I-B", "OBII", "iob1"),
+    ("O B-A L-A W-A", None, "iob2"),  # of two schemes
+    ("O NN", None, "iob2"),
+    ("O", None, "iob2"),
 ])  # fmt: skip
-def test_labels_of_a_model_in_a_relative_of_bioes(labels, first):
-    found = labels_in_iob2(labels)
-    if first is None:
-        assert found is None or found == {label: label for label in labels}
-    else:
-        assert found[labels[-1]] == "B-A" and found[labels[2]] == found[labels[3]] == "I-A"
+def test_labels_of_a_model(labels, letters, scheme):
+    labels = labels.split()
+    found = labels_in_bioes(labels)
+    assert (found and "".join(tag[0] for tag in found.values())) == letters
+    assert found is None or [split_tag(tag)[1] for tag in found.values()] == [tag[2:] for tag in labels]
+    assert scheme_of_labels(labels) == scheme

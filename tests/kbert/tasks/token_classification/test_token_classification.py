@@ -87,6 +87,14 @@ def test_a_checkpoint_in_bioes_has_the_same_entities():
     assert scores["entity_counts"] == [[2, 2, 2]] and scores["strict_f1"] == 1.0
 
 
+def test_labels_of_iob1_have_no_strict_scores():
+    task = TokenClassification(["O", "I-X"])
+    values = {"predicted_ids": [[0, 1]], "label_ids": [[0, 1]], "word_ids": [[0, 1]]}
+    values = {name: np.array(value) for name, value in values.items()}
+    scores = task.score(None, Predictions(values, np.zeros(1, int)))
+    assert scores == {"precision": 1.0, "recall": 1.0, "f1": 1.0, "entity_counts": [[1, 1, 1]]}
+
+
 def test_a_lost_window_does_not_join_two_sentences():
     """The second sentence's first window is gone: its word 2 does not go on with word 1 of the first."""
     task = TokenClassification(["O", "B-X", "I-X"])
