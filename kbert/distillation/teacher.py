@@ -88,6 +88,14 @@ class Teacher:
                 f"the teacher {source} is trained for {checkpoint.task}, the student for {task.name}; give a "
                 "teacher for the student's task."
             )
+        theirs, own = (_activation(c) for c in (checkpoint.known_task.task_config, task.get_config()))
+        if theirs != own:
+            raise ValueError(
+                f"the teacher {source} gives its number behind the activation {theirs}, the student behind "
+                f"{own}: soft labels would be other numbers than the teacher's. Set task_settings.loss="
+                '"binary_cross_entropy" for a student with a sigmoid, and "squared_error", from a checkpoint '
+                "without a sigmoid, for one without; or distillation.soft_label_weight = 0."
+            )
         all_shapes = model_shapes(self.encoder, task)
         for part in task.parts:
             expected = part_shapes(all_shapes, part.name)
@@ -109,6 +117,11 @@ class Teacher:
         model.trainable = True  # `initialize` sets trainable variables
         model_loading.initialize(model, self.checkpoint, labels)
         model.trainable = not frozen
+
+
+def _activation(task_config) -> str:
+    """What makes a score of the output of a task with this config, see `SequenceRegression`."""
+    return task_config.get("activation") or "identity"
 
 
 def read_teacher(config: DistillationConfig, do_lower_case=None, allow_unmatched=()) -> Teacher:

@@ -10,6 +10,7 @@ from kbert.config import DistillationConfig
 from kbert.distillation.teacher import Teacher, layer_map
 from kbert.files.stored_tensor import stored_array
 from kbert.tasks import TASKS
+from kbert.tasks.sequences.sequence_regression import SequenceRegression
 from kbert.tasks.task import Task
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.kbert.distillation.small_teacher import calm, random_teacher
@@ -60,6 +61,17 @@ def test_a_student_that_cannot_learn_from_it_is_refused(teacher, case, monkeypat
     with pytest.raises(ValueError) as error:
         check(teacher, **changes)
     assert sentence in str(error.value)
+
+
+@pytest.mark.parametrize("activations", [("sigmoid", None), ("identity", "sigmoid"), (None, "sigmoid")])
+def test_a_teacher_with_another_activation_is_refused(activations):
+    """Its soft labels would be its output before a sigmoid, or behind one that it has not."""
+    theirs, own = map(SequenceRegression().with_activation, activations)
+    teacher = random_teacher(theirs, calm())
+    with pytest.raises(ValueError, match="gives its number behind the activation"):
+        check(teacher, own)
+    check(teacher, own, DistillationConfig(soft_label_weight=0, hidden_weight=1))
+    check(teacher, theirs)
 
 
 def test_without_soft_labels_a_teacher_needs_no_head(teacher):
