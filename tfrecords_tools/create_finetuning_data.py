@@ -23,6 +23,7 @@ from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import Progress
 from kbert.config import DatasetConfig, FinetuningConfig, load_config, to_dict
 from kbert.config.checks import require_single, with_checked_arguments
+from kbert.input_pipelines.records.record_folders import require_records
 from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.manifest import Manifest, describe_shards
 from kbert.tasks import TASKS
@@ -156,6 +157,7 @@ def _read_config(config, overrides, max_seq_length) -> FinetuningConfig:
     TASKS.require(settings.task)
     if task_files(settings.task) is None:
         raise ValueError(f"task={settings.task!r} does not read labelled files; choose another task.")
+    require_records(TASKS[settings.task])
     return settings
 
 

@@ -132,6 +132,8 @@ class Task:
       chooses: the names of the values that `chosen` returns.
       can_pack: whether several texts may share a row of a batch. False if an example has more than one
         sequence that belongs together.
+      can_record: whether records can hold its rows. False if the model says more of its texts than settings
+        and prompts do: records know no model.
       reads_unattended: whether it needs vectors of tokens that nobody attends to, which a model for answers
         does not compute.
       texts_per_example: how many sequences an example has.
@@ -164,6 +166,7 @@ class Task:
     collected: tuple[str, ...] = ()
     chooses: tuple[str, ...] = ()
     can_pack: bool = True
+    can_record: bool = True
     reads_unattended: bool = False
     texts_per_example: int = 1
     coupled: tuple[str, ...] = ()
@@ -199,6 +202,11 @@ class Task:
     def default_prompt(self) -> str:
         """What stands before every text of a model of vectors; "" for nothing."""
         return "" if self.pooling is None else self.pooling.prompt()
+
+    @property
+    def prompts(self) -> list[str]:
+        """What stands before each text of an example."""
+        return [self.default_prompt] * self.texts_per_example
 
     # ------------------------------------------------------------------------------- the task itself
 

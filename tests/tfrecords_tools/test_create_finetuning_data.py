@@ -23,7 +23,7 @@ from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import Vocabulary
 from tests import warm_processes
 from tests.conftest import MAX_SEQ_LENGTH, tiny_finetuning_config, write_labelled_file
-from tests.kbert.experiments.small_rows import dataset_of, make_rows, write_rows
+from tests.kbert.experiments.small_rows import dataset_of, make_rows, write_rows, write_scored
 from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary
 from tests.places import REPOSITORY, SHARED_DATA
 from tests.tfrecords_tools import small_corpus
@@ -276,6 +276,26 @@ def test_records_that_do_not_fit_the_config_are_refused(
     with pytest.raises(ValueError, match=sentence):
         finetune(config, tmp_path / "run", train_dir=record_dirs[0], init_checkpoint=start)
     assert not (tmp_path / "run").exists()
+
+
+def test_records_know_nothing_of_a_model_and_are_refused_where_it_says_more(make, tmp_path):
+    file = write_scored(tmp_path / "pairs.jsonl", 6)
+    dataset = DatasetConfig(text="text", text_pair="other")
+
+    def records_of(task):
+        return make(file, task, tiny_finetuning_config(task=task, dataset=dataset))
+
+    with pytest.raises(ValueError, match="late_interaction has no records: its model says which tokens"):
+        records_of("late_interaction")
+    with pytest.raises(ValueError, match="late_interaction has no records"):
+        LabelledRecords(tmp_path, TASKS["late_interaction"], MAX_SEQ_LENGTH)
+    sparse = TASKS["sparse_embedding"]
+    records = LabelledRecords(records_of("sparse_embedding"), sparse, MAX_SEQ_LENGTH)
+    arguments = MAX_SEQ_LENGTH, "the run", small_corpus.vocabulary().describe()
+    records.check_with(sparse(), *arguments)
+    for name in ("query", "passage"):
+        with pytest.raises(ValueError, match="holds texts without the prompt 'the '"):
+            records.check_with(sparse({"prompts": {name: "the "}}), *arguments)
 
 
 @pytest.mark.slow

@@ -147,6 +147,15 @@ class PretrainingRecords(RecordFolder):
             )
 
 
+def require_records(task_class):
+    """Raises ValueError for a class of `Task` whose rows records cannot hold."""
+    if not task_class.can_record:
+        raise ValueError(
+            f"the task {task_class.name} has no records: its model says which tokens of a text count and what "
+            "fills a short one, and records know no model; give labelled files."
+        )
+
+
 class LabelledRecords(RecordFolder):
     """A folder of records made by tfrecords_tools.create_finetuning_data.
 
@@ -163,13 +172,14 @@ class LabelledRecords(RecordFolder):
         text, it counts the examples, and training counts its steps by them.
 
     Raises:
-      ValueError: when the folder holds no complete set of records, records of another kind or length, or no
-        examples.
+      ValueError: when the task has no records, or the folder holds no complete set of them, records of
+        another kind or length, or no examples.
     """
 
     in_turn = True  # in the order of their file: the rows of an example follow each other
 
     def __init__(self, directory, task_class, max_seq_length: int, settings=None):
+        require_records(task_class)
         super().__init__(directory)
         if self.manifest.kind != task_class.name:
             raise ValueError(
@@ -256,14 +266,14 @@ class LabelledRecords(RecordFolder):
         return counts, sum(counts.values())  # every example has one label
 
     def check_with(self, task, max_seq_length: int, owner, vocabulary: dict):
-        """Raises ValueError for a task with a prompt, and where the `vocabulary` of `owner` is another one.
+        """Raises ValueError for a task with prompts, and where the `vocabulary` of `owner` is another one.
 
         Examples and lengths were checked when the records were made.
         """
         del max_seq_length
-        if task.default_prompt:
+        if prompt := next(filter(None, task.prompts), None):
             raise ValueError(
-                f"{self.directory} holds texts without the prompt {task.default_prompt!r}, which the model "
-                "has before every text; give the labelled file that the records were made from."
+                f"{self.directory} holds texts without the prompt {prompt!r}, which the model has before "
+                "them; give the labelled file that the records were made from."
             )
         self.require_vocabulary(owner, vocabulary)

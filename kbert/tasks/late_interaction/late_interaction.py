@@ -73,6 +73,7 @@ class LateInteraction(InBatchTask):
     serving_class = LateServing
     text_vectors_class = LateVectors
     files = task_files(name)
+    can_record = False
     collected = ("embeddings", SCORED_TOKENS, TARGET_FEATURE)
     coupled = (*COUPLED, SCORED_TOKENS)
     taught_sum = staticmethod(divergence_sum)

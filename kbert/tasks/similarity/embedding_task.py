@@ -150,11 +150,6 @@ class EmbeddingTask(Task):
         """The features of the texts of examples, see `tokenize_groups`."""
         return tokenize_groups(examples, self.prompts, text_inputs)
 
-    @property
-    def prompts(self) -> list[str]:
-        """What stands before each text of an example."""
-        return [self.default_prompt] * self.texts_per_example
-
     def as_cosines(self, scores: np.ndarray) -> np.ndarray:
         """The scores of a file -> the cosines that are learnt; here the same numbers."""
         return scores
