@@ -9,6 +9,7 @@ import pytest
 from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
 from kbert.config import DatasetConfig, FinetuningConfig, load_config, to_dict
 from kbert.experiments.finetuning import finetune
+from kbert.experiments.finetuning_data import LabelledPaths, open_data
 from kbert.features import EXAMPLE_WEIGHTS
 from kbert.input_pipelines import source_rows, text_reader
 from kbert.input_pipelines.batches import evaluation_batches
@@ -296,6 +297,28 @@ def test_records_know_nothing_of_a_model_and_are_refused_where_it_says_more(make
     for name in ("query", "passage"):
         with pytest.raises(ValueError, match="holds texts without the prompt 'the '"):
             records.check_with(sparse({"prompts": {name: "the "}}), *arguments)
+
+
+@pytest.mark.parametrize(("task", "made_with", "asked_for", "sentence"), [
+    ("sequence_regression", ["no"], [], 'dataset.negatives=["no"], but this run has []'),
+    ("sequence_regression", [], ["no"], 'dataset.negatives=[], but this run has ["no"]'),
+    ("multiple_choice", ["yes", "no"], ["yes"], 'dataset.choices=["yes", "no"], but this run has ["yes"]'),
+])  # fmt: skip
+def test_records_of_another_training_are_refused(make, tmp_path, task, made_with, asked_for, sentence):
+    """Negatives choose the loss; choices how many texts an example has."""
+    columns = "choices" if task == "multiple_choice" else "negatives"
+    pairs = {"text_pair": "yes"} if columns == "negatives" else {}
+
+    def config(names):
+        dataset = DatasetConfig(**pairs, **{columns: tuple(names)})
+        return tiny_finetuning_config(task=task, dataset=dataset, task_settings={}, best_metric=None)
+
+    label = {} if made_with == ["no"] else {"label": 0}
+    path = write_rows(tmp_path / "rows.jsonl", [{"text": "jump", "yes": "the", "no": "walk"} | label] * 4)
+    paths = LabelledPaths(train_dir=make(path, config=config(made_with)))
+    assert open_data(config(made_with), None, paths).train.num_examples > 0
+    with pytest.raises(ValueError, match=re.escape(f"was made with {sentence}; make the records again")):
+        open_data(config(asked_for), None, paths)
 
 
 @pytest.mark.slow

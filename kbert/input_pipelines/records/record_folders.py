@@ -151,8 +151,8 @@ def require_records(task_class):
     """Raises ValueError for a class of `Task` whose rows records cannot hold."""
     if not task_class.can_record:
         raise ValueError(
-            f"the task {task_class.name} has no records: its model says which tokens of a text count and what "
-            "fills a short one, and records know no model; give labelled files."
+            f"the task {task_class.name} has no records: its model says which tokens of a text count and "
+            "what fills a short one, and records know no model; give labelled files."
         )
 
 
@@ -181,6 +181,7 @@ class LabelledRecords(RecordFolder):
     def __init__(self, directory, task_class, max_seq_length: int, settings=None):
         require_records(task_class)
         super().__init__(directory)
+        self._task_class = task_class
         if self.manifest.kind != task_class.name:
             raise ValueError(
                 f"{directory} holds {self.manifest.kind} records, but the task is {task_class.name}; make "
@@ -243,6 +244,25 @@ class LabelledRecords(RecordFolder):
             )
         positive = dataset.positive_label or theirs.positive_label
         return dataclasses.replace(dataset, labels=theirs.labels, positive_label=positive)
+
+    def require_same_task(self, dataset: DatasetConfig):
+        """Raises ValueError when an `agreed_dataset` makes another task than that of the records did, as
+        negatives and another number of choices do."""
+        theirs = dataclasses.replace(self.dataset, positive_label=dataset.positive_label)
+        if self._task_class.dataset_arguments(theirs) != self._task_class.dataset_arguments(dataset):
+            columns = {
+                name: [json.dumps(getattr(each, name)) for each in (theirs, dataset)]
+                for name in ("choices", "negatives", "scores")
+            }
+            shown = [
+                f"dataset.{name}={made}, but this run has {ours}"
+                for name, (made, ours) in columns.items()
+                if made != ours
+            ]
+            raise ValueError(
+                f"{self.directory} was made with {', with '.join(shown)}; make the records again, or let the "
+                "config say the same."
+            )
 
     # `LabelledFile` (kbert/experiments/labelled_file.py) has the same methods.
     @property
