@@ -27,7 +27,7 @@ class EncoderConfig:
     `"gelu_erf"` is the exact form that PyTorch checkpoints use. The initializer range, the activation and the
     epsilon are defined only here; layers and heads read them. The masked-LM head uses the
     encoder's activation and epsilon, unless `masked_lm_hidden_act` and `masked_lm_layer_norm_eps` give it
-    others, as in KerasHub's models.
+    others, as in KerasHub's models and RoBERTa's.
 
     Three settings are not BERT's own. `embedding_size` is the width of the tables, as in ELECTRA: a dense
     layer brings their sum to `hidden_size`. None, or the same width, is BERT: no such layer.

@@ -163,14 +163,18 @@ def require_same(checkpoint: BertCheckpoint, name: str, theirs, library: str, re
 
 
 def require_same_masked_lm(
-    checkpoint: BertCheckpoint, library: str, report: Report, theirs: tuple[str, float] | None = None
+    checkpoint: BertCheckpoint,
+    library: str,
+    report: Report,
+    their_act: str | None = None,
+    their_eps: float | None = None,
 ):
     """The same for the activation and the epsilon of a masked-LM head, together `masked_lm_settings`.
 
-    `theirs` is None where they are always the encoder's.
+    What is None is always the encoder's.
     """
     encoder, settings = checkpoint.encoder, checkpoint.encoder.masked_lm_settings
-    theirs = theirs or (encoder.hidden_act, encoder.layer_norm_eps)
+    theirs = (their_act or encoder.hidden_act, encoder.layer_norm_eps if their_eps is None else their_eps)
     if MASKED_LM.name in checkpoint.parts and settings != theirs:
         ours, other = (f"{name} and epsilon {eps:g}" for name, eps in (settings, theirs))
         report.conflict(

@@ -157,6 +157,9 @@ def _encoder_config(values, model_type, skipped_positions, path, report):
         layers = json_count(settings, "num_hidden_layers", path)
         settings |= modernbert.layer_settings(values, layers, path)
         settings["pooler_hidden_act"] = settings["hidden_act"]
+    if family.masked_lm_act:
+        own = settings.get("masked_lm_hidden_act") or family.masked_lm_act
+        settings["masked_lm_hidden_act"] = None if own == settings["hidden_act"] else own
     if skipped_positions:
         settings |= _after_padding(values, family, skipped_positions, path, report)
     encoder = from_dict(EncoderConfig, settings, where=str(path))
@@ -255,6 +258,8 @@ def build_config(checkpoint: BertCheckpoint) -> dict:
     for name in MASKED_LM_KEYS:  # read back by kbert alone
         if getattr(encoder, name) is not None:
             values[name] = getattr(encoder, name)
+    if FAMILIES[model_type].masked_lm_act not in (None, encoder.masked_lm_settings[0]):
+        values["masked_lm_hidden_act"] = encoder.masked_lm_settings[0]
     if encoder.pooler_hidden_act != FAMILIES[model_type].pooler_hidden_act and model_type != "modernbert":
         values["pooler_hidden_act"] = encoder.pooler_hidden_act
     if model_type == "electra":

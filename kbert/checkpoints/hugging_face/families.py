@@ -45,6 +45,7 @@ class Family(NamedTuple):
       own_poolers: what the names of its classes end with -> the names of the layer that stands for a pooler
         there, where these are not those of `table`.
       after_padding: whether positions are numbered from `pad_token_id` + 1 on, as in RoBERTa.
+      masked_lm_act: the activation of its masked-LM head; None where that is the encoder's.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Family(NamedTuple):
     has_pooler: bool = False
     own_poolers: Mapping[str, tuple[NameRow, ...]] = MappingProxyType({})
     after_padding: bool = False
+    masked_lm_act: str | None = None
 
     @property
     def classes(self) -> dict[str, str]:
@@ -121,9 +123,8 @@ _MPNET_DEFAULTS = {
 def _after_roberta(name, table=ROBERTA, keys=_ROBERTA_KEYS, defaults=None, prefix="roberta."):
     defaults = defaults or {"vocab_size": 50265}
     poolers = {"ForSequenceClassification": CLASSIFIER_POOLER}
-    return Family(
-        name, _same(*_ALL), table, "tanh", keys, defaults, prefix, True, poolers, after_padding=True
-    )
+    heads = _same(*_ALL)
+    return Family(name, heads, table, "tanh", keys, defaults, prefix, True, poolers, True, "gelu_erf")
 
 
 # By the model_type of config.json. The classes of BERT are those that tasks name.
@@ -147,6 +148,7 @@ FAMILIES = {
         _ELECTRA_DEFAULTS,
         "electra.",
         own_poolers={"ForMultipleChoice": SUMMARY_POOLER},
+        masked_lm_act="gelu_erf",
     ),
     "roberta": _after_roberta("Roberta"),
     "xlm-roberta": _after_roberta("XLMRoberta"),

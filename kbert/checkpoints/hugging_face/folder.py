@@ -351,12 +351,12 @@ def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, report: Report)
     Raises:
       ValueError: for settings that the class of transformers does not have, and for a task that has no class.
     """
-    require_same_masked_lm(checkpoint, "transformers", report)
     if written_model_type(checkpoint) in ("bert", "electra"):  # whose classes always have segments
         checkpoint = as_bert(checkpoint)
     values = build_config(checkpoint)
     architecture, model_type = values["architectures"][0], values["model_type"]
     family = FAMILIES[model_type]
+    require_same_masked_lm(checkpoint, f"transformers' {family.name}", report, family.masked_lm_act)
     if has_own_pooler(architecture) and model_type != "modernbert":
         require_same(checkpoint, "pooler_hidden_act", family.pooler_hidden_act, architecture, report)
     if model_type == "distilbert":

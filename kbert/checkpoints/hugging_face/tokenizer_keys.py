@@ -69,16 +69,32 @@ def _refuse_cut_beginnings(files):
 
 
 def _refuse_pairs_without_segments(files):
-    names = json_texts(files.settings, "model_input_names", files.settings_path)
+    """Refuses a BERT for pairs whose tokenizer, by its settings or its class, tells no texts apart."""
     config = files.read("config.json") or {}
     classes = config.get("architectures") or [""]
     reads_pairs = isinstance(classes, list) and str(classes[0]).endswith(_OF_PAIRS)
     is_bert = config.get("model_type") in _WITH_SEGMENTS and config.get("type_vocab_size", 2) != 1
     has_berts_tokens = files.settings.get("cls_token", BERT_TOKENS.cls) == BERT_TOKENS.cls
-    if names and "token_type_ids" not in names and reads_pairs and is_bert and has_berts_tokens:
+    if not (reads_pairs and is_bert and has_berts_tokens):
+        return
+    names, name = json_texts(files.settings, "model_input_names", files.settings_path), files.class_name
+    if names:
+        without = "" if "token_type_ids" in names else f"{files.settings_path}: model_input_names has"
+    else:
+        without = f"{files.folder}: tokenizer_class={name} gives" if _has_no_segments(name) else ""
+    if without:
         files.report.conflict(
             "model_input_names",
-            f"{files.settings_path}: model_input_names has no token_type_ids, so both texts of a pair are "
-            "segment 0; "
-            "in kbert the second is segment 1",
+            f"{without} no token_type_ids, so both texts of a pair are segment 0; in kbert the second is "
+            "segment 1",
         )
+    elif not names and name == "PreTrainedTokenizerFast":
+        files.report.note(
+            f"{files.settings_path} has no model_input_names: the second text of a pair is segment 1, as in "
+            "transformers 4; in transformers 5 it is segment 0"
+        )
+
+
+def _has_no_segments(class_name) -> bool:
+    """Whether a class has no token_type_ids by default; TokenizersBackend is of transformers 5 alone."""
+    return class_name == "TokenizersBackend" or str(class_name).startswith("DistilBert")

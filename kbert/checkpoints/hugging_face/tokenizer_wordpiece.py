@@ -43,8 +43,8 @@ def read_wordpiece(files: TokenizerFiles, do_lower_case: bool | None) -> Vocabul
     tokens = _with_added_tokens(files, special, _with_mpnets_tokens(files, special, tokens))
     normalizer = _bert_normalizer(files)
     rules = {name: _declared(files, normalizer, name) for name in _RULES}
+    _refuse_rules_of_one_file(files, rules, do_lower_case)
     declared, declared_by = rules.pop("do_lower_case")
-    _refuse_rules_of_one_file(files, rules, declared)
     vocabulary = decide_casing(
         tokens,
         str(source),
@@ -83,18 +83,24 @@ def _declared(files, normalizer, name) -> tuple[bool | None, str]:
 def _refuse_rules_of_one_file(files, rules, do_lower_case):
     """Refuses rules that stand in tokenizer.json alone, where transformers takes those of its class.
 
+    The user's flag decides on the casing.
+
     Source: transformers 5, `BertTokenizer.__init__`; transformers 4, `BertTokenizerFast.__init__`.
     """
     if files.class_name in CLASSES_OF_THE_FILE:
         return
-    defaults = {"strip_accents": do_lower_case, "tokenize_chinese_chars": True}
-    for name, (value, declared_by) in rules.items():
-        if declared_by == files.path.name and None not in (value, defaults[name]) and value != defaults[name]:
+    lower_case = rules["do_lower_case"][0] if do_lower_case is None else do_lower_case
+    defaults = {"strip_accents": lower_case, "tokenize_chinese_chars": True}
+    if do_lower_case is None:
+        defaults["do_lower_case"] = True
+    for name, usual in defaults.items():
+        value, declared_by = rules[name]
+        if declared_by == files.path.name and None not in (value, usual) and value != usual:
             files.report.conflict(
                 name,
                 f"{files.path} says {_RULES[name][1]}={json.dumps(value)}, but {files.settings_path.name} "
                 f"does not say {name}, and transformers' {files.class_name or 'BertTokenizer'} takes "
-                f"{json.dumps(defaults[name])} then; write it there too",
+                f"{json.dumps(usual)} then; write it there too",
             )
 
 

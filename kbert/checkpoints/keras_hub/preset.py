@@ -182,7 +182,7 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, report: Report):
     shapes = model_shapes(encoder, checkpoint.model_task, parts)
     for name in ("hidden_act", "layer_norm_eps", "pooler_hidden_act"):
         require_same(checkpoint, name, FIXED[name], library, report)
-    require_same_masked_lm(checkpoint, "KerasHub's BertMaskedLM", report, MASKED_LM_SETTINGS)
+    require_same_masked_lm(checkpoint, "KerasHub's BertMaskedLM", report, *MASKED_LM_SETTINGS)
     for name in [name for name in checkpoint.tensors if name not in shapes]:
         report.conflict(name, f"KerasHub has no variable for {name}")
         report.left_over.append((name, "KerasHub has no variable for it; allowed"))

@@ -2,7 +2,9 @@
 
 import dataclasses
 import json
+import math
 import re
+import shutil
 
 import numpy as np
 import pytest
@@ -112,6 +114,44 @@ def test_written_again_it_is_the_same_class_with_the_same_tensors(name, tmp_path
     kept = theirs.keys() & ours.keys()
     assert {"model_type", "architectures", "vocab_size", "max_position_embeddings"} < kept and len(kept) > 12
     assert {key: ours[key] for key in kept} == {key: theirs[key] for key in kept}
+
+
+def test_the_masked_lm_head_of_roberta_takes_exact_gelu_whatever_the_encoder_takes(tmp_path):
+    shutil.copytree(golden("RobertaForMaskedLM"), tmp_path / "relu")
+    edited(tmp_path / "relu", hidden_act="relu")
+    inputs, tensors = expected_of(tmp_path / "relu"), load_file(tmp_path / "relu" / "model.safetensors")
+    checkpoint, ours = answers(tmp_path / "relu", inputs)
+    assert (checkpoint.encoder.hidden_act, checkpoint.encoder.masked_lm_settings[0]) == ("relu", "gelu_erf")
+    pooler = {f"roberta.pooler.dense.{end}": tensors[f"lm_head.dense.{end}"] for end in ("weight", "bias")}
+    body = {key: it for key, it in tensors.items() if not key.startswith("lm_head.")}
+    foreign_files.write_safetensors(tmp_path / "relu" / "model.safetensors", body | pooler)
+    edited(tmp_path / "relu", architectures=["RobertaModel"])
+    states = answers(tmp_path / "relu", inputs)[1]["last_hidden_state"]
+    table = tensors["roberta.embeddings.word_embeddings.weight"]
+    dense, norm = (
+        [tensors[f"lm_head.{name}.{end}"] for end in ("weight", "bias")] for name in ("dense", "layer_norm")
+    )
+    x = states @ dense[0].T + dense[1]
+    x = x * (1 + np.vectorize(math.erf)(x / math.sqrt(2))) / 2
+    x = (x - x.mean(-1, keepdims=True)) / np.sqrt(
+        x.var(-1, keepdims=True) + checkpoint.encoder.layer_norm_eps
+    )
+    expected = (x * norm[0] + norm[1]) @ table.T + tensors["lm_head.bias"]
+    np.testing.assert_allclose(ours["logits"], expected, atol=2e-5)
+
+
+@pytest.mark.parametrize(
+    "shape", [ELECTRA, MPNET, ROBERTA | {"vocabulary": bpe_vocabulary([("a", "b")])}], ids=len
+)
+@pytest.mark.parametrize("own", [None, "gelu_erf", "tanh"])
+def test_a_masked_lm_head_that_transformers_would_compute_otherwise_is_refused(shape, own, tmp_path):
+    model = random_checkpoint("masked_lm", **shape | {"hidden_act": "relu", "masked_lm_hidden_act": own})
+    allowed = [] if own == "gelu_erf" else ["masked_lm_settings"]
+    if allowed:
+        with pytest.raises(ValueError, match=f"head uses {own or 'relu'} and .* uses gelu_erf and"):
+            write_checkpoint(model, tmp_path / "m", "hugging_face")
+    write_checkpoint(model, tmp_path / "m", "hugging_face", allowed)
+    assert read_checkpoint(tmp_path / "m").encoder == model.encoder
 
 
 FOR_TASKS = {

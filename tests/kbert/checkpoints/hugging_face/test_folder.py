@@ -465,6 +465,7 @@ def test_the_vocabulary_may_lie_in_tokenizer_json_alone(folder):
 @pytest.mark.parametrize("declared", [True, False])
 def test_casing_comes_from_the_files(folder, declared):
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer_json(lowercase=declared)))
+    (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "PreTrainedTokenizerFast"}')
     if declared:
         assert read_checkpoint(folder).vocabulary.do_lower_case is True
     else:
@@ -491,6 +492,11 @@ TOKENIZERS = {
         {"do_lower_case": True, "strip_accents": None},
         tokenizer_json(strip_accents=False),
         "says strip_accents=false, but tokenizer_config.json does not say strip_accents.* takes true then",
+    ),
+    "do_lower_case of one file": (
+        {"do_lower_case": None},
+        tokenizer_json(lowercase=False),
+        "says lowercase=false, but tokenizer_config.json does not say do_lower_case, and .* takes true then",
     ),
     "tokenize_chinese_chars of one file": (
         {"tokenizer_class": "BertTokenizerFast"},

@@ -190,18 +190,43 @@ def test_values_that_change_nothing_load_without_a_word(tmp_path, file, key, val
     assert read_checkpoint(folder).report.notes == expected
 
 
-def test_segments_that_a_tokenizer_does_not_give_are_refused_for_pairs(tmp_path):
+WITHOUT_SEGMENTS = {"model_input_names": ["input_ids", "attention_mask"]}
+WITH_SEGMENTS = {"model_input_names": ["input_ids", "token_type_ids", "attention_mask"]}
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "refused"),
+    [
+        (WITHOUT_SEGMENTS, True),
+        ({"tokenizer_class": "BertTokenizer"}, False),
+        ({"tokenizer_class": "ElectraTokenizerFast"}, False),
+        ({"tokenizer_class": "DistilBertTokenizer"}, True),
+        ({"tokenizer_class": "DistilBertTokenizerFast"}, True),
+        ({"tokenizer_class": "DistilBertTokenizer"} | WITH_SEGMENTS, False),
+        ({"tokenizer_class": "TokenizersBackend"}, True),
+        ({"tokenizer_class": "TokenizersBackend"} | WITH_SEGMENTS, False),
+        ({"tokenizer_class": "PreTrainedTokenizerFast"}, False),
+    ],
+    ids=str,
+)
+def test_segments_that_a_tokenizer_does_not_give_are_refused_for_pairs(tmp_path, tokenizer, refused):
     folder = written(tmp_path / "m")
-    edit(folder / "tokenizer_config.json", model_input_names=["input_ids", "attention_mask"])
+    edit(folder / "tokenizer_config.json", **tokenizer)
     read_checkpoint(folder)  # an encoder: single texts are segment 0 anyway
     weights = foreign_files.random_weights(("pooler", "classification"))
-    tensors = foreign_files.hugging_face_names(weights)
-    tokenizer = {"do_lower_case": True, "model_input_names": ["input_ids", "attention_mask"]}
     folder = foreign_files.write_hugging_face(
-        tmp_path / "pairs", tensors, "BertForSequenceClassification", tokenizer=tokenizer
+        tmp_path / "pairs",
+        foreign_files.hugging_face_names(weights),
+        "BertForSequenceClassification",
+        tokenizer={"do_lower_case": True} | tokenizer,
     )
-    with pytest.raises(ValueError, match="has no token_type_ids, so both texts of a pair are segment 0"):
-        read_checkpoint(folder)
+    if refused:
+        with pytest.raises(ValueError, match="no token_type_ids, so both texts of a pair are segment 0"):
+            read_checkpoint(folder)
+    else:
+        notes = str(read_checkpoint(folder).report)
+        depends = tokenizer == {"tokenizer_class": "PreTrainedTokenizerFast"}
+        assert ("in transformers 5 it is segment 0" in notes) == depends
 
 
 def test_parts_of_a_tokenizer_json_are_looked_at(tmp_path):
