@@ -109,6 +109,10 @@ class Serving:
         """
         raise NotImplementedError
 
+    def activated(self, number: float) -> float:
+        """What the activation makes of the one number of a `raw_answer`; by default there is none."""
+        return number
+
     def outputs_from_ids(self, answer: Callable[[dict], dict], batch: dict) -> dict:
         """The outputs of the model for a batch, from something that answers as the signature "ids" does.
 

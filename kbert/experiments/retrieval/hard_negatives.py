@@ -54,7 +54,8 @@ def hard_negatives(
         "bm25". In Python also a `LoadedModel`.
       pairs_file: rows of a query and its positive; a query may have several rows.
       output_file: a .jsonl file with text, text_pair, negative_1, negative_2 and so on, and `scores`: those
-        of the positive (null where it is not among what was found) and of each negative.
+        of the positive (null where it is not among what was found) and of each negative. Those of a
+        cross-encoder are its own numbers, before its activation.
       corpus_file: more texts for negatives, beside all positives: JSON lines with `_id`, `title` and `text`.
       cross_encoder: a model that scores anew what was found, and the positives. In Python also a
         `LoadedModel`.
@@ -63,7 +64,8 @@ def hard_negatives(
       range_max: how many of the best texts are looked at; by default ten for each negative, and the
         positives.
       relative_margin: a negative's score is at most that of the query's worst positive, less this share of
-        its amount; .05 is the rule of NV-Retriever (arXiv 2407.15831). none allows any score: for queries
+        its amount; .05 is the rule of NV-Retriever (arXiv 2407.15831). A cross-encoder's scores are
+        compared as its activation gives them. none allows any score: for queries
         with many positives, all of them known.
       sampling_strategy: top takes the best, random any of them.
       seed: of the random ones.
@@ -119,13 +121,16 @@ def hard_negatives(
     if judge:
         judge.rank("", [])  # refuses a model that ranks no texts, before the search
     ranking = retriever.find([*positives], texts, depth)
-    rng, negatives = random.Random(seed), {}
+    rng, negatives, activated = random.Random(seed), {}, float
+    if judge and judge.task.serving:
+        activated = judge.task.serving.activated
     for number, (query, own) in enumerate(positives.items()):
         candidates = _scored(ranking, number, texts)
         if judge:
             every = list(dict.fromkeys([*candidates, *own]))
-            candidates = {answer["text"]: answer["score"] for answer in judge.rank(query, every)}
-        chosen = _choose(query, own, candidates, alone, relative_margin)[range_min:depth]
+            ranked = judge.rank(query, every, raw_scores=True)
+            candidates = {answer["text"]: answer["score"] for answer in ranked}
+        chosen = _choose(query, own, candidates, alone, relative_margin, activated)[range_min:depth]
         if sampling_strategy == "random" and len(chosen) > num_negatives:
             chosen = [chosen[index] for index in sorted(rng.sample(range(len(chosen)), num_negatives))]
         negatives[query] = chosen[:num_negatives], candidates
@@ -151,17 +156,19 @@ def _scored(ranking, number, texts):
     }
 
 
-def _choose(query, own, candidates, alone, margin):
+def _choose(query, own, candidates, alone, margin, activated):
     """The texts that may be negatives, the best first; `alone` are texts of a corpus without their titles."""
-    # A positive below all that was found is below all that could be a negative.
-    worst = min(candidates.get(text, -math.inf) for text in own)
-    limit = math.inf if margin is None else worst - abs(worst) * margin if math.isfinite(worst) else -math.inf
+    worst, limit = min(candidates.get(text, -math.inf) for text in own), math.inf
+    if margin is not None and math.isfinite(worst):
+        limit = activated(worst) - abs(activated(worst)) * margin
+    elif margin is not None:
+        limit = -math.inf  # a positive below all that was found is below all that could be a negative
     ordered = sorted(candidates, key=candidates.__getitem__, reverse=True)
     known = {*map(_read, (query, *own))}
     return [
         text
         for text in ordered
-        if candidates[text] <= limit
+        if activated(candidates[text]) <= limit
         and text.strip()
         and known.isdisjoint((_read(text), _read(alone.get(text, text))))
     ]

@@ -50,6 +50,10 @@ class _Serving(SequenceServing):
         """The number before the activation."""
         return self.answer({"prediction": self.task.number(outputs)}, inputs)
 
+    def activated(self, number):
+        """A sigmoid, where the task has it."""
+        return float(special.expit(number)) if self.task.activation == _SIGMOID else number
+
 
 class SequenceRegression(SequenceTask):
     """A number for each text or pair, such as the similarity of two sentences (STS-B).

@@ -1,7 +1,9 @@
 """Hard negatives by the rules of sentence-transformers, beside a search in plain loops."""
 
 import json
+import math
 import random
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from kbert.experiments.retrieval import evaluation
 from kbert.experiments.retrieval import hard_negatives as mining
 from kbert.experiments.retrieval.retrievers import VectorRetriever
+from kbert.tasks.sequences.sequence_regression import SequenceRegression
 from tests.kbert.experiments.retrieval.vectors_of_letters import LetterVectors
 
 RNG = random.Random(3)
@@ -74,6 +77,25 @@ def test_a_cross_encoder_has_the_last_word(files):
     for row in rows:
         chosen, scores = by_loops(row["text"], 2, 0, 0.05, LetterVectors())
         assert row["scores"][1:] == [scores[one] for one in chosen]
+
+
+def test_a_cross_encoders_own_numbers_are_written_and_its_activation_chooses(files):
+    judge = LetterVectors()
+    task = SequenceRegression(takes_pairs=True, activation="sigmoid")
+    judge.task = SimpleNamespace(serving=task.serving)
+    rows = mine(files, num_negatives=2, range_max=60, relative_margin=0.05, cross_encoder=judge)
+    of_sigmoids = LetterVectors()
+    of_sigmoids.rank = lambda query, texts: [
+        answer | {"score": 1 / (1 + math.exp(-answer["score"]))} for answer in judge.rank(query, texts)
+    ]
+    for row in rows:
+        chosen, scores = by_loops(row["text"], 2, 0, 0.05, of_sigmoids)
+        assert [scores[row[f"negative_{n}"]] for n in (1, 2)] == pytest.approx(
+            [scores[one] for one in chosen]
+        )
+        own = [row["text_pair"], row["negative_1"], row["negative_2"]]
+        assert row["scores"] == [-abs(len(row["text"]) - len(one)) for one in own]
+    assert rows
 
 
 def test_a_positive_in_another_form_is_no_negative(files):
