@@ -202,12 +202,16 @@ def last_lines_count(tokens: list[str], path) -> list[str]:
         "%s repeats tokens on %d lines, such as %r on line %d, which stands on line %d again: as in BERT's "
         "own code, the last one counts.", path, len(repeated), first, repeated[0] + 1, last[first] + 1,
     )  # fmt: skip
-    placeholders = {index: f"{_PLACEHOLDER}{index + 1}]" for index in repeated}
-    return [placeholders.get(index, token) for index, token in enumerate(tokens)]
+    return [placeholder(index) if last[token] != index else token for index, token in enumerate(tokens)]
+
+
+def placeholder(index: int) -> str:
+    """The token of a number that no text is cut into."""
+    return f"{_PLACEHOLDER}{index + 1}]"
 
 
 def is_placeholder(token: str) -> bool:
-    """Whether `last_lines_count` put this token in the place of another."""
+    """Whether a token is a `placeholder`."""
     return token.startswith(_PLACEHOLDER)
 
 

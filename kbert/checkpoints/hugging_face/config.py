@@ -61,8 +61,7 @@ class HuggingFaceConfig:
       encoder: the encoder's shape.
       model_type: a key of FAMILIES.
       architecture: one of `architectures()`, or None when the file names none.
-      labels: the names of `id2label` in order, or None when the file has none.
-      num_labels, label2id: as in the file, which may contradict `id2label`; None when it has none.
+      id2label, num_labels, label2id: as in the file, which may contradict themselves; None when it has none.
       skipped_positions: how many rows of the position table no token reads, see `families`.
       problem_type: "regression" or "multi_label_classification" as in the file, otherwise None.
       own: the values of kbert's own keys.
@@ -72,7 +71,7 @@ class HuggingFaceConfig:
     encoder: EncoderConfig
     model_type: str
     architecture: str | None
-    labels: tuple[str, ...] | None
+    id2label: dict | None
     num_labels: int | None
     label2id: dict | None
     skipped_positions: int
@@ -114,7 +113,7 @@ def parse_config(values: dict, path, report: Report) -> HuggingFaceConfig:
         encoder=_encoder_config(values, model_type, skipped, path, report),
         model_type=model_type,
         architecture=architecture,
-        labels=_labels(values, path),
+        id2label=json_value(values, "id2label", dict, path),
         num_labels=json_count(values, "num_labels", path),
         label2id=json_value(values, "label2id", dict, path),
         skipped_positions=skipped,
@@ -206,10 +205,8 @@ def _require_mpnets_buckets(values, path):
         )
 
 
-def _labels(values, path):
-    names = json_value(values, "id2label", dict, path)
-    if names is None:
-        return None
+def label_names(names: dict, path) -> tuple[str, ...]:
+    """The names of `id2label` in order. Raises ValueError for ids with gaps and what is no name."""
     ids = [str(index) for index in range(len(names))]
     if set(ids) != set(names) or not all(
         type(name) in (str, int) and is_unicode(str(name)) for name in names.values()

@@ -13,7 +13,7 @@ from kbert.checkpoints.conversion.checks import check_sizes, require_same, requi
 from kbert.checkpoints.conversion.matching import match
 from kbert.checkpoints.conversion.names import CLASSIFIER_POOLER, rows
 from kbert.checkpoints.conversion.resizing import POSITION_TABLE, as_bert
-from kbert.checkpoints.hugging_face.config import SEVERAL_LABELS, build_config, parse_config
+from kbert.checkpoints.hugging_face.config import SEVERAL_LABELS, build_config, label_names, parse_config
 from kbert.checkpoints.hugging_face.cross_encoder import (
     CROSS_ENCODER,
     REGRESSION,
@@ -298,17 +298,16 @@ def _labels(config, architecture, stored, folder, report):
     names = ("classifier.weight", "classifier.out_proj.weight")
     head = next((stored.tensors[name] for name in names if name in stored.tensors), None)
     num_outputs = head.shape[-1 if stored.as_in_keras else 0] if head is not None and head.shape else None
-    labels = config.labels
-    if labels is None:
+    path = folder / CONFIG_FILE
+    if config.id2label is None:
         count = num_outputs or 2
         report.note(f"config.json names no labels; the {count} outputs are called LABEL_0, LABEL_1 ...")
         labels = tuple(f"LABEL_{index}" for index in range(count))
-    elif num_outputs not in (None, len(labels)):
+    elif num_outputs not in (None, len(labels := label_names(config.id2label, path))):
         raise ValueError(
             f"{folder}: config.json names {len(labels)} labels (id2label), but the classifier has "
             f"{num_outputs} outputs; use config and weights of one model."
         )
-    path = folder / CONFIG_FILE
     if config.num_labels not in (None, len(labels)):
         report.conflict(
             "num_labels",

@@ -56,7 +56,7 @@ _OWN_CODE = "kbert runs no code of a folder; give a model whose class transforme
 # config.json of every family, beside the settings of the encoder, which `FAMILIES` names.
 _CONFIG = {
     **followed("model_type architectures", "the family and its class"),
-    **followed("id2label label2id num_labels _num_labels", "the labels; they must agree"),
+    **followed("id2label label2id num_labels", "the labels; they must agree"),
     **followed("problem_type", "what the logits mean"),
     **followed("pad_token_id", "from where on RoBERTa and those after it count positions"),
     **followed("tokenizer_class", "the kind of the tokenizer, where tokenizer_config.json does not say it"),
@@ -101,6 +101,7 @@ _CONFIG = {
         "transformers never comes to it: the number of outputs and problem_type decide before",
         "function_to_apply",
     ),
+    **_no_effect("is left by old versions; id2label counts", "_num_labels"),
     **_no_effect("is for transformers.js", "transformers.js_config transformers_js_config"),
     **_no_effect("is left by TinyBERT's training", "cell emb_size structure pre_trained training"),
     **_no_effect(

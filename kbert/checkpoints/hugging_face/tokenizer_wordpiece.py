@@ -10,7 +10,13 @@ from kbert.checkpoints.hugging_face.tokenizer_json import CLASSES_OF_THE_FILE, R
 from kbert.files.json_values import json_count, json_texts, json_value, shown
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, ROBERTA_TOKENS, SpecialTokens
 from kbert.tokenization.bpe.bpe_vocabulary import in_id_order
-from kbert.tokenization.vocabulary import VOCABULARY_FILE, Vocabulary, is_placeholder, read_pieces
+from kbert.tokenization.vocabulary import (
+    VOCABULARY_FILE,
+    Vocabulary,
+    is_placeholder,
+    placeholder,
+    read_pieces,
+)
 from kbert.tokenization.wordpiece_rules import MOST_CHARACTERS
 
 MPNET_TOKENS = ROBERTA_TOKENS._replace(unk=BERT_TOKENS.unk)
@@ -121,10 +127,23 @@ def _read_tokens(files):
         # A dictionary has each token once. Lines of vocab.txt that repeat one left their numbers free there.
         for (lines,) in contents.values():
             vocab |= {token: index for index, token in enumerate(lines) if is_placeholder(token)}
+        vocab |= _free_numbers(files, vocab)
         # As the lines of a vocab.txt: Chinese BERT has U+2028, which is white space, as a token.
         contents[files.path] = ([token.strip() for token in in_id_order(vocab, files.path)],)
     source, (tokens,) = files.same_content(contents)
     return source, tokens
+
+
+def _free_numbers(files, vocab) -> dict[str, int]:
+    """A placeholder for each number that no token has: transformers leaves those of repeated lines free."""
+    numbers = {index for index in vocab.values() if type(index) is int}
+    last = max(numbers, default=0)
+    if last >= 2 * len(numbers):  # no vocabulary of lines
+        return {}
+    free = {placeholder(index): index for index in range(last) if index not in numbers}
+    if free:
+        files.report.note(f"{files.path}: {len(free)} numbers are free, such as {min(free.values())}")
+    return free
 
 
 def _special_tokens(files, tokens) -> SpecialTokens:

@@ -462,6 +462,25 @@ def test_the_vocabulary_may_lie_in_tokenizer_json_alone(folder):
     assert read_checkpoint(folder).vocabulary.fingerprint == by_file.fingerprint
 
 
+def test_numbers_that_a_tokenizer_json_leaves_free_are_placeholders(folder):
+    lines = [*foreign_files.TOKENS]
+    lines[6], lines[9] = lines[5], lines[5]  # the last one counts
+    (folder / "vocab.txt").write_text("".join(f"{line}\n" for line in lines))
+    by_lines = read_checkpoint(folder).vocabulary
+    rules = wordpiece(vocab={token: index for index, token in enumerate(lines)})
+    (folder / "tokenizer.json").write_text(json.dumps(rules))
+    assert read_checkpoint(folder).vocabulary.fingerprint == by_lines.fingerprint
+    (folder / "vocab.txt").unlink()
+    checkpoint = read_checkpoint(folder)
+    assert checkpoint.vocabulary.fingerprint == by_lines.fingerprint
+    assert "2 numbers are free, such as 5" in str(checkpoint.report)
+
+
+def test_labels_of_a_class_without_labels_are_not_read(folder):
+    edit_config(folder, id2label={"0": "a", "7": None}, label2id={})
+    assert read_checkpoint(folder).labels == ()
+
+
 @pytest.mark.parametrize("declared", [True, False])
 def test_casing_comes_from_the_files(folder, declared):
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer_json(lowercase=declared)))
