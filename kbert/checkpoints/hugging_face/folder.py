@@ -147,6 +147,7 @@ def _with_vectors(checkpoint, modules, path, report):
             f"{path} makes vectors of {modules.width} numbers of each token's, but its encoder gives "
             f"{expected}; use the files of one model."
         )
+    _refuse_tokens_in_prompts(vectors.prompts, checkpoint.vocabulary, path, report)
     if isinstance(vectors, PoolingConfig) and not vectors.include_prompt:
         lengths = prompts.prompt_lengths(vectors, checkpoint.vocabulary, checkpoint.max_seq_length)
         vectors = dataclasses.replace(vectors, prompt_lengths=lengths)
@@ -161,6 +162,17 @@ def _with_vectors(checkpoint, modules, path, report):
     return dataclasses.replace(
         checkpoint, task=task, pooling=vectors, tensors=checkpoint.tensors | modules.tensors
     )
+
+
+def _refuse_tokens_in_prompts(prompts, vocabulary, path, report):
+    for name, prompt in prompts.items():
+        whole = [token for token in (*vocabulary.special_tokens, *vocabulary.added_marks) if token in prompt]
+        if whole:
+            report.conflict(
+                "prompts",
+                f"{path}: the prompt {shown(name)} is {shown(prompt)}, and its tokenizer never splits "
+                f"{shown(whole[0])}; in kbert it would be ordinary text",
+            )
 
 
 def _longest(checkpoint, modules, path, report):

@@ -1,7 +1,5 @@
 """Byte-level BPE in a Hugging Face folder: RoBERTa's tokenizer, or ModernBERT's."""
 
-import re
-
 from kbert.checkpoints.hugging_face.tokenizer_json import Rules, TokenizerFiles
 from kbert.files.json_values import json_value, shown
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, ROBERTA_TOKENS
@@ -13,8 +11,6 @@ from kbert.tokenization.bpe.bpe_vocabulary import (
     read_files,
 )
 
-# Added tokens that nobody writes: [unused0], |||EMAIL_ADDRESS|||, <|padding|>.
-_MARKS = re.compile(r"\[unused\d+\]|\|\|\|\w+\|\|\||<\|\w+\|>")
 # Key of the model in tokenizer.json -> RoBERTa's value, and what a missing key means.
 _MODEL = {
     "dropout": (0.0, 0.0),
@@ -62,7 +58,7 @@ def _vocabulary(content, source):
 
 def _refuse_added_tokens(files, vocabulary):
     runs = {vocabulary.tokens[index] for index in vocabulary.space_runs.values()}
-    marks = {token for token in vocabulary.tokens if vocabulary.is_modernbert and _MARKS.fullmatch(token)}
+    marks = vocabulary.added_marks
     files.added_tokens({*vocabulary.special_tokens, *runs, *marks})
     if marks:
         files.report.note(f"{len(marks)} added tokens, such as {min(marks)}, are ordinary text in kbert")

@@ -4,6 +4,7 @@ Source: GPT-2's encoder.py, which RoBERTa's tokenizer uses.
 """
 
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -24,6 +25,8 @@ _OTHERS = [byte for byte in range(256) if byte not in _PRINTABLE]
 BYTE_CHARACTERS = tuple(chr(b) if b in _PRINTABLE else chr(256 + _OTHERS.index(b)) for b in range(256))
 _BYTES = {character: byte for byte, character in enumerate(BYTE_CHARACTERS)}
 SPACE_CHARACTER = BYTE_CHARACTERS[0x20]
+# ModernBERT's added tokens: [unused0], |||EMAIL_ADDRESS|||, <|padding|>.
+_MARKS = re.compile(r"\[unused\d+\]|\|\|\|\w+\|\|\||<\|\w+\|>")
 
 
 class BytePairVocabulary(BaseVocabulary):
@@ -96,6 +99,10 @@ class BytePairVocabulary(BaseVocabulary):
         Its special tokens, which are BERT's, tell it from GPT-2's and RoBERTa's.
         """
         return self.special_tokens == BERT_TOKENS
+
+    @property
+    def added_marks(self):
+        return {token for token in self.tokens if self.is_modernbert and _MARKS.fullmatch(token)}
 
     @property
     def space_runs(self) -> dict[int, int]:

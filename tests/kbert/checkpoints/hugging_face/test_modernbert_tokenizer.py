@@ -85,6 +85,7 @@ def test_the_ids_are_those_of_the_package_there_and_back(folder, tokenizer, tmp_
     assert (vocabulary.kind, vocabulary.special_tokens, vocabulary.pair_separators) == ("bpe", BERT_TOKENS, 1)
     assert len(vocabulary) == tokenizer.get_vocab_size() and len(vocabulary.space_runs) == len(RUNS)
     assert any("3 added tokens, such as <|endoftext|>, are ordinary text" in note for note in report.notes)
+    assert vocabulary.added_marks == {"<|endoftext|>", "|||IP_ADDRESS|||", "[unused0]"}
     expected = ids(tokenizer, TEXTS)
     found = build_tokenizer(vocabulary)(tf.constant(TEXTS)).to_list()
     assert found == expected

@@ -115,6 +115,11 @@ REFUSED = {
         {"prompts": {"query": 3}},
         "has prompts that are no texts",
     ),
+    "a special token in a prompt": (
+        "config_sentence_transformers.json",
+        {"prompts": {"query": "ask [MASK] "}},
+        r"the prompt 'query' is 'ask \[MASK\] ', and its tokenizer never splits '\[MASK\]'.*=prompts",
+    ),
     "a similarity": (
         "config_sentence_transformers.json",
         {"similarity_fn_name": "angle"},
