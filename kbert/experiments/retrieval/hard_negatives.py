@@ -61,8 +61,8 @@ def hard_negatives(
         `LoadedModel`.
       num_negatives: how many negatives a row gets. A pair with fewer is left out, and counted.
       range_min: how many of the best texts that could be negatives are left out: some of them may be right.
-      range_max: how many of the best texts are looked at; by default ten for each negative, and the
-        positives.
+      range_max: how many of the best texts are looked at, without the query's positives; by default ten for
+        each negative (one, without a margin), `range_min`, and as many as a query has positives at most.
       relative_margin: a negative's score is at most that of the query's worst positive, less this share of
         its amount; .05 is the rule of NV-Retriever (arXiv 2407.15831). A cross-encoder's scores are
         compared as its activation gives them. none allows any score: for queries
@@ -109,18 +109,18 @@ def hard_negatives(
     texts = list(dict.fromkeys([*texts, *alone]))
     # With a corpus a positive may be there in two forms.
     most = max(len(dict.fromkeys(own)) for own in positives.values()) * (1 + bool(corpus))
-    depth = range_min + num_negatives * (1 if relative_margin is None else 10) + most
-    depth = depth if range_max is None else range_max
-    if not 0 <= range_min < depth or not 1 <= num_negatives <= depth - range_min:
+    if range_max is None:
+        range_max = range_min + num_negatives * (1 if relative_margin is None else 10) + most
+    if num_negatives > range_max - range_min:
         raise ValueError(
-            f"num_negatives={num_negatives} and range_min={range_min} leave nothing of the first "
-            f"{depth} texts; raise range_max, or lower them."
+            f"range_min={range_min} and range_max={range_max} leave fewer texts than num_negatives="
+            f"{num_negatives}; raise range_max, or lower the others."
         )
     retriever = make_retriever(run_dir, vectors_dir=vectors_dir)
     judge = None if cross_encoder is None else as_loaded(cross_encoder)
     if judge:
         judge.rank("", [])  # refuses a model that ranks no texts, before the search
-    ranking = retriever.find([*positives], texts, depth)
+    ranking = retriever.find([*positives], texts, range_max + most)
     rng, negatives, activated = random.Random(seed), {}, float
     if judge and judge.task.serving:
         activated = judge.task.serving.activated
@@ -130,7 +130,8 @@ def hard_negatives(
             every = list(dict.fromkeys([*candidates, *own]))
             ranked = judge.rank(query, every, raw_scores=True)
             candidates = {answer["text"]: answer["score"] for answer in ranked}
-        chosen = _choose(query, own, candidates, alone, relative_margin, activated)[range_min:depth]
+        chosen = _choose(query, own, candidates, alone, relative_margin, activated)
+        chosen = chosen[range_min:range_max]
         if sampling_strategy == "random" and len(chosen) > num_negatives:
             chosen = [chosen[index] for index in sorted(rng.sample(range(len(chosen)), num_negatives))]
         negatives[query] = chosen[:num_negatives], candidates

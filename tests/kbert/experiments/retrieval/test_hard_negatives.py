@@ -72,6 +72,16 @@ def test_negatives_are_the_nearest_that_the_rules_allow(files, number, skipped, 
         )
 
 
+@pytest.mark.parametrize("skipped", [0, 2])
+def test_the_range_does_not_count_positives(files, skipped):
+    settings = {"num_negatives": 1, "range_min": skipped, "range_max": skipped + 1, "relative_margin": None}
+    rows = mine(files, **settings, sampling_strategy="random")
+    assert len(rows) == len(PAIRS)
+    for row in rows:
+        ((nearest,), scores) = by_loops(row["text"], 1, skipped, None)
+        assert scores[row["negative_1"]] == pytest.approx(scores[nearest], abs=1e-6)
+
+
 def test_a_cross_encoder_has_the_last_word(files):
     rows = mine(files, num_negatives=2, range_max=60, relative_margin=0.05, cross_encoder=LetterVectors())
     for row in rows:
