@@ -16,14 +16,15 @@ def quantize_embeddings(embeddings, precision: str, ranges=None, calibration_emb
       ranges: for int8 and uint8: float array (2, width), the smallest and the largest value of each
         component. What lies outside is cut off.
       calibration_embeddings: in the place of `ranges`: vectors of texts like those that will be searched,
-        float (texts, width), whose ranges are taken. Without both, those of `embeddings`.
+        as `embeddings`, whose ranges are taken. Without both, those of `embeddings`.
 
     Returns:
       int8 or uint8 array (texts, width), for the binary ones (texts, width / 8, rounded up); or a list.
 
     Raises:
-      ValueError: for another precision, for vectors that are quantized already or have another width than
-        the ranges, and for ranges of a single vector, which has none.
+      ValueError: for another precision, for vectors that are quantized already, not finite, or of another
+        width than the ranges, for ranges that are exchanged or not finite, and for those of a single vector,
+        which has none.
 
     Source: sentence-transformers, util/quantization.py, `quantize_embeddings`.
 
@@ -39,23 +40,38 @@ def quantize_embeddings(embeddings, precision: str, ranges=None, calibration_emb
     if precision not in VECTOR_PRECISIONS:
         choices = ", ".join(VECTOR_PRECISIONS)
         raise ValueError(f"precision={precision!r} of vectors is not known; choose one of {choices}.")
-    several = isinstance(embeddings, list) and len(embeddings) and np.ndim(embeddings[0]) == 2
-    every = np.concatenate(embeddings) if several else np.asarray(embeddings)
-    if every.dtype.kind != "f":
-        raise ValueError(f"the vectors are {every.dtype}; expected the floating-point numbers of `embed`.")
-    if every.ndim not in (1, 2) or not np.isfinite(every).all():
-        raise ValueError(f"expected vectors of finite numbers; received an array of shape {every.shape}.")
+    every = _vectors(embeddings, "embeddings")
     if precision.endswith("int8") and len(every):
         ranges = _ranges(every, ranges, calibration_embeddings)
     quantized = _quantized(every, precision, ranges)
-    return (
-        np.split(quantized, np.cumsum([len(matrix) for matrix in embeddings])[:-1]) if several else quantized
-    )
+    if not _are_matrices(embeddings):
+        return quantized
+    return np.split(quantized, np.cumsum([len(matrix) for matrix in embeddings])[:-1])
+
+
+def _are_matrices(vectors):
+    return isinstance(vectors, list) and len(vectors) > 0 and np.ndim(vectors[0]) == 2
+
+
+def _vectors(vectors, name):
+    """The vectors of an argument as one array, those of several matrices behind each other."""
+    try:
+        every = np.concatenate(vectors) if _are_matrices(vectors) else np.asarray(vectors)
+    except ValueError:
+        raise ValueError(f"{name}: the vectors have different widths; expected those of one model.") from None
+    if every.dtype.kind != "f":
+        raise ValueError(f"{name} are {every.dtype}; expected the floating-point numbers of `embed`.")
+    if every.ndim not in (1, 2) or not np.isfinite(every).all():
+        raise ValueError(
+            f"{name}: expected vectors of finite numbers; received an array of shape {every.shape}."
+        )
+    return every
 
 
 def _ranges(vectors, ranges, calibration):
     if ranges is None:
-        sample = vectors if calibration is None else np.asarray(calibration)
+        sample = vectors if calibration is None else _vectors(calibration, "calibration_embeddings")
+        sample = np.atleast_2d(sample)
         if len(sample) < 2:
             raise ValueError(
                 "one vector has no ranges; give ranges, or calibration_embeddings of many texts."
@@ -66,6 +82,8 @@ def _ranges(vectors, ranges, calibration):
         raise ValueError(
             f"the ranges have the shape {ranges.shape}; vectors of this width need (2, {vectors.shape[-1]})."
         )
+    if not (np.isfinite(ranges).all() and (ranges[0] <= ranges[1]).all()):
+        raise ValueError("ranges: expected finite numbers, of each component the smallest, then the largest.")
     return ranges
 
 

@@ -146,6 +146,18 @@ def class_label(record: dict, dataset: DatasetConfig, where: str) -> str:
     return listed_label(label, dataset, where)
 
 
+def plain_number(value) -> float | None:
+    """A JSON number, or a string with a decimal number; None for all else and what is infinity in float32."""
+    is_number = isinstance(value, str | int | float) and not isinstance(value, bool)
+    if not is_number or "_" in str(value):  # "1_5" is 15 to Python alone
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if abs(number) <= LARGEST_FLOAT32 else None
+
+
 def number_label(record: dict, dataset: DatasetConfig, where: str) -> float:
     """The number to learn: a JSON number, or a string with a decimal number.
 
@@ -157,12 +169,8 @@ def number_label(record: dict, dataset: DatasetConfig, where: str) -> float:
     require_column(record, column, where)
     value = record[column]
     _require_label(value, dataset, where)
-    try:
-        is_number = isinstance(value, str | int | float) and not isinstance(value, bool)
-        number = float(value) if is_number and "_" not in str(value) else None  # "1_5" is 15 to Python alone
-    except (ValueError, OverflowError):
-        number = None
-    if number is None or not abs(number) <= LARGEST_FLOAT32:
+    number = plain_number(value)
+    if number is None:
         raise ValueError(
             f"{where} has {_shown(value)} as its label {column!r}; regression needs a finite number, such "
             f"as 2.5, of at most {LARGEST_FLOAT32:.2g}: {_mend_of_number(value)}."

@@ -1,7 +1,6 @@
 """Queries, texts and judgments in the files of BEIR."""
 
 import dataclasses
-import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +11,7 @@ from kbert.config import DatasetConfig
 from kbert.files.json_values import shown
 from kbert.input_pipelines.json_rows import MissingColumn, require_column
 from kbert.input_pipelines.labelled_files import stream_examples, text_cell
+from kbert.input_pipelines.labels import plain_number
 
 _COLUMNS = DatasetConfig()
 _MOST_SHOWN = 5
@@ -133,11 +133,8 @@ def _read_judgments(path, known) -> Iterator[tuple[str, str, float]]:
                 raise ValueError(
                     f"{where}: {name!r} is no _id in {source}; leave such lines out, or give all of its rows."
                 )
-        try:
-            gain = float(record["score"])
-        except (TypeError, ValueError):
-            gain = math.nan
-        if not math.isfinite(gain):
+        gain = plain_number(record["score"])
+        if gain is None:
             raise ValueError(f"{where}: score={shown(record['score'])} is no finite number.")
         return *ids, gain
 

@@ -33,6 +33,8 @@ def test_matrices_of_tokens_share_their_ranges():
     found = quantize_embeddings(parts, "int8")
     assert list(map(len, found)) == [3, 0, 17]
     np.testing.assert_array_equal(np.concatenate(found), quantize_embeddings(VECTORS, "int8"))
+    calibrated = quantize_embeddings(VECTORS[:3], "int8", calibration_embeddings=parts)
+    np.testing.assert_array_equal(calibrated, found[0])
 
 
 @pytest.mark.parametrize(
@@ -40,6 +42,13 @@ def test_matrices_of_tokens_share_their_ranges():
     [
         ((VECTORS, "int4"), "int4"),
         ((VECTORS[:1], "int8"), "calibration_embeddings"),
+        ((VECTORS[0], "int8"), "one vector has no ranges"),
+        ((VECTORS, "int8", None, VECTORS * np.nan), "calibration_embeddings: .*finite"),
+        ((VECTORS, "int8", None, VECTORS.astype(int)), "calibration_embeddings are int"),
+        ((VECTORS, "int8", None, [VECTORS, VECTORS[:, :5]]), "calibration_embeddings: .*different widths"),
+        ((VECTORS, "int8", None, VECTORS[:, :5]), "13"),
+        ((VECTORS, "int8", [VECTORS.max(axis=0), VECTORS.min(axis=0)]), "the smallest, then the largest"),
+        ((VECTORS, "int8", [VECTORS[0] * np.nan, VECTORS[0]]), "ranges: expected finite numbers"),
         ((VECTORS, "int8", np.zeros((2, 5))), "13"),
         ((VECTORS.astype(np.int8), "int8"), "int8"),
         ((VECTORS * np.nan, "binary"), "finite"),

@@ -55,6 +55,7 @@ WRONG = {
     "a query without positives": ({"qrels": [*QRELS, "q3\td1\t0"]}, ["q3", "above 0"]),
     "no number": ({"qrels": [*QRELS, "q3\td1\tyes"]}, ["line 6", "yes"]),
     "no finite number": ({"qrels": [*QRELS, "q1\td2\tinf"]}, ["line 6", "'inf'"]),
+    "a number to Python alone": ({"qrels": [*QRELS, "q1\td2\t1_0"]}, ["line 6", "'1_0'"]),
     "two lines": ({"corpus": [*CORPUS, "{", {"_id": "d4", "text": None}]}, ["line 4", "line 5"]),
     "no header": ({"qrels": QRELS[1:]}, ["line 1", "query-id"]),
     "no judgments": ({"qrels": QRELS[:1]}, ["qrels.tsv holds no rows"]),
