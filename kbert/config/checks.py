@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from os import PathLike
-from types import UnionType
+from types import NoneType, UnionType
 from typing import Annotated, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
 from kbert.bounds import Bounds
@@ -55,25 +55,34 @@ def check_values(settings, group: str = ""):
       group: what stands before the names in messages, such as "optimizer.".
     """
     settings_class: Callable = type(settings)
-    values = {name: getattr(settings, name) for name in declared_values(settings_class)}
-    _check(values, settings_class, group)
+    names = inspect.signature(settings_class).parameters
+    _check({name: getattr(settings, name, None) for name in names}, settings_class, group)
 
 
-def with_checked_arguments(function: Callable[_Arguments, _Answer]) -> Callable[_Arguments, _Answer]:
-    """The function, which begins with its arguments: in Python as by flags.
-
-    Those that are not what their annotations say are refused as `check_values` does. `~/models`, a text or
-    a path, alone, in a list or by its name, lies in the home folder.
-    """
+def with_checked_values(function: Callable[_Arguments, _Answer]) -> Callable[_Arguments, _Answer]:
+    """The function, which begins with its arguments: what is not as their annotations say is refused, as
+    `check_values` does."""
     signature = inspect.signature(function)
 
     @functools.wraps(function)
     def checked(*arguments: _Arguments.args, **named: _Arguments.kwargs) -> _Answer:
         _check(signature.bind(*arguments, **named).arguments, function)
-        by_name = {name: _with_home(value) for name, value in named.items()}
-        return function(*map(_with_home, arguments), **by_name)
+        return function(*arguments, **named)
 
     return checked
+
+
+def with_checked_arguments(function: Callable[_Arguments, _Answer]) -> Callable[_Arguments, _Answer]:
+    """The same, in Python as by flags: `~/models`, a text or a path, alone, in a list or by its name, also
+    lies in the home folder."""
+    checked = with_checked_values(function)
+
+    @functools.wraps(function)
+    def at_home(*arguments: _Arguments.args, **named: _Arguments.kwargs) -> _Answer:
+        by_name = {name: _with_home(value) for name, value in named.items()}
+        return checked(*map(_with_home, arguments), **by_name)
+
+    return at_home
 
 
 def _with_home(value):
@@ -101,6 +110,27 @@ def _check(values, declaration, group=""):
             raise ValueError(f"{setting} must be a {'whole ' if kind is int else ''}number, {bounds}.")
         if bounds and not bounds.hold(value):
             raise ValueError(f"{setting} must be {bounds}.")
+    for name, kinds in _own_kinds(declaration).items():
+        value = values.get(name)
+        # Objects of libraries may stand for a truth value or a path.
+        if value is not None and type(value).__module__ == "builtins" and not isinstance(value, kinds):
+            expected = "True or False" if kinds == (bool,) else "a path, as a text or a pathlib.Path"
+            raise ValueError(f"{group}{name}={shown(value)} must be {expected}.")
+
+
+@functools.cache
+def _own_kinds(declaration: Callable) -> dict[str, tuple[type, ...]]:
+    """Parameter -> the types that it may have, of those that are truth values or paths."""
+    own = {}
+    for name, parameter in inspect.signature(declaration).parameters.items():
+        hint = parameter.annotation
+        parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+        kinds = tuple(kind for part in parts if isinstance(kind := get_origin(part) or part, type))
+        kinds = tuple(kind for kind in kinds if kind is not NoneType)
+        are_data = Mapping in kinds  # whose readers say what is wrong
+        if kinds == (bool,) or any(issubclass(kind, PathLike) for kind in kinds) and not are_data:
+            own[name] = kinds
+    return own
 
 
 @functools.cache

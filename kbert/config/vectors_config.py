@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kbert.config.checks import require
+from kbert.config.checks import check_values, require
 from kbert.files.json_values import shown
 
 TEXT_TASKS = ("query", "document")  # what a text is asked about as; for each of them a prompt of that name
@@ -27,6 +27,7 @@ class VectorsConfig:
     similarity_fn_name: str = "cosine"
 
     def __post_init__(self):
+        check_values(self)
         require(
             all(isinstance(prompt, str) for prompt in self.prompts.values()),
             f"prompts={shown(self.prompts)} has prompts that are no texts; expected a text for each name.",

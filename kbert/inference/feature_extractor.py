@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kbert.config.checks import with_checked_values
 from kbert.config.pooling_config import JOIN, POOLINGS, PoolingConfig
 from kbert.features import ENCODER_INPUTS
 from kbert.files.json_values import shown
@@ -76,6 +77,7 @@ class FeatureExtractor:
     Reference: google-research/bert, extract_features.py; arXiv 1810.04805, section 5.3 for combinations.
     """
 
+    @with_checked_values
     def __init__(self, model, layers=(-1,), pooling="none", combine="none", normalize: bool = False):
         self.loaded = model = open_model(model)
         self.layers = _checked_layers(layers, model.config.num_hidden_layers)

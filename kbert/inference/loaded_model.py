@@ -21,7 +21,7 @@ from kbert.checkpoints.report import Report
 from kbert.cli.commands import export_package
 from kbert.cli.progress import activity
 from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig, TrainingConfig
-from kbert.config.checks import require_length, with_checked_arguments
+from kbert.config.checks import require_length, with_checked_arguments, with_checked_values
 from kbert.config.pooling_config import POOLING_LAYER, PoolingConfig, require_dimensions
 from kbert.config.vectors_config import VectorsConfig
 from kbert.experiments import evaluation  # late: it stands above this module
@@ -324,7 +324,9 @@ class LoadedModel(TextAnswers):
         return exporter.export_tflite(self, output_dir, quantizations, **arguments)
 
     @with_checked_arguments
-    def save(self, path, format: str = "kbert", allow_unmatched=(), overwrite: bool = False) -> Report:
+    def save(
+        self, path: str | Path, format: str = "kbert", allow_unmatched=(), overwrite: bool = False
+    ) -> Report:
         """Writes the model with the weights that it has now as a new folder, which `kbert.load` reads.
 
         Args:
@@ -347,6 +349,7 @@ class LoadedModel(TextAnswers):
         """The model's own way to one vector, or the default."""
         return self.own_pooling or PoolingConfig()
 
+    @with_checked_values
     def embed(
         self,
         texts,
@@ -482,6 +485,7 @@ class LoadedModel(TextAnswers):
             config, prompt_name, self.model if config.dense else None, **kwargs
         )
 
+    @with_checked_values
     def embedding_model(self, pooling: str | None = None, normalize: bool | None = None) -> "keras.Model":
         """Encoder and pooling as one Keras model: what `inputs` gives -> float32 (batch, width).
 

@@ -23,7 +23,7 @@ _LITERT = ".tflite"
 
 @with_checked_arguments
 def load(
-    path,
+    path: str | Path,
     do_lower_case: bool | None = None,
     allow_unmatched=(),
     checkpoint: str | int | None = None,

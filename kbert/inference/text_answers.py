@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from kbert.config import DatasetConfig
+from kbert.config.checks import with_checked_values
 from kbert.inference.answers import (
     answered,
     require_answering_task,
@@ -37,6 +38,7 @@ class TextAnswers:
     dataset: DatasetConfig | None = None
     embed: Any
 
+    @with_checked_values
     def predict(
         self,
         examples,
@@ -73,6 +75,7 @@ class TextAnswers:
         answers = [answer for _, answer in pairs]
         return answers[0] if parsed.is_alone else answers
 
+    @with_checked_values
     def rank(self, query: str, texts, top_k: int | None = None, raw_scores: bool = False) -> list[dict]:
         """Orders texts by how well they fit a query, the best first.
 

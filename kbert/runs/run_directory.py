@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kbert.config import TrainingConfig, from_dict, to_dict
+from kbert.config.checks import with_checked_values
 from kbert.files.folder_lock import LOCK_FILE, lock_folder
 from kbert.files.json_file import read_json_object, require_known_format
 from kbert.files.safetensors_file import read_safetensors
@@ -65,7 +66,8 @@ class RunDirectory:
       ('sequence_classification', 'step-')
     """
 
-    def __init__(self, path, which: str | int | None = None):
+    @with_checked_values
+    def __init__(self, path: str | Path, which: str | int | None = None):
         self.path = Path(os.path.expanduser(path))
         self._which = which
         if not holds_run(self.path):

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
 
+from kbert.config.checks import with_checked_values
 from kbert.files.json_values import is_unicode
 from kbert.files.whole_file import write_text
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, BaseVocabulary, SpecialTokens
@@ -52,6 +53,7 @@ class Vocabulary(BaseVocabulary):
     kind = "wordpiece"
     do_lower_case: bool
 
+    @with_checked_values
     def __init__(
         self,
         tokens,
@@ -94,6 +96,7 @@ class Vocabulary(BaseVocabulary):
                 )
 
     @classmethod
+    @with_checked_values
     def from_file(
         cls, path: str | Path, do_lower_case: bool, special_tokens: SpecialTokens = BERT_TOKENS, **rules
     ) -> "Vocabulary":

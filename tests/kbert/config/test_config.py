@@ -6,8 +6,10 @@ import random
 import subprocess
 import sys
 import typing
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from kbert.cli.commands import find_command
@@ -24,8 +26,10 @@ from kbert.config import (
     load_config,
     to_dict,
 )
-from kbert.config.checks import with_checked_arguments
+from kbert.config.checks import with_checked_arguments, with_checked_values
 from kbert.config.lora_config import LoraConfig
+from kbert.config.pooling_config import PoolingConfig
+from kbert.input_pipelines.data_files import LabelledData
 from tests.kbert.mutations import mutate_bytes, mutate_json
 from tests.naming import naming
 from tests.places import REPOSITORY
@@ -659,3 +663,46 @@ def test_paths_in_the_home_folder_are_found_in_python_and_texts_keep_their_tilde
     assert found == (
         str(home), home, [str(home), "b"], {"dev": str(home)}, "a~/b", rows, columns, {"to": str(home)}
     )  # fmt: skip
+
+
+@with_checked_values
+def _declared(
+    path: str | Path,
+    some: str | Path | Sequence[str] = (),
+    rows: LabelledData = None,
+    quick: bool | None = None,
+):
+    return path, some, rows, quick
+
+
+class _OnDisk:
+    def __fspath__(self):
+        return "a"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"path": 5}, "path=5 must be a path, as a text or a pathlib.Path."),
+        ({"path": ["a"]}, r"path=\['a'\] must be a path"),
+        ({"path": True}, "path=True must be a path"),
+        ({"path": "a", "some": {"a": "b"}}, "some={'a': 'b'} must be a path"),
+        ({"path": "a", "quick": "no"}, "quick='no' must be True or False."),
+        ({"path": "a", "quick": 1}, "quick=1 must be True or False."),
+    ],
+    ids=str,
+)
+def test_arguments_of_another_type_are_refused_by_their_names(arguments, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        _declared(**arguments)
+
+
+def test_arguments_of_the_types_that_are_declared_pass():
+    for path in ("a", Path("a"), _OnDisk()):
+        for quick in (None, True, np.bool_(False)):
+            assert _declared(path, ["b"], iter([]), quick)[0] is path
+
+
+def test_a_dataclass_takes_no_text_for_a_truth_value():
+    with pytest.raises(ValueError, match="normalize='no' must be True or False"):
+        PoolingConfig(normalize="no")
