@@ -19,7 +19,7 @@ HTTP_STATUS = {
 }
 _OPENAI = re.compile(r"/v1/(?!models/).*")
 _COHERE = re.compile(r"/v2/rerank")
-_TEXT_EMBEDDINGS_INFERENCE = re.compile(r"/(embed|predict|rerank|similarity|tokenize)?")
+_TEXT_EMBEDDINGS_INFERENCE = re.compile(r"/(embed(_all|_sparse)?|predict|rerank|similarity|tokenize)?")
 
 
 def error_body(status: int, message: str, path: str) -> dict:

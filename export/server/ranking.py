@@ -1,5 +1,7 @@
 """Texts ranked by a query: by a cross-encoder's number for each pair, or by how near the vectors are."""
 
+import math
+
 import numpy as np
 
 from kbert.features import WINDOW_FEATURE
@@ -45,9 +47,10 @@ def rank(
     """
     model = service.model
     if max_tokens_per_text is not None and max_tokens_per_text < model.most_tokens:
+        where = f", at {model.most_tokens:g} tokens" if math.isfinite(model.most_tokens) else ""
         raise invalid(
-            f"max_tokens_per_doc={max_tokens_per_text}: this server cuts texts only where the model does, at "
-            f"{model.most_tokens:g} tokens; shorten the documents, or leave it out."
+            f"max_tokens_per_doc={max_tokens_per_text}: this server cuts texts only where the model does"
+            f"{where}; shorten the documents, or leave it out."
         )
     if model.gives_token_vectors:
         return _by_token_vectors(service, request, query, texts, truncate)

@@ -198,8 +198,8 @@ def _answering_browsers(app, origins):
 
 def model_name_from(path: str) -> str:
     """The name of what is served, if none is given: its folder's, or that above a version."""
-    path = path.partition("@")[0].rstrip("/")
-    folder = pathlib.Path(path.partition("://")[2] or path).resolve()
+    scheme, _, hub_name = path.partition("://")
+    folder = pathlib.Path(hub_name.partition("@")[0] if hub_name else scheme).resolve()
     name = folder.parent.name if folder.name.isdecimal() else folder.name
     return re.sub(r"[^\w.-]", "_", name) or "model"
 

@@ -213,8 +213,8 @@ def _check_tensor(name: str, array: np.ndarray, info) -> None:
             raise invalid(f"{received} [{', '.join('any' if size < 0 else str(size) for size in sizes)}].")
         if has_rows(info) and not len(array):
             raise invalid(f"{received} one row or more.")
-    if array.ndim == 0 and array.dtype.kind == "i" and not 0 <= array <= _MAX_SETTING:
-        raise invalid(f"{name}={array}; expected a number from 0 to {_MAX_SETTING}.")
+    if array.ndim == 0 and array.dtype.kind == "i" and not 1 <= array <= _MAX_SETTING:
+        raise invalid(f"{name}={array}; expected a number from 1 to {_MAX_SETTING}.")
 
 
 def _cut(rows, max_tokens: int, sep_id: int):

@@ -42,6 +42,8 @@ def test_a_run_is_served_as_it_is(finetuned_run):
         ("serving/reviews", "reviews"),
         ("serving/reviews/3/", "reviews"),
         ("hf://org/e5-small@main", "e5-small"),
+        ("/home/me@corp/runs/x", "x"),
+        ("reviews@2", "reviews_2"),
         ("my model's", "my_model_s"),
         ("keras_hub://bert_tiny", "bert_tiny"),
     ],

@@ -29,9 +29,11 @@ function entitiesOf(row, asked) {
     const kind = label.replace(/^[BIES]-/, "");
     const last = found.at(-1);
     const goes_on = last && last.word === index - 1 && last.label === kind && !/^[BS]-/.test(label);
-    if (goes_on) Object.assign(last, { end: row.ends[index], word: index, value: Math.min(last.value, row.probabilities[index]) });
-    else found.push({ start: row.starts[index], end: row.ends[index], label: kind, word: index, value: row.probabilities[index] });
+    if (goes_on) Object.assign(last, { end: row.ends[index], word: index });
+    else found.push({ start: row.starts[index], end: row.ends[index], label: kind, first: index, word: index });
   }
+  const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  for (const one of found) one.value = mean(row.probabilities.slice(one.first, one.word + 1));
   const points = [...asked.text];
   return [marked(asked.text, found), bars(found.map(({ start, end, label, value }) =>
     ({ name: `${points.slice(start, end).join("")} (${label})`, value })))];

@@ -36,9 +36,11 @@ _NAMES = {dtype: name for name, dtype in _DATATYPES.items()}
 _Objects = Annotated[list[dict[str, Any]], FirstFault()]
 
 
-class _Parameters(RequestFields):
+class _OutputParameters(RequestFields):
     harmless = ("binary_data", "binary_data_output")  # answers are JSON, whatever is asked for
 
+
+class _Parameters(_OutputParameters):
     signature_name: Annotated[str, Field(description="the name of a signature")] = ""
 
 
@@ -123,7 +125,7 @@ def inferred(service: Service, own: Request, fields: InferFields) -> dict:
     signature, definition = model.signature(_Parameters.of(fields.parameters).signature_name)
     wanted = [_Output.of(output) for output in fields.outputs]
     for output in wanted:
-        _Parameters.of(output.parameters)
+        _OutputParameters.of(output.parameters)
         if output.name not in definition.outputs:
             raise invalid(
                 f"outputs: {shown(output.name)} is none; {signature} has {', '.join(definition.outputs)}."

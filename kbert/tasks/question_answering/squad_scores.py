@@ -110,7 +110,9 @@ def scores_v2(
 def usable_threshold(
     scores: Sequence[float], null_odds: Sequence[float], has_answer: Sequence[bool]
 ) -> float:
-    """The threshold to answer with: the lowest of those that give the best score. Arguments as below.
+    """The threshold to answer with, in the middle between two odds: the lowest of those that give the best
+    score. So odds that are computed otherwise, in another batch or an export, stay on their side. Arguments
+    as below.
 
     The official threshold differs. It may part questions of equal odds, which no threshold does. It counts an
     answer without words, such as "the", as one, though it is scored as none. And where no answer is the
@@ -119,7 +121,8 @@ def usable_threshold(
     gains = [score - (not has) for score, has in zip(scores, has_answer, strict=True)]
     reached = {float(min(null_odds)) - 1.0: float(sum(not has for has in has_answer))}
     reached |= dict(_walk(gains, null_odds, has_answer))  # of equal odds the last
-    return max(reached, key=reached.__getitem__)
+    best = max(reached, key=reached.__getitem__)
+    return (best + min((odds for odds in reached if odds > best), default=best + 2.0)) / 2.0
 
 
 def best_threshold(

@@ -33,6 +33,12 @@ def test_a_page_that_resolved_its_name_to_this_machine_is_refused(asked, host):
         assert answer.count(b"HTTP/1.1 200") == 1  # the next request, by the right name
 
 
+@pytest.mark.parametrize("path", ["/embed", "/embed_all", "/embed_sparse", "/predict", "/"])
+def test_errors_of_text_embeddings_inferences_paths_have_its_type(asked, path):
+    status, answer = asked.post(path, {"no_field": 1})
+    assert status == 400 and answer["error_type"] == "Validation"
+
+
 def test_its_own_names_and_those_allowed_may_ask():
     gate = Gate(None, Limits(), Metrics(), "127.0.0.1", ["Proxy.example"])
     for host in ("localhost", "127.0.0.1:8501", "[::1]:8501", "192.168.0.4", "proxy.example:80", ""):

@@ -67,6 +67,10 @@ def test_what_the_server_says_of_itself(asked):
         ),
         ({"inputs": [tensor(data=[1, 2])]}, "text: 1 is no text"),
         ({"inputs": [tensor()], "outputs": [{"name": "x"}]}, 'outputs: "x" is none; serving_default has'),
+        (
+            {"inputs": [tensor()], "outputs": [{"name": "doubled", "parameters": {"signature_name": "x"}}]},
+            '"signature_name" is no field',
+        ),
         ({"inputs": [tensor()], "parameters": {"top_k": 3}}, '"top_k" is no field'),
         ({"inputs": [tensor()], "parameters": {"signature_name": "x"}}, "signature 'x' is not one of"),
     ],

@@ -1,13 +1,17 @@
 """Ranked texts: by a number for pairs, before or behind its activation, and by vectors."""
 
 import json
+import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
 import kbert
+from export.gate.saved_model_session import RequestError
+from export.server.ranking import rank
 from export.server.running import DevelopmentServer
 from tests.export.server.asking import Asked
 from tests.export.server.conftest import pair_task
@@ -115,6 +119,9 @@ def test_a_field_of_the_documents_is_ranked(ranking):
         assert status == 400 and f'documents[0] has no text "{field}"' in answer["error"]
     status, answer = asked.post("/rerank", {"query": "a", "texts": ["b"], "max_tokens_per_doc": 3})
     assert status == 400 and "max_tokens_per_doc=3" in answer["error"]
+    in_windows = SimpleNamespace(model=SimpleNamespace(most_tokens=math.inf))
+    with pytest.raises(RequestError, match="only where the model does; shorten the documents"):
+        rank(in_windows, None, "a", ["b"], max_tokens_per_text=3)
 
 
 @pytest.mark.slow
