@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from kbert.config.checks import Length, check_values
-from kbert.config.token_vectors_config import TOKEN_VECTORS_LAYER, TokenVectorsConfig
+from kbert.config.checks import Length, check_values, require
+from kbert.config.token_vectors_config import FIXED, TOKEN_VECTORS_LAYER, TokenVectorsConfig
 from kbert.features import SCORED_TOKENS, TARGET_FEATURE, Feature
 from kbert.heads import token_vectors
 from kbert.heads.parts import Part
@@ -27,7 +27,8 @@ class LateInteractionSettings:
     `normalize` brings each vector to length 1. A query is cut to `query_length` tokens and a document to
     `document_length`. What is left out is taken from the checkpoint, where that says it, see
     `TokenVectorsConfig`. An encoder without token vectors gets those of `TokenVectorsConfig.colbert`,
-    whose queries are filled up to `query_length`.
+    whose queries are filled up to `query_length`, or 32 tokens. A checkpoint that fills them up to another
+    fixed length keeps it, and no other `query_length` is taken.
     """
 
     normalize: bool | None = None
@@ -104,9 +105,20 @@ class LateInteraction(InBatchTask):
         return not self.reads_unattended
 
     def with_pooling(self, pooling):
-        """As an `EmbeddingTask`; an encoder that says nothing of token vectors gets those of ColBERT."""
+        """As an `EmbeddingTask`; an encoder that says nothing of token vectors gets those of ColBERT.
+
+        Raises:
+          ValueError: for a `query_length` beside queries of another fixed length.
+        """
         if not isinstance(pooling, TokenVectorsConfig) and not self._further_pooling:
             pooling = TokenVectorsConfig.colbert(self.settings.query_length or _QUERY_LENGTH)
+        expansion, length = getattr(pooling, "query_expansion", None), self.settings.query_length
+        if expansion and expansion.strategy == FIXED:
+            require(
+                length in (None, pooling.query_length, expansion.length),
+                f"task_settings.query_length={length}, but the checkpoint's queries are all filled up, or "
+                f"cut, to {expansion.length} tokens; leave it out.",
+            )
         return super().with_pooling(pooling)
 
     # ------------------------------------------------------------------------------- examples

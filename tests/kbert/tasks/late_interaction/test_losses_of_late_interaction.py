@@ -1,11 +1,13 @@
 """The losses of late interaction against NumPy, and how its queries and documents are tokenized to train."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from kbert.config import FinetuningConfig
-from kbert.config.token_vectors_config import TokenVectorsConfig
+from kbert.config.token_vectors_config import QueryExpansion, TokenVectorsConfig
 from kbert.features import EXAMPLE_WEIGHTS, SCORED_TOKENS, TARGET_FEATURE, TEACHER_SCORES
 from kbert.input_pipelines.batches import trim_padding
 from kbert.tasks.late_interaction.late_interaction import LateInteraction
@@ -157,6 +159,22 @@ def test_an_encoder_alone_becomes_a_colbert():
     assert again.pooling == task.pooling == again.with_pooling(None).pooling
     own = TokenVectorsConfig(document_length=5)
     assert LateInteraction().with_pooling(own).pooling == own
+
+
+def test_another_length_than_the_fixed_one_of_queries_is_refused():
+    fixed = TokenVectorsConfig(query_expansion=QueryExpansion(16))
+    for length in (8, 32):
+        with pytest.raises(ValueError, match=f"query_length={length}, but .* to 16 tokens; leave it out"):
+            LateInteraction(query_length=length).with_pooling(fixed)
+    for pooling, length, longest in (
+        (fixed, None, 16),
+        (fixed, 16, 16),
+        (replace(fixed, query_length=20), 20, 16),
+        (TokenVectorsConfig(query_expansion=QueryExpansion(16, "min")), 32, 32),
+    ):
+        task = LateInteraction(query_length=length).with_pooling(pooling)
+        assert task.pooling.longest("query", 64) == longest
+        assert task.with_pooling(task.pooling).pooling == task.pooling
 
 
 def test_a_length_without_room_for_the_queries_is_refused():
