@@ -4,6 +4,7 @@ Nothing heavy is imported.
 """
 
 import dataclasses
+import itertools
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -23,6 +24,12 @@ from kbert.input_pipelines.labelled_files import read_header, stream_records, wh
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_table
 
+_LOOKED_AT = 20  # of the first texts of a file
+# What to do with words in the place of texts.
+WHOLE_TEXTS = (
+    "write each sentence as one text, its words with blanks between them, or ask the signature `words` of an "
+    "export"
+)
 _KEPT = "id"  # what answers give back
 _BEGINNING = "beginning of choices"  # no input: the column that each choice goes on with
 _OBJECT = re.compile(r'\s*\{\s*"\w+"\s*:.*\}\s*')
@@ -30,17 +37,20 @@ _PAIR = re.compile(r"^(.*) \|\|\| (.*)$")  # extract_features.py, `read_examples
 _TEXTS_OF_A_LINE = {("text",): 1, ("text", "text_pair"): 2}
 
 
-def has_columns(path: str | Path) -> bool:
-    """Whether a file has named columns: a table (see `find_table`), or one whose name ends in .csv or .tsv,
-    before the ending of a compressed one. Raises ValueError as `find_table` and `find_compression` do."""
-    return bool(find_table(path)) or format_by_name(path) in DELIMITED
+def has_columns(path: str | Path, dataset: DatasetConfig | None = None) -> bool:
+    """Whether a file has named columns: a table (see `find_table`), TSV or CSV. Its format is said by the
+    ending of its name, before that of a compressed one; a name that says none has the `file_format` of the
+    run's dataset. Raises ValueError as `find_table` and `find_compression` do."""
+    dataset = _with_own_format(path, dataset)
+    return bool(find_table(path, dataset.file_format)) or _file_format(path, dataset) in DELIMITED
 
 
 def count_rows(path: str | Path, dataset: DatasetConfig | None = None) -> int:
     """The number of rows of a file with columns. Raises ValueError where it cannot be read."""
-    if table := find_table(path):
+    dataset = _with_own_format(path, dataset)
+    if table := find_table(path, dataset.file_format):
         return sum(table_rows.count_rows(file, table.file_format) for file in table.files)
-    return sum(1 for _ in _read_records(path, _by_name(dataset)))
+    return sum(1 for _ in _read_records(path, dataset))
 
 
 def examples_of_file(
@@ -48,10 +58,31 @@ def examples_of_file(
 ) -> Iterator[dict]:
     """The examples of a file, whatever its format: as `examples_from_columns` reads it if it `has_columns`,
     else as `examples_from_lines`. Their arguments and errors; lines have the first of `inputs`."""
-    if has_columns(path):
+    if has_columns(path, dataset):
         return examples_from_columns(path, inputs, dataset)
     lines = (line.removesuffix("\r") for line in read_lines(path))
-    return examples_from_lines(inputs[0], lines, str(path), format_by_name(path) == "jsonl")
+    is_json = _file_format(path, _with_own_format(path, dataset)) == "jsonl"
+    return examples_from_lines(inputs[0], lines, str(path), is_json)
+
+
+def with_checked_texts(
+    examples: Iterator[dict], path, dataset: DatasetConfig | None, files
+) -> Iterator[dict]:
+    """The examples of a file, of which the first are read at once.
+
+    Args:
+      examples: of `examples_of_file`.
+      path, dataset: as for it.
+      files: the `Files` of the task, or None.
+
+    Raises:
+      ValueError: as `Files.require_texts` does.
+    """
+    first = list(itertools.islice(examples, _LOOKED_AT))
+    if files:
+        texts = [example["text"] for example in first if isinstance(example.get("text"), str)]
+        files.require_texts(path, dataset or DatasetConfig(), texts)
+    return itertools.chain(first, examples)
 
 
 def examples_from_columns(
@@ -72,10 +103,11 @@ def examples_from_columns(
       ValueError: at once, for a file that has the columns of no signature; while it is read, as
         `stream_records` and `read_rows` do.
     """
-    dataset = _by_name(dataset)
-    table = find_table(path)
+    dataset = _with_own_format(path, dataset)
+    table = find_table(path, dataset.file_format)
     if not table:
-        columns = _match_columns(_header(path, dataset, inputs), path, inputs, dataset)
+        advice = "" if dataset.file_format else _LINES_ADVICE
+        columns = _match_columns(_header(path, dataset, inputs), path, inputs, dataset, advice)
         records = _read_records(path, dataset, _names_in(columns))
         return (_example(record, columns) for record in records)
     read = []
@@ -104,7 +136,7 @@ def examples_from_table(
     """
     name = "the data"
     header = list(map(str, column_names(table) or ()))
-    columns = _match_columns(header, name, inputs, _by_name(dataset), "")
+    columns = _match_columns(header, name, inputs, dataset or DatasetConfig(), "")
     examples = [_example(row, columns) for row in read_rows(table, name)]
     for number, example in enumerate(examples, start=1):
         if not example.keys() - {_KEPT}:
@@ -120,8 +152,8 @@ def whole_rows(path: str | Path, dataset: DatasetConfig | None = None) -> Iterat
       ValueError: for a name that two columns have, and a column that cannot be read; and as
         `examples_from_columns` does.
     """
-    dataset = _by_name(dataset)
-    if table := find_table(path):
+    dataset = _with_own_format(path, dataset)
+    if table := find_table(path, dataset.file_format):
         for file in table.files:
             columns = table_rows.column_names(file, table.file_format)
             _require_different(columns, file)
@@ -157,9 +189,10 @@ def texts_and_pairs(
       ValueError: as `examples_from_columns` and `examples_from_lines` do; while it is read, for a row without
         a text.
     """
-    if not has_columns(path) and format_by_name(path) != "jsonl":
+    is_json = _file_format(path, _with_own_format(path, dataset)) == "jsonl"
+    if not has_columns(path, dataset) and not is_json:
         return map(_text_and_pair, read_lines(path))
-    if format_by_name(path) == "jsonl":
+    if is_json:
         lines = examples_from_lines(("text",), read_lines(path), str(path), json_lines=True)
         examples = (
             _by_input(example, dataset or DatasetConfig(), f"{path} row {number}")
@@ -188,14 +221,32 @@ def _by_input(example, dataset, where) -> dict:
     """`text` and `text_pair` of an object, which stand under the dataset's keys or under their own."""
     if "text" not in example:
         require_column(example, dataset.text, where)
+        _require_no_words(example, where, dataset)
     keys = {"text": (dataset.text, "text"), "text_pair": (dataset.text_pair, "text_pair")}
     own = {name: [key for key in names if key in example] for name, names in keys.items()}
     return {name: example[names[0]] for name, names in own.items() if names}
 
 
-def _by_name(dataset):
-    """The dataset without its format: that is said by the name of the file."""
-    return dataclasses.replace(dataset or DatasetConfig(), file_format=None)
+def _with_own_format(path, dataset) -> DatasetConfig:
+    """The dataset, whose format is that of the file: None where the name of the file says it.
+
+    Files with delimiters of a run that says theirs are read with or without quotes as in the run.
+    """
+    dataset = dataset or DatasetConfig()
+    named = format_by_name(path)
+    if named in DELIMITED and dataset.delimiter or dataset.file_format is None:
+        return dataset
+    if named or find_table(path):
+        return dataclasses.replace(dataset, file_format=None)
+    warn_once(
+        f"{path} is read as {dataset.file_format}, the dataset.file_format of the run, for its name says no "
+        "format; texts alone go into a .jsonl file, or into kbert predict by standard input"
+    )
+    return dataset
+
+
+def _file_format(path, dataset):
+    return dataset.file_format or format_by_name(path)
 
 
 def _read_records(path, dataset, columns=()):
@@ -220,6 +271,8 @@ def _match_columns(header, file, inputs, dataset, advice=_LINES_ADVICE) -> dict[
             f"{file} has the columns {str(header)[:500]}; expected "
             f"{_expected(inputs, named)}.{_near(header, inputs, named)} Rename its columns.{advice}"
         )
+    if columns.get("text") == dataset.text:
+        _require_no_words(header, file, dataset)
     if columns.get("choices") == dataset.choices and dataset.text_pair:
         if dataset.text_pair not in header:
             raise ValueError(
@@ -229,6 +282,15 @@ def _match_columns(header, file, inputs, dataset, advice=_LINES_ADVICE) -> dict[
         columns[_BEGINNING] = dataset.text_pair
     _require_no_misspelt(set(header) - set(_names_in(columns)), file, inputs, columns)
     return columns | ({_KEPT: _KEPT} if _KEPT in header else {})
+
+
+def _require_no_words(names, where, dataset):
+    """Refuses columns of words, which training puts together to sentences."""
+    if dataset.sentence and dataset.sentence in names:
+        raise ValueError(
+            f"{where} has a word in each row, as the column {dataset.sentence!r} says, which numbers "
+            f"sentences (dataset.sentence); texts are answered whole: {WHOLE_TEXTS}, without this column."
+        )
 
 
 def _require_no_misspelt(unread, file, inputs, columns):

@@ -9,9 +9,14 @@ from kbert.config import DatasetConfig, FinetuningConfig, from_dict
 from kbert.files.json_file import read_json_object
 from kbert.input_pipelines.json_rows import MissingColumn
 from kbert.input_pipelines.tables.table_paths import source_files
-from kbert.input_pipelines.unlabelled_files import count_rows, examples_of_file, has_columns
+from kbert.input_pipelines.unlabelled_files import (
+    count_rows,
+    examples_of_file,
+    has_columns,
+    with_checked_texts,
+)
 from kbert.runs.run_file import RUN_FILE, holds_run
-from kbert.tasks.file_columns import ALWAYS_TAKEN, check_file, require_read, task_inputs
+from kbert.tasks.file_columns import ALWAYS_TAKEN, check_file, require_read, task_files, task_inputs
 
 
 def require_columns_of_model(path, run_dir, config: FinetuningConfig | None = None):
@@ -53,9 +58,10 @@ def count_inputs_of_run(path, run_dir) -> int:
     """
     task, task_config, dataset = _recorded_task(run_dir) if holds_run(run_dir) else (None, {}, None)
     inputs = task_inputs(task, task_config) if task else () if holds_run(run_dir) else ALWAYS_TAKEN
-    if not inputs and has_columns(path):
+    if not inputs and has_columns(path, dataset):
         return count_rows(path, dataset)
-    return sum(1 for _ in examples_of_file(path, inputs or ALWAYS_TAKEN, dataset))
+    examples = examples_of_file(path, inputs or ALWAYS_TAKEN, dataset)
+    return sum(1 for _ in with_checked_texts(examples, path, dataset, inputs and task and task_files(task)))
 
 
 def recorded_dataset(run_dir) -> DatasetConfig | None:

@@ -25,7 +25,7 @@ from kbert.config.pooling_config import Pooling
 from kbert.files.compression import find_compression, name_when_unpacked
 from kbert.files.output_path import check_output_file, require_parent_folder
 from kbert.inference import feature_extractor, feature_files, loading
-from kbert.input_pipelines.unlabelled_files import texts_and_pairs
+from kbert.input_pipelines.unlabelled_files import texts_and_pairs, with_checked_texts
 from kbert.runs.columns_of_run import recorded_dataset
 from kbert.scripts.training_flags import Checkpoint
 
@@ -58,7 +58,7 @@ def extract_features(
     """
     check_output_file(output_file, [input_file], overwrite)
     dataset = extractor.loaded.dataset
-    num_texts = _count(input_file, dataset)
+    num_texts = _count(input_file, dataset, extractor.loaded.task)
     progress = Progress("Wrote", "texts", num_texts)
     done = 0
     with feature_files.feature_file(output_file, format, extractor) as write:
@@ -72,9 +72,10 @@ def extract_features(
     return done
 
 
-def _count(input_file, dataset) -> int:
+def _count(input_file, dataset, task) -> int:
     """The number of texts. Reads all of them, so that an error in one is found before other work begins."""
-    return sum(1 for _ in texts_and_pairs(input_file, dataset))
+    examples = ({"text": text} for text, _ in texts_and_pairs(input_file, dataset))
+    return sum(1 for _ in with_checked_texts(examples, input_file, dataset, task and task.files))
 
 
 def default_layers(config) -> list[int]:
@@ -156,7 +157,7 @@ def write_features(
     require_parent_folder(output_file)
     output_format = _output_format(output_file, format)
     formats.require_checkpoint(run_dir)
-    _count(input_file, recorded_dataset(formats.local_path(run_dir)))
+    _count(input_file, recorded_dataset(formats.local_path(run_dir)), None)
 
     # TensorFlow loads here, after all checks that do not need it.
     model = loading.open_model(run_dir, do_lower_case, checkpoint=checkpoint)

@@ -21,7 +21,8 @@ is a text; two texts with a tab between them for a run on pairs; or a JSON objec
 fields, for example {"text": "...", "choices": ["...", "..."]} for multiple choice, or {"question": "...",
 "context": "..."} for a question about a text. In a file whose name ends as those of JSON lines do every
 line is a JSON object; an "id" is kept. A .csv, .tsv or .parquet file, a pattern of the last in quotes, or a
-folder of `datasets` has columns: those that the run was trained on, or columns with these names.
+folder of `datasets` has columns: those that the run was trained on, or columns with these names. A name that
+says no format has the dataset.file_format of the run.
 
 A classification run gives label and probabilities, a regression run a number, a question answering run the
 answer and its position in the context, a token classification run a label for each word, and the entities. A
@@ -62,6 +63,7 @@ from kbert.input_pipelines.unlabelled_files import (
     has_columns,
     read_standard_input,
     whole_rows,
+    with_checked_texts,
 )
 from kbert.runs.columns_of_run import count_inputs_of_run
 from kbert.scripts.training_flags import Checkpoint
@@ -187,7 +189,9 @@ def _examples(source, flags, num_texts):
         lines = read_standard_input()
         return examples_from_lines(inputs, lines, "standard input", most_problems=1), None, alone
     answered_inputs = (inputs, *serving.other_inputs.values())
-    return examples_of_file(flags.input_file, answered_inputs, source.dataset), num_texts, one_by_one
+    examples = examples_of_file(flags.input_file, answered_inputs, source.dataset)
+    examples = with_checked_texts(examples, flags.input_file, source.dataset, source.task.files)
+    return examples, num_texts, one_by_one
 
 
 def _writes_table(flags):
@@ -196,7 +200,7 @@ def _writes_table(flags):
 
 def _whole_rows(source, flags):
     """All columns of --input_file, which a table of answers repeats; None where there is no such file."""
-    if flags.input_file and has_columns(flags.input_file):
+    if flags.input_file and has_columns(flags.input_file, source.dataset):
         return whole_rows(flags.input_file, source.dataset)
     return None
 

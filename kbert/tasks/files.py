@@ -42,6 +42,10 @@ class Files:
         """Whether a file can only be read with TensorFlow: then what is wrong in it is said later."""
         return False
 
+    def require_texts(self, path, dataset: DatasetConfig, texts: list[str]):
+        """Raises ValueError where the first texts of a file without labels, which are to be answered, are
+        parts of texts in labelled files. By default none are."""
+
     def needless_settings(self, path, dataset: DatasetConfig) -> dict[str, str]:
         """Which of the `settings` change nothing in how this file is read: name -> where they do."""
         return labelled_files.needless_settings(path, dataset)

@@ -11,11 +11,13 @@ from absl import logging
 from kbert.config import DatasetConfig
 from kbert.files.file_format import format_by_name
 from kbert.input_pipelines.label_checks import judge_labels, with_judged_labels
+from kbert.input_pipelines.label_lists import listed_in_text
 from kbert.input_pipelines.label_names import sorted_labels
 from kbert.input_pipelines.labels import listed_label
 from kbert.input_pipelines.tables.table_paths import find_table
+from kbert.input_pipelines.unlabelled_files import WHOLE_TEXTS, has_columns
 from kbert.tasks.files import ROW_SETTINGS, Files
-from kbert.tasks.token_classification.conll_files import FileSentence, read_conll
+from kbert.tasks.token_classification.conll_files import DOCUMENT_MARK, FileSentence, read_conll
 from kbert.tasks.token_classification.json_sentences import read_json_sentences
 from kbert.tasks.token_classification.tag_schemes import (
     OUTSIDE,
@@ -89,6 +91,20 @@ class TaggedFiles(Files):
         """JSON lines and tables may hold texts, whose words TensorFlow finds."""
         return _reader(path, dataset) is read_json_sentences
 
+    def require_texts(self, path, dataset, texts):
+        """Refuses words that stand as labelled files have them: printed lists in CSV, a word in each line."""
+        read = _reader(path, dataclasses.replace(dataset, sentence=None))
+        words: list[str] = []
+        if read is read_sentence_rows:
+            words = [text for text in texts if listed_in_text(text)]
+        elif read is read_conll and (_are_words(texts, dataset) or _is_cut_to_words(path, dataset)):
+            words = texts
+        if words:
+            raise ValueError(
+                f"{path} has {words[0][:80]!r} where a text is expected, words as labelled files have them; "
+                f"texts are answered whole: {WHOLE_TEXTS}. kbert evaluate takes labelled files."
+            )
+
     def complete_dataset(self, dataset, examples):
         """The dataset with the labels of the examples, where it lists none; see `sentence_labels`."""
         if dataset.labels:
@@ -104,6 +120,23 @@ class TaggedFiles(Files):
         if len(texts) > 1:
             return [texts[id(example.document)] for example in examples]
         return [repr(example.words) for example in examples]
+
+
+def _are_words(lines, dataset):
+    """Whether lines are CoNLL columns: all of several have a label in the column of the labels."""
+    names = dataset.column_names
+    position = names.index(dataset.label) if names else -1
+    lines = [line for line in lines if line.strip() and not line.startswith(("#", DOCUMENT_MARK))]
+    cells = [line.split() for line in lines]
+    return len(cells) > 1 and all(
+        len(row) == len(names or row) > 1 and (row[position] in dataset.labels or is_tag(row[position]))
+        for row in cells
+    )
+
+
+def _is_cut_to_words(path, dataset):
+    """Whether the columns that a dataset names for CoNLL are taken for those of rows."""
+    return bool(dataset.column_names) and has_columns(path, dataset)
 
 
 def read_tagged_sentences(

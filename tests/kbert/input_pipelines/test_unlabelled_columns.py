@@ -12,6 +12,7 @@ from kbert.input_pipelines.unlabelled_files import (
     count_rows,
     examples_from_columns,
     examples_from_table,
+    examples_of_file,
     has_columns,
     texts_and_pairs,
     whole_rows,
@@ -170,3 +171,57 @@ def test_columns_that_a_whole_row_cannot_have_are_named(tmp_path):
     twice = pa.Table.from_arrays([pa.array(["a"])] * 3, names=["text", "note", "note"])
     with pytest.raises(ValueError, match="several columns 'note'"):
         list(whole_rows(write_parquet(tmp_path / "b.parquet", twice)))
+
+
+CONTENTS = {
+    "tsv": b"body\tlabel\nb\tham\n",
+    "csv": b'body,label\n"b",ham\n',
+    "jsonl": b'{"body": "b", "text": "b", "label": "ham"}\n',
+}
+
+
+@pytest.mark.parametrize("file_format", [*CONTENTS, "parquet"])
+def test_a_name_without_a_format_has_that_of_the_run(tmp_path, file_format, caplog):
+    """SICK's files are TSV and end in .txt."""
+    dataset, path = DatasetConfig(text="body", file_format=file_format), tmp_path / "test.txt"
+    if file_format == "parquet":
+        write_parquet(path, pa.table({"body": ["b"], "label": ["ham"]}))
+    else:
+        path.write_bytes(CONTENTS[file_format])
+    is_json = file_format == "jsonl"
+    assert has_columns(path, dataset) is not is_json
+    [example] = examples_of_file(path, INPUTS, dataset)
+    assert example["text"] == "b"
+    assert list(texts_and_pairs(path, dataset)) == [("b", None)]
+    assert is_json or list(whole_rows(path, dataset)) == [{"body": "b", "label": "ham"}]
+    assert is_json or count_rows(path, dataset) == 1
+    assert f"test.txt is read as {file_format}, the dataset.file_format of the run" in caplog.text
+    other = tmp_path / "other.csv"
+    other.write_text("body\nb\n")
+    assert list(examples_of_file(other, INPUTS, dataset)) == [{"text": "b"}]  # its name says more
+
+
+def test_tabs_are_read_with_the_quotes_of_the_run(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_text('text\tlabel\n"a ""b"""\tham\n')
+    dataset = DatasetConfig(file_format="csv", delimiter="\t")
+    assert list(examples_from_columns(path, INPUTS, dataset)) == [{"text": 'a "b"'}]
+
+
+def test_words_that_a_column_puts_together_to_sentences_are_no_texts(tmp_path):
+    dataset = DatasetConfig(text="Word", label="Tag", sentence="Sentence #")
+    columns = {"Sentence #": ["1", "1"], "Word": ["EU", "said"], "Tag": ["B-org", "O"]}
+    path = write_csv(tmp_path / "ner.csv", columns, zip(*columns.values(), strict=True))
+    table = write_parquet(tmp_path / "ner.parquet", pa.table(columns))
+    (tmp_path / "ner.jsonl").write_text('{"Sentence #": 1, "Word": "EU"}\n')
+    for read in (
+        lambda: examples_from_columns(path, INPUTS, dataset),
+        lambda: examples_from_columns(table, INPUTS, dataset),
+        lambda: examples_from_table(columns, INPUTS, dataset),
+        lambda: texts_and_pairs(path, dataset),
+        lambda: texts_and_pairs(tmp_path / "ner.jsonl", dataset),
+    ):
+        with pytest.raises(ValueError, match="has a word in each row, as the column 'Sentence #' says"):
+            list(read())
+    texts = write_csv(tmp_path / "texts.csv", ("Word",), [("EU said",)])
+    assert list(examples_from_columns(texts, INPUTS, dataset)) == [{"text": "EU said"}]

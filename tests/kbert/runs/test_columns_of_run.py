@@ -1,5 +1,6 @@
 """What is asked of a file for a run, and of which runs nothing is asked."""
 
+import json
 import shutil
 
 import pytest
@@ -24,3 +25,14 @@ def test_files_of_the_run_pass_and_others_do_not(run_dir, labelled_files, tmp_pa
         require(labelled_files[0], run_dir)
         with pytest.raises(ValueError, match="sentence"):
             require(other, run_dir)
+
+
+def test_labelled_words_are_refused_for_a_run_that_labels_words(tmp_path):
+    dataset = {"labels": ["O", "B-ORG"]}
+    (tmp_path / "run.json").write_text(json.dumps({"task": "token_classification", "task_config": {}}))
+    (tmp_path / "config.json").write_text(json.dumps({"dataset": dataset}))
+    (tmp_path / "a.conll").write_text("EU B-ORG\nsaid O\n")
+    (tmp_path / "a.txt").write_text("EU said.\nNo.\n")
+    assert count_inputs_of_run(tmp_path / "a.txt", tmp_path) == 2
+    with pytest.raises(ValueError, match="a.conll has 'EU B-ORG' where a text is expected"):
+        count_inputs_of_run(tmp_path / "a.conll", tmp_path)

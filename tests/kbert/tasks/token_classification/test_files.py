@@ -11,7 +11,8 @@ from pyarrow import parquet
 
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.labelled_files import examples_fingerprint
-from kbert.tasks.token_classification.tagged_sentences import read_tagged_sentences
+from kbert.input_pipelines.unlabelled_files import examples_of_file, with_checked_texts
+from kbert.tasks.token_classification.tagged_sentences import TaggedFiles, read_tagged_sentences
 from kbert.tasks.token_classification.token_classification import TokenClassification
 from tests.places import SHARED_DATA
 
@@ -404,3 +405,33 @@ def test_the_published_counts_of_conll_2003(name, sentences, words, documents, e
     assert len(found) == sentences and len({id(sentence.document) for sentence in found}) == documents
     labels = [label for sentence in found for label in sentence.labels]
     assert len(labels) == words and sum(label[0] == "B" for label in labels) == entities
+
+
+NAMED = {"column_names": ("word", "pos", "chunk", "tag"), "text": "word", "label": "tag"}
+
+
+@pytest.mark.parametrize(("name", "content", "dataset"), [
+    ("a.conll", IOB1_FILE, {}),
+    ("a.testa", IOB1_FILE, NAMED),
+    ("a.tsv", IOB1_FILE.replace(" ", "\t"), NAMED),
+    ("a.txt", "EU\tNOUN\nsaid\tVERB\n", {"labels": ("NOUN", "VERB")}),
+    ("a.csv", "text,label\n\"['U.S.', 'said']\",\"['B-LOC', 'O']\"\n", {}),
+])  # fmt: skip
+def test_labelled_words_are_no_texts_to_answer(tmp_path, name, content, dataset):
+    path, dataset = write(tmp_path, content, name), DatasetConfig(**dataset)
+    examples = examples_of_file(path, [("text",)], dataset)
+    with pytest.raises(ValueError, match=f"{name} has .* where a text is expected, words as labelled files"):
+        with_checked_texts(examples, path, dataset, TaggedFiles())
+
+
+@pytest.mark.parametrize(("name", "content"), [
+    ("a.txt", "EU said so.\n\nVitamin O\n"),
+    ("a.txt", "Drive on I-95\n"),
+    ("a.csv", "text\nEU said\n[sic]\n"),
+    ("a.jsonl", "{\"text\": \"['a']\"}\n"),
+])  # fmt: skip
+def test_texts_to_answer_pass(tmp_path, name, content):
+    path, dataset = write(tmp_path, content, name), DatasetConfig(labels=("O", "B-PER"))
+    read = list(examples_of_file(path, [("text",)], dataset))
+    assert list(with_checked_texts(iter(read), path, dataset, TaggedFiles())) == read
+    assert list(with_checked_texts(iter(read), path, None, None)) == read
