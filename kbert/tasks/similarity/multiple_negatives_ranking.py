@@ -1,8 +1,8 @@
 """Queries with their positives -> embeddings that find each positive among those of the whole batch."""
 
-import math
 from dataclasses import dataclass
 
+from kbert.bounds import LARGEST_FLOAT32
 from kbert.config.checks import require
 from kbert.late_tensorflow import ops
 from kbert.layers import vector_dense
@@ -26,9 +26,7 @@ class RankingSettings(EmbeddingSettings):
 
     def __post_init__(self):
         super().__post_init__()
-        require(
-            math.isfinite(self.scale) and self.scale > 0, f"scale={self.scale:g} must be a positive number."
-        )
+        require(0 < self.scale <= LARGEST_FLOAT32, f"scale={self.scale:g} must be a positive, finite number.")
 
 
 class MultipleNegativesRanking(InBatchTask):

@@ -114,8 +114,8 @@ def entity_metrics(
       types: the types of entities.
 
     Returns:
-      `precision`, `recall` and `f1`; the same with `strict_` in front, but for labels of IOB1, where a
-      beginning is no tag of its own; and `entity_counts`: for each of
+      `precision`, `recall` and `f1`; the same with `strict_` in front, but for labels of IOB1 and
+      IOE2, where a beginning is no tag of its own; and `entity_counts`: for each of
       `types` how many entities were right, predicted and true.
     """
     usual, strict = EntityCounts(), EntityCounts(strict=True)
@@ -124,6 +124,6 @@ def entity_metrics(
         usual.add(true_tags, predicted_tags)
         strict.add(true_tags, predicted_tags)
     metrics = dict(usual.overall()._asdict())
-    if scheme_of_labels(tags) != "iob1":
+    if any(split_tag(tag)[0] in "BS" for tag in tags) and scheme_of_labels(tags) != "iob1":
         metrics |= {f"strict_{name}": value for name, value in strict.overall()._asdict().items()}
     return metrics | {"entity_counts": [list(usual.totals([kind])) for kind in types]}

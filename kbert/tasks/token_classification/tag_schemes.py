@@ -65,12 +65,14 @@ def letters_scheme(labels: Sequence[str]) -> str | None:
 def scheme_of_labels(labels: Sequence[str]) -> str:
     """The scheme that the labels of a model have room for: IOB2 as a rule.
 
-    BIOES or one of its spellings where there are its letters; IOB1 where a type has I and no B, since IOB2
-    begins every entity with B. Labels of both schemes (B and I of every type) are taken for IOB2's.
+    BIOES or one of its spellings where there are its letters; IOE2 with I and E alone; IOB1 where a type has
+    I and no B, since IOB2 begins every entity with B. Labels of both schemes (B and I of every type) are
+    taken for IOB2's.
     """
     scheme, known = letters_scheme(labels), set(labels)
-    if scheme and any(split_tag(label)[0] not in "BIO" for label in labels):
-        return scheme
+    prefixes = {split_tag(label)[0] for label in labels} - {OUTSIDE}
+    if scheme and not prefixes <= {"B", "I"}:
+        return "ioe2" if prefixes <= {"I", "E"} else scheme
     inner = (split_tag(label)[1] for label in labels if is_tag(label) and label.startswith("I"))
     return "iob1" if scheme and any(f"B-{kind}" not in known for kind in inner) else "iob2"
 

@@ -322,6 +322,9 @@ def test_words_have_the_labels_of_a_checkpoint_in_its_own_letters(tmp_path, lett
     assert sentence.labels == (f"{first}-PER", f"{inner}-PER", f"{last}-PER", "O", f"{single}-PER")
 
 
+ENDS = ("O", "I-ORG", "E-ORG")  # of IOE2
+
+
 @pytest.mark.parametrize("scheme", ["auto", "iob1"])
 def test_a_checkpoint_without_room_for_iob2_has_the_tags_in_iob1(tmp_path, scheme, caplog):
     """dbmdz/bert-large-cased-finetuned-conll03-english has these labels, without B-PER."""
@@ -332,6 +335,8 @@ def test_a_checkpoint_without_room_for_iob2_has_the_tags_in_iob1(tmp_path, schem
         *("I-ORG", "O", "I-MISC", "B-MISC", "I-PER", "I-LOC")
     ]
     assert not caplog.text
+    ends = [sentence.labels for sentence in read(write(tmp_path, "EU E-ORG\nsaid O\n\nA O\n"), labels=ENDS)]
+    assert ends == [("E-ORG", "O"), ("O",)]
     iob2 = "EU B-ORG\nsaid O\n\nAnn B-PER\nDee I-PER\n"
     assert [sentence.labels for sentence in read(write(tmp_path, iob2), labels=labels)] == [
         ("I-ORG", "O"), ("I-PER", "I-PER"),

@@ -107,6 +107,7 @@ def test_relatives_of_the_schemes(scheme, written):
     ("O B-A I-A B-B", "OBIB", "iob2"),
     ("O I-A I-B", "OII", "iob1"),
     ("O B-A I-A I-B", "OBII", "iob1"),
+    ("O I-A E-A", "OIE", "ioe2"),
     ("O B-A L-A W-A", None, "iob2"),  # of two schemes
     ("O NN", None, "iob2"),
     ("O", None, "iob2"),

@@ -87,8 +87,9 @@ def test_a_checkpoint_in_bioes_has_the_same_entities():
     assert scores["entity_counts"] == [[2, 2, 2]] and scores["strict_f1"] == 1.0
 
 
-def test_labels_of_iob1_have_no_strict_scores():
-    task = TokenClassification(["O", "I-X"])
+@pytest.mark.parametrize("labels", [["O", "I-X"], ["O", "E-X", "I-X"]])
+def test_labels_without_a_beginning_have_no_strict_scores(labels):
+    task = TokenClassification(labels)
     values = {"predicted_ids": [[0, 1]], "label_ids": [[0, 1]], "word_ids": [[0, 1]]}
     values = {name: np.array(value) for name, value in values.items()}
     scores = task.score(None, Predictions(values, np.zeros(1, int)))
