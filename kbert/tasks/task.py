@@ -123,6 +123,7 @@ class Task:
         checks the values.
       row_settings: the names of the settings that change the rows; records must have been made with the same
         values.
+      label_range: the smallest and the largest number that a label may be; None for any.
       not_in_answers: the names of the settings that no answer depends on, or that show in the variables of
         the model. Any other one is refused, unless it has its default, where a checkpoint is written in a
         format of others, which have no place for it.
@@ -161,6 +162,7 @@ class Task:
     config_class: type = FinetuningConfig
     settings_class: type = NoSettings
     row_settings: tuple[str, ...] = ()
+    label_range: tuple[float, float] | None = None
     not_in_answers: tuple[str, ...] = ()
     best_metric: str = "loss"
     collected: tuple[str, ...] = ()

@@ -1,5 +1,6 @@
 """Fine-tuning records: the very numbers of live text, whole or not there, and what training makes of them."""
 
+import dataclasses
 import json
 import re
 
@@ -319,6 +320,24 @@ def test_records_of_another_training_are_refused(make, tmp_path, task, made_with
     assert open_data(config(made_with), None, paths).train.num_examples > 0
     with pytest.raises(ValueError, match=re.escape(f"was made with {sentence}; make the records again")):
         open_data(config(asked_for), None, paths)
+
+
+def test_labels_that_a_sigmoid_cannot_give_are_refused_in_records_too(make, tmp_path):
+    regression, config = TASKS["sequence_regression"], tiny_finetuning_config(task="sequence_regression")
+    config = dataclasses.replace(config, dataset=DatasetConfig(text="text", text_pair="other"))
+    binary = dataclasses.replace(config, task_settings={"loss": "binary_cross_entropy"})
+    file = write_scored(tmp_path / "pairs.jsonl", 6)
+    arguments = MAX_SEQ_LENGTH, "the run", small_corpus.vocabulary().describe()
+    records = LabelledRecords(make(file, config=config), regression, MAX_SEQ_LENGTH)
+    records.check_with(regression(), *arguments)
+    for task in (regression(activation="sigmoid"), regression(loss="binary_cross_entropy")):
+        with pytest.raises(ValueError, match="learns those from 0 to 1; make the records again"):
+            records.check_with(task, *arguments)
+    with pytest.raises(ValueError, match="has the label 2; expected a number from 0 to 1"):
+        make(file, "binary", binary)
+    shares = make(write_scored(tmp_path / "shares.jsonl", 2), "shares", binary)
+    records = LabelledRecords(shares, regression, MAX_SEQ_LENGTH)
+    records.check_with(regression(activation="sigmoid"), *arguments)
 
 
 @pytest.mark.slow

@@ -286,11 +286,19 @@ class LabelledRecords(RecordFolder):
         return counts, sum(counts.values())  # every example has one label
 
     def check_with(self, task, max_seq_length: int, owner, vocabulary: dict):
-        """Raises ValueError for a task with prompts, and where the `vocabulary` of `owner` is another one.
+        """Raises ValueError for a task with prompts or of other labels than the records were checked for, and
+        where the `vocabulary` of `owner` is another one.
 
         Examples and lengths were checked when the records were made.
         """
         del max_seq_length
+        made_for = type(task).from_dataset(self.dataset, self._settings(type(task)))
+        if task.label_range not in (None, made_for.label_range):
+            raise ValueError(
+                f"{self.directory} was made for any numbers as labels, but this model learns those from "
+                f"{task.label_range[0]} to {task.label_range[1]}; make the records again with "
+                'task_settings.loss="binary_cross_entropy", or give the labelled file.'
+            )
         if prompt := next(filter(None, task.prompts), None):
             raise ValueError(
                 f"{self.directory} holds texts without the prompt {prompt!r}, which the model has before "

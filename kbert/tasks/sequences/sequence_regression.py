@@ -136,9 +136,13 @@ class SequenceRegression(SequenceTask):
         logits = ("logits",) if self.activation == _SIGMOID else ()
         return (*super().collected, *logits)
 
+    @property
+    def label_range(self):
+        return (0, 1) if self._is_binary or self.activation == _SIGMOID else None
+
     def check_examples(self, examples, max_seq_length):
         super().check_examples(examples, max_seq_length)
-        for example in examples if self._is_binary or self.activation == _SIGMOID else ():
+        for example in examples if self.label_range else ():
             require(
                 0 <= example.label <= 1,
                 f"the example that begins with {example.text[:60]!r} has the label {example.label:g}; "
