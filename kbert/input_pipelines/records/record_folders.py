@@ -212,6 +212,9 @@ class LabelledRecords(RecordFolder):
         values = self.manifest.settings.get("task_settings", {})
         return task_class.read_settings(values, f"{self.directory}/{FILE_NAME}: task_settings")
 
+    def _made_for(self, task_class):
+        return task_class.from_dataset(self.dataset, self._settings(task_class))
+
     def _require_row_settings(self, task_class, theirs, ours):
         for name in task_class.row_settings:
             made_with, wanted = getattr(theirs, name), getattr(ours, name)
@@ -292,8 +295,7 @@ class LabelledRecords(RecordFolder):
         Examples and lengths were checked when the records were made.
         """
         del max_seq_length
-        made_for = type(task).from_dataset(self.dataset, self._settings(type(task)))
-        if task.label_range not in (None, made_for.label_range):
+        if task.label_range and task.label_range != self._made_for(type(task)).label_range:
             raise ValueError(
                 f"{self.directory} was made for any numbers as labels, but this model learns those from "
                 f"{task.label_range[0]} to {task.label_range[1]}; make the records again with "
