@@ -121,9 +121,9 @@ def hard_negatives(
     if judge:
         judge.rank("", [])  # refuses a model that ranks no texts, before the search
     ranking = retriever.find([*positives], texts, range_max + most)
-    rng, negatives, activated = random.Random(seed), {}, float
-    if judge and judge.task.serving:
-        activated = judge.task.serving.activated
+    rng, negatives = random.Random(seed), {}
+    serving = judge.task.serving if judge else getattr(retriever, "serving", None)
+    activated = serving.activated if serving else float
     for number, (query, own) in enumerate(positives.items()):
         candidates = _scored(ranking, number, texts)
         if judge:

@@ -130,10 +130,13 @@ class RerankingRetriever:
     Args:
       loaded: a `LoadedModel` that gives a pair of texts a number.
       first: the retriever of the first texts.
+
+    Attributes:
+      serving: the model's `Serving`, which has its activation.
     """
 
     def __init__(self, loaded, first):
-        self._loaded, self._first = loaded, first
+        self._loaded, self._first, self.serving = loaded, first, loaded.task.serving
 
     def find(self, queries: list[str], texts: list[str], k: int) -> Best:
         """The k first texts, by the number that the cross-encoder gives each before its activation: a sigmoid

@@ -10,7 +10,7 @@ import pytest
 
 from kbert.experiments.retrieval import evaluation
 from kbert.experiments.retrieval import hard_negatives as mining
-from kbert.experiments.retrieval.retrievers import VectorRetriever
+from kbert.experiments.retrieval.retrievers import RerankingRetriever, VectorRetriever
 from kbert.tasks.sequences.sequence_regression import SequenceRegression
 from tests.kbert.experiments.retrieval.vectors_of_letters import LetterVectors
 
@@ -89,11 +89,21 @@ def test_a_cross_encoder_has_the_last_word(files):
         assert row["scores"][1:] == [scores[one] for one in chosen]
 
 
-def test_a_cross_encoders_own_numbers_are_written_and_its_activation_chooses(files):
+@pytest.mark.parametrize("finds_itself", [False, True])
+def test_a_cross_encoders_own_numbers_are_written_and_its_activation_chooses(
+    files, monkeypatch, finds_itself
+):
     judge = LetterVectors()
     task = SequenceRegression(takes_pairs=True, activation="sigmoid")
     judge.task = SimpleNamespace(serving=task.serving)
-    rows = mine(files, num_negatives=2, range_max=60, relative_margin=0.05, cross_encoder=judge)
+    judge.rank = lambda query, texts, raw_scores=True: [
+        answer | {"score": 2 + answer["score"] / 2} for answer in LetterVectors().rank(query, texts)
+    ]
+    if finds_itself:
+        retriever = RerankingRetriever(judge, VectorRetriever(LetterVectors()))
+        monkeypatch.setattr(mining, "make_retriever", lambda model, vectors_dir=None: retriever)
+    named = {} if finds_itself else {"cross_encoder": judge}
+    rows = mine(files, num_negatives=2, range_max=60, relative_margin=0.05, **named)
     of_sigmoids = LetterVectors()
     of_sigmoids.rank = lambda query, texts: [
         answer | {"score": 1 / (1 + math.exp(-answer["score"]))} for answer in judge.rank(query, texts)
@@ -104,7 +114,7 @@ def test_a_cross_encoders_own_numbers_are_written_and_its_activation_chooses(fil
             [scores[one] for one in chosen]
         )
         own = [row["text_pair"], row["negative_1"], row["negative_2"]]
-        assert row["scores"] == [-abs(len(row["text"]) - len(one)) for one in own]
+        assert row["scores"] == [2 - abs(len(row["text"]) - len(one)) / 2 for one in own]
     assert rows
 
 
