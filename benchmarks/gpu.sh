@@ -1,5 +1,5 @@
 #!/bin/sh
-# One NVIDIA GPU in twenty minutes: does kbert run, and how fast beside Hugging Face; see gpu.md.
+# One NVIDIA GPU in twenty minutes: does kbert run, and how fast beside Hugging Face; see docs/gpu.md.
 set -eu
 cd "$(dirname "$0")/.."
 python=${PYTHON:-.venv/bin/python}
@@ -23,7 +23,7 @@ trap 'rm -rf "$folder"' EXIT
 echo "== pretraining steps: kbert with XLA, Hugging Face with torch.compile, both in bfloat16"
 while read -r encoder batch_size seq_length predictions; do
   "$python" -m benchmarks.training_step --encoder="$encoder" --batch_size="$batch_size" --seq_length="$seq_length" \
-    --predictions="$predictions" --threads="$threads" --rounds=5 --steps_per_turn=5 \
+    --predictions="$predictions" --threads="$threads" --rounds=5 --steps_per_turn=2 --updates_per_step=10 \
     --contestants=kbert/bfloat16+compile,hugging_face/bfloat16,hugging_face/bfloat16+compile
 done <<'EOF'
 bert_base 64 128 20

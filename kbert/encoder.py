@@ -7,6 +7,7 @@ import keras
 from kbert.config import EncoderConfig
 from kbert.features import ENCODER_INPUTS, PACKED_POSITIONS
 from kbert.forked import require_own_tensorflow
+from kbert.full_float32 import keep_full_float32
 from kbert.layers.bert_embeddings import BertEmbeddings
 from kbert.layers.flat_dense import FlatDense
 from kbert.layers.low_rank_dense import lora_config, lora_dict
@@ -88,6 +89,8 @@ class BertEncoder(keras.Model):
         _check_outputs(outputs, packed)
         require_own_tensorflow()
         policy, lora = keras.dtype_policies.get(dtype), lora_config(lora)
+        if policy.compute_dtype == "float32":
+            keep_full_float32()
 
         # Layers
         projection = None

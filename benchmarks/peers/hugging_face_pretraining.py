@@ -19,6 +19,8 @@ settings = turns.settings
 torch.set_num_threads(settings["threads"])
 torch.manual_seed(settings["seed"])
 device = "cuda" if torch.cuda.is_available() else "cpu"
+if device == "cuda":
+    turns.peak_megabytes = lambda: torch.cuda.max_memory_allocated() / 1e6
 
 model = transformers.BertForPreTraining.from_pretrained(settings["hugging_face_folder"]).to(device)
 model.train()
@@ -52,6 +54,12 @@ def masked_lm_loss(outputs, batch):
 
 
 def train_step():
+    for _ in range(settings.get("updates_per_step", 1)):
+        batch, outputs = update()
+    return {"masked_lm_loss": masked_lm_loss(outputs, batch)}
+
+
+def update():
     batch, step = next(batches), next(steps)
     for group in optimizer.param_groups:
         group["lr"] = adam["learning_rate"] * min(1.0, step / warmup if warmup else 1.0)
@@ -63,7 +71,7 @@ def train_step():
     torch.nn.utils.clip_grad_norm_(model.parameters(), adam["global_clipnorm"])
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
-    return {"masked_lm_loss": masked_lm_loss(outputs, batch)}
+    return batch, outputs
 
 
 batches = endless_batches(settings["batches"], as_tensors)

@@ -22,6 +22,7 @@ class Turns:
 
     Attributes:
       settings: the dict that the other side sent.
+      peak_megabytes: the most memory that this process held; a worker on a GPU puts the GPU's here.
     """
 
     def __init__(self):
@@ -32,6 +33,7 @@ class Turns:
         self._taken = []
         self._began = None
         self._values = {}
+        self.peak_megabytes = _peak_megabytes
 
     def ready(self, **facts):
         """Reports that the contestant is built and ready, with facts such as versions."""
@@ -107,7 +109,7 @@ class Turns:
         self._began, self._values = None, {}
 
     def _answer(self, message):
-        self._answers.write(json.dumps(message | {"peak_megabytes": _peak_megabytes()}) + "\n")
+        self._answers.write(json.dumps(message | {"peak_megabytes": self.peak_megabytes()}) + "\n")
         self._answers.flush()
 
 

@@ -3,20 +3,23 @@
 from benchmarks.peers.turns import Turns
 from benchmarks.workers.tensorflow_threads import tensorflow_with
 
-_SIZE = 1536
+# Of the matrices: large enough for each device, small enough for the work of one step.
+_CPU_SIZE, _GPU_SIZE = 1536, 8192
 
 
 def run_worker():
     turns = Turns()
     settings = turns.settings
     tf = tensorflow_with(settings["threads"])
-    matrix = tf.cast(tf.random.stateless_normal([_SIZE, _SIZE], seed=(1, 2)), settings["precision"])
+    size = _GPU_SIZE if tf.config.list_physical_devices("GPU") else _CPU_SIZE
+    matrix = tf.cast(tf.random.stateless_normal([size, size], seed=(1, 2)), settings["precision"])
     product = tf.function(lambda: tf.linalg.matmul(matrix, matrix))
-    number = max(1, round(settings["flops"] / (2 * _SIZE**3)))
+    number = max(1, round(settings["flops"] / (2 * size**3)))
 
     def take_step():
         for _ in range(number):
-            product().numpy()
+            last = product()
+        last[0, 0].numpy()  # a GPU works on while Python goes on
         return {}
 
     turns.ready(products=number)

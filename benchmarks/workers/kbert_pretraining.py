@@ -11,6 +11,8 @@ def run_worker():
     turns = Turns()
     settings = turns.settings
     tf = tensorflow_with(settings["threads"])
+    if tf.config.list_physical_devices("GPU"):
+        turns.peak_megabytes = lambda: tf.config.experimental.get_memory_info("GPU:0")["peak"] / 1e6
     from kbert.checkpoints import model_loading
     from kbert.checkpoints.formats import read_checkpoint
 
@@ -24,7 +26,7 @@ def run_worker():
     model_loading.initialize(model, read_checkpoint(settings["hugging_face_folder"]))
     with np.load(settings["batches"]) as arrays:
         batches = tf.data.Dataset.from_tensor_slices(dict(arrays)).repeat()
-    step = step_on(batches, jit_compile="compile" in settings["options"])
+    step = step_on(batches, settings.get("updates_per_step", 1), jit_compile="compile" in settings["options"])
     turns.ready(tensorflow=tf.__version__)
     turns.take_steps(step)
 

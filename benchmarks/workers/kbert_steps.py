@@ -12,8 +12,8 @@ def model_and_steps(encoder: dict, precision: str, optimizer: dict, num_warmup_s
       strategy: the `tf.distribute.Strategy`.
 
     Returns:
-      (model, step_on): `step_on(batches, **options)`, with options of `TrainStep`, is a function that takes
-      a step on the next of the batches and returns its masked-LM loss.
+      (model, step_on): `step_on(batches, updates_per_step, **options)`, with options of `TrainStep`, is a
+      function that takes so many updates on the next of the batches and returns their mean masked-LM loss.
     """
     import keras
     import tensorflow as tf
@@ -34,9 +34,9 @@ def model_and_steps(encoder: dict, precision: str, optimizer: dict, num_warmup_s
         model = task.build_model(BertEncoder(EncoderConfig(**encoder), dtype=precision))
         weights_optimizer = make_optimizer(adam, trained_weights(model))
         global_step = tf.Variable(0, dtype=tf.int64, trainable=False)
-    schedule, one = make_schedule(adam, 10**9, num_warmup_steps), tf.constant(1)
+    schedule = make_schedule(adam, 10**9, num_warmup_steps)
 
-    def step_on(batches, **options):
+    def step_on(batches, updates_per_step=1, **options):
         step = TrainStep(
             task,
             model,
@@ -48,7 +48,7 @@ def model_and_steps(encoder: dict, precision: str, optimizer: dict, num_warmup_s
             precision=precision,
             **options,
         )
-        endless = iter(batches)
-        return lambda: {"masked_lm_loss": float(means(step.run(endless, one))["masked_lm_loss"])}
+        endless, updates = iter(batches), tf.constant(updates_per_step)
+        return lambda: {"masked_lm_loss": float(means(step.run(endless, updates))["masked_lm_loss"])}
 
     return model, step_on

@@ -7,6 +7,7 @@ import tensorflow as tf
 from tensorflow.core.protobuf import meta_graph_pb2
 
 from kbert.forked import require_own_tensorflow
+from kbert.full_float32 import keep_full_float32
 from kbert.tokenization.text_ops import import_tf_text
 
 DEFAULT_SIGNATURE = "serving_default"
@@ -44,6 +45,7 @@ class SavedModelSession:
 
     def __init__(self, saved_model_dir: str):
         require_own_tensorflow()
+        keep_full_float32()
         import_tf_text()  # registers its ops, as the server's binary does
         with tf.Graph().as_default() as graph, _without_remarks():
             self._session = tf.compat.v1.Session(graph=graph)

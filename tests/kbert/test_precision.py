@@ -79,3 +79,11 @@ def test_losses_are_float32_and_finite_where_all_is_padding(policy):
         gradients = tape.gradient(loss, [variable.value for variable in model.trainable_variables])
         for value in (loss, *gradients):
             assert np.isfinite(tf.convert_to_tensor(value).numpy()).all()
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_products_of_float32_are_not_rounded_to_tf32(policy):
+    """For GPUs. In 16 bits TensorFlow's own setting stays."""
+    tf.config.experimental.enable_tensor_float_32_execution(True)
+    BertEncoder(tiny_encoder_config(), dtype=policy)
+    assert tf.config.experimental.tensor_float_32_execution_enabled() == (policy in MIXED)

@@ -8,20 +8,19 @@ from dataclasses import dataclass
 import tensorflow as tf
 
 # Dense peaks in TFLOP/s, without sparsity: (part of the device's name, bfloat16 or float16 with float32
-# sums, float32). Where tensor cores compute float32 products as TF32, which TensorFlow allows by default,
-# the float32 figure is that of TF32. The first match counts.
+# sums, float32 without TF32, see kbert/full_float32.py). The first match counts.
 # Sources: NVIDIA's data sheets of each card (H100, H200, L4, A10 and L40S: half of the figures "with
 # sparsity"); V100: "Tesla V100 GPU accelerator", T4: "T4 tensor core GPU"; these two have no bfloat16 units.
 _GPU_PEAKS = (
-    ("H200 NVL", 835.5, 417.5),
-    ("H200", 989.4, 494.7),
-    ("H100 NVL", 835.5, 417.5),
-    ("H100 PCIe", 756.0, 378.0),
-    ("H100", 989.4, 494.7),
-    ("A100", 312.0, 156.0),
-    ("L40S", 362.0, 183.0),
-    ("L4", 121.0, 60.0),
-    ("A10", 125.0, 62.5),
+    ("H200 NVL", 835.5, 60.0),
+    ("H200", 989.4, 67.0),
+    ("H100 NVL", 835.5, 60.0),
+    ("H100 PCIe", 756.0, 51.0),
+    ("H100", 989.4, 67.0),
+    ("A100", 312.0, 19.5),
+    ("L40S", 362.0, 91.6),
+    ("L4", 121.0, 30.3),
+    ("A10", 125.0, 31.2),
     ("V100-PCIE", 112.0, 14.0),
     ("V100", 125.0, 15.7),
     ("T4", 65.0, 8.1),

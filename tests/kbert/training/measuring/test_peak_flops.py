@@ -10,12 +10,12 @@ from kbert.training.measuring.peak_flops import find_peak_flops, known_gpu_tflop
 @pytest.mark.parametrize(
     ("name", "half", "single"),
     [
-        ("NVIDIA H100 80GB HBM3", 989.4, 494.7),
-        ("NVIDIA H100 PCIe", 756.0, 378.0),
-        ("NVIDIA A100-SXM4-40GB", 312.0, 156.0),
+        ("NVIDIA H100 80GB HBM3", 989.4, 67.0),
+        ("NVIDIA H100 PCIe", 756.0, 51.0),
+        ("NVIDIA A100-SXM4-40GB", 312.0, 19.5),
         ("Tesla V100-PCIE-16GB", 112.0, 14.0),
         ("Tesla T4", 65.0, 8.1),
-        ("NVIDIA L4", 121.0, 60.0),
+        ("NVIDIA L4", 121.0, 30.3),
         ("NVIDIA L40", None, None),
     ],
 )
