@@ -21,7 +21,7 @@ from kbert.checkpoints.conversion.checks import (
 from kbert.checkpoints.conversion.matching import Stored, guess_task, match
 from kbert.checkpoints.conversion.names import GOOGLE_TF1, rows
 from kbert.checkpoints.conversion.own_keys import own_keys, pop_own_keys
-from kbert.checkpoints.conversion.resizing import as_bert
+from kbert.checkpoints.conversion.resizing import as_bert, with_zero_segment
 from kbert.checkpoints.model_variables import part_name, shapes_of_file, with_pooler
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
@@ -123,7 +123,7 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
     shapes, spare = shapes_of_file(config, TASKS[task].from_labels(tuple(labels)))
     optional = dict.fromkeys(spare, NOT_IN_FILE)
     optional |= recorded.may_be_missing()
-    return BertCheckpoint(
+    checkpoint = BertCheckpoint(
         source=str(prefix),
         encoder=config,
         task=task,
@@ -133,6 +133,7 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
         max_seq_length=min(length or config.max_position_embeddings, config.max_position_embeddings),
         report=report,
     )
+    return with_zero_segment(checkpoint)
 
 
 def _without_wrapper(tensors, report):

@@ -168,22 +168,42 @@ def with_layers(checkpoint: BertCheckpoint, layers: Sequence[int]) -> BertCheckp
 
 
 def as_bert(checkpoint: BertCheckpoint) -> BertCheckpoint:
-    """An encoder without segments, such as DistilBERT, as the BERT that gives the same numbers: its segments
-    add zeros. Those of no BERT's positions stay as they are.
+    """An encoder without two segments as the BERT that gives the same numbers: where there is none, as in
+    DistilBERT, both add zeros; a single one is there twice. Those of no BERT's positions stay as they are.
 
     DistilBERT's pooler that was never trained gets BERT's activation.
     """
     encoder = checkpoint.encoder
     other_positions = encoder.relative_attention_num_buckets or encoder.global_rope_theta is not None
-    if encoder.type_vocab_size or other_positions:
+    segments = EncoderConfig.type_vocab_size
+    if encoder.type_vocab_size >= segments or other_positions:
         return checkpoint
     act = encoder.pooler_hidden_act
     if act == "relu" and "pooler/dense/kernel" not in checkpoint.tensors:
         act = EncoderConfig.pooler_hidden_act
-    segments = EncoderConfig.type_vocab_size
-    zeros = {SEGMENT_TABLE: np.zeros((segments, encoder.embedding_width), np.float32)}
+    table = np.zeros((segments, encoder.embedding_width), np.float32)
+    note = "no segments there: BERT's add zeros"
+    if encoder.type_vocab_size:
+        table = np.repeat(checkpoint.tensors[SEGMENT_TABLE].read(), segments, axis=0)
+        note = "one segment there: BERT's two are both as it is"
     encoder = dataclasses.replace(encoder, type_vocab_size=segments, pooler_hidden_act=act)
-    return _with_tables(checkpoint, zeros, "no segments there: BERT's add zeros", encoder=encoder)
+    return _with_tables(checkpoint, {SEGMENT_TABLE: table}, note, encoder=encoder)
+
+
+def with_zero_segment(checkpoint: BertCheckpoint) -> BertCheckpoint:
+    """A BERT of one segment as Google's code computes it: the second text of a pair adds zeros.
+
+    Source: google-research/bert, modeling.py, `embedding_postprocessor`, one_hot of the segments.
+    """
+    if checkpoint.encoder.type_vocab_size != 1:
+        return checkpoint
+    row = checkpoint.tensors[SEGMENT_TABLE].read()
+    return _with_tables(
+        checkpoint,
+        {SEGMENT_TABLE: np.concatenate([row, np.zeros_like(row)])},
+        "one segment there: the second adds zeros, as in Google's code",
+        encoder=dataclasses.replace(checkpoint.encoder, type_vocab_size=2),
+    )
 
 
 def _read(checkpoint, *names):

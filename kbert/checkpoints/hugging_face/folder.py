@@ -362,7 +362,8 @@ def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, report: Report)
     Raises:
       ValueError: for settings that the class of transformers does not have, and for a task that has no class.
     """
-    if written_model_type(checkpoint) in ("bert", "electra"):  # whose classes always have segments
+    has_none = not checkpoint.encoder.type_vocab_size
+    if has_none and written_model_type(checkpoint) in ("bert", "electra"):  # whose classes have segments
         checkpoint = as_bert(checkpoint)
     values = build_config(checkpoint)
     architecture, model_type = values["architectures"][0], values["model_type"]

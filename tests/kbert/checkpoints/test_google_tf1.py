@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from kbert.checkpoints import google_tf1
+from kbert.checkpoints.conversion.resizing import SEGMENT_TABLE
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.hugging_face.test_folder import read_tensors, same_weights
+from tests.kbert.checkpoints.random_checkpoint import random_checkpoint
 from tests.places import SHARED_DATA
 
 TINY = SHARED_DATA / "checkpoints" / "tf1_tiny"
@@ -228,3 +231,21 @@ def test_numbers_that_the_original_would_not_reproduce_are_refused(tmp_path, set
     assert [path.name for path in tmp_path.iterdir()] == ["m"]
     write_checkpoint(checkpoint, tmp_path / "out", "google", allow_unmatched=[setting])
     assert read_checkpoint(tmp_path / "out").encoder == checkpoint.encoder
+
+
+def test_one_segment_is_written_twice_and_read_as_googles_code_takes_it(tmp_path):
+    """Google's code multiplies the table with one_hot(segment, 1), which is zero for the second text."""
+    one = random_checkpoint("masked_lm", type_vocab_size=1, hidden_act="gelu")
+    write_checkpoint(one, tmp_path / "out", "google")
+    written = read_checkpoint(tmp_path / "out")
+    (row,) = one.tensors[SEGMENT_TABLE].read()
+    np.testing.assert_array_equal(written.tensors[SEGMENT_TABLE].read(), [row, row])
+
+    prefix = tmp_path / "out" / "bert_model.ckpt"
+    arrays = {name: tensor.read() for name, tensor in google_tf1.read_tensors(prefix, "it").items()}
+    arrays["bert/embeddings/token_type_embeddings"] = row[None]
+    google_tf1._save(prefix, arrays)
+    edit_config(tmp_path / "out", type_vocab_size=1)
+    read = read_checkpoint(tmp_path / "out")
+    assert read.encoder.type_vocab_size == 2
+    np.testing.assert_array_equal(read.tensors[SEGMENT_TABLE].read(), [row, 0 * row])
