@@ -82,12 +82,11 @@ def read_chain(modules: list[Module], vectors: str, width: int | None, report: R
     for module in modules:
         settings = read_json_object(module.file) if module.file.is_file() else {}
         check_keys(f"{module.kind}/config.json", settings, module.file, report)
+        theirs = OF_TEXTS  # without a name
         for key in ("module_input_name", "module_output_name"):
-            if settings.get(key) not in (None, vectors):
-                report.conflict(
-                    key,
-                    f"{module.file}: {key}={shown(settings[key])}, but here it is {vectors!r}",
-                )
+            theirs = settings.get(key) or theirs
+            if theirs != vectors:
+                report.conflict(key, f"{module.file}: {key}={shown(theirs)}, but here it is {vectors!r}")
         if module.kind == "Normalize":
             normalize = True
             continue

@@ -157,6 +157,12 @@ WRONG = {
         {"module_input_name": "sentence_embedding"},
         "'token_embeddings'",
     ),
+    "no name of a vector": (
+        None,
+        "2_Normalize/config.json",
+        {"module_input_name": None},
+        "2_Normalize.*module_input_name='sentence_embedding', but here it is 'token_embeddings'",
+    ),
 }
 
 
