@@ -13,6 +13,7 @@ from kbert.checkpoints.hugging_face.tokenizer_json import (
     Rules,
     TokenizerFiles,
     build_tokenizer_json,
+    token_text,
 )
 from kbert.checkpoints.hugging_face.tokenizer_keys import (
     ROLES_FILE,
@@ -190,8 +191,7 @@ def _refuse_other_settings(files, kind, do_lower_case):
 
 def _refuse_other_roles(path, values, vocabulary, report):
     for role, token in zip(_ROLES, vocabulary.special_tokens, strict=True):
-        theirs = values.get(role)
-        theirs = theirs.get("content") if isinstance(theirs, dict) else theirs
+        theirs = token_text(values.get(role))
         if theirs not in (None, token):
             report.conflict("special_tokens", f"{path}: {role} is {shown(theirs)}, not {token!r}")
 

@@ -48,6 +48,10 @@ class TokenizerFiles:
         name = json_value(self.settings, "tokenizer_class", str, self.settings_path)
         return name or json_value(self.read(path.name) or {}, "tokenizer_class", str, path)
 
+    def role(self, name: str):
+        """The text of a special token in tokenizer_config.json, which may be an object; None without one."""
+        return token_text(self.settings.get(name))
+
     def same_content(self, contents: Mapping[Path, tuple]) -> tuple[Path, tuple]:
         """The first file with its content.
 
@@ -145,6 +149,11 @@ class TokenizerFiles:
                 f"{self.path}: its post_processor does not make {special.cls} a {between} b {special.sep}, "
                 "which kbert always makes",
             )
+
+
+def token_text(token):
+    """A token's text, where a file may have an object for it."""
+    return token.get("content") if isinstance(token, dict) else token
 
 
 def _packs_as_ours(processor, vocabulary):

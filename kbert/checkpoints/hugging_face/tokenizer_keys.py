@@ -1,7 +1,7 @@
 """The keys of a tokenizer's files: what kbert does not follow is refused or named, see `folder_keys`."""
 
 from kbert.checkpoints.hugging_face.folder_keys import check_keys
-from kbert.checkpoints.hugging_face.tokenizer_json import TokenizerFiles
+from kbert.checkpoints.hugging_face.tokenizer_json import TokenizerFiles, token_text
 from kbert.files.json_values import json_texts, json_value, shown
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, BaseVocabulary
 
@@ -53,7 +53,7 @@ def refuse_more_special_tokens(files: TokenizerFiles, vocabulary: BaseVocabulary
 def _listed(tokens) -> list:
     """The texts of a list, or of an object's values, which may be objects themselves."""
     entries = tokens.values() if isinstance(tokens, dict) else tokens if isinstance(tokens, list) else []
-    return [entry.get("content") if isinstance(entry, dict) else entry for entry in entries]
+    return [token_text(entry) for entry in entries]
 
 
 def _refuse_cut_beginnings(files):
@@ -74,7 +74,7 @@ def _refuse_pairs_without_segments(files):
     classes = config.get("architectures") or [""]
     reads_pairs = isinstance(classes, list) and str(classes[0]).endswith(_OF_PAIRS)
     is_bert = config.get("model_type") in _WITH_SEGMENTS and config.get("type_vocab_size", 2) != 1
-    has_berts_tokens = files.settings.get("cls_token", BERT_TOKENS.cls) == BERT_TOKENS.cls
+    has_berts_tokens = files.role("cls_token") in (None, BERT_TOKENS.cls)
     if not (reads_pairs and is_bert and has_berts_tokens):
         return
     names, name = json_texts(files.settings, "model_input_names", files.settings_path), files.class_name

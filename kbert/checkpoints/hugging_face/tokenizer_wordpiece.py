@@ -149,7 +149,7 @@ def _free_numbers(files, vocab) -> dict[str, int]:
 def _special_tokens(files, tokens) -> SpecialTokens:
     """MPNet's where the class is MPNet's, or where the files say and the vocabulary has it; else BERT's."""
     is_mpnets = str(files.settings.get("tokenizer_class")).startswith("MPNet")
-    if is_mpnets or (files.settings.get("cls_token") == MPNET_TOKENS.cls and MPNET_TOKENS.cls in tokens):
+    if is_mpnets or (files.role("cls_token") == MPNET_TOKENS.cls and MPNET_TOKENS.cls in tokens):
         mask = next((name for name in (MPNET_TOKENS.mask, BERT_TOKENS.mask) if name in tokens), "<mask>")
         return MPNET_TOKENS._replace(mask=mask)
     return BERT_TOKENS

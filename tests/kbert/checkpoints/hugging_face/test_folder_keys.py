@@ -198,6 +198,7 @@ WITH_SEGMENTS = {"model_input_names": ["input_ids", "token_type_ids", "attention
     ("tokenizer", "refused"),
     [
         (WITHOUT_SEGMENTS, True),
+        (WITHOUT_SEGMENTS | {"cls_token": {"content": "[CLS]"}}, True),
         ({"tokenizer_class": "BertTokenizer"}, False),
         ({"tokenizer_class": "ElectraTokenizerFast"}, False),
         ({"tokenizer_class": "DistilBertTokenizer"}, True),

@@ -276,6 +276,15 @@ def test_mpnets_four_special_tokens_come_before_berts_pieces(tmp_path):
     assert read(tmp_path / "again")[0].fingerprint == vocabulary.fingerprint
 
 
+def test_mpnets_special_tokens_may_be_objects(tmp_path):
+    vocabulary = make("mpnet")
+    write_tokenizer(tmp_path, vocabulary)
+    roles = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
+    tokens = zip(roles, vocabulary.special_tokens, strict=True)
+    edit(tmp_path, "tokenizer_config.json", **{role: {"content": token} for role, token in tokens})
+    assert read(tmp_path)[0].fingerprint == vocabulary.fingerprint
+
+
 @pytest.mark.parametrize("has_both", [True, False])
 def test_white_space_is_a_token_of_chinese_bert(tmp_path, has_both):
     """In tokenizer.json it stands as it is; the line of a vocab.txt is stripped."""
