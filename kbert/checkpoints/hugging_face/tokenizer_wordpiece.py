@@ -71,7 +71,10 @@ def read_wordpiece(files: TokenizerFiles, do_lower_case: bool | None) -> Vocabul
 
 
 def _declared(files, normalizer, name) -> tuple[bool | None, str]:
-    """What the two files say of a setting, and the name of the one that counts; null says nothing."""
+    """What the two files say of a setting, and the name of the one that counts.
+
+    Null says nothing, but to a class that follows tokenizer.json.
+    """
     key, other_key = _RULES[name]
     declared = json_value(files.settings, key, bool, files.settings_path)
     other = json_value(normalizer, other_key, bool, f"{files.path}: normalizer")
@@ -81,7 +84,8 @@ def _declared(files, normalizer, name) -> tuple[bool | None, str]:
             f"{files.folder}: {files.settings_path.name} says {key}={declared}, but {files.path.name} "
             f"{other_key}={other}",
         )
-    if declared is not None:
+    follows_file = normalizer and files.class_name in CLASSES_OF_THE_FILE
+    if declared is not None and not follows_file:
         return declared, files.settings_path.name
     return other, files.path.name
 

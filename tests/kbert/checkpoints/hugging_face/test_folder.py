@@ -589,6 +589,11 @@ FOLLOWED = {
         tokenizer_json(strip_accents=False),
         {"strip_accents": False, "max_input_chars_per_word": 100},
     ),
+    "accents of the class of the file": (
+        {"strip_accents": False, "tokenizer_class": "PreTrainedTokenizerFast"},
+        tokenizer_json(strip_accents=None),
+        {"max_input_chars_per_word": 100},
+    ),
     "accents as ever": ({"strip_accents": True}, None, {"max_input_chars_per_word": 100}),
     "ideographs": (
         {"tokenize_chinese_chars": False},
