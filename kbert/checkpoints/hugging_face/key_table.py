@@ -167,7 +167,7 @@ _TOKENIZER_CONFIG = {
     **followed(_ROLES, "the special tokens"),
     **followed("model_max_length max_len", "the longest input"),
     **followed("do_lower_case strip_accents tokenize_chinese_chars", "how words are made"),
-    **_no_effect("is read from tokenizer.json alone, by transformers too", "max_input_chars_per_word"),
+    **_no_effect("is read from tokenizer.json alone", "max_input_chars_per_word"),
     **followed("do_basic_tokenize never_split", "must split texts into words, and exempt none"),
     **followed("add_prefix_space", "must be that of its kind"),
     **followed("added_tokens_decoder", "added tokens, with their ids"),

@@ -9,6 +9,8 @@ from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_value, shown, shown_name
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 
+# Types of models that add something to the second text of a pair.
+WITH_SEGMENTS = ("bert", "electra")
 # These follow tokenizer.json; other classes make their rules of tokenizer_config.json.
 CLASSES_OF_THE_FILE = ("PreTrainedTokenizerFast", "TokenizersBackend")
 
@@ -138,16 +140,22 @@ class TokenizerFiles:
         kinds = ", ".join(shown(step.get("type")) for step in steps) or "None"
         self.report.conflict(key, f"{self.path}: its {key} is {kinds}, not {expected}")
 
+    @property
+    def segments_count(self) -> bool:
+        """Whether the folder's model adds something for the second text of a pair."""
+        config = self.read("config.json") or {}
+        return config.get("model_type") in WITH_SEGMENTS and config.get("type_vocab_size", 2) != 1
+
     def refuse_other_processor(self, vocabulary: BaseVocabulary):
         """Refuses a tokenizer.json that packs texts otherwise than kbert."""
         processor = json_value(self.rules or {}, "post_processor", dict, self.path, {})
-        if self.rules is not None and not _packs_as_ours(processor, vocabulary):
+        if self.rules is not None and not _packs_as_ours(processor, vocabulary, self.segments_count):
             special = vocabulary.special_tokens
             between = " ".join([special.sep] * vocabulary.pair_separators)
             self.report.conflict(
                 "post_processor",
                 f"{self.path}: its post_processor does not make {special.cls} a {between} b {special.sep}, "
-                "which kbert always makes",
+                "which kbert always makes, or has other segments",
             )
 
 
@@ -156,12 +164,14 @@ def token_text(token):
     return token.get("content") if isinstance(token, dict) else token
 
 
-def _packs_as_ours(processor, vocabulary):
+def _packs_as_ours(processor, vocabulary, segments_count):
     own = _roberta_processor(vocabulary) if vocabulary.pair_separators == 2 else _bert_processor(vocabulary)
     if processor.get("type") == own["type"]:
         return all(processor.get(key) == own[key] for key in ("cls", "sep"))
     # The segments of RoBERTa's family and ModernBERT have no meaning: files number them one way or the other.
     segments = (1,) if vocabulary.kind == "wordpiece" else (0, 1)
+    if segments_count:
+        segments = (2 - vocabulary.pair_separators,)
     expected = [_template(vocabulary, segment) for segment in segments]
     tokens = processor.get("special_tokens")
     return (

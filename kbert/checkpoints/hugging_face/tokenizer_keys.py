@@ -9,7 +9,6 @@ ROLES_FILE = "special_tokens_map.json"
 # The keys of both files that list tokens beside those with a role.
 _MORE_TOKENS = ("additional_special_tokens", "extra_special_tokens", "model_specific_special_tokens")
 # The families, and the ends of their classes, that are told the second text of a pair.
-_WITH_SEGMENTS = ("bert", "electra")
 _OF_PAIRS = ("Classification", "QuestionAnswering", "MultipleChoice", "Prediction", "PreTraining")
 
 
@@ -73,9 +72,8 @@ def _refuse_pairs_without_segments(files):
     config = files.read("config.json") or {}
     classes = config.get("architectures") or [""]
     reads_pairs = isinstance(classes, list) and str(classes[0]).endswith(_OF_PAIRS)
-    is_bert = config.get("model_type") in _WITH_SEGMENTS and config.get("type_vocab_size", 2) != 1
     has_berts_tokens = files.role("cls_token") in (None, BERT_TOKENS.cls)
-    if not (reads_pairs and is_bert and has_berts_tokens):
+    if not (reads_pairs and files.segments_count and has_berts_tokens):
         return
     names, name = json_texts(files.settings, "model_input_names", files.settings_path), files.class_name
     if names:

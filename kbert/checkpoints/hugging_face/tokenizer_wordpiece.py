@@ -115,9 +115,14 @@ def _refuse_rules_of_one_file(files, rules, do_lower_case):
 
 
 def _longest_word(files) -> int:
-    """As the folder says it; else as transformers' BertTokenizer, which has no setting for it."""
+    """As the folder says it; else as BertTokenizer of transformers 5, which takes none from the folder."""
     where = f"{files.path}: model"
     limit = json_count(files.model, "max_input_chars_per_word", where) or _TRANSFORMERS_LIMIT
+    if limit != _TRANSFORMERS_LIMIT and files.class_name not in CLASSES_OF_THE_FILE:
+        files.report.note(
+            f"{where}: max_input_chars_per_word={limit} counts here, as in transformers 4; BertTokenizer of "
+            f"transformers 5 takes {_TRANSFORMERS_LIMIT}"
+        )
     return min(limit, MOST_CHARACTERS)
 
 

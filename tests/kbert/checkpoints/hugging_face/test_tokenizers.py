@@ -13,6 +13,7 @@ from tokenizers import Tokenizer
 from kbert.checkpoints.formats import read_checkpoint
 from kbert.checkpoints.hugging_face.sentencepiece_proto import build_model, parse_model
 from kbert.checkpoints.hugging_face.tokenizer import read_tokenizer, write_tokenizer
+from kbert.checkpoints.hugging_face.tokenizer_json import _template
 from kbert.checkpoints.hugging_face.tokenizer_wordpiece import MPNET_TOKENS
 from kbert.checkpoints.report import Report
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, ROBERTA_TOKENS
@@ -167,6 +168,34 @@ def test_other_files_with_the_same_meaning_are_read(folders, kind, values, token
     if tokenizer_class is None:
         edit(folder, "tokenizer_config.json", tokenizer_class=None)
     assert read(folder)[0].fingerprint == make(kind).fingerprint
+
+
+@pytest.mark.parametrize("second", [0, 1])
+@pytest.mark.parametrize("kind", KINDS)
+def test_segments_of_a_template_count_where_the_model_has_segments(folders, kind, second):
+    """RoBERTa's family adds nothing for a second text, so its files may number segments either way."""
+    folder, vocabulary = folders(kind), make(kind)
+    edit(folder, "tokenizer.json", post_processor=_template(vocabulary, second))
+    ours = 2 - vocabulary.pair_separators
+    for model_type, counts in {"bert": True, "roberta": kind in ("wordpiece", "mpnet")}.items():
+        (folder / "config.json").write_text(json.dumps({"model_type": model_type}))
+        expected = ours if model_type == "bert" else 1
+        if counts and second != expected:
+            with pytest.raises(ValueError, match="has other segments"):
+                read(folder)
+        else:
+            assert read(folder)[0].fingerprint == vocabulary.fingerprint
+
+
+@pytest.mark.parametrize(("tokenizer_class", "said"), [("BertTokenizer", 1), ("PreTrainedTokenizerFast", 0)])
+def test_another_longest_word_is_said_where_transformers_5_takes_its_own(folders, tokenizer_class, said):
+    folder = folders("wordpiece")
+    edit(folder, "tokenizer.json", model__max_input_chars_per_word=150)
+    edit(folder, "tokenizer_config.json", tokenizer_class=tokenizer_class)
+    report = Report("hugging_face", str(folder))
+    vocabulary, *_ = read_tokenizer(folder, None, report)
+    assert vocabulary.rules.max_input_chars_per_word == 150
+    assert str(report).count("BertTokenizer of transformers 5 takes 100") == said
 
 
 # (kind, file, changed values, the beginning of the sentence, the setting that allows)
