@@ -22,9 +22,9 @@ from kbert.checkpoints.conversion import names  # noqa: E402
 from kbert.checkpoints.hugging_face.families import FAMILIES  # noqa: E402
 from kbert.checkpoints.hugging_face.folder_keys import config_keys  # noqa: E402
 from kbert.checkpoints.hugging_face.key_table import FOLDER_KEYS, OTHER_FILES  # noqa: E402
+from kbert.checks import declared_values  # noqa: E402
 from kbert.cli.commands import COMMANDS  # noqa: E402
 from kbert.config import FinetuningConfig, PretrainingConfig  # noqa: E402
-from kbert.config.checks import declared_values  # noqa: E402
 from kbert.config.training_config import TrainingConfig  # noqa: E402
 from kbert.tasks import TASKS  # noqa: E402
 

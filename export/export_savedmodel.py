@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from kbert.bounds import Bounds
+from kbert.checks import with_checked_arguments
 from kbert.cli import script
 from kbert.cli.closing_output import define_json_flag, print_result
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import activity
-from kbert.config.checks import with_checked_arguments
 from kbert.files.json_file import read_json
 from kbert.files.whole_file import whole_folder, write_json
 from kbert.scripts.training_flags import Checkpoint

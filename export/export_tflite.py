@@ -20,12 +20,12 @@ from typing import Literal
 
 from absl import logging
 
+from kbert.checks import with_checked_arguments
 from kbert.cli import script
 from kbert.cli.closing_output import define_json_flag, print_result
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import activity
 from kbert.config import FinetuningConfig, config_with_settings
-from kbert.config.checks import with_checked_arguments
 from kbert.extras import require
 from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import whole_folder, write_json, write_text

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kbert.config.checks import require_single
+from kbert.checks import require_single
 from kbert.inference import loading
 
 if TYPE_CHECKING:

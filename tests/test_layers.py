@@ -19,6 +19,7 @@ LAYERS = (
     ("kbert.layers",),
     ("kbert.kernels", "kbert.manifest", "kbert.cli.flags"),
     ("kbert.config", "kbert.features", "kbert.cli.declared_flags", "kbert.cli.quiet_tensorflow"),
+    ("kbert.checks", "kbert.full_float32"),
     ("kbert.files", "kbert.shipped_configs", "kbert.cli.commands", "kbert.cli.progress", "kbert.cli.signals"),
     ("kbert", "kbert.bounds", "kbert.extras", "kbert.forked", "kbert.late_tensorflow", "kbert.cli.warn_once"),
     ("kbert.late_modules",),

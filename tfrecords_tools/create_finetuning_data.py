@@ -18,11 +18,11 @@ from absl import flags, logging
 
 from kbert.bounds import NO_FLAG, Bounds
 from kbert.checkpoints import formats
+from kbert.checks import require_single, with_checked_arguments
 from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import Progress
 from kbert.config import DatasetConfig, FinetuningConfig, load_config, to_dict
-from kbert.config.checks import require_single, with_checked_arguments
 from kbert.input_pipelines.records.record_folders import require_records
 from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.manifest import Manifest, describe_shards

@@ -18,9 +18,9 @@ from typing import Literal
 
 from absl import logging
 
+from kbert.checks import with_checked_arguments
 from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
-from kbert.config.checks import with_checked_arguments
 from kbert.features import PRETRAINING_RECORDS
 from kbert.manifest import Manifest
 from kbert.tokenization.vocabulary import Vocabulary

@@ -23,11 +23,11 @@ from kbert.bounds import Bounds
 from kbert.checkpoints import KBERT, Format, formats
 from kbert.checkpoints.conversion import resizing
 from kbert.checkpoints.convert import convert
+from kbert.checks import require_single
 from kbert.cli import script
 from kbert.cli.closing_output import define_json_flag, print_result
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.config import FinetuningConfig, load_config
-from kbert.config.checks import require_single
 from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import write_json
 from kbert.input_pipelines.labelled_files import stream_records, text_cell

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kbert.checkpoints import KBERT, Format, formats
 from kbert.checkpoints.conversion import resizing
-from kbert.config.checks import require, with_checked_arguments
+from kbert.checks import require, with_checked_arguments
 from kbert.tokenization.vocabulary import read_pieces, require_wordpiece
 
 

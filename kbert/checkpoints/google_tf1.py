@@ -24,8 +24,8 @@ from kbert.checkpoints.conversion.own_keys import own_keys, pop_own_keys
 from kbert.checkpoints.conversion.resizing import as_bert, with_zero_segment
 from kbert.checkpoints.model_variables import part_name, shapes_of_file, with_pooler
 from kbert.checkpoints.report import Report
+from kbert.checks import SHORTEST_LENGTH
 from kbert.config import EncoderConfig, from_dict
-from kbert.config.checks import SHORTEST_LENGTH
 from kbert.files.full_disk import full_disk_code
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_count, json_texts, json_value, require_once, shown_name

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from kbert.config.checks import require
+from kbert.checks import require
 from kbert.config.plain_values import from_dict, to_dict
 from kbert.config.setting_paths import closest_setting, find_setting, suggested_setting
 from kbert.files.json_file import NotJson, parse_json, read_json

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from kbert.config.checks import Width, check_values
+from kbert.checks import Width, check_values
 
 # Those of torch.nn that have no numbers of their own to learn and keep the width, with their defaults.
 DenseActivation = Literal[

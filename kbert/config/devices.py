@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from kbert.bounds import Bounds
-from kbert.config.checks import check_values, require
+from kbert.checks import check_values, require
 from kbert.files.json_values import shown
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from kbert.bounds import Bounds
-from kbert.config.checks import check_values, require
+from kbert.checks import check_values, require
 from kbert.files.json_values import shown
 
 _Weight = Annotated[float, Bounds(0, 1e6)]

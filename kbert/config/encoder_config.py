@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, get_args
 
 from kbert.bounds import Bounds
-from kbert.config.checks import Epsilon, Length, Rate, Width, check_values, require
+from kbert.checks import Epsilon, Length, Rate, Width, check_values, require
 
 Activation = Literal["gelu", "gelu_erf", "relu", "tanh", "linear"]
 ACTIVATIONS = get_args(Activation)

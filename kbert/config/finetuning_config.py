@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from kbert.bounds import Bounds
-from kbert.config.checks import Epochs, Layers, Length, Many, Rate, Seed, Share, Steps, check_values, require
+from kbert.checks import Epochs, Layers, Length, Many, Rate, Seed, Share, Steps, check_values, require
 from kbert.config.frozen_config import FrozenConfig
 from kbert.config.lora_config import LoraConfig, is_adapter
 from kbert.config.training_config import TrainingConfig

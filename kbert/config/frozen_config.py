@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from kbert.config.checks import Layers, check_values, require
+from kbert.checks import Layers, check_values, require
 from kbert.config.encoder_config import EncoderConfig
 from kbert.files.json_values import shown
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from kbert.bounds import Bounds
-from kbert.config.checks import Rate, Width, check_values, require
+from kbert.checks import Rate, Width, check_values, require
 from kbert.files.json_values import shown
 
 # The projections of a layer that can have an adapter, in the order in which they are computed.

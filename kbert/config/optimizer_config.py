@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, get_args
 
 from kbert.bounds import Bounds
-from kbert.config.checks import Epsilon, Rate, check_values, require
+from kbert.checks import Epsilon, Rate, check_values, require
 from kbert.files.json_values import shown
 
 Optimizer = Literal["adam_weight_decay", "adamw", "lamb"]

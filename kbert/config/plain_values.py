@@ -6,7 +6,7 @@ import math
 import types
 import typing
 
-from kbert.config.checks import require
+from kbert.checks import require
 from kbert.config.encoder_config import EncoderConfig
 from kbert.config.presets import expand_encoder
 from kbert.config.setting_paths import closest_setting

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from kbert.config.checks import require
+from kbert.checks import require
 from kbert.config.dense_config import DenseConfig, chain_width, dense_configs
 from kbert.config.vectors_config import VectorsConfig
 from kbert.files.json_values import shown

@@ -1,6 +1,6 @@
 """Encoder presets: the files in configs/encoders, with the keys of BERT's own bert_config.json."""
 
-from kbert.config.checks import require
+from kbert.checks import require
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import shown
 from kbert.shipped_configs import configs_directory

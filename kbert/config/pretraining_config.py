@@ -3,7 +3,7 @@
 import dataclasses
 from dataclasses import dataclass
 
-from kbert.config.checks import Steps, require
+from kbert.checks import Steps, require
 from kbert.config.training_config import TrainingConfig
 from kbert.files.json_values import shown
 

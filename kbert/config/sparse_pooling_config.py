@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from kbert.config.checks import Many, check_values
+from kbert.checks import Many, check_values
 from kbert.config.pooling_config import SimilarityFunction
 from kbert.config.vectors_config import VectorsConfig
 

@@ -4,7 +4,7 @@ import string
 from dataclasses import dataclass, field
 from typing import Literal
 
-from kbert.config.checks import Length, check_values, require
+from kbert.checks import Length, check_values, require
 from kbert.config.dense_config import DenseConfig, chain_width, dense_configs
 from kbert.config.vectors_config import TEXT_TASKS, VectorsConfig
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, get_args
 from absl import logging
 
 from kbert.bounds import Bounds
-from kbert.config.checks import BatchSize, Many, Seed, Steps, check_values, require
+from kbert.checks import BatchSize, Many, Seed, Steps, check_values, require
 from kbert.config.distillation_config import DistillationConfig
 from kbert.config.encoder_config import EncoderConfig
 from kbert.config.frozen_config import FrozenConfig

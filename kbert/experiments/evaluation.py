@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, Union
 
 from kbert.bounds import Bounds
+from kbert.checks import require, require_single, with_checked_arguments
 from kbert.config import FinetuningConfig, config_with_settings
-from kbert.config.checks import require, require_single, with_checked_arguments
 from kbert.experiments import evaluation_run, show_lines
 from kbert.inference import loading
 from kbert.input_pipelines.data_files import LabelledData, data_as_files

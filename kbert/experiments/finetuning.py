@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kbert.checkpoints.report import unmatched_patterns
+from kbert.checks import with_checked_arguments
 from kbert.config import Devices, FinetuningConfig, config_with_settings
-from kbert.config.checks import with_checked_arguments
 from kbert.distillation import teacher
 from kbert.experiments import finetuning_run, show_lines
 from kbert.experiments.finetuning_checks import require_trainable, require_weights

@@ -8,8 +8,8 @@ from typing import Any
 
 from absl import logging
 
+from kbert.checks import require_single
 from kbert.config import DatasetConfig, FinetuningConfig
-from kbert.config.checks import require_single
 from kbert.experiments.labelled_file import LabelledFile
 from kbert.input_pipelines.data_files import shown_source
 from kbert.input_pipelines.records.record_folders import LabelledRecords

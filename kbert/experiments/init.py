@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kbert.checkpoints import formats
+from kbert.checks import require
 from kbert.config import Devices, DistillationConfig
-from kbert.config.checks import require
 from kbert.runs import run_directory
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.training.devices.rendezvous import require_free_port

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kbert.checkpoints.report import unmatched_patterns
+from kbert.checks import with_checked_arguments
 from kbert.config import Devices, PretrainingConfig, config_with_settings
-from kbert.config.checks import with_checked_arguments
 from kbert.distillation import teacher
 from kbert.experiments import pretraining_run, show_lines
 from kbert.experiments.init import Init, require_place

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from absl import logging
 
+from kbert.checks import with_checked_arguments
 from kbert.config import FinetuningConfig
-from kbert.config.checks import with_checked_arguments
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.finished_run import describe_run, finished_metrics, with_recorded_init, write_result
 from kbert.reports.seed_summary import summarize_seeds, write_summary

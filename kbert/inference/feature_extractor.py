@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kbert.config.checks import with_checked_values
+from kbert.checks import with_checked_values
 from kbert.config.pooling_config import JOIN, POOLINGS, PoolingConfig
 from kbert.features import ENCODER_INPUTS
 from kbert.files.json_values import shown

@@ -18,10 +18,10 @@ from kbert.checkpoints.formats import write_checkpoint
 from kbert.checkpoints.kbert_run import run_config
 from kbert.checkpoints.model_loading import build_model, task_from_checkpoint
 from kbert.checkpoints.report import Report
+from kbert.checks import require_length, with_checked_arguments, with_checked_values
 from kbert.cli.commands import export_package
 from kbert.cli.progress import activity
 from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig, TrainingConfig
-from kbert.config.checks import require_length, with_checked_arguments, with_checked_values
 from kbert.config.pooling_config import POOLING_LAYER, PoolingConfig, require_dimensions
 from kbert.config.vectors_config import VectorsConfig
 from kbert.experiments import evaluation  # late: it stands above this module

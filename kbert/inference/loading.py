@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from kbert.checkpoints.formats import detect_format, local_path, read_checkpoint
 from kbert.checkpoints.report import unmatched_patterns
+from kbert.checks import with_checked_arguments
 from kbert.cli.commands import export_package
 from kbert.cli.progress import activity
-from kbert.config.checks import with_checked_arguments
 from kbert.inference import loaded_model
 from kbert.runs.run_directory import RunDirectory
 from kbert.runs.run_file import holds_run

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from kbert.checks import with_checked_values
 from kbert.config import DatasetConfig
-from kbert.config.checks import with_checked_values
 from kbert.inference.answers import (
     answered,
     require_answering_task,

@@ -19,8 +19,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kbert.checks import with_checked_values
 from kbert.config import TrainingConfig, from_dict, to_dict
-from kbert.config.checks import with_checked_values
 from kbert.files.folder_lock import LOCK_FILE, lock_folder
 from kbert.files.json_file import read_json_object, require_known_format
 from kbert.files.safetensors_file import read_safetensors

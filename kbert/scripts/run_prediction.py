@@ -36,10 +36,10 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from kbert.bounds import Bounds
+from kbert.checks import require
 from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import Progress
-from kbert.config.checks import require
 from kbert.files.file_format import DELIMITED
 from kbert.files.json_file import json_line
 from kbert.inference import loading, unknown_tokens

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from absl import logging
 
 from kbert.bounds import LARGEST_FLOAT32
-from kbert.config.checks import Rate, check_values, require
+from kbert.checks import Rate, check_values, require
 from kbert.files.json_values import require_once, shown
 from kbert.late_tensorflow import ops
 from kbert.tasks.losses import cross_entropies

@@ -2,7 +2,7 @@
 
 import keras
 
-from kbert.config.checks import SHORTEST_LENGTH
+from kbert.checks import SHORTEST_LENGTH
 from kbert.features import EXAMPLE_WEIGHTS
 from kbert.tasks import TASKS
 from kbert.tasks.task import Task

@@ -13,7 +13,7 @@ from typing import Annotated
 import numpy as np
 
 from kbert.bounds import Bounds
-from kbert.config.checks import check_values
+from kbert.checks import check_values
 from kbert.late_tensorflow import ops
 from kbert.tasks.pages.calibration import expected_calibration_error, reliability
 

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from absl import logging
 
-from kbert.config.checks import require
+from kbert.checks import require
 from kbert.files.json_values import shown
 from kbert.late_tensorflow import ops_for
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from kbert.config.checks import require_length
+from kbert.checks import require_length
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.tokenization.truncation import truncated_lengths
 

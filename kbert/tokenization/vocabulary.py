@@ -7,7 +7,7 @@ from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
 
-from kbert.config.checks import with_checked_values
+from kbert.checks import with_checked_values
 from kbert.files.json_values import is_unicode
 from kbert.files.whole_file import write_text
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, BaseVocabulary, SpecialTokens

@@ -4,7 +4,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Literal
 
-from kbert.config.checks import check_values
+from kbert.checks import check_values
 from kbert.features import Feature, pretraining_features
 
 SHORTEST_SEQUENCE = 8

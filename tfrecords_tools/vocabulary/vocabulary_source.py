@@ -8,7 +8,7 @@ from absl import logging
 from kbert.checkpoints import HUGGING_FACE
 from kbert.checkpoints.hugging_face import tokenizer as tokenizer_files
 from kbert.checkpoints.report import Report, unmatched_patterns
-from kbert.config.checks import require_single
+from kbert.checks import require_single
 from kbert.files.json_file import read_json_object
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.tokenization.vocabulary_files import read_vocab_file, read_vocabulary

@@ -15,6 +15,7 @@ from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.config import EncoderConfig
 from kbert.files.json_values import shown
 from kbert.files.stored_tensor import stored_array
+from kbert.tasks.similarity import prompts
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.tokenization.vocabulary import Vocabulary
 
@@ -95,12 +96,30 @@ def with_vocabulary(checkpoint: BertCheckpoint, vocabulary: BaseVocabulary) -> B
         f"{len(vocabulary) - kept} new with the mean of the old ones",
         encoder=dataclasses.replace(checkpoint.encoder, vocab_size=len(vocabulary)),
         vocabulary=vocabulary,
-        **_scored_tokens(checkpoint, vocabulary),
+        **_vectors(checkpoint, vocabulary),
     )
 
 
+def _vectors(checkpoint, vocabulary) -> dict[str, Any]:
+    """What changes of the vectors of texts: they may name tokens, and count those of prompts."""
+    values = _scored_tokens(checkpoint, vocabulary)
+    lengths = getattr(checkpoint.pooling, "prompt_lengths", None)
+    if lengths:
+        values["prompt_lengths"] = prompts.prompt_lengths(
+            checkpoint.pooling, vocabulary, checkpoint.max_seq_length
+        )
+    if not values:
+        return {}
+    changes = {"pooling": dataclasses.replace(checkpoint.pooling, **values)}
+    if recorded := checkpoint.recorded:
+        further = recorded.task_config.get("further_pooling", {}) | values
+        task_config = recorded.task_config | {"further_pooling": further}
+        changes["recorded"] = dataclasses.replace(recorded, task_config=task_config)
+    return changes
+
+
 def _scored_tokens(checkpoint, vocabulary) -> dict[str, Any]:
-    """What changes where vectors of tokens are scored by their ids: these are ids of the new vocabulary then.
+    """Where vectors of tokens are scored by their ids: these, in the new vocabulary.
 
     A token that is not there any more stands in no text.
     """
@@ -108,18 +127,13 @@ def _scored_tokens(checkpoint, vocabulary) -> dict[str, Any]:
     if ids is None:
         return {}
     tokens = [checkpoint.vocabulary.tokens[number] for number in ids]
-    own = [vocabulary.ids[token] for token in tokens if token in vocabulary.ids]
+    own = tuple(vocabulary.ids[token] for token in tokens if token in vocabulary.ids)
     if not own:
         raise ValueError(
             f"{checkpoint.source} scores the tokens {shown(tokens)} alone ({_SCORED_IDS}), and the new "
             "vocabulary has none of them; add one."
         )
-    changes = {"pooling": dataclasses.replace(checkpoint.pooling, **{_SCORED_IDS: tuple(own)})}
-    if recorded := checkpoint.recorded:
-        further = recorded.task_config.get("further_pooling", {}) | {_SCORED_IDS: own}
-        task_config = recorded.task_config | {"further_pooling": further}
-        changes["recorded"] = dataclasses.replace(recorded, task_config=task_config)
-    return changes
+    return {_SCORED_IDS: own}
 
 
 def with_layers(checkpoint: BertCheckpoint, layers: Sequence[int]) -> BertCheckpoint:

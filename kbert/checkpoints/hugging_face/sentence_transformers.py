@@ -28,7 +28,7 @@ from kbert.checkpoints.hugging_face.sentence_models import (
 )
 from kbert.checkpoints.hugging_face.sentence_vectors import OF_TOKENS, Module
 from kbert.checkpoints.report import Report
-from kbert.config.checks import SHORTEST_LENGTH
+from kbert.checks import SHORTEST_LENGTH
 from kbert.files.json_file import read_json, read_json_object
 from kbert.files.json_values import json_count, json_value, shown, shown_name
 from kbert.files.path_inside import path_inside

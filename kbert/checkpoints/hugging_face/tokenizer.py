@@ -27,7 +27,7 @@ from kbert.checkpoints.hugging_face.tokenizer_wordpiece import (
     wordpiece_settings,
 )
 from kbert.checkpoints.report import Report
-from kbert.config.checks import SHORTEST_LENGTH
+from kbert.checks import SHORTEST_LENGTH
 from kbert.files.json_values import json_count, json_value, shown, shown_name
 from kbert.files.whole_file import write_json
 from kbert.tokenization.base_vocabulary import BaseVocabulary

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Union
 from absl import logging
 
 from kbert import extras
-from kbert.config.checks import with_checked_arguments
+from kbert.checks import with_checked_arguments
 from kbert.experiments import show_lines
 from kbert.experiments.retrieval import failures, retrievers, search
 from kbert.experiments.retrieval.collection import read_collection

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, Union
 from absl import logging
 
 from kbert.bounds import Bounds
+from kbert.checks import require, with_checked_arguments
 from kbert.config import DatasetConfig
-from kbert.config.checks import require, with_checked_arguments
 from kbert.experiments import show_lines
 from kbert.experiments.retrieval.collection import read_corpus
 from kbert.experiments.retrieval.evaluation import as_loaded, make_retriever

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kbert.config.checks import Length, check_values, require
+from kbert.checks import Length, check_values, require
 from kbert.config.token_vectors_config import FIXED, TOKEN_VECTORS_LAYER, TokenVectorsConfig
 from kbert.features import SCORED_TOKENS, TARGET_FEATURE, Feature
 from kbert.heads import token_vectors

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from kbert.bounds import Bounds
-from kbert.config.checks import check_values
+from kbert.checks import check_values
 
 _Count = Annotated[int, Bounds(1, 1 << 20)]
 

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import special
 
-from kbert.config.checks import require
+from kbert.checks import require
 from kbert.features import TARGET_FEATURE, Feature
 from kbert.files.json_values import shown
 from kbert.late_tensorflow import ops

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, get_args
 
 from kbert.bounds import Bounds
-from kbert.config.checks import check_values, require
+from kbert.checks import check_values, require
 from kbert.files.json_values import shown
 from kbert.tasks.label_losses import LabelLossSettings
 from kbert.tasks.temperature import CalibrationSettings

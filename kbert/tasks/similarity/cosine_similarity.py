@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kbert.checks import require
 from kbert.cli.warn_once import warn_once
-from kbert.config.checks import require
 from kbert.features import TARGET_FEATURE
 from kbert.input_pipelines.labelled_files import LabelledText
 from kbert.late_tensorflow import ops

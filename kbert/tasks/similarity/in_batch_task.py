@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kbert.config.checks import require
+from kbert.checks import require
 from kbert.config.vectors_config import TEXT_TASKS
 from kbert.features import TARGET_FEATURE, TEACHER_SCORES, Feature
 from kbert.input_pipelines.distinct_batches import DistinctBatches

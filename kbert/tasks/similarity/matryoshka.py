@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kbert.config.checks import require
+from kbert.checks import require
 from kbert.config.pooling_config import require_dimensions
 from kbert.tasks.task import ALL_REPLICAS
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from kbert.bounds import LARGEST_FLOAT32
-from kbert.config.checks import require
+from kbert.checks import require
 from kbert.late_tensorflow import ops
 from kbert.layers import vector_dense
 from kbert.tasks.file_columns import task_files

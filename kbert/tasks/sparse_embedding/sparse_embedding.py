@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from kbert.bounds import Bounds
-from kbert.config.checks import check_values
+from kbert.checks import check_values
 from kbert.config.sparse_pooling_config import SparseActivation, SparsePooling, SparsePoolingConfig
 from kbert.heads import sparse_head
 from kbert.heads.parts import MASKED_LM

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from kbert.checks import require
 from kbert.config import EncoderConfig
-from kbert.config.checks import require
 from kbert.files.json_values import shown
 from kbert.heads.parts import Part
 from kbert.tasks.label_losses import LabelLossSettings

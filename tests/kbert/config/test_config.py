@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kbert.checks import with_checked_arguments, with_checked_values
 from kbert.cli.commands import find_command
 from kbert.config import (
     DatasetConfig,
@@ -26,7 +27,6 @@ from kbert.config import (
     load_config,
     to_dict,
 )
-from kbert.config.checks import with_checked_arguments, with_checked_values
 from kbert.config.lora_config import LoraConfig
 from kbert.config.pooling_config import PoolingConfig
 from kbert.input_pipelines.data_files import LabelledData

@@ -10,6 +10,7 @@ from safetensors.numpy import save_file
 from scipy import special
 
 import kbert
+from kbert.checkpoints.conversion.resizing import with_vocabulary
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.checkpoints.hugging_face.sentence_transformers import LENGTH_FILES, read_sentence_modules
 from kbert.checkpoints.model_loading import initialize
@@ -18,6 +19,7 @@ from kbert.config import DatasetConfig
 from kbert.encoder import BertEncoder
 from kbert.tasks import TASKS
 from kbert.tasks.similarity.vectors import similarities
+from kbert.tokenization.vocabulary import Vocabulary
 from tests.conftest import tiny_finetuning_config
 from tests.kbert.checkpoints import foreign_files
 from tests.places import SHARED_DATA
@@ -102,6 +104,20 @@ def test_what_a_folder_says_is_kept_and_written_back(folder, tmp_path):
     assert read_checkpoint(tmp_path / "back").pooling == pooling
     written = json.loads((tmp_path / "back" / "config_sentence_transformers.json").read_text())
     assert written == further | {"prompts": QUERY, "model_type": "SentenceTransformer"}
+
+
+def test_tokens_of_prompts_are_counted_anew_for_another_vocabulary(folder):
+    """A prompt of two pieces is one word of the new vocabulary."""
+    old = read_checkpoint(folder).vocabulary
+    piece = next(token for token in old.tokens if token.startswith("##"))
+    word = next(token for token in old.tokens if token.isalpha()) + piece[2:]
+    assert word not in old.ids
+    edit(folder / "1_Pooling" / "config.json", include_prompt=False)
+    edit(folder / "config_sentence_transformers.json", prompts={"query": f"{word} "})
+    checkpoint = read_checkpoint(folder)
+    assert checkpoint.pooling.prompt_lengths == {"query": 3}  # with [CLS]
+    changed = with_vocabulary(checkpoint, Vocabulary([*old.tokens, word], do_lower_case=True))
+    assert changed.pooling.prompt_lengths == {"query": 2}
 
 
 REFUSED = {
