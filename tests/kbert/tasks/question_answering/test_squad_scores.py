@@ -1,5 +1,7 @@
 """The scores against a reference written apart from them, from the words of the official definition."""
 
+import itertools
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -71,7 +73,7 @@ words = st.sampled_from(
     ["the", "a", "an", "The", "cat", "Cat", "dog.", "U.S.", "-", "1998", "é", "theatre", "_"]
 )
 texts = st.one_of(st.lists(words, max_size=5).map(" ".join), st.text(max_size=12))
-odds = st.one_of(st.sampled_from([-1.0, 0.0, 0.5, 1.0]), st.floats(-20, 20))
+odds = st.one_of(st.sampled_from([-1.0, 0.0, 0.5, 1.0]), st.floats(-20, 20, allow_subnormal=False))
 golds = st.lists(texts.filter(bool), max_size=3)
 questions = st.lists(st.tuples(texts, odds, golds), min_size=1, max_size=12)
 
@@ -128,6 +130,7 @@ def test_scores_of_v2_are_the_official_ones(questions, threshold):
     chosen = found.pop("chosen_threshold")
     assert found == expected
     every = [squad_scores.scores_v2(said, odd, golds, where)["f1"] for where in (min(odd) - 1.0, *odd)]
-    for shift in (0.0, -1e-4, 1e-4):  # odds of another batch or export
+    apart = all(b - a > 1e-3 for a, b in itertools.pairwise(sorted(set(odd))))
+    for shift in (0.0, -1e-4, 1e-4) if apart else (0.0,):  # odds of another batch or export
         shifted = [one + shift for one in odd]
         assert squad_scores.scores_v2(said, shifted, golds, chosen)["f1"] == pytest.approx(max(every))
