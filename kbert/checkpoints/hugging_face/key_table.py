@@ -309,9 +309,7 @@ _POOLING = {
     **followed("include_prompt", "whether the tokens of a prompt count"),
     **followed("embedding_dimension word_embedding_dimension", "must be the encoder's width"),
 }
-_NORMALIZE = followed(
-    "module_input_name module_output_name", "must be what stands there, of text or token; without it, of text"
-)
+_NORMALIZE = followed("module_input_name module_output_name", "must be what stands there, of text or token")
 _DENSE = {
     **followed(
         "in_features out_features bias use_residual", "the shape of the layer; it must fit its weights"

@@ -82,7 +82,8 @@ def read_chain(modules: list[Module], vectors: str, width: int | None, report: R
     for module in modules:
         settings = read_json_object(module.file) if module.file.is_file() else {}
         check_keys(f"{module.kind}/config.json", settings, module.file, report)
-        theirs = OF_TEXTS  # without a name
+        # Without a name; a ColBERT's Dense has another default (MultiVectorEncoder, for files of PyLate).
+        theirs = vectors if module.kind == "Dense" else OF_TEXTS
         for key in ("module_input_name", "module_output_name"):
             theirs = settings.get(key) or theirs
             if theirs != vectors:

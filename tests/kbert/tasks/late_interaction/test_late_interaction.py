@@ -183,6 +183,13 @@ def test_an_unknown_token_of_the_expansion_is_named_and_no_other_format_has_it(f
         kbert.load(folder).embed("c", task="query")
 
 
+def test_a_dense_without_names_reads_the_vectors_of_tokens(folder):
+    """As PyLate wrote it; MultiVectorEncoder gives the names."""
+    named = read_checkpoint(folder).pooling
+    edit(folder / "1_Dense" / "config.json", module_input_name=None, module_output_name=None)
+    assert named.dense and read_checkpoint(folder).pooling == named
+
+
 def test_everything_that_a_folder_says_is_written_back(folder, tmp_path):
     said = {"query_expansion": EXPANSION | {"token": "c"}, "document_length": 12}
     edit(folder / LENGTHS, **said)
