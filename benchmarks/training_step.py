@@ -71,9 +71,7 @@ def main():
         work = StepWork.for_batch(batch_size, seq_length, FLAGS.predictions)
         flops = training_flops(encoder, work)
         title = f"{preset}, {batch_size} x {seq_length}"
-        print(
-            f"\n{title}: {flops / 1e9:.0f} GF of useful work an update, {FLAGS.threads} threads", flush=True
-        )
+        print(f"\n{title}: {flops / 1e9:.0f} GF of work an update, {FLAGS.threads} threads", flush=True)
         found = figures(measure(encoder, batch_size, seq_length, flops, names), flops, FLAGS.updates_per_step)
         print(table(found))
         speeds = {name: 1 / row["seconds"] for name, row in found.items() if not name.startswith("floor")}
@@ -147,15 +145,7 @@ def figures(records: dict, flops: float, updates_per_step=1) -> dict:
 
 def table(rows: dict) -> str:
     """Markdown: a row for every contestant and for the floor of each precision."""
-    heads = [
-        "",
-        "s/update",
-        "fastest to slowest",
-        "CPU s/update",
-        "GF/s",
-        "peak MB",
-        "first masked-LM losses",
-    ]
+    heads = ["", "s/update", "fastest to slowest", "CPU s/update", "GF/s", "peak MB", "first MLM losses"]
     return markdown(
         heads,
         [

@@ -123,8 +123,19 @@ _MPNET_DEFAULTS = {
 def _after_roberta(name, table=ROBERTA, keys=_ROBERTA_KEYS, defaults=None, prefix="roberta."):
     defaults = defaults or {"vocab_size": 50265}
     poolers = {"ForSequenceClassification": CLASSIFIER_POOLER}
-    heads = _same(*_ALL)
-    return Family(name, heads, table, "tanh", keys, defaults, prefix, True, poolers, True, "gelu_erf")
+    return Family(
+        name,
+        _same(*_ALL),
+        table,
+        "tanh",
+        keys,
+        defaults,
+        prefix,
+        has_pooler=True,
+        own_poolers=poolers,
+        after_padding=True,
+        masked_lm_act="gelu_erf",
+    )
 
 
 # By the model_type of config.json. The classes of BERT are those that tasks name.

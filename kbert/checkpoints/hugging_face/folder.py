@@ -147,7 +147,7 @@ def _with_vectors(checkpoint, modules, path, report):
             f"{path} makes vectors of {modules.width} numbers of each token's, but its encoder gives "
             f"{expected}; use the files of one model."
         )
-    _refuse_tokens_in_prompts(vectors.prompts, checkpoint.vocabulary, path, report)
+    _refuse_tokens_in_prompts(vectors, checkpoint.vocabulary, path, report)
     if isinstance(vectors, PoolingConfig) and not vectors.include_prompt:
         lengths = prompts.prompt_lengths(vectors, checkpoint.vocabulary, checkpoint.max_seq_length)
         vectors = dataclasses.replace(vectors, prompt_lengths=lengths)
@@ -164,8 +164,8 @@ def _with_vectors(checkpoint, modules, path, report):
     )
 
 
-def _refuse_tokens_in_prompts(prompts, vocabulary, path, report):
-    for name, prompt in prompts.items():
+def _refuse_tokens_in_prompts(vectors, vocabulary, path, report):
+    for name, prompt in vectors.prompts.items():
         whole = [token for token in (*vocabulary.special_tokens, *vocabulary.added_marks) if token in prompt]
         if whole:
             report.conflict(
@@ -315,7 +315,9 @@ def _labels(config, architecture, stored, folder, report):
         count = num_outputs or 2
         report.note(f"config.json names no labels; the {count} outputs are called LABEL_0, LABEL_1 ...")
         labels = tuple(f"LABEL_{index}" for index in range(count))
-    elif num_outputs not in (None, len(labels := label_names(config.id2label, path))):
+    else:
+        labels = label_names(config.id2label, path)
+    if num_outputs not in (None, len(labels)):
         raise ValueError(
             f"{folder}: config.json names {len(labels)} labels (id2label), but the classifier has "
             f"{num_outputs} outputs; use config and weights of one model."

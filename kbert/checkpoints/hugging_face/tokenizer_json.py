@@ -141,7 +141,7 @@ class TokenizerFiles:
         self.report.conflict(key, f"{self.path}: its {key} is {kinds}, not {expected}")
 
     @property
-    def segments_count(self) -> bool:
+    def has_segments(self) -> bool:
         """Whether the folder's model adds something for the second text of a pair."""
         config = self.read("config.json") or {}
         return config.get("model_type") in WITH_SEGMENTS and config.get("type_vocab_size", 2) != 1
@@ -149,7 +149,7 @@ class TokenizerFiles:
     def refuse_other_processor(self, vocabulary: BaseVocabulary):
         """Refuses a tokenizer.json that packs texts otherwise than kbert."""
         processor = json_value(self.rules or {}, "post_processor", dict, self.path, {})
-        if self.rules is not None and not _packs_as_ours(processor, vocabulary, self.segments_count):
+        if self.rules is not None and not _packs_as_ours(processor, vocabulary, self.has_segments):
             special = vocabulary.special_tokens
             between = " ".join([special.sep] * vocabulary.pair_separators)
             self.report.conflict(
@@ -164,13 +164,13 @@ def token_text(token):
     return token.get("content") if isinstance(token, dict) else token
 
 
-def _packs_as_ours(processor, vocabulary, segments_count):
+def _packs_as_ours(processor, vocabulary, has_segments):
     own = _roberta_processor(vocabulary) if vocabulary.pair_separators == 2 else _bert_processor(vocabulary)
     if processor.get("type") == own["type"]:
         return all(processor.get(key) == own[key] for key in ("cls", "sep"))
     # The segments of RoBERTa's family and ModernBERT have no meaning: files number them one way or the other.
     segments = (1,) if vocabulary.kind == "wordpiece" else (0, 1)
-    if segments_count:
+    if has_segments:
         segments = (2 - vocabulary.pair_separators,)
     expected = [_template(vocabulary, segment) for segment in segments]
     tokens = processor.get("special_tokens")

@@ -8,7 +8,7 @@ from kbert.tokenization.base_vocabulary import BERT_TOKENS, BaseVocabulary
 ROLES_FILE = "special_tokens_map.json"
 # The keys of both files that list tokens beside those with a role.
 _MORE_TOKENS = ("additional_special_tokens", "extra_special_tokens", "model_specific_special_tokens")
-# The families, and the ends of their classes, that are told the second text of a pair.
+# The ends of the classes that are told the second text of a pair.
 _OF_PAIRS = ("Classification", "QuestionAnswering", "MultipleChoice", "Prediction", "PreTraining")
 
 
@@ -73,7 +73,7 @@ def _refuse_pairs_without_segments(files):
     classes = config.get("architectures") or [""]
     reads_pairs = isinstance(classes, list) and str(classes[0]).endswith(_OF_PAIRS)
     has_berts_tokens = files.role("cls_token") in (None, BERT_TOKENS.cls)
-    if not (reads_pairs and files.segments_count and has_berts_tokens):
+    if not (reads_pairs and files.has_segments and has_berts_tokens):
         return
     names, name = json_texts(files.settings, "model_input_names", files.settings_path), files.class_name
     if names:
