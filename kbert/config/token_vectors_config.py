@@ -38,11 +38,11 @@ class TokenVectorsConfig(VectorsConfig):
     """How a text becomes a matrix: a vector for each token that is scored.
 
     The encoder's vectors go through the layers of `dense`; `normalize` brings each to length 1 then. A query
-    is cut to `query_length` tokens and a document to `document_length`; None is the model's length.
-    `query_expansion` fills short queries. In texts of the `skiplist_tasks` the pieces `skiplist_words` are
-    not scored; a text of no task counts as a document. Where `keep_only_token_ids` are given, none but these
-    are scored in documents. `similarity_fn_name` is "maxsim", or "meanmaxsim", which divides by the number
-    of the query's vectors.
+    is cut to `query_length` tokens and a document to `document_length`, which may be longer than the model's
+    length, up to the encoder's positions; None is the model's length. `query_expansion` fills
+    short queries. In texts of the `skiplist_tasks` the pieces `skiplist_words` are not scored; a text of no
+    task counts as a document. Where `keep_only_token_ids` are given, none but these are scored in documents.
+    `similarity_fn_name` is "maxsim", or "meanmaxsim", which divides by the number of the query's vectors.
 
     Raises:
       ValueError: for other words, lengths below 1, and as `VectorsConfig` does.
@@ -106,4 +106,18 @@ class TokenVectorsConfig(VectorsConfig):
             length = self.query_expansion.length
             is_fixed = self.query_expansion.strategy == FIXED
             own = length if is_fixed else own and max(own, length)
-        return min(own or max_seq_length, max_seq_length)
+        return own or max_seq_length
+
+    def row_length(self, max_seq_length: int) -> int:
+        """The tokens of the longest row, filled ones included, in a model of this length."""
+        filled = self.query_expansion.length if self.query_expansion else 0
+        return max(max_seq_length, filled, *(self.longest(task, max_seq_length) for task in TEXT_TASKS))
+
+    def require_positions(self, positions: int):
+        """Raises ValueError where rows would be longer than an encoder has positions."""
+        longest = self.row_length(1)
+        require(
+            longest <= positions,
+            f"query_length, document_length or query_expansion's length is {longest}, but the encoder has "
+            f"{positions} positions; choose at most so many.",
+        )

@@ -158,6 +158,8 @@ def _require_text(name, value):
     is_other = (is_list and name in ONE_TEXT) or (isinstance(value, str) and name in SEVERAL_TEXTS)
     if is_other or not all(isinstance(text, str) for text in texts):
         expected = "a list of texts" if name in SEVERAL_TEXTS else "a text"
+        if is_other and is_list:
+            expected += "; join words with spaces, or ask the signature `words` of a tagger's export"
         raise ValueError(f"{name} is {value!r:.60}; expected {expected}.")
     for text in texts:
         require_whole_characters(text, name)

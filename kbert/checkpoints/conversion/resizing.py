@@ -13,6 +13,7 @@ import numpy as np
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.config import EncoderConfig
+from kbert.config.token_vectors_config import TokenVectorsConfig
 from kbert.files.json_values import shown
 from kbert.files.stored_tensor import stored_array
 from kbert.tasks.similarity import prompts
@@ -35,9 +36,12 @@ def with_positions(checkpoint: BertCheckpoint, max_position_embeddings: int) -> 
         with rotary positions has no table, and keeps its weights.
 
     Raises:
-      ValueError: for a length below 1, or above the limit of `EncoderConfig`.
+      ValueError: for a length below 1, or above the limit of `EncoderConfig`, and for one below the lengths
+        of late interaction's queries and documents.
     """
     old_size = checkpoint.encoder.max_position_embeddings
+    if isinstance(checkpoint.pooling, TokenVectorsConfig):
+        checkpoint.pooling.require_positions(max_position_embeddings)
     # The config comes first, because it checks the number of positions before the table is made.
     encoder = dataclasses.replace(checkpoint.encoder, max_position_embeddings=max_position_embeddings)
     arrays = _read(checkpoint, POSITION_TABLE) if encoder.num_position_rows else {}

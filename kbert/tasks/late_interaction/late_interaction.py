@@ -25,10 +25,11 @@ class LateInteractionSettings:
     """How a text becomes a matrix.
 
     `normalize` brings each vector to length 1. A query is cut to `query_length` tokens and a document to
-    `document_length`. What is left out is taken from the checkpoint, where that says it, see
-    `TokenVectorsConfig`. An encoder without token vectors gets those of `TokenVectorsConfig.colbert`,
-    whose queries are filled up to `query_length`, or 32 tokens. A checkpoint that fills them up to another
-    fixed length keeps it, and no other `query_length` is taken.
+    `document_length`, whatever the config's `max_seq_length` is, up to the encoder's positions. What is left
+    out is taken from the checkpoint, where that says it, see `TokenVectorsConfig`. An encoder without token
+    vectors gets those of `TokenVectorsConfig.colbert`, whose queries are filled up to `query_length`, or 32
+    tokens. A checkpoint that fills them up to another fixed length keeps it, and no other `query_length` is
+    taken.
     """
 
     normalize: bool | None = None
@@ -84,6 +85,7 @@ class LateInteraction(InBatchTask):
         self.parts = (Part(TOKEN_VECTORS_LAYER, "sequence_output"),) if self.pooling.dense else ()
 
     def vectors(self, encoder, sequence_output, input_mask):
+        self.pooling.require_positions(encoder.config.max_position_embeddings)
         layer = token_vectors.TokenVectors(
             self.pooling.dense, self.pooling.normalize, name=TOKEN_VECTORS_LAYER, dtype="float32"
         )
@@ -125,16 +127,12 @@ class LateInteraction(InBatchTask):
 
     def check_training(self, config, examples):
         super().check_training(config, examples)
-        expansion = self.pooling.query_expansion
-        if expansion is not None and expansion.length > config.max_seq_length:
-            raise ValueError(
-                f"queries are filled up to {expansion.length} tokens, but max_seq_length="
-                f"{config.max_seq_length}; raise it, or set task_settings.query_length for a new model."
-            )
+        self.pooling.require_positions(config.encoder.max_position_embeddings)
 
     def features(self, max_seq_length):
-        shape = (self.texts_per_example, max_seq_length)
-        return super().features(max_seq_length) | {SCORED_TOKENS: Feature("int32", shape)}
+        length = self.pooling.row_length(max_seq_length)
+        scored = Feature("int32", (self.texts_per_example, length))
+        return super().features(length) | {SCORED_TOKENS: scored}
 
     def tokenize(self, examples, text_inputs):
         return tokenize_groups(examples, self.prompts, text_inputs, self.pooling)

@@ -21,7 +21,7 @@ class TokenInputs:
     Args:
       config: how a text becomes a matrix.
       vocabulary: the model's.
-      max_seq_length: the longest sequence of the model.
+      max_seq_length: the longest sequence of a text whose task has no length of its own.
       task: "query", "document" or None, which counts as a document of the model's own length.
 
     Call arguments:
@@ -91,8 +91,8 @@ class TokenInputs:
 def tokenize_groups(
     groups: list, prompts: list[str], text_inputs: "inputs_of_texts.TextInputs", config
 ) -> dict:
-    """The features of examples, int32 (groups, texts, max_seq_length): the first text of each is a query, the
-    others are documents.
+    """The features of examples, int32 (groups, texts, length), see `TokenVectorsConfig.row_length`: the first
+    text of each is a query, the others are documents.
 
     Args:
       groups: `TextGroup`s; missing texts are empty ones.
@@ -100,10 +100,10 @@ def tokenize_groups(
       text_inputs: those of the model.
       config: a `TokenVectorsConfig`.
     """
-    length, columns = text_inputs.max_seq_length, []
+    length, columns = config.row_length(text_inputs.max_seq_length), []
     for number, prompt in enumerate(prompts):
         task = TEXT_TASKS[min(number, 1)]
-        make_inputs = TokenInputs(config, text_inputs.vocabulary, length, task)
+        make_inputs = TokenInputs(config, text_inputs.vocabulary, text_inputs.max_seq_length, task)
         rows = [prompt + group.texts[number] if number < len(group.texts) else "" for group in groups]
         columns.append(_tokenized(rows, make_inputs, length))
     return {name: np.stack([column[name] for column in columns], axis=1) for name in columns[0]}
@@ -118,7 +118,7 @@ def _tokenized(texts, make_inputs, length):
 
 
 def _padded(values, length):
-    return np.pad(values, [(0, 0), (0, max(length - values.shape[1], 0))])[:, :length]
+    return np.pad(values, [(0, 0), (0, length - values.shape[1])])
 
 
 def _is_in(ids, chosen):

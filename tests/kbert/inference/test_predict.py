@@ -194,7 +194,7 @@ def test_a_choice_is_taken_among_any_number_whatever_the_training_had():
     ("example", "sentence"),
     [
         ({"text": "a", "choices": "bc"}, "choices is 'bc'; expected a list of texts"),
-        ({"text": ["a"], "choices": ["b", "c"]}, r"text is \['a'\]; expected a text"),
+        ({"text": ["a"], "choices": ["b", "c"]}, r"text is \['a'\]; expected a text; join words with"),
         ({"text": "a", "choices": []}, r"choices is \[\]; expected a list of texts"),
     ],
 )

@@ -3,12 +3,15 @@
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import kbert
 from kbert import BertEncoder
+from kbert.checkpoints.conversion.resizing import with_positions
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.checkpoints.model_variables import require_parts
 from kbert.config.token_vectors_config import QueryExpansion, TokenVectorsConfig
+from kbert.config.vectors_config import TEXT_TASKS
 from kbert.tasks import TASKS
 from kbert.tasks.late_interaction.maxsim import maxsim
 from tests.conftest import tiny_encoder_config
@@ -85,6 +88,26 @@ def test_queries_and_documents_have_their_own_lengths(folder):
     }
     assert lengths == {"query": [5, 3], None: [6, 3]}
     assert [len(matrix) for matrix in loaded.embed(["the day c d", "c"], task="document")] == [4, 3]
+
+
+def test_lengths_beyond_the_model_s_answer_everywhere_as_in_a_longer_model(folder, tmp_path):
+    """sentence-transformers cuts at max_seq_length only where a task has no length of its own."""
+    text, all_found = "the day c d " * 4, []
+    for longest in (6, 16):
+        edit(folder / LENGTHS, query_length=9, document_length=14, max_seq_length=longest)
+        (tmp_path / str(longest)).mkdir()
+        models = hops(kbert.load(folder), tmp_path / str(longest))
+        found = [
+            [model.embed(text, task=task) for task in TEXT_TASKS]
+            + [model.signatures[task].function(text=tf.constant([text]))["vectors"][0] for task in TEXT_TASKS]
+            for model in models
+        ]
+        assert [len(vectors) for vectors in found[0][2:]] == [9, 14]
+        assert {len(model.embed(text)) for model in models} == {longest}, "no task, no length of its own"
+        all_found.extend(found)
+    for found in all_found:
+        for vectors, right in zip(found, all_found[0], strict=True):
+            np.testing.assert_allclose(vectors, right, atol=1e-6)
 
 
 @pytest.mark.parametrize("attend", [False, True])
@@ -247,3 +270,10 @@ def test_what_fills_a_query_gathers_no_padding():
     ]
     for other in vectors[1:]:
         np.testing.assert_allclose(other[:, :, :14], vectors[0][:, :, :14], atol=1e-5)
+
+
+def test_fewer_positions_than_a_document_s_length_are_refused(folder):
+    edit(folder / LENGTHS, document_length=14)
+    with pytest.raises(ValueError, match="is 14, but the encoder has 13 positions"):
+        with_positions(read_checkpoint(folder), 13)
+    assert with_positions(read_checkpoint(folder), 14).encoder.max_position_embeddings == 14

@@ -1,11 +1,13 @@
 """The losses of late interaction against NumPy, and how its queries and documents are tokenized to train."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from kbert import BertEncoder
 from kbert.config import FinetuningConfig
 from kbert.config.token_vectors_config import QueryExpansion, TokenVectorsConfig
 from kbert.features import EXAMPLE_WEIGHTS, SCORED_TOKENS, TARGET_FEATURE, TEACHER_SCORES
@@ -14,6 +16,7 @@ from kbert.tasks.late_interaction.late_interaction import LateInteraction
 from kbert.tasks.late_interaction.maxsim import maxsim, maxsim_of_all, maxsim_of_pairs
 from kbert.tasks.similarity.text_groups import TextGroup
 from kbert.tokenization.text_inputs import TextInputs
+from tests.conftest import tiny_encoder_config
 from tests.kbert.tasks.similarity.test_in_batch_loss import require_replicas_add_up
 from tests.kbert.tasks.test_losses import evaluate, log_softmax
 from tests.tfrecords_tools import small_corpus
@@ -177,9 +180,22 @@ def test_another_length_than_the_fixed_one_of_queries_is_refused():
         assert task.with_pooling(task.pooling).pooling == task.pooling
 
 
-def test_a_length_without_room_for_the_queries_is_refused():
-    task = LateInteraction().with_pooling(None)
+@pytest.mark.parametrize("settings", [{}, {"document_length": 32}])
+def test_a_length_beyond_the_positions_is_refused(settings):
+    task = LateInteraction(**settings).with_pooling(None)
     examples = [TextGroup((f"a {n}", f"b {n}"), None) for n in range(4)]
-    task.check_training(FinetuningConfig(train_batch_size=2, max_seq_length=32), examples)
-    with pytest.raises(ValueError, match="filled up to 32 tokens, but max_seq_length=31"):
-        task.check_training(FinetuningConfig(train_batch_size=2, max_seq_length=31), examples)
+    for positions in (32, 31):
+        encoder = tiny_encoder_config(max_position_embeddings=positions)
+        config = FinetuningConfig(train_batch_size=2, max_seq_length=16, encoder=encoder)
+        with pytest.raises(ValueError, match="is 32, but .* 31") if positions < 32 else nullcontext():
+            task.check_training(config, examples)
+            task.build_model(BertEncoder(encoder))
+
+
+def test_lengths_of_their_own_may_be_longer_than_the_model_s():
+    task = LateInteraction(query_length=9, document_length=20).with_pooling(TokenVectorsConfig())
+    rows = task.tokenize(
+        [TextGroup(("a " * 30, "the " * 30), None)], TextInputs(small_corpus.vocabulary(), 7)
+    )
+    assert rows["input_mask"][0].sum(axis=-1).tolist() == [9, 20]
+    assert {value.shape[1:] for value in rows.values()} == {task.features(7)["input_ids"].shape}
