@@ -143,8 +143,6 @@ def open_data(config: FinetuningConfig, run_dir, paths: LabelledPaths) -> Finetu
     if paths.train_file:
         _say_repetitions(whole)
     dataset = whole.agreed_dataset(config.dataset)
-    if paths.train_dir:
-        whole.require_same_task(dataset)
     dev = {"": open_source(paths.dev_file, paths.dev_dir, dataset)} if paths.has_dev else {}
     if paths.train_file and paths.dev_file and (shared := shared_rows(whole.examples, dev[""].examples)):
         logging.warning("%s: %s", shown_source(paths.dev_file), shared)

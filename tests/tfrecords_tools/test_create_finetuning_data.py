@@ -3,12 +3,14 @@
 import dataclasses
 import json
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
 from kbert.config import DatasetConfig, FinetuningConfig, load_config, to_dict
+from kbert.experiments.evaluation_data import evaluation_data
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.finetuning_data import LabelledPaths, open_data
 from kbert.features import EXAMPLE_WEIGHTS
@@ -303,7 +305,8 @@ def test_records_know_nothing_of_a_model_and_are_refused_where_it_says_more(make
 @pytest.mark.parametrize(("task", "made_with", "asked_for", "sentence"), [
     ("sequence_regression", ["no"], [], 'dataset.negatives=["no"], but this run has []'),
     ("sequence_regression", [], ["no"], 'dataset.negatives=[], but this run has ["no"]'),
-    ("multiple_choice", ["yes", "no"], ["yes"], 'dataset.choices=["yes", "no"], but this run has ["yes"]'),
+    ("multiple_choice", ["yes", "no"], ["yes", "no", "other"],
+     'dataset.choices=["yes", "no"], but this run has ["yes", "no", "other"]'),
 ])  # fmt: skip
 def test_records_of_another_training_are_refused(make, tmp_path, task, made_with, asked_for, sentence):
     """Negatives choose the loss; choices how many texts an example has."""
@@ -314,12 +317,32 @@ def test_records_of_another_training_are_refused(make, tmp_path, task, made_with
         dataset = DatasetConfig(**pairs, **{columns: tuple(names)})
         return tiny_finetuning_config(task=task, dataset=dataset, task_settings={}, best_metric=None)
 
-    label = {} if made_with == ["no"] else {"label": 0}
-    path = write_rows(tmp_path / "rows.jsonl", [{"text": "jump", "yes": "the", "no": "walk"} | label] * 4)
-    paths = LabelledPaths(train_dir=make(path, config=config(made_with)))
-    assert open_data(config(made_with), None, paths).train.num_examples > 0
-    with pytest.raises(ValueError, match=re.escape(f"was made with {sentence}; make the records again")):
-        open_data(config(asked_for), None, paths)
+    def rows(name, names):
+        label = {} if names == ["no"] else {"label": 0}
+        row = {"text": "jump", "yes": "the", "no": "walk", "other": "a"} | label
+        return write_rows(tmp_path / f"{name}.jsonl", [row] * 4)
+
+    records, own_file = make(rows("theirs", made_with), config=config(made_with)), rows("own", asked_for)
+    for_training, for_evaluation = LabelledPaths(train_dir=records), LabelledPaths(own_file, dev_dir=records)
+    assert open_data(config(made_with), None, for_training).train.num_examples > 0
+    model = SimpleNamespace(
+        task=TASKS[task].from_dataset(config(asked_for).dataset), training_config=config(asked_for),
+        max_seq_length=MAX_SEQ_LENGTH, source="the run", vocabulary=small_corpus.vocabulary(),
+    )  # fmt: skip
+    for open_records in (
+        lambda: open_data(config(asked_for), None, for_training),
+        lambda: open_data(config(asked_for), None, for_evaluation),
+        lambda: evaluation_data(model, None, records),
+    ):
+        with pytest.raises(ValueError, match=re.escape(f"was made with {sentence}; make the records again")):
+            open_records()
+
+
+def test_a_checkpoint_that_names_no_choices_takes_those_of_records(make, tmp_path):
+    config = tiny_finetuning_config(task="multiple_choice", dataset=dataset_of("multiple_choice"))
+    records = make(write_rows(tmp_path / "rows.jsonl", make_rows("multiple_choice", 4)), config=config)
+    opened = LabelledRecords(records, TASKS["multiple_choice"], MAX_SEQ_LENGTH)
+    assert opened.agreed_dataset(DatasetConfig()).choices == ("c0", "c1", "c2")
 
 
 def test_labels_that_a_sigmoid_cannot_give_are_refused_in_records_too(make, tmp_path):

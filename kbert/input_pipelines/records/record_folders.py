@@ -226,10 +226,11 @@ class LabelledRecords(RecordFolder):
 
     def agreed_dataset(self, dataset: DatasetConfig) -> DatasetConfig:
         """The `DatasetConfig` of a run on these records: `dataset`, with the labels of the records, and their
-        positive label where it says none.
+        positive label and choices where it says none.
 
         Raises:
-          ValueError: when `dataset` lists other labels, or when only one of the two has pairs of texts.
+          ValueError: when `dataset` lists other labels, when only one of the two has pairs of texts, or when it
+            makes another task than that of the records did, as negatives and another number of choices do.
         """
         theirs = self.dataset
         if dataset.labels and dataset.labels != theirs.labels:
@@ -245,12 +246,14 @@ class LabelledRecords(RecordFolder):
                 f"{self.directory} holds {kinds[bool(theirs.text_pair)]}, but dataset.text_pair="
                 f"{dataset.text_pair!r} asks for {kinds[bool(dataset.text_pair)]}."
             )
-        positive = dataset.positive_label or theirs.positive_label
-        return dataclasses.replace(dataset, labels=theirs.labels, positive_label=positive)
+        positive, choices = (
+            getattr(dataset, name) or getattr(theirs, name) for name in ("positive_label", "choices")
+        )
+        agreed = dataclasses.replace(dataset, labels=theirs.labels, positive_label=positive, choices=choices)
+        self._require_same_task(agreed)
+        return agreed
 
-    def require_same_task(self, dataset: DatasetConfig):
-        """Raises ValueError when an `agreed_dataset` makes another task than that of the records did, as
-        negatives and another number of choices do."""
+    def _require_same_task(self, dataset):
         theirs = dataclasses.replace(self.dataset, positive_label=dataset.positive_label)
         if self._task_class.dataset_arguments(theirs) != self._task_class.dataset_arguments(dataset):
             columns = {
