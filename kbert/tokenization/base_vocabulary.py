@@ -2,7 +2,6 @@
 
 import functools
 import hashlib
-from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,7 +37,6 @@ class BaseVocabulary:
       tokens: tuple of the tokens.
       ids: dict from token to id.
       special_tokens: as given.
-      added_marks: added tokens that nobody writes, which transformers reads whole; ordinary text in kbert.
       do_lower_case: the casing of WordPiece; None for the other kinds, whose files decide it.
 
     Raises:
@@ -47,7 +45,6 @@ class BaseVocabulary:
 
     kind: str
     do_lower_case: bool | None = None
-    added_marks: Collection[str] = ()
 
     def __init__(self, tokens, special_tokens: SpecialTokens, source: str):
         self.tokens = tuple(tokens)

@@ -5,6 +5,7 @@ They may also be folders of sentence-transformers: then the encoder comes with i
 
 import dataclasses
 from pathlib import Path
+from types import MappingProxyType
 
 from absl import logging
 
@@ -118,7 +119,13 @@ def read_hugging_face(path: Path, do_lower_case: bool | None, report: Report) ->
     vectors = modules.vectors
     # Pooling reads the last layer, so such folders may come without BERT's own pooler.
     checkpoint = _read_model(
-        modules.encoder_folder, do_lower_case, report, vectors is None, modules.activation, is_sentences=True
+        modules.encoder_folder,
+        do_lower_case,
+        report,
+        vectors is None,
+        modules.activation,
+        is_sentences=True,
+        prompt_texts={} if vectors is None else vectors.prompts,
     )
     if modules.do_lower_case and not checkpoint.vocabulary.do_lower_case:
         vocabulary = require_wordpiece(checkpoint.vocabulary, f"{path}, which lower-cases its texts,")
@@ -147,7 +154,6 @@ def _with_vectors(checkpoint, modules, path, report):
             f"{path} makes vectors of {modules.width} numbers of each token's, but its encoder gives "
             f"{expected}; use the files of one model."
         )
-    _refuse_tokens_in_prompts(vectors, checkpoint.vocabulary, path, report)
     if isinstance(vectors, PoolingConfig) and not vectors.include_prompt:
         lengths = prompts.prompt_lengths(vectors, checkpoint.vocabulary, checkpoint.max_seq_length)
         vectors = dataclasses.replace(vectors, prompt_lengths=lengths)
@@ -164,17 +170,6 @@ def _with_vectors(checkpoint, modules, path, report):
     )
 
 
-def _refuse_tokens_in_prompts(vectors, vocabulary, path, report):
-    for name, prompt in vectors.prompts.items():
-        whole = [token for token in (*vocabulary.special_tokens, *vocabulary.added_marks) if token in prompt]
-        if whole:
-            report.conflict(
-                "prompts",
-                f"{path}: the prompt {shown(name)} is {shown(prompt)}, and its tokenizer never splits "
-                f"{shown(whole[0])}; in kbert it would be ordinary text",
-            )
-
-
 def _longest(checkpoint, modules, path, report):
     """The longest sequence. Of RoBERTa and those after it folders also count the rows that no token reads."""
     longest, positions = modules.max_seq_length, checkpoint.encoder.max_position_embeddings
@@ -188,7 +183,13 @@ def _longest(checkpoint, modules, path, report):
 
 
 def _read_model(
-    folder, do_lower_case, report, needs_pooler=True, activation=None, is_sentences=False
+    folder,
+    do_lower_case,
+    report,
+    needs_pooler=True,
+    activation=None,
+    is_sentences=False,
+    prompt_texts=MappingProxyType({}),
 ) -> BertCheckpoint:
     """A folder of transformers.
 
@@ -197,11 +198,12 @@ def _read_model(
       needs_pooler: whether an encoder without its pooler is an error.
       activation: the class by which a cross-encoder makes a score, where a file beside config.json says it.
       is_sentences: whether it is a part of a folder of sentence-transformers.
+      prompt_texts: its prompts by their names.
     """
     config_file = folder / CONFIG_FILE
     config = parse_config(read_json_object(config_file), config_file, report)
     encoder, family = config.encoder, FAMILIES[config.model_type]
-    vocabulary, longest = read_tokenizer(folder, do_lower_case, report)
+    vocabulary, longest = read_tokenizer(folder, do_lower_case, report, prompt_texts)
     check_sizes(vocabulary, encoder, str(folder), config.own.vocabulary_size, report)
     skipped = family.skipped_positions(vocabulary.pad_id)
     if config.skipped_positions != skipped:

@@ -3,8 +3,9 @@
 Settings that would give other ids for ordinary text are refused; the error names them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kbert.checkpoints.hugging_face.tokenizer_bpe import bpe_rules, bpe_settings, read_bpe
@@ -19,6 +20,7 @@ from kbert.checkpoints.hugging_face.tokenizer_keys import (
     ROLES_FILE,
     check_tokenizer_keys,
     refuse_more_special_tokens,
+    refuse_tokens_in_prompts,
 )
 from kbert.checkpoints.hugging_face.tokenizer_unigram import MODEL_FILES, read_unigram, unigram_rules
 from kbert.checkpoints.hugging_face.tokenizer_wordpiece import (
@@ -93,7 +95,10 @@ _NO_LIMIT = 10**9
 
 
 def read_tokenizer(
-    folder: Path, do_lower_case: bool | None, report: Report
+    folder: Path,
+    do_lower_case: bool | None,
+    report: Report,
+    prompts: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[BaseVocabulary, int | None]:
     """The vocabulary, and the longest input (`model_max_length`) or None.
 
@@ -102,7 +107,8 @@ def read_tokenizer(
         `tokenizer.json` of one of these kinds; and perhaps `tokenizer_config.json`.
       do_lower_case: the user's flag, or None.
       report: takes notes. Settings that may differ, if allowed: `tokenizer_class`, `special_tokens`,
-        `post_processor`, `add_prefix_space`, `do_lower_case`, and those of the kind.
+        `post_processor`, `add_prefix_space`, `do_lower_case`, `prompts`, and those of the kind.
+      prompts: what a model of vectors puts before its texts, by name.
 
     Raises:
       ValueError: for missing or contradictory files, or a setting that kbert cannot follow.
@@ -113,6 +119,7 @@ def read_tokenizer(
     _refuse_other_settings(files, kind, do_lower_case)
     vocabulary = kind.read(files, do_lower_case)
     refuse_more_special_tokens(files, vocabulary)
+    refuse_tokens_in_prompts(files, vocabulary, prompts)
     for name in (path.name, ROLES_FILE):
         _refuse_other_roles(folder / name, files.read(name) or {}, vocabulary, report)
     if vocabulary.kind == "sentencepiece":

@@ -1,5 +1,7 @@
 """The keys of a tokenizer's files: what kbert does not follow is refused or named, see `folder_keys`."""
 
+from collections.abc import Mapping
+
 from kbert.checkpoints.hugging_face.folder_keys import check_keys
 from kbert.checkpoints.hugging_face.tokenizer_json import TokenizerFiles, token_text
 from kbert.files.json_values import json_texts, json_value, shown
@@ -9,7 +11,7 @@ ROLES_FILE = "special_tokens_map.json"
 # The keys of both files that list tokens beside those with a role.
 _MORE_TOKENS = ("additional_special_tokens", "extra_special_tokens", "model_specific_special_tokens")
 # The ends of the classes that are told the second text of a pair.
-_OF_PAIRS = ("Classification", "QuestionAnswering", "MultipleChoice", "Prediction", "PreTraining")
+_OF_PAIRS = ("SequenceClassification", "QuestionAnswering", "MultipleChoice", "Prediction", "PreTraining")
 
 
 def check_tokenizer_keys(files: TokenizerFiles):
@@ -36,17 +38,47 @@ def refuse_more_special_tokens(files: TokenizerFiles, vocabulary: BaseVocabulary
       ValueError: for any, unless `added_tokens` is allowed.
     """
     known = {*vocabulary.special_tokens, *files.all_added_tokens()}
+    for where, listed in _more_tokens(files):
+        more = [token for token in listed if token not in known]
+        if more:
+            files.report.conflict(
+                "added_tokens",
+                f"{where} has {shown(more)}, which its tokenizer never splits; in kbert they would be "
+                "ordinary text",
+            )
+
+
+def refuse_tokens_in_prompts(files: TokenizerFiles, vocabulary: BaseVocabulary, prompts: Mapping[str, str]):
+    """Refuses prompts with a special or added token, but for runs of blanks.
+
+    Args:
+      prompts: name -> what a model of vectors puts before a text.
+
+    Raises:
+      ValueError: for any, unless `prompts` is allowed.
+    """
+    if not any(prompts.values()):
+        return
+    more = (token for _, listed in _more_tokens(files) for token in listed)
+    whole = [
+        token for token in (*vocabulary.special_tokens, *files.all_added_tokens(), *more) if token.strip()
+    ]
+    for name, prompt in prompts.items():
+        token = next((token for token in whole if token in prompt), None)
+        if token is not None:
+            files.report.conflict(
+                "prompts",
+                f"{files.folder}: the prompt {shown(name)} is {shown(prompt)}, and its tokenizer never "
+                f"splits {shown(token)}; in kbert it would be ordinary text",
+            )
+
+
+def _more_tokens(files):
+    """(file and key, its tokens) of each key that lists some."""
     for path in (files.settings_path, files.folder / ROLES_FILE):
         settings = files.read(path.name) or {}
         for key in _MORE_TOKENS:
-            more = [token for token in _listed(settings.get(key)) if token not in known]
-            if more:
-                files.report.conflict(
-                    "added_tokens",
-                    f"{path}: {key} has {shown(more)}, which its tokenizer never splits; in kbert they would "
-                    "be "
-                    "ordinary text",
-                )
+            yield f"{path}: {key}", _listed(settings.get(key))
 
 
 def _listed(tokens) -> list:

@@ -229,8 +229,8 @@ class LabelledRecords(RecordFolder):
         positive label and choices where it says none.
 
         Raises:
-          ValueError: when `dataset` lists other labels, when only one of the two has pairs of texts, or when it
-            makes another task than that of the records did, as negatives and another number of choices do.
+          ValueError: when `dataset` lists other labels, when only one of the two has pairs of texts, or when
+            it makes another task than that of the records did, as negatives and another number of choices do.
         """
         theirs = self.dataset
         if dataset.labels and dataset.labels != theirs.labels:

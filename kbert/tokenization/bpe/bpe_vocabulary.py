@@ -101,7 +101,8 @@ class BytePairVocabulary(BaseVocabulary):
         return self.special_tokens == BERT_TOKENS
 
     @property
-    def added_marks(self):
+    def added_marks(self) -> set[str]:
+        """ModernBERT's added tokens that nobody writes: transformers reads them whole, kbert as text."""
         return {token for token in self.tokens if self.is_modernbert and _MARKS.fullmatch(token)}
 
     @property

@@ -230,6 +230,17 @@ def test_segments_that_a_tokenizer_does_not_give_are_refused_for_pairs(tmp_path,
         assert ("in transformers 5 it is segment 0" in notes) == depends
 
 
+def test_words_are_labelled_in_a_single_text_which_needs_no_segments(tmp_path):
+    weights = foreign_files.random_weights(("pooler", "classification"))
+    folder = foreign_files.write_hugging_face(
+        tmp_path / "words",
+        foreign_files.hugging_face_names(weights),
+        "BertForTokenClassification",
+        tokenizer={"do_lower_case": True} | WITHOUT_SEGMENTS,
+    )
+    assert read_checkpoint(folder).task == "token_classification"
+
+
 def test_parts_of_a_tokenizer_json_are_looked_at(tmp_path):
     folder, rules = written(tmp_path / "m"), tokenizer_json()
     cut = {"direction": "Left", "max_length": 16, "strategy": "LongestFirst", "stride": 0}

@@ -7,10 +7,8 @@ import pytest
 import tensorflow as tf
 from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from kbert.checkpoints.hugging_face.folder import _refuse_tokens_in_prompts
 from kbert.checkpoints.hugging_face.tokenizer import read_tokenizer, write_tokenizer
 from kbert.checkpoints.report import Report
-from kbert.config.pooling_config import PoolingConfig
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, ROBERTA_TOKENS
 from kbert.tokenization.bpe.bpe_vocabulary import BYTE_CHARACTERS
 from kbert.tokenization.text_inputs import TextInputs
@@ -84,14 +82,10 @@ def ids(tokenizer, texts):
 
 def test_a_mark_in_a_prompt_is_refused(folder):
     """ColBERT's prefixes: transformers reads them whole."""
-    vocabulary, report = read(folder)
-    marked = PoolingConfig(prompts={"document": "a text: ", "query": "[unused0] "})
+    report = Report("hugging_face", str(folder))
     with pytest.raises(ValueError, match=r"the prompt 'query' is '\[unused0\] '.*=prompts"):
-        _refuse_tokens_in_prompts(marked, vocabulary, folder, report)
-    assert (
-        _refuse_tokens_in_prompts(PoolingConfig(prompts={"query": "a  b"}), vocabulary, folder, report)
-        is None
-    )
+        read_tokenizer(folder, None, report, {"document": "a text: ", "query": "[unused0] "})
+    read_tokenizer(folder, None, report, {"query": "a  b"})
 
 
 def test_the_ids_are_those_of_the_package_there_and_back(folder, tokenizer, tmp_path):

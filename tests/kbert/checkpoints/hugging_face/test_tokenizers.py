@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import shutil
 import unicodedata
 
@@ -42,8 +43,9 @@ def make(kind):
     return Vocabulary([*BERT_TOKENS, *WORDS], True)
 
 
-def read(folder, do_lower_case=None, allow=()):
-    return read_tokenizer(folder, do_lower_case, Report("hugging_face", str(folder), allow_unmatched=allow))
+def read(folder, do_lower_case=None, allow=(), **prompts):
+    report = Report("hugging_face", str(folder), allow_unmatched=allow)
+    return read_tokenizer(folder, do_lower_case, report, prompts)
 
 
 def without_slow_files(folder):
@@ -124,6 +126,25 @@ def test_a_model_file_that_is_made_again_gives_the_ids_of_the_first():
     one, other = (SentencePieceProcessor(model_proto=content) for content in (model, again))
     texts = [*TEXTS, "  two\u3000spaces ", "ﬁ ½ x̂", "", "漢字"]
     assert one.encode(texts) == other.encode(texts) and any(one.encode(texts))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_prompt_with_a_token_that_is_never_split_is_refused(folders, kind):
+    """Where `added_tokens` is allowed, texts with one are read as characters, but no prompt is."""
+    folder, vocabulary = folders(kind), make(kind)
+    mask, last = vocabulary.special_tokens.mask, len(vocabulary)
+    with pytest.raises(ValueError, match=rf"the prompt 'query' .* never splits {re.escape(repr(mask))}"):
+        read(folder, query=f"{mask} ")
+    edit(folder, "tokenizer_config.json", added_tokens_decoder={str(last): {"content": "[Q]"}})
+    with pytest.raises(ValueError, match=r"has 1 added tokens \(\[Q\]\)"):
+        read(folder)
+    with pytest.raises(ValueError, match=r"the prompt 'query' is '\[Q\] '.* never splits '\[Q\]'.*=prompts"):
+        read(folder, allow=["added_tokens"], query="[Q] ")
+    read(folder, allow=["added_tokens", "prompts"], query="[Q] ")
+    read(folder, allow=["added_tokens"], query="Q: ", document="")
+    edit(folder, "tokenizer_config.json", added_tokens_decoder={}, extra_special_tokens=["[Q]"])
+    with pytest.raises(ValueError, match=r"never splits '\[Q\]'.*=prompts"):
+        read(folder, allow=["added_tokens"], query="[Q] ")
 
 
 # Steps and processors that published tokenizer.json files have, and that give the same ids.
