@@ -5,17 +5,16 @@ A tag is O, or a prefix, a hyphen and the type of the entity: B-PER. IOB2 begins
 the same with E at the end. BIOES marks the first word with B, the last with E and an entity of one word with
 S; BILOU, BMES and BMEWO are the same in other letters. A file of I alone is IOB1. kbert works with IOB2.
 
-IOB1 is read with a B that need not be there as well: it can only mean the beginning of an entity, and two of
-the 23,499 entities of CoNLL-2003's own training file begin so.
+Tags of B and I alone mean the same in both: B begins an entity, and so does I unless a tag of its type
+stands before it. So a file may have both beginnings, as conlleval and seqeval read it, with a warning. Two of
+the 23,499 entities of CoNLL-2003's own training file, in IOB1, begin with a B that need not be there.
 
 Reference: Ramshaw and Marcus, "Text chunking using transformation-based learning", 1995 (IOB1); Tjong Kim
 Sang and Veenstra, "Representing text chunks", 1999 (IOB2, IOE1, IOE2); Ratinov and Roth, "Design challenges
 and misconceptions in named entity recognition", 2009 (BILOU).
 """
 
-from collections.abc import Iterable, Sequence
-
-from absl import logging
+from collections.abc import Iterable, Iterator, Sequence
 
 OUTSIDE = "O"
 # The letters of schemes that mark the first, an inner, the last and a single word of an entity.
@@ -23,9 +22,8 @@ _LETTERS = {"bioes": "BIES", "bilou": "BILU", "bmes": "BMES", "bmewo": "BMEW"}
 _TO_BIOES = {scheme: str.maketrans(letters, "BIES") for scheme, letters in _LETTERS.items()}
 _PREFIXES = {"iob1": "BI", "iob2": "BI", "ioe1": "IE", "ioe2": "IE"} | _LETTERS
 SCHEMES = tuple(_PREFIXES)
-_TRIED = ("iob2", "bioes", "bilou", "bmes", "bmewo", "ioe2", "iob1", "ioe1")  # the first that fits is taken
+_TRIED = ("iob2", "bioes", "bilou", "bmes", "bmewo", "ioe2", "ioe1")  # the first that fits is taken
 _NAMED = ("iob1", "iob2", "bioes")  # where none fits, and no letter is that of another
-_ENTITIES_FOR_A_NEEDLESS_B = 100
 
 
 def split_tag(tag: str) -> tuple[str, str]:
@@ -108,12 +106,6 @@ def _split(tag, scheme):
     return prefix.translate(_TO_BIOES.get(scheme, {})), kind
 
 
-def _wrong_in_iob2(before, tag, after):
-    if tag[0] == "I" and before[1] != tag[1]:
-        return "goes on with an entity that has not begun; iob2 begins it with B"
-    return None
-
-
 def _wrong_in_bioes(before, tag, after):
     prefix, kind = tag
     if prefix in "IE" and not (before[0] in ("B", "I") and before[1] == kind):
@@ -135,19 +127,28 @@ def _wrong_in_ioe1(before, tag, after):
 
 
 _WRONG = dict.fromkeys(_LETTERS, _wrong_in_bioes) | {
-    "iob1": lambda *_: None,
-    "iob2": _wrong_in_iob2,
+    **dict.fromkeys(("iob1", "iob2"), lambda *_: None),
     "ioe1": _wrong_in_ioe1,
     "ioe2": _wrong_in_ioe2,
 }
 
 
+def other_beginnings(tags: Sequence[str], scheme: str) -> Iterator[int]:
+    """Where an entity begins as in IOB1 in a sentence of IOB2, or as in IOB2 in one of IOB1: I or B for the
+    first word of an entity that follows none of its type. Of other schemes there are none."""
+    other = {"iob1": "B", "iob2": "I"}.get(scheme)
+    if other is None:
+        return
+    for index, (before, (prefix, kind), _) in enumerate(_with_neighbours(tags, scheme)):
+        if prefix == other and before[1] != kind:
+            yield index
+
+
 def find_scheme(sentences: Iterable[tuple[Sequence[str], Sequence[str]]], path) -> str:
     """The scheme that all sentences of a file are in; iob2 where no sentence has an entity.
 
-    Any entity decides: each scheme begins an entity after O in a way that the others do not have. Of IOB1 at
-    most one entity in a hundred may begin with a B that need not be there; with more of them the file is a
-    mixture of IOB1 and IOB2, of which nobody knows what it means.
+    Any entity decides: each scheme begins an entity after O in a way that the others do not have. Of a file
+    that begins some as in IOB1 and some as in IOB2, which means the same, it is that of most of them.
 
     Args:
       sentences: the tags of each, and where each tag stands, such as "train.conll line 3".
@@ -157,7 +158,7 @@ def find_scheme(sentences: Iterable[tuple[Sequence[str], Sequence[str]]], path) 
       ValueError: when they are in none, with what breaks each scheme first.
     """
     broken: dict[str, str] = {}
-    needless, num_entities = [], 0  # where each B stands that IOB1 would not write
+    others = {"iob1": 0, "iob2": 0}  # how many entities begin otherwise
     letters: set[str] = set()
     for tags, locations in sentences:
         letters.update(split_tag(tag)[0] for tag in tags if is_tag(tag))
@@ -165,23 +166,12 @@ def find_scheme(sentences: Iterable[tuple[Sequence[str], Sequence[str]]], path) 
             if scheme not in broken and (problem := scheme_problem(tags, scheme)):
                 index, why = problem
                 broken[scheme] = f"{locations[index]}: {why}"
-        for where, (before, (prefix, kind), _) in zip(locations, _with_neighbours(tags, "iob1"), strict=True):
-            is_new = bool(kind) and before[1] != kind
-            num_entities += is_new or prefix == "B"
-            if is_new and prefix == "B":
-                needless.append(where)
-    if len(needless) * _ENTITIES_FOR_A_NEEDLESS_B > num_entities:
-        broken.setdefault("iob1", f"{needless[0]}: {len(needless)} entities begin with a needless B")
+        for scheme in others:
+            others[scheme] += len(list(other_beginnings(tags, scheme)))
     scheme = next((scheme for scheme in _TRIED if scheme not in broken), None)
     if scheme is None:
         raise ValueError(_no_scheme(path, broken, letters))
-    if scheme == "iob1" and needless:
-        logging.warning(
-            "%s is in iob1, but %s%s with a B- tag where iob1 has I-; the tags are read as they "
-            "are written.",
-            path, needless[0], f" and {len(needless) - 1} more begin" if needless[1:] else " begins",
-        )  # fmt: skip
-    return scheme
+    return "iob1" if scheme == "iob2" and others["iob1"] < others["iob2"] else scheme
 
 
 def _no_scheme(path, broken, letters):
@@ -208,7 +198,8 @@ def to_iob2(tags: Sequence[str], scheme: str) -> tuple[str, ...]:
     converted = []
     for before, (prefix, kind), _ in _with_neighbours(tags, scheme):
         goes_on = before[1] == kind and before[0] not in ("E", "S")
-        is_new = {"iob1": prefix == "B" or not goes_on, "ioe1": not goes_on, "ioe2": not goes_on}
+        is_new = dict.fromkeys(("iob1", "iob2"), prefix == "B" or not goes_on)
+        is_new |= dict.fromkeys(("ioe1", "ioe2"), not goes_on)
         is_first = is_new.get(scheme, prefix in ("B", "S"))
         converted.append(f"{'B' if is_first else 'I'}-{kind}" if kind else OUTSIDE)
     return tuple(converted)

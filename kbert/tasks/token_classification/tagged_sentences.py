@@ -24,6 +24,7 @@ from kbert.tasks.token_classification.tag_schemes import (
     find_scheme,
     from_iob2,
     is_tag,
+    other_beginnings,
     scheme_of_labels,
     scheme_problem,
     split_tag,
@@ -165,13 +166,17 @@ def read_tagged_sentences(
     if with_labels:
         _say_scheme(path, scheme, own, dataset.labels)
     sentences = read(path, dataset, with_labels)
+    others: list[str] = []  # where an entity begins as in another scheme
+    joined: list[str] = []  # where one begins that the model's labels cannot tell from the one before it
     documents = itertools.groupby(sentences, key=lambda sentence: sentence.document)
     for number, (_, group) in enumerate(documents):
         together = list(group)
         document = Document(number, [sentence.words for sentence in together])
         for position, sentence in enumerate(together):
-            labels = _checked_labels(sentence, scheme, own, dataset) if with_labels else None
+            labels = _checked_labels(sentence, scheme, own, dataset, joined) if with_labels else None
+            others += [sentence.locations[at] for at in other_beginnings(sentence.tags or (), scheme)]
             yield TaggedSentence(sentence.words, document, position, labels)
+    _warn_of_beginnings(scheme, others, joined)
 
 
 def _reader(path, dataset):
@@ -187,15 +192,36 @@ def _reader(path, dataset):
 def _say_scheme(path, scheme, own, labels):
     if scheme in ("none", own):
         return
-    advice = ' For a model that was trained in iob1 itself set dataset.tag_scheme = "none".'
+    advice = f' For a model that was trained in {scheme} itself set dataset.tag_scheme = "none".'
     logging.info(
         "%s: the tags are in %s and are read as the same entities in %s.%s",
-        path, scheme, own, advice if labels and scheme == "iob1" else "",
+        path, scheme, own, advice if labels and {scheme, own} == {"iob1", "iob2"} else "",
     )  # fmt: skip
 
 
-def _checked_labels(sentence: FileSentence, scheme, own, dataset):
-    """The labels of a sentence, checked, in the scheme `own`."""
+def _warn_of_beginnings(scheme, others, joined):
+    if others:
+        logging.warning(
+            "%s: an entity begins with %s- where %s has %s-; it is read as a beginning, as conlleval and "
+            "seqeval do.",
+            _places(others), *(("B", scheme, "I") if scheme == "iob1" else ("I", scheme, "B")),
+        )  # fmt: skip
+    if joined:
+        logging.warning(
+            "%s: an entity begins right behind another of its type, for which the model has no B-; both "
+            "count as one.",
+            _places(joined),
+        )  # fmt: skip
+
+
+def _places(locations):
+    more = len(locations) - 1
+    return f"{locations[0]} and {more:,} more place{'s' * (more > 1)}" if more else locations[0]
+
+
+def _checked_labels(sentence: FileSentence, scheme, own, dataset, joined):
+    """The labels of a sentence, checked, in the scheme `own`; `joined` gets where one is joined to the entity
+    before it."""
     tags, locations = sentence.tags, sentence.locations
     if scheme != "none":
         if problem := scheme_problem(tags, scheme):
@@ -206,9 +232,22 @@ def _checked_labels(sentence: FileSentence, scheme, own, dataset):
         tags = to_iob2(tags, scheme)
         if own != "iob2":
             tags = from_iob2(tags, own)
+        if own == "iob1":
+            tags = tuple(
+                _known_tag(*each, dataset.labels, joined) for each in zip(tags, locations, strict=True)
+            )
     for tag, where in zip(tags, locations, strict=True):
         listed_label(tag, dataset, where)
     return tags
+
+
+def _known_tag(tag, where, labels, joined):
+    """I in the place of B, where a model in IOB1 has no B of a type: no two of its training touched."""
+    prefix, kind = split_tag(tag)
+    if prefix != "B" or tag in labels or f"I-{kind}" not in labels:
+        return tag
+    joined.append(where)
+    return f"I-{kind}"
 
 
 def sentence_labels(sentences: Iterable[TaggedSentence], scheme: str) -> tuple[str, ...]:

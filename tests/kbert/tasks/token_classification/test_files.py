@@ -131,7 +131,7 @@ def test_labels_of_a_training_file_are_o_and_both_tags_of_each_type(tmp_path):
         ("EU B-ORG\nsaid\n", "line 2: 1 columns between spaces where 2 were expected"),
         ("EU\tB-ORG\nsaid\t\n", "line 2 has an empty tag"),
         ("EU\tB-ORG\n\tO\n", "line 2 has an empty word"),
-        ("EU B-ORG\n\nPeter I-PER\n", "file.conll line 3: 'I-PER' goes on"),
+        ("EU S-ORG\n\nPeter I-PER\n", "file.conll line 3: 'I-PER' goes on"),
         ("EU NNP\n", "'NNP' is no tag of an entity"),
         ("-DOCSTART- O\n\n", "holds no sentences"),
     ],
@@ -146,7 +146,7 @@ def test_what_is_wrong_with_columns(tmp_path, content, message):
 @pytest.mark.parametrize(
     ("dataset", "message"),
     [
-        ({"tag_scheme": "iob2"}, "line 3: 'I-ORG' goes on with an entity that has not begun"),
+        ({"tag_scheme": "bioes"}, "line 3: 'I-ORG' goes on with an entity that has not begun"),
         ({"labels": ("O", "B-ORG")}, "line 5: label 'B-MISC' is not among the labels ['O', 'B-ORG']"),
         ({"file_format": "csv"}, "has no column 'text'; its columns are ['-DOCSTART- -X- O O']"),
     ],
@@ -341,6 +341,30 @@ def test_a_checkpoint_without_room_for_iob2_has_the_tags_in_iob1(tmp_path, schem
     assert [sentence.labels for sentence in read(write(tmp_path, iob2), labels=labels)] == [
         ("I-ORG", "O"), ("I-PER", "I-PER"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("scheme", ["auto", "iob1", "iob2"])
+def test_an_entity_may_begin_as_in_the_other_scheme_with_a_warning(tmp_path, scheme, caplog):
+    path = write(tmp_path, "EU B-ORG\nsaid O\nAnn I-PER\nDee I-PER\nBob B-PER\n\nIBM B-ORG\n")
+    with caplog.at_level(logging.WARNING):
+        sentences = read(path, tag_scheme=scheme)
+    assert [sentence.labels for sentence in sentences] == [
+        ("B-ORG", "O", "B-PER", "I-PER", "B-PER"), ("B-ORG",),
+    ]  # fmt: skip
+    where, prefix = ("1 and 1 more place", "B") if scheme == "iob1" else ("3", "I")
+    (message,) = caplog.messages
+    assert message.startswith(f"{path} line {where}: an entity begins with {prefix}- where iob")
+
+
+def test_entities_that_touch_count_as_one_where_a_model_has_no_label_for_the_second(tmp_path, caplog):
+    path = write(tmp_path, "Ann B-PER\nDee I-PER\nBob B-PER\nEU B-ORG\nUN B-ORG\n")
+    labels = ("O", "I-ORG", "B-ORG", "I-PER")
+    (sentence,) = read(path, labels=labels)
+    assert sentence.labels == ("I-PER", "I-PER", "I-PER", "I-ORG", "B-ORG")
+    (message,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert message.startswith(f"{path} line 3: an entity begins right behind another of its type")
+    with pytest.raises(ValueError, match="line 4: label 'I-ORG' is not among"):
+        read(path, labels=("O", "I-PER"))
 
 
 def test_a_line_says_which_scheme_tags_are_read_in(tmp_path, caplog):
