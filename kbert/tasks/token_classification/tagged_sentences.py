@@ -204,17 +204,17 @@ def _warn_of_beginnings(scheme, others, joined):
         logging.warning(
             "%s: an entity begins with %s- where %s has %s-; it is read as a beginning, as conlleval and "
             "seqeval do.",
-            _places(others), *(("B", scheme, "I") if scheme == "iob1" else ("I", scheme, "B")),
+            _shown_places(others), *(("B", scheme, "I") if scheme == "iob1" else ("I", scheme, "B")),
         )  # fmt: skip
     if joined:
         logging.warning(
             "%s: an entity begins right behind another of its type, for which the model has no B-; both "
             "count as one.",
-            _places(joined),
+            _shown_places(joined),
         )  # fmt: skip
 
 
-def _places(locations):
+def _shown_places(locations):
     more = len(locations) - 1
     return f"{locations[0]} and {more:,} more place{'s' * (more > 1)}" if more else locations[0]
 
