@@ -3,6 +3,7 @@
 Nothing heavy is imported.
 """
 
+import contextlib
 import dataclasses
 import itertools
 import re
@@ -22,7 +23,7 @@ from kbert.input_pipelines.file_problems import MOST_ROWS, FileProblems
 from kbert.input_pipelines.json_rows import NotLines, parse_object, require_column
 from kbert.input_pipelines.labelled_files import read_header, stream_records, whole_choices
 from kbert.input_pipelines.tables import table_rows
-from kbert.input_pipelines.tables.table_paths import find_table
+from kbert.input_pipelines.tables.table_paths import find_table, source_files
 
 _LOOKED_AT = 20  # of the first texts of a file
 # What to do with words in the place of texts.
@@ -60,9 +61,10 @@ def examples_of_file(
     else as `examples_from_lines`. Their arguments and errors; lines have the first of `inputs`."""
     if has_columns(path, dataset):
         return examples_from_columns(path, inputs, dataset)
-    lines = (line.removesuffix("\r") for line in read_lines(path))
-    is_json = _file_format(path, _with_own_format(path, dataset)) == "jsonl"
-    return examples_from_lines(inputs[0], lines, str(path), is_json)
+    dataset = _with_own_format(path, dataset)
+    if _file_format(path, dataset) == "jsonl":
+        return _json_lines(inputs[0], path, dataset)
+    return examples_from_lines(inputs[0], _lines(path), str(path))
 
 
 def with_checked_texts(
@@ -104,6 +106,11 @@ def examples_from_columns(
         `stream_records` and `read_rows` do.
     """
     dataset = _with_own_format(path, dataset)
+    with _naming_format(path, dataset):
+        return _rows_with_inputs(path, inputs, dataset)
+
+
+def _rows_with_inputs(path, inputs, dataset):
     table = find_table(path, dataset.file_format)
     if not table:
         advice = "" if dataset.file_format else _LINES_ADVICE
@@ -193,7 +200,7 @@ def texts_and_pairs(
     if not has_columns(path, dataset) and not is_json:
         return map(_text_and_pair, read_lines(path))
     if is_json:
-        lines = examples_from_lines(("text",), read_lines(path), str(path), json_lines=True)
+        lines = _json_lines(("text",), path, _with_own_format(path, dataset))
         examples = (
             _by_input(example, dataset or DatasetConfig(), f"{path} row {number}")
             for number, example in enumerate(lines, start=1)
@@ -233,16 +240,47 @@ def _with_own_format(path, dataset) -> DatasetConfig:
     Files with delimiters of a run that says theirs are read with or without quotes as in the run.
     """
     dataset = dataset or DatasetConfig()
-    named = format_by_name(path)
-    if named in DELIMITED and dataset.delimiter or dataset.file_format is None:
+    if dataset.file_format is None:
         return dataset
-    if named or find_table(path):
+    named = _named_format(path)
+    if named in DELIMITED and dataset.delimiter:
+        return dataset
+    if named:
         return dataclasses.replace(dataset, file_format=None)
-    warn_once(
+    warn_once(_why_so(path, dataset))
+    return dataset
+
+
+def _named_format(path):
+    """The format that the name of a file says, or that of the first of several."""
+    return format_by_name(path) or format_by_name(source_files(path)[0])
+
+
+def _why_so(path, dataset) -> str:
+    return (
         f"{path} is read as {dataset.file_format}, the dataset.file_format of the run, for its name says no "
         "format; texts alone go into a .jsonl file, or into kbert predict by standard input"
     )
-    return dataset
+
+
+@contextlib.contextmanager
+def _naming_format(path, dataset):
+    """Adds to an error why the file is read so, where it `_with_own_format` has the format of the run."""
+    try:
+        yield
+    except ValueError as error:
+        if dataset.file_format is None or _named_format(path):
+            raise
+        raise ValueError(f"{error} {_why_so(path, dataset)}.") from None
+
+
+def _lines(path):
+    return (line.removesuffix("\r") for line in read_lines(path))
+
+
+def _json_lines(inputs, path, dataset):
+    with _naming_format(path, dataset):
+        yield from examples_from_lines(inputs, _lines(path), str(path), json_lines=True)
 
 
 def _file_format(path, dataset):

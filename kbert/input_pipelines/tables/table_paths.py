@@ -46,7 +46,7 @@ def find_table(path: str | Path, file_format: str | None = None) -> Table | None
     if path.is_file():
         kind = _table_format(path, file_format)
         return Table(kind, (path,)) if kind else None
-    if glob.has_magic(str(path)):
+    if _is_pattern(path):
         return _matching(path, file_format)
     if (path.parent / _SPLITS).is_file():
         raise ValueError(f"{path.parent} holds no split {path.name!r}; {_list_splits(path.parent)}.")
@@ -63,11 +63,14 @@ def names_table(path: str | Path) -> bool:
 
 
 def source_files(path: str | Path) -> tuple[Path, ...]:
-    """The files that a path of labelled examples stands for: those of a table, or the file itself.
+    """The files that a path of labelled examples stands for: those of a pattern, whatever their format, or of
+    a table, or the file itself.
 
     Raises:
-      ValueError: as `find_table` does.
+      ValueError: as `find_table` does where there is nothing to read.
     """
+    if _is_pattern(path):
+        return _matches(path)
     table = find_table(path)
     return table.files if table else (Path(path),)
 
@@ -94,17 +97,26 @@ def _file_like(path):
     return f" Did you mean {path.parent / near[0]}?" if near else ""
 
 
-def _matching(pattern, file_format):
+def _is_pattern(path):
+    return not Path(path).exists() and glob.has_magic(str(path))
+
+
+def _matches(pattern):
     files = tuple(sorted(Path(name) for name in glob.glob(str(pattern), recursive=True)))
     if not files:
         raise ValueError(f"no file matches {pattern}; in a shell, put the pattern into quotes.")
+    return files
+
+
+def _matching(pattern, file_format):
+    files = _matches(pattern)
     first = _table_format(files[0], file_format)
     if first is None or any(
         not file.is_file() or _table_format(file, file_format) != first for file in files
     ):
         raise ValueError(
             f"{pattern} matches {', '.join(file.name for file in files[:5])}; a pattern is for .parquet "
-            "files or for .arrow files. Put others into one file."
+            "files or for .arrow files, by their names or by dataset.file_format. Put others into one file."
         )
     return Table(first, files)
 

@@ -8,6 +8,8 @@ import pyarrow as pa
 import pytest
 
 from kbert.config import DatasetConfig
+from kbert.experiments.finetuning_data import LabelledPaths
+from kbert.input_pipelines.labelled_files import read_rows
 from kbert.input_pipelines.unlabelled_files import (
     count_rows,
     examples_from_columns,
@@ -199,6 +201,35 @@ def test_a_name_without_a_format_has_that_of_the_run(tmp_path, file_format, capl
     other = tmp_path / "other.csv"
     other.write_text("body\nb\n")
     assert list(examples_of_file(other, INPUTS, dataset)) == [{"text": "b"}]  # its name says more
+
+
+def test_a_pattern_without_endings_has_the_format_of_the_run(tmp_path):
+    """In training, evaluation and prediction."""
+    for number in range(2):
+        write_parquet(tmp_path / f"part-{number}", pa.table({"text": [f"text {number}"], "label": ["ham"]}))
+    pattern, dataset = tmp_path / "part-*", DatasetConfig(file_format="parquet")
+    assert LabelledPaths(train_file=pattern).files == [pattern]
+    assert [row.text for row in read_rows(pattern, dataset)] == ["text 0", "text 1"]
+    assert has_columns(pattern, dataset) and count_rows(pattern, dataset) == 2
+    assert list(examples_of_file(pattern, INPUTS, dataset)) == [{"text": "text 0"}, {"text": "text 1"}]
+    with pytest.raises(ValueError, match="matches part-0, part-1; a pattern is for .parquet"):
+        has_columns(pattern, DatasetConfig(file_format="csv"))
+    write_parquet(tmp_path / "b.parquet", pa.table({"text": ["b"]}))
+    other = DatasetConfig(file_format="csv")
+    assert list(examples_of_file(tmp_path / "b.parq*", INPUTS, other)) == [
+        {"text": "b"}
+    ]  # its name says more
+
+
+@pytest.mark.parametrize("file_format", ["csv", "tsv", "jsonl", "parquet"])
+def test_an_error_says_why_lines_are_read_in_the_format_of_the_run(tmp_path, file_format):
+    path, dataset = tmp_path / "lines", DatasetConfig(file_format=file_format)
+    path.write_text("a text\nanother text\n")
+    for read in (lambda: examples_of_file(path, INPUTS, dataset), lambda: texts_and_pairs(path, dataset)):
+        with pytest.raises(
+            ValueError, match=f"lines is read as {file_format}, the dataset.file_format of the run"
+        ):
+            list(read())
 
 
 def test_tabs_are_read_with_the_quotes_of_the_run(tmp_path):
