@@ -54,7 +54,8 @@ class Vocabulary(val tokens: List<String>, val rules: Rules) {
 
     companion object {
         private val stripped = CodePointSet(UnicodeTables["stripped"])
-        private val specialTokens = Regex("\"special_tokens\"\\s*:\\s*\\[([^\\]]*)\\]")
+        private val string = Regex("\"(?:[^\"\\\\]|\\\\.)*\"") // of JSON; it may hold brackets, as "[PAD]" does
+        private val specialTokens = Regex("\"special_tokens\"\\s*:\\s*\\[((?:[^\"\\]]|$string)*)\\]")
 
         /** Reads the texts of the two files of an export: vocab.txt, and kbert.json for the rules. */
         fun ofExport(vocabTxt: String, kbertJson: String): Vocabulary {
@@ -62,9 +63,12 @@ class Vocabulary(val tokens: List<String>, val rules: Rules) {
             require(casing == "true" || casing == "false") {
                 "kbert.json does not say the casing: expected vocabulary.do_lower_case, true or false."
             }
-            val special = specialTokens.find(kbertJson)?.groupValues?.get(1)
-            require(special == null || SPECIAL_TOKENS.all { "\"$it\"" in special }) {
-                "kbert.json names other special tokens than BERT's: $special. This tokenizer has BERT's alone."
+            val special = specialTokens.find(kbertJson)?.let { found ->
+                string.findAll(found.groupValues[1]).map { it.value }.toList()
+            }
+            require(special == null || special.take(SPECIAL_TOKENS.size) == SPECIAL_TOKENS.map { "\"$it\"" }) {
+                "kbert.json names other special tokens than BERT's: ${special!!.joinToString()}. " +
+                    "This tokenizer has BERT's alone."
             }
             val google = Rules(casing == "true")
             val rules = Rules(

@@ -22,8 +22,10 @@ from pathlib import Path
 import pytest
 
 from export.tokenizers.exported_vocabulary import exported_vocabulary
+from kbert.tokenization.base_vocabulary import BERT_TOKENS
 from kbert.tokenization.python.text_inputs import TextInputs
 from kbert.tokenization.python.word_splitter import split_words
+from kbert.tokenization.vocabulary import Vocabulary
 from tests.places import REPOSITORY
 
 LENGTHS = (8, 16, 32)
@@ -70,12 +72,14 @@ class Language:
         return answers
 
 
-def write_export(vocab_txt: str, do_lower_case: bool, folder: Path, **rules) -> Path:
-    """The two files of an export that a tokenizer reads; `rules` are those that are not google's."""
+def write_export(
+    vocab_txt: str, do_lower_case: bool, folder: Path, special_tokens=BERT_TOKENS, **rules
+) -> Path:
+    """The two files of an export that a tokenizer reads; of what kbert.json says only the size is another."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "vocab.txt").write_text(vocab_txt, encoding="utf-8", newline="\n")
-    description = {"size": 9, "do_lower_case": do_lower_case, "fingerprint": "0", **rules}
-    about = {"task": "x", "vocabulary": description}
+    vocabulary = Vocabulary(special_tokens, do_lower_case, special_tokens=special_tokens, **rules)
+    about = {"task": "x", "vocabulary": vocabulary.describe()}
     (folder / "kbert.json").write_text(json.dumps(about, indent=2), encoding="utf-8")
     return folder
 

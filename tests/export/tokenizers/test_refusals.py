@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from kbert.checkpoints.hugging_face.tokenizer_wordpiece import MPNET_TOKENS
+from kbert.tokenization.base_vocabulary import SpecialTokens
 from tests.export.tokenizers.languages import LANGUAGES, Language, refusal, write_export
 
 TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "play", "##ing"]
@@ -45,10 +47,19 @@ def test_a_casing_that_is_not_there_is_not_guessed(language, tmp_path):
         assert "kbert.json does not say the casing" in refusal(language, folder)
 
 
+@each_language
+def test_a_list_of_one_special_token_is_refused(language, tmp_path):
+    folder = write_export(text_of(TOKENS), True, tmp_path)
+    (folder / "kbert.json").write_text('{"vocabulary": {"do_lower_case": true, "special_tokens": ["a"]}}')
+    assert "special" in refusal(language, folder)
+
+
 @pytest.mark.parametrize("language", ["kotlin"])
 def test_the_special_tokens_of_mpnet_are_refused(language, tmp_path):
-    folder = write_export(text_of(TOKENS), True, tmp_path)
-    special = ["<pad>", "[UNK]", "<s>", "</s>", "<mask>"]
-    about = {"vocabulary": {"do_lower_case": True, "special_tokens": special}}
-    (folder / "kbert.json").write_text(json.dumps(about, indent=2))
-    assert "kbert.json names other special tokens than BERT's" in refusal(language, folder)
+    """With brackets, quotes and backslashes in them the list still ends where it ends."""
+    for number, tokens in enumerate([MPNET_TOKENS, ['[PAD]"]', "[UNK]\\", "[CLS]", "[SEP]", "[MASK]"]]):
+        special = SpecialTokens(*tokens)
+        folder = write_export(text_of([*special, *TOKENS]), True, tmp_path / str(number), special)
+        said = refusal(language, folder)
+        assert "kbert.json names other special tokens than BERT's" in said
+        assert json.dumps(special[-1]) in said
