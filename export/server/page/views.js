@@ -1,6 +1,7 @@
 // What is shown of an answer. Each view: title; fits(signature); show(row, asked, info, outputs) -> elements.
 
 import { bars, byId, element, marked } from "/page/elements.js";
+import { findEntities } from "/page/entities.js";
 
 const has = (signature, ...outputs) => outputs.every((name) => name in signature.outputs);
 const takes = (signature, ...inputs) => inputs.every((name) => name in signature.inputs);
@@ -21,21 +22,15 @@ function choicesOf(row, asked) {
     ({ name, value: row.probabilities[index], chosen: index === best })).sort((a, b) => b.value - a.value))];
 }
 
-function entitiesOf(row, asked) {
-  const found = [];
-  for (let index = 0; index < row.labels.length; index++) {
-    const label = row.labels[index];
-    if (!label || label === "O") continue;
-    const kind = label.replace(/^[BIES]-/, "");
-    const last = found.at(-1);
-    const goes_on = last && last.word === index - 1 && last.label === kind && !/^[BS]-/.test(label);
-    if (goes_on) Object.assign(last, { end: row.ends[index], word: index });
-    else found.push({ start: row.starts[index], end: row.ends[index], label: kind, first: index, word: index });
-  }
+// Entities where the labels are tags of them; otherwise each word with its label.
+function entitiesOf(row, asked, info) {
+  const words = row.labels.map((type, start) => ({ type, start, end: start + 1 })).filter(({ type }) => type);
+  const found = info.tags ? findEntities(row.labels.map((label) => info.tags[label] ?? "O")) : words;
   const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
-  for (const one of found) one.value = mean(row.probabilities.slice(one.first, one.word + 1));
+  const spans = found.map(({ type, start, end }) => ({ label: type, start: row.starts[start], end: row.ends[end - 1],
+    value: mean(row.probabilities.slice(start, end)) }));
   const points = [...asked.text];
-  return [marked(asked.text, found), bars(found.map(({ start, end, label, value }) =>
+  return [marked(asked.text, spans), bars(spans.map(({ start, end, label, value }) =>
     ({ name: `${points.slice(start, end).join("")} (${label})`, value })))];
 }
 

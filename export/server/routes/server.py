@@ -4,6 +4,8 @@ import pathlib
 
 from fastapi import FastAPI, Response
 
+from kbert.tasks.token_classification.tag_schemes import labels_in_bioes
+
 from ...gate.saved_model_session import RequestError
 from ..json_body import shown
 from ..metrics import Metrics
@@ -34,7 +36,8 @@ def add_server_paths(app: FastAPI, service: Service, metrics: Metrics) -> None:
 
     @app.get("/info", tags=["server"])
     def info():
-        """What the page is told beside the metadata: labels, thresholds, prompts, limits, special tokens."""
+        """What the page is told beside the metadata: labels, their tags with BIOES's letters where they are
+        tags of entities, thresholds, prompts, limits, special tokens."""
         settings = model.about.get("task_config")
         special = model.text_inputs and model.text_inputs.vocabulary.special_tokens._asdict()
         return json_answer(
@@ -43,6 +46,7 @@ def add_server_paths(app: FastAPI, service: Service, metrics: Metrics) -> None:
                 "version": model.version,
                 "task": model.about.get("task"),
                 "labels": model.about.get("labels") or None,
+                "tags": labels_in_bioes(model.about.get("labels") or ()),
                 "thresholds": settings.get("thresholds") if isinstance(settings, dict) else None,
                 "prompts": model.prompts,
                 "special_tokens": special,

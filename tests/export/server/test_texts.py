@@ -66,8 +66,10 @@ def test_an_export_gives_the_first_numbers(vectors, tmp_path):
     assert not (tmp_path / "none").exists()
 
 
-def test_the_page_is_told_the_mask_token(page_asked):
-    assert page_asked.rest("GET", "/info")[1]["special_tokens"]["mask"] == "<mask>"
+def test_the_page_is_told_the_mask_token_and_the_tags_of_labels(page_asked):
+    told = page_asked.rest("GET", "/info")[1]
+    assert told["special_tokens"]["mask"] == "<mask>"
+    assert told["tags"] == {"O": "O", "B-<b>long</b>": "B-<b>long</b>", "L-<b>long</b>": "E-<b>long</b>"}
 
 
 def test_vectors_are_normalized_unless_the_request_says_no(page_asked):

@@ -9,8 +9,8 @@ from kbert.tokenization.base_vocabulary import BERT_TOKENS
 from kbert.tokenization.vocabulary import Vocabulary
 
 MODEL = "a.model"
-LABELS = ["short", "<b>long</b>", "very long"]  # one looks like HTML, and must not become it
-THRESHOLDS = {"short": 0.25}
+LABELS = ["O", "B-<b>long</b>", "L-<b>long</b>"]  # BILOU's; two look like HTML, and must not become it
+THRESHOLDS = {"O": 0.25}
 TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "<mask>", "play", "##ing", "a", "day", "<", "b", ">", ","]
 WORDS = ["sunny", "##ny", "<i>dull</i>", "long"]
 _TEXT = tf.TensorSpec([None], tf.string, name="text")
@@ -54,14 +54,14 @@ class AnsweringModel(tf.Module):
 
     @tf.function(input_signature=[_TEXT])
     def tag(self, text):
-        """Words between single spaces. Those with a capital are persons; neighbours are one."""
+        """Words between single spaces. Those with a capital are entities; a second behind one is its last."""
         words = tf.strings.split(text, " ")
         lengths = tf.ragged.map_flat_values(lambda flat: tf.strings.length(flat, "UTF8_CHAR"), words)
         ends = tf.cumsum(lengths.to_tensor() + 1, axis=1) - 1
         starts, is_word = ends - lengths.to_tensor(), lengths.to_tensor() > 0
         capital = tf.strings.regex_full_match(words.to_tensor(""), r"[A-Z<].*")
         behind = tf.pad(capital, [[0, 0], [1, 0]])[:, :-1]
-        labels = tf.where(capital, tf.where(behind, "I-PER", "B-PER"), tf.where(is_word, "O", ""))
+        labels = tf.where(capital, tf.where(behind, LABELS[2], LABELS[1]), tf.where(is_word, LABELS[0], ""))
         sure = 1.0 / (1.0 + tf.cast(lengths.to_tensor(), tf.float32))
         return {
             "words": words.to_tensor(""),
