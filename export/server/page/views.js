@@ -5,6 +5,7 @@ import { findEntities } from "/page/entities.js";
 
 const has = (signature, ...outputs) => outputs.every((name) => name in signature.outputs);
 const takes = (signature, ...inputs) => inputs.every((name) => name in signature.inputs);
+const maskOf = (info) => info.special_tokens?.mask ?? "[MASK]";
 const headline = (...text) => element("p", { class: "headline" }, ...text);
 
 function labelsOf(row, asked, info) {
@@ -16,10 +17,15 @@ function labelsOf(row, asked, info) {
     ...(row.labels && thresholds.length ? [element("p", { class: "note" }, `given: ${thresholds.join(", ")}`)] : [])];
 }
 
-function choicesOf(row, asked) {
+function choicesOf(row, asked, info) {
   const best = row.probabilities.indexOf(Math.max(...row.probabilities));
-  return [bars((asked.choices ?? asked.candidates).map((name, index) =>
-    ({ name, value: row.probabilities[index], chosen: index === best })).sort((a, b) => b.value - a.value))];
+  const names = asked.choices ?? asked.candidates;
+  const unknown = names.filter((_, index) => row.num_tokens?.[index] === 0);
+  if (row.num_tokens?.some((tokens, index) => tokens && tokens !== row.num_masks[index]))
+    return [headline(`Write ${maskOf(info)} once, where the words are to stand.`)];
+  return [bars(names.map((name, index) => ({ name, value: row.probabilities[index], chosen: index === best }))
+    .sort((a, b) => b.value - a.value)), ...(unknown.length ? [element("p", { class: "note" },
+    `too long for the model, or with characters that it does not know: ${unknown.join(", ")}`)] : [])];
 }
 
 // Entities where the labels are tags of them; otherwise each word with its label.
@@ -35,7 +41,7 @@ function entitiesOf(row, asked, info) {
 }
 
 function masksOf(row, asked, info) {
-  const token = info.special_tokens?.mask ?? "[MASK]";
+  const token = maskOf(info);
   if (!row.num_masks) return [headline(`Write ${token} where a word is to be found.`)];
   return row.tokens.slice(0, row.num_masks).flatMap((words, mask) => [
     element("h3", {}, `mask ${mask + 1}`),

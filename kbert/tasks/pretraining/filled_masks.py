@@ -56,10 +56,11 @@ def candidate_probabilities(model, text_inputs: "inputs_of_texts.TextInputs", te
       candidates: string tensor of shape [batch, candidates].
 
     Returns:
-      dict of tensors of shape [batch, candidates]: `probabilities` (float32); `num_tokens` (int32), 0 for a
-      candidate that is empty, has a character that the vocabulary lacks, or more than 16 pieces; `num_masks`
-      (int32), the masks that were left in the text when it was cut to the longest sequence. And `TRUNCATED`,
-      bool [batch]: whether it was cut for any of them.
+      dict of tensors of shape [batch, candidates]: `probabilities` (float32), 0 where the two others differ
+      or are 0; `num_tokens` (int32), 0 for a candidate that is empty, has a character that the vocabulary
+      lacks, or more than 16 pieces; `num_masks` (int32), the masks of the text with as many for its one as
+      the candidate has pieces, without those behind the longest sequence. And `TRUNCATED`, bool [batch]:
+      whether it was cut for any of them.
     """
     masked = _masked_texts(text_inputs, text, candidates)
     inputs, truncated = text_inputs.pack_tokens(masked.tokens)
@@ -81,10 +82,12 @@ def candidate_probabilities(model, text_inputs: "inputs_of_texts.TextInputs", te
     mean = tf.math.divide_no_nan(total, tf.cast(lengths, tf.float32))
 
     unknown = tf.reduce_any(tf.equal(pieces, text_inputs.vocabulary.unk_id), axis=1) | masked.too_long
+    num_tokens, num_masks = tf.where(unknown, 0, lengths), tf.gather(num_masks, masked.rows)
     outputs = {
-        "probabilities": tf.exp(mean),
-        "num_tokens": tf.where(unknown, 0, lengths),
-        "num_masks": tf.gather(num_masks, masked.rows),
+        # Without pieces, or at the masks of others, the mean says nothing: of none it is 0, and e to it 1.
+        "probabilities": tf.where((num_tokens > 0) & (num_masks == num_tokens), tf.exp(mean), 0.0),
+        "num_tokens": num_tokens,
+        "num_masks": num_masks,
     }
     outputs = {name: tf.reshape(value, tf.shape(candidates)) for name, value in outputs.items()}
     truncated = tf.reshape(tf.gather(truncated, masked.rows), tf.shape(candidates))

@@ -97,6 +97,21 @@ def test_candidates_have_the_geometric_mean_of_their_pieces(fill, own_probabilit
 
 
 @pytest.mark.slow
+def test_what_cannot_stand_at_the_one_mask_has_probability_0(pretraining_run):
+    """Also in a graph, which answers every text: empty, with an unknown character, too long; with no mask,
+    several, or one that was cut off."""
+    texts = ["the [MASK] a", "the a", "[MASK] the [MASK]", "the " * 30 + "[MASK]"]
+    candidates = ["walk", "walking", "", "walk \u0416", "walking " * 9]
+    ask = Predictor(load(pretraining_run.path), "candidates").outputs
+    answer = ask(text=texts, candidates=[candidates] * len(texts))
+    assert (answer["num_tokens"] == [1, 2, 0, 0, 0]).all()
+    assert (answer["num_masks"][:, :2] == [[1, 2], [0, 0], [2, 4], [0, 0]]).all()
+    expected = np.zeros((4, 5), bool)
+    expected[0, :2] = True
+    np.testing.assert_array_equal(answer["probabilities"] > 0, expected)
+
+
+@pytest.mark.slow
 def test_whether_a_text_follows_is_the_models_own_probability(own_probabilities, pretraining_run):
     pairs = [{"text": "walk the", "text_pair": "jump"}, {"text": "jump", "text_pair": "the the a"}]
     for pair, answer in zip(pairs, predictions(pretraining_run, pairs), strict=True):

@@ -79,17 +79,21 @@ class AnsweringModel(tf.Module):
         ]
     )
     def fill(self, text, top_k, whole_words):
-        masks = tf.map_fn(
-            lambda one: tf.size(tf.strings.split(tf.strings.regex_replace(one, "<mask>", "\n"), "\n")) - 1,
-            text,
-            fn_output_signature=tf.int32,
-        )
+        masks = _num_masks(text)
         most = tf.reduce_max(masks)
         words = tf.where(whole_words, tf.constant(WORDS)[::-1], tf.constant(WORDS))[:top_k]
         shape = [tf.size(text), most, tf.size(words)]
         odds = tf.range(tf.size(words), 0, -1, tf.int32) / 10
         probabilities = tf.broadcast_to(tf.cast(odds, tf.float32), shape)
         return {"tokens": tf.broadcast_to(words, shape), "probabilities": probabilities, "num_masks": masks}
+
+    @tf.function(input_signature=[_TEXT, tf.TensorSpec([None, None], tf.string, name="candidates")])
+    def weigh(self, text, candidates):
+        """Candidates of one letter have no token."""
+        num_tokens = tf.where(tf.strings.length(candidates) > 1, 1, 0)
+        num_masks = tf.broadcast_to(_num_masks(text)[:, tf.newaxis], tf.shape(candidates))
+        probabilities = tf.where((num_tokens > 0) & (num_masks == num_tokens), 0.5, 0.0)
+        return {"probabilities": probabilities, "num_tokens": num_tokens, "num_masks": num_masks}
 
     @tf.function(input_signature=[_TEXT, _TEXT_PAIR])
     def similar(self, text, text_pair):
@@ -126,6 +130,7 @@ def save_answering_model(folder) -> str:
         "ask": module.ask,
         "tag": module.tag,
         "fill": module.fill,
+        "weigh": module.weigh,
         "similar": module.similar,
         "choose": module.choose,
         "vectors": module.ids,
@@ -147,6 +152,12 @@ def _closeness(text):
     """float32 (batch, labels): how near a text's length is to 8, 24 and 72 characters."""
     length = tf.cast(tf.strings.length(text, "UTF8_CHAR"), tf.float32)[:, tf.newaxis]
     return 2.0 - tf.abs(length - [8.0, 24.0, 72.0]) / 8.0
+
+
+def _num_masks(text):
+    """int32 (batch,)"""
+    parts = tf.strings.split(tf.strings.regex_replace(text, "<mask>", "\n"), "\n")
+    return tf.cast(parts.row_lengths(), tf.int32) - 1
 
 
 def _letters(text):

@@ -120,6 +120,16 @@ def check_choices(page, asked):
     assert texts(page, ".name") == ["rather bad", "good"] and texts(page, ".chosen .name") == ["rather bad"]
 
 
+def check_candidates(page, asked):
+    fill(page, text="It is", candidates="good")
+    ask(page)
+    assert texts(page, ".headline") == ["Write <mask> once, where the words are to stand."]
+    fill(page, text="It is <mask>", candidates="x\ngood")
+    ask(page)
+    assert texts(page, ".name") == ["good", "x"] and numbers(page) == [0.5, 0.0]
+    assert texts(page, ".note")[0].endswith("does not know: x")
+
+
 def check_vectors(page, asked):
     lines = ["play a day", "a", "day, day"]
     fill(page, query="playing", lines="\n".join([lines[0], "", *lines[1:]]))
@@ -146,6 +156,7 @@ CHECKS = {
     "fill": check_masks,
     "similar": check_pair,
     "choose": check_choices,
+    "weigh": check_candidates,
     "/embed": check_vectors,
     "ids": check_by_name,
 }
