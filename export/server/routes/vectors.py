@@ -12,7 +12,7 @@ from kbert.tasks.sparse_embedding.sparse_serving import INDICES, WEIGHTS
 
 from ..json_body import shown
 from ..json_tensors import listed
-from ..prompts import NO_PROMPT, prompt_for
+from ..prompts import prompt_for
 from ..ranking import compare
 from ..request import Request, invalid
 from ..service import Service
@@ -75,11 +75,10 @@ def add_vector_paths(app: FastAPI, service: Service) -> None:
 
     @app.post("/tokenize", tags=["vectors"], **TokenizeFields.described())
     def tokenize(body: Body, own: Own):
-        """The tokens of each text, as the model reads them."""
+        """The tokens of each text, as the model reads them for its vector: behind a prompt, if it has one."""
         fields = TokenizeFields.read(body)
         check_model(service.model, fields.model)
-        # The default prompt is for vectors alone.
-        prompt = NO_PROMPT if fields.prompt_name is None else prompt_for(service.model, fields.prompt_name)
+        prompt = prompt_for(service.model, fields.prompt_name)
         pieces = service.pieces(own, prompt.before(listed_texts(fields.inputs)))
         if not fields.add_special_tokens:
             pieces = [[piece for piece in row if not piece["special"]] for row in pieces]

@@ -10,6 +10,7 @@ import tensorflow as tf
 import kbert
 from export.export_savedmodel import export_savedmodel
 from export.server.running import DevelopmentServer
+from export.server.served_model import ServedModel
 from tests.export.server.asking import Asked
 from tests.export.server.conftest import PROMPTS
 
@@ -109,6 +110,21 @@ def test_tokens_are_those_of_the_tokenizer(vectors):
     assert status == 200 and [piece["id"] for piece in pieces] == ids
     assert [piece["text"] for piece in pieces] == [loaded.vocabulary.tokens[index] for index in ids]
     assert [piece["special"] for piece in pieces] == [True, *[False] * (len(ids) - 2), True]
+
+
+def test_tokens_have_the_prompt_that_vectors_have(vectors, monkeypatch):
+    """As in text-embeddings-inference."""
+    asked, loaded = vectors
+
+    def ids(text, **fields):
+        return [piece["id"] for piece in asked.post("/tokenize", {"inputs": text} | fields)[1][0]]
+
+    expected = loaded.inputs("the play")["input_ids"].numpy()[0].tolist()
+    assert ids("play") != ids("the play") == ids("play", prompt_name="query") == expected
+    monkeypatch.setattr(ServedModel, "default_prompt_name", "query")
+    assert ids("play") == expected and ids("the play", prompt_name="document") == expected
+    usage = asked.post("/v1/embeddings", {"input": "play"})[1]["usage"]
+    assert usage["total_tokens"] == len(expected)
 
 
 def test_texts_are_ranked_as_in_python(ranking):
