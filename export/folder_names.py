@@ -8,6 +8,7 @@ EXTRA_FOLDER = "assets.extra"  # of a SavedModel: what servers leave alone, but 
 ABOUT_FILE = "kbert.json"  # task, labels, casing and what was measured, for programs
 VOCABULARY_FILE = "vocab.txt"
 LABELS_FILE = "labels.txt"
+MEDIAPIPE, TEXT = "mediapipe", "text"  # what the names of LiteRT files that are asked with texts begin with
 _SAVED_MODEL = "saved_model.pb"
 WARMUP_FILE = "tf_serving_warmup_requests"  # TensorFlow Serving, docs/saved_model_warmup
 

@@ -25,13 +25,16 @@ class InterpreterPool:
       path: the file.
       num_threads: the threads of each.
 
+    Raises:
+      ValueError: for what is no LiteRT file.
+
     Attributes:
       details: function from the name of a signature to (inputs, outputs), as LiteRT describes them.
     """
 
     def __init__(self, make: Callable[[Any], Any], path, num_threads: int):
         self._make, self._path = make, str(path)
-        self._most = max(1, min(num_cores() // num_threads, _MOST_BYTES // os.path.getsize(path)))
+        self._most = max(1, min(num_cores() // num_threads, _MOST_BYTES // max(1, os.path.getsize(path))))
         self._begin()
         with self.borrowed() as runners:
             self.details = {
@@ -58,7 +61,10 @@ class InterpreterPool:
             return self._free.get_nowait()
         with self._lock:
             if self._num_made < self._most:
-                made = _Interpreter(self._make(self._path))
+                try:
+                    made = _Interpreter(self._make(self._path))
+                except ValueError as error:
+                    raise ValueError(f"{self._path} is no LiteRT file, or damaged: {error}") from None
                 self._num_made += 1
                 return made
         return self._free.get()

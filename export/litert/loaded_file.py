@@ -4,7 +4,6 @@ Nothing here imports TensorFlow.
 """
 
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,11 +11,10 @@ from kbert.files.json_file import read_json_object
 from kbert.inference.text_answers import TextAnswers
 from kbert.inference.texts import text_batch
 from kbert.tasks import TASKS
-from kbert.tasks.serving import Serving
-from kbert.tasks.similarity.vectors import require_vectors, similarities, unit_rows
+from kbert.tasks.similarity.vectors import unit_rows
 from kbert.tokenization.vocabulary_files import read_vocabulary
 
-from ..folder_names import ABOUT_FILE
+from ..folder_names import ABOUT_FILE, MEDIAPIPE, TEXT
 from .litert_model import LiteRTModel
 
 
@@ -41,6 +39,8 @@ class LoadedFile(TextAnswers):
         a text by one row of tokens.
     """
 
+    unit = staticmethod(unit_rows)  # in NumPy: the last bit of a cosine may be another one
+
     def __init__(self, path, num_threads: int = 1):
         path = Path(path)
         about = _read_about(path)
@@ -62,11 +62,6 @@ class LoadedFile(TextAnswers):
         """The `TextInputs` in Python that tokenize for it."""
         return self._model.text_inputs
 
-    def similarity(self, queries, texts):
-        """As of every model; the last bit of a cosine, computed in NumPy, may be another one."""
-        require_vectors(queries, texts)
-        return similarities(queries, texts, self.task.pooling.similarity_fn_name, unit_rows)
-
     def predictor(self, signature: str) -> "_Predictor":
         """What answers the texts of a signature; see `LoadedModel.predictor`."""
         serving = self.task.serving
@@ -75,7 +70,12 @@ class LoadedFile(TextAnswers):
             raise ValueError(
                 f"{self.source} turns single texts into vectors; ask it by embed(texts), rank(query, texts)."
             )
-        return _Predictor(self._model, serving, inputs, prompt=self.task.default_prompt)
+        return _Predictor(self, inputs)
+
+    def outputs(self, texts, text_pairs=None) -> tuple[dict, np.ndarray]:
+        """(the file's outputs for lists of texts or of pairs, bool (texts,): whether each was cut)."""
+        rows, cut = self.text_inputs.rows(texts, text_pairs)
+        return self._model.answer_ids(rows), cut
 
     def embed(self, texts, prompt_name: str | None = None, task: str | None = None) -> np.ndarray:
         """One vector for each text, as the file was exported: float32 (texts, width); (width,) for one text.
@@ -106,22 +106,24 @@ class LoadedFile(TextAnswers):
         return batch.answer(self._model([prompt + text for text in batch.texts])[output])
 
 
-class _Predictor(NamedTuple):
+class _Predictor:
     """Answers texts by a file; it has what `answered` asks of a `Predictor`."""
 
-    model: LiteRTModel
-    serving: Serving
-    inputs: tuple[str, ...]
-    settings: tuple[str, ...] = ()
-    prompt: str = ""
+    settings = ()
+
+    def __init__(self, loaded: LoadedFile, inputs: tuple[str, ...]):
+        self.inputs = inputs
+        self._loaded, self._has_warned = loaded, False
 
     def answers(self, inputs: dict, positions=None, name="texts[{}]", raw_scores=False) -> list[dict]:
-        prompted = [[self.prompt + text for text in texts] for texts in inputs.values()]
-        served = self.serving.served(self.model(*prompted))
-        outputs = {key: np.asarray(values) for key, values in served.items()}
-        answer = self.serving.raw_answer if raw_scores else self.serving.answer
+        loaded, serving = self._loaded, self._loaded.task.serving
+        prompted = [[loaded.task.default_prompt + text for text in texts] for texts in inputs.values()]
+        outputs, cut = loaded.outputs(*prompted)
+        self._has_warned = self._has_warned or loaded.warn_of_cut_text(cut, positions, name)
+        served = {key: np.asarray(values) for key, values in serving.served(outputs).items()}
+        answer = serving.raw_answer if raw_scores else serving.answer
         return [
-            answer({key: values[row] for key, values in outputs.items()}, example)
+            answer({key: values[row] for key, values in served.items()}, example)
             for row, example in enumerate(
                 dict(zip(inputs, texts, strict=True)) for texts in zip(*inputs.values(), strict=True)
             )
@@ -134,6 +136,11 @@ def _read_about(path: Path) -> dict:
         raise ValueError(
             f"{path} with {ABOUT_FILE} beside it does not exist; expected model_<quantization>.tflite in a "
             "folder that kbert export-litert wrote."
+        )
+    if path.name.startswith((f"{MEDIAPIPE}_", f"{TEXT}_")):
+        raise ValueError(
+            f"{path} is asked with texts, by MediaPipe or with TF-Text's ops (docs/mobile.md); here give the "
+            "file beside it that takes token ids, model_<quantization>.tflite."
         )
     content = read_json_object(about)
     missing = {"task", "task_config", "vocabulary"} - content.keys()

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-from absl import logging
 
 from kbert.forked import require_own_tensorflow
 from kbert.inference.finite_numbers import require_finite_answers
@@ -86,16 +85,8 @@ class Predictor:
         floats = [value for value in outputs.values() if value.dtype.kind == "f"]
         numbers = [np.concatenate([np.ravel(value[row]) for value in floats]) for row in range(len(examples))]
         require_finite_answers(numbers, self.loaded.source, positions, name)
-        cut = np.flatnonzero(outputs.get(TRUNCATED, False))
-        if cut.size and not self._has_warned:
-            self._has_warned = True
-            logging.warning(
-                "%s is longer than the %d tokens that %s reads: what does not fit was left out, here and in "
-                "all longer texts.",
-                name.format(positions[cut[0]] if positions else cut[0]),
-                self.loaded.text_inputs.max_seq_length,
-                self.loaded.source,
-            )
+        cut = outputs.get(TRUNCATED, False)
+        self._has_warned = self._has_warned or self.loaded.warn_of_cut_text(cut, positions, name)
         answer = serving.raw_answer if raw_scores else serving.answer
         return [
             answer({name: value[row] for name, value in outputs.items()}, example)

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from absl import logging
 
 from kbert.checks import with_checked_values
 from kbert.config import DatasetConfig
@@ -30,6 +31,7 @@ class TextAnswers:
       text_inputs: the `TextInputs` that tokenize for it.
       dataset: the `DatasetConfig` of its run, which names columns of tables; None of others.
       embed: method from texts, and `task` ("query" or "document"), to vectors, for tasks that give them.
+      unit: function that brings vectors to length 1; None takes that of the layers.
     """
 
     source: str
@@ -37,6 +39,7 @@ class TextAnswers:
     text_inputs: Any
     dataset: DatasetConfig | None = None
     embed: Any
+    unit: Any = None
 
     @with_checked_values
     def predict(
@@ -134,7 +137,21 @@ class TextAnswers:
         if self.task.text_vectors is not None:
             return self.task.text_vectors.similarity(queries, texts)
         pooling = self.task.pooling
-        return similarities(queries, texts, "cosine" if pooling is None else pooling.similarity_fn_name)
+        name = "cosine" if pooling is None else pooling.similarity_fn_name
+        return similarities(queries, texts, name, self.unit)
+
+    def warn_of_cut_text(self, cut, positions, name: str) -> bool:
+        """Warns of the first text that was cut (bool (texts,)), and says whether there is one; `positions`
+        and `name` are those of `require_finite_answers`."""
+        if not np.any(cut):
+            return False
+        first = int(np.argmax(cut))
+        logging.warning(
+            "%s is longer than the %d tokens that %s reads: what does not fit was left out, here and in all "
+            "longer texts.", name.format(positions[first] if positions else first),
+            self.text_inputs.max_seq_length, self.source,
+        )  # fmt: skip
+        return True
 
     def say_written_tokens(self, texts):
         """Warns of special tokens that texts write out, where the model reads them elsewhere; by default none

@@ -46,6 +46,45 @@ def test_answers_are_those_of_keras(exported, kind):
     np.testing.assert_allclose(answered, expected, atol=TOLERANCES[kind])
 
 
+def test_a_text_that_is_cut_is_named_as_by_the_run(exported, caplog):
+    run, output_dir, _ = exported
+    file, model = output_dir / "model_float32.tflite", kbert.load(run.path)
+    for asked in (TEXTS[:-1], TEXTS, [*TEXTS, TEXTS[-1]]):
+        said = []
+        for loaded in (kbert.load(file), model):
+            caplog.clear()
+            loaded.predict(asked)
+            warnings = [record for record in caplog.records if record.levelname == "WARNING"]
+            said.append([record.getMessage().replace(loaded.source, "it") for record in warnings])
+        assert said[0] == said[1]
+        assert len(said[0]) == (len(asked) > len(TEXTS[:-1])) and all(
+            "[4] is longer" in one for one in said[0]
+        )
+
+
+def test_a_classifiers_file_compares_vectors_as_its_run(exported):
+    vectors = np.array([[1.0, 2.0], [3.0, -1.0]], np.float32)
+    file, run = kbert.load(exported[1] / "model_float32.tflite"), kbert.load(exported[0].path)
+    np.testing.assert_allclose(file.similarity(vectors, vectors), run.similarity(vectors, vectors), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("mediapipe_float32.tflite", "is asked with texts, by MediaPipe or with TF-Text's ops"),
+        ("text_float32.tflite", "is asked with texts, by MediaPipe or with TF-Text's ops"),
+        ("empty.tflite", "is no LiteRT file, or damaged"),
+        ("other.tflite", "is no LiteRT file, or damaged"),
+    ],
+)
+def test_files_that_are_not_asked_with_ids_are_refused(exported, name, sentence):
+    file = exported[1] / name
+    file.write_bytes(b"" if name == "empty.tflite" else b"other")
+    with pytest.raises(ValueError, match=f"{name} {sentence}"):
+        kbert.load(file)
+    file.unlink()
+
+
 @pytest.mark.parametrize("kind", TOLERANCES)
 def test_a_loaded_file_predicts_as_its_run(exported, kind):
     run, output_dir, _ = exported

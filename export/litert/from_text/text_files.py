@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
-from ...folder_names import LABELS_FILE, VOCABULARY_FILE
+from ...folder_names import LABELS_FILE, MEDIAPIPE, TEXT, VOCABULARY_FILE
 from ..comparison_data import ComparisonData
 from ..flatbuffer import checked_ops
 from ..litert_model import LiteRTModel
@@ -36,7 +36,7 @@ class MediaPipeFiles:
       ValueError: when the rows are not made of single texts.
     """
 
-    prefix = "mediapipe"
+    prefix = MEDIAPIPE
 
     def __init__(self, source, task, length: int, data: ComparisonData):
         self._name, self._task, self._vocabulary = Path(source.path).resolve().name, task, source.vocabulary
@@ -86,7 +86,7 @@ class FilesWithTokenizer:
       ValueError: when the rows are made of other texts than the task says.
     """
 
-    prefix = "text"
+    prefix = TEXT
 
     def __init__(self, source, task, signature, length: int, data: ComparisonData):
         self._task, self._signature = task, signature

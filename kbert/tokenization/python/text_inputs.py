@@ -44,24 +44,29 @@ class TextInputs:
         self.tokenizer = WordPieceTokenizer(vocabulary)
 
     def __call__(self, texts, text_pairs=None) -> dict[str, np.ndarray]:
+        return self.rows(texts, text_pairs)[0]
+
+    def rows(self, texts, text_pairs=None) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """(what a call returns; bool (texts,): whether each text or pair was cut)."""
         pairs = [None] * len(texts) if text_pairs is None else text_pairs
-        rows = [self._kept(text, pair) for text, pair in zip(texts, pairs, strict=True)]
-        lengths = np.array([list(map(len, row)) for row in rows], np.int64).reshape(-1, 2)
-        pieces = np.fromiter(chain.from_iterable(first + second for first, second in rows), np.int32)
-        seconds = None if text_pairs is None else lengths[:, 1]
-        return pack(pieces, lengths[:, 0], seconds, self.vocabulary, self.max_seq_length)
+        ids = [
+            (self.tokenizer(text), [] if pair is None else self.tokenizer(pair))
+            for text, pair in zip(texts, pairs, strict=True)
+        ]
+        room = self.max_seq_length - self.vocabulary.count_special(1 if text_pairs is None else 2)
+        whole = np.array([list(map(len, row)) for row in ids], np.int64).reshape(-1, 2)
+        kept = np.stack(truncated_lengths(*whole.T, room, np.minimum, np.maximum), axis=1)
+        parts = (
+            text[:length]
+            for row, lengths in zip(ids, kept.tolist(), strict=True)
+            for text, length in zip(row, lengths, strict=True)
+        )
+        pieces = np.fromiter(chain.from_iterable(parts), np.int32)
+        seconds = None if text_pairs is None else kept[:, 1]
+        features = pack(pieces, kept[:, 0], seconds, self.vocabulary, self.max_seq_length)
+        return features, (kept < whole).any(axis=1)
 
     def unknown_shares(self, texts) -> np.ndarray:
         """float64 (texts,): the share of each text's tokens that are unknown; not a number for none."""
         tokens, unknown = map(self.tokenizer.tokenize_with_masks, texts), self.vocabulary.unk_id
         return np.array([ids.count(unknown) / len(ids) if ids else np.nan for ids in tokens])
-
-    def _kept(self, text, pair):
-        """The ids of both texts, cut to fit; none of a second text that is None."""
-        first = self.tokenizer(text)
-        if pair is None:
-            return first[: self.max_seq_length - self.vocabulary.count_special(1)], []
-        second = self.tokenizer(pair)
-        room = self.max_seq_length - self.vocabulary.count_special(2)
-        kept_first, kept_second = truncated_lengths(len(first), len(second), room)
-        return first[:kept_first], second[:kept_second]

@@ -125,6 +125,11 @@ def test_rows_of_mpnet_are_the_graphs_in_python(tmp_path):
     pairs = [*texts[3:], *texts[:3]]
     mine, theirs = TextInputs(exported_vocabulary(folder), 16), GraphTextInputs(vocabulary, 16)
     for second in (None, pairs):
-        expected = theirs(tf.constant(texts), None if second is None else tf.constant(second))
-        for name, values in mine(texts, second).items():
+        expected, expected_cut = theirs.rows(
+            tf.constant(texts), None if second is None else tf.constant(second)
+        )
+        rows, cut = mine.rows(texts, second)
+        for name, values in rows.items():
             np.testing.assert_array_equal(values, expected[name], err_msg=name)
+        np.testing.assert_array_equal(cut, expected_cut)
+        assert cut.any() and not cut.all()

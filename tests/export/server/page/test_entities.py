@@ -13,7 +13,8 @@ from tests.places import REPOSITORY
 _PAGE = REPOSITORY / "export" / "server" / "page"
 _PROGRAM = """
 import { readFileSync } from "node:fs";
-const { findEntities } = await import(`data:text/javascript,${encodeURIComponent(readFileSync(process.argv[1], "utf8"))}`);
+const source = encodeURIComponent(readFileSync(process.argv[1], "utf8"));
+const { findEntities } = await import(`data:text/javascript,${source}`);
 const found = JSON.parse(readFileSync(0, "utf8")).map(findEntities);
 console.log(JSON.stringify(found.map((each) => each.map(({ type, start, end }) => [type, start, end]))));
 """
