@@ -32,7 +32,8 @@ def best_spans(outputs, windows: ContextWindows, batch_size, max_answer_length: 
       batch_size: int32 scalar, how many questions there are.
       max_answer_length: the most pieces of an answer.
     """
-    band = _band(outputs, windows, max_answer_length)  # (W, L * K)
+    width = tf.minimum(max_answer_length, tf.shape(outputs["start_logits"])[1])  # K, at most L
+    band = _band(outputs, windows, width)  # (W, L * K)
     best = tf.reduce_max(band, axis=1)
     # Of equal windows the first, and of equal spans of a window too.
     best_scores = tf.math.unsorted_segment_max(best, windows.owners, batch_size)  # (B,)
@@ -40,7 +41,7 @@ def best_spans(outputs, windows: ContextWindows, batch_size, max_answer_length: 
     candidates = tf.where(is_best, tf.range(tf.size(best)), tf.int32.max)
     window = tf.math.unsorted_segment_min(candidates, windows.owners, batch_size)  # (B,)
     index = tf.argmax(tf.gather(band, window), axis=1, output_type=tf.int32)
-    start, further = index // max_answer_length, index % max_answer_length
+    start, further = index // width, index % width
 
     has_span = best_scores > NO_SPAN / 2
     no_answer = outputs["start_logits"][:, 0] + outputs["end_logits"][:, 0]

@@ -5,6 +5,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kbert.tasks.question_answering import graph_answers
 from kbert.tasks.question_answering.best_spans import (
     NO_SPAN,
     null_score,
@@ -128,6 +129,21 @@ def test_the_graph_finds_the_first_span(seeds, max_answer_length, values):
             expected = (begin, end, np.float32(span.start_logit) + np.float32(span.end_logit))
         assert (best.starts[number], best.ends[number], best.scores[number]) == expected
         assert best.null_odds[number] == null - np.float32(expected[2])
+
+
+def test_no_answer_is_longer_than_a_window(monkeypatch):
+    """A large setting takes no more memory than the length of a row."""
+    questions, sizes, band = as_windows([random_rows(5, 3), random_rows(6, 2)]), [], graph_answers._band
+
+    def measured(*arguments):
+        sizes.append(tf.size(found := band(*arguments)).numpy())
+        return found
+
+    monkeypatch.setattr(graph_answers, "_band", measured)
+    enough, large = (best_spans(*questions, 2, longest) for longest in (24, 10**5))
+    assert sizes == [5 * 24 * 24] * 2
+    for one, other in zip(enough, large, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_texts_are_cut_by_characters_of_whole_utf8():
