@@ -29,6 +29,7 @@ Arrays = dict[str, np.ndarray]
 _MAX_PADDING = 8  # times the tokens of a run
 # Lines of an error of TensorFlow: its nodes, and how many errors there were.
 _AROUND = re.compile(r"\[\[|Graph execution error:|Detected at|\d+ (root error|successful op|derived error)")
+_ASSERTION = re.compile(r"^assertion failed: \[(.*?)\](?= \[|$)")  # the first of what it says: the words
 _NUMBERED = re.compile(r"^\(\d+\) [A-Z_]+: ")
 
 
@@ -221,7 +222,7 @@ def _sentence(message: str) -> str:
     """What an op of the graph said, without the nodes that TensorFlow lists around it."""
     lines = [line.strip() for line in message.splitlines()]
     messages = [line for line in lines if line and not _AROUND.match(line)]
-    return _NUMBERED.sub("", messages[0]) if messages else message
+    return _ASSERTION.sub(r"\1", _NUMBERED.sub("", messages[0])) if messages else message
 
 
 def has_rows(info) -> bool:

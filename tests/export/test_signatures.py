@@ -272,3 +272,11 @@ def test_ids_that_mean_nothing_are_an_invalid_argument(asked, changes, message):
         asked.run("ids", as_arrays)
     whole = {name: np.array(value, np.int32) for name, value in IDS.items()}
     assert np.isfinite(asked.run("ids", whole)["logits"]).all()
+
+
+@pytest.mark.parametrize("asked", ["multiple_choice"], indirect=True)
+def test_no_choices_are_an_invalid_argument(asked):
+    inputs = asked.inputs("serving_default")
+    inputs["choices"] = inputs["choices"][:, :0]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="choices must have one text or more"):
+        asked.run("serving_default", inputs)

@@ -16,6 +16,7 @@ from kbert.tasks.pages.page import Page
 from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.example_signature import CLASSIFY, classify_signature
 from kbert.tasks.signatures.signature import TRUNCATED, Signature, ids_signature
+from kbert.tasks.signatures.token_id_checks import assertion
 from kbert.tasks.task import CheckpointKind, ExampleFeatures, SoftTarget, Task
 from kbert.tasks.temperature import CalibrationSettings, Temperature
 
@@ -55,6 +56,9 @@ class _Serving(Serving):
 
         def answer_text(text, choices):
             number = tf.shape(choices)[1]
+            data = ["choices must have one text or more for each example; received", number]
+            with tf.control_dependencies([assertion(number > 0, data)]):
+                choices = tf.identity(choices)
             rows, truncated = text_inputs.rows(tf.repeat(text, number), tf.reshape(choices, [-1]))
             shape = tf.concat([tf.shape(choices), [-1]], axis=0)
             outputs = answer_ids({name: tf.reshape(value, shape) for name, value in rows.items()})

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from kbert.late_tensorflow import tf
 from kbert.tasks.signatures.signature import Signature
+from kbert.tasks.signatures.token_id_checks import assertion
 
 CLASSIFY, REGRESS = "classify", "regress"  # the names of these signatures
 _EXAMPLES = {"inputs": ("string", (None,))}
@@ -70,5 +71,5 @@ def _dense(name, value):
     lengths = value.row_lengths()
     same = tf.reduce_all(tf.logical_and(lengths > 0, lengths == lengths[:1]))
     data = [f"the Examples of a request must have equally many {name}, at least one; received", lengths]
-    with tf.control_dependencies([tf.raw_ops.Assert(condition=same, data=data, summarize=8)]):
+    with tf.control_dependencies([assertion(same, data)]):
         return tf.identity(value.to_tensor())

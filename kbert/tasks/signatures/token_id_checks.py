@@ -52,11 +52,11 @@ def checked_token_ids(inputs: dict, limits: TokenIdLimits) -> dict:
         _within(ids, limits.tokens, "input_ids"),
         _within(segments, limits.segments, "segment_ids"),
         _within(mask, 2, "input_mask"),
-        _require(
+        assertion(
             tf.logical_and(length >= 1, length <= limits.positions),
             [f"input_ids must have 1 to {limits.positions} positions; received", length],
         ),
-        _require(
+        assertion(
             tf.reduce_all(mask[..., :1] > 0),
             ["input_mask must be 1 at the first position of each sequence, which is [CLS]."],
         ),
@@ -69,15 +69,16 @@ def _same_shapes(ids, mask, segments):
     shapes = [tf.shape(tensor) for tensor in (ids, mask, segments)]
     same = tf.logical_and(tf.reduce_all(shapes[0] == shapes[1]), tf.reduce_all(shapes[0] == shapes[2]))
     data: list = ["input_ids, input_mask and segment_ids must have the same shape; received"]
-    return _require(same, data + shapes)
+    return assertion(same, data + shapes)
 
 
 def _within(values, size, name):
     least, most = tf.reduce_min(values), tf.reduce_max(values)
     data = [f"{name} must be numbers from 0 to {size - 1}; received numbers from", least, "to", most]
-    return _require(tf.logical_and(least >= 0, most < size), data)
+    return assertion(tf.logical_and(least >= 0, most < size), data)
 
 
-def _require(condition, data):
+def assertion(condition, data):
+    """The op that fails, with what `data` says, where a condition does not hold."""
     # The op itself: tf.debugging.Assert would put each into a branch of its own.
     return tf.raw_ops.Assert(condition=condition, data=data, summarize=8)

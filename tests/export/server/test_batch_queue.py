@@ -9,7 +9,7 @@ import tensorflow as tf
 from tensorflow.core.protobuf import meta_graph_pb2
 
 from export.gate.saved_model_session import RequestError, SavedModelSession
-from export.server.batch_queue import BatchQueue, is_batchable
+from export.server.batch_queue import BatchQueue, _sentence, is_batchable
 from export.server.request import Request
 
 
@@ -159,3 +159,16 @@ def test_an_answer_beyond_the_limit_is_refused(model):
     assert error.value.status == "RESOURCE_EXHAUSTED" and queue.stop(10)
     with pytest.raises(RequestError, match="stopping"):
         queue.run(Request(60), "letters", texts("x"), [1])
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ("assertion failed: [the mask is 0 at [CLS].]", "the mask is 0 at [CLS]."),
+        ("assertion failed: [the same shape; received] [1 3] [1 2]", "the same shape; received [1 3] [1 2]"),
+        ("Reduction axis -1 is empty", "Reduction axis -1 is empty"),
+    ],
+)
+def test_what_a_check_in_the_graph_says_is_a_sentence(said, sentence):
+    around = "Graph execution error:\n\n2 root error(s) found.\n  (0) INVALID_ARGUMENT: {}\n\t [[{{node a}}]]"
+    assert _sentence(around.format(said)) == _sentence(said) == sentence
