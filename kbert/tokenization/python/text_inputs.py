@@ -55,7 +55,7 @@ class TextInputs:
         ]
         room = self.max_seq_length - self.vocabulary.count_special(1 if text_pairs is None else 2)
         whole = np.array([list(map(len, row)) for row in ids], np.int64).reshape(-1, 2)
-        kept = np.stack(truncated_lengths(*whole.T, room, np.minimum, np.maximum), axis=1)
+        kept = np.stack(truncated_lengths(whole[:, 0], whole[:, 1], room, np.minimum, np.maximum), axis=1)
         parts = (
             text[:length]
             for row, lengths in zip(ids, kept.tolist(), strict=True)
@@ -64,7 +64,7 @@ class TextInputs:
         pieces = np.fromiter(chain.from_iterable(parts), np.int32)
         seconds = None if text_pairs is None else kept[:, 1]
         features = pack(pieces, kept[:, 0], seconds, self.vocabulary, self.max_seq_length)
-        return features, (kept < whole).any(axis=1)
+        return features, np.any(kept < whole, axis=1)
 
     def unknown_shares(self, texts) -> np.ndarray:
         """float64 (texts,): the share of each text's tokens that are unknown; not a number for none."""
