@@ -44,11 +44,11 @@ def read_tensor(name: str, proto, limits: Limits) -> np.ndarray:
         raise invalid(f"{name}: its shape is not known; expected up to {_MAX_RANK} sizes of 0 or more.")
     elements = math.prod(sizes)  # of Python's integers, which do not overflow
     check_size(name, max([elements, *sizes]), dtype, limits)
-    values = len(getattr(proto, _VALUE_FIELDS[dtype]))
+    is_packed = dtype != tf.string and bool(proto.tensor_content)
     num_values = (
-        len(proto.tensor_content) / dtype.size if dtype != tf.string and proto.tensor_content else values
+        len(proto.tensor_content) / dtype.size if is_packed else len(getattr(proto, _VALUE_FIELDS[dtype]))
     )
-    repeats = dtype != tf.string and num_values == 1 and elements > 0
+    repeats = dtype != tf.string and not is_packed and num_values == 1 and elements > 0
     if not repeats and num_values != elements:
         raise invalid(f"{name}: {num_values:g} values for shape {sizes}; expected {elements}.")
     if dtype == tf.string:

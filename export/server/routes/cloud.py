@@ -45,11 +45,12 @@ def add_vertex_paths(app: FastAPI, service: Service, vertex: VertexRoutes) -> No
 def answered(service: Service, own: Request, document: dict) -> Response:
     """The answer to a request that only its fields and the model tell apart."""
     inputs = document.get("inputs")
-    if "query" in document:
+    sent = {name for name, value in document.items() if value is not None}
+    if "query" in sent:
         return json_answer(ranked(service, own, RerankFields.of(document)))
     if isinstance(inputs, dict) and "source_sentence" in inputs:
         return json_answer(compared(service, own, SimilarityFields.of(document)))
-    if "instances" in document or "signature_name" in document or isinstance(inputs, dict):
+    if {"instances", "signature_name"} & sent or isinstance(inputs, dict):
         return predicted(service, own, document)
     if service.model.embedding_signature is not None:
         return json_answer(embedded(service, own, EmbedFields.of(document)))

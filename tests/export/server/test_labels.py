@@ -54,6 +54,8 @@ def test_one_path_takes_every_request(labels, vectors, ranking):
     for path in ("/", "/invocations"):
         assert labels[0].post(path, {"inputs": TEXT}) == labels[0].post("/predict", {"inputs": TEXT})
         assert vectors[0].post(path, {"inputs": TEXT}) == vectors[0].post("/embed", {"inputs": TEXT})
+        others = dict.fromkeys(("query", "instances", "signature_name"))
+        assert labels[0].post(path, {"inputs": TEXT} | others)[1] == labels[0].post(path, {"inputs": TEXT})[1]
         similar = {"inputs": {"source_sentence": TEXT, "sentences": [OTHER]}}
         assert vectors[0].post(path, similar) == vectors[0].post("/similarity", similar)
         ranked = {"query": TEXT, "texts": [OTHER]}

@@ -47,6 +47,7 @@ def proto(dtype=types_pb2.DT_STRING, sizes=(1,), **values):
         proto(99),
         proto(types_pb2.DT_INT32, [2], tensor_content=b"abc"),
         proto(types_pb2.DT_INT32, [2]),
+        proto(types_pb2.DT_INT32, [2], tensor_content=b"abcd"),  # a number in bytes is not repeated
     ],
 )
 def test_a_wrong_tensor_is_an_invalid_argument_and_takes_no_memory(wrong):
