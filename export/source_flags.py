@@ -15,7 +15,7 @@ def exported_model(
     init_checkpoint: str | None = None,
     checkpoint: str | None = None,
     do_lower_case: bool | None = None,
-    allow_unmatched: Sequence[str] = (),
+    allow_unmatched: Sequence[str] | str = (),
 ) -> "LoadedModel":
     """The model, its weights not read yet.
 

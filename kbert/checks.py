@@ -3,11 +3,12 @@
 import functools
 import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import is_dataclass
 from numbers import Integral, Real
 from os import PathLike
 from types import NoneType, UnionType
-from typing import Annotated, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
 from kbert.bounds import Bounds
 from kbert.files.json_values import shown
@@ -29,6 +30,7 @@ Epsilon = Annotated[float, Bounds(above=0, largest=1)]
 Seed = Annotated[int, Bounds(0, 2**32 - 1)]
 
 _NUMBERS: dict[type, type] = {int: Integral, float: Real}  # NumPy's too
+_NAMES = {str: "text", int: "whole number", float: "number", dict: "dict", Mapping: "dict"}
 _Arguments = ParamSpec("_Arguments")
 _Answer = TypeVar("_Answer")
 
@@ -110,27 +112,79 @@ def _check(values, declaration, group=""):
             raise ValueError(f"{setting} must be a {'whole ' if kind is int else ''}number, {bounds}.")
         if bounds and not bounds.hold(value):
             raise ValueError(f"{setting} must be {bounds}.")
-    for name, kinds in _own_kinds(declaration).items():
+    for name, hints in _typed(declaration).items():
         value = values.get(name)
-        # Objects of libraries may stand for a truth value or a path.
-        if value is not None and type(value).__module__ == "builtins" and not isinstance(value, kinds):
-            expected = "True or False" if kinds == (bool,) else "a path, as a text or a pathlib.Path"
-            raise ValueError(f"{group}{name}={shown(value)} must be {expected}.")
+        if value is not None and not any(_fits(value, hint) for hint in hints):
+            raise ValueError(f"{group}{name}={shown(value)} must be {_in_words(hints)}.")
 
 
 @functools.cache
-def _own_kinds(declaration: Callable) -> dict[str, tuple[type, ...]]:
-    """Parameter -> the types that it may have, of those that are truth values or paths."""
-    own = {}
+def _typed(declaration: Callable) -> dict[str, tuple]:
+    """Parameter -> the types that it may have, of those whose annotation says nothing more."""
+    typed = {}
     for name, parameter in inspect.signature(declaration).parameters.items():
-        hint = parameter.annotation
-        parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-        kinds = tuple(kind for part in parts if isinstance(kind := get_origin(part) or part, type))
-        kinds = tuple(kind for kind in kinds if kind is not NoneType)
-        are_data = Mapping in kinds  # whose readers say what is wrong
-        if kinds == (bool,) or any(issubclass(kind, PathLike) for kind in kinds) and not are_data:
-            own[name] = kinds
-    return own
+        hints = _alternatives(parameter.annotation)
+        are_data = _is_path(hints) and Mapping in hints  # whose readers say what is wrong
+        # A config in a config may stand as JSON has it, until it is made.
+        is_inner = inspect.isclass(declaration) and any(map(is_dataclass, (*hints, *map(_item, hints))))
+        is_said = parameter.annotation is not parameter.empty and name not in declared_values(declaration)
+        if is_said and not are_data and not is_inner:
+            typed[name] = hints
+    return typed
+
+
+def _item(hint):
+    """The type of the items of a list; None where it says none."""
+    return next(iter(get_args(hint)), None)
+
+
+def _alternatives(hint) -> tuple:
+    """The types of a union but None, without what `Annotated` adds."""
+    if get_origin(hint) is Annotated:
+        return _alternatives(get_args(hint)[0])
+    if get_origin(hint) not in (Union, UnionType):
+        return (hint,)
+    return tuple(one for part in get_args(hint) for one in _alternatives(part) if one is not NoneType)
+
+
+def _is_path(hints):
+    return any(isinstance(hint, type) and issubclass(hint, PathLike) for hint in hints)
+
+
+def _fits(value, hint) -> bool:
+    """Whether a value is of a type. Objects of libraries may stand for any: truth values, paths, lists."""
+    kind = get_origin(hint) or hint
+    if type(value).__module__ != "builtins" or not isinstance(kind, type) or kind is Any:
+        return kind not in (tuple, Sequence) or isinstance(value, Iterable)
+    if kind in _NUMBERS:
+        return isinstance(value, _NUMBERS[kind]) and not isinstance(value, bool)
+    if kind not in (tuple, Sequence):
+        return isinstance(value, kind)
+    if not isinstance(value, Collection) or isinstance(value, str | bytes | Mapping):
+        return False
+    items = _alternatives(_item(hint))
+    return items == (None,) or all(any(_fits(item, one) for one in items) for item in value)
+
+
+def _in_words(hints) -> str:
+    """What is expected, for a sentence."""
+    if _is_path(hints):
+        return "a path, as a text or a pathlib.Path"
+    return " or ".join(map(_article_and_name, hints))
+
+
+def _article_and_name(hint):
+    kind = get_origin(hint) or hint
+    if kind is bool:
+        return "True or False"
+    if kind in (tuple, Sequence) and _item(hint):
+        items = _alternatives(_item(hint))
+        return f"a list of {'path' if _is_path(items) else _name(items[0])}s"
+    return f"a{'n' * (_name(kind)[0] in 'AEIOU')} {_name(kind)}"
+
+
+def _name(kind):
+    return _NAMES.get(kind) or getattr(kind, "__name__", str(kind))
 
 
 @functools.cache

@@ -58,7 +58,7 @@ def create_finetuning_data(
     tokenizer: str | Path | None = None,
     do_lower_case: bool | None = None,
     init_checkpoint: str | Path | None = None,
-    allow_unmatched: Sequence[str] = (),
+    allow_unmatched: Sequence[str] | str = (),
     overrides: Sequence[str] = (),
     max_seq_length: Annotated[int, Bounds(1)] | None = None,
     num_shards: int = 1,

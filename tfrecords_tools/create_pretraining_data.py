@@ -50,7 +50,7 @@ def create_pretraining_data(
     output_dir: str | Path,
     *,
     tokenizer: str | Path | None = None,
-    allow_unmatched: Sequence[str] = (),
+    allow_unmatched: Sequence[str] | str = (),
     num_workers: int = 1,
     runner: Literal["local", "beam"] = "local",
     beam_options: str = "",

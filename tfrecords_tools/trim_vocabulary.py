@@ -19,15 +19,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from kbert.bounds import Bounds
+from kbert.bounds import NO_FLAG, Bounds
 from kbert.checkpoints import KBERT, Format, formats
 from kbert.checkpoints.conversion import resizing
 from kbert.checkpoints.convert import convert
-from kbert.checks import require_single
+from kbert.checks import require, require_single, with_checked_arguments
 from kbert.cli import script
 from kbert.cli.closing_output import define_json_flag, print_result
 from kbert.cli.declared_flags import declare_flags, flag_values
-from kbert.config import FinetuningConfig, load_config
+from kbert.config import DatasetConfig, FinetuningConfig, load_config
 from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import write_json
 from kbert.input_pipelines.labelled_files import stream_records, text_cell
@@ -74,18 +74,19 @@ class Texts:
     config: str | None = None
 
 
+@with_checked_arguments
 def trim_vocabulary(
     source: str | Path,
     target: str | Path,
-    files,
-    heldout=(),
-    dataset=None,
+    files: Annotated[Sequence[str | Path], NO_FLAG],
+    heldout: Annotated[Sequence[str | Path], NO_FLAG] = (),
+    dataset: DatasetConfig | None = None,
     format: Format = KBERT,
     min_count: Annotated[int, Bounds(1)] = 1,
     vocab_size: int | None = None,
     text_field: str = "text",
     do_lower_case: bool | None = None,
-    allow_unmatched: Sequence[str] = (),
+    allow_unmatched: Sequence[str] | str = (),
     overwrite: bool = False,
 ) -> dict:
     """Writes the checkpoint `source` to `target`, cut to the tokens of some texts.
@@ -106,12 +107,16 @@ def trim_vocabulary(
     Raises:
       ValueError, OSError: when a file cannot be read, or `target` not written; nothing is left behind then.
     """
-    require_text_field(text_field, [] if dataset else [*files, *heldout])
+    require(bool(files), "files=[] names no texts that the model is for; give one or more.")
+    trained, judged = [Path(file) for file in files], [Path(file) for file in heldout]
+    for file in (*trained, *judged):
+        source_files(file)  # raises where there is nothing to read
+    require_text_field(text_field, [] if dataset else [*trained, *judged])
     # TensorFlow loads here, after all checks that do not need it.
-    formats.require_free(target, overwrite, inputs=[source, *files, *heldout])
+    formats.require_free(target, overwrite, inputs=[source, *trained, *judged])
     checkpoint = formats.read_checkpoint(source, do_lower_case, allow_unmatched)
     before = require_wordpiece(checkpoint.vocabulary, "kbert trim")
-    with plain_texts(files, dataset, text_field, _open_prompts(checkpoint)) as texts:
+    with plain_texts(trained, dataset, text_field, _open_prompts(checkpoint)) as texts:
         words = _words(texts, before.rules)
     tokens = trim_pieces(before.tokens, _own_tokens(checkpoint, before), words, min_count, vocab_size)
     after = before.with_tokens(tokens)
@@ -119,8 +124,8 @@ def trim_vocabulary(
         "tokens": {"before": len(before), "after": len(after)},
         "words": _changed_words(words, before, after),
     }
-    if heldout:
-        with plain_texts(heldout, dataset, text_field) as texts:
+    if judged:
+        with plain_texts(judged, dataset, text_field) as texts:
             report["heldout"] = changed_texts(_lines(texts), before, after)
     formats.write_checkpoint(
         resizing.with_vocabulary(checkpoint, after), target, format, allow_unmatched, overwrite

@@ -5,14 +5,14 @@ Reference: sentence-transformers, `SentenceTransformer.encode_query` and `encode
 
 from typing import NamedTuple
 
-from kbert.config.vectors_config import DOCUMENT_PROMPTS, TEXT_TASKS, VectorsConfig
+from kbert.config.vectors_config import TEXT_TASKS, VectorsConfig
 
 from .json_body import shown
 from .request import invalid
 from .served_model import ServedModel
 
-_QUERY, _DOCUMENT = TEXT_TASKS[:1], DOCUMENT_PROMPTS
-# What clients of Cohere, Voyage, NVIDIA and Jina call a text -> the prompts that it may have.
+_QUERY, _DOCUMENT = TEXT_TASKS
+# What clients of Cohere, Voyage, NVIDIA and Jina call a text -> the task that it is for.
 _INPUT_TYPES = {
     "query": _QUERY,
     "search_query": _QUERY,
@@ -44,7 +44,8 @@ def prompt_for(model: ServedModel, prompt_name: str | None = None, input_type: s
     Args:
       model: has `prompts`, and may say which is the default.
       prompt_name: which prompt; None for the default.
-      input_type: what the texts are. Where a model has no prompts, all are alike; documents may have none.
+      input_type: what the texts are. Where a model has no prompts, all are alike; those of a task may have
+        none.
 
     Raises:
       RequestError: the model has no such prompt; or both are given.
@@ -53,13 +54,13 @@ def prompt_for(model: ServedModel, prompt_name: str | None = None, input_type: s
     if prompt_name is not None and input_type is not None:
         raise invalid("prompt_name and input_type both choose a prompt; send one of them.")
     if input_type is not None and prompts:
-        names = _INPUT_TYPES.get(input_type.lower(), ())
-        name = next((name for name in (input_type, *names) if name in prompts), None)
-        if name is None and names and VectorsConfig(prompts=prompts).prompt_name(TEXT_TASKS[0]) is None:
-            name = model.default_prompt_name  # as in `embed`
-        elif name is None and names is not _DOCUMENT:
+        task = _INPUT_TYPES.get(input_type.lower())
+        if input_type in prompts:
+            return _answered(model, input_type)
+        if task is None:
             raise invalid(f"input_type={shown(input_type)}; the model has {_listed(prompts)}.")
-        return _answered(model, name)
+        name = VectorsConfig(prompts=prompts).prompt_name(task)  # as in `embed`
+        return _answered(model, model.default_prompt_name if name is None else name)
     name = model.default_prompt_name if prompt_name is None else prompt_name
     if name is not None and name not in (*prompts, *TEXT_TASKS):
         raise invalid(f"prompt_name={shown(name)}; the model has {_listed(prompts)}.")

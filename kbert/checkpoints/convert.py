@@ -15,7 +15,7 @@ def convert(
     source: str | Path,
     target: str | Path,
     format: Format = KBERT,
-    allow_unmatched: Sequence[str] = (),
+    allow_unmatched: Sequence[str] | str = (),
     do_lower_case: bool | None = None,
     encoder_only: bool = False,
     takes_pairs: bool | None = None,

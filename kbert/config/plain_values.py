@@ -63,10 +63,20 @@ def _convert(hint, value, where):
     if hint is str and type(value) is int:  # a label or a column that is a number: --override, and Python
         return str(value)
     if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
-        raise ValueError(f"{where}: expected {hint.__name__}, received {shown(value)}.")
+        remedy = _number_in_json(hint, value)
+        raise ValueError(f"{where}: expected {hint.__name__}, received {shown(value)}{remedy}.")
     if hint is str and not is_unicode(value):
         raise ValueError(f"{where}: {shown(value)} holds half a surrogate pair; expected a text.")
     return value
+
+
+def _number_in_json(kind, value) -> str:
+    """How to write a number that stands in a text: .2, which JSON does not have, or in quotes."""
+    try:
+        number = kind(value) if kind in (int, float) and isinstance(value, str) else math.nan
+    except ValueError:
+        return ""
+    return f"; write {number}" if math.isfinite(number) else ""
 
 
 def _as_float(value):

@@ -34,7 +34,7 @@ def evaluate(
     *,
     config: FinetuningConfig | str | os.PathLike | None = None,
     do_lower_case: bool | None = None,
-    allow_unmatched: Sequence[str] = (),
+    allow_unmatched: Sequence[str] | str = (),
 ):
     """Evaluates a model on held-out data, as `kbert evaluate` does with the flags of these names.
 

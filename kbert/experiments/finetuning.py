@@ -31,7 +31,7 @@ def finetune(
     from_scratch: bool = False,
     vocabulary: BaseVocabulary | None = None,
     do_lower_case: bool | None = None,
-    allow_unmatched: Sequence[str] = (),
+    allow_unmatched: Sequence[str] | str = (),
     **settings,
 ):
     """Fine-tunes a checkpoint on labelled examples, as `kbert finetune` does with the flags of these names.

@@ -24,7 +24,7 @@ def pretrain(
     init_checkpoint: str | Path | None = None,
     *,
     do_lower_case: bool | None = None,
-    allow_unmatched: Sequence[str] = (),
+    allow_unmatched: Sequence[str] | str = (),
     **settings,
 ):
     """Pretrains on records, as `kbert pretrain` does with the flags of these names.

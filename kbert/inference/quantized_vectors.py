@@ -24,7 +24,7 @@ def quantize_embeddings(embeddings, precision: str, ranges=None, calibration_emb
     Raises:
       ValueError: for another precision, for vectors that are quantized already, not finite, or of another
         width than the ranges, for ranges that are exchanged or not finite, and for those of a single vector,
-        which has none.
+        which has none; for ranges from two sources, or beside a precision that has none.
 
     Source: sentence-transformers, util/quantization.py, `quantize_embeddings`.
 
@@ -41,12 +41,21 @@ def quantize_embeddings(embeddings, precision: str, ranges=None, calibration_emb
         choices = ", ".join(VECTOR_PRECISIONS)
         raise ValueError(f"precision={precision!r} of vectors is not known; choose one of {choices}.")
     every = _vectors(embeddings, "embeddings")
+    _require_one_source(precision, {"ranges": ranges, "calibration_embeddings": calibration_embeddings})
     if precision.endswith("int8") and len(every):
         ranges = _ranges(every, ranges, calibration_embeddings)
     quantized = _quantized(every, precision, ranges)
     if not _are_matrices(embeddings):
         return quantized
     return np.split(quantized, np.cumsum([len(matrix) for matrix in embeddings])[:-1])
+
+
+def _require_one_source(precision, sources):
+    given = " and ".join(name for name, value in sources.items() if value is not None)
+    if given and not precision.endswith("int8"):
+        raise ValueError(f"{given} beside precision={precision!r}, which has no ranges; leave out {given}.")
+    if " and " in given:
+        raise ValueError(f"{given}: both say the ranges of int8 and uint8; give one of them.")
 
 
 def _are_matrices(vectors):

@@ -33,6 +33,23 @@ def files(tmp_path):
     return [paths[0]], [paths[1]]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"files": "texts.txt"}, "files='texts.txt' must be a list of paths"),
+        ({"files": []}, "names no texts"),
+        ({"files": ["nowhere.txt"]}, "file nowhere.txt does not exist"),
+        ({"heldout": ["nowhere.txt"]}, "file nowhere.txt does not exist"),
+        ({"dataset": {"text": "text"}}, "must be a DatasetConfig"),
+        ({"vocab_size": "5"}, "vocab_size='5' must be a whole number"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_is_said_before_the_checkpoint_is_read(files, tmp_path, arguments, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        trim_vocabulary(tmp_path / "nowhere", tmp_path / "small", **{"files": files[0]} | arguments)
+
+
 def test_a_classifier_answers_as_before(finetuned_run, files, tmp_path):
     report = trim_vocabulary(finetuned_run.path, tmp_path / "small", *files)
     before, after = load(finetuned_run.path), load(tmp_path / "small")

@@ -21,7 +21,7 @@ def read_source(
     vocab_file: str | Path | None,
     tokenizer: str | Path | None,
     do_lower_case: bool | None = None,
-    allow_unmatched: Sequence[str] = (),
+    allow_unmatched: Sequence[str] | str = (),
 ) -> BaseVocabulary:
     """The vocabulary; warns where its tokens speak against its casing.
 
@@ -54,7 +54,7 @@ def read_source(
     return vocabulary
 
 
-def read_folder(folder: Path, allow_unmatched: Sequence[str] = ()) -> BaseVocabulary:
+def read_folder(folder: Path, allow_unmatched: Sequence[str] | str = ()) -> BaseVocabulary:
     """The vocabulary in a folder. Of several versions of an export, the newest counts.
 
     Raises:

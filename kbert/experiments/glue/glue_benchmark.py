@@ -4,9 +4,12 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 from absl import logging
 
+from kbert.bounds import NO_FLAG
+from kbert.checks import with_checked_arguments
 from kbert.config import FinetuningConfig, load_config
 from kbert.experiments.finetuning_data import LabelledPaths
 from kbert.experiments.glue.glue_files import GlueFiles, find_files
@@ -23,6 +26,7 @@ from kbert.tasks.file_columns import check_file
 SUMMARY, PAGE = "summary.json", "report.html"
 
 
+@with_checked_arguments
 def run_glue(
     glue_dir: str | Path,
     run_dir: str | Path,
@@ -33,8 +37,8 @@ def run_glue(
     config_dir: str | Path = "configs/finetuning",
     submission_dir: str | Path | None = None,
     do_lower_case: bool | None = None,
-    allow_unmatched: Sequence[str] = (),
-    overrides=(),
+    allow_unmatched: Sequence[str] | str = (),
+    overrides: Annotated[Sequence[str], NO_FLAG] = (),
     **devices,
 ) -> dict:
     """Trains every task with every learning rate and seed, in `run_dir/TASK/lr-RATE/seed-N`.

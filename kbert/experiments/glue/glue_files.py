@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kbert.checks import require
 from kbert.experiments.glue.glue_tasks import GlueTask
 from kbert.files.whole_file import write_text
 
@@ -135,8 +136,15 @@ def _write_split(folder, output_dir) -> tuple[Path, Path]:
 
 def _lines(path):
     """Lines that are not blank, without line ends; a byte order mark is no part of the first."""
-    text = path.read_bytes().decode("utf-8-sig")
-    return [line.removesuffix("\r") for line in text.split("\n") if line.strip()]
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path} is not in UTF-8 ({error.reason} at byte {error.start}); get it again."
+        ) from None
+    lines = [line.removesuffix("\r") for line in text.split("\n") if line.strip()]
+    require(bool(lines), f"{path} is empty; get it again.")
+    return lines
 
 
 def _ids(cells, path, number):

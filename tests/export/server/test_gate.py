@@ -183,6 +183,16 @@ def test_a_prompt_of_the_name_that_a_client_sends_comes_first():
     assert {name: prompt_for(model, input_type=name).text for name in prompts} == prompts
 
 
+@pytest.mark.parametrize(
+    "prompts", [{"query": "q: "}, {"passage": "p: "}, {"query": "q: ", "document": "d: "}]
+)
+@pytest.mark.parametrize("task", ["query", "document"])
+def test_a_task_without_a_prompt_of_its_own_has_none_as_in_embed(task, prompts):
+    model = SimpleNamespace(name="m", prompts=prompts, default_prompt_name=None, counts_prompts=True)
+    config = PoolingConfig(prompts=prompts)
+    assert prompt_for(model, input_type=task).text == config.prompt(config.prompt_name(task))
+
+
 @pytest.mark.parametrize("task", ["query", "document"])
 def test_a_default_prompt_stands_before_texts_of_both_tasks_as_in_embed(task):
     prompts = {"clustering": "c: "}

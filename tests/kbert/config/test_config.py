@@ -6,8 +6,9 @@ import random
 import subprocess
 import sys
 import typing
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import pytest
@@ -138,7 +139,7 @@ REFUSED = {
     "string for a number": (
         PretrainingConfig,
         {"num_train_steps": "5"},
-        "num_train_steps: expected int, received '5'.",
+        "num_train_steps: expected int, received '5'; write 5.",
     ),
     "bool for an integer": (PretrainingConfig, {"seed": True}, "seed: expected int, received True."),
     "number for a bool": (
@@ -507,6 +508,11 @@ def test_an_override_into_a_group_that_a_run_recorded_as_null_makes_it(write):
         ("sead=3", "--override='sead=3': unknown key 'sead' for PretrainingConfig. Did you mean 'seed'?"),
         ("peak_flops.x=1", "--override='peak_flops.x=1': peak_flops: expected float, received {'x': 1}."),
         ("seed=many", "--override='seed=many': seed: expected int, received 'many'."),
+        ("seed=07", "--override='seed=07': seed: expected int, received '07'; write 7."),
+        (
+            "peak_flops=.2",
+            "--override='peak_flops=.2': peak_flops: expected float, received '.2'; write 0.2.",
+        ),
         (
             "learning_rate=3e-5",
             "--override=learning_rate is no setting by itself; write "
@@ -671,6 +677,15 @@ def _declared(
     some: str | Path | Sequence[str] = (),
     rows: LabelledData = None,
     quick: bool | None = None,
+    others: Mapping[str, LabelledData] | None = None,
+    name: str | None = None,
+    step: str | int | None = None,
+    share: float = 0.0,
+    layers: Sequence[int] = (),
+    columns: tuple[str, ...] = (),
+    allowed: Sequence[str] | str = (),
+    files: Annotated[Sequence[str | Path], object()] = (),
+    config: DatasetConfig | None = None,
 ):
     return path, some, rows, quick
 
@@ -689,6 +704,20 @@ class _OnDisk:
         ({"path": "a", "some": {"a": "b"}}, "some={'a': 'b'} must be a path"),
         ({"path": "a", "quick": "no"}, "quick='no' must be True or False."),
         ({"path": "a", "quick": 1}, "quick=1 must be True or False."),
+        ({"path": "a", "others": 5}, "others=5 must be a dict."),
+        ({"path": "a", "others": ["b"]}, r"others=\['b'\] must be a dict."),
+        ({"path": "a", "name": 5}, "name=5 must be a text."),
+        ({"path": "a", "step": 1.5}, "step=1.5 must be a text or a whole number."),
+        ({"path": "a", "share": "1"}, "share='1' must be a number."),
+        ({"path": "a", "layers": "01"}, "layers='01' must be a list of whole numbers."),
+        ({"path": "a", "layers": [True]}, r"layers=\[True\] must be a list of whole numbers."),
+        ({"path": "a", "columns": "ab"}, "columns='ab' must be a list of texts."),
+        ({"path": "a", "columns": ("a", 1)}, r"columns=\('a', 1\) must be a list of texts."),
+        ({"path": "a", "allowed": 5}, "allowed=5 must be a list of texts or a text."),
+        ({"path": "a", "files": "ab"}, "files='ab' must be a list of paths."),
+        ({"path": "a", "files": Path("a")}, "must be a list of paths."),
+        ({"path": "a", "files": [5]}, r"files=\[5\] must be a list of paths."),
+        ({"path": "a", "config": {"text": "a"}}, "config={'text': 'a'} must be a DatasetConfig."),
     ],
     ids=str,
 )
@@ -698,6 +727,9 @@ def test_arguments_of_another_type_are_refused_by_their_names(arguments, sentenc
 
 
 def test_arguments_of_the_types_that_are_declared_pass():
+    values = {"name": "b", "step": 1, "share": 1, "layers": range(2), "columns": ["b"], "allowed": "b"}
+    _declared("a", **values, files=[Path("a"), "b"], others={"c": {"text": ["b"]}}, config=DatasetConfig())
+    _declared("a", step=np.int64(1), share=np.float32(1), layers=np.arange(2), name=np.str_("b"))
     for path in ("a", Path("a"), _OnDisk()):
         for quick in (None, True, np.bool_(False)):
             assert _declared(path, ["b"], iter([]), quick)[0] is path

@@ -43,7 +43,7 @@ def question_answering(**settings):
 FINETUNING = {
     "fewer rows than a batch": ({"train_batch_size": 4096}, UNREAD, "40 rows, fewer than one batch of 4096"),
     "no model of the name": ({}, {"init_checkpoint": "stort"}, "stort does not exist.* Did you mean start.$"),
-    "no names of unlike ones": ({}, UNREAD | {"allow_unmatched": True}, "expected the names or globs"),
+    "no names of unlike ones": ({}, UNREAD | {"allow_unmatched": True}, "must be a list of texts or a text"),
     "no whole shares": ({"train_batch_size": 3}, UNREAD, "=3 is not divisible by the 2 replicas"),
     "evaluated in no whole shares": ({"eval_batch_size": 3}, UNREAD, "eval_batch_size=3 is not"),
     "no whole parts": ({"gradient_accumulation_steps": 8}, UNREAD, "replicas x gradient_accumulation"),

@@ -52,6 +52,12 @@ def test_matrices_of_tokens_share_their_ranges():
         ((VECTORS, "int8", np.zeros((2, 5))), "13"),
         ((VECTORS.astype(np.int8), "int8"), "int8"),
         ((VECTORS * np.nan, "binary"), "finite"),
+        (
+            (VECTORS, "binary", VECTORS[:2]),
+            "ranges beside precision='binary', which has no ranges; leave out",
+        ),
+        ((VECTORS, "float32", None, VECTORS), "calibration_embeddings beside precision='float32'"),
+        ((VECTORS, "uint8", VECTORS[:2], VECTORS), "ranges and calibration_embeddings: both say"),
     ],
 )
 def test_what_cannot_be_is_refused(arguments, word):
@@ -64,7 +70,8 @@ def test_the_numbers_of_sentence_transformers():
     golden = json.loads(GOLDEN.read_text())
     vectors = np.array(golden["vectors"], np.float32)
     for precision in ("int8", "uint8", "binary", "ubinary"):
-        found = quantize_embeddings(vectors, precision, np.array(golden["ranges"]))
+        ranges = np.array(golden["ranges"]) if precision.endswith("int8") else None
+        found = quantize_embeddings(vectors, precision, ranges)
         wrong = found.astype(int) - golden[precision]
         # The file has seven digits of each number: three lie at a step's border, where theirs differ too.
         assert np.abs(wrong).max() <= 1 and np.count_nonzero(wrong) <= 3

@@ -5,7 +5,8 @@ import re
 import pytest
 
 from kbert.config import FinetuningConfig, load_config
-from kbert.experiments.glue.glue_files import find_files
+from kbert.experiments.glue.glue_benchmark import run_glue
+from kbert.experiments.glue.glue_files import RAW_TRAIN, find_files
 from kbert.experiments.glue.glue_tasks import GLUE_TASKS, glue_tasks
 from kbert.experiments.labelled_file import LabelledFile
 from kbert.tasks import TASKS
@@ -109,3 +110,31 @@ def test_the_published_files_come_out_in_their_known_numbers(name, tmp_path):
         assert counts == labels
     else:
         assert all(0 <= example.label <= 5 for example in train.examples + dev.examples)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"glue_dir": 5}, "glue_dir=5 must be a path"),
+        ({"tasks": "cola"}, "tasks='cola' must be a list of texts"),
+        ({"learning_rates": ["3e-5"]}, "must be a list of numbers"),
+        ({"seeds": 1}, "seeds=1 must be a list of whole numbers"),
+    ],
+    ids=str,
+)
+def test_arguments_of_another_type_are_refused(tmp_path, arguments, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        run_glue(**{"glue_dir": tmp_path, "run_dir": tmp_path / "runs", "init_checkpoint": "x"} | arguments)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [(b"\xff", "train.txt is not in UTF-8"), (b"", "train.txt is empty")],
+)
+def test_a_broken_paraphrase_corpus_is_refused(tmp_path, content, sentence):
+    folder = tmp_path / "MRPC"
+    folder.mkdir()
+    (folder / RAW_TRAIN).write_bytes(content)
+    (folder / "dev_ids.tsv").write_text("1\t2\n")
+    with pytest.raises(ValueError, match=sentence):
+        find_files(tmp_path, glue_tasks(["mrpc"]), tmp_path / "runs", False)
