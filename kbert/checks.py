@@ -144,7 +144,7 @@ def _alternatives(hint) -> tuple:
         return _alternatives(get_args(hint)[0])
     if get_origin(hint) not in (Union, UnionType):
         return (hint,)
-    return tuple(one for part in get_args(hint) for one in _alternatives(part) if one is not NoneType)
+    return tuple(kind for part in get_args(hint) for kind in _alternatives(part) if kind is not NoneType)
 
 
 def _is_path(hints):
@@ -163,7 +163,7 @@ def _fits(value, hint) -> bool:
     if not isinstance(value, Collection) or isinstance(value, str | bytes | Mapping):
         return False
     items = _alternatives(_item(hint))
-    return items == (None,) or all(any(_fits(item, one) for one in items) for item in value)
+    return items == (None,) or all(any(_fits(item, kind) for kind in items) for item in value)
 
 
 def _in_words(hints) -> str:

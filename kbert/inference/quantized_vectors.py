@@ -51,11 +51,13 @@ def quantize_embeddings(embeddings, precision: str, ranges=None, calibration_emb
 
 
 def _require_one_source(precision, sources):
-    given = " and ".join(name for name, value in sources.items() if value is not None)
-    if given and not precision.endswith("int8"):
-        raise ValueError(f"{given} beside precision={precision!r}, which has no ranges; leave out {given}.")
-    if " and " in given:
-        raise ValueError(f"{given}: both say the ranges of int8 and uint8; give one of them.")
+    received = " and ".join(name for name, value in sources.items() if value is not None)
+    if received and not precision.endswith("int8"):
+        raise ValueError(
+            f"{received} beside precision={precision!r}, which has no ranges; leave out {received}."
+        )
+    if " and " in received:
+        raise ValueError(f"{received}: both say the ranges of int8 and uint8; give one of them.")
 
 
 def _are_matrices(vectors):
