@@ -8,6 +8,8 @@ ENCODER := .quickstart_encoder
 MEDIAPIPE := .venv_mediapipe
 CLIENTS := .venv_clients
 NEXT := .venv_next
+MATRIX := 3.12 3.13 lowest
+LOWEST_EXTRAS := serve litert beam zstd bm25 hub sentences tables
 DOCS := .venv_docs
 BENCH_PEERS := $(patsubst benchmarks/peers/%.txt,.venv_peers_%/.ready,$(wildcard benchmarks/peers/*.txt))
 
@@ -22,7 +24,7 @@ export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -q -rs
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart quickstart-pretrained test test-lives test-fast test-long test-exhaustive test-peers test-servers test-mediapipe test-clients test-tokenizers test-next server-ops lock-servers lock-mediapipe docs lock-docs lint format dist bench bench-peers lock clean
+.PHONY: help quickstart quickstart-pretrained test test-lives test-fast test-long test-exhaustive test-peers test-servers test-mediapipe test-clients test-tokenizers test-next test-matrix server-ops lock-servers lock-mediapipe docs lock-docs lint format dist sbom audit release bench bench-peers lock clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -74,6 +76,11 @@ test-next: $(VENV)/.ready $(NEXT)/.ready  ## tokenization, training and export i
 	@$(NEXT)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -q -rs -m "not long and not exhaustive" \
 	  tests/kbert/tokenization tests/kbert/training tests/export/gate tests/export/test_*.py
 
+test-matrix: $(MATRIX:%=.venv_python_%/.ready)  ## the fast suite on Python 3.12 and 3.13, and with the oldest versions that pyproject.toml allows
+	@failed=; for one in $(MATRIX); do echo "== $$one"; .venv_python_$$one/bin/python -m pytest -n auto --dist loadfile \
+	  --no-loadscope-reorder -q -rs -p no:cacheprovider -m "not slow and not long and not exhaustive" || failed="$$failed $$one"; done; \
+	  if [ -n "$$failed" ]; then echo "failed:$$failed"; exit 1; fi
+
 server-ops: $(SERVERS)  ## the ops that each release of TensorFlow Serving knows -> export/gate/server_ops
 	@for list in $(SERVER_OPS); do .venv_server_$$(basename $$list .txt)/bin/python export/gate/list_server_ops.py \
 	  > $$list.new && mv $$list.new $$list && head -1 $$list || exit 1; done
@@ -96,7 +103,17 @@ bench-peers: $(BENCH_PEERS)  ## the peers of the training benchmarks (UV_TORCH_B
 
 dist: $(VENV)/.ready  ## dist/: the wheel and the source archive, by the pinned tools; twine, from the network, checks them
 	@rm -rf dist && $(BIN)/uv build --quiet --no-build-isolation --python $(BIN)/python --out-dir dist
-	@$(BIN)/uv tool run --quiet twine==7.0.0 check --strict dist/*
+	@$(BIN)/uv tool run --quiet twine==7.0.0 check --strict dist/*.whl dist/*.tar.gz
+
+sbom: $(VENV)/.ready  ## dist/sbom.cdx.json: what requirements.lock installs, as CycloneDX; the tool comes from the network
+	@mkdir -p dist && $(BIN)/uv tool run --quiet --from cyclonedx-bom==7.5.0 cyclonedx-py requirements requirements.lock \
+	  -o dist/sbom.cdx.json
+
+audit: $(VENV)/.ready  ## known weaknesses of what requirements.lock installs: asks a list on the network
+	@$(BIN)/uv tool run --quiet pip-audit==2.10.1 --disable-pip --require-hashes -r requirements.lock
+
+release: $(VENV)/.ready  ## checks, date in the changelog, wheel, source archive, SBOM, tag: RELEASE.md
+	@.ci/release
 
 lock: $(VENV)/.ready  ## requirements.txt -> requirements.lock, newest versions, with hashes, for every platform
 	@$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
@@ -123,7 +140,7 @@ lock-docs: $(VENV)/.ready  ## docs_site/requirements.in -> .lock, with hashes, f
 	  docs_site/requirements.in -o docs_site/requirements.lock
 
 clean:  ## removes .venv, what quickstart made and what packaging left
-	@rm -rf $(VENV) $(PEERS) $(ENCODER) $(MEDIAPIPE) $(CLIENTS) $(NEXT) $(DOCS) $(SERVERS:/.ready=) $(BENCH_PEERS:/.ready=) $(KOTLIN) quickstart_run quickstart_pretrained site .cache dist build *.egg-info
+	@rm -rf $(VENV) $(PEERS) $(ENCODER) $(MEDIAPIPE) $(CLIENTS) $(NEXT) $(MATRIX:%=.venv_python_%) $(DOCS) $(SERVERS:/.ready=) $(BENCH_PEERS:/.ready=) $(KOTLIN) quickstart_run quickstart_pretrained site .cache dist build *.egg-info
 
 # The environment is ready when the stamp is there: an interrupted installation begins again.
 $(VENV)/.ready: requirements.lock kbert/scripts/platform_check.py
@@ -172,6 +189,21 @@ $(CLIENTS)/.ready: tests/export/clients/requirements.txt $(VENV)/.ready
 $(NEXT)/.ready: tests/next/overrides.txt requirements.txt $(VENV)/.ready
 	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
 	@$(BIN)/uv pip install -q --python $(@D)/bin/python --overrides $< -r requirements.txt
+	@touch $@
+
+# Another Python, with the packages of the lock.
+.venv_python_3.%/.ready: requirements.lock $(VENV)/.ready
+	@rm -rf $(@D) && $(BIN)/uv venv -q --python 3.$* $(@D)
+	@$(BIN)/uv pip install -q --python $(@D)/bin/python --require-hashes -r $<
+	@touch $@
+
+# The oldest version of each package that pyproject.toml names; the tools of the tests as requirements.txt pins them.
+.venv_python_lowest/.ready: pyproject.toml requirements.txt $(VENV)/.ready
+	@rm -rf $(@D) && $(BIN)/uv venv -q --python 3.11 $(@D)
+	@$(BIN)/uv pip compile -q --python-version 3.11 --resolution=lowest-direct $(LOWEST_EXTRAS:%=--extra %) \
+	  pyproject.toml -o $(@D)/lowest.txt
+	@awk '/^# Development/ {on = 1} /^$$/ {on = 0} on' requirements.txt > $(@D)/tools.txt
+	@$(BIN)/uv pip install -q --python $(@D)/bin/python -r $(@D)/lowest.txt -r $(@D)/tools.txt
 	@touch $@
 
 # The generator of the site: nothing of kbert is imported there. docs_site/write_reference.py runs in $(VENV).

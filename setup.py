@@ -15,6 +15,7 @@ setup(
     ],
     package_dir={"kbert_export": "export", "kbert.configs": "configs"},
     package_data={
+        "kbert": ["py.typed", "*.pyi"],
         "kbert.reports": ["templates/*"],
         "kbert.tokenization": ["core_ops/*.json"],
         "kbert_export": ["**/*.txt", "**/*.html", "**/*.css", "**/*.js", "**/*.svg", "**/*.kt", "**/*.json"],

@@ -5,17 +5,17 @@ import shlex
 
 # Extra -> (what is imported, what pip is asked for, as pyproject.toml has it).
 EXTRAS = {
-    "beam": (("apache_beam",), ("apache-beam==2.77.0",)),
-    "bm25": (("bm25s",), ("bm25s==0.3.16",)),
-    "hub": (("huggingface_hub",), ("huggingface_hub==2.4.0", "kagglehub>=1")),
-    "litert": (("ai_edge_litert", "flatbuffers"), ("ai-edge-litert>=2.3,<3", "flatbuffers>=25.9")),
-    "sentences": (("sentencex",), ("sentencex==1.0.32",)),
+    "beam": (("apache_beam",), ("apache-beam>=2.74,<3",)),
+    "bm25": (("bm25s",), ("bm25s>=0.2.12,<0.4",)),
+    "hub": (("huggingface_hub",), ("huggingface_hub>=1.0,<3", "kagglehub>=1,<2")),
+    "litert": (("ai_edge_litert", "flatbuffers"), ("ai-edge-litert>=2.1,<3", "flatbuffers>=25.9")),
+    "sentences": (("sentencex",), ("sentencex>=1.0.32,<2",)),
     "serve": (
         ("fastapi", "uvicorn", "httptools", "prometheus_client"),
-        ("fastapi>=0.165,<1", "uvicorn>=0.54,<1", "httptools>=0.9", "prometheus-client>=0.26,<1"),
+        ("fastapi>=0.115,<1", "uvicorn>=0.34,<1", "httptools>=0.6.4", "prometheus-client>=0.21,<1"),
     ),
-    "tables": (("pyarrow",), ("pyarrow==25.0.1",)),
-    "zstd": (("backports.zstd",), ("backports.zstd==1.8.0",)),
+    "tables": (("pyarrow",), ("pyarrow>=20,<26",)),
+    "zstd": (("backports.zstd",), ("backports.zstd>=1.0,<2",)),
 }
 
 

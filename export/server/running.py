@@ -211,7 +211,8 @@ def serve_until_signal(path: str, name: str | None, **options) -> None:
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *unused: ended.set())
-    shown = "localhost" if options["host"] in ("127.0.0.1", "0.0.0.0", "::1", "::") else options["host"]
+    everywhere = ("0.0.0.0", "::")  # noqa: S104  # compared with, not listened on
+    shown = "localhost" if options["host"] in ("127.0.0.1", "::1", *everywhere) else options["host"]
     print(
         f"serving {server.model.name} version {server.model.version}: "
         f"gRPC {shown}:{server.port}, REST http://{shown}:{server.rest_api_port}\n"

@@ -59,11 +59,11 @@ def size_text(number: int) -> str:
 @functools.cache
 def _environment():
     # Here, because they load slowly, and scripts import the tables of this folder.
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=lambda name: name.endswith(".html"),
+        autoescape=select_autoescape(["html"]),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -171,9 +171,13 @@ def naming_lost_workers(strategy, what_to_do):
     except tf.errors.OpError as error:
         if not isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy) or not _is_lost(error):
             raise
-        named = sorted(set(re.findall(r"/job:(\w+)/(?:replica:\d+/)?task:(\d+)", error.message)))
-        workers = ", ".join(f"{job} {number}" for job, number in named) or "another worker"
-        raise ConnectionError(f"the connection to {workers} is lost: it has ended. {what_to_do()}") from None
+        # A worker that only passed the news on is named after the one that is lost.
+        named = re.search(r"/job:(\w+)/(?:replica:\d+/)?task:(\d+)", error.message)
+        worker = f"{named[1]} {named[2]}" if named else "another worker"
+        raise ConnectionError(
+            f"the connection to {worker} is lost: it has ended, or the network between them is down. "
+            f"{what_to_do()}"
+        ) from None
 
 
 def _is_lost(error):

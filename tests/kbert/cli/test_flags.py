@@ -59,7 +59,7 @@ def test_every_script_explains_itself_without_heavy_modules(pages, command):
     page = pages[command]
     assert (page["code"], page["heavy"]) == (0, [])
     assert page["text"].lstrip().startswith(f"kbert {command}: ")
-    assert re.search(rf"^ +(.* \| )?kbert {command}( |$)", page["text"], re.M), "an example"
+    assert re.search(rf"^ *(.* \| )?kbert {command}( |$)", page["text"], re.M), "an example"
     assert "--only_check_args" not in page["text"] and "--logtostderr" not in page["text"], "flags of absl"
 
 
