@@ -1,7 +1,8 @@
-"""Hosts of a network, on one machine: each is a network namespace whose only way out is a router in this process.
+"""Hosts of a network, on one machine: namespaces whose only way out is a router in this process.
 
-Linux can delay and lose packets itself (`tc netem`), where its kernel has that module. A router of forty lines needs
-none: it reads each packet from the sender's TUN device and writes it to the receiver's, later, or never.
+Linux can delay and lose packets itself (`tc netem`), where its kernel has that module. A router of forty
+lines needs none: it reads each packet from the sender's TUN device and writes it to the receiver's, later,
+or never.
 """
 
 import ctypes
@@ -104,7 +105,9 @@ class Hosts:
             wait = max(0.0, under_way[0][0] - time.monotonic()) if under_way else 0.1
             for device in select.select(self._devices, [], [], min(wait, 0.1))[0]:
                 packet, sender = os.read(device, _LONGEST_PACKET), self._devices.index(device)
-                receiver = packet[19] - 1 if packet[0] >> 4 == 4 else -1  # the last byte of an address of IPv4
+                receiver = (
+                    packet[19] - 1 if packet[0] >> 4 == 4 else -1
+                )  # the last byte of an address of IPv4
                 if 0 <= receiver < len(self._devices) and chance.random() >= self.loss:
                     number += 1
                     arrival = time.monotonic() + self.delay

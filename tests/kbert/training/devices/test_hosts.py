@@ -48,7 +48,9 @@ class Training:
 
     def __init__(self, folder, records, **changes):
         config, self.run = folder / "config.json", folder / "run"
-        config.write_text(json.dumps(to_dict(tiny_pretraining_config(train_batch_size=12, eval_batch_size=12, **changes))))
+        config.write_text(
+            json.dumps(to_dict(tiny_pretraining_config(train_batch_size=12, eval_batch_size=12, **changes)))
+        )
         self.command = (
             "kbert.scripts.run_pretraining",
             f"--config={config}",

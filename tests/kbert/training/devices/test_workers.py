@@ -96,7 +96,10 @@ def test_when_a_worker_is_killed_the_other_says_so_in_one_sentence(records_dir, 
     assert workers[1 - killed].returncode == 1
     last = errors.splitlines()[-1]
     assert last.startswith(f"error: the connection to worker {killed} is lost: it has ended, or the network ")
-    assert "Start the same command again on all workers: training continues from step " in last and "Traceback" not in errors
+    assert (
+        "Start the same command again on all workers: training continues from step " in last
+        and "Traceback" not in errors
+    )
 
 
 @pytest.mark.long
