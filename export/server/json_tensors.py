@@ -171,10 +171,9 @@ def tensor_from_json(name: str, value, dtype: tf.DType, limits: Limits) -> np.nd
         kinds = _NUMBERS.get(dtype, ())
         if wrong := [each for each in flat if type(each) not in kinds]:
             raise invalid(f"{name}: {json.dumps(wrong[0])[:60]} is not of type {dtype.name}.")
-    array = np.empty(len(flat), dtype.as_numpy_dtype)
     try:
         with np.errstate(over="ignore"):  # a double beyond float32 becomes infinite
-            array[:] = flat
+            array = np.array(flat, dtype.as_numpy_dtype)
     except OverflowError:
         raise invalid(f"{name}: a number is out of the range of {dtype.name}.") from None
     return array.reshape(shape)
