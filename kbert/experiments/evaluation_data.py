@@ -3,6 +3,7 @@
 from kbert.config import PretrainingConfig
 from kbert.experiments.labelled_file import LabelledFile
 from kbert.input_pipelines.records.record_folders import LabelledRecords, PretrainingRecords
+from kbert.tasks.pretraining.objectives import require_pairing
 
 
 def evaluation_data(loaded, eval_file, input_dir=None, held_out=False):
@@ -47,11 +48,7 @@ def _pretraining_records(loaded, eval_file, input_dir):
         )
     records = PretrainingRecords(input_dir)
     records.require_vocabulary(loaded.source, loaded.vocabulary.describe())
-    if loaded.task.next_sentence and not records.next_sentence:
-        raise ValueError(
-            f"{input_dir} holds no next_sentence_labels, but {loaded.source} was trained on them; make the "
-            "records with pairing=sentence_pairs or sentence_order."
-        )
+    require_pairing(loaded.task, records)
     records.require_room(loaded.config)
     records.check()
     return records

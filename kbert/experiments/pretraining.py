@@ -106,12 +106,9 @@ def open_records(config: PretrainingConfig, input_dir, eval_input_dir=None):
         paths = _paths(eval_input_dir)
         paths = paths * number if len(paths) == 1 else paths
         held_out = [PretrainingRecords(path) for path in _phase_paths("eval_input_dir", paths, number)]
-    for others in records[1:]:
-        others.require_like(records[0])
-        records[0].require_like(others)
-    for dataset in filter(None, held_out):
-        dataset.require_like(records[0])
     opened = [*records, *filter(None, held_out)]
+    for dataset in opened[1:]:
+        dataset.require_vocabulary(records[0].directory, records[0].manifest.vocabulary)
     for dataset in opened if config.encoder else ():
         dataset.require_room(config.encoder)
     for dataset in opened:

@@ -10,7 +10,7 @@ from kbert.input_pipelines.data_files import require_one_batch
 from kbert.input_pipelines.source_rows import make_rows
 from kbert.runs.run_directory import run_to_resume
 from kbert.tasks import TASKS
-from kbert.tasks.pretraining.objectives import recorded_objective
+from kbert.tasks.pretraining.objectives import recorded_objective, require_pairing
 from kbert.training.devices import distribution
 from kbert.training.phases import EvaluationData, Phase, Plan
 from kbert.training.trainer import train
@@ -34,13 +34,15 @@ def run_pretraining(config: PretrainingConfig, run_dir, phases, vocabulary, init
 
     # Read the checkpoint, and check that it goes with config and records.
     task = _task(config, run_dir, records)
+    opened = [dataset for phase in phases for dataset in (phase.train, phase.held_out) if dataset]
+    for dataset in opened:
+        require_pairing(task, dataset)
     start = Start(config, init, run_dir, task)
     if init.checkpoint:
         records[0].require_vocabulary(init.checkpoint, start.vocabulary.describe())
     config = dataclasses.replace(config, encoder=start.encoder)
     longest = max(dataset.max_seq_length for dataset in records)
     start.check_teacher(task, config.encoder, vocabulary, longest)
-    opened = [dataset for phase in phases for dataset in (phase.train, phase.held_out) if dataset]
     for dataset in opened:
         dataset.require_room(config.encoder)
 
@@ -62,15 +64,15 @@ def _task(config, run_dir, records):
     if resume and config.task is None:
         return resume.task()
     own = recorded_objective(records[0].manifest)
-    task_class = TASKS[TASKS.require(config.task or own)]
+    task_class = TASKS[TASKS.require(config.task or own.name)]
     if not issubclass(task_class.config_class, PretrainingConfig):
         tasks = [name for name in TASKS if issubclass(TASKS[name].config_class, PretrainingConfig)]
         raise ValueError(f"task={config.task!r} is not a pretraining task; choose one of {', '.join(tasks)}.")
-    for dataset in records:
-        if task_class.pairing not in (None, TASKS[recorded_objective(dataset.manifest)].pairing):
+    for dataset in records[1:]:
+        if config.task is None and recorded_objective(dataset.manifest) is not own:
             raise ValueError(
-                f"{dataset.directory} is made for the task {recorded_objective(dataset.manifest)}, but "
-                f"task={task_class.name!r} needs records made with pairing={task_class.pairing}."
+                f"{dataset.directory} is made for the task {recorded_objective(dataset.manifest).name}, but "
+                f"{records[0].directory} for {own.name}; make both with the same pairing, or name the task."
             )
     return task_class()
 

@@ -122,15 +122,6 @@ class PretrainingRecords(RecordFolder):
         """Whether the records hold pairs of texts and a label for their relation."""
         return NEXT_SENTENCE_LABELS in self.manifest.features
 
-    def require_like(self, other: "PretrainingRecords"):
-        """Raises ValueError when these records cannot be used for a model that is trained on `other`."""
-        self.require_vocabulary(other.directory, other.manifest.vocabulary)
-        if other.next_sentence and not self.next_sentence:
-            raise ValueError(
-                f"{self.directory} holds no {NEXT_SENTENCE_LABELS}, but {other.directory} does; make both "
-                "with the same pairing."
-            )
-
     def require_room(self, encoder):
         """Raises ValueError when an `EncoderConfig` has too few positions or pieces for these records."""
         if self.max_seq_length > encoder.max_position_embeddings:

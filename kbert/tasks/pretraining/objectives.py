@@ -289,12 +289,22 @@ def _cut(inputs):
     )
 
 
-def recorded_objective(manifest) -> str:
-    """The name of the task that pretraining records were made for, by their manifest."""
+def recorded_objective(manifest) -> type[MaskedLM]:
+    """The task that pretraining records were made for, by their manifest."""
     if NEXT_SENTENCE_LABELS not in manifest.features:
-        return MaskedLM.name
+        return MaskedLM
     is_order = manifest.settings.get("pairing") == SentenceOrder.pairing
-    return SentenceOrder.name if is_order else Pretraining.name
+    return SentenceOrder if is_order else Pretraining
+
+
+def require_pairing(task: MaskedLM, records):
+    """Raises ValueError for `PretrainingRecords` whose pairs of texts are not those that a task learns from."""
+    own = recorded_objective(records.manifest)
+    if task.pairing not in (None, own.pairing):
+        raise ValueError(
+            f"{records.directory} is made for the task {own.name}, but task={task.name!r} needs records made "
+            f"with pairing={task.pairing}; make them again with it."
+        )
 
 
 def _prediction_weights(batch):

@@ -61,7 +61,6 @@ class ReplacedTokenDetection(Task):
         Part("replaced_token", "sequence_output"),
     )
     pairing = None  # records of any --pairing
-    next_sentence = False
     _masked_lm = MaskedLM()  # the generator's loss and accuracy
 
     def describe(self, row, vocabulary):

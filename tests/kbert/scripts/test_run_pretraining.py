@@ -1,9 +1,11 @@
 """Pretraining on every form of records: masked while they are read, without pairs, damaged, in buckets."""
 
+import dataclasses
 import shutil
 
 import pytest
 
+from kbert.config import PhaseConfig
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.pretraining import pretrain
 from kbert.manifest import read_manifest
@@ -49,16 +51,31 @@ def test_a_run_taken_up_again_sees_the_very_same_masks(text_records, text_run, t
     assert_same_runs(run, text_run)
 
 
-def test_a_run_with_next_sentence_refuses_records_without(
-    text_records, records_dir, pretraining_run, tmp_path
+@pytest.fixture(scope="module")
+def order_records(tmp_path_factory):
+    """Pairs of texts in order or swapped: the same features as random pairs have, with another meaning."""
+    folder = tmp_path_factory.mktemp("order_records")
+    make_records(folder, pairing="sentence_order")
+    return folder
+
+
+@pytest.mark.parametrize(("records", "made_for"), [("text", "masked_lm"), ("order", "sentence_order")])
+def test_a_run_with_next_sentence_refuses_records_of_another_pairing(
+    request, records, made_for, records_dir, pretraining_run, tmp_path
 ):
-    with pytest.raises(
-        ValueError, match="holds no next_sentence_labels, but .* was trained on them; make the"
-    ):
-        evaluate(pretraining_run, input_dir=text_records / "heldout")
-    with pytest.raises(ValueError, match="holds no next_sentence_labels, but .*train does; make both"):
-        pretrain(CONFIG, tmp_path / "run", records_dir / "train", text_records / "heldout")
+    other = request.getfixturevalue(f"{records}_records") / "heldout"
+    refused = f"heldout is made for the task {made_for}, but .*'pretraining' needs .*pairing=sentence_pairs"
+    with pytest.raises(ValueError, match=refused):
+        evaluate(pretraining_run, input_dir=other)
+    with pytest.raises(ValueError, match=refused):
+        pretrain(CONFIG, tmp_path / "run", records_dir / "train", other)
     assert not (tmp_path / "run").exists()
+
+
+def test_phases_of_two_pairings_do_not_choose_the_task(records_dir, text_records, tmp_path):
+    config = dataclasses.replace(CONFIG, phases=(PhaseConfig(num_train_steps=2),) * 2)
+    with pytest.raises(ValueError, match="for the task pretraining, but .*for masked_lm; make both with the"):
+        pretrain(config, tmp_path / "run", [text_records / "train", records_dir / "train"])
 
 
 # ------------------------------------------------------------------------------------ damaged records
