@@ -298,7 +298,7 @@ def recorded_objective(manifest) -> type[MaskedLM]:
 
 
 def require_pairing(task: MaskedLM, records):
-    """Raises ValueError for `PretrainingRecords` whose pairs of texts are not those that a task learns from."""
+    """Raises ValueError for `PretrainingRecords` whose pairs of texts are not those that a task learns."""
     own = recorded_objective(records.manifest)
     if task.pairing not in (None, own.pairing):
         raise ValueError(
