@@ -26,9 +26,9 @@ class DatasetConfig:
     quotes. If `labels` is empty, the sorted labels of the training file are used; the run records them. With
     two labels, F1 is that of `positive_label` (default: the last); with more labels F1 is the macro average.
 
-    `choices` are the columns of the possible answers, for multiple choice. `label_separator` is the text
-    between the labels of one cell, for example ";", for multi-label classification; JSONL and tables may hold
-    lists instead.
+    `choices` are the columns of the possible answers, for multiple choice; `labels`, where there are any, are
+    then as many and in their order. `label_separator` is the text between the labels of one cell, for example
+    ";", for multi-label classification; JSONL and tables may hold lists instead.
 
     `negatives` are the columns of texts that are wrong for `text`, where `text_pair` is the right one, for
     `multiple_negatives_ranking` and the like, and for `sequence_regression`, which makes a pair of each of

@@ -30,13 +30,19 @@ class ChoiceFiles(Files):
         """`Choices` of a TSV, CSV or JSONL file or a table.
 
         Raises:
-          ValueError: when the config names fewer than two columns of choices, a label does not name one of
-            the choices, or labels may mean two of them, see `_RightChoice`.
+          ValueError: when the config names fewer than two columns of choices or another number of labels, a
+            label does not name one of the choices, or labels may mean two of them, see `_RightChoice`.
         """
         if len(dataset.choices) < 2:
             raise ValueError(
                 f"dataset.choices={list(dataset.choices)}: multiple choice needs the columns of at least two "
                 'choices, for example choices = ["ending0", "ending1"].'
+            )
+        labels = list(dataset.labels)
+        if with_labels and labels and len(labels) != len(dataset.choices):
+            raise ValueError(
+                f"dataset.labels={labels} has {len(labels)} entries for the {len(dataset.choices)} columns of "
+                f"dataset.choices={list(dataset.choices)}; list one for each, in their order, or none."
             )
         label = dataset.label if with_labels else None
         columns = (dataset.text, dataset.text_pair, *dataset.choices, label)
@@ -115,12 +121,11 @@ def _named(label, record, dataset, where) -> dict[int, str]:
     number = len(dataset.choices)
     letters = tuple(string.ascii_uppercase[:number])
     texts = tuple(record.get(column) for column in dataset.choices)
-    own = dataset.labels if len(dataset.labels) == number else ()
     numbers = tuple(map(str, range(number)))
     value = as_number(label)
     bare = str(int(value)) if value is not None and value == int(value) else label.strip()
-    if own.count(label) == 1:
-        return {own.index(label): "label"}
+    if label in dataset.labels:
+        return {dataset.labels.index(label): "label"}
     named: dict[int, str] = {}
     for how, names, name in (
         ("column", dataset.choices, label), ("number", numbers, bare), ("letter", letters, bare),

@@ -43,6 +43,12 @@ def test_what_names_no_choice_is_refused(tmp_path, label):
     assert (advice in str(error.value)) == (label == "3")
 
 
+def test_labels_are_as_many_as_choices(tmp_path):
+    """Read as numbers from 0 each row would have learned the choice behind its own."""
+    with pytest.raises(ValueError, match="labels=.* has 2 entries for the 3 columns"):
+        read(tmp_path, ["1", "2"], labels=("1", "2"))
+
+
 def test_a_text_that_two_choices_have_names_none(tmp_path):
     with pytest.raises(ValueError, match="'red' does not name a choice"):
         read(tmp_path, ["red"], "red,red,blue")
