@@ -41,7 +41,7 @@ class ChoiceFiles(Files):
         labels = list(dataset.labels)
         if with_labels and labels and len(labels) != len(dataset.choices):
             raise ValueError(
-                f"dataset.labels={labels} has {len(labels)} entries for the {len(dataset.choices)} columns of "
+                f"dataset.labels={labels} has {len(labels)} entries for {len(dataset.choices)} columns of "
                 f"dataset.choices={list(dataset.choices)}; list one for each, in their order, or none."
             )
         label = dataset.label if with_labels else None

@@ -45,7 +45,7 @@ def test_what_names_no_choice_is_refused(tmp_path, label):
 
 def test_labels_are_as_many_as_choices(tmp_path):
     """Read as numbers from 0 each row would have learned the choice behind its own."""
-    with pytest.raises(ValueError, match="labels=.* has 2 entries for the 3 columns"):
+    with pytest.raises(ValueError, match="labels=.* has 2 entries for 3 columns"):
         read(tmp_path, ["1", "2"], labels=("1", "2"))
 
 
