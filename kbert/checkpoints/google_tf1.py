@@ -30,6 +30,7 @@ from kbert.files.full_disk import full_disk_code
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_count, json_texts, json_value, require_once, shown_name
 from kbert.files.stored_tensor import StoredTensor
+from kbert.files.tensorflow_index import require_readable
 from kbert.files.whole_file import write_json
 from kbert.heads.parts import POOLER
 from kbert.tasks import TASKS
@@ -193,11 +194,12 @@ def read_tensors(prefix: Path, kind: str) -> dict[str, StoredTensor]:
         try:
             yield
         # What TensorFlow's reader raises for files that are cut short, damaged or missing.
-        except (tf.errors.OpError, RuntimeError, ValueError, IndexError) as error:
+        except (tf.errors.OpError, OSError, RuntimeError, ValueError, IndexError) as error:
             reason = f"{shown_name(name)}: {_first_line(error)}" if name else _first_line(error)
             raise ValueError(f"{prefix} is not a whole {kind} ({reason}); download it again.") from None
 
     with in_one_sentence():
+        require_readable(prefix)
         reader = tf.train.load_checkpoint(str(prefix))
         shapes, dtypes = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
         _require_room(prefix, shapes, dtypes)

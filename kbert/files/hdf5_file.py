@@ -5,6 +5,9 @@ from pathlib import Path
 from kbert.files.json_values import shown_name
 from kbert.files.stored_tensor import StoredTensor, while_unchanged
 
+# What a damaged file makes h5py raise; a SystemError where its C code meets a second error.
+_DAMAGE = (OSError, RuntimeError, KeyError, TypeError, SystemError)
+
 
 def read_hdf5(path: Path) -> dict[str, StoredTensor]:
     """The arrays of an HDF5 file by their path in it.
@@ -26,7 +29,7 @@ def read_hdf5(path: Path) -> dict[str, StoredTensor]:
                 name: StoredTensor(shape, dtype, unchanged(_reader(path, name)))
                 for name, shape, dtype in _arrays(file)
             }
-    except (OSError, RuntimeError, KeyError, TypeError) as error:
+    except _DAMAGE as error:
         raise ValueError(
             f"{path} is not a whole HDF5 file ({shown_name(str(error))}); download it again."
         ) from None
@@ -66,7 +69,7 @@ def _reader(path, name):
         try:
             with h5py.File(path, "r") as file:
                 return file[name][()]
-        except (OSError, RuntimeError, KeyError, TypeError) as error:
+        except _DAMAGE as error:
             raise ValueError(
                 f"{path}: {shown_name(name)} cannot be read ({shown_name(str(error))})."
             ) from None

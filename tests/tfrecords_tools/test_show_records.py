@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 from kbert.features import Feature, encoder_features
-from kbert.manifest import read_manifest
+from kbert.manifest import Manifest, describe_shards, read_manifest
 from tests.tfrecords_tools import small_corpus
 from tests.tfrecords_tools.written_records import write_records
 from tfrecords_tools.create_pretraining_data import create_pretraining_data
 from tfrecords_tools.records.record_text import describe_record, shown_tokens
 from tfrecords_tools.records.stored_records import read_records
+from tfrecords_tools.records.tfrecord_files import encode_examples, framed
 from tfrecords_tools.show_records import show_records
 
 VOCABULARY = small_corpus.vocabulary()
@@ -108,3 +109,19 @@ def test_any_record_can_be_asked_for(tmp_path, capsys):
     assert numbers(record=9) == [9] and numbers(record=3, num_records=2) == [3, 4]
     assert numbers(shard=1) == [4, 5, 6] and numbers(shard=2, record=2) == [9]
     assert numbers(shard=1, num_records=99) == [4, 5, 6, 7, 8, 9]
+
+
+@pytest.mark.parametrize(
+    ("record", "sentence"),
+    [
+        (b"\x0a\xff", "holds a record that is no tf.train.Example"),
+        (encode_examples({"label": np.array([1 << 40])}, {"label": Feature("int64", ())})[0],
+         "feature 'label' holds a number outside of int32"),
+    ],
+)  # fmt: skip
+def test_a_record_that_is_none_is_one_sentence(tmp_path, record, sentence):
+    path, features = tmp_path / "a.tfrecord", {"label": Feature("int32", ())}
+    path.write_bytes(framed([record])[0])
+    manifest = Manifest("a", features, describe_shards(tmp_path, {path.name: 1}), VOCABULARY.describe())
+    with pytest.raises(ValueError, match=f"^{path}.* {sentence}; make the records again.$"):
+        list(read_records(tmp_path, manifest))

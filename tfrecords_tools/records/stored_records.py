@@ -31,8 +31,6 @@ def read_records(
     Raises:
       ValueError: for a shard that is damaged or does not hold what the manifest says.
     """
-    import tensorflow as tf  # late: it takes seconds, and a wrong folder has been reported by now
-
     for shard in manifest.shards:
         if start >= shard.num_examples:
             start -= shard.num_examples
@@ -42,10 +40,22 @@ def read_records(
         start = 0
         with _damage_named(path):
             for record in records.as_numpy_iterator():
-                example = tf.train.Example.FromString(record)
+                example = _example(record, path)
                 yield {
                     name: _values(example, name, feature, path) for name, feature in manifest.features.items()
                 }
+
+
+def _example(record, path):
+    import tensorflow as tf  # late: it takes seconds, and a wrong folder has been reported by now
+    from google.protobuf.message import DecodeError
+
+    try:
+        return tf.train.Example.FromString(record)
+    except DecodeError:
+        raise ValueError(
+            f"{path} holds a record that is no tf.train.Example; make the records again."
+        ) from None
 
 
 @contextlib.contextmanager
@@ -68,4 +78,9 @@ def _values(example, name, feature: Feature, path):
             f"{path}: feature {name!r} holds {len(values)} values, but the manifest says shape "
             f"{list(feature.shape)}; make the records again."
         )
-    return np.array(values, feature.dtype).reshape(feature.shape)
+    try:
+        return np.array(values, feature.dtype).reshape(feature.shape)
+    except OverflowError:
+        raise ValueError(
+            f"{path}: feature {name!r} holds a number outside of {feature.dtype}; make the records again."
+        ) from None

@@ -23,7 +23,7 @@ def framed(records: Sequence[bytes]) -> list[bytes]:
     """
     checksums = _masked(crc32c(records)).tobytes()
     return [
-        b"".join((_framed_length(len(record)), record, checksums[4 * row : 4 * row + 4]))
+        b"".join((framed_length(len(record)), record, checksums[4 * row : 4 * row + 4]))
         for row, record in enumerate(records)
     ]
 
@@ -41,9 +41,15 @@ def split_records(path: Path, compression: str) -> list[bytes]:
 
 
 @functools.lru_cache(1 << 16)
-def _framed_length(length):
+def framed_length(length: int) -> bytes:
+    """What stands before a record of so many bytes."""
     content = length.to_bytes(8, "little")
-    return content + _masked(crc32c([content])).tobytes()
+    return content + masked_checksum(content)
+
+
+def masked_checksum(content: bytes) -> bytes:
+    """The checksum of some bytes as TensorFlow's files hold it."""
+    return _masked(crc32c([content])).tobytes()
 
 
 def _masked(checksums):

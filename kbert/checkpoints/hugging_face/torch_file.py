@@ -40,6 +40,7 @@ _DAMAGE = (
     OSError,
     OverflowError,
     RuntimeError,
+    UnicodeDecodeError,
 )
 
 

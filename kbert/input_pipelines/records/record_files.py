@@ -14,14 +14,42 @@ from kbert.manifest import Manifest, Shard, digest
 from kbert.tokenization.wordpiece_rules import MAX_CHARACTERS_PER_WORD
 
 _MOST_BYTES_AT_START = 1 << 30  # of a set; SHA-256 takes 1.5 s for them, and a slow disk ten
+_LENGTH_BYTES, _FRAME_BYTES = 8, 16  # of a record: its length, and that with the checksums of both
 
 
 def open_shard(path: str | Path):
-    """The serialized records of a file in order, as a `tf.data.Dataset`; `.gz` is decompressed."""
+    """The serialized records of a file in order, as a `tf.data.Dataset`; `.gz` is decompressed.
+
+    Raises:
+      ValueError: for a record that is longer than the rest of the file.
+    """
+    number, is_cut = whole_frames(path)
+    if is_cut:
+        raise ValueError(f"{path}: record {number} is damaged; make the records again.")
+    return _records(path)
+
+
+def _records(path):
     import tensorflow as tf
 
     compression = "GZIP" if Path(path).suffix == ".gz" else ""
     return epochs.without_autotune(tf.data.TFRecordDataset(str(path), compression))
+
+
+def whole_frames(path: str | Path) -> tuple[int, bool]:
+    """(how many records lie in a file as their lengths say, whether one is cut off); (-1, False) of a `.gz`.
+
+    TensorFlow takes the memory for a record before it reads it: the process ends at a length beyond memory.
+    """
+    if Path(path).suffix == ".gz":  # unpacked piece by piece
+        return -1, False
+    number, at, size = 0, 0, Path(path).stat().st_size
+    with open(path, "rb", 1 << 16) as file:
+        while at < size:
+            file.seek(at)
+            at += int.from_bytes(file.read(_LENGTH_BYTES), "little") + _FRAME_BYTES
+            number += at <= size
+    return number, at > size
 
 
 def require_written_bytes(directory: str | Path, manifest: Manifest):
@@ -40,7 +68,7 @@ def wrong_shards(directory: str | Path, manifest: Manifest, with_digests: bool =
     for shard in manifest.shards:
         path = Path(directory) / shard.file
         is_whole = path.stat().st_size == shard.num_bytes
-        if not is_whole or (with_digests and digest(path) != shard.sha256):
+        if not is_whole or (with_digests and (digest(path) != shard.sha256 or whole_frames(path)[1])):
             yield f"{path} does not hold the bytes that were written: {_difference(path, shard)}"
 
 
@@ -57,13 +85,13 @@ def first_damage(path: str | Path) -> tuple[bool, int]:
     """(whether a record of a file is damaged or cut off, how many can be read before it)."""
     import tensorflow as tf
 
-    number = 0
+    number, (most, is_cut) = 0, whole_frames(path)
     try:
-        for _ in open_shard(path).as_numpy_iterator():
+        for _ in _records(path).take(most).as_numpy_iterator():
             number += 1
     except tf.errors.DataLossError:
         return True, number
-    return False, number
+    return is_cut, number
 
 
 def require_vocabulary(directory: str | Path, manifest: Manifest, owner, vocabulary: dict):

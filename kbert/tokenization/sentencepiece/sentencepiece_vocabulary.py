@@ -74,8 +74,8 @@ def _pieces(model, source):
 
     try:
         processor = SentencePieceProcessor(model_proto=model)
-    except RuntimeError as error:
+        return [processor.id_to_piece(index) for index in range(len(processor))]
+    except (RuntimeError, UnicodeDecodeError) as error:
         raise ValueError(
             f"{source} ({len(model):,} bytes) is no whole SentencePiece model ({error}); copy the file again."
         ) from None
-    return [processor.id_to_piece(index) for index in range(len(processor))]

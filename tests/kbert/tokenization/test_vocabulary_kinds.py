@@ -50,6 +50,12 @@ def test_a_damaged_description_is_refused(tmp_path, damage):
             read_vocabulary(tmp_path, without)
 
 
+def test_a_piece_that_is_not_utf_8_is_refused():
+    model = sentencepiece_model().replace("\u2581".encode(), b"\xff\xff\xff")
+    with pytest.raises(ValueError, match="is no whole SentencePiece model .*; copy the file again"):
+        SentencePieceVocabulary(model)
+
+
 def test_xlmr_numbers_pieces_one_higher_and_puts_the_mask_last():
     vocabulary = SentencePieceVocabulary(sentencepiece_model())
     assert vocabulary.tokens[:4] == ("<s>", "<pad>", "</s>", "<unk>")

@@ -303,3 +303,12 @@ def test_parts_that_unpack_to_more_than_they_are_refused(tmp_path, monkeypatch, 
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1 << 20
+
+
+def test_a_part_whose_name_is_not_utf_8_though_it_says_so(tmp_path):
+    path = tmp_path / "m.bin"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("ü", b"")
+    path.write_bytes(path.read_bytes().replace("ü".encode(), b"\xff\xff"))
+    with pytest.raises(ValueError, match=f"^{path} is not a whole PyTorch file .*; download it again.$"):
+        read_torch_file(path)

@@ -15,7 +15,9 @@ from kbert.input_pipelines.records.record_files import (
     wrong_shards,
 )
 from kbert.input_pipelines.records.record_reader import RecordRows, naming_damaged_records
+from kbert.manifest import Manifest, describe_shards
 from tests.kbert.input_pipelines.records import small_records
+from tfrecords_tools.records.tfrecord_files import framed, framed_length
 
 LENGTHS = [int(length) for length in np.random.default_rng(1).integers(5, 120, 40)]
 STARTS = np.cumsum([0, *(length + 16 for length in LENGTHS)]).tolist()  # 16 bytes around each record
@@ -151,3 +153,16 @@ def test_reading_stops_with_file_and_record(records, function, facts):
             make()
         assert str(error.value).startswith(f"{path} ") and facts in str(error.value)
         assert str(error.value).endswith("; make the records again.")
+
+
+@pytest.mark.parametrize("length", [1 << 40, (1 << 64) - 17], ids=["a tebibyte", "the last number but 16"])
+def test_a_length_beyond_memory_is_damage_though_its_checksum_is_right(tmp_path, length):
+    """TensorFlow takes memory for it before it reads, and the process ends."""
+    path = tmp_path / "a.tfrecord"
+    path.write_bytes(framed([b"abc"])[0] + framed_length(length) + b"abc")
+    assert first_damage(path) == (True, 1)
+    with pytest.raises(ValueError, match=f"^{path}: record 1 is damaged; make the records again.$"):
+        open_shard(path)
+    manifest = Manifest("a", {}, describe_shards(tmp_path, {path.name: 2}), {"fingerprint": "0"})
+    with pytest.raises(ValueError, match="record 1 is damaged; make the records again.$"):
+        require_written_bytes(tmp_path, manifest)
