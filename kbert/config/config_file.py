@@ -62,25 +62,52 @@ def config_with_settings(config_class, config, settings: dict, vocab_size: int |
     if isinstance(config, config_class) and not settings:
         return config
     values = to_dict(config) if isinstance(config, config_class) else _read(find_config(config))
-    for name, value in settings.items():
-        fields = {field.name for field in dataclasses.fields(config_class)}
-        path = name if name in fields else find_setting(name, [config_class])
-        if path is None:
-            near = closest_setting(name, [config_class])
-            hint = f" Did you mean {near.rpartition('.')[2]}?" if near else ""
-            if "task_settings" in fields:
-                hint += f" A task's own settings are given as task_settings={{{name!r}: ...}}."
-            raise ValueError(f"{name}={value!r:.60} is no setting of {config_class.__name__}.{hint}")
-        group, _, last = path.rpartition(".")
+    plain = {
+        name: to_dict(value) if dataclasses.is_dataclass(value) else value for name, value in settings.items()
+    }
+    paths = {name: _full_name(config_class, name, value) for name, value in settings.items()}
+    _require_given_once(paths, plain)
+    for name, path in sorted(
+        paths.items(), key=lambda item: item[1].count(".")
+    ):  # groups before what is in them
+        value, (group, _, last) = plain[name], path.rpartition(".")
         if path != name and group not in _ALWAYS_THERE and values.get(group) is None:
             raise ValueError(
                 f"{name}={value!r:.60} means {path}, but the config has no {group}. To have one, give "
                 f"{group}={{{last!r}: {value!r:.60}}}."
             )
-        plain = to_dict(value) if dataclasses.is_dataclass(value) else value
-        _apply_override(values, f"{path}={json.dumps(plain, default=_plain)}")
+        _apply_override(values, f"{path}={json.dumps(value, default=_plain)}")
     where = config_class.__name__ if isinstance(config, config_class) else str(config)
     return _config(config_class, values, where, vocab_size)
+
+
+def _full_name(config_class, name, value) -> str:
+    """The full name of a setting that a call gives by the last part of it. ValueError for none."""
+    fields = {field.name for field in dataclasses.fields(config_class)}
+    path = name if name in fields else find_setting(name, [config_class])
+    if path is not None:
+        return path
+    near = closest_setting(name, [config_class])
+    hint = f" Did you mean {near.rpartition('.')[2]}?" if near else ""
+    if "task_settings" in fields:
+        hint += f" A task's own settings are given as task_settings={{{name!r}: ...}}."
+    raise ValueError(f"{name}={value!r:.60} is no setting of {config_class.__name__}.{hint}")
+
+
+def _require_given_once(paths, settings):
+    """Raises ValueError for a setting that is given alone and in its group, such as `optimizer`."""
+    givers: dict[str, str] = {}  # full name -> the argument
+    for name, value in settings.items():
+        for path in _inner_names(paths[name], value):
+            other = givers.setdefault(path, name)
+            require(other == name, f"{path} is given twice, by {other} and by {name}; give it once.")
+
+
+def _inner_names(path, value) -> list[str]:
+    """The full names of all settings that a value gives."""
+    if not isinstance(value, dict):
+        return [path]
+    return [inner for key, each in value.items() for inner in _inner_names(f"{path}.{key}", each)]
 
 
 def _plain(value):
@@ -97,7 +124,14 @@ def _plain(value):
 def _values(path, overrides):
     """The values of the file, with the overrides applied."""
     values: dict = _read(find_config(path))
-    for override in overrides:
+    for number, override in enumerate(overrides):
+        name = override.partition("=")[0]
+        lost = next((one for one in overrides[:number] if one.startswith(f"{name}.")), None)
+        require(
+            lost is None,
+            f"--override={shown(override)} gives all of {name}, so --override={shown(lost)} before it would "
+            "be lost; give the group first.",
+        )
         _apply_override(values, override)
     return values
 

@@ -528,6 +528,14 @@ def test_bad_overrides_are_refused_by_name(write, override, sentence):
     assert str(error.value).startswith(sentence)
 
 
+def test_an_override_of_a_group_comes_before_those_of_its_settings(write):
+    overrides = ['optimizer={"name": "lamb"}', "optimizer.learning_rate=1e-3"]
+    optimizer = load_config(FinetuningConfig, write({}), overrides).optimizer
+    assert (optimizer.name, optimizer.learning_rate) == ("lamb", 1e-3)
+    with pytest.raises(ValueError, match="'optimizer.learning_rate=1e-3' before it would be lost"):
+        load_config(FinetuningConfig, write({}), overrides[::-1])
+
+
 def test_an_override_that_a_later_one_completes_is_not_blamed(write):
     """early_stopping_patience needs eval_every_steps, wherever that stands."""
     overrides = ["early_stopping_patience=2", "eval_every_steps=5"]

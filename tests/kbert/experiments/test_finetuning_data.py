@@ -1,5 +1,6 @@
 """Columns in memory and settings by name, as a call in Python gives them."""
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,26 @@ def test_settings_find_their_places():
     made = tiny_finetuning_config()
     assert config_with_settings(FinetuningConfig, made, {}) is made
     assert config_with_settings(FinetuningConfig, made, {"seed": 7}) == tiny_finetuning_config(seed=7)
+
+
+def test_the_order_of_settings_does_not_matter():
+    """A group replaces the file's; what is given beside it holds, before it or behind."""
+    settings = {"learning_rate": 1e-3, "optimizer": {"name": "lamb"}, "dropout": 0.1, "lora": {"rank": 4}}
+    configs = [
+        config_with_settings(FinetuningConfig, SMALL_DATA, dict(order))
+        for order in itertools.permutations(settings.items())
+    ]
+    assert all(config == configs[0] for config in configs)
+    assert (configs[0].optimizer.learning_rate, configs[0].optimizer.name) == (1e-3, "lamb")
+    assert (configs[0].lora.rank, configs[0].lora.dropout) == (4, 0.1)
+
+
+def test_a_setting_alone_and_in_its_group_is_refused():
+    settings = {"learning_rate": 1e-3, "optimizer": {"learning_rate": 1e-4}}
+    with pytest.raises(
+        ValueError, match="optimizer.learning_rate is given twice, by learning_rate and by opti"
+    ):
+        config_with_settings(FinetuningConfig, SMALL_DATA, settings)
 
 
 @pytest.mark.parametrize(
