@@ -126,7 +126,7 @@ def _values(path, overrides):
     values: dict = _read(find_config(path))
     for number, override in enumerate(overrides):
         name = override.partition("=")[0]
-        lost = next((one for one in overrides[:number] if one.startswith(f"{name}.")), None)
+        lost = next((before for before in overrides[:number] if before.startswith(f"{name}.")), None)
         require(
             lost is None,
             f"--override={shown(override)} gives all of {name}, so --override={shown(lost)} before it would "
