@@ -15,6 +15,7 @@ from kbert.input_pipelines.label_names import (
 )
 
 _STRONG_MARKS = ",;|\t\n"  # which names of labels seldom have inside
+_LEAVE_OUT = "Leave these rows out by dataset.skip_unlabelled=true"
 _TOO_MANY_ONCE = 20  # labels of a file in which none is there twice
 
 
@@ -37,7 +38,7 @@ def with_judged_labels(
     judge(counts, path)
 
 
-def judge_labels(counts: Mapping[str, int], path: str | Path):
+def judge_labels(counts: Mapping[str, int], path: str | Path, mend: str = _LEAVE_OUT):
     """Refuses labels that mean the same or nothing, and warns of those that may.
 
     What cannot be told apart on a screen was not meant as two classes, and neither was a number or a truth
@@ -47,6 +48,7 @@ def judge_labels(counts: Mapping[str, int], path: str | Path):
     Args:
       counts: label -> how often it is in the file.
       path: the file, for messages.
+      mend: what to do about marks of no label.
 
     Raises:
       ValueError: with the pairs, how often each label is there, and the code points in which they differ; for
@@ -64,7 +66,7 @@ def judge_labels(counts: Mapping[str, int], path: str | Path):
             f"{path}: {near}. They are learned as different labels; if they mean the "
             "same, write them in one way."
         )
-    _judge_signs(counts, path)
+    _judge_signs(counts, path, mend)
 
 
 def _require_repeated(counts, path):
@@ -121,7 +123,7 @@ def _require_separated(counts, path):
                 )
 
 
-def _judge_signs(counts, path):
+def _judge_signs(counts, path, mend):
     """Refuses "-", -1 and -100 as classes where they mark rows without a label.
 
     SNLI writes "-" and Hugging Face's `datasets` -1. They are classes beside "+" and +1, and a number also
@@ -129,7 +131,7 @@ def _judge_signs(counts, path):
     """
     dash = next((label for label in counts if seen_text(label) in DASHES), None)
     if dash and "+" not in counts:
-        raise ValueError(f"{path}: {_sign_for_none(dash, counts, 'as in SNLI')}")
+        raise ValueError(f"{path}: {_sign_for_none(dash, counts, 'as in SNLI', mend)}")
     numbers = sorted({number for label in counts if (number := as_number(label)) is not None})
     least, others = next(iter(numbers), 0), numbers[1:]
     is_mark = least in NUMBERS_FOR_NONE and others != [-least] and all(other >= -1 for other in others)
@@ -137,15 +139,14 @@ def _judge_signs(counts, path):
         return
     mark = next(label for label in counts if as_number(label) == least)
     known = "as `datasets` writes it" if least == -1 else "as PyTorch's losses pass it over"
-    why = f"{path}: {_sign_for_none(mark, counts, known)}"
+    why = f"{path}: {_sign_for_none(mark, counts, known, mend)}"
     if numbers != [-1, 0, 1]:
         raise ValueError(why)
     warn_once(f"{why} It is learned as a class.")
 
 
-def _sign_for_none(label, counts, known):
+def _sign_for_none(label, counts, known, mend):
     return (
-        f"{counts[label]:,} of {sum(counts.values()):,} labels are {label!r}, {known} where a row has none. "
-        "Leave these rows out by dataset.skip_unlabelled=true; or, if it is a class, list all labels in "
-        "dataset.labels."
+        f"{counts[label]:,} of {sum(counts.values()):,} labels are {label!r}, {known} where there is none. "
+        f"{mend}; or, if it is a class, list all labels in dataset.labels."
     )

@@ -162,10 +162,10 @@ def needless_settings(path: str | Path, dataset: DatasetConfig) -> dict[str, str
     """
     if isinstance(path, DataFile):
         return {}
+    delimited = dict.fromkeys(("column_names", "delimiter", "skip_short_rows"), _DELIMITED)
     if find_table(path, dataset.file_format):
-        return dict.fromkeys(("column_names", "delimiter"), _DELIMITED) | {"encoding": "in files of text"}
-    is_json = (dataset.file_format or format_by_name(path)) == "jsonl"
-    return dict.fromkeys(("column_names", "delimiter"), _DELIMITED) if is_json else {}
+        return delimited | {"encoding": "in files of text"}
+    return delimited if (dataset.file_format or format_by_name(path)) == "jsonl" else {}
 
 
 def _with_texts(records, path, dataset, problems):

@@ -1,6 +1,7 @@
 """A file of tagged words -> examples: sentences with their labels, each with its document."""
 
 import dataclasses
+import functools
 import itertools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -75,18 +76,23 @@ class TaggedFiles(Files):
     )
 
     def needless_settings(self, path, dataset):
-        """Those of the format; CoNLL columns have their own delimiter, marks of documents, and order."""
-        if _reader(path, dataset) is not read_conll:
-            return super().needless_settings(path, dataset)
+        """Those of the format; CoNLL columns have their own delimiter, marks of documents, and order, and a
+        word alone cannot be left out of its sentence."""
+        read = _reader(path, dataset)
+        if read is not read_conll:
+            words = {"skip_unlabelled": "with a sentence in each row"} if read is read_word_rows else {}
+            return super().needless_settings(path, dataset) | words
         named = {} if dataset.column_names else dict.fromkeys(("text", "label"), "with column_names")
-        return {"delimiter": "in CSV files", "document": "in files with named columns"} | named
+        rows = ("document", "skip_short_rows", "skip_unlabelled", "skip_empty_rows")
+        return {"delimiter": "in CSV files"} | dict.fromkeys(rows, "in files with named columns") | named
 
     def read_examples(self, path, dataset, with_labels=True):
         """`TaggedSentence`s, see `read_tagged_sentences`; where the dataset lists no labels, those of the
         file are judged at its end, see `judge_labels`."""
+        judge = functools.partial(judge_labels, mend="Give these words their tag")
         sentences = read_tagged_sentences(path, dataset, with_labels)
         is_known = dataset.labels or not with_labels
-        return sentences if is_known else with_judged_labels(sentences, self.labels, judge_labels, path)
+        return sentences if is_known else with_judged_labels(sentences, self.labels, judge, path)
 
     def needs_tensorflow(self, path, dataset):
         """JSON lines and tables may hold texts, whose words TensorFlow finds."""

@@ -10,6 +10,7 @@ from kbert.input_pipelines.data_in_memory import is_missing
 from kbert.input_pipelines.json_rows import require_column
 from kbert.input_pipelines.label_lists import listed_in_text
 from kbert.input_pipelines.labelled_files import stream_examples, text_cell
+from kbert.input_pipelines.labels import NoLabel
 from kbert.tasks.token_classification.conll_files import FileSentence
 
 
@@ -102,6 +103,11 @@ def _word(record, column, where):
 
 
 def _tags(record, dataset, where):
+    if not text_cell(record, dataset.label, where).strip():
+        raise NoLabel(
+            f"{where} has no labels in {dataset.label!r}; give it some, or leave all such rows out by "
+            "dataset.skip_unlabelled=true."
+        )
     return _entries(record, dataset.label, where)
 
 

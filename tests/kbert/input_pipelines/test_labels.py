@@ -186,7 +186,7 @@ def test_a_minus_is_a_class_beside_its_plus_alone(with_source, labels, is_class)
 
 def test_minus_one_beside_zero_and_one_may_be_either(tmp_path, caplog):
     judge_labels({"-1": 2, "0": 3, "1": 4}, tmp_path)
-    assert "'-1', as `datasets` writes it where a row has none." in caplog.text
+    assert "'-1', as `datasets` writes it where there is none." in caplog.text
 
 
 def test_a_file_without_any_label(tmp_path):

@@ -393,10 +393,21 @@ def test_a_sentence_in_each_row(tmp_path, tags):
 
 def test_rows_without_labels_may_be_left_out(tmp_path):
     lines = [{"text": ["Ann"], "label": ["B-PER"]}, {"text": ["Bob"], "label": None}]
-    path = write(tmp_path, "".join(json.dumps(line) + "\n" for line in lines), "file.jsonl")
-    with pytest.raises(ValueError, match="line 2 has null as its labels 'label'; .*dataset.skip_unlabelled"):
-        read(path)
-    assert [sentence.words for sentence in read(path, skip_unlabelled=True)] == [("Ann",)]
+    texts = {"file.jsonl": "".join(json.dumps(line) + "\n" for line in lines)}
+    texts["file.csv"] = "text,label\nAnn,B-PER\nBob,\n"
+    for name, text in texts.items():
+        path = write(tmp_path, text, name)
+        with pytest.raises(ValueError, match="line [23] has n.* labels .*dataset.skip_unlabelled"):
+            read(path)
+        assert [sentence.words for sentence in read(path, skip_unlabelled=True)] == [("Ann",)]
+
+
+@pytest.mark.parametrize("mark", ["-", "-100"])
+def test_a_mark_for_no_tag_is_not_left_out_with_its_row(tmp_path, mark):
+    tags = "0 1" if mark != "-" else "X O"
+    path = write(tmp_path, "".join(f"word {tag}\n" for tag in f"{tags} {mark}".split()), "words.conll")
+    with pytest.raises(ValueError, match=f"1 of 3 labels are '{mark}', .* Give these words their tag;"):
+        list(TaggedFiles().read_examples(path, DatasetConfig(tag_scheme="none")))
 
 
 def test_words_of_a_table_with_empty_cells_below_the_number(tmp_path):
