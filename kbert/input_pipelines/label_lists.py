@@ -9,6 +9,7 @@ from kbert.config import DatasetConfig
 # A list as Python, JSON, NumPy and others print it: "['x', 'y']", '["x", "y"]', "['x' 'y']", "array([1, 2])",
 # "tensor([1., 0.], device='cuda:0')", "Index(['x'], dtype='object')"; and "set()".
 _LIST = re.compile(r"(?:\w+\()?[\[({](?P<items>.*?)[\])}](?:, *\w+=[^()]*)?\)?", re.DOTALL)
+_QUOTES = "'\""
 _NOTHING = ("set()", "frozenset()", "list()", "tuple()")
 _ITEM = re.compile(
     r"""\s*(?P<item>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[-+]?\d+(?:\.\d*)?|True|False)(?:\s*,\s*|\s+|$)""",
@@ -45,6 +46,26 @@ def listed_in_text(cell: str) -> list[str] | None:
     """
     if cell.strip() in _NOTHING:
         return []
+    items = _printed_items(cell)
+    return None if items is None else [_entry(item) for item in items]
+
+
+def listed_words(cell: str) -> list[str] | None:
+    """The words of a list that a program printed into a cell, each in quotation marks; None where a cell is a
+    text, such as "(2019)" and "[1]"."""
+    items = _printed_items(cell)
+    if not items or not all(item[0] in _QUOTES for item in items):
+        return None
+    words = [_entry(item) for item in items]
+    return words if all(word == word.strip() for word in words) else None
+
+
+def _entry(item):
+    return ast.literal_eval(item) if item[0] in _QUOTES else item
+
+
+def _printed_items(cell):
+    """The entries of a printed list as they stand, with their quotation marks; None where a cell is none."""
     whole = _LIST.fullmatch(cell.strip())
     if not whole:
         return None
@@ -56,7 +77,7 @@ def listed_in_text(cell: str) -> list[str] | None:
             return None
         items.append(item["item"])
         position = item.end()
-    return [ast.literal_eval(item) if item[0] in "'\"" else item for item in items]
+    return items
 
 
 def split_cell(cell: str, separator: str | None) -> list[str]:

@@ -12,7 +12,7 @@ from absl import logging
 from kbert.config import DatasetConfig
 from kbert.files.file_format import format_by_name
 from kbert.input_pipelines.label_checks import judge_labels, with_judged_labels
-from kbert.input_pipelines.label_lists import listed_in_text
+from kbert.input_pipelines.label_lists import listed_words
 from kbert.input_pipelines.label_names import sorted_labels
 from kbert.input_pipelines.labels import listed_label
 from kbert.input_pipelines.tables.table_paths import find_table
@@ -102,8 +102,8 @@ class TaggedFiles(Files):
         """Refuses words that stand as labelled files have them: printed lists in CSV, a word in each line."""
         read = _reader(path, dataclasses.replace(dataset, sentence=None))
         words: list[str] = []
-        if read is read_sentence_rows:
-            words = [text for text in texts if listed_in_text(text)]
+        if read is read_sentence_rows and all(map(listed_words, texts)):
+            words = texts
         elif read is read_conll and (_are_words(texts, dataset) or _is_cut_to_words(path, dataset)):
             words = texts
         if words:

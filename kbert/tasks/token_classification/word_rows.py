@@ -8,7 +8,7 @@ from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.data_in_memory import is_missing
 from kbert.input_pipelines.json_rows import require_column
-from kbert.input_pipelines.label_lists import listed_in_text
+from kbert.input_pipelines.label_lists import listed_in_text, listed_words
 from kbert.input_pipelines.labelled_files import stream_examples, text_cell
 from kbert.input_pipelines.labels import NoLabel
 from kbert.tasks.token_classification.conll_files import FileSentence
@@ -56,7 +56,8 @@ def read_sentence_rows(
 ) -> Iterator[FileSentence]:
     """Yields the sentences of a file with named columns and a sentence in each row.
 
-    A cell holds words, or tags, between blanks, or as a list that Python, JSON or NumPy printed.
+    A cell holds words, or tags, between blanks, or as a list that Python, JSON or NumPy printed. Words in a
+    list stand in quotation marks: `(2019)` is a word itself.
 
     Raises:
       ValueError: naming file and line, as `stream_records` does, for other numbers of words and tags, and
@@ -65,7 +66,7 @@ def read_sentence_rows(
     columns = (dataset.text, dataset.label if with_tags else None, dataset.document)
 
     def read(record, tags, where):
-        words = _entries(record, dataset.text, where)
+        words = _entries(record, dataset.text, where, listed_words)
         if tags is not None and len(words) != len(tags):  # None too where the tags are wrong
             raise ValueError(
                 f"{where} has {len(words)} words in {dataset.text!r} but {len(tags)} tags in "
@@ -108,12 +109,12 @@ def _tags(record, dataset, where):
             f"{where} has no labels in {dataset.label!r}; give it some, or leave all such rows out by "
             "dataset.skip_unlabelled=true."
         )
-    return _entries(record, dataset.label, where)
+    return _entries(record, dataset.label, where, listed_in_text)
 
 
-def _entries(record, column, where):
+def _entries(record, column, where, read_list):
     cell = text_cell(record, column, where)
-    listed = listed_in_text(cell)
+    listed = read_list(cell)
     entries = tuple(cell.split() if listed is None else listed)
     if not entries or not all(entry.strip() for entry in entries):
         raise ValueError(

@@ -391,6 +391,15 @@ def test_a_sentence_in_each_row(tmp_path, tags):
         read(write(tmp_path, path.read_text() + f"in Bonn .,{tags}\n", "ner.csv"))
 
 
+@pytest.mark.parametrize(
+    "words", [("(", "2019", ")"), ("(2019)",), ("[1]", "holds"), ("(", '"', "Yes", '"', ")"), ("(True)",)]
+)
+def test_brackets_of_a_text_are_words(tmp_path, words):
+    cells = " ".join(words).replace('"', '""')
+    path = write(tmp_path, f'text,label\n"{cells}",{" ".join("O" * len(words))}\n', "ner.csv")
+    assert rows(read(path)) == [(words, ("O",) * len(words))]
+
+
 def test_rows_without_labels_may_be_left_out(tmp_path):
     lines = [{"text": ["Ann"], "label": ["B-PER"]}, {"text": ["Bob"], "label": None}]
     texts = {"file.jsonl": "".join(json.dumps(line) + "\n" for line in lines)}
@@ -468,6 +477,8 @@ def test_labelled_words_are_no_texts_to_answer(tmp_path, name, content, dataset)
     ("a.txt", "EU said so.\n\nVitamin O\n"),
     ("a.txt", "Drive on I-95\n"),
     ("a.csv", "text\nEU said\n[sic]\n"),
+    ("a.csv", "text\n(2019)\n[1]\n"),
+    ("a.csv", "text\nEU said\n('Yes')\n"),
     ("a.jsonl", "{\"text\": \"['a']\"}\n"),
 ])  # fmt: skip
 def test_texts_to_answer_pass(tmp_path, name, content):
