@@ -66,7 +66,7 @@ test-servers: $(VENV)/.ready .venv_server_2.12/.ready  ## exports, loaded and as
 test-mediapipe: $(VENV)/.ready $(MEDIAPIPE)/.ready  ## files for phones, asked by MediaPipe's own Python tasks
 	@KBERT_MEDIAPIPE_PYTHON=$(CURDIR)/$(MEDIAPIPE)/bin/python $(BIN)/python -m pytest -q -rs -n 0 tests/export/mediapipe
 
-test-clients: $(VENV)/.ready $(CLIENTS)/.ready  ## openai, huggingface_hub and cohere ask kbert serve
+test-clients: $(VENV)/.ready $(CLIENTS)/.ready  ## openai, huggingface_hub, cohere and tritonclient ask kbert serve
 	@KBERT_CLIENTS_PYTHON=$(CURDIR)/$(CLIENTS)/bin/python $(BIN)/python -m pytest -q -rs -n 0 tests/export/clients
 
 test-tokenizers: $(VENV)/.ready $(KOTLIN)/tokenizer.jar  ## the tokenizer in Kotlin, compiled and asked (Java 17, npm), all characters

@@ -19,10 +19,9 @@ from .json_body import shown
 from .limits import Limits
 from .request import invalid
 from .request_fields import RequestFields
-from .tensors import check_size, check_texts
+from .tensors import MAX_RANK, check_size, check_texts
 
 _AT_ONCE = 1 << 14  # numbers: each takes 128 bytes on the way, and no other thread runs
-_MAX_RANK = 8
 _NUMBERS = {
     tf.bool: (bool,),
     tf.int32: (int,),
@@ -160,8 +159,8 @@ def tensor_from_json(name: str, value, dtype: tf.DType, limits: Limits) -> np.nd
         if len(sizes) > 1:
             raise invalid(f"{name}: lists of different lengths; all rows must have the same shape.")
         shape.append(len(flat[0]))
-        if len(shape) > _MAX_RANK:
-            raise invalid(f"{name}: more than {_MAX_RANK} lists inside each other.")
+        if len(shape) > MAX_RANK:
+            raise invalid(f"{name}: more than {MAX_RANK} lists inside each other.")
         flat = [each for inner in flat for each in inner]
         check_size(name, len(flat), dtype, limits)
     if dtype == tf.string:

@@ -13,7 +13,7 @@ import tensorflow as tf
 from .limits import Limits
 from .request import invalid
 
-_MAX_RANK = 8
+MAX_RANK = 8
 _VALUE_FIELDS = {
     tf.float32: "float_val",
     tf.float64: "double_val",
@@ -40,8 +40,8 @@ def read_tensor(name: str, proto, limits: Limits) -> np.ndarray:
     if dtype is None:
         raise invalid(f"{name}: dtype {proto.dtype}; expected {', '.join(d.name for d in _VALUE_FIELDS)}.")
     sizes = [dim.size for dim in proto.tensor_shape.dim]
-    if proto.tensor_shape.unknown_rank or len(sizes) > _MAX_RANK or any(size < 0 for size in sizes):
-        raise invalid(f"{name}: its shape is not known; expected up to {_MAX_RANK} sizes of 0 or more.")
+    if proto.tensor_shape.unknown_rank or len(sizes) > MAX_RANK or any(size < 0 for size in sizes):
+        raise invalid(f"{name}: its shape is not known; expected up to {MAX_RANK} sizes of 0 or more.")
     elements = math.prod(sizes)  # of Python's integers, which do not overflow
     check_size(name, max([elements, *sizes]), dtype, limits)
     is_packed = dtype != tf.string and bool(proto.tensor_content)

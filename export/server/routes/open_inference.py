@@ -9,16 +9,18 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import tensorflow as tf
-from fastapi import FastAPI
+from fastapi import FastAPI, Header, Response
 from pydantic import Field
 
 import kbert
 
+from ..binary_tensors import JSON_SIZE, BinaryValues, as_bytes, split_body
 from ..json_body import shown
 from ..json_tensors import listed, tensor_from_json
 from ..request import Request, invalid
 from ..request_fields import FirstFault, RequestFields
 from ..service import Service
+from ..tensors import MAX_RANK
 from .messages import Body, Own, check_model, json_answer
 
 _MODEL = "/v2/models/{name:path}"
@@ -36,12 +38,20 @@ _NAMES = {dtype: name for name, dtype in _DATATYPES.items()}
 _Objects = Annotated[list[dict[str, Any]], FirstFault()]
 
 
+_JsonSize = Annotated[str | None, Header(alias=JSON_SIZE)]
+
+
+class _InputParameters(RequestFields):
+    binary_data_size: Annotated[int | None, Field(ge=0, description="a number of bytes")] = None
+
+
 class _OutputParameters(RequestFields):
-    harmless = ("binary_data", "binary_data_output")  # answers are JSON, whatever is asked for
+    binary_data: Annotated[bool | None, Field(description="true or false")] = None
 
 
-class _Parameters(_OutputParameters):
+class _Parameters(RequestFields):
     signature_name: Annotated[str, Field(description="the name of a signature")] = ""
+    binary_data_output: Annotated[bool, Field(description="true or false")] = False
 
 
 class _Output(RequestFields):
@@ -51,12 +61,16 @@ class _Output(RequestFields):
 
 class _Tensor(RequestFields):
     name: Annotated[str, Field(description="the name of an input")]
-    shape: Annotated[list[Annotated[int, Field(ge=0)]], FirstFault(), Field(description="a list of sizes")]
+    shape: Annotated[
+        list[Annotated[int, Field(ge=0)]],
+        FirstFault(),
+        Field(max_length=MAX_RANK, description=f"a list of up to {MAX_RANK} sizes"),
+    ]
     datatype: Annotated[
         Literal["BYTES", "BOOL", "INT32", "INT64", "FP32", "FP64"],
         Field(description="BYTES, BOOL, INT32, INT64, FP32 or FP64"),
     ]
-    data: Annotated[list[Any], Field(description="a list of the values, row after row")]
+    data: Annotated[list[Any] | None, Field(description="a list of the values, row after row")] = None
     parameters: Annotated[dict[str, Any], Field(description="an object")] = {}
 
 
@@ -64,6 +78,7 @@ class InferFields(RequestFields):
     """`/v2/models/NAME/infer`."""
 
     id: Annotated[str | None, Field(description="a text")] = None
+    model_name: Annotated[str | None, Field(description="the name of the model")] = None  # KServe's client
     parameters: Annotated[dict[str, Any], Field(description="an object")] = {}
     inputs: Annotated[_Objects, Field(description="a list of tensors: name, shape, datatype, data")]
     outputs: Annotated[_Objects, Field(description='a list of objects with "name"')] = []
@@ -78,7 +93,9 @@ def add_open_inference_paths(app: FastAPI, service: Service) -> None:
     @app.get("/v2", tags=tags)
     def server():
         """The server."""
-        return json_answer({"name": "kbert", "version": kbert.__version__, "extensions": []})
+        return json_answer(
+            {"name": "kbert", "version": kbert.__version__, "extensions": ["binary_tensor_data"]}
+        )
 
     @app.get("/v2/health/live", tags=tags)
     async def live():
@@ -113,46 +130,59 @@ def add_open_inference_paths(app: FastAPI, service: Service) -> None:
 
     @app.post(_MODEL + "/infer", tags=tags, **InferFields.described())
     @app.post(_VERSION + "/infer", include_in_schema=False)
-    def infer(name: str, own: Own, body: Body, version: str | None = None):
+    def infer(name: str, own: Own, body: Body, json_size: _JsonSize = None, version: str | None = None):
         """Tensors in, tensors out; `parameters` may name another `signature_name` than serving_default."""
         check_model(model, name, version)
-        return json_answer(inferred(service, own, InferFields.read(body)))
+        document, values = split_body(body, json_size)
+        return inferred(service, own, InferFields.read(document), values)
 
 
-def inferred(service: Service, own: Request, fields: InferFields) -> dict:
+def inferred(service: Service, own: Request, fields: InferFields, values: BinaryValues) -> Response:
     """The answer of `infer`."""
     model = service.model
-    signature, definition = model.signature(_Parameters.of(fields.parameters).signature_name)
-    wanted = [_Output.of(output) for output in fields.outputs]
-    for output in wanted:
-        _OutputParameters.of(output.parameters)
-        if output.name not in definition.outputs:
-            raise invalid(
-                f"outputs: {shown(output.name)} is none; {signature} has {', '.join(definition.outputs)}."
-            )
+    check_model(model, fields.model_name)
+    parameters = _Parameters.of(fields.parameters)
+    signature, definition = model.signature(parameters.signature_name)
+    is_binary = _wanted(fields, signature, definition)
     inputs: dict[str, np.ndarray] = {}
     for received in fields.inputs:
         tensor = _Tensor.of(received)
         if tensor.name in inputs:
             raise invalid(f"inputs: {shown(tensor.name)} is there twice.")
-        inputs[tensor.name] = _array(tensor, definition.inputs.get(tensor.name), service.limits)
-    names = tuple(dict.fromkeys(output.name for output in wanted))
-    outputs = service.predict(own, signature, inputs, names)
+        inputs[tensor.name] = _array(tensor, definition.inputs.get(tensor.name), values, service.limits)
+    values.require_end()
+    outputs = service.predict(own, signature, inputs, tuple(is_binary))
     answer = {"model_name": model.name, "model_version": str(model.version)}
     answer |= {} if fields.id is None else {"id": fields.id}
-    return answer | {"outputs": [_written(name, array) for name, array in outputs.items()]}
+    return _written(answer, outputs, is_binary, parameters.binary_data_output)
 
 
-def _array(tensor: _Tensor, info, limits) -> np.ndarray:
-    if tensor.parameters:
+def _wanted(fields: InferFields, signature: str, definition) -> dict[str, bool | None]:
+    """The outputs that are asked for; whether as bytes, if it is said."""
+    is_binary: dict[str, bool | None] = {}
+    for received in fields.outputs:
+        output = _Output.of(received)
+        is_binary[output.name] = _OutputParameters.of(output.parameters).binary_data
+        if output.name not in definition.outputs:
+            raise invalid(
+                f"outputs: {shown(output.name)} is none; {signature} has {', '.join(definition.outputs)}."
+            )
+    return is_binary
+
+
+def _array(tensor: _Tensor, info, values: BinaryValues, limits) -> np.ndarray:
+    size = _InputParameters.of(tensor.parameters).binary_data_size
+    if (size is None) == (tensor.data is None):
         raise invalid(
-            f"{tensor.name}: received the parameters {', '.join(tensor.parameters)[:100]}; expected "
-            "values in data, as JSON."
+            f"{tensor.name}: expected either its values in data, or in its parameters binary_data_size, the "
+            "number of its bytes behind the JSON."
         )
     dtype = _DATATYPES[tensor.datatype]
     if info is not None and tf.as_dtype(info.dtype) != dtype:
         expected = _NAMES.get(tf.as_dtype(info.dtype), tf.as_dtype(info.dtype).name)
         raise invalid(f"{tensor.name}: received {tensor.datatype}; expected {expected}.")
+    if size is not None:
+        return values.take(tensor.name, size, tensor.shape, dtype, limits)
     array = tensor_from_json(tensor.name, tensor.data, dtype, limits)
     if array.size != math.prod(tensor.shape) or array.shape not in ((array.size,), tuple(tensor.shape)):
         raise invalid(
@@ -172,6 +202,20 @@ def _described(infos) -> list[dict]:
     ]
 
 
-def _written(name: str, array: np.ndarray) -> dict:
-    datatype = _NAMES.get(tf.as_dtype(array.dtype), str(array.dtype))
-    return {"name": name, "shape": list(array.shape), "datatype": datatype, "data": listed(array.reshape(-1))}
+def _written(answer: dict, outputs: dict[str, np.ndarray], is_binary: dict, default: bool) -> Response:
+    """The answer with its outputs: values in the JSON, or as bytes behind it."""
+    behind: list[bytes] = []
+    written: list[dict[str, Any]] = []
+    for name, array in outputs.items():
+        datatype = _NAMES.get(tf.as_dtype(array.dtype), str(array.dtype))
+        written.append({"name": name, "shape": list(array.shape), "datatype": datatype})
+        if default if is_binary.get(name) is None else is_binary[name]:
+            behind.append(as_bytes(array))
+            written[-1]["parameters"] = {"binary_data_size": len(behind[-1])}
+        else:
+            written[-1]["data"] = listed(array.reshape(-1))
+    in_json = json_answer(answer | {"outputs": written})
+    if not behind:
+        return in_json
+    headers = {JSON_SIZE: str(len(in_json.body))}
+    return Response(b"".join([in_json.body, *behind]), 200, headers, media_type="application/octet-stream")

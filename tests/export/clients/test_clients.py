@@ -1,9 +1,6 @@
 """`openai`, `huggingface_hub` and `cohere` ask a server: their vectors and scores are those of Python."""
 
 import json
-import os
-import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,24 +9,18 @@ import kbert
 from export.server.running import DevelopmentServer
 from tests.kbert.checkpoints.test_damaged_checkpoints import sentences
 
-CLIENTS_PYTHON = "KBERT_CLIENTS_PYTHON"
 TEXTS = ["play a day", "fluffy", "the play, the plays and the days of all the players"]
 
 
 @pytest.mark.slow
-def test_the_clients_of_others_get_the_vectors_of_python(tmp_path):
-    python = os.environ.get(CLIENTS_PYTHON)
-    if not python:
-        pytest.skip(f"NO CLIENT OF OTHERS HAS ASKED: {CLIENTS_PYTHON} is not set; run `make test-clients`")
+def test_the_clients_of_others_get_the_vectors_of_python(answers_of, tmp_path):
     folder = tmp_path / "e5"
     sentences(folder)
     (folder / "config_sentence_transformers.json").write_text(json.dumps({"prompts": {"query": "the "}}))
     with DevelopmentServer(folder, "e5", 0, 0, api_key="secret") as server:
         url = f"http://localhost:{server.rest_api_port}"
-        command = [python, str(Path(__file__).parent / "ask.py"), url, "e5", *TEXTS]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr[-3000:]
-    told, loaded = json.loads(done.stdout.splitlines()[-1]), kbert.load(folder)
+        told = answers_of("ask.py", url, "e5", *TEXTS)
+    loaded = kbert.load(folder)
     expected = loaded.embed(TEXTS)
     for way in ("base64", "float", "hugging_face"):
         np.testing.assert_allclose(np.reshape(told[way], expected.shape), expected, atol=1e-5)
