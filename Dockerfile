@@ -1,4 +1,4 @@
-# kbert in a container, for CPUs: docker build -t kbert . (docs/install.md says where it was built).
+# kbert in a container, for CPUs: docker build -t kbert . (docs/deploy.md says where it was built).
 FROM python:3.12-slim
 
 # The packages first: they stay in a layer of their own while the source changes.
@@ -15,6 +15,7 @@ RUN pip install --no-cache-dir --no-deps --no-build-isolation /source
 
 # Runs, data and exports lie in the folder that is mounted here.
 WORKDIR /work
-EXPOSE 8500 8501
+# gRPC, REST, REST where the model is the one of /opt/ml/model (SageMaker).
+EXPOSE 8500 8501 8080
 ENTRYPOINT ["kbert"]
 CMD ["--help"]

@@ -17,14 +17,14 @@ HTTP_STATUS = {
     "CANCELLED": 503,
     "DEADLINE_EXCEEDED": 504,
 }
-_OPENAI = re.compile(r"/v1/(?!models/).*")
+_OPENAI = re.compile(r"/v1/(?!models/|endpoints/).*")
 _COHERE = re.compile(r"/v2/rerank")
 _TEXT_EMBEDDINGS_INFERENCE = re.compile(r"/(embed(_all|_sparse)?|predict|rerank|similarity|tokenize)?")
 
 
 def error_body(status: int, message: str, path: str) -> dict:
-    """An error as JSON. `error` is a sentence; below /v1, but for TensorFlow Serving's paths, it is OpenAI's
-    object. text-embeddings-inference has an `error_type` beside it, and Cohere a `message`."""
+    """An error as JSON. `error` is a sentence; below /v1, but for TensorFlow Serving's and Vertex AI's paths,
+    it is OpenAI's object. text-embeddings-inference has an `error_type` beside it, and Cohere a `message`."""
     if _OPENAI.fullmatch(path):
         kind = http.HTTPStatus(status).phrase.lower().replace(" ", "_")
         return {"error": {"message": message, "type": kind, "param": None, "code": status}}
