@@ -210,7 +210,7 @@ def _is_plain_name(name):
     """Whether it names a file in the folder itself, on every system."""
     if not isinstance(name, str) or name in ("", ".", "..") or len(name) > _LONGEST_NAME:
         return False
-    return not set(name) & set("/\\:\0")
+    return name.isprintable() and not set(name) & set("/\\:")
 
 
 def _vocabulary(values):

@@ -43,6 +43,8 @@ def require_readable(prefix: Path):
             entry = BundleEntryProto.FromString(value)
             if name <= previous or entry.slices:
                 raise ValueError(f"{_shown(name)} stands in several places")
+            if entry.dtype == types_pb2.DT_INVALID or entry.dtype not in types_pb2.DataType.values():
+                raise ValueError(f"{_shown(name)} is of an unknown type, {entry.dtype}")
             sizes = [axis.size for axis in entry.shape.dim]
             _require_shape(name, entry.shape.unknown_rank, sizes)
             if entry.dtype == types_pb2.DT_STRING:

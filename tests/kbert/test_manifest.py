@@ -38,7 +38,7 @@ DIGEST = {"num_bytes": 1, "sha256": "0" * 64}
 PATHS = ["../other/b.tfrecord", "{elsewhere}", "folder/b.tfrecord", "./b.tfrecord", ".."]
 
 
-@pytest.mark.parametrize("name", [*PATHS, "", "b\\c", "b\0", 300 * "b", 7, None])
+@pytest.mark.parametrize("name", [*PATHS, "", "b\\c", "b\0", "b\n", "\ud800", 300 * "b", 7, None])
 def test_a_shard_is_a_plain_file_name_in_its_folder(tmp_path, name):
     folder, other = tmp_path / "records", tmp_path / "other"
     for path in (folder, other, folder / "folder"):

@@ -8,6 +8,7 @@ from pathlib import Path
 from kbert.extras import require
 from kbert.files.file_format import TABLES, require_table_format
 from kbert.files.json_file import parse_json
+from kbert.files.json_values import shown_name
 
 _ROWS_AT_ONCE = 512
 # Of a parquet file: without both of them a whole row group is read at once.
@@ -94,7 +95,7 @@ def _opened(file, file_format):
         if getattr(error, "errno", None) is not None:  # the disk, not the file's contents
             raise
         require_table_format(file, file_format)
-        why = str(error).splitlines()[0][:200] if str(error) else "it ends too early"
+        why = shown_name(str(error).splitlines()[0][:200]) if str(error) else "it ends too early"
         raise ValueError(f"{file} is not a whole {file_format} file ({why}); make or get it again.") from None
 
 

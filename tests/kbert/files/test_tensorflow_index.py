@@ -68,6 +68,7 @@ HOSTILE = {
     "no entry": ([(b"a", b"\xff")], {}, "an entry is damaged, after"),
     "a size below 0": ([(b"a", entry((-5,)))], {}, "a has an impossible shape"),
     "sizes beyond all numbers": ([(b"a", entry((1 << 40, 1 << 40)))], {}, "a has an impossible shape"),
+    "an unknown type": ([(b"a", entry((4,), 77))], {}, "a is of an unknown type, 77"),
     "axes without end": ([(b"a", entry((1,) * 300))], {}, "a has an impossible shape"),
     "a name twice": ([(b"a", entry()), (b"a", entry())], {}, "a stands in several places"),
     "parts": ([(b"a", entry() + PARTS)], {}, "a stands in several places"),

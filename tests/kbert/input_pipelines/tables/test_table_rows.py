@@ -8,6 +8,7 @@ import pytest
 
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.labelled_files import read_rows, stream_rows
+from kbert.input_pipelines.tables.table_rows import column_names
 from kbert.tasks import TASKS
 from tests.kbert.input_pipelines.tables.written_tables import (
     every_kind,
@@ -112,3 +113,12 @@ def test_rows_are_read_as_they_are_asked_for(tmp_path):
     assert most < 4_000_000
     with pytest.raises(ValueError, match="a-1.parquet is not a whole parquet file"):
         next(rows)
+
+
+def test_what_pyarrow_says_of_damage_is_shown_in_one_line(tmp_path):
+    """It quotes the byte that it found."""
+    path = tmp_path / "a.parquet"
+    path.write_bytes(b"PAR1\x1f" + (1).to_bytes(4, "little") + b"PAR1")
+    with pytest.raises(ValueError, match="is not a whole parquet file") as error:
+        column_names(path, "parquet")
+    assert str(error.value).isprintable()
