@@ -17,6 +17,8 @@ from kbert.manifest import Manifest
 _SMALLEST, _LARGEST = -(1 << 31), (1 << 31) - 1  # the range of int32; records store int64
 _STORED = {"int32": tf.int64, "float32": tf.float32}
 _RECORDS_AT_ONCE = 1024
+# What is no example; the second where TensorFlow's message quotes its bytes and they are no UTF-8.
+PARSE_ERRORS = (tf.errors.InvalidArgumentError, UnicodeDecodeError)
 
 
 def ranges(manifest: Manifest) -> dict[str, tuple[int, int]]:
@@ -106,6 +108,6 @@ def wrong_records(directory: str | Path, manifest: Manifest) -> Iterator[str]:
 def _problem(records, manifest):
     try:
         columns = parse(records, manifest)
-    except tf.errors.InvalidArgumentError:
+    except PARSE_ERRORS:
         return f"it does not hold {', '.join(manifest.features)} as the manifest says"
     return wrong_numbers({name: column.numpy() for name, column in columns.items()}, manifest)

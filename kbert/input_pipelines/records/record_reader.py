@@ -27,7 +27,7 @@ _EVALUATION_SEED = (0,)
 # TensorFlow's own where nobody sets one. Beside a seed that is a tensor it cannot tell 0 from none.
 _GRAPH_SEED = 87654321
 # Raised for a damaged frame, for fewer records than the manifest says, and for a record without its features.
-_DAMAGE_ERRORS = (tf.errors.DataLossError, tf.errors.FailedPreconditionError, tf.errors.InvalidArgumentError)
+_DAMAGE_ERRORS = (tf.errors.DataLossError, tf.errors.FailedPreconditionError, *record_ranges.PARSE_ERRORS)
 
 
 class RecordRows(Rows):
@@ -113,7 +113,7 @@ def naming_damaged_records(*sources):
 
 
 def _first_line(error):
-    return (error.message.splitlines() or [type(error).__name__])[0]
+    return (str(getattr(error, "message", error)).splitlines() or [type(error).__name__])[0]
 
 
 class RecordRange(NamedTuple):

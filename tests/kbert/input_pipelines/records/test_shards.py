@@ -1,5 +1,6 @@
 """Damage of every kind is named by file and record, and nothing is read past it."""
 
+import dataclasses
 import gzip
 import os
 
@@ -166,3 +167,15 @@ def test_a_length_beyond_memory_is_damage_though_its_checksum_is_right(tmp_path,
     manifest = Manifest("a", {}, describe_shards(tmp_path, {path.name: 2}), {"fingerprint": "0"})
     with pytest.raises(ValueError, match="record 1 is damaged; make the records again.$"):
         require_written_bytes(tmp_path, manifest)
+
+
+@pytest.mark.parametrize("record", [b"\x0a\xff", b"\x0a\x05abc"], ids=["no UTF-8", "ASCII"])
+def test_a_record_that_is_no_example_is_named(tmp_path, record):
+    manifest, _ = small_records.write(tmp_path / "records", (1,))
+    path = tmp_path / "records" / manifest.shards[0].file
+    path.write_bytes(framed([record])[0])
+    shards = describe_shards(path.parent, {path.name: 1})
+    rows = RecordRows(path.parent, dataclasses.replace(manifest, shards=shards))
+    with pytest.raises(ValueError, match=f"^{path} record 0: it does not hold .*; make the records again.$"):
+        with naming_damaged_records(rows):
+            list(evaluation_batches(rows, 1))
