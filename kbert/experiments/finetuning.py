@@ -1,6 +1,8 @@
 """A labelled file or records + a checkpoint -> a run directory."""
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from kbert.checkpoints.report import unmatched_patterns
@@ -12,7 +14,9 @@ from kbert.experiments.finetuning_checks import require_trainable, require_weigh
 from kbert.experiments.finetuning_data import LabelledPaths, open_data, reads_early, require_read_by_new_run
 from kbert.experiments.init import Init, require_place
 from kbert.input_pipelines.data_files import LabelledData, data_as_files
+from kbert.manifest import read_manifest
 from kbert.tokenization.base_vocabulary import BaseVocabulary
+from kbert.tokenization.vocabulary_files import read_vocabulary
 
 _NAME_COLUMNS = "Name the columns: kbert.finetune(..., text='review', label='stars'), or rename them."
 
@@ -56,7 +60,8 @@ def finetune(
       other_dev_files: name -> further data to evaluate on, see `LabelledPaths`.
       from_scratch: use vocabulary and encoder shape of `init_checkpoint` but not its weights: a control
         experiment that shows how much pretraining helps.
-      vocabulary: the `Vocabulary` of a run without `init_checkpoint`.
+      vocabulary: the `Vocabulary` of a run without `init_checkpoint`; by default that of `train_dir`, or of
+        the teacher.
       **settings: the fields of `Devices`, such as strategy="mirrored"; and settings of the config by name,
         such as num_train_epochs=3, learning_rate=3e-5, dev_split=0.1, text_pair="text_pair",
         task="sequence_regression".
@@ -79,20 +84,50 @@ def finetune(
       ['loud', 'quiet']
     """
     show_lines()
-    if init_checkpoint and vocabulary:
-        raise ValueError(
-            f"init_checkpoint={init_checkpoint} brings its own vocabulary; leave vocabulary out, or change "
-            "that of the checkpoint first (kbert convert --vocab_file)."
-        )
     devices, changes = Devices.taken_from(settings)
-    settled = config_with_settings(FinetuningConfig, config, changes, len(vocabulary) if vocabulary else None)
     init = Init(init_checkpoint, do_lower_case, unmatched_patterns(allow_unmatched), from_scratch, vocabulary)
+    read_config = functools.partial(config_with_settings, FinetuningConfig, config, changes)
+    settled, init = with_vocabulary(read_config, init, train_dir)
     others = other_dev_files or {}
     sources = {"the training data": train_file, "the development data": dev_file}
     sources |= {f"the data {name!r}": source for name, source in others.items()}
     with data_as_files(sources, _NAME_COLUMNS) as (train, dev, *other_paths):
         paths = LabelledPaths(train, dev, train_dir, dev_dir, dict(zip(others, other_paths, strict=True)))
         return _finetune(settled, run_dir, paths, init, devices)
+
+
+def with_vocabulary(
+    read_config: Callable, init: Init, train_dir: str | Path | None = None
+) -> tuple[FinetuningConfig, Init]:
+    """The config, and the start with the vocabulary of a run from random weights: the given one, that of the
+    records, or that of the teacher. An encoder without a `vocab_size` gets its size.
+
+    Args:
+      read_config: function from the number of tokens, or None where they are a checkpoint's, to the config.
+      init: what the run starts from.
+      train_dir: as for `finetune`.
+
+    Raises:
+      ValueError: for a vocabulary beside a checkpoint, and for another casing than the vocabulary's.
+    """
+    if init.checkpoint:
+        if init.vocabulary:
+            raise ValueError(
+                f"init_checkpoint={init.checkpoint} brings its own vocabulary; leave vocabulary out, or "
+                "change that of the checkpoint first (kbert convert --vocab_file)."
+            )
+        return read_config(None), init
+    vocabulary = init.vocabulary
+    if not vocabulary and train_dir:
+        vocabulary = read_vocabulary(train_dir, read_manifest(train_dir).vocabulary)
+    if not vocabulary:
+        config = read_config(None)
+        if not config.distillation or config.distillation.init_layers:
+            return config, init
+        read = teacher.read_teacher(config.distillation, init.do_lower_case, init.allow_unmatched)
+        vocabulary = read.checkpoint.vocabulary
+    init.require_casing(vocabulary, train_dir or "the training")
+    return read_config(len(vocabulary)), dataclasses.replace(init, vocabulary=vocabulary)
 
 
 def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Init, devices: Devices):

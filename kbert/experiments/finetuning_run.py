@@ -20,7 +20,6 @@ from kbert.input_pipelines.data_files import require_one_batch, shown_source
 from kbert.input_pipelines.source_rows import make_rows
 from kbert.tasks import TASKS
 from kbert.tokenization.text_inputs import TextInputs
-from kbert.tokenization.vocabulary_files import read_vocabulary
 from kbert.training.devices import distribution
 from kbert.training.phases import EvaluationData, Phase, Plan
 from kbert.training.trainer import train
@@ -52,7 +51,7 @@ def run_finetuning(
     num_train_steps = _num_train_steps(config, data.train)
     settings = TASKS[config.task].read_settings(config.task_settings)
     new_task = TASKS[config.task].from_dataset(data.dataset, settings).for_training(data.train.count_labels)
-    start = Start(config, _with_vocabulary(init, data, paths), run_dir, new_task)
+    start = Start(config, init, run_dir, new_task)
     task = new_task.with_pooling(start.pooling).with_activation(start.activation)
     config = _complete_config(dataclasses.replace(config, dataset=data.dataset), start)
     _require_fit(task, config, data, start, init.checkpoint or paths.train_dir or run_dir)
@@ -89,16 +88,6 @@ def _num_train_steps(config, train_data):
             "(train_batch_size=8) or raise num_train_epochs."
         )
     return number
-
-
-def _with_vocabulary(init: Init, data, paths) -> Init:
-    """With the vocabulary of the records, where nothing else gives one."""
-    if paths.train_dir and not (init.checkpoint or init.vocabulary):
-        vocabulary = read_vocabulary(paths.train_dir, data.train.manifest.vocabulary)
-        init = dataclasses.replace(init, vocabulary=vocabulary)
-    if init.vocabulary:
-        init.require_casing(init.vocabulary, paths.train_dir or "the training")
-    return init
 
 
 def _complete_config(config, start):

@@ -19,6 +19,7 @@ Instead of files you can give records of kbert finetuning-data: --train_dir and 
 The records contain their vocabulary.
 """
 
+import functools
 from pathlib import Path
 
 from absl import flags
@@ -27,10 +28,9 @@ from kbert.cli import script
 from kbert.cli.closing_output import chosen_settings, define_json_flag, plain_metrics, print_result
 from kbert.cli.declared_flags import declare_flags, define_list, flag_values
 from kbert.config import Devices, FinetuningConfig, load_config
-from kbert.distillation import teacher
-from kbert.experiments.finetuning import finetune
+from kbert.experiments.finetuning import finetune, with_vocabulary
+from kbert.experiments.init import Init
 from kbert.experiments.seeds import run_seeds
-from kbert.manifest import read_manifest
 from kbert.reports import run_page
 from kbert.reports.seed_summary import FILE_NAME as SUMMARY
 from kbert.reports.seed_summary import seed_table
@@ -41,7 +41,7 @@ from kbert.scripts.training_flags import (
     define_override_flags,
     define_teacher_flag,
 )
-from kbert.tokenization.vocabulary_files import read_vocab_file, read_vocabulary
+from kbert.tokenization.vocabulary_files import read_vocab_file
 
 FLAGS = flags.FLAGS
 
@@ -70,10 +70,15 @@ def define_flags():
 
 def main():
     arguments = flag_values(finetune) | flag_values(Devices)
-    config, run_dir, vocabulary = arguments.pop("config"), arguments.pop("run_dir"), _vocabulary()
-    size = len(vocabulary) if vocabulary else None
-    config = load_config(FinetuningConfig, config, config_overrides(), vocab_size=size)
-    arguments |= {"other_dev_files": _named_files(FLAGS.other_dev_file), "vocabulary": vocabulary}
+    run_dir = arguments.pop("run_dir")
+    read_config = functools.partial(
+        load_config, FinetuningConfig, arguments.pop("config"), config_overrides()
+    )
+    given = Init(
+        FLAGS.init_checkpoint, FLAGS.do_lower_case, tuple(FLAGS.allow_unmatched), False, _vocabulary()
+    )
+    config, init = with_vocabulary(read_config, given, FLAGS.train_dir)
+    arguments |= {"other_dev_files": _named_files(FLAGS.other_dev_file), "vocabulary": init.vocabulary}
     if FLAGS.seeds:
         summary = run_seeds(config, run_dir, FLAGS.seeds, **arguments)
         paths = {"runs": run_dir, "the same as JSON": Path(run_dir) / SUMMARY}
@@ -101,30 +106,14 @@ def _named_files(values: list[str]) -> dict[str, str]:
 
 
 def _vocabulary():
-    """The vocabulary of a run without --init_checkpoint; else None."""
+    """The vocabulary of --vocab_file, or None."""
     for other, owner in (("init_checkpoint", "a checkpoint has its"), ("train_dir", "records have their")):
         if FLAGS.vocab_file and FLAGS[other].value:
             raise ValueError(
                 f"--vocab_file and --{other} cannot be combined: {owner} own vocabulary; leave one of them "
                 "out."
             )
-    if FLAGS.vocab_file:
-        return read_vocab_file(FLAGS.vocab_file, FLAGS.do_lower_case)
-    if FLAGS.init_checkpoint:
-        return None
-    if FLAGS.train_dir:
-        return read_vocabulary(FLAGS.train_dir, read_manifest(FLAGS.train_dir).vocabulary)
-    return _teacher_vocabulary()
-
-
-def _teacher_vocabulary():
-    """That of a student which starts from random weights; None without such a student."""
-    distillation = load_config(FinetuningConfig, FLAGS.config, config_overrides()).distillation
-    if distillation is None or distillation.init_layers:
-        return None
-    return teacher.read_teacher(
-        distillation, FLAGS.do_lower_case, FLAGS.allow_unmatched
-    ).checkpoint.vocabulary
+    return read_vocab_file(FLAGS.vocab_file, FLAGS.do_lower_case) if FLAGS.vocab_file else None
 
 
 if __name__ == "__main__":

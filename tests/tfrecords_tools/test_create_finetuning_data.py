@@ -26,7 +26,7 @@ from kbert.tasks import TASKS
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import Vocabulary
 from tests import warm_processes
-from tests.conftest import MAX_SEQ_LENGTH, tiny_finetuning_config, write_labelled_file
+from tests.conftest import MAX_SEQ_LENGTH, tiny_encoder_config, tiny_finetuning_config, write_labelled_file
 from tests.kbert.experiments.small_rows import dataset_of, make_rows, write_rows, write_scored
 from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary
 from tests.places import REPOSITORY, SHARED_DATA
@@ -280,6 +280,23 @@ def test_records_that_do_not_fit_the_config_are_refused(
     with pytest.raises(ValueError, match=sentence):
         finetune(config, tmp_path / "run", train_dir=record_dirs[0], init_checkpoint=start)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("owner", ["records", "teacher"])
+def test_a_new_encoder_has_the_tokens_of_records_or_teacher(
+    make, labelled_files, pretraining_run, tmp_path, monkeypatch, owner
+):
+    """As `kbert finetune` does, which gives its config by the same function."""
+    monkeypatch.setattr("kbert.experiments.finetuning_run.run_finetuning", lambda *arguments: arguments)
+    values = to_dict(tiny_finetuning_config(encoder=tiny_encoder_config()))
+    del values["encoder"]["vocab_size"]
+    settings = {"distillation": {"teacher": pretraining_run.path}} if owner == "teacher" else {}
+    start = (
+        {"train_dir": make(labelled_files[0])} if owner == "records" else {"train_file": labelled_files[0]}
+    )
+    (tmp_path / "own.json").write_text(json.dumps(values))
+    config, _, _, init, *_ = finetune(tmp_path / "own.json", tmp_path / "run", **start, **settings)
+    assert config.encoder.vocab_size == len(small_corpus.TOKENS) == len(init.vocabulary)
 
 
 def test_records_know_nothing_of_a_model_and_are_refused_where_it_says_more(make, tmp_path):
