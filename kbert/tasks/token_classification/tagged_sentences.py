@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import hashlib
 import itertools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -38,16 +39,19 @@ class Document:
     """The sentences of a document, as words. Its examples share it, so a file is held in memory once.
 
     Args:
-      number: which document of the file it is; all that tells it from others in a fingerprint of examples.
       sentences: the words of each sentence.
     """
 
-    def __init__(self, number: int, sentences: list[tuple[str, ...]]):
-        self.number = number
+    def __init__(self, sentences: list[tuple[str, ...]]):
         self.sentences = sentences
 
+    @functools.cached_property
+    def _digest(self):
+        return hashlib.sha256(repr(self.sentences).encode("utf-8", "surrogatepass")).hexdigest()
+
     def __repr__(self):
-        return f"document {self.number}"
+        """What tells it from others in a fingerprint of examples, wherever in its file it stands."""
+        return f"document {self._digest}"
 
 
 class TaggedSentence(NamedTuple):
@@ -175,9 +179,9 @@ def read_tagged_sentences(
     others: list[str] = []  # where an entity begins as in another scheme
     joined: list[str] = []  # where one begins that the model's labels cannot tell from the one before it
     documents = itertools.groupby(sentences, key=lambda sentence: sentence.document)
-    for number, (_, group) in enumerate(documents):
+    for _, group in documents:
         together = list(group)
-        document = Document(number, [sentence.words for sentence in together])
+        document = Document([sentence.words for sentence in together])
         for position, sentence in enumerate(together):
             labels = _checked_labels(sentence, scheme, own, dataset, joined) if with_labels else None
             others += [sentence.locations[at] for at in other_beginnings(sentence.tags or (), scheme)]

@@ -58,7 +58,7 @@ def test_no_label_is_held_out_completely():
 def test_what_stays_together_is_the_task_s_to_say():
     questions = [Question(f"q{n}", "who?", context, ()) for n, context in enumerate("AAB")]
     assert QuestionAnswering.files.groups(questions) == ["A", "A", "B"]
-    one, other = (Document(number, [("w", str(number)), ("x",)]) for number in range(2))
+    one, other = (Document([("w", str(number)), ("x",)]) for number in range(2))
     sentences = [TaggedSentence(words, doc, 0, ("O",)) for doc in (one, other) for words in doc.sentences]
     first, second, third, fourth = TokenClassification.files.groups(sentences)
     assert first == second != third == fourth

@@ -103,7 +103,7 @@ def test_the_given_and_the_right_answer_are_marked_where_they_stand():
 def test_entities_are_marked_as_their_words_stand():
     labels = ("O", "B-PER", "I-PER", "B-LOC", "I-LOC")
     words = ("Ada", "Lovelace", "saw", "Rome")
-    sentence = TaggedSentence(words, Document(0, [words]), 0, ("B-PER", "I-PER", "O", "B-LOC"))
+    sentence = TaggedSentence(words, Document([words]), 0, ("B-PER", "I-PER", "O", "B-LOC"))
     values = {
         "label_ids": np.array([[-100, 1, 2, 0, 3, -100]]),
         "word_ids": np.array([[-1, 0, 1, 2, 3, -1]]),

@@ -10,6 +10,7 @@ import pytest
 from pyarrow import parquet
 
 from kbert.config import DatasetConfig
+from kbert.experiments.labelled_file import LabelledFile
 from kbert.input_pipelines.labelled_files import examples_fingerprint
 from kbert.input_pipelines.unlabelled_files import examples_of_file, with_checked_texts
 from kbert.tasks.token_classification.tagged_sentences import TaggedFiles, read_tagged_sentences
@@ -114,8 +115,21 @@ def test_examples_travel_and_tell_their_content(tmp_path):
     again = pickle.loads(pickle.dumps(sentences))
     assert rows(again) == rows(sentences) and again[0].document is again[1].document
     assert examples_fingerprint(again) == examples_fingerprint(sentences)
-    other = read(write(tmp_path, IOB1_FILE.replace("Peter", "Paul")))
-    assert examples_fingerprint(other) != examples_fingerprint(sentences)
+    joined = IOB1_FILE.replace("\n-DOCSTART- -X- O O\n", "")
+    for changed in (IOB1_FILE.replace("Peter", "Paul"), joined):
+        assert changed != IOB1_FILE
+        other = read(write(tmp_path, changed))
+        assert examples_fingerprint(other) != examples_fingerprint(sentences)
+
+
+@pytest.mark.parametrize("end", ["\n\n", "\n\n-DOCSTART- O\n\n"])
+def test_what_is_held_out_does_not_depend_on_the_order_of_documents(tmp_path, end):
+    parts = [f"w{n} O\n\nx{n} O" if "DOC" in end else f"w{n} O" for n in range(12)]
+    digests = set()
+    for order in (parts, parts[::-1], parts[5:] + parts[:5]):
+        path = write(tmp_path, "-DOCSTART- O\n\n" * ("DOC" in end) + end.join(order) + "\n")
+        digests.add(LabelledFile(path, TaggedFiles(), DatasetConfig()).split(0.25, 0)[1].digest)
+    assert len(digests) == 1
 
 
 def test_labels_of_a_training_file_are_o_and_both_tags_of_each_type(tmp_path):

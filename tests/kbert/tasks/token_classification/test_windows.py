@@ -64,7 +64,7 @@ def labelled(features, owners, number):
     document_context=st.booleans(),
 )
 def test_every_word_is_labelled_once_at_its_first_piece(sentences, length, doc_stride, document_context):
-    examples = to_examples([Document(0, sentences)])
+    examples = to_examples([Document(sentences)])
     task = TokenClassification(LABELS, document_context=document_context, doc_stride=doc_stride)
     features, owners = task.examples_to_features(examples, TextInputs(VOCABULARY, length))
     found = labelled(features, owners, len(examples))
@@ -82,7 +82,7 @@ def test_every_word_is_labelled_once_at_its_first_piece(sentences, length, doc_s
 @settings(max_examples=60, deadline=None)
 @given(documents=st.lists(SENTENCES, min_size=1, max_size=3), length=st.integers(4, 24))
 def test_context_is_that_of_the_document_and_as_much_as_there_is_room(documents, length):
-    documents = [Document(number, sentences) for number, sentences in enumerate(documents)]
+    documents = [Document(sentences) for sentences in documents]
     examples = to_examples(documents)
     task = TokenClassification(LABELS, document_context=True)
     features, owners = task.examples_to_features(examples, TextInputs(VOCABULARY, length))
