@@ -45,6 +45,16 @@ def load_config(config_class, path: str | Path, overrides=(), vocab_size: int | 
         raise ValueError(_override_sentence(override, sentence, where, config_class)) from None
 
 
+def require_not_overridden(overrides, setting: str, argument: str):
+    """Raises ValueError for overrides of a setting that an argument gives to each of several runs."""
+    for override in overrides:
+        require(
+            override.partition("=")[0] != setting,
+            f"--override={shown(override)} would be lost: {argument} gives {setting} for each run; leave one "
+            "of them out.",
+        )
+
+
 def config_with_settings(config_class, config, settings: dict, vocab_size: int | None = None):
     """A config as a Python call gives it: one that is made already, or a file, with some settings changed.
 

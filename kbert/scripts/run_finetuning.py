@@ -27,7 +27,7 @@ from absl import flags
 from kbert.cli import script
 from kbert.cli.closing_output import chosen_settings, define_json_flag, plain_metrics, print_result
 from kbert.cli.declared_flags import declare_flags, define_list, flag_values
-from kbert.config import Devices, FinetuningConfig, load_config
+from kbert.config import Devices, FinetuningConfig, load_config, require_not_overridden
 from kbert.experiments.finetuning import finetune, with_vocabulary
 from kbert.experiments.init import Init
 from kbert.experiments.seeds import run_seeds
@@ -71,13 +71,13 @@ def define_flags():
 def main():
     arguments = flag_values(finetune) | flag_values(Devices)
     run_dir = arguments.pop("run_dir")
-    read_config = functools.partial(
-        load_config, FinetuningConfig, arguments.pop("config"), config_overrides()
-    )
-    given = Init(
+    overrides = config_overrides()
+    require_not_overridden(overrides if FLAGS.seeds else (), "seed", "seeds")
+    read_config = functools.partial(load_config, FinetuningConfig, arguments.pop("config"), overrides)
+    start = Init(
         FLAGS.init_checkpoint, FLAGS.do_lower_case, tuple(FLAGS.allow_unmatched), False, _vocabulary()
     )
-    config, init = with_vocabulary(read_config, given, FLAGS.train_dir)
+    config, init = with_vocabulary(read_config, start, FLAGS.train_dir)
     arguments |= {"other_dev_files": _named_files(FLAGS.other_dev_file), "vocabulary": init.vocabulary}
     if FLAGS.seeds:
         summary = run_seeds(config, run_dir, FLAGS.seeds, **arguments)

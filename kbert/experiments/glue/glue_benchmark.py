@@ -10,7 +10,7 @@ from absl import logging
 
 from kbert.bounds import NO_FLAG
 from kbert.checks import with_checked_arguments
-from kbert.config import FinetuningConfig, load_config
+from kbert.config import FinetuningConfig, load_config, require_not_overridden
 from kbert.experiments.finetuning_data import LabelledPaths
 from kbert.experiments.glue.glue_files import GlueFiles, find_files
 from kbert.experiments.glue.glue_summary import average, summarize_task
@@ -50,7 +50,7 @@ def run_glue(
       glue_dir: GLUE's files: a folder for each task, such as CoLA and SST-2.
       run_dir: folder for all runs, summary.json and report.html; what is there is resumed.
       init_checkpoint, do_lower_case, allow_unmatched: as for `finetune`.
-      tasks: for example cola,sst2; by default all nine and AX.
+      tasks: for example cola,sst2; by default all nine, and AX with `submission_dir`, which it needs.
       learning_rates: for example 5e-5,3e-5; by default that of the task's config.
       seeds: for example 1,2,3; by default the seed of the task's config.
       config_dir: folder of the configs: TASK.toml.
@@ -65,7 +65,11 @@ def run_glue(
       ValueError: before anything is trained, for unknown tasks, missing files or columns, and broken
         configs; else as `run_seeds` does.
     """
-    for name, values in (("learning_rates", learning_rates), ("seeds", seeds)):
+    for name, values, setting in (
+        ("learning_rates", learning_rates, "optimizer.learning_rate"),
+        ("seeds", seeds, "seed"),
+    ):
+        require_not_overridden(overrides if values else (), setting, name)
         if len(set(values)) < len(values):
             raise ValueError(
                 f"--{name}={','.join(map(str, values))} names a value twice; name each value once."
@@ -73,6 +77,12 @@ def run_glue(
     if not all(0 < rate < math.inf for rate in learning_rates):
         raise ValueError(f"learning_rates={learning_rates}: expected numbers such as 5e-5,3e-5.")
     run_dir, chosen = Path(run_dir), glue_tasks(tasks)
+    for task in chosen if tasks and not submission_dir else ():
+        if task.model_of:
+            raise ValueError(
+                f"tasks: {task.name} has nothing but texts for a submission, answered by the model of "
+                f"{task.model_of}; give submission_dir, or leave {task.name} out."
+            )
     arguments = {
         "init_checkpoint": init_checkpoint,
         "do_lower_case": do_lower_case,

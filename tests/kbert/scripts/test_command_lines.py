@@ -72,6 +72,11 @@ def test_pairs_where_none_are_expected_are_refused_before_any_weight_is_read(fin
         ("run_pretraining", ["--config=none.json", "--input_dir={0}"], "{0} holds no manifest.json, so it"),
         ("run_finetuning", ["--config=none.json", "--train_file=a.tsv"], "config file none.json does not"),
         (
+            "run_finetuning",
+            ["--config=none.json", "--train_file=a.tsv", "--seeds=1,2", "--override=seed=5"],
+            "--override='seed=5' would be lost: seeds gives seed for each run; leave one of them out.",
+        ),
+        (
             "run_evaluation",
             [],
             "expected one of eval_file (labelled examples), input_dir (records); received none",

@@ -119,10 +119,16 @@ def test_the_published_files_come_out_in_their_known_numbers(name, tmp_path):
         ({"tasks": "cola"}, "tasks='cola' must be a list of texts"),
         ({"learning_rates": ["3e-5"]}, "must be a list of numbers"),
         ({"seeds": 1}, "seeds=1 must be a list of whole numbers"),
+        ({"seeds": [1], "overrides": ["seed=2"]}, "--override='seed=2' would be lost: seeds gives seed"),
+        (
+            {"learning_rates": [1e-4], "overrides": ["optimizer.learning_rate=2e-5"]},
+            "would be lost: learning_rates gives optimizer.learning_rate for each run; leave one",
+        ),
+        ({"tasks": ["mnli", "ax"]}, "ax has nothing but texts for a submission, .*; give submission_dir, or"),
     ],
     ids=str,
 )
-def test_arguments_of_another_type_are_refused(tmp_path, arguments, sentence):
+def test_arguments_that_cannot_be_followed_are_refused(tmp_path, arguments, sentence):
     with pytest.raises(ValueError, match=sentence):
         run_glue(**{"glue_dir": tmp_path, "run_dir": tmp_path / "runs", "init_checkpoint": "x"} | arguments)
 
