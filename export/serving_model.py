@@ -75,7 +75,13 @@ class ServingModel:
             (self.signatures, answering.attention_probabilities),
             (self.trained_signatures, attention_as_trained),
         ):
-            signatures |= attention_signatures(signatures, attention, text_inputs)
+            signatures |= attention_signatures(
+                signatures,
+                attention,
+                text_inputs,
+                self.loaded.vectors.prompt(),
+                takes_pairs=not self.loaded.makes_vectors,
+            )
 
     @property
     def labels(self) -> tuple[str, ...]:

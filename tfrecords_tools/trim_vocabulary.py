@@ -36,6 +36,7 @@ from kbert.reports.text_table import text_table
 from kbert.scripts.training_flags import Checkpoint
 from kbert.tokenization import word_splitter
 from kbert.tokenization.greedy_match import GreedyMatcher
+from kbert.tokenization.python import word_splitter as python_splitter
 from kbert.tokenization.vocabulary import Vocabulary, require_wordpiece
 from tfrecords_tools.corpus.corpus_files import input_files, input_folders
 from tfrecords_tools.corpus.documents import (
@@ -238,7 +239,7 @@ def _words(files, rules):
 def _open_prompts(checkpoint) -> list[str]:
     """The prompts whose last word may go on with the first of a text."""
     prompts = checkpoint.pooling.prompts.values() if checkpoint.pooling else ()
-    return [prompt for prompt in prompts if prompt[-1:].isalnum()]
+    return [prompt for prompt in prompts if python_splitter.split_words(f"{prompt}a", False)[-1] != "a"]
 
 
 def _own_tokens(checkpoint, vocabulary: Vocabulary) -> set[str]:

@@ -65,7 +65,10 @@ class LoadedFile(TextAnswers):
     def predictor(self, signature: str) -> "_Predictor":
         """What answers the texts of a signature; see `LoadedModel.predictor`."""
         serving = self.task.serving
-        inputs = ({"serving_default": serving.inputs} | serving.other_inputs)[signature]
+        known = {"serving_default": serving.inputs} | serving.other_inputs
+        if signature not in known:
+            raise ValueError(f"{self.source} answers by {', '.join(known)}, not by {signature!r}.")
+        inputs = known[signature]
         if len(inputs) > 1 and serving.one_text_output == "embedding":
             raise ValueError(
                 f"{self.source} turns single texts into vectors; ask it by embed(texts), rank(query, texts)."

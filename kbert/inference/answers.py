@@ -74,7 +74,7 @@ def answered(
             columns = {key: [example[key] for example in batch] for key in predict.inputs}
             columns |= {key: settings[key] for key in predict.settings}
             numbers = [window[position][0] for position in positions]
-            loaded.say_written_tokens(batch)
+            loaded.say_written_tokens(batch, loaded.task.serving.reads_masks)
             if unknown:
                 unknown.count(batch, numbers)
             batch_answers = predict.answers(columns, numbers, name, settings.get(RAW_SCORES, False))

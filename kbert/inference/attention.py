@@ -33,10 +33,13 @@ def compute_attention(model: LoadedModel, text: str, text_pair: str | None = Non
       text_pair: the second text, or None.
 
     Raises:
-      ValueError: when a text is not one, or when probabilities are not finite.
+      ValueError: when a text is not one, for a pair where the model reads each text by itself, or when
+        probabilities are not finite.
 
     Reference: arXiv 1706.03762, section 3.2.1; google-research/bert, modeling.py, `attention_layer`.
     """
+    if model.makes_vectors:
+        model.require_single([text_pair])
     inputs = model.inputs([text], None if text_pair is None else [text_pair], with_masks=True)
     encoder = model.encoder.with_outputs("attention_probabilities")
     layers = encoder(inputs, training=False)["attention_probabilities"]

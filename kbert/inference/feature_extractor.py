@@ -99,7 +99,8 @@ class FeatureExtractor:
     def __call__(self, texts, text_pairs=None) -> list[TextFeatures]:
         batch = text_batch(texts, text_pairs, pairs_may_miss=True)
         pairs = batch.pairs or [None] * len(batch.texts)
-        self._require_single(pairs)
+        if self._is_own:
+            self.loaded.require_single(pairs)
         features: list = [None] * len(pairs)
         # A pair has one separator more than a single text, so pairs and single texts are separate batches.
         for paired in (False, True):
@@ -112,15 +113,6 @@ class FeatureExtractor:
                 for position, row in zip(positions, batch_features, strict=True):
                     features[position] = row
         return batch.answer(features)
-
-    def _require_single(self, pairs):
-        """Raises ValueError for pairs where a model makes its vectors of one text each."""
-        pair = next((pair for pair in pairs if pair is not None), None)
-        if self._is_own and pair is not None:
-            raise ValueError(
-                f"{self.loaded.source} makes a vector of each text by itself, and one has the second text "
-                f"{shown(pair)}; give the texts alone, one by one, or name a pooling for pairs in one row."
-            )
 
     def _features(self, texts, text_pairs):
         require_own_tensorflow()

@@ -26,6 +26,7 @@ from kbert.config.pooling_config import POOLING_LAYER, PoolingConfig, require_di
 from kbert.config.vectors_config import VectorsConfig
 from kbert.experiments import evaluation  # late: it stands above this module
 from kbert.features import ENCODER_INPUTS
+from kbert.files.json_values import shown
 from kbert.forked import require_own_tensorflow
 from kbert.inference import answering_encoder, predictor
 from kbert.inference.answers import require_top_k
@@ -170,7 +171,7 @@ class LoadedModel(TextAnswers):
             self.max_seq_length,
             Report(KBERT, self.source),
             takes_pairs=self.takes_pairs,
-            pooling=None if self.own_pooling is None and self.task.pooling is None else self.vectors,
+            pooling=self.vectors if self.makes_vectors else None,
             recorded=RecordedTask(self.task.get_config(), DatasetConfig()),
             activation=getattr(self.task, "activation", None),
         )
@@ -281,6 +282,19 @@ class LoadedModel(TextAnswers):
         pairs = None if batch.pairs is None else tf.constant(batch.pairs, tf.string)
         texts = tf.constant([prompt + text for text in batch.texts], tf.string)
         return self.text_inputs(texts, pairs, pad_to_longest=True, with_masks=with_masks)
+
+    @property
+    def makes_vectors(self) -> bool:
+        """Whether it was made for vectors of texts: it reads each text by itself."""
+        return self.own_pooling is not None or self.task.pooling is not None
+
+    def require_single(self, pairs):
+        """Raises ValueError for a second text where a vector is made of each text; None is no second text."""
+        if (pair := next((pair for pair in pairs if pair is not None), None)) is not None:
+            raise ValueError(
+                f"{self.source} makes a vector of each text by itself, and one has the second text "
+                f"{shown(pair)}; give the texts alone, one by one."
+            )
 
     def predictor(self, signature: str) -> "predictor.Predictor":
         """What asks a signature of the model."""
@@ -425,10 +439,11 @@ class LoadedModel(TextAnswers):
                 answers[position] = answer
         return maker.alone(answers[0]) if batch.is_alone else maker.together(answers, self.config)
 
-    def say_written_tokens(self, texts):
-        """Warns of special tokens in texts of a model of transformers, which reads them otherwise."""
+    def say_written_tokens(self, texts, reads_masks: bool = False):
+        """Warns of special tokens in texts of a model of transformers, which reads them otherwise; masks are
+        passed over where the answer reads them too."""
         if self.description is not None and self.description.report.format == HUGGING_FACE:
-            say_written_tokens(texts, self.vocabulary, self.source)
+            say_written_tokens(texts, self.vocabulary, self.source, reads_masks)
 
     def decode(self, vectors, top_k: int | None = None) -> list:
         """The words of sparse vectors, with their weights.
@@ -494,10 +509,12 @@ class LoadedModel(TextAnswers):
         Args:
           pooling, normalize: as for `embed`.
         """
-        layer = self._pool(self._chosen_pooling(pooling, normalize), name=POOLING_LAYER)
+        config = self._chosen_pooling(pooling, normalize)
+        layer, scales_again = self._pool(config, name=POOLING_LAYER), normalize and config.truncate_dim
         encoder = self.encoder.with_outputs("sequence_output")
         inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in ENCODER_INPUTS}
-        return keras.Model(inputs, layer(encoder(inputs)["sequence_output"], inputs["input_mask"]))
+        vectors = layer(encoder(inputs)["sequence_output"], inputs["input_mask"])
+        return keras.Model(inputs, keras.layers.UnitNormalization()(vectors) if scales_again else vectors)
 
 
 def loaded_run(run: RunDirectory, which: str | int | None, precision: str = "float32") -> LoadedModel:

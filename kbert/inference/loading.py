@@ -127,6 +127,11 @@ def open_model(
 
 
 def _loaded_before(loaded, settings, needs_run):
+    if not hasattr(loaded, "run"):
+        raise ValueError(
+            f"{loaded.source} is a LiteRT file, which answers texts and has no Keras model; load the run "
+            "or the checkpoint that it was made of."
+        )
     if not loaded.run:
         _require_run(loaded.source, needs_run)
     for name in (name for name, value in settings.items() if value not in (None, ())):

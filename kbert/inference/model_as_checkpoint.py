@@ -25,6 +25,7 @@ def model_as_checkpoint(loaded) -> BertCheckpoint:
         chosen = read_chosen(loaded.run.path, parse_step(loaded.checkpoint))
         recorded = description.recorded and dataclasses.replace(description.recorded, chosen=chosen)
         description = dataclasses.replace(description, recorded=recorded)
-    weights = {variable.path: variable.numpy() for variable in loaded.model.trainable_variables}
+    # Frozen ones too: Keras takes a layer that is not `trainable` out of `trainable_variables`.
+    weights = {variable.path: variable.numpy() for variable in loaded.model.weights}
     tensors = {name: stored_array(value) for name, value in weights.items()}
     return dataclasses.replace(description, tensors=tensors, max_seq_length=loaded.max_seq_length)

@@ -153,7 +153,7 @@ class TextAnswers:
         )  # fmt: skip
         return True
 
-    def say_written_tokens(self, texts):
+    def say_written_tokens(self, texts, reads_masks: bool = False):
         """Warns of special tokens that texts write out, where the model reads them elsewhere; by default none
         does."""
 

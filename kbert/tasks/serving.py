@@ -22,6 +22,7 @@ class Serving:
         the same inputs, so that the inputs tell what is asked.
       settings: what may be said for all examples of a call: name -> the default.
       answers: the keys of the dict that `answer` returns for "serving_default".
+      reads_masks: whether a mask that is written out in a text is read as one.
       row_texts: the inputs that make one row of the signature "ids", where its outputs answer them by
         themselves; empty where an answer needs more (words, windows, choices).
       one_text_output: the output of the signature "ids" that answers a text by itself with one row of
@@ -37,6 +38,7 @@ class Serving:
     other_inputs: dict[str, tuple[str, ...]] = {}
     settings: dict[str, Any] = {}
     answers: tuple[str, ...] = ()
+    reads_masks: bool = False
     row_texts: tuple[str, ...] = ()
     one_text_output: str | None = None
     cuts_long_texts: bool = True

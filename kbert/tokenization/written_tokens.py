@@ -7,18 +7,17 @@ from kbert.cli.warn_once import warn_once
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 
 
-def say_written_tokens(texts: Iterable, vocabulary: BaseVocabulary, source):
+def say_written_tokens(texts: Iterable, vocabulary: BaseVocabulary, source, reads_masks: bool = False):
     """Warns, once for a source, where a special token is written out in its texts.
-
-    Masks are passed over: there are tasks that read them.
 
     Args:
       texts: texts, or tuples, lists and dicts with texts in them, such as examples.
       vocabulary: the model's.
       source: what the message calls the texts.
+      reads_masks: whether a mask in a text is read as one.
     """
     special = vocabulary.special_tokens
-    tokens = (special.sep, special.cls, special.pad, special.unk)
+    tokens = (special.sep, special.cls, special.pad, special.unk, *(() if reads_masks else (special.mask,)))
     written = (token for text in texts for token in tokens if _holds(text, token))
     if token := next(written, None):
         warn_once(

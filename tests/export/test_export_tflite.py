@@ -68,6 +68,15 @@ def test_a_classifiers_file_compares_vectors_as_its_run(exported):
     np.testing.assert_allclose(file.similarity(vectors, vectors), run.similarity(vectors, vectors), atol=1e-6)
 
 
+def test_a_file_is_no_model_of_keras(exported):
+    file = kbert.load(exported[1] / "model_float32.tflite")
+    for ask in (kbert.FeatureExtractor, kbert.Predictor, lambda model: kbert.evaluate(model, "dev.tsv")):
+        with pytest.raises(ValueError, match="is a LiteRT file, which answers texts"):
+            ask(file)
+    with pytest.raises(ValueError, match="answers by serving_default.*, not by 'ids'"):
+        file.predictor("ids")
+
+
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [

@@ -108,9 +108,11 @@ def test_what_a_model_adds_to_texts_stays(files, tmp_path):
                     np.testing.assert_allclose(new, old, atol=1e-6)
 
 
-def test_a_prompt_that_ends_within_a_word_keeps_the_pieces_of_that_word(tmp_path):
-    vocabulary = Vocabulary([*BERT_TOKENS, "##s", "walk", "##walk", "##x"], do_lower_case=True)
-    pooling = PoolingConfig("mean", True, prompts={"query": "walk"}, default_prompt_name="query")
+@pytest.mark.parametrize("prompt", ["walk", "→"])
+def test_a_prompt_that_ends_within_a_word_keeps_the_pieces_of_that_word(prompt, tmp_path):
+    """The arrow is no punctuation to BERT, so it begins a word."""
+    vocabulary = Vocabulary([*BERT_TOKENS, "##s", "walk", "→", "##walk", "##x"], do_lower_case=True)
+    pooling = PoolingConfig("mean", True, prompts={"query": prompt}, default_prompt_name="query")
     model = dataclasses.replace(random_checkpoint("encoder", vocabulary=vocabulary), pooling=pooling)
     write_checkpoint(model, tmp_path / "large", "kbert")
     (tmp_path / "rows.csv").write_text("one,two\nwalk,s\n")
@@ -119,7 +121,7 @@ def test_a_prompt_that_ends_within_a_word_keeps_the_pieces_of_that_word(tmp_path
         dataset=DatasetConfig(text="one", text_pair="two"),
     )  # fmt: skip
     before, after = load(tmp_path / "large"), load(tmp_path / "small")
-    assert {*before.vocabulary.tokens} - {*after.vocabulary.tokens} == {"##x"}
+    assert "##x" in {*before.vocabulary.tokens} - {*after.vocabulary.tokens}
     np.testing.assert_allclose(after.embed(["walk", "s"]), before.embed(["walk", "s"]), atol=1e-6)
 
 

@@ -67,4 +67,5 @@ def find_activation(
 
 def activation_values(activation: str | None) -> dict:
     """What config.json says of a score's activation; of None that there is none."""
-    return {_CONFIG_KEY: {"activation_fn": _CLASSES[activation or IDENTITY]}}
+    name = _CLASSES[activation or IDENTITY]
+    return {_CONFIG_KEY: {"activation_fn": name}, _OLDER_KEY: name}  # the second for releases before 4

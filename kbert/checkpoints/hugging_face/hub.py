@@ -32,9 +32,9 @@ _SMALL_FILES = (
     # sentence-transformers, with the folders of its modules
     "modules.json",
     "config_sentence_transformers.json",
-    "?_*/config.json",
-    "?_Dense/model.safetensors",
-    "?_Dense/pytorch_model.bin",
+    "*_*/config.json",
+    "*_Dense*/model.safetensors",
+    "*_Dense*/pytorch_model.bin",
     # KerasHub
     "assets/tokenizer/vocabulary.txt",
     "preprocessor.json",

@@ -126,7 +126,11 @@ def _theta(values, kind, path):
             "has those "
             "of type 'default'."
         )
-    whole = json_value(values, f"{kind}_rope_theta", float, path, _THETAS[kind])
+    name = f"{kind}_rope_theta"
+    if kind == "local" and name in values and values[name] is None:  # in transformers 4: that of the others
+        whole = _theta(values, "global", path)
+    else:
+        whole = json_value(values, name, float, path, _THETAS[kind])
     return json_value(own, "rope_theta", float, f"{path}: rope_parameters", whole)
 
 

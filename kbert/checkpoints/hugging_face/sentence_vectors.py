@@ -178,10 +178,14 @@ def dense_values(config: DenseConfig, width: int, vectors: str) -> dict:
         "out_features": config.units,
         "bias": config.use_bias,
         "activation_function": _TORCH[config.activation],
-        "module_input_name": vectors,
-        "module_output_name": vectors,
     }
-    return values | ({"use_residual": True} if config.use_residual else {})
+    return values | module_names(vectors) | ({"use_residual": True} if config.use_residual else {})
+
+
+def module_names(vectors: str) -> dict:
+    """What config.json says of the vectors that a module reads and writes. Those of texts go without saying:
+    sentence-transformers before 6 has no other, and its Dense refuses the keys."""
+    return {} if vectors == OF_TEXTS else {"module_input_name": vectors, "module_output_name": vectors}
 
 
 def read_pooling(module: Module, report: Report) -> dict:

@@ -15,6 +15,7 @@ from kbert.checkpoints.hugging_face.sentence_vectors import (
     OF_TOKENS,
     dense_names,
     dense_values,
+    module_names,
     pooling_values,
 )
 from kbert.checkpoints.report import Report
@@ -110,10 +111,9 @@ class _Writer:
 
     def chain(self, vectors: PoolingConfig | TokenVectorsConfig, width: int, of: str, layer: str):
         """Adds the dense layers of vectors of this width, and the normalizations between them."""
-        names = {"module_input_name": of, "module_output_name": of}
         for number, dense in enumerate(vectors.dense):
             if dense.normalize:
-                self.module("Normalize", names)
+                self.module("Normalize", module_names(of))
             path = self.module("Dense", dense_values(dense, width, of))
             tensors = {}
             for ours, theirs in dense_names(dense, width).items():
@@ -123,4 +123,4 @@ class _Writer:
             write_safetensors(self._folder / path / "model.safetensors", tensors, {"format": "pt"})
             width = dense.units
         if vectors.normalize:
-            self.module("Normalize", names if of == OF_TOKENS else {})
+            self.module("Normalize", module_names(of))

@@ -53,6 +53,7 @@ _TASKS = {
 }
 _PACKAGES = ("keras_hub", "keras_nlp")  # KerasHub was called keras_nlp until 2024
 _MOST_LABELS = 1_000_000
+_LONGER_FIRST = "round_robin"  # KerasHub's name for BERT's way
 
 # kbert's own keys, in metadata.json: KerasHub writes that file and never reads it.
 _ENCODER, _LABELS, _PROBLEM_TYPE = "kbert_encoder", "kbert_labels", "kbert_problem_type"
@@ -109,7 +110,7 @@ def parse_preset(folder: Path, report: Report) -> KerasHubConfig:
 
     Args:
       folder: the preset.
-      report: takes notes. A setting that may differ, if allowed: `activation`.
+      report: takes notes. Settings that may differ, if allowed: `activation`, `truncate`.
 
     Raises:
       ValueError: for another model, quantized weights, or files that contradict each other.
@@ -130,7 +131,7 @@ def parse_preset(folder: Path, report: Report) -> KerasHubConfig:
         class_name=class_name,
         task=_kbert_task(head, labels, metadata, folder / METADATA_FILE),
         labels=labels,
-        max_seq_length=_length(folder / PREPROCESSOR_FILE, encoder),
+        max_seq_length=_length(folder / PREPROCESSOR_FILE, encoder, report),
         pooling=_pooling(settings, folder / TASK_FILE) if name == "BertTextEmbedder" else None,
         own=own,
         longest_word=json_count(metadata, _LONGEST_WORD, folder / METADATA_FILE) or LONGEST_WORD,
@@ -208,16 +209,24 @@ def _kbert_task(head, labels, metadata, path):
     return known
 
 
-def _length(path, encoder):
+def _length(path, encoder, report):
     settings = json_value(_read_if_there(path), "config", dict, path, {})
+    truncate = json_value(settings, "truncate", str, path, _LONGER_FIRST)
+    if truncate != _LONGER_FIRST:
+        report.conflict(
+            "truncate", f"{path}: a long pair is cut by {shown(truncate)}; kbert cuts the longer text first"
+        )
     length = json_count(settings, "sequence_length", path, SHORTEST_LENGTH)
     return min(length or encoder.max_position_embeddings, encoder.max_position_embeddings)
 
 
 def _pooling(settings, path):
+    normalize = json_value(settings, "normalize", bool, path, True)
     return PoolingConfig(
         json_value(settings, "pooling_mode", str, path, "mean"),
-        json_value(settings, "normalize", bool, path, True),
+        normalize,
+        # BertTextEmbedder compares by the dot product, which is the cosine of vectors of length 1.
+        similarity_fn_name="cosine" if normalize else "dot",
     )
 
 

@@ -54,6 +54,7 @@ _RULES = {
     "oov_token": "[UNK]",
     "special_tokens": None,
     "special_tokens_in_strings": False,
+    "sequence_length": None,
 }
 TOKENIZER_FILE = "tokenizer.json"
 VOCABULARY_FILE = "assets/tokenizer/vocabulary.txt"

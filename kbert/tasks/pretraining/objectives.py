@@ -29,6 +29,7 @@ class MaskedLMServing(Serving):
     inputs, other_inputs = signature_inputs("masked_lm")
     settings = {"top_k": 5, "whole_words": False}
     answers = ("masks",)
+    reads_masks = True
 
     def signatures(self, model, text_inputs):
         """Signatures for texts with `[MASK]`s.

@@ -15,6 +15,8 @@ def attention_signatures(
     signatures: dict[str, Signature],
     attention: "Callable[[dict], tf.Tensor]",
     text_inputs: "inputs_of_texts.TextInputs",
+    prompt: str = "",
+    takes_pairs: bool = True,
 ) -> dict[str, Signature]:
     """`attention` beside "serving_default", and `attention_pair` beside "pair".
 
@@ -28,6 +30,9 @@ def attention_signatures(
       attention: function from encoder inputs to attention probabilities [batch, layers, heads, length,
         length]; at padding they may be anything.
       text_inputs: the `TextInputs` of the model.
+      prompt: what the model has before a text, as in "serving_default".
+      takes_pairs: whether the model reads two texts together; one that compares the vectors of two reads each
+        by itself, and so is it shown.
 
     Raises:
       ValueError: when "serving_default" takes something else than one text or two.
@@ -36,6 +41,7 @@ def attention_signatures(
     tokens = tf.constant(text_inputs.vocabulary.tokens)
 
     def answer(text, text_pair=None):
+        text = tf.strings.join([prompt, text]) if prompt else text
         inputs, truncated = shown.rows(text, text_pair, with_masks=True)
         real = inputs["input_mask"]
         both = tf.cast(real[:, None, :] * real[:, :, None], "float32")
@@ -47,7 +53,9 @@ def attention_signatures(
 
     selected = {name: signatures[name] for name in _NAMES if name in signatures}
     return {
-        _NAMES[name]: texts_signature(("text", "text_pair")[: _num_texts(signature)], answer)
+        _NAMES[name]: texts_signature(
+            ("text", "text_pair")[: _num_texts(signature) if takes_pairs else 1], answer
+        )
         for name, signature in selected.items()
     }
 

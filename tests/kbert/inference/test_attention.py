@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 
+from export.serving_model import ServingModel
+from kbert.config.pooling_config import PoolingConfig
 from kbert.inference.attention import compute_attention
+from kbert.tasks import TASKS
 from tests.kbert import reference_bert
-from tests.kbert.inference.random_model import random_model
+from tests.kbert.inference.random_model import random_model, random_task_model
 
 
 @pytest.fixture(scope="module")
@@ -25,3 +28,22 @@ def test_probabilities_are_those_of_the_reference(model_and_weights, text_pair):
     assert np.ptp(attention.probabilities, axis=-1).max() > 0.05  # not all the same
     assert attention.tokens[:5] == ["[CLS]", "jump", "the", "a", "[SEP]"]
     assert attention.probabilities.shape == (3, 2, len(attention.tokens), len(attention.tokens))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["cosine_similarity", "multiple_negatives_ranking", "sparse_embedding"])
+def test_a_model_of_vectors_is_shown_as_it_reads_a_text(name):
+    """One text by itself, behind the default prompt; in Python and in exports."""
+    task = TASKS[name]()
+    prompts = {"prompts": {"query": "ask the "}, "default_prompt_name": "query"}
+    task = task.with_pooling(None if name == "sparse_embedding" else PoolingConfig("mean", True, **prompts))
+    loaded = random_task_model(task, own_pooling=task.pooling)
+    attention = compute_attention(loaded, "looks")
+    assert ("ask" in attention.tokens) == (name != "sparse_embedding")
+    with pytest.raises(ValueError, match="a vector of each text by itself, and one has the second text"):
+        compute_attention(loaded, "looks", "jump")
+    signatures = ServingModel(loaded, attention=True).signatures
+    assert list(signatures["attention"].inputs) == ["text"] and "attention_pair" not in signatures
+    answer = signatures["attention"].function(["looks"])
+    assert [token.decode() for token in answer["tokens"].numpy()[0]] == attention.tokens
+    np.testing.assert_allclose(answer["attention"][0], attention.probabilities, atol=1e-6)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
+from kbert.config.pooling_config import PoolingConfig
 from kbert.inference.loaded_model import LoadedModel
 from kbert.inference.loading import load, open_model
 from kbert.input_pipelines.labelled_files import read_rows
@@ -131,15 +132,17 @@ def test_data_in_memory_are_evaluated_as_their_file_is(finetuned_run, labelled_f
 @pytest.mark.slow
 @pytest.mark.parametrize("format", ["kbert", "hugging_face"])
 def test_a_model_is_saved_with_the_weights_that_it_has(finetuned_run, tmp_path, format):
+    """Those that somebody froze, too."""
     loaded = load(finetuned_run.path)
     loaded.model.trainable_variables[0].assign_add(np.full(loaded.model.trainable_variables[0].shape, 0.1))
+    loaded.model.encoder.trainable = False
     expected = loaded.predict(["jump the a", "walk"])
     written = loaded.save(tmp_path / "saved", format)
     assert written.format == format and not written.left_over
     again = load(tmp_path / "saved")
     for answer, known in zip(again.predict(["jump the a", "walk"]), expected, strict=True):
         assert answer["probabilities"] == pytest.approx(known["probabilities"], abs=1e-6)
-    again.model.trainable_variables[0].assign_add(np.full(loaded.model.trainable_variables[0].shape, 0.1))
+    again.model.trainable_variables[0].assign_add(np.full(again.model.trainable_variables[0].shape, 0.1))
     again.save(tmp_path / "saved", format, overwrite=True)  # of a checkpoint of others, too
     assert load(tmp_path / "saved").predict("walk") != again.predict("jump the a")
     with pytest.raises(ValueError, match="saved"):
@@ -175,6 +178,14 @@ def test_the_embedding_model_is_an_ordinary_keras_model(tmp_path):
     model.save(tmp_path / "embedding.keras")
     again = keras.saving.load_model(tmp_path / "embedding.keras")
     np.testing.assert_array_equal(again(inputs), model(inputs))
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+def test_the_embedding_model_gives_the_vectors_of_embed(normalize):
+    """Also where they are cut, and scaled again."""
+    loaded, _ = random_model(own_pooling=PoolingConfig("mean", normalize=False, truncate_dim=5))
+    vectors = loaded.embedding_model(normalize=normalize)(loaded.inputs(TEXTS))
+    np.testing.assert_allclose(vectors, loaded.embed(TEXTS, normalize=normalize), atol=1e-6)
 
 
 # -------------------------------------------------------------------- sentence-transformers

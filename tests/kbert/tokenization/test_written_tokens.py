@@ -21,9 +21,10 @@ MPNET = Vocabulary([*ROBERTA_TOKENS, "a"], True, special_tokens=ROBERTA_TOKENS)
         (BERT, ["a", "title [SEP] body"], "[SEP]"),
         (BERT, [LabelledText("a", "a [SEP] b", "[CLS]")], "[SEP]"),
         (BERT, [{"text": "a", "choices": ["[CLS] a"]}], "[CLS]"),
-        (BERT, ["fill the [MASK]", "a </s> b", "[sep]"], None),
+        (BERT, ["fill the [MASK]"], "[MASK]"),
+        (BERT, ["a </s> b", "[sep]"], None),
         (MPNET, ["a </s> b"], "</s>"),
-        (MPNET, ["a [SEP] b", "<mask>"], None),
+        (MPNET, ["a [SEP] b", "<mask>"], "<mask>"),
     ],
 )
 def test_tokens_of_the_vocabulary_are_seen(vocabulary, texts, said, caplog, request):
@@ -31,6 +32,11 @@ def test_tokens_of_the_vocabulary_are_seen(vocabulary, texts, said, caplog, requ
     say_written_tokens(texts, vocabulary, request.node.name)
     assert len(caplog.records) == (said is not None)
     assert said is None or f"texts hold {said} written out" in caplog.text
+
+
+def test_masks_that_are_read_are_passed_over(caplog):
+    say_written_tokens(["fill the [MASK]"], BERT, "masks", reads_masks=True)
+    assert not caplog.records
 
 
 def test_a_model_of_transformers_says_it_and_a_run_does_not(finetuned_run, tmp_path, caplog):

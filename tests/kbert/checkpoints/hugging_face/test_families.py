@@ -437,6 +437,15 @@ def test_both_ways_of_saying_which_layers_are_local_are_one(modernbert):
     assert read_checkpoint(modernbert).encoder.global_attn_every_n_layers == 2
 
 
+def test_a_local_base_of_modernbert_that_is_null_is_the_global_one(modernbert):
+    config = json.loads((modernbert / "config.json").read_text())
+    config.pop("rope_parameters", None)
+    config |= {"global_rope_theta": 7e4, "local_rope_theta": None}
+    (modernbert / "config.json").write_text(json.dumps(config))
+    encoder = read_checkpoint(modernbert).encoder
+    assert (encoder.global_rope_theta, encoder.local_rope_theta) == (7e4, None)
+
+
 def test_query_key_and_value_of_modernbert_are_one_tensor(modernbert):
     tensors = load_file(modernbert / "model.safetensors")
     own = read_checkpoint(modernbert)

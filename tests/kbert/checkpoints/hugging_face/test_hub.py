@@ -82,8 +82,8 @@ def models(tmp_path_factory):
     )
     modules = (
         "config.json vocab.txt model.safetensors modules.json config_sentence_transformers.json README.md "
-        "1_Pooling/config.json 2_Dense/config.json 2_Dense/model.safetensors 1_SpladePooling/config.json "
-        "model_head.pkl adapter_config.json"
+        "1_Pooling/config.json 2_Dense_8/config.json 2_Dense_8/model.safetensors "
+        "1_SpladePooling/config.json model_head.pkl adapter_config.json"
     )
     older = (
         "modules.json 0_Transformer/config.json 0_Transformer/vocab.txt 0_Transformer/pytorch_model.bin "

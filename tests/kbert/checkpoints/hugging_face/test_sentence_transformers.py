@@ -360,6 +360,9 @@ def test_a_chain_of_dense_layers_and_normalizations(folder, tmp_path):
         module["type"].split(".")[-1] for module in json.loads((tmp_path / "back/modules.json").read_text())
     ]
     assert kinds == ["Transformer", "Pooling", "Normalize", "Dense", "Dense", "Normalize"]
+    # All that Dense(**config) of sentence-transformers 3 to 5 takes, and what 6 added for these layers.
+    written = json.loads((tmp_path / "back/4_Dense/config.json").read_text())
+    assert written.keys() == {"in_features", "out_features", "bias", "activation_function", "use_residual"}
 
 
 GELU = "torch.nn.modules.activation.GELU"

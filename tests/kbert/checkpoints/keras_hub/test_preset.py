@@ -273,6 +273,8 @@ def test_a_sentence_embedder_gives_its_own_vectors(keras_hub, tmp_path, pooling,
     texts = ["the play", "jumping, a b c"]
     loaded = load(tmp_path / "preset")
     assert (loaded.pooling, loaded.normalize, loaded.max_seq_length) == (pooling, normalize, LENGTH)
+    vectors = model.predict(texts, verbose=0)
+    np.testing.assert_allclose(loaded.rank(texts[0], texts), vectors @ vectors[0], atol=TOLERANCE)
     np.testing.assert_allclose(loaded.embed(texts), model.predict(texts, verbose=0), atol=TOLERANCE)
 
 
@@ -303,6 +305,12 @@ WRONG_SETTINGS = {
         {"config": {"special_tokens_in_strings": True}},
         ["special_tokens_in_strings", "True"],
     ),
+    "cut otherwise": (
+        "preprocessor",
+        {"config": {"truncate": "waterfall"}},
+        ["unmatched=truncate"],
+    ),
+    "padded ids": ("tokenizer", {"config": {"sequence_length": 8}}, ["sequence_length is 8"]),
     "only accents": ("tokenizer", {"config": {"lowercase": False}}, ["allow_unmatched=do_lower_case"]),
     "one label": ("metadata", {"kbert_labels": ["red"]}, ["kbert_labels should list 3 names", "['red']"]),
 }

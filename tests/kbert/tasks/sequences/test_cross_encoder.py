@@ -178,4 +178,6 @@ def test_training_goes_on_with_the_activation_of_a_folder(activation, tmp_path):
     assert read_checkpoint(tmp_path / "run").known_task.task_config["activation"] == activation
     write_checkpoint(read_checkpoint(tmp_path / "run"), tmp_path / "hf", "hugging_face")
     config = json.loads((tmp_path / "hf" / "config.json").read_text())
-    assert config["sentence_transformers"]["activation_fn"].endswith(activation.capitalize())
+    written = config["sentence_transformers"]["activation_fn"]
+    assert written.endswith(activation.capitalize())
+    assert config["sbert_ce_default_activation_function"] == written, "for sentence-transformers 3"
