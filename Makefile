@@ -8,6 +8,7 @@ ENCODER := .quickstart_encoder
 MEDIAPIPE := .venv_mediapipe
 CLIENTS := .venv_clients
 NEXT := .venv_next
+FUZZER := .fuzzer
 MATRIX := 3.12 3.13 lowest
 LOWEST_EXTRAS := serve litert beam zstd bm25 hub sentences tables
 DOCS := .venv_docs
@@ -24,7 +25,7 @@ export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -q -rs
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart quickstart-pretrained test test-lives test-fast test-long test-exhaustive test-peers test-servers test-mediapipe test-clients test-tokenizers test-next test-matrix server-ops lock-servers lock-mediapipe docs lock-docs lint format dist sbom audit release bench bench-peers lock clean
+.PHONY: help quickstart quickstart-pretrained test test-lives test-fast test-long test-exhaustive test-peers test-servers test-mediapipe test-clients test-tokenizers test-next fuzz test-matrix server-ops lock-servers lock-mediapipe docs lock-docs lint format dist sbom audit release bench bench-peers lock clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -53,6 +54,11 @@ test-lives: $(VENV)/.ready  ## random small worlds walk from training to every k
 	@LOCPATH=$(CURDIR)/build/locales \
 		KBERT_PEERS_PYTHON=$${KBERT_PEERS_PYTHON-$(wildcard $(CURDIR)/$(PEERS)/bin/python)} \
 		$(BIN)/python -m tests.lives --seed=$(SEED) --count=$(COUNT)
+
+SECONDS := 60
+TARGETS :=
+fuzz: $(VENV)/.ready $(FUZZER)/.ready  ## files and requests of strangers, changed by a fuzzer: SECONDS=60 TARGETS="torch hdf5"
+	@PYTHONPATH=$(FUZZER) TF_CPP_MIN_LOG_LEVEL=3 $(BIN)/python -m tests.fuzz --seconds=$(SECONDS) $(TARGETS)
 
 test-fast: $(VENV)/.ready  ## without the slow ones
 	@$(PYTEST) -m "not slow and not long and not exhaustive"
@@ -140,7 +146,7 @@ lock-docs: $(VENV)/.ready  ## docs_site/requirements.in -> .lock, with hashes, f
 	  docs_site/requirements.in -o docs_site/requirements.lock
 
 clean:  ## removes .venv, what quickstart made and what packaging left
-	@rm -rf $(VENV) $(PEERS) $(ENCODER) $(MEDIAPIPE) $(CLIENTS) $(NEXT) $(MATRIX:%=.venv_python_%) $(DOCS) $(SERVERS:/.ready=) $(BENCH_PEERS:/.ready=) $(KOTLIN) quickstart_run quickstart_pretrained site .cache dist build *.egg-info
+	@rm -rf $(VENV) $(PEERS) $(ENCODER) $(MEDIAPIPE) $(CLIENTS) $(NEXT) $(FUZZER) $(MATRIX:%=.venv_python_%) $(DOCS) $(SERVERS:/.ready=) $(BENCH_PEERS:/.ready=) $(KOTLIN) quickstart_run quickstart_pretrained site .cache dist build *.egg-info
 
 # The environment is ready when the stamp is there: an interrupted installation begins again.
 $(VENV)/.ready: requirements.lock kbert/scripts/platform_check.py
@@ -170,6 +176,11 @@ $(PEERS)/.ready: tests/peers/requirements.txt
 .venv_server_%/.ready: tests/export/servers/%.lock $(VENV)/.ready
 	@rm -rf $(@D) && $(BIN)/uv venv -q --python 3.11 $(@D)
 	@$(BIN)/uv pip install -q --python $(@D)/bin/python --require-hashes --no-deps -r $<
+	@touch $@
+
+# The fuzzer is asked from $(VENV), whose libraries it watches: it lies beside them, by itself.
+$(FUZZER)/.ready: tests/fuzz/requirements.txt $(VENV)/.ready
+	@rm -rf $(@D) && $(BIN)/uv pip install -q --python $(BIN)/python --target $(@D) --no-deps -r $<
 	@touch $@
 
 # MediaPipe's wheel is of any Python from 3.10 on; its lock is of one, for Linux on x86_64.
