@@ -20,8 +20,9 @@ def main():
     parser.add_argument("--hop", nargs="*")
     parser.add_argument("--shrink", action=argparse.BooleanOptionalAction, default=True)
     arguments = parser.parse_args()
-    cpu = tf.config.list_physical_devices("CPU")[0]
-    tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+    tf.config.set_logical_device_configuration(
+        tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2
+    )
     logging.set_verbosity(logging.FATAL)
     from tests.lives.hops import HOPS
     from tests.lives.search import Search

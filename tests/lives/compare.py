@@ -20,7 +20,7 @@ def same(found, expected, tolerance: float, where: str = "answer"):
     """
     if isinstance(expected, dict):
         if not isinstance(found, dict) or found.keys() != expected.keys():
-            raise Different(f"{where}: {_short(found)} instead of {_short(expected)}")
+            raise Different(f"{where}: {found!r:.120} instead of {expected!r:.120}")
         ties, is_rough = is_tie(expected, tolerance), tolerance > ROUNDING
         for name in expected:
             if not (ties and isinstance(expected[name], str | int)) and not (is_rough and name == "labels"):
@@ -33,7 +33,7 @@ def same(found, expected, tolerance: float, where: str = "answer"):
     elif isinstance(expected, float | np.ndarray | np.floating):
         _same_numbers(np.asarray(found), np.asarray(expected), tolerance, where)
     elif found != expected:
-        raise Different(f"{where}: {_short(found)} instead of {_short(expected)}")
+        raise Different(f"{where}: {found!r:.120} instead of {expected!r:.120}")
 
 
 def _same_numbers(found, expected, tolerance, where):
@@ -54,7 +54,3 @@ def is_tie(answer, tolerance) -> bool:
     if not isinstance(numbers, list) or not all(isinstance(number, float) for number in numbers):
         return False
     return len(numbers) > 1 and np.ptp(sorted(numbers)[-2:]) <= 4 * tolerance
-
-
-def _short(value):
-    return repr(value)[:120]

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from kbert.config import DatasetConfig
 from kbert.files.compression import find_opener
 from kbert.files.file_format import TABLES
 from tests.kbert.input_pipelines.tables.written_tables import (
@@ -24,7 +23,7 @@ from tests.lives.space import VECTORS
 WORDS = (
     "house", "houses", "doctor", "walks", "Haus", "Häuser", "zwei", "the", "The", "of", "to", "naïve",
     "İstanbul", "straße", "日本", "한국어", "हिन्दी", "ไทย", "x" * 30, "3,141.59", "don't", "a-b", "U.S.",
-    "😀", "ﬁn", "e\u0301t", "[MASK]",
+    "😀", "ﬁn", "e\u0301t", "각", "\u1100\u1161\u11a8", "ệ", "a\u1b44\u302e", "a\u302e\u1b44", "[MASK]",
 )  # fmt: skip
 _SIZES = {"train": 12, "dev": 7}
 CHOICES = 3
@@ -45,7 +44,8 @@ class Rows:
     @functools.cached_property
     def splits(self) -> dict:
         """split -> its rows as dicts; for questions and for words, paragraphs and sentences."""
-        others = {"question_answering": _question, "token_classification": _sentence}
+        question = functools.partial(_question, all_answered="settings.unanswerable" not in self._world)
+        others = {"question_answering": question, "token_classification": _sentence}
         make = others.get(self._world["task"], self._row)
         return {split: [make(n, self._rng) for n in range(number)] for split, number in _SIZES.items()}
 
@@ -83,12 +83,12 @@ class Rows:
             file.write(text.encode(self._chosen.get("encoding", "utf-8")))
         return path
 
-    def dataset(self) -> DatasetConfig:
-        """The `DatasetConfig` of the files."""
+    def dataset(self) -> dict:
+        """The settings of a `DatasetConfig` for the files."""
         world, (text, other, label) = self._world, self._world["columns"]
         task, values = world["task"], dict(self._chosen)
         if task in ("question_answering", "token_classification"):
-            return DatasetConfig(**{name: _as_tuple(value) for name, value in values.items()})
+            return values
         values |= {"text": text, "label": label}
         if '"' in "".join(world["labels"]) and "classification" in task:  # marks of a label, not of the file
             values["labels"] = world["labels"]
@@ -100,7 +100,7 @@ class Rows:
             values["label_separator"] = self._joined
         if "column_names" in values:
             values["column_names"] = list(self.splits["train"][0])
-        return DatasetConfig(**{name: _as_tuple(value) for name, value in values.items()})
+        return values
 
     def examples(self, number: int, mask: str) -> list:
         """What `predict` is asked, as the task's signature takes it."""
@@ -158,20 +158,14 @@ def _spans(words, tags):
     return [[start, start + len(word), tag[2:]] for start, word, tag in tagged if tag != "O"]
 
 
-def _question(number, rng):
+def _question(number, rng, all_answered):
     words = [rng.choice(WORDS) for _ in range(rng.choice((3, 12, 40)))]
     place = rng.randrange(len(words))
     words[place] = "doctor"
     start = len(" ".join([*words[:place], ""]))
-    answers = [{"text": "doctor", "answer_start": start}]
-    return {
-        "context": " ".join(words),
-        "qas": [{"id": f"q{number}", "question": _text(rng), "answers": answers}],
-    }
-
-
-def _as_tuple(value):
-    return tuple(value) if isinstance(value, list) else value
+    answers = [{"text": "doctor", "answer_start": start}] * (all_answered or number % 3 > 0)
+    question = {"id": f"q{number}", "question": _text(rng), "answers": answers, "is_impossible": not answers}
+    return {"context": " ".join(words), "qas": [question]}
 
 
 # Format of a table -> how it is written, and how where text would be packed.

@@ -75,13 +75,12 @@ class Life:
             values = {"num_train_steps": 6, "num_warmup_steps": 2, "eval_every_steps": 6} | values
             values["encoder"] = to_dict(self.encoder)
             return from_dict(PretrainingConfig, values | {"task": self.task_name}, "config")
+        every = {} if "eval_every_steps" in values else {"eval_every_epochs": 1.0}
+        values = {"max_seq_length": 24, "num_train_epochs": 2.0} | every | values
         settings = _SHORT.get(self.task_name, {}) | self._chosen("settings")
-        values |= {"task": self.task_name, "task_settings": settings}
-        values = {"max_seq_length": 24, "num_train_epochs": 2.0} | values
-        values |= {} if "eval_every_steps" in values else {"eval_every_epochs": 1.0} | values
-        values["dataset"] = to_dict(self.rows.dataset())
-        TASKS[self.task_name].read_settings(values["task_settings"])
-        return from_dict(FinetuningConfig, values, "config")
+        TASKS[self.task_name].read_settings(settings)
+        own = {"task": self.task_name, "task_settings": settings, "dataset": self.rows.dataset()}
+        return from_dict(FinetuningConfig, values | own, "config")
 
     def _chosen(self, prefix: str) -> dict:
         """What the world says under a prefix, as nested dicts."""
@@ -108,12 +107,9 @@ class Life:
         return PoolingConfig(**self._chosen("pooling")) if self._chosen("pooling") else None
 
     @functools.cached_property
-    def train_file(self) -> Path:
-        return self.rows.write("train")
-
-    @functools.cached_property
-    def dev_file(self) -> Path:
-        return self.rows.write("dev")
+    def files(self) -> dict[str, Path]:
+        """split -> the file of its rows."""
+        return {split: self.rows.write(split) for split in self.rows.splits}
 
     @functools.cached_property
     def records(self) -> Path:
@@ -135,26 +131,25 @@ class Life:
         """The data of the evaluations, as `kbert.evaluate` takes them."""
         if self.is_pretraining:
             return {"input_dir": self.records}
-        held_out = {"eval_file": self.train_file, "split": "dev"}
-        return {"eval_file": self.dev_file} if self.config.dev_split is None else held_out
+        held_out = {"eval_file": self.files["train"], "split": "dev"}
+        return {"eval_file": self.files["dev"]} if self.config.dev_split is None else held_out
 
     def train(self, name: str, **arguments):
-        """Trains in a folder of this name; the run."""
-        function, arguments = self.call(name, **arguments)
-        _, metrics = function(**arguments)
-        return self.folder / name, metrics or {}
-
-    def call(self, name: str, **arguments):
-        """(the function that trains in a folder of this name, its arguments)."""
-        config, run = self.config, {"config": self.config, "run_dir": self.folder / name}
+        """Trains in a folder of this name; (the run, the metrics of its last evaluation)."""
+        config, train = self.config, kbert.pretrain if self.is_pretraining else kbert.finetune
         if config.distillation:
             self._train_teacher()
         if self.is_pretraining:
             phases = [self.records] * max(1, len(config.phases))
-            return kbert.pretrain, run | {"input_dir": phases, "eval_input_dir": self.records} | arguments
-        files = {} if "train_dir" in arguments else {"train_file": self.train_file}
-        files |= {} if config.dev_split or "dev_dir" in arguments else {"dev_file": self.dev_file}
-        return kbert.finetune, run | {"init_checkpoint": self.checkpoint} | files | arguments
+            data = {"input_dir": phases, "eval_input_dir": self.records}
+        else:
+            splits = ("train",) if config.dev_split else ("train", "dev")
+            files = {
+                f"{split}_file": self.files[split] for split in splits if f"{split}_dir" not in arguments
+            }
+            data = {"init_checkpoint": self.checkpoint} | files
+        _, metrics = train(**{"config": config, "run_dir": self.folder / name} | data | arguments)
+        return self.folder / name, metrics or {}
 
     def _train_teacher(self):
         if not (self.folder / "teacher").exists():

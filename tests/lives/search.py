@@ -5,15 +5,12 @@ import json
 import random
 import re
 import tempfile
-import time
 import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import keras
-from absl import logging
 
-from tests.lives.compare import Different
 from tests.lives.hops import HOPS
 from tests.lives.life import Life
 from tests.lives.space import draw_world
@@ -22,9 +19,7 @@ from tfrecords_tools.pretraining.pretraining_settings import PretrainingSettings
 _HOPS_A_LIFE = 3
 _FEWEST = 9  # choices that make a world
 # How often a hop is drawn beside the others: slow ones less, those that share no code with kbert more.
-_WEIGHTS = {"killed": 1, "two_devices": 1, "transformers": 12, "ids": 6, "served": 6}
-# Findings that wait: kind -> (why, since when). A kind is what the table prints behind FOUND.
-KNOWN: dict[str, tuple[str, str]] = {}
+_WEIGHTS = {"transformers": 12, "ids": 6, "served": 6, "at_the_threshold": 12}
 _PLAIN = {
     "family": "bert", "tokenizer": "wordpiece", "pairs": False, "format": "jsonl",
     "columns": ["text", "text_pair", "label"], "labels": ["0", "1"],
@@ -58,25 +53,21 @@ class Search:
       findings: kind -> the first finding of it.
       compared: hop -> how many comparisons.
       refusals: sentence -> how many worlds or hops it refused.
-      seconds: hop -> seconds.
     """
 
     findings: dict = field(default_factory=dict)
     compared: collections.Counter = field(default_factory=collections.Counter)
     refusals: collections.Counter = field(default_factory=collections.Counter)
-    seconds: collections.Counter = field(default_factory=collections.Counter)
     lives: int = 0
     shrinks: bool = True
 
     def live(self, seed: int) -> list[Finding]:
-        """Lives the life of a seed, some of the hops, in a drawn order; the findings of a new kind."""
+        """Lives the life of a seed, some of the hops, heavy ones sooner; the findings of a new kind."""
         world, self.lives = draw_world(seed, self._accepts), self.lives + 1
-        names = [hop for hop in HOPS if hop != "training"]
-        counts = [_WEIGHTS.get(hop, 3) for hop in names]
-        hops = dict.fromkeys(random.Random(f"hops of {seed}").sample(names, _HOPS_A_LIFE, counts=counts))
-        found = []
+        draw, found, names = random.Random(f"hops of {seed}").random, [], sorted(HOPS.keys() - {"training"})
+        hops = sorted(names, key=lambda hop: draw() ** (1 / _WEIGHTS.get(hop, 3)), reverse=True)
         for finding in self._walk_smaller(world, hops):
-            if finding.kind not in self.findings and finding.kind not in KNOWN:
+            if finding.kind not in self.findings:
                 self.findings[finding.kind] = shrink(finding) if self.shrinks else finding
                 found.append(self.findings[finding.kind])
         return found
@@ -85,7 +76,7 @@ class Search:
         """As `walk`; a world that training refuses loses its newest choices until one is trained."""
         trained, choices = self.compared["training"], list(world.items())
         while True:
-            found = self.walk(dict(choices), hops)
+            found = self.walk(dict(choices), hops, _HOPS_A_LIFE)
             if found or self.compared["training"] > trained or len(choices) <= _FEWEST:
                 return found
             choices.pop()
@@ -99,26 +90,21 @@ class Search:
             self.refuse(refusal)
             return False
 
-    def walk(self, world: dict, hops) -> list[Finding]:
-        """The findings of some hops in one world."""
-        found = []
+    def walk(self, world: dict, hops, most: int = len(HOPS)) -> list[Finding]:
+        """The findings of some hops in one world, until `most` of them have compared something."""
+        found, compared = [], collections.Counter()
         with tempfile.TemporaryDirectory(prefix="life_") as folder:
             life = Life(world, Path(folder), self.refuse)
             for hop in ("training", *hops):
-                began = time.monotonic()
                 try:
-                    self.compared[hop] += HOPS[hop](life)
-                except Different as difference:
-                    found.append(Finding(hop, world, str(difference)))
-                except ValueError as refusal:
-                    if _is_fault(refusal):
-                        found.append(Finding(hop, world, _last_line(refusal)))
-                    else:
-                        self.refuse(refusal)
+                    compared[hop] = HOPS[hop](life)
+                    self.compared[hop] += compared[hop]
                 except Exception as error:
-                    found.append(Finding(hop, world, f"{type(error).__name__}: {_last_line(error)}"))
-                self.seconds[hop] += time.monotonic() - began
-                if not life.is_trained:
+                    if _is_refusal(error):
+                        self.refuse(error)
+                    else:
+                        found.append(Finding(hop, world, f"{type(error).__name__}: {_last_line(error)}"))
+                if not life.is_trained or len(+compared) > most:  # and the training
                     break
         keras.backend.clear_session()
         return found
@@ -132,9 +118,7 @@ class Search:
         lines = [
             f"{self.lives} lives, {sum(self.compared.values()):,} comparisons, {len(self.findings)} findings"
         ]
-        lines += [
-            f"  {hop:26} {self.compared[hop]:8,} comparisons {self.seconds[hop]:8.0f} s" for hop in HOPS
-        ]
+        lines += [f"  {hop:26} {self.compared[hop]:8,} comparisons" for hop in HOPS]
         lines += [f"  {number:5} x refused: {sentence}" for sentence, number in self.refusals.most_common()]
         lines += [f"FOUND {finding.kind}\n  {finding.command}" for finding in self.findings.values()]
         return "\n".join(lines)
@@ -142,7 +126,6 @@ class Search:
 
 def shrink(finding: Finding) -> Finding:
     """The same finding in the smallest world: each choice is taken back that it does not need."""
-    logging.set_verbosity(logging.FATAL)
     smallest = finding
     names = [name for name in finding.world if name not in ("seed", "task")]  # without these it is none
     # Everything at once, the halves, then one by one.
@@ -162,14 +145,15 @@ def masked(message: str) -> str:
     return re.sub(r"-?\d[\d.,e+-]*", "N", message)[:220]
 
 
-def _is_fault(refusal: ValueError) -> bool:
-    """Whether a ValueError is none of kbert's sentences: another library's, or a check of its own numbers."""
-    deepest = traceback.extract_tb(refusal.__traceback__)[-1].filename
+def _is_refusal(error: Exception) -> bool:
+    """Whether an error is a sentence of kbert's, none of another library, no check of its own numbers."""
+    deepest = traceback.extract_tb(error.__traceback__)[-1].filename
     ours = any(f"/{package}/" in deepest for package in ("kbert", "export", "tfrecords_tools"))
     return (
-        not ours
-        or "site-packages" in deepest
-        or re.search("differ|not the same|Exception encountered", str(refusal)) is not None
+        isinstance(error, ValueError)
+        and ours
+        and "site-packages" not in deepest
+        and not re.search("differ|not the same|Exception encountered", str(error))
     )
 
 

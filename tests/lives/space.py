@@ -69,15 +69,20 @@ def draw_world(seed: int, accepts: Callable[[dict], bool]) -> dict:
       accepts: whether kbert's configs allow a world; a choice that they refuse is not taken.
     """
     rng = random.Random(seed)
-    world = {"seed": seed, "task": rng.choice(TASK_NAMES)}
-    world["family"] = rng.choice(tuple(FAMILIES))
-    world["tokenizer"] = rng.choice(TOKENIZERS if rng.random() < 0.5 else TOKENIZERS[:2])
-    world["pairs"] = rng.random() < 0.4
-    world["format"] = rng.choice(choices(DatasetConfig, "file_format"))
-    world["packing"] = rng.choice(PACKINGS)
-    world["columns"] = rng.sample(COLUMNS, 3)
-    world["labels"] = list(rng.choice(LABELS))
-    world["encoder.num_hidden_layers"] = rng.choice((1, 1, 1, 2, 2, 3))
+    world = {
+        "seed": seed,
+        "task": rng.choice(TASK_NAMES),
+        "family": rng.choice(tuple(FAMILIES)),
+        "tokenizer": rng.choice(TOKENIZERS if rng.random() < 0.5 else TOKENIZERS[:2]),
+        "pairs": rng.random() < 0.4,
+        "format": rng.choice(choices(DatasetConfig, "file_format")),
+        "packing": rng.choice(PACKINGS),
+        "columns": rng.sample(COLUMNS, 3),
+        "labels": list(rng.choice(LABELS)),
+        "encoder.num_hidden_layers": rng.choice((1, 1, 1, 2, 2, 3)),
+    }
+    if world["task"] == "question_answering" and seed % 4:
+        world["settings.unanswerable"] = True
     if not accepts(world):
         world |= {"tokenizer": TOKENIZERS[0], "family": "bert"}
     for _ in range(rng.randint(0, 9)):

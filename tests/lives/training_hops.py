@@ -1,29 +1,30 @@
 """The hops of a training: other data, devices, stops, and what judges it.
 
-Metrics agree within `METRICS`, losses of two devices within `DEVICES`, weights to the last bit.
+Metrics agree within `METRICS`, losses of batches in other parts within `PARTS`, weights to the last bit.
 """
 
+import dataclasses
 import json
-import multiprocessing
-import os
 import shutil
-import time
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
+import tensorflow as tf
 
 import kbert
 from kbert.runs.checkpoint import parse_step
+from kbert.training.loss_scale import LARGEST_SCALE
+from tests.kbert.tasks.question_answering.test_squad_scores import reference_pair
 from tests.lives.compare import ROUNDING, is_tie, same
 from tests.lives.life import Life
 from tfrecords_tools.create_finetuning_data import create_finetuning_data
 
-METRICS, DEVICES = 1e-6, 1e-4
+METRICS, PARTS = 1e-6, 1e-4
 # Found by a search, whose steps rounding may change.
 _CHOSEN = ("temperature", "threshold", "chosen")
 # Sums of other batches round otherwise; a correlation of answers that are almost equal does so most.
 _ROUNDED = {"loss": ROUNDING, "perplexity": ROUNDING, "error": ROUNDING, "pearson": 1e-4}
-_WAIT = 0.02  # seconds between two looks at a training
 
 
 def training(life: Life) -> int:
@@ -54,7 +55,7 @@ def records(life: Life) -> int:
     if life.is_pretraining or life.config.freeze_encoder or life.config.dev_split:
         return 0
     compared = 0
-    for split, file in (("train", life.train_file), ("dev", life.dev_file)):
+    for split, file in life.files.items():
         folder = life.folder / f"{split}_records"
         create_finetuning_data(life.run / "config.json", file, folder, init_checkpoint=life.run)
         _, expected = kbert.evaluate(life.run, file, batch_size=4)
@@ -76,7 +77,7 @@ def in_memory(life: Life) -> int:
     form = life.rng("in_memory").choice(
         (list, pa.Table.from_pylist, lambda rows: pa.Table.from_pylist(rows).to_pydict())
     )
-    _, expected = kbert.evaluate(life.run, life.dev_file)
+    _, expected = kbert.evaluate(life.run, life.files["dev"])
     _, found = kbert.evaluate(life.run, form(dev))
     _same_metrics(found, expected, "metrics of data in memory")
     data = {"train_file": form(train)} | ({} if life.config.dev_split else {"dev_file": form(dev)})
@@ -84,15 +85,32 @@ def in_memory(life: Life) -> int:
     return len(_plain(expected)) + _same_weights(run, life.run, 0.0)
 
 
-def two_devices(life: Life) -> int:
-    """Training on one device and on two; without dropout, whose masks depend on the rows of a device."""
-    if life.drops_out:
+def other_parts(life: Life) -> int:
+    """Losses of batches on two devices, or in other micro-batches.
+
+    Not with dropout or replaced tokens, which are drawn for the rows of a part.
+    """
+    if life.drops_out or life.task_name == "replaced_token_detection":
         return 0
-    run, _ = life.train("two_devices", strategy="mirrored", num_devices=2)
+    number = 2 if life.config.gradient_accumulation_steps == 1 else 1
+    config = dataclasses.replace(life.config, gradient_accumulation_steps=number)
+    parts = life.rng("other_parts").choice(({"strategy": "mirrored", "num_devices": 2}, {"config": config}))
+    run, _ = life.train("other_parts", **parts)
     losses = [_losses(folder) for folder in (run, life.run)]
     if life.config.precision == "float32":
-        same(*losses, DEVICES, "losses on two devices")
+        same(*losses, PARTS, f"losses with {next(iter(parts))}")
     return len(losses[0])
+
+
+def loss_scale(life: Life) -> int:
+    """float16 from the largest loss scale: each step that overflows is skipped and halves it."""
+    config = dataclasses.replace(life.config, precision="float16", log_every_steps=1)
+    with mock.patch("kbert.training.loss_scale.FIRST_SCALE", LARGEST_SCALE):
+        run, _ = life.train("loss_scale", config=config)
+    steps = [line for line in _lines(run) if "loss_scale" in line]
+    skipped = np.cumsum([0, *(line["skipped_steps"] for line in steps)])[:-1]
+    same([line["loss_scale"] for line in steps], (LARGEST_SCALE / 2.0**skipped).tolist(), 0, "scale")
+    return len(steps)
 
 
 def resumed(life: Life) -> int:
@@ -107,22 +125,22 @@ def resumed(life: Life) -> int:
     return _same_weights(copy, life.run, 0.0)
 
 
-def killed(life: Life) -> int:
-    """A training in a process of its own, killed at any moment, or asked to end; and on from there."""
-    rng = life.rng("killed")
-    folder, changes = life.folder / "killed", rng.randint(1, 12)
-    function, arguments = life.call("killed")
-    process = multiprocessing.get_context("spawn").Process(target=function, kwargs=arguments)
-    process.start()
-    seen = None
-    while process.is_alive() and changes:
-        time.sleep(_WAIT)
-        now = [sorted(files) for _, _, files in os.walk(folder)]
-        changes, seen = changes - (now != seen), now
-    process.kill() if rng.random() < 0.5 else process.terminate()
-    process.join()
-    life.train("killed")
-    return _same_weights(folder, life.run, 0.0)
+def at_the_threshold(life: Life) -> int:
+    """Answers and scores of a model that knows nothing: the odds of no answer are 0, as is the threshold."""
+    if life.task_name != "question_answering":
+        return 0
+    loaded, scores = kbert.load(life.run), []
+    for weight in loaded.model.trainable_variables:
+        weight.assign(tf.zeros_like(weight))
+    for row in life.rows.splits["dev"]:
+        (question,) = row["qas"]
+        answer = loaded.predict((question["question"], row["context"]))["answer"]
+        golds = [gold["text"] for gold in question["answers"]]
+        scores.append(reference_pair(answer, golds, "settings.unanswerable" in life.world))
+    expected = dict(zip(("exact_match", "f1"), 100 * np.mean(scores, axis=0), strict=True))
+    metrics = loaded.evaluate(life.files["dev"])
+    same({name: metrics[name] for name in expected}, expected, 1e-6, "by hand")
+    return len(scores)
 
 
 def independent_metrics(life: Life) -> int:
@@ -133,9 +151,8 @@ def independent_metrics(life: Life) -> int:
     rows, dataset = life.rows.splits["dev"], life.config.dataset
     asked = [_asked(row, dataset) for row in rows]
     expected = judge(life.loaded, asked, [row[dataset.label] for row in rows])
-    _, metrics = kbert.evaluate(life.run, life.dev_file)
-    for name, value in expected.items():
-        same({name: float(metrics[name])}, {name: float(value)}, 1e-5, "by hand")
+    _, metrics = kbert.evaluate(life.run, life.files["dev"])
+    same({name: float(metrics[name]) for name in expected}, expected, 1e-5, "by hand")
     return len(expected)
 
 
@@ -196,9 +213,16 @@ def _common(metrics, others):
     return {name: metrics[name] for name in sorted(_plain(metrics).keys() & _plain(others).keys())}
 
 
+def _lines(run):
+    return [json.loads(line) for line in (run / "metrics.jsonl").read_text("utf-8").splitlines()]
+
+
 def _losses(run):
-    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text("utf-8").splitlines()]
-    return [line["loss"] for line in lines if "loss" in line and line.get("kind", "train") == "train"]
+    return [
+        {name: value for name, value in line.items() if name.endswith("loss")}
+        for line in _lines(run)
+        if line.get("split") == "train"
+    ]
 
 
 def _same_weights(run, other, tolerance) -> int:

@@ -10,6 +10,9 @@ from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 
 TEXTS = ("The doctor walks to the house.", "Ein Haus, zwei Häuser; the houses of the doctors!")
 
+# Marks of several classes, which fall away or stay without accents: NFD puts them in order.
+MARKS = "\u0301\u0323\u302e\u1b44\ua953\U0001d165"
+
 
 def bpe_vocabulary(merges) -> BytePairVocabulary:
     """All bytes, and what the merges make."""
@@ -51,7 +54,7 @@ def odd_vocabulary(kind: str, rules: dict):
     cased, uncased = ["Haus", "The", "naïve", "한국", "##어"], ["naive", "et", "haus", "zwei"]
     words += uncased if rules["do_lower_case"] else cased
     letters = "bcdefghijklmnopqrstuvwxyz0123456789"
-    pieces = [*words, *letters, *(f"##{letter}" for letter in letters)]
+    pieces = [*words, *letters, *(f"##{letter}" for letter in letters + MARKS)]
     if kind == "wordpiece_mpnet":
         tokens = ["<s>", "<pad>", "</s>", "[UNK]", *pieces, "<mask>"]
         special_tokens = SpecialTokens("<pad>", "[UNK]", "<s>", "</s>", "<mask>")
