@@ -62,8 +62,8 @@ def convert(
     if takes_pairs is not None:
         _require_pairs(checkpoint, takes_pairs, format)
         checkpoint = dataclasses.replace(checkpoint, takes_pairs=takes_pairs)
-    if layers or layers == 0:  # which is no list, and is refused
-        checkpoint = resizing.with_layers(checkpoint, layers)
+    if layers is not None and len(layers):  # an array has no truth value
+        checkpoint = resizing.with_layers(checkpoint, tuple(layers))
     if max_position_embeddings is not None:
         checkpoint = resizing.with_positions(checkpoint, max_position_embeddings)
     if vocab_file is not None:

@@ -124,3 +124,8 @@ def test_tokens_keep_their_rows_wherever_they_stand_now_and_new_ones_get_the_mea
 def test_layers_are_whole_numbers_in_a_list(pretraining_run, tmp_path, layers):
     with pytest.raises(ValueError, match="must be a list of whole numbers"):
         kbert.convert(pretraining_run.path, tmp_path / "less", layers=layers)
+
+
+def test_layers_may_be_an_array(pretraining_run, tmp_path):
+    kbert.convert(pretraining_run.path, tmp_path / "all", layers=np.arange(1))
+    assert read_checkpoint(tmp_path / "all").encoder.num_hidden_layers == 1
