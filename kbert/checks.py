@@ -158,6 +158,8 @@ def _fits(value, hint) -> bool:
         return kind not in (tuple, Sequence) or isinstance(value, Iterable)
     if kind in _NUMBERS:
         return isinstance(value, _NUMBERS[kind]) and not isinstance(value, bool)
+    if fields := getattr(kind, "_fields", ()):  # a NamedTuple, which is made of any list
+        return isinstance(value, tuple | list) and len(value) == len(fields)
     if kind not in (tuple, Sequence):
         return isinstance(value, kind)
     if not isinstance(value, Collection) or isinstance(value, str | bytes | Mapping):
