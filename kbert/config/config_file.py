@@ -47,9 +47,11 @@ def load_config(config_class, path: str | Path, overrides=(), vocab_size: int | 
 
 def require_not_overridden(overrides, setting: str, argument: str):
     """Raises ValueError for overrides of a setting that an argument gives to each of several runs."""
+    group, _, name = setting.rpartition(".")
     for override in overrides:
+        key, _, value = override.partition("=")
         require(
-            override.partition("=")[0] != setting,
+            key != setting and not (group and key == group and name in value),
             f"--override={shown(override)} would be lost: {argument} gives {setting} for each run; leave one "
             "of them out.",
         )

@@ -121,6 +121,10 @@ def test_the_published_files_come_out_in_their_known_numbers(name, tmp_path):
         ({"seeds": 1}, "seeds=1 must be a list of whole numbers"),
         ({"seeds": [1], "overrides": ["seed=2"]}, "--override='seed=2' would be lost: seeds gives seed"),
         (
+            {"learning_rates": [1e-4], "overrides": ['optimizer={"learning_rate": 2e-5}']},
+            "would be lost: learning_rates gives optimizer.learning_rate for each run; leave one",
+        ),
+        (
             {"learning_rates": [1e-4], "overrides": ["optimizer.learning_rate=2e-5"]},
             "would be lost: learning_rates gives optimizer.learning_rate for each run; leave one",
         ),
