@@ -3,6 +3,7 @@
 from kbert.features import EXAMPLE_WEIGHTS
 from kbert.kernels import logits as logits_kernels
 from kbert.late_tensorflow import ops
+from kbert.tasks.ranking_scores import TIE
 
 _PADDING = -1e9  # added to the logits of padding, whose probability is then 0 in float32
 
@@ -44,7 +45,8 @@ def correct(logits, labels, share_ties: bool = True):
     """float32: how right it is to choose the largest logit; 1.0 for that of the label, 0.0 for any other.
 
     Where several are the largest, one of n counts 1 / n, as if it were drawn: a model that says the same of
-    all classes is as good as guessing, not perfect.
+    all classes is as good as guessing, not perfect. Logits within `TIE` are equal: those of equal texts are so
+    but for rounding, which depends on the batches that they stood in.
 
     Args:
       logits: float tensor of shape (..., classes).
@@ -54,10 +56,11 @@ def correct(logits, labels, share_ties: bool = True):
     chosen = ops.take_along_axis(logits, ops.expand_dims(ops.cast(labels, "int32"), -1), axis=-1)
     # Argmax is not used, because it is slow on a CPU.
     largest = ops.max(logits, axis=-1, keepdims=True)
-    is_largest = ops.cast(chosen[..., 0] >= largest[..., 0], "float32")
     if not share_ties:
-        return is_largest
+        return ops.cast(chosen[..., 0] >= largest[..., 0], "float32")
+    largest -= TIE * ops.maximum(1.0, ops.abs(largest))
     num_largest = ops.sum(ops.cast(logits >= largest, "float32"), axis=-1)
+    is_largest = ops.cast(chosen[..., 0] >= largest[..., 0], "float32")
     return is_largest / ops.maximum(num_largest, 1.0)  # where a logit is NaN, none is the largest
 
 

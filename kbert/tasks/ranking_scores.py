@@ -11,7 +11,7 @@ import functools
 import numpy as np
 
 _DISCOUNTS = 1 / np.log2(np.arange(2, 12))  # of ranks 1 to 10
-_TIE = 1e-6
+TIE = 1e-6
 
 
 def ranking_scores(scores: np.ndarray, gains: np.ndarray, judged: np.ndarray) -> dict[str, float]:
@@ -51,7 +51,7 @@ def tie(scores):
 
     Equal texts score equally but for rounding, which depends on the batches that they stood in.
     """
-    return _TIE * np.maximum(1.0, np.abs(scores))
+    return TIE * np.maximum(1.0, np.abs(scores))
 
 
 @functools.lru_cache(maxsize=1024)

@@ -176,6 +176,8 @@ def test_one_of_n_largest_logits_counts_one_nth():
     labels = np.array([1, 2, 1, 0, 2])
     np.testing.assert_allclose(correct(logits, labels), [1.0, 0.5, 0.0, 1 / 3, 0.0], rtol=1e-6)
     np.testing.assert_array_equal(correct(logits, labels, share_ties=False), [1, 1, 0, 1, 0])
+    rounded = np.float32([[3, 1, np.nextafter(np.float32(3), 4)]])  # one text twice, in unlike batches
+    np.testing.assert_allclose([correct(rounded, [label])[0] for label in range(3)], [0.5, 0.0, 0.5])
 
 
 def test_the_shipped_configs_settings_are_their_tasks():
