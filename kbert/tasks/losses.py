@@ -45,7 +45,7 @@ def correct(logits, labels, share_ties: bool = True):
     """float32: how right it is to choose the largest logit; 1.0 for that of the label, 0.0 for any other.
 
     Where several are the largest, one of n counts 1 / n, as if it were drawn: a model that says the same of
-    all classes is as good as guessing, not perfect. Logits within `TIE` are equal: those of equal texts are so
+    all classes is as good as guessing, not perfect. Logits within `TIE` are equal: those of equal texts are,
     but for rounding, which depends on the batches that they stood in.
 
     Args:
