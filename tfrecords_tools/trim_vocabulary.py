@@ -117,7 +117,7 @@ def trim_vocabulary(
     formats.require_free(target, overwrite, inputs=[source, *trained, *judged])
     checkpoint = formats.read_checkpoint(source, do_lower_case, allow_unmatched)
     before = require_wordpiece(checkpoint.vocabulary, "kbert trim")
-    with plain_texts(trained, dataset, text_field, _open_prompts(checkpoint)) as texts:
+    with plain_texts(trained, dataset, text_field, _open_prompts(checkpoint, before.rules)) as texts:
         words = _words(texts, before.rules)
     tokens = trim_pieces(before.tokens, _own_tokens(checkpoint, before), words, min_count, vocab_size)
     after = before.with_tokens(tokens)
@@ -236,10 +236,14 @@ def _words(files, rules):
     return words.counts
 
 
-def _open_prompts(checkpoint) -> list[str]:
+def _open_prompts(checkpoint, rules) -> list[str]:
     """The prompts whose last word may go on with the first of a text."""
     prompts = checkpoint.pooling.prompts.values() if checkpoint.pooling else ()
-    return [prompt for prompt in prompts if python_splitter.split_words(f"{prompt}a", False)[-1] != "a"]
+    return [
+        prompt
+        for prompt in prompts
+        if python_splitter.split_words(f"{prompt}a", **rules.splitting)[-1] != "a"
+    ]
 
 
 def _own_tokens(checkpoint, vocabulary: Vocabulary) -> set[str]:

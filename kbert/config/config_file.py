@@ -79,10 +79,10 @@ def config_with_settings(config_class, config, settings: dict, vocab_size: int |
     }
     paths = {name: _full_name(config_class, name, value) for name, value in settings.items()}
     _require_given_once(paths, plain)
-    for name, path in sorted(
-        paths.items(), key=lambda item: item[1].count(".")
-    ):  # groups before what is in them
-        value, (group, _, last) = plain[name], path.rpartition(".")
+    groups_first = sorted(paths, key=lambda name: paths[name].count("."))
+    for name in groups_first:
+        value, path = plain[name], paths[name]
+        group, _, last = path.rpartition(".")
         if path != name and group not in _ALWAYS_THERE and values.get(group) is None:
             raise ValueError(
                 f"{name}={value!r:.60} means {path}, but the config has no {group}. To have one, give "

@@ -39,7 +39,7 @@ def compute_attention(model: LoadedModel, text: str, text_pair: str | None = Non
     Reference: arXiv 1706.03762, section 3.2.1; google-research/bert, modeling.py, `attention_layer`.
     """
     if model.makes_vectors:
-        model.require_single([text_pair])
+        model.require_single_texts([text_pair])
     inputs = model.inputs([text], None if text_pair is None else [text_pair], with_masks=True)
     encoder = model.encoder.with_outputs("attention_probabilities")
     layers = encoder(inputs, training=False)["attention_probabilities"]

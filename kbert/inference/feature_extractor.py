@@ -100,7 +100,9 @@ class FeatureExtractor:
         batch = text_batch(texts, text_pairs, pairs_may_miss=True)
         pairs = batch.pairs or [None] * len(batch.texts)
         if self._is_own:
-            self.loaded.require_single(pairs)
+            self.loaded.require_single_texts(
+                pairs, "give the texts alone, one by one, or name a pooling for pairs in one row"
+            )
         features: list = [None] * len(pairs)
         # A pair has one separator more than a single text, so pairs and single texts are separate batches.
         for paired in (False, True):

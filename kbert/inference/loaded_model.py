@@ -288,12 +288,13 @@ class LoadedModel(TextAnswers):
         """Whether it was made for vectors of texts: it reads each text by itself."""
         return self.own_pooling is not None or self.task.pooling is not None
 
-    def require_single(self, pairs):
-        """Raises ValueError for a second text where a vector is made of each text; None is no second text."""
+    def require_single_texts(self, pairs, way: str = "give the texts alone, one by one"):
+        """Raises ValueError for a second text where a vector is made of each text, with a way to ask; None is
+        no second text."""
         if (pair := next((pair for pair in pairs if pair is not None), None)) is not None:
             raise ValueError(
                 f"{self.source} makes a vector of each text by itself, and one has the second text "
-                f"{shown(pair)}; give the texts alone, one by one."
+                f"{shown(pair)}; {way}."
             )
 
     def predictor(self, signature: str) -> "predictor.Predictor":

@@ -108,10 +108,11 @@ def test_what_a_model_adds_to_texts_stays(files, tmp_path):
                     np.testing.assert_allclose(new, old, atol=1e-6)
 
 
-@pytest.mark.parametrize("prompt", ["walk", "→"])
+@pytest.mark.parametrize("prompt", ["walk", "→", "日"])
 def test_a_prompt_that_ends_within_a_word_keeps_the_pieces_of_that_word(prompt, tmp_path):
-    """The arrow is no punctuation to BERT, so it begins a word."""
-    vocabulary = Vocabulary([*BERT_TOKENS, "##s", "walk", "→", "##walk", "##x"], do_lower_case=True)
+    """The arrow is no punctuation to BERT, so it begins a word; so does an ideograph not set apart."""
+    tokens = [*BERT_TOKENS, "##s", "walk", "→", "日", "##walk", "##x"]
+    vocabulary = Vocabulary(tokens, do_lower_case=True, tokenize_chinese_chars=False)
     pooling = PoolingConfig("mean", True, prompts={"query": prompt}, default_prompt_name="query")
     model = dataclasses.replace(random_checkpoint("encoder", vocabulary=vocabulary), pooling=pooling)
     write_checkpoint(model, tmp_path / "large", "kbert")

@@ -194,6 +194,17 @@ WITHOUT_SEGMENTS = {"model_input_names": ["input_ids", "attention_mask"]}
 WITH_SEGMENTS = {"model_input_names": ["input_ids", "token_type_ids", "attention_mask"]}
 
 
+def classifier(folder, architecture, tokenizer):
+    """A folder of a classifier; `tokenizer` stands in its tokenizer_config.json."""
+    weights = foreign_files.random_weights(("pooler", "classification"))
+    return foreign_files.write_hugging_face(
+        folder,
+        foreign_files.hugging_face_names(weights),
+        architecture,
+        tokenizer={"do_lower_case": True} | tokenizer,
+    )
+
+
 @pytest.mark.parametrize(
     ("tokenizer", "refused"),
     [
@@ -214,13 +225,7 @@ def test_segments_that_a_tokenizer_does_not_give_are_refused_for_pairs(tmp_path,
     folder = written(tmp_path / "m")
     edit(folder / "tokenizer_config.json", **tokenizer)
     read_checkpoint(folder)  # an encoder: single texts are segment 0 anyway
-    weights = foreign_files.random_weights(("pooler", "classification"))
-    folder = foreign_files.write_hugging_face(
-        tmp_path / "pairs",
-        foreign_files.hugging_face_names(weights),
-        "BertForSequenceClassification",
-        tokenizer={"do_lower_case": True} | tokenizer,
-    )
+    folder = classifier(tmp_path / "pairs", "BertForSequenceClassification", tokenizer)
     if refused:
         with pytest.raises(ValueError, match="no token_type_ids, so both texts of a pair are segment 0"):
             read_checkpoint(folder)
@@ -231,13 +236,7 @@ def test_segments_that_a_tokenizer_does_not_give_are_refused_for_pairs(tmp_path,
 
 
 def test_words_are_labelled_in_a_single_text_which_needs_no_segments(tmp_path):
-    weights = foreign_files.random_weights(("pooler", "classification"))
-    folder = foreign_files.write_hugging_face(
-        tmp_path / "words",
-        foreign_files.hugging_face_names(weights),
-        "BertForTokenClassification",
-        tokenizer={"do_lower_case": True} | WITHOUT_SEGMENTS,
-    )
+    folder = classifier(tmp_path / "words", "BertForTokenClassification", WITHOUT_SEGMENTS)
     assert read_checkpoint(folder).task == "token_classification"
 
 

@@ -15,11 +15,13 @@ from tests.conftest import tiny_pretraining_config
 from tests.kbert.training.devices.hosts import Hosts, reason_for_none
 from tests.places import REPOSITORY
 
-REASON = reason_for_none()
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(REASON is not None, reason=f"SEVERAL HOSTS NOT TRIED: {REASON}"),
-]
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True, scope="module")
+def possible_hosts():
+    if reason := reason_for_none():
+        pytest.skip(f"SEVERAL HOSTS NOT TRIED: {reason}")
 
 
 def start(hosts, number, module, *arguments, only=None):
