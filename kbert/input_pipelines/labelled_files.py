@@ -95,6 +95,7 @@ def stream_examples(
     read: Callable,
     with_labels: bool = True,
     read_label: Callable | None = None,
+    optional: Iterable[str] = (),
 ) -> Iterator:
     """Yields what `read` makes of each row, as long as nothing is wrong.
 
@@ -109,6 +110,7 @@ def stream_examples(
       with_labels: whether the file is labelled. In a file without labels every row needs an answer, so no row
         is skipped, and one may be empty.
       read_label: as for `RowLabels`; by default the labels are None.
+      optional: columns that `read` looks for and that need not be there; of a table no others are read.
 
     Raises:
       ValueError: for a missing or empty file, text in another encoding, a missing (`MissingColumn`) or
@@ -117,7 +119,7 @@ def stream_examples(
     """
     problems, labels = FileProblems(path), RowLabels(dataset, read_label)
     try:
-        for where, record in _records(Path(path), dataset, columns, with_labels, problems):
+        for where, record in _records(Path(path), dataset, columns, optional, with_labels, problems):
             label = None
             try:
                 label = labels.read(record, where)
@@ -140,12 +142,13 @@ def stream_examples(
     problems.raise_all()
 
 
-def _records(path, dataset, columns, with_labels, problems):
+def _records(path, dataset, columns, optional, with_labels, problems):
     """(where, record) of all rows that are to be read."""
     columns = [column for column in columns if column]
-    wanted = dict.fromkeys(filter(None, (*columns, *_text_columns(dataset), with_labels and dataset.label)))
+    known = (*columns, *_text_columns(dataset), *optional, with_labels and dataset.label)
+    wanted = dict.fromkeys(filter(None, known))
     if table := find_table(path, dataset.file_format):
-        records = _table_records(table, dataset, columns, with_labels, problems)
+        records = _table_records(table, dataset, columns, wanted, with_labels, problems)
     elif (file_format := _file_format(path, dataset)) == "jsonl":
         records = _json_records(path, dataset, problems)
     else:
@@ -246,10 +249,9 @@ def _not_empty(records, path, problems):
         raise ValueError(f"{path} holds no rows; expected one per line.")
 
 
-def _table_records(table, dataset, columns, with_labels, problems):
-    """(where, record) of all files of a table, with the columns that the dataset names."""
-    label = dataset.label if with_labels else None
-    wanted = dict.fromkeys(filter(None, (*columns, *_text_columns(dataset), dataset.document, label)))
+def _table_records(table, dataset, columns, wanted, with_labels, problems):
+    """(where, record) of all files of a table, with the wanted columns and the one of the document."""
+    wanted = dict.fromkeys(filter(None, (*wanted, dataset.document)))
     for file in table.files:
         header = table_rows.column_names(file, table.file_format)
         require_columns(header, file, columns, dataset, problems)
@@ -258,7 +260,7 @@ def _table_records(table, dataset, columns, with_labels, problems):
         if with_labels and len(read) < len(wanted):  # what the file has belongs in the message
             read = table_rows.readable_columns(file, table.file_format)
         # Without labels it still counts that there is such a column.
-        unread = {dataset.label: None} if not with_labels and dataset.label in header else {}
+        unread = {dataset.label: None} if dataset.label in {*header} - {*read} else {}
         for where, record in table_rows.read_rows(file, table.file_format, read):
             yield where, record | unread
 

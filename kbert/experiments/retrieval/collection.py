@@ -112,7 +112,9 @@ def _read_texts(path, read) -> dict:
         if not "".join(texts[str(name)]).strip():
             empty.append(where.removeprefix(f"{path} "))
 
-    for _ in stream_examples(path, _COLUMNS, ("_id", "text"), read_row, with_labels=False):
+    for _ in stream_examples(
+        path, _COLUMNS, ("_id", "text"), read_row, with_labels=False, optional=("title",)
+    ):
         pass
     if empty:
         some = ", ".join(empty[:_MOST_SHOWN])

@@ -21,7 +21,7 @@ from kbert.experiments.retrieval.evaluation import as_loaded, make_retriever
 from kbert.files.output_path import check_output_file, require_parent_folder
 from kbert.files.whole_file import whole_file
 from kbert.input_pipelines.json_rows import MissingColumn
-from kbert.input_pipelines.labelled_files import stream_rows
+from kbert.input_pipelines.labelled_files import LabelledText, stream_examples, text_cell
 
 if TYPE_CHECKING:
     from kbert.inference.loaded_model import LoadedModel
@@ -52,7 +52,8 @@ def hard_negatives(
     Args:
       run_dir: what finds the texts: a run or any checkpoint, of vectors of texts or a cross-encoder, or
         "bm25". In Python also a `LoadedModel`.
-      pairs_file: rows of a query and its positive; a query may have several rows.
+      pairs_file: rows of a query and its positive; a query may have several rows. A file with labels is
+        refused: those of other rows than positives would be lost.
       output_file: a .jsonl file with text, text_pair, negative_1, negative_2 and so on, and `scores`: those
         of the positive (null where it is not among what was found) and of each negative. Those of a
         cross-encoder are its own numbers, before its activation.
@@ -139,11 +140,24 @@ def hard_negatives(
 
 
 def _read_pairs(path, text, text_pair):
+    dataset, labelled = DatasetConfig(text=text, text_pair=text_pair), []
+
+    def read(record, label, where):
+        if dataset.label in record.keys() - {text, text_pair}:
+            labelled.append(where)
+        return LabelledText(text_cell(record, text, where), text_cell(record, text_pair, where), None)
+
     try:
-        pairs = list(stream_rows(path, DatasetConfig(text=text, text_pair=text_pair), with_labels=False))
+        pairs = list(stream_examples(path, dataset, (text, text_pair), read, with_labels=False))
     except MissingColumn as error:
         named = "\n  Name the columns of queries and positives by text and text_pair (--text, --text_pair)."
         raise ValueError(f"{error.what}{named}") from None
+    if labelled:
+        raise ValueError(
+            f"{labelled[0]} has a column {dataset.label!r}, which may say that the two texts do not "
+            "belong together, and each row is taken as a query and its positive; write the positives without "
+            "this column."
+        )
     if empty := sum(not (pair.text.strip() and (pair.text_pair or "").strip()) for pair in pairs):
         raise ValueError(f"{path}: {empty:,} pairs have an empty text; leave them out.")
     return pairs

@@ -3,9 +3,11 @@
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from kbert.experiments.retrieval.collection import read_collection
+from tests.kbert.input_pipelines.tables.written_tables import every_kind
 
 CRANFIELD = Path(__file__).resolve().parents[5] / "shared" / "data" / "cranfield"
 CORPUS = [
@@ -47,6 +49,20 @@ def test_lines_of_other_systems_and_empty_ones_are_read(tmp_path):
     for file in files:
         file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n") + b"\r\n")
     assert read_collection(*files) == expected
+
+
+def test_tables_are_read_as_lines(tmp_path):
+    queries = [{"_id": str(row["_id"]), "text": row["text"]} for row in QUERIES]
+    names, *lines = (line.split("\t") for line in QRELS)
+    judgments = [dict(zip(names, (query, text, int(score)), strict=True)) for query, text, score in lines]
+    tables = []
+    for number, rows in enumerate((CORPUS, queries, judgments)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        tables.append(every_kind(folder, pa.Table.from_pylist(rows)))
+    expected = read_collection(*write(tmp_path))
+    for kind in tables[0]:
+        assert read_collection(*(paths[kind] for paths in tables)) == expected, kind
 
 
 WRONG = {

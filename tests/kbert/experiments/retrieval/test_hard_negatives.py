@@ -6,6 +6,7 @@ import random
 from types import SimpleNamespace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from kbert.experiments.retrieval import evaluation
@@ -13,6 +14,7 @@ from kbert.experiments.retrieval import hard_negatives as mining
 from kbert.experiments.retrieval.retrievers import RerankingRetriever, VectorRetriever
 from kbert.tasks.sequences.sequence_regression import SequenceRegression
 from tests.kbert.experiments.retrieval.vectors_of_letters import LetterVectors
+from tests.kbert.input_pipelines.tables.written_tables import write_parquet
 
 RNG = random.Random(3)
 
@@ -156,6 +158,17 @@ def test_an_empty_text_is_no_negative_and_no_pair(files):
         pairs.write('{"text": "abc", "text_pair": ""}\n')
     with pytest.raises(ValueError, match="1 pairs have an empty text"):
         mine(files, overwrite=True)
+
+
+def test_labelled_pairs_are_refused(files):
+    with open(files[0], "a") as pairs:
+        pairs.write('{"text": "abc", "text_pair": "xyz", "label": 0}\n')
+    with pytest.raises(ValueError, match=r"pairs.jsonl line \d+ has a column 'label'.* without this column"):
+        mine(files)
+    rows = pa.table({"text": ["abc"], "text_pair": ["xyz"], "label": [0]})
+    table = write_parquet(files[0].with_suffix(".parquet"), rows)
+    with pytest.raises(ValueError, match="row 1 has a column 'label'"):
+        mine((table, *files[1:]))
 
 
 def test_columns_of_other_names_are_named_by_what_the_command_has(files):
