@@ -2,13 +2,15 @@
 
 uvicorn waits without end for the head of a first request, takes a head of any length and any number of
 requests at once, keeps an answer that nobody reads, and forgets to close an idle connection that sent a line
-end. Each of these lets a few hundred idle clients lock everybody else out, or one fill the memory.
+end. Each of these lets a few hundred idle clients lock everybody else out, or one fill the memory. It also
+loses the body of a request that offers another protocol, and reads what comes of it later as a request.
 """
 
 import asyncio
 import http
 import json
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from .limits import Limits
@@ -52,7 +54,11 @@ class _BoundedConnection(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         self._head_bytes += len(data)
-        super().data_received(data)
+        self._unset_keepalive_if_required()
+        try:
+            self._parse(data)
+        except httptools.HttpParserError:
+            self._refuse(400, "Invalid HTTP request received.")
         if self._head_timer is not None and self._head_bytes > _MAX_HEAD_BYTES:
             self._refuse(431, f"The head of a request has over {_MAX_HEAD_BYTES} bytes.")
         is_idle = self._head_timer is None and (self.cycle is None or self.cycle.response_complete)
@@ -66,17 +72,40 @@ class _BoundedConnection(HttpToolsProtocol):
         self._await_head()
 
     def on_headers_complete(self) -> None:
+        if self.parser.should_upgrade():
+            if self.parser.get_method() == b"CONNECT":
+                raise ValueError("no tunnel is given")
+            return  # `_parse` has it read again
         self._stop_timer()
         super().on_headers_complete()
         if len(self.pipeline) > _MAX_PIPELINED:
             raise ValueError("too many requests at once")  # the parser makes it a 400
 
     def on_message_complete(self) -> None:
+        if self.parser.should_upgrade():
+            return
         super().on_message_complete()
         self._head_bytes = 0
 
-    def send_400_response(self, msg: str) -> None:
-        self._refuse(400, msg)
+    def _parse(self, data: bytes) -> None:
+        """Reads requests in HTTP/1.1, also those that offer another protocol (RFC 9110, 7.8).
+
+        The parser ends such a request at its head, and leaves what follows to the other protocol: Java's
+        HTTP client offers h2c at each first request, with its body. So the head is read again, without it.
+        """
+        while data:
+            try:
+                return self.parser.feed_data(data)
+            except httptools.HttpParserUpgrade as offered:
+                data = self._head_without_offer() + data[offered.args[0] :]
+                self.parser = httptools.HttpRequestParser(self)  # after `close`, the old one reads no more
+                self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn's own
+
+    def _head_without_offer(self) -> bytes:
+        version = self.parser.get_http_version().encode()
+        lines = [b"%s %s HTTP/%s" % (self.parser.get_method(), self.url, version)]
+        lines += [b"%s: %s" % header for header in self.headers if header[0] != b"upgrade"]
+        return b"\r\n".join([*lines, b"", b""])
 
     def _await_head(self) -> None:
         self._stop_timer()

@@ -83,6 +83,37 @@ def test_an_answer_that_nobody_reads_is_given_up_though_more_is_asked(asked, ser
         wait_until(lambda: not connections, 10)
 
 
+@pytest.mark.parametrize("offered", [b"h2c", b"websocket", b"TLS/1.2"])
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [(b'{"instances": ["short"]}', 200), (GOOD, 400)],
+    ids=["a request", "one that looks like the next"],
+)
+def test_a_request_that_offers_another_protocol_keeps_its_body(asked, offered, body, status):
+    """RFC 9110, 7.8: who does not switch goes on in HTTP/1.1. Java's client offers h2c to everybody."""
+    offer = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: %s\r\nHTTP2-Settings: AAE\r\n" % offered
+    head = post(body, offer)[: -len(body)]
+    chunked = head.replace(b"Content-Length: %d" % len(body), b"Transfer-Encoding: chunked")
+    chunks = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+    last = post(body, offer.replace(b"Connection: ", b"Connection: close, "))
+    ways = ([head + body], [head, body], [head[:-9], head[-9:] + body[:9], body[9:]], [chunked + chunks])
+    for sent in (*ways, [chunked, chunks], [head + body + GOOD + last]):
+        with socket.create_connection(("localhost", asked.port), timeout=120) as connection:
+            for part in sent:
+                connection.sendall(part)
+                time.sleep(0.02)  # a packet of its own
+            if len(sent) > 1 or last not in sent[0]:
+                connection.sendall(GOOD + last)
+            answers = received(connection).split(b"HTTP/1.1 ")[1:]
+        assert [int(answer[:3]) for answer in answers] == [status, 200, status], sent
+
+
+def test_no_tunnel_is_given(asked):
+    """What follows would be for its other end, and is no request."""
+    answer = asked.raw(GOOD.replace(b"POST", b"CONNECT") + GOOD_AND_LAST)
+    assert status_of(answer) == 400 and answer.count(b"HTTP/1.1") == 1
+
+
 @pytest.mark.parametrize("length", ["1048577", "10000000000000", "9" * 30])
 def test_a_body_that_is_too_large_is_refused_before_it_is_read(asked, length):
     head = f"POST {PREDICT} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n".encode()
