@@ -40,7 +40,7 @@ quickstart-pretrained: $(VENV)/.ready $(ENCODER)/.ready  ## a pretrained encoder
 test: $(VENV)/.ready  ## the suite, but for what is long or exhaustive
 	@$(PYTEST) -m "not long and not exhaustive"
 
-test-long: $(VENV)/.ready $(ENCODER)/.ready  ## kills at any moment, several processes, a wheel in a new environment
+test-long: $(VENV)/.ready $(ENCODER)/.ready  ## whole trainings, exports and servers, kills at any moment, a wheel in a new environment
 	@$(PYTEST) -m "long and not exhaustive"
 
 test-exhaustive: $(VENV)/.ready  ## the whole matrix of strategies, XLA and precision, more kills, more stops

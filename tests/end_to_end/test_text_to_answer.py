@@ -26,7 +26,7 @@ from tfrecords_tools.build_vocabulary import count_words
 from tfrecords_tools.create_pretraining_data import create_pretraining_data
 from tfrecords_tools.vocabulary.wordpiece_learner import learn_wordpieces
 
-pytestmark = pytest.mark.slow  # two trainings and all exports
+pytestmark = pytest.mark.long  # two trainings and all exports
 
 WARM = ("sunny", "hot", "dry", "bright")
 COLD = ("frosty", "cold", "icy", "dark")

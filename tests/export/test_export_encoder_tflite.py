@@ -32,7 +32,7 @@ def text_file(tmp_path):
     return path
 
 
-@pytest.mark.slow  # a conversion
+@pytest.mark.long  # a conversion
 def test_a_file_embeds_as_the_loaded_model(tmp_path, text_file):
     loaded, folder = encoder_of_vectors("cls", False), tmp_path / "litert"
     options = {"eval_file": text_file, "mediapipe": True}
@@ -55,7 +55,7 @@ def test_a_file_embeds_as_the_loaded_model(tmp_path, text_file):
     assert found["cosine"] == report["cosine"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_config_for_pairs_of_texts_measures_the_vectors_on_scores(tmp_path):
     """No head is missing: the cosine of two vectors is the answer to a pair."""
     loaded = encoder_of_vectors("mean", False)

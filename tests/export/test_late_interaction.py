@@ -12,10 +12,10 @@ from tests.kbert.checkpoints.hugging_face.test_sentence_transformers import gold
 from tests.kbert.inference.random_model import random_task_model
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "text_ops"),
-    [("colbert", "tf_text"), pytest.param("colbert_plain", "core", marks=pytest.mark.long)],
+    [("colbert", "tf_text"), ("colbert_plain", "core")],
 )
 def test_the_vectors_of_queries_and_documents(name, text_ops, tmp_path):
     source, expected = golden(name)

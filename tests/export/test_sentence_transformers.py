@@ -8,7 +8,7 @@ from export.export_tflite import export_tflite
 from export.gate.saved_model_session import SavedModelSession
 from tests.kbert.checkpoints.hugging_face.test_sentence_transformers import expected_vectors, golden
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 
 def exported(loaded, folder):
@@ -18,7 +18,7 @@ def exported(loaded, folder):
     return SavedModelSession(version), kbert.load(folder / "lite" / "model_float32.tflite")
 
 
-@pytest.mark.parametrize("name", [pytest.param("dense_tanh", marks=pytest.mark.long), "prompts_not_pooled"])
+@pytest.mark.parametrize("name", ["dense_tanh", "prompts_not_pooled"])
 def test_vectors(name, tmp_path):
     loaded, texts, vectors = expected_vectors(name, tmp_path)
     session, lite = exported(loaded, tmp_path)
@@ -31,7 +31,6 @@ def test_vectors(name, tmp_path):
         np.testing.assert_allclose(found, vectors, atol=5e-6)
 
 
-@pytest.mark.long
 def test_scores(tmp_path):
     source, expected = golden("cross_encoder_sigmoid")
     session, lite = exported(kbert.load(source), tmp_path)

@@ -9,7 +9,7 @@ from export.export_savedmodel import export_savedmodel
 from export.gate.session_check import load_session, run_loaded
 from tests.kbert.checkpoints.hugging_face.test_sentence_transformers import golden
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 
 def dense(answer, width):
@@ -21,7 +21,7 @@ def dense(answer, width):
 
 @pytest.mark.parametrize(
     ("name", "text_ops"),
-    [("splade_max", "tf_text"), pytest.param("splade_sum_log1p", "core", marks=pytest.mark.long)],
+    [("splade_max", "tf_text"), ("splade_sum_log1p", "core")],
 )
 def test_the_words_of_texts_and_their_weights(name, text_ops, tmp_path):
     source, expected = golden(name)

@@ -16,7 +16,7 @@ from tests.kbert.inference.random_model import random_task_model
 from tests.kbert.tokenization.small_vocabularies import sentencepiece_model
 from tests.places import REPOSITORY
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 TEXTS = ["jump the a", "Walks, and JUMPED.", "", "an unknown Wörd \u0958\u302e\ud55c", "play " * 40]
 
 PROGRAM = """
@@ -65,7 +65,6 @@ def test_other_text_ops_are_refused_before_any_work(finetuned_run, tmp_path):
     assert not (tmp_path / "served").exists()
 
 
-@pytest.mark.long
 def test_without_tf_text_records_train_and_texts_have_the_same_answers(
     core_export, finetuned_run, records_dir, tmp_path
 ):

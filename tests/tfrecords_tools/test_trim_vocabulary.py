@@ -92,20 +92,17 @@ def test_what_a_model_adds_to_texts_stays(files, tmp_path):
             prompts=prompts, query_expansion=QueryExpansion(9, token="zebra"), keep_only_token_ids=scored
         ),
     }
-    for task, pooling in own.items():
+    for (task, pooling), format in zip(own.items(), ("hugging_face", "kbert"), strict=True):
         model = dataclasses.replace(random_checkpoint(task, vocabulary=vocabulary), pooling=pooling)
-        for format in ("kbert", "hugging_face"):
-            folder = tmp_path / task / format
-            write_checkpoint(model, folder / "large", format)
-            trim_vocabulary(folder / "large", folder / "small", files[0], format=format)
-            before, after = load(folder / "large"), load(folder / "small")
-            assert {*before.vocabulary.tokens} - {*after.vocabulary.tokens} == {"x"}
-            for text_task in ("query", "document", None):
-                pairs = zip(
-                    *(loaded.embed(list(TEXTS), task=text_task) for loaded in (before, after)), strict=True
-                )
-                for old, new in pairs:
-                    np.testing.assert_allclose(new, old, atol=1e-6)
+        large, small = tmp_path / task / "large", tmp_path / task / "small"
+        write_checkpoint(model, large, format)
+        trim_vocabulary(large, small, files[0], format=format)
+        before, after = load(large), load(small)
+        assert {*before.vocabulary.tokens} - {*after.vocabulary.tokens} == {"x"}
+        for text_task in ("query", "document", None):
+            vectors = (loaded.embed(list(TEXTS), task=text_task) for loaded in (before, after))
+            for old, new in zip(*vectors, strict=True):
+                np.testing.assert_allclose(new, old, atol=1e-6)
 
 
 @pytest.mark.parametrize("prompt", ["walk", "→", "日"])

@@ -13,7 +13,7 @@ from kbert.tasks import TASKS
 from tests.export.litert.litert_rows import rows_for
 from tests.kbert.inference.random_model import random_task_model
 
-pytestmark = pytest.mark.slow  # a conversion for every head
+pytestmark = pytest.mark.long  # a conversion for every head
 
 LABELS = ("quiet", "loud", "other")
 HEADS = {
@@ -26,11 +26,6 @@ HEADS = {
     "multiple_choice": (TASKS["multiple_choice"], {"num_choices": 3}),
     "cosine_similarity": (TASKS["cosine_similarity"], {"pooling": "mean", "normalize": True}),
     "multiple_negatives_ranking": (TASKS["multiple_negatives_ranking"], {"pooling": "max"}),
-}
-# Little of theirs is not in the others too, or in tests/export/test_export_encoder_tflite.py.
-LIKE_OTHERS = {
-    *("bilstm", "cosine_similarity", "multi_label_classification"),
-    *("multiple_negatives_ranking", "sequence_regression"),
 }
 OUTPUTS = {
     "sequence_classification": {"logits": (3,), "probabilities": (3,)},
@@ -50,9 +45,7 @@ def test_every_task_on_labelled_files_is_here():
     assert heads == {name for name in TASKS if TASKS[name].files and TASKS[name].text_vectors_class is None}
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.long] if name in LIKE_OTHERS else []) for name in HEADS]
-)
+@pytest.mark.parametrize("name", HEADS)
 def test_the_file_gives_what_keras_gives(name, tmp_path):
     task_class, settings = HEADS[name]
     task = task_class(**settings)

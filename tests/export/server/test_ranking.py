@@ -52,7 +52,7 @@ def test_raw_scores_are_those_before_the_activation(judge):
     assert answer == [[{"label": "LABEL_0", "score": -1.0}], [{"label": "LABEL_0", "score": 2.0}]]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(not GOLDEN.is_dir(), reason=f"{GOLDEN} is not here")
 @pytest.mark.parametrize("name", ["identity", "sigmoid"])
 def test_scores_of_a_folder_are_those_of_sentence_transformers(name):
@@ -84,7 +84,7 @@ def test_a_pair_is_cut_only_where_it_may_be(judge, ranking):
     assert status == 400 and "texts[1]" in answer["error"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_cohere_gets_its_form_by_both_paths(ranking):
     asked, loaded = ranking
     body = {
@@ -103,7 +103,7 @@ def test_cohere_gets_its_form_by_both_paths(ranking):
     assert status == 400 and "did you mean rank_fields?" in answer["message"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_field_of_the_documents_is_ranked(ranking):
     asked, _ = ranking
     documents = [{"title": "jump the a", "id": 7}, {"title": "walk a"}]
@@ -156,8 +156,8 @@ def test_another_similarity_of_the_folder_is_followed(e5_folder, vectors, monkey
     np.testing.assert_allclose(answer, expected, atol=1e-5)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("long_texts", [pytest.param("head_tail", marks=pytest.mark.long), "windows"])
+@pytest.mark.long
+@pytest.mark.parametrize("long_texts", ["head_tail", "windows"])
 def test_long_pairs_are_read_as_the_model_reads_them(tmp_path, long_texts):
     run = pair_task(tmp_path / "run", long_texts=long_texts)
     loaded = kbert.load(run.path)

@@ -5,6 +5,8 @@ import pytest
 
 from tests.export.server.served_task import PROMPTS, TEXTS, require_the_ranks_of_python, served_task
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def sparse(tmp_path_factory):
@@ -12,7 +14,6 @@ def sparse(tmp_path_factory):
         yield both
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("task", [None, "query", "document"])
 def test_words_are_those_of_python(sparse, task):
     asked, loaded = sparse
@@ -32,12 +33,10 @@ def test_words_are_those_of_python(sparse, task):
     )
 
 
-@pytest.mark.slow
 def test_texts_are_ranked_by_the_dot_product(sparse):
     require_the_ranks_of_python(*sparse)
 
 
-@pytest.mark.slow
 def test_what_is_not_answered_is_said(sparse, vectors):
     asked, _ = sparse
     status, answer = asked.post("/embed", {"inputs": TEXTS})

@@ -5,6 +5,8 @@ import pytest
 
 from tests.export.server.served_task import PROMPTS, TEXTS, require_the_ranks_of_python, served_task
 
+pytestmark = pytest.mark.long
+
 VECTORS = {
     "dense": [{"units": 6, "activation": "Identity", "use_bias": False}],
     "query_expansion": {"length": 8},
@@ -21,7 +23,6 @@ def late(tmp_path_factory):
         yield both
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("task", ["query", "document"])
 def test_all_vectors_are_those_of_python(late, task):
     asked, loaded = late
@@ -32,12 +33,10 @@ def test_all_vectors_are_those_of_python(late, task):
             np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
-@pytest.mark.slow
 def test_texts_are_ranked_by_the_models_similarity(late):
     require_the_ranks_of_python(*late)
 
 
-@pytest.mark.slow
 def test_what_is_not_answered_is_said(late, vectors):
     asked, _ = late
     for body, words in (

@@ -28,7 +28,7 @@ from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary, sentence
 from tfrecords_tools.create_finetuning_data import create_finetuning_data
 from tfrecords_tools.show_records import show_records
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 # Random lives draw the other pairs of a task and a kind of vocabulary.
 KINDS = {
@@ -46,10 +46,9 @@ KINDS = {
     "sparse vectors": "wordpiece",
     **dict.fromkeys([task.replace("_", " ") for task in PAIRINGS], "wordpiece"),
 }
-PARAMETERS = [pytest.param(name, marks=() if name == "words" else pytest.mark.long) for name in KINDS]
 
 
-@pytest.fixture(scope="module", params=PARAMETERS)
+@pytest.fixture(scope="module", params=KINDS)
 def trained(request, pretraining_run, tmp_path_factory):
     """(its `Training`, `RunDirectory`, the metrics of its last evaluation); nobody may change the folder."""
     folder = tmp_path_factory.mktemp("trained")
@@ -78,7 +77,6 @@ def assert_near(metrics, expected):
         np.testing.assert_allclose(metrics[name], expected[name], rtol=1e-3, atol=1e-5, err_msg=name)
 
 
-@pytest.mark.long
 def test_all_tasks_are_trained_here(tmp_path):
     tasks = {make_training(name, tmp_path / name, "none").config.task for name in KINDS}
     assert tasks == set(TASKS) - NOT_TRAINED

@@ -33,7 +33,7 @@ def split_run(pretraining_run, labelled_files, tmp_path_factory):
     return RunDirectory(folder), metrics, config
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_run_on_one_file_is_evaluated_on_its_held_out_part(split_run, labelled_files, tmp_path):
     run, metrics, _ = split_run
     assert sum(map(sum, metrics["confusion"])) == run.details["held_out"]["num_examples"] == 8
@@ -73,7 +73,7 @@ def test_settings_of_evaluations_without_data_for_them_are_named(config, unread,
     ] * bool(unread)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_same_command_again_finds_the_same_split(split_run, pretraining_run, labelled_files):
     run, metrics, config = split_run
     _, again = finetune(config, run.path, labelled_files[0], init_checkpoint=pretraining_run.path)

@@ -69,7 +69,7 @@ def weights_of(run):
     return {name: tensor.read() for name, tensor in run.stored_weights(run.checkpoint("last")).items()}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_losses_and_weights_are_those_of_an_encoder_that_works_at_every_step(kept, train, monkeypatch):
     monkeypatch.setattr(frozen_encoder, "HeadModel", WorksAtEveryStep)
     monkeypatch.setattr(frozen_encoder.EncodedRows, "completed", lambda self, batches: batches)

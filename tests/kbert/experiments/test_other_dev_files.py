@@ -26,7 +26,7 @@ def run_on_two(pretraining_run, labelled_files, tmp_path_factory):
     return RunDirectory(folder / "run"), metrics, other
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_evaluation_records_both_and_the_first_chooses(run_on_two):
     run, metrics, other = run_on_two
     _, alone = evaluate(run, other, batch_size=5)

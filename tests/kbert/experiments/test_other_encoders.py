@@ -75,7 +75,9 @@ def electra(tmp_path_factory):
 @pytest.fixture(
     scope="module",
     params=[
-        *(pytest.param(name, marks=pytest.mark.long) for name in ("distilbert", "electra", "mpnet")),
+        "distilbert",
+        "electra",
+        "mpnet",
         "modernbert",
     ],
 )
@@ -105,6 +107,7 @@ def kernel_of(path, name):
     return read_checkpoint(path).tensors[name].read()
 
 
+@pytest.mark.long
 def test_it_is_evaluated_as_it_was_trained(run, family, published, labelled_files):
     settings, _, variable = FAMILIES[family]
     encoder = json.loads((run.path / "config.json").read_text())["encoder"]
@@ -117,6 +120,7 @@ def test_it_is_evaluated_as_it_was_trained(run, family, published, labelled_file
     assert metrics["loss"] == pytest.approx(last["loss"], abs=1e-5)
 
 
+@pytest.mark.long
 def test_written_as_its_class_it_is_the_same(run, family, tmp_path):
     write_checkpoint(read_checkpoint(run.path), tmp_path / "hf", "hugging_face")
     config = json.loads((tmp_path / "hf" / "config.json").read_text())
@@ -128,7 +132,7 @@ def test_written_as_its_class_it_is_the_same(run, family, tmp_path):
     assert ours.vocabulary.fingerprint == theirs.vocabulary.fingerprint
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_training_taken_up_again_goes_on_exactly(run, published, labelled_files, tmp_path):
     again = RunDirectory(shutil.copytree(run.path, tmp_path / "run"))
     shutil.rmtree(again.checkpoint("last"))
@@ -150,6 +154,7 @@ def test_exports_answer_as_keras_does(run, tmp_path):
         assert reports[kind]["differences"]["probabilities"]["max"] <= limit
 
 
+@pytest.mark.long
 def test_a_generator_of_electra_trains_and_is_written(electra, records_dir, tmp_path):
     config = tiny_pretraining_config(encoder=None, task="masked_lm", num_train_steps=2, eval_every_steps=2)
     _, metrics = pretrain(config, tmp_path / "run", records_dir / "train", records_dir / "train", electra)

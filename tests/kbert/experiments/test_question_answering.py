@@ -13,7 +13,7 @@ from tests.conftest import tiny_finetuning_config
 from tests.kbert.inference.answering import answers
 from tests.kbert.tasks.question_answering.small_squad import write_squad
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 SETTINGS = {
     "doc_stride": 6,

@@ -90,6 +90,7 @@ def cosines(first, second):
     return np.sum(first * second, axis=-1) / np.linalg.norm(first, axis=-1) / np.linalg.norm(second, axis=-1)
 
 
+@pytest.mark.long
 def test_embed_and_answers_take_the_trained_pooling(regression, loaded):
     run = regression[2]
     assert loaded.own_pooling == THEIRS and run.details["task_config"]["pooling"] == "cls"
@@ -120,6 +121,7 @@ def test_converted_to_sentence_transformers_and_back(regression, loaded, tmp_pat
         np.testing.assert_allclose(other.embed(TEXTS), loaded.embed(TEXTS), atol=1e-6)
 
 
+@pytest.mark.long
 def test_the_code_of_the_guide_runs(regression, tmp_path, monkeypatch):
     guide = Path(__file__).resolve().parents[3] / "docs" / "similarity.md"
     (block,) = guide.read_text(encoding="utf-8").split("```python\n")[1:]
@@ -132,6 +134,7 @@ def test_the_code_of_the_guide_runs(regression, tmp_path, monkeypatch):
     assert results.attempted and results.failed == 0, "".join(report)
 
 
+@pytest.mark.long
 def test_a_run_whose_metric_was_never_a_number_ends_and_answers(regression, start, tmp_path, caplog):
     """Scores of the development file that are all the same: no correlation with them is defined."""
     _, (train_file, _), _, _ = regression

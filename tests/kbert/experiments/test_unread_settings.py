@@ -9,7 +9,7 @@ from kbert.config import DatasetConfig
 from kbert.experiments import finetuning, finetuning_data
 from tests.conftest import LABELS, tiny_finetuning_config
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 DATASET = DatasetConfig("sentence", labels=LABELS, document="day", negatives=("no",), delimiter="\t")
 CONFIG = tiny_finetuning_config(dataset=DATASET)

@@ -43,7 +43,7 @@ def write_questions(path, number):
     return path
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_task_of_one_file_and_one_config(config, pretraining_run, tmp_path):
     files = write_questions(tmp_path / "train.tsv", 20), write_questions(tmp_path / "dev.tsv", 4)
     _, metrics = finetune(config, tmp_path / "run", *files, init_checkpoint=pretraining_run.path)

@@ -154,6 +154,7 @@ def test_with_other_outputs_the_generator_keeps_its_projection():
     np.testing.assert_array_equal(states[-1], generator(inputs)["sequence_output"])
 
 
+@pytest.mark.long
 def test_a_classifier_starts_from_the_encoder(run, labelled_files, tmp_path, starts):
     finetune(tiny_finetuning_config(), tmp_path / "task", *labelled_files, init_checkpoint=run)
     before, (after,) = read_checkpoint(run).tensors, starts
@@ -162,6 +163,7 @@ def test_a_classifier_starts_from_the_encoder(run, labelled_files, tmp_path, sta
     assert all(np.array_equal(before[name].read(), after[name]) for name in encoder)
 
 
+@pytest.mark.long
 def test_a_second_run_goes_on_with_the_generator(run, records_dir, tmp_path, starts):
     pretrain(PRETRAINING, tmp_path / "second", records_dir / "train", init_checkpoint=run)
     before, (after,) = read_checkpoint(run).tensors, starts
@@ -169,6 +171,7 @@ def test_a_second_run_goes_on_with_the_generator(run, records_dir, tmp_path, sta
     assert all(np.array_equal(before[name].read(), after[name]) for name in before)
 
 
+@pytest.mark.long
 def test_what_a_run_answers_and_is_written_as(run, tmp_path):
     model, checkpoint = kbert.load(run), read_checkpoint(run)
     with pytest.raises(

@@ -105,7 +105,7 @@ def test_random_texts(texts):
     check_offsets(tokenizer, texts)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_character_is_a_letter_a_number_or_a_space_as_there():
     """Between letters, behind a space and behind itself; all that Python knows, private use left out."""
     characters = [chr(code) for code in range(sys.maxunicode)]

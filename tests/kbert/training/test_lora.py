@@ -45,7 +45,7 @@ def lora_run(pretraining_run, labelled_files, tmp_path_factory):
     return RunDirectory(folder), metrics, config
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_checkpoints_hold_adapters_and_heads_and_the_run_the_rest_once(lora_run, pretraining_run):
     run, _, _ = lora_run
     saved = load_file(run.checkpoint() / checkpoint.WEIGHTS_FILE)

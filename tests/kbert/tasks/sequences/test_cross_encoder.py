@@ -146,7 +146,7 @@ def test_a_metric_that_the_examples_do_not_give_is_refused_before_training(pretr
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_trained_one_ranks_and_is_written_with_its_activation(pretraining_run, tmp_path):
     _, metrics = trained(tmp_path, pretraining_run.path, num_train_epochs=30.0, best_metric="ndcg_at_10")
     assert metrics["ndcg_at_10"] > 0.8 and metrics["loss"] < metrics["baseline_loss"]
@@ -169,9 +169,9 @@ def test_a_trained_one_ranks_and_is_written_with_its_activation(pretraining_run,
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(not GOLDEN.is_dir(), reason=f"{GOLDEN} is not here")
-@pytest.mark.parametrize("activation", [pytest.param("identity", marks=pytest.mark.long), "sigmoid"])
+@pytest.mark.parametrize("activation", ["identity", "sigmoid"])
 def test_training_goes_on_with_the_activation_of_a_folder(activation, tmp_path):
     source = GOLDEN / f"cross_encoder_{activation}"
     trained(tmp_path, source, num_train_epochs=1.0, max_seq_length=32, encoder=None)
