@@ -145,6 +145,7 @@ def test_what_lies_beside_the_files(exported):
     assert (output_dir / "vocab.txt").read_bytes() == (run.path / "vocab.txt").read_bytes()
 
 
+@pytest.mark.long
 def test_files_that_take_texts_and_what_they_read_otherwise(finetuned_run, tmp_path):
     """tests/export/mediapipe asks MediaPipe itself."""
     lines = [
@@ -245,6 +246,7 @@ def test_refusals_leave_nothing(finetuned_run, run_with_nan, pretraining_run, tm
         assert {path.name for path in tmp_path.iterdir()} == {"run", "empty.tsv"}
 
 
+@pytest.mark.long
 def test_a_checkpoint_with_its_head_is_exported_as_the_run_is(exported, labelled_files, tmp_path):
     """From a Hugging Face folder; a config says how the labelled file is read."""
     run, output_dir, reports = exported

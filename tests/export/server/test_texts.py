@@ -53,6 +53,7 @@ def test_vectors_are_shortened_and_quantized_as_in_python(vectors):
     assert status == 400 and "int8 and uint8 need the ranges of other vectors" in json.dumps(answer)
 
 
+@pytest.mark.long
 def test_an_export_gives_the_first_numbers(vectors, tmp_path):
     _, loaded = vectors
     expected = loaded.embed(TEXTS, dimensions=3)
@@ -93,6 +94,7 @@ def test_a_text_is_cut_as_the_request_says(vectors):
     assert asked.post("/v1/embeddings", body | {"truncate": False})[0] == 400
 
 
+@pytest.mark.long
 def test_prompts_come_from_the_folder_and_from_an_export_of_it(vectors, tmp_path):
     asked, loaded = vectors
     assert asked.rest("GET", "/info")[1]["prompts"] == PROMPTS["prompts"]
@@ -127,6 +129,7 @@ def test_tokens_have_the_prompt_that_vectors_have(vectors, monkeypatch):
     assert usage["total_tokens"] == len(expected)
 
 
+@pytest.mark.long
 def test_texts_are_ranked_as_in_python(ranking):
     asked, loaded = ranking
     texts = ["jump the a", "walk a", "the the the the play", "jump"]

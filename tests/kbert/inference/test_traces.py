@@ -72,6 +72,7 @@ def test_every_other_way_to_ask_traces_once(traces):
         assert not traces, name
 
 
+@pytest.mark.long
 def test_threads_that_ask_first_are_answered_as_one_is_and_trace_once(traces):
     """Eight threads begin at once, each with another question, and all ask all of them."""
     model, texts = random_task_model(TASKS["sequence_classification"](CLASSES)), ["jump", "walk the a and"]

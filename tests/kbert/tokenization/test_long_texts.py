@@ -120,7 +120,7 @@ def test_of_510_pieces_the_first_128_and_the_last_382_stay():
     assert ids[1:-1] == [VOCABULARY.ids[one] for one in pieces[:128] + pieces[-382:]]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_fits_is_packed_bit_for_bit_as_without_windows_in_a_graph():
     """Padded to the longest, which is shorter than a row may be."""
     arguments = [strings(["abcdefgh", "", "ab"]), strings(["", "abcdefgh", "a"])]

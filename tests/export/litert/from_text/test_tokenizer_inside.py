@@ -109,6 +109,7 @@ def classifier():
     return random_task_model(TASKS["sequence_classification"](("quiet", "loud")))
 
 
+@pytest.mark.long
 def test_answers_are_those_of_the_file_that_takes_ids(classifier, tmp_path):
     quantization = "dynamic_int8"  # tests/export/test_export_tflite.py has one in float32
     signature = classifier.task.serving.signatures(classifier.model, classifier.text_inputs)["ids"]
