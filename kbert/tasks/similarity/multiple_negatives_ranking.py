@@ -1,9 +1,12 @@
 """Queries with their positives -> embeddings that find each positive among those of the whole batch."""
 
+import functools
 from dataclasses import dataclass
 
 from kbert.bounds import LARGEST_FLOAT32
 from kbert.checks import require
+from kbert.cli.warn_once import warn_once
+from kbert.config.vectors_config import TEXT_TASKS
 from kbert.late_tensorflow import ops
 from kbert.layers import vector_dense
 from kbert.tasks.file_columns import task_files
@@ -49,7 +52,26 @@ class MultipleNegativesRanking(InBatchTask):
     settings_class = RankingSettings
     not_in_answers = ("scale", "symmetric", "matryoshka_dims")
     files = task_files(name)
-    prompts = EmbeddingTask.prompts  # one signature answers both texts of a pair
+    # Of a pair with a score: one signature answers both of its texts.
+    prompts = EmbeddingTask.prompts
+
+    def prompts_before(self, example):
+        """Those of a query and of documents, as in `embed`; of a pair with a score the default prompt."""
+        return self._ranking_prompts if example.score is None else self.prompts
+
+    @functools.cached_property
+    def _ranking_prompts(self):
+        skipped = {
+            self.pooling.skipped_tokens(self.pooling.prompt_name(task)) for task in (None, *TEXT_TASKS)
+        }
+        if len(skipped) == 1:  # else these are no vectors of one pooling layer
+            return super().prompts
+        warn_once(
+            "the tokens of the model's prompts do not count (include_prompt: false), so training and the "
+            f"evaluation of its rows put the default prompt, {self.default_prompt!r}, before queries and "
+            "documents; embed(task=...), rank and a search put their own there."
+        )
+        return self.prompts
 
     def comparable(self, values):
         return vector_dense.unit(values["embeddings"])

@@ -218,16 +218,17 @@ def text_features(num_texts: int, max_seq_length: int) -> dict[str, Feature]:
     return {name: Feature("int32", (num_texts, max_seq_length)) for name in ENCODER_INPUTS}
 
 
-def tokenize_groups(groups: list, prompts: list[str], text_inputs) -> dict[str, np.ndarray]:
+def tokenize_groups(
+    groups: list, num_texts: int, prompts: list[list[str]], text_inputs
+) -> dict[str, np.ndarray]:
     """Encoder inputs, int32 of shape (groups, texts, max_seq_length); missing texts are empty ones.
 
-    `prompts` stand before the texts, one before each of a group.
+    `prompts` has for each group what stands before each of its texts.
     """
-    num_texts = len(prompts)
     texts = [
         labelled_files.LabelledText(prompt + text, None, None)
-        for group in groups
-        for prompt, text in zip(prompts, (*group.texts, *[""] * num_texts), strict=False)
+        for group, before in zip(groups, prompts, strict=True)
+        for prompt, text in zip(before, (*group.texts, *[""] * num_texts), strict=False)
     ]
     shape = (len(groups), num_texts, text_inputs.max_seq_length)
     return {

@@ -63,12 +63,15 @@ def loaded(regression):
 
 
 def test_ranks_are_those_of_texts_in_any_batches(tmp_path):
-    """Three questions share each answer, one has two; against the vectors of `embed`, ranked one by one."""
+    """Three questions share each answer, one has two; against the vectors of `embed`, ranked one by one.
+
+    Each text stands behind its prompt there as here."""
     questions = [f"{word} the {other}" for word in WORDS[:4] for other in WORDS[4:7]]
     pairs = [(question, f"a {WORDS[n // 3]} and") for n, question in enumerate(questions)]
     pairs += [(questions[0], "open ask")]
     file = write_rows(tmp_path / "dev.jsonl", [{"text": text, "other": other} for text, other in pairs])
-    task = TASKS["multiple_negatives_ranking"](pooling="mean", normalize=False)
+    prompts = {"query": "look open ", "document": "ask "}
+    task = TASKS["multiple_negatives_ranking"]({"prompts": prompts}, pooling="mean", normalize=False)
     model = task.build_model(BertEncoder(tiny_encoder_config()))
     dataset = DatasetConfig(text="text", text_pair="other")
     run = written_run(tmp_path / "run", task, model, small_corpus.vocabulary(), dataset=dataset)
@@ -77,8 +80,8 @@ def test_ranks_are_those_of_texts_in_any_batches(tmp_path):
     for question, answer in pairs:
         relevant.setdefault(question, set()).add(answer)
     queries, corpus = (
-        dict(zip(texts, loaded.embed(texts, normalize=True), strict=True))
-        for texts in ([*relevant], sorted({answer for _, answer in pairs}))
+        dict(zip(texts, loaded.embed(texts, normalize=True, task=kind), strict=True))
+        for kind, texts in (("query", [*relevant]), ("document", sorted({answer for _, answer in pairs})))
     )
     accuracy, mrr = by_hand(queries, relevant, corpus)
     for batch_size in (2, 64):

@@ -17,6 +17,7 @@ from kbert.input_pipelines.records.record_folders import LabelledRecords
 from kbert.layers.sequence_pooling import SequencePooling
 from kbert.tasks import TASKS
 from kbert.tasks.similarity.cosine_similarity import CosineSimilarity
+from kbert.tasks.similarity.multiple_negatives_ranking import MultipleNegativesRanking
 from kbert.tasks.similarity.text_groups import TextGroup
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import Vocabulary
@@ -86,12 +87,33 @@ def test_settings_of_a_task_come_before_those_of_its_checkpoint():
     assert task.pooling == dataclasses.replace(PROMPTED, mode="max", normalize=True)
 
 
-def test_the_default_prompt_stands_before_each_text_of_an_example():
+@pytest.fixture
+def text_inputs():
     vocabulary = Vocabulary(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "jump", "walk"], True)
-    text_inputs = TextInputs(vocabulary, 6)
+    return TextInputs(vocabulary, 6)
+
+
+def test_the_default_prompt_stands_before_each_text_of_an_example(text_inputs):
     task = CosineSimilarity().with_pooling(PROMPTED)
     examples = task.examples_to_features([TextGroup(("jump", "walk walk"), 1.0)], text_inputs)
     assert examples.features["input_ids"].tolist() == [[[2, 5, 6, 3, 0, 0], [2, 5, 7, 7, 3, 0]]]
+
+
+def test_ranked_texts_have_the_prompts_of_queries_and_documents(text_inputs, caplog):
+    """As sentence-transformers' evaluators of rankings; pairs with a score are encoded alike."""
+    groups = [TextGroup(("jump", "jump"), None), TextGroup(("jump", "jump"), 1.0)]
+    pooling = PoolingConfig(prompts={"query": "the ", "document": "walk "})
+    alone, query, document = [2, 6, 3, 0, 0, 0], [2, 5, 6, 3, 0, 0], [2, 7, 6, 3, 0, 0]
+
+    def ids(**changes):
+        task = MultipleNegativesRanking().with_pooling(dataclasses.replace(pooling, **changes))
+        return task.examples_to_features(groups, text_inputs).features["input_ids"].tolist()
+
+    assert ids() == [[query, document], [alone, alone]]
+    assert ids(default_prompt_name="document") == [[query, document], [document, document]]
+    assert ids(include_prompt=False) == [[query, document], [alone, alone]] and not caplog.text
+    assert ids(include_prompt=False, prompt_lengths={"query": 2, "document": 2}) == [[alone] * 2] * 2
+    assert "the tokens of the model's prompts do not count" in caplog.text
 
 
 def test_records_have_no_prompt_and_are_refused_for_a_model_that_has_one():
