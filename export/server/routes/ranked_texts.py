@@ -58,15 +58,15 @@ def ranked(service: Service, own: Request, fields: RerankFields) -> list | dict:
     return answer
 
 
-def labelled(service: Service, own: Request, fields: PredictFields) -> list:
-    """The answer of `/predict`."""
+def labelled(service: Service, own: Request, fields: PredictFields, in_rows: bool = False) -> list:
+    """The answer of `/predict`; `in_rows`: one text alone has a row in a list, as each of several has."""
     check_model(service.model, fields.model)
     examples, is_alone = read_examples(fields.inputs)
     answers = [
         [{"label": name, "score": listed(score)} for name, score in row[: fields.top_k]]
         for row in label(service, own, examples, fields.truncate, fields.is_raw)
     ]
-    return answers[0] if is_alone else answers
+    return answers[0] if is_alone and not in_rows else answers
 
 
 def _text(index: int, document: str | dict, field: str) -> str:

@@ -53,20 +53,12 @@ def add_vector_paths(app: FastAPI, service: Service) -> None:
     @app.post("/embed_sparse", tags=["vectors"], **EmbedSparseFields.described())
     def embed_sparse(body: Body, own: Own):
         """The words of each text whose weight is not 0: a list of `index` and `value`, the largest first."""
-        fields = EmbedSparseFields.read(body)
-        check_model(service.model, fields.model)
-        prompt = prompt_for(service.model, fields.prompt_name, fields.input_type)
-        rows = service.sparse_vectors(own, listed_texts(fields.inputs), fields.truncate, prompt)
-        return json_answer([words(*row) for row in zip(rows[INDICES], rows[WEIGHTS], strict=True)])
+        return json_answer(embedded_sparsely(service, own, EmbedSparseFields.read(body)))
 
     @app.post("/embed_all", tags=["vectors"], **EmbedAllFields.described())
     def embed_all(body: Body, own: Own):
         """A vector for each token of a text that is compared: a list of them for each text."""
-        fields = EmbedAllFields.read(body)
-        check_model(service.model, fields.model)
-        task = fields.prompt_name or DOCUMENT
-        matrices = service.token_vectors(own, listed_texts(fields.inputs), task, fields.truncate)
-        return json_answer([listed(matrix) for matrix in matrices])
+        return json_answer(embedded_by_token(service, own, EmbedAllFields.read(body)))
 
     @app.post("/similarity", tags=["vectors"], **SimilarityFields.described())
     def similarity(body: Body, own: Own):
@@ -96,6 +88,22 @@ def embedded(service: Service, own: Request, fields: EmbedFields) -> list:
     """The answer of `/embed`."""
     vectors = _vectors(service, own, fields, fields.inputs)
     return listed(_finished(service.model, vectors, fields.dimensions, fields.normalize is not False))
+
+
+def embedded_sparsely(service: Service, own: Request, fields: EmbedSparseFields) -> list:
+    """The answer of `/embed_sparse`."""
+    check_model(service.model, fields.model)
+    prompt = prompt_for(service.model, fields.prompt_name, fields.input_type)
+    rows = service.sparse_vectors(own, listed_texts(fields.inputs), fields.truncate, prompt)
+    return [words(*row) for row in zip(rows[INDICES], rows[WEIGHTS], strict=True)]
+
+
+def embedded_by_token(service: Service, own: Request, fields: EmbedAllFields) -> list:
+    """The answer of `/embed_all`."""
+    check_model(service.model, fields.model)
+    task = fields.prompt_name or DOCUMENT
+    matrices = service.token_vectors(own, listed_texts(fields.inputs), task, fields.truncate)
+    return [listed(matrix) for matrix in matrices]
 
 
 def compared(service: Service, own: Request, fields: SimilarityFields) -> list:

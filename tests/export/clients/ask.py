@@ -31,6 +31,7 @@ print(
             "float": [one.embedding for one in floats.data],
             "tokens": created.usage.total_tokens,
             "hugging_face": [hugging_face.feature_extraction(text).tolist() for text in texts],
+            "hugging_face_alone": [hugging_face_alone.feature_extraction(text).tolist() for text in texts],
             "similar": hugging_face_alone.sentence_similarity(texts[0], texts),
             "ranked": [
                 (result.index, result.relevance_score)

@@ -1,4 +1,4 @@
-"""`openai`, `huggingface_hub` and `cohere` ask a server: their vectors and scores are those of Python."""
+"""`openai`, `huggingface_hub` and `cohere` ask a server: vectors, scores and labels are those of Python."""
 
 import json
 
@@ -22,7 +22,7 @@ def test_the_clients_of_others_get_the_vectors_of_python(answers_of, tmp_path):
         told = answers_of("ask.py", url, "e5", *TEXTS)
     loaded = kbert.load(folder)
     expected = loaded.embed(TEXTS)
-    for way in ("base64", "float", "hugging_face"):
+    for way in ("base64", "float", "hugging_face", "hugging_face_alone"):
         np.testing.assert_allclose(np.reshape(told[way], expected.shape), expected, atol=1e-5)
     np.testing.assert_allclose(told["prompted"], loaded.embed("the " + TEXTS[0]), atol=1e-5)
     np.testing.assert_allclose(told["similar"], expected @ expected[0], atol=1e-5)
@@ -39,3 +39,18 @@ def test_the_clients_of_others_get_the_vectors_of_python(answers_of, tmp_path):
         ("BadRequestError", 400),
     ]
     assert "'e5' is" in told["refusals"][1][2]
+
+
+@pytest.mark.slow
+def test_labels_by_hugging_faces_client_are_those_of_python(answers_of, finetuned_run):
+    texts = ["jump the a", "walk a"]
+    with DevelopmentServer(finetuned_run.path, "loud", 0, 0) as server:
+        told = answers_of("ask_labels.py", f"http://localhost:{server.rest_api_port}", *texts)
+    for answer, expected in zip(told["all"], kbert.load(finetuned_run.path).predict(texts), strict=True):
+        scores = {one["label"]: one["score"] for one in answer}
+        assert scores == pytest.approx(expected["probabilities"], abs=1e-5)
+        assert answer[0]["label"] == expected["label"]
+    assert told["first"] == [answer[:1] for answer in told["all"]]
+    exponents = np.exp([[one["score"] for one in answer] for answer in told["raw"]])
+    scores = [[one["score"] for one in answer] for answer in told["all"]]
+    np.testing.assert_allclose(exponents / exponents.sum(axis=1, keepdims=True), scores, atol=1e-5)

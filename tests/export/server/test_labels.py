@@ -27,8 +27,18 @@ def test_labels_come_sorted_by_their_scores(labels):
     assert asked.post("/predict", {"inputs": TEXT} | parameters)[1] == raw
     status, wrong = asked.post("/predict", {"inputs": TEXT, "function_to_apply": "softmax"})
     assert status == 400 and 'function_to_apply: received "softmax"; expected "none"' in wrong["error"]
-    _, first = asked.post("/", {"inputs": TEXT, "parameters": {"top_k": 1}})
+    _, first = asked.post("/invocations", {"inputs": TEXT, "parameters": {"top_k": 1}})
     assert first == answer[:1]
+
+
+@pytest.mark.slow
+def test_one_texts_labels_stand_in_a_list_where_hugging_faces_clients_look(labels):
+    """`InferenceClient` of Python and of JavaScript take the first element of what `POST /` answers."""
+    asked, _ = labels
+    for inputs in (TEXT, [[TEXT]]):
+        assert asked.post("/", {"inputs": inputs}) == asked.post("/predict", {"inputs": [[TEXT]]})
+    _, (row,) = asked.post("/", {"inputs": TEXT, "parameters": {"top_k": 1}})
+    assert row == asked.post("/predict", {"inputs": TEXT})[1][:1]
 
 
 @pytest.mark.slow
@@ -52,7 +62,8 @@ def test_other_inputs_are_refused(labels, inputs, status, words):
 @pytest.mark.slow
 def test_one_path_takes_every_request(labels, vectors, ranking):
     for path in ("/", "/invocations"):
-        assert labels[0].post(path, {"inputs": TEXT}) == labels[0].post("/predict", {"inputs": TEXT})
+        one = {"inputs": TEXT if path == "/invocations" else [[TEXT]]}
+        assert labels[0].post(path, {"inputs": TEXT}) == labels[0].post("/predict", one)
         assert vectors[0].post(path, {"inputs": TEXT}) == vectors[0].post("/embed", {"inputs": TEXT})
         others = dict.fromkeys(("query", "instances", "signature_name"))
         assert labels[0].post(path, {"inputs": TEXT} | others)[1] == labels[0].post(path, {"inputs": TEXT})[1]

@@ -33,6 +33,15 @@ def test_words_are_those_of_python(sparse, task):
     )
 
 
+@pytest.mark.parametrize("path", ["/", "/invocations"])
+def test_paths_for_any_request_give_the_same(sparse, path):
+    asked, _ = sparse
+    for body in ({"inputs": TEXTS}, {"inputs": TEXTS[0], "prompt_name": "query", "truncate": True}):
+        assert asked.post(path, body) == asked.post("/embed_sparse", body)
+    rows = {"instances": [{"text": TEXTS[0]}], "signature_name": "serving_default"}
+    assert list(asked.post(path, rows)[1]) == ["predictions"]
+
+
 def test_texts_are_ranked_by_the_dot_product(sparse):
     require_the_ranks_of_python(*sparse)
 

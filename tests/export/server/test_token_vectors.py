@@ -33,6 +33,15 @@ def test_all_vectors_are_those_of_python(late, task):
             np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
+@pytest.mark.parametrize("path", ["/", "/invocations"])
+def test_paths_for_any_request_give_the_same(late, path):
+    asked, _ = late
+    for body in ({"inputs": TEXTS}, {"inputs": TEXTS[0], "prompt_name": "query", "truncate": True}):
+        assert asked.post(path, body) == asked.post("/embed_all", body)
+    rows = {"instances": [{"text": TEXTS[0]}], "signature_name": "query"}
+    assert list(asked.post(path, rows)[1]) == ["predictions"]
+
+
 def test_texts_are_ranked_by_the_models_similarity(late):
     require_the_ranks_of_python(*late)
 
