@@ -18,7 +18,8 @@ def ranking_scores(scores: np.ndarray, gains: np.ndarray, judged: np.ndarray) ->
     """The scores of one query's ranking.
 
     Args:
-      scores: float array (k,), in descending order: the first k texts.
+      scores: float array (k,), in descending order: the first 100 texts or more, and all that are as good as
+        the last one.
       gains: float array (k,): the gain of each, 0 for a text that is not relevant.
       judged: float array: the gains of all relevant texts, each above 0.
 

@@ -116,9 +116,9 @@ def as_loaded(model):
 
 def _ranking(retriever, collection):
     """The `Best` texts of each query; a query that is a text of the corpus does not find itself."""
-    depth = DEPTH + (max(collection.own_texts) >= 0)
-    best = retriever.find(collection.queries, collection.texts, depth)
-    return search.without_own(best, collection.own_texts, DEPTH)
+    return retriever.find(
+        collection.queries, collection.texts, DEPTH, collection.own_texts, collection.judgments
+    )
 
 
 def _baselines(model, collection):

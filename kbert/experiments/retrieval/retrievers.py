@@ -33,17 +33,17 @@ class VectorRetriever:
         if self._folder:
             self._folder.mkdir(parents=True, exist_ok=True)
 
-    def find(self, queries: list[str], texts: list[str], k: int) -> Best:
-        """The k most similar texts of each query."""
+    def find(self, queries: list[str], texts: list[str], k: int, own_texts=None, judgments=()) -> Best:
+        """The k most similar texts of each query; `own_texts` and `judgments` as for `Best`."""
         embedded = self._loaded.embed(queries, task="query")
         starts = range(0, len(queries), QUERIES_AT_ONCE)
         blocks = [embedded[start : start + QUERIES_AT_ONCE] for start in starts]
-        every = [Best(len(queries[start : start + QUERIES_AT_ONCE]), k) for start in starts]
+        best = Best(len(queries), min(k, len(texts)), own_texts, judgments)
         for first, vectors in self.parts(texts):
-            for best, block in zip(every, blocks, strict=True):
+            for start, block in zip(starts, blocks, strict=True):
                 scores = self._loaded.similarity(block, vectors)
-                best.add(scores, np.arange(first, first + scores.shape[1]))
-        return Best.stacked(every)
+                best.add(scores, np.arange(first, first + scores.shape[1]), start)
+        return best
 
     def parts(self, texts: list[str]) -> Iterator[tuple[int, Any]]:
         """(the position of its first text, the vectors as `embed` gives them) of each part of a corpus."""
@@ -109,18 +109,22 @@ class Bm25Retriever:
     def __init__(self):
         extras.require("bm25", "BM25")
 
-    def find(self, queries: list[str], texts: list[str], k: int) -> Best:
-        """The k best texts of each query; those without a word of it have the score 0."""
+    def find(self, queries: list[str], texts: list[str], k: int, own_texts=None, judgments=()) -> Best:
+        """The k best texts of each query, of those with a word of it; as that of `VectorRetriever`."""
         import bm25s  # late: an extra
 
         standard_logging.getLogger("bm25s").setLevel(standard_logging.WARNING)
         quiet = {"show_progress": False}
-        index, best = bm25s.BM25(), Best(len(queries), k)
-        words, query_words = (bm25s.tokenize(part, stopwords=None, **quiet) for part in (texts, queries))
-        if words.vocab:  # else no text has a word
-            index.index(words, **quiet)
-            positions, scores = index.retrieve(query_words, k=min(k, len(texts)), **quiet)
-            best.add(np.where(scores > 0, scores, -np.inf), positions)
+        index, best = bm25s.BM25(), Best(len(queries), min(k, len(texts)), own_texts, judgments)
+        words = bm25s.tokenize(texts, stopwords=None, **quiet)
+        if not words.vocab:  # no text has a word
+            return best
+        index.index(words, **quiet)
+        for number, query in enumerate(bm25s.tokenize(queries, stopwords=None, return_ids=False, **quiet)):
+            known = [word for word in query if word in index.vocab_dict]
+            if known:
+                scores = index.get_scores(known)
+                best.add(np.where(scores > 0, scores, -np.inf)[None], np.arange(len(texts)), number)
         return best
 
 
@@ -138,10 +142,11 @@ class RerankingRetriever:
     def __init__(self, loaded, first):
         self._loaded, self._first, self.serving = loaded, first, loaded.task.serving
 
-    def find(self, queries: list[str], texts: list[str], k: int) -> Best:
+    def find(self, queries: list[str], texts: list[str], k: int, own_texts=None, judgments=()) -> Best:
         """The k first texts, by the number that the cross-encoder gives each before its activation: a sigmoid
         makes large ones equal."""
-        ranking, best = self._first.find(queries, texts, k), Best(len(queries), k)
+        ranking = self._first.find(queries, texts, k, own_texts)
+        best = Best(len(queries), ranking.scores.shape[1])  # no text is left out here
         scores = np.full(ranking.scores.shape, -np.inf, np.float32)
         progress = Progress("Ranked", "queries", len(queries))
         for number, (query, positions) in enumerate(zip(queries, ranking.positions, strict=True)):

@@ -1,79 +1,101 @@
 """Exact search in blocks: for each query the texts with the highest scores, in bounded memory."""
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
-from kbert.tasks.ranking_scores import ranking_scores
+from kbert.tasks.ranking_scores import ranking_scores, tie
 
 
 class Best:
     """The best texts of each query among all that were added.
 
     Attributes:
-      scores: float32 (queries, at most k), descending; -inf where there are fewer texts than k.
+      scores: float32 (queries, k), descending; -inf where there are fewer texts than k.
       positions: int64 of that shape: which text has each score, -1 where there is none.
+      beyond: int64 (queries,): how many more texts have the score of the last one, see `tie`.
 
     Args:
       num_queries: how many queries.
       k: how many texts of each are kept.
+      own_texts: for each query the position of a text that it is not to find, -1 for none; or None.
+      judgments: as a `Collection` has them, for `gains_beyond`.
     """
 
-    def __init__(self, num_queries: int, k: int):
-        self._k = k
-        self.scores = np.full((num_queries, 0), -np.inf, np.float32)
-        self.positions = np.full((num_queries, 0), -1, np.int64)
+    def __init__(
+        self,
+        num_queries: int,
+        k: int,
+        own_texts: Sequence[int] | None = None,
+        judgments: Sequence[Mapping[int, float]] = (),
+    ):
+        self.scores = np.full((num_queries, k), -np.inf, np.float32)
+        self.positions = np.full((num_queries, k), -1, np.int64)
+        self.beyond = np.zeros(num_queries, np.int64)
+        self._own = np.full(num_queries, -1) if own_texts is None else np.array(own_texts)
+        pairs = sorted((position, query) for query, gains in enumerate(judgments) for position in gains)
+        self._judged = np.array(pairs, np.int64).reshape(-1, 2)
+        self._judged_scores = np.full(len(pairs), -np.inf, np.float32)
 
-    def add(self, scores: np.ndarray, positions: np.ndarray):
+    def add(self, scores: np.ndarray, positions: np.ndarray, first: int = 0):
         """Adds texts.
 
         Args:
           scores: float array (queries, texts); -inf for a text that a query is not to find.
-          positions: int array (texts,) or (queries, texts): which texts these are.
+          positions: int array (texts,), one after the other, or (queries, texts): which texts these are.
+          first: the first of the queries.
         """
-        if scores.shape[1] > self._k:
-            best = np.argpartition(-scores, self._k - 1, axis=1)[:, : self._k]
-            positions = np.take_along_axis(np.broadcast_to(positions, scores.shape), best, 1)
-            scores = np.take_along_axis(scores, best, 1)
-        positions = np.concatenate([self.positions, np.broadcast_to(positions, scores.shape)], axis=1)
-        scores = np.concatenate([self.scores, scores.astype(np.float32)], axis=1)
-        order = np.lexsort((positions, -scores), axis=1)[:, : self._k]
-        self.scores = np.take_along_axis(scores, order, 1)
-        self.positions = np.where(np.isneginf(self.scores), -1, np.take_along_axis(positions, order, 1))
+        rows, k = slice(first, first + len(scores)), self.scores.shape[1]
+        own = positions == self._own[rows, None]
+        scores = np.where(own & (positions >= 0), -np.inf, scores).astype(np.float32)
+        if positions.ndim == 1:
+            self._keep_judged(scores, positions, first)
+        before, every = self.scores[rows], scores
+        positions = np.broadcast_to(positions, scores.shape)
+        if scores.shape[1] > k:
+            best = np.argpartition(-scores, k - 1, axis=1)[:, :k]
+            positions, scores = (np.take_along_axis(part, best, 1) for part in (positions, scores))
+        positions = np.concatenate([self.positions[rows], positions], axis=1)
+        scores = np.concatenate([before, scores], axis=1)
+        order = np.lexsort((positions, -scores), axis=1)[:, :k]
+        scores = np.take_along_axis(scores, order, 1)
+        least = (scores[:, -1] - tie(scores[:, -1]))[:, None]
+        left = sum(np.sum(part >= least, axis=1) for part in (before, every)) - np.sum(
+            scores >= least, axis=1
+        )
+        left += np.where(before[:, -1] >= least[:, 0], self.beyond[rows], 0)
+        self.beyond[rows] = np.where(np.isneginf(scores[:, -1]), 0, left)
+        self.scores[rows] = scores
+        self.positions[rows] = np.where(np.isneginf(scores), -1, np.take_along_axis(positions, order, 1))
 
-    @classmethod
-    def stacked(cls, blocks: list["Best"]) -> "Best":
-        """The best texts of the queries of all blocks, to which the same texts were added."""
-        every = cls(0, blocks[0]._k)
-        every.scores = np.concatenate([block.scores for block in blocks])
-        every.positions = np.concatenate([block.positions for block in blocks])
-        return every
+    def _keep_judged(self, scores, positions, first):
+        begin, end = np.searchsorted(self._judged[:, 0], [positions[0], positions[-1] + 1])
+        text, query = self._judged[begin:end].T - [[positions[0]], [first]]
+        here = (query >= 0) & (query < len(scores))
+        self._judged_scores[begin:end][here] = scores[query[here], text[here]]
+
+    def gains_beyond(self, query: int, gains: Mapping[int, float]) -> list[float]:
+        """The gains of all texts `beyond`."""
+        least = self.scores[query, -1] - tie(self.scores[query, -1])
+        tied = self._judged[(self._judged[:, 1] == query) & (self._judged_scores >= least), 0]
+        found = [gains[text] for text in np.setdiff1d(tied, self.positions[query]).tolist()]
+        return found + [0.0] * (int(self.beyond[query]) - len(found))
 
 
-def without_own(best: Best, own_texts: list[int], k: int) -> Best:
-    """The k best texts of each query without the one that is the query itself.
-
-    Args:
-      best: with a text more than k, where a query has such a text.
-      own_texts: as a `Collection` has them.
-      k: how many are left.
-
-    Reference: github.com/beir-cellar/beir, retrieval/evaluation.py, `ignore_identical_ids`.
-    """
-    own, others = np.array(own_texts)[:, None], Best(len(own_texts), k)
-    is_own = (best.positions == own) & (own >= 0)
-    others.add(np.where(is_own, -np.inf, best.scores), best.positions)
-    return others
-
-
-def scores_of_queries(best: Best, judgments: list[dict[int, float]]) -> list[dict[str, float]]:
+def scores_of_queries(best: Best, judgments: Sequence[Mapping[int, float]]) -> list[dict[str, float]]:
     """`ranking_scores` of each query.
 
     Args:
-      best: the texts that were found for it.
+      best: the texts that were found for it, with these judgments.
       judgments: as a `Collection` has them.
     """
     every = []
-    for scores, positions, gains in zip(best.scores, best.positions, judgments, strict=True):
-        some = positions >= 0
-        ranked = [gains.get(int(position), 0.0) for position in positions[some]]
-        every.append(ranking_scores(scores[some], np.array(ranked), np.array([*gains.values()])))
+    for query, gains in enumerate(judgments):
+        some = best.positions[query] >= 0
+        ranked = [gains.get(position, 0.0) for position in best.positions[query, some].tolist()]
+        scores = best.scores[query, some]
+        if best.beyond[query]:
+            ranked += best.gains_beyond(query, gains)
+            scores = np.pad(scores, (0, len(ranked) - len(scores)), "edge")
+        every.append(ranking_scores(scores, np.array(ranked), np.array([*gains.values()])))
     return every

@@ -53,6 +53,36 @@ def test_a_query_that_is_a_text_of_the_corpus_does_not_find_itself(files):
         assert found == pytest.approx(expected | {"num_texts": 6})
 
 
+def test_a_cross_encoder_reads_as_many_texts_beside_a_query_that_is_a_text(files, monkeypatch):
+    read = []
+
+    class Judge(LetterVectors):
+        def rank(self, query, texts, raw_scores=False):
+            read.append(len(texts))
+            return super().rank(query, texts, raw_scores)
+
+    def retriever(*_):
+        return retrievers.RerankingRetriever(Judge(), retrievers.VectorRetriever(LetterVectors()))
+
+    monkeypatch.setattr(evaluation, "make_retriever", retriever)
+    monkeypatch.setattr(evaluation, "DEPTH", 3)
+    own = {"_id": "q1", "text": "what flies"}
+    evaluation.evaluate_retrieval("letters", *write(files[0].parent, corpus=[*CORPUS, *MORE, own]))
+    assert read == [3, 3]
+
+
+def test_the_order_of_a_corpus_decides_nothing(files):
+    """All of 150 texts have the same letters, so the same score; one in three is relevant."""
+    corpus = [{"_id": str(n), "text": f"a{' ' * n}b{n % 2}"} for n in range(150)]
+    qrels = [QRELS[0], *(f"q1\t{n}\t1" for n in range(0, 150, 3))]
+    found = [
+        evaluation.evaluate_retrieval("letters", *write(files[0].parent, corpus=texts, qrels=qrels))
+        for texts in (corpus, corpus[::-1])
+    ]
+    assert found[0] == pytest.approx(found[1])
+    assert found[0]["recall_at_100"] == pytest.approx(100 / 150)
+
+
 def test_a_text_that_shares_a_number_with_a_query_is_found(files):
     corpus = [*CORPUS, *MORE, {"_id": "2", "text": "what falls"}]
     found = read_collection(*write(files[0].parent, corpus=corpus))

@@ -105,7 +105,18 @@ def test_bm25_finds_texts_with_rare_words_first():
     texts = ["the wing of a plane", "the wheel of a car", "the wing of a bird", "the sea"]
     found = retrievers.Bm25Retriever().find(["plane wing", "nothing known"], texts, 3)
     assert found.positions.tolist() == [[0, 2, -1], [-1, -1, -1]]
-    assert retrievers.Bm25Retriever().find(["a", ""], ["a", "b"], 3).positions.shape == (2, 0)  # no word
+    assert (retrievers.Bm25Retriever().find(["a", ""], ["a", "b"], 3).positions == -1).all()  # no word
+
+
+def test_bm25_is_that_of_its_package():
+    bm25s = pytest.importorskip("bm25s")
+    texts = [" ".join(RNG.choices(["ab", "cd", "ef", "gh", "ij"], k=6)) for _ in range(40)]
+    queries, index = ["ab cd zz", "ef", "zz", "ab ab gh"], bm25s.BM25()
+    index.index(bm25s.tokenize(texts, stopwords=None, show_progress=False), show_progress=False)
+    words = bm25s.tokenize(queries, stopwords=None, show_progress=False)
+    expected = index.retrieve(words, k=10, show_progress=False).scores
+    found = retrievers.Bm25Retriever().find(queries, texts, 10).scores
+    np.testing.assert_array_equal(np.where(np.isneginf(found), 0, found), expected)
 
 
 def test_a_model_that_compares_no_texts_is_refused(finetuned_run, pretraining_run, monkeypatch):
