@@ -23,10 +23,10 @@ def _card(collection, ranking, every, number):
     best = max(gains, key=lambda position: (position in positions, gains[position]))
     where = f"rank {positions.index(best) + 1}" if best in positions else "not found"
     texts = [MarkedText(f"query {collection.query_ids[number]}", collection.queries[number])]
-    said = {position: "relevant" if position in gains else "not judged relevant" for position in shown}
+    verdicts = {position: "relevant" if position in gains else "not judged relevant" for position in shown}
     texts += [
         MarkedText(
-            f"{rank}: {collection.text_ids[position]}, {said[position]}",
+            f"{rank}: {collection.text_ids[position]}, {verdicts[position]}",
             shortened(collection.texts[position], 300),
         )
         for rank, position in enumerate(shown, start=1)

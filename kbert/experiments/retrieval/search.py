@@ -78,8 +78,8 @@ class Best:
         """The gains of all texts `beyond`."""
         least = self.scores[query, -1] - tie(self.scores[query, -1])
         tied = self._judged[(self._judged[:, 1] == query) & (self._judged_scores >= least), 0]
-        found = [gains[text] for text in np.setdiff1d(tied, self.positions[query]).tolist()]
-        return found + [0.0] * (int(self.beyond[query]) - len(found))
+        relevant = [gains[text] for text in np.setdiff1d(tied, self.positions[query]).tolist()]
+        return relevant + [0.0] * (int(self.beyond[query]) - len(relevant))
 
 
 def scores_of_queries(best: Best, judgments: Sequence[Mapping[int, float]]) -> list[dict[str, float]]:
