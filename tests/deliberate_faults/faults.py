@@ -91,6 +91,16 @@ _MODEL = (
         "kbert/tasks/similarity/test_embedding_model.py",
     ),
     _fault(
+        "queries of a ranking stand behind the default prompt", "MultipleNegativesRanking.prompts_before",
+        "lambda original: lambda self, example: self.prompts",
+        "kbert/tasks/similarity/test_embedding_model.py",
+    ),
+    _fault(
+        "relevant texts beyond the depth of a search are forgotten", "Best.gains_beyond",
+        "lambda original: lambda self, *arguments: [0.0] * len(original(self, *arguments))",
+        "kbert/experiments/retrieval/test_search.py",
+    ),
+    _fault(
         "keys of a folder that nobody looks at", "check_keys",
         "lambda original: lambda *arguments: None",
         "kbert/checkpoints/hugging_face/test_folder_keys.py",
