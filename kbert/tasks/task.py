@@ -210,6 +210,10 @@ class Task:
         """What stands before each text of an example."""
         return [self.default_prompt] * self.texts_per_example
 
+    def prompts_before(self, example) -> list[str]:
+        """The `prompts` of one example, where not all have the same."""
+        return self.prompts
+
     # ------------------------------------------------------------------------------- the task itself
 
     def __init__(self, **settings):

@@ -1,6 +1,7 @@
 """Rows as another tokenizer reads their texts: which become others, why, and what that does to answers."""
 
 import collections
+import itertools
 import unicodedata
 from collections.abc import Callable
 from typing import NamedTuple
@@ -40,7 +41,8 @@ class OtherReading(NamedTuple):
 
 
 def texts_by_row(task, data: ComparisonData) -> list[tuple[str, ...]]:
-    """The texts of each row, in the order of the rows; one or two, see `Serving.row_texts`.
+    """The texts of each row behind their prompts, in the order of the rows; one or two, see
+    `Serving.row_texts`.
 
     Raises:
       ValueError: where the rows have more or fewer texts than the task says.
@@ -48,7 +50,11 @@ def texts_by_row(task, data: ComparisonData) -> list[tuple[str, ...]]:
     if data.texts is not None:
         return data.texts
     rows, each = len(_flat(data.rows["input_ids"])), len(task.serving.row_texts)
-    texts = [text for example in data.examples for text in task.files.texts(example)]
+    texts = [
+        prompt + text
+        for example in data.examples
+        for prompt, text in zip(itertools.cycle(task.prompts_before(example)), task.files.texts(example))
+    ]
     if len(texts) != rows * each:
         raise ValueError(
             f"{data.name} has {len(texts)} texts for {rows} rows, expected {rows * each}: a row of this file "

@@ -151,10 +151,6 @@ class EmbeddingTask(Task):
         prompts = [self.prompts_before(example) for example in examples]
         return tokenize_groups(examples, self.texts_per_example, prompts, text_inputs)
 
-    def prompts_before(self, example) -> list[str]:
-        """What stands before each text of an example."""
-        return self.prompts
-
     def as_cosines(self, scores: np.ndarray) -> np.ndarray:
         """The scores of a file -> the cosines that are learnt; here the same numbers."""
         return scores

@@ -12,6 +12,7 @@ from export.litert.from_text.other_reading import (
 from kbert.features import LABEL_FEATURE
 from kbert.input_pipelines.labelled_files import LabelledText
 from kbert.tasks import TASKS
+from kbert.tasks.similarity.text_groups import TextGroup
 
 TASK = TASKS["sequence_classification"](("quiet", "loud"))
 TOKENS = ["[PAD]", "zero", "one", "two", "three", "other"]
@@ -69,3 +70,11 @@ def test_texts_read_otherwise_and_what_it_does():
     assert model.rows == 4 + 2, "rows that are read alike are not asked again"
     # Ids 1, 2, 3, 4 have the labels 1, 0, 1, 0; read as 5, rows 1 and 3 have label 1, which is right.
     assert quality["agreement"] == 0.5 and quality["metrics"]["accuracy"] == 0.5
+
+
+def test_texts_of_a_ranking_stand_behind_their_prompts():
+    task = TASKS["multiple_negatives_ranking"]({"prompts": {"query": "q ", "document": "d "}})
+    ids = np.zeros((2, 2, 3), np.int32)
+    examples = [TextGroup(("a", "b"), None), TextGroup(("a", "b"), 1.0)]
+    data = ComparisonData("rows", {"input_ids": ids}, examples, np.arange(2))
+    assert texts_by_row(task, data) == [("q a",), ("d b",), ("a",), ("b",)]
