@@ -1,6 +1,7 @@
 """Several labels of one row: a list, a list as text, a list or columns of 0 and 1 -> names."""
 
 import ast
+import json
 import re
 from collections.abc import Collection
 
@@ -11,9 +12,12 @@ from kbert.config import DatasetConfig
 _LIST = re.compile(r"(?:\w+\()?[\[({](?P<items>.*?)[\])}](?:, *\w+=[^()]*)?\)?", re.DOTALL)
 _QUOTES = "'\""
 _NOTHING = ("set()", "frozenset()", "list()", "tuple()")
-_ITEM = re.compile(
-    r"""\s*(?P<item>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[-+]?\d+(?:\.\d*)?|True|False)(?:\s*,\s*|\s+|$)""",
-    re.DOTALL,
+_QUOTED = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
+_ITEM = re.compile(rf"\s*(?P<item>{_QUOTED}|[-+]?\d+(?:\.\d*)?|True|False)(?:\s*,\s*|\s+|$)", re.DOTALL)
+# The beginning of a printed list: an entry in quotes, and another one, or what programs print without quotes.
+_BARE = r"(?:nan|NaN|NaT|<NA>|None|null|True|False|\.\.\.|[-+]?\d[\d.]*)"
+_BEGINNING = re.compile(
+    rf"(?:\w+\()?[\[({{]+(?:{_BARE}[,\s]+)*{_QUOTED}(?:[,\s]+(?:{_BARE}|['\"])|[\])}}]+$)", re.DOTALL
 )
 _ZERO_OR_ONE = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "0.": 0, "1.": 1, "false": 0, "true": 1}
 
@@ -47,7 +51,7 @@ def listed_in_text(cell: str) -> list[str] | None:
     if cell.strip() in _NOTHING:
         return []
     items = _printed_items(cell)
-    return None if items is None else [_entry(item) for item in items]
+    return None if items is None else _entries(items)
 
 
 def listed_words(cell: str) -> list[str] | None:
@@ -56,12 +60,35 @@ def listed_words(cell: str) -> list[str] | None:
     items = _printed_items(cell)
     if not items or not all(item[0] in _QUOTES for item in items):
         return None
-    words = [_entry(item) for item in items]
-    return words if all(word == word.strip() for word in words) else None
+    words = _entries(items)
+    return words if words and all(word == word.strip() for word in words) else None
 
 
-def _entry(item):
-    return ast.literal_eval(item) if item[0] in _QUOTES else item
+def begins_a_list(cell: str) -> bool:
+    """Whether a text that is no list, see `listed_words`, begins as one: "['EU', nan]", "['EU', 'rej"."""
+    return bool(_BEGINNING.match(cell.strip()))
+
+
+def seems_listed(cell: str, names: list[str]) -> bool:
+    """Whether the names that were cut from a cell are pieces of a list that was not understood."""
+    in_brackets = cell.strip()[:1] in ("[", "{") and cell.strip()[-1:] in ("]", "}")
+    return (in_brackets and (len(names) > 1 or "," in cell)) or bool(re.search(r"""[\[{]['"]""", cell))
+
+
+def _entries(items):
+    """The entries of a list as texts; None where one in quotation marks is no text of JSON or Python."""
+    entries = [_literal(item) if item[0] in _QUOTES else item for item in items]
+    return None if None in entries else entries
+
+
+def _literal(text):
+    """What JSON printed, for which two halves in \\u are one character, or else Python; None for all else."""
+    for read in (json.loads, ast.literal_eval):
+        try:
+            return read(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            pass
+    return None
 
 
 def _printed_items(cell):
@@ -91,23 +118,19 @@ def split_cell(cell: str, separator: str | None) -> list[str]:
             return listed
     names = [name.strip() for name in cell.split(separator)] if separator else [cell]
     names = names[:-1] if len(names) > 1 and not names[-1] else names  # a separator at the end
-    in_brackets = cell.strip()[:1] in ("[", "{") and cell.strip()[-1:] in ("]", "}")
-    if (in_brackets and (len(names) > 1 or "," in cell)) or re.search(r"""[\[{]['"]""", cell):
+    if seems_listed(cell, names):
         raise ValueError("which looks like a list, but its entries are not names in quotes")
     return names
 
 
 def _printed_object(cell):
     """The object of zeros and ones that a program printed into a cell; None where a cell is none."""
-    try:
-        value = ast.literal_eval(cell) if cell.startswith("{") else None
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return None
-    return held_names(value)
+    return held_names(_literal(cell)) if cell.startswith("{") else None
 
 
 def from_zeros_and_ones(values: list, labels: tuple[str, ...]) -> list | None:
     """The names of labels, from a list that has a 0 or 1 for each of them; None for a list of other things.
+    `[1, 0]` may be the names of two, see `require_no_hot_pairs`.
 
     Raises:
       ValueError: saying what is wrong, where such a list does not fit the labels.
@@ -123,3 +146,15 @@ def from_zeros_and_ones(values: list, labels: tuple[str, ...]) -> list | None:
             f"dataset.labels{f', which has {len(labels)}' if labels else ''}"
         )
     return None
+
+
+def require_no_hot_pairs(sets: Collection[tuple[str, ...]]):
+    """Raises ValueError where every row of a file has both labels 0 and 1.
+
+    In one row `[1, 0]` may name two labels, so `from_zeros_and_ones` lets it pass.
+    """
+    if sets and all(set(map(zero_or_one, names)) == {0, 1} for names in sets):
+        raise ValueError(
+            "every row has both labels, 0 and 1, which looks like a 0 or 1 for each of 2 labels: name these, "
+            "in their order, in dataset.labels."
+        )

@@ -14,6 +14,7 @@ from kbert.input_pipelines.json_rows import (
     text_problem,
 )
 from kbert.input_pipelines.label_lists import (
+    begins_a_list,
     from_zeros_and_ones,
     held_names,
     label_columns,
@@ -137,8 +138,12 @@ def class_label(record: dict, dataset: DatasetConfig, where: str) -> str:
         raise ValueError(f"{where} has {_shown(label)} as its label {column!r}, {_WHOSE_LABEL[type(label)]}.")
     if why := text_problem(record, column):
         raise ValueError(f"{where} {why}; mend the row or leave it out.")
-    is_list = label.rstrip()[-1:] in _LIST_ENDS and listed_in_text(label) is not None
-    if is_list and label not in dataset.labels:
+    ends_a_list = label.rstrip()[-1:] in _LIST_ENDS
+    if (
+        ends_a_list
+        and (listed_in_text(label) is not None or begins_a_list(label))
+        and label not in dataset.labels
+    ):
         raise ValueError(
             f"{where} has {label[:80]!r} as its label {column!r}, which is a list as text; for several "
             'labels set task = "multi_label_classification", else write the name alone.'
@@ -207,6 +212,8 @@ def label_set(record: dict, dataset: DatasetConfig, where: str) -> tuple[str, ..
         )
     for name in names:
         _require_label(name, dataset, where, _signs_of_none(dataset))
+        if why := text_problem({dataset.label: name}, dataset.label):
+            raise ValueError(f"{where} {why}; mend the row or leave it out.")
     return tuple(dict.fromkeys(listed_label(name, dataset, where) for name in names))
 
 

@@ -2,12 +2,14 @@
 
 import collections
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 
 from kbert.config import DatasetConfig
 from kbert.input_pipelines import labelled_files
 from kbert.input_pipelines.distinct_batches import TextsApart
 from kbert.input_pipelines.label_checks import judge_labels, judge_several_labels, with_judged_labels
+from kbert.input_pipelines.label_lists import require_no_hot_pairs
 from kbert.input_pipelines.label_names import sorted_labels
 from kbert.input_pipelines.labels import class_label, label_set
 
@@ -113,11 +115,16 @@ class TextFiles(Files):
         return super().needless_settings(path, dataset) | more
 
     def complete_dataset(self, dataset, examples):
-        """The dataset; if it lists no labels, with the sorted labels of the examples."""
+        """The dataset; if it lists no labels, with the sorted labels of the examples.
+
+        Raises:
+          ValueError: where every example has the labels 0 and 1, see `require_no_hot_pairs`.
+        """
         if dataset.labels or self._label_names is None:
             return dataset
-        names = (label for example in examples for label in self.labels(example))
-        return dataclasses.replace(dataset, labels=sorted_labels(names))
+        sets = set(map(self.labels, examples))
+        require_no_hot_pairs(sets)
+        return dataclasses.replace(dataset, labels=sorted_labels(itertools.chain(*sets)))
 
     def labels(self, example):
         return tuple(self._label_names(example.label)) if self._label_names else ()

@@ -7,8 +7,8 @@ from pathlib import Path
 from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.data_in_memory import is_missing
-from kbert.input_pipelines.json_rows import require_column
-from kbert.input_pipelines.label_lists import listed_in_text, listed_words
+from kbert.input_pipelines.json_rows import require_column, text_problem
+from kbert.input_pipelines.label_lists import begins_a_list, listed_in_text, listed_words, seems_listed
 from kbert.input_pipelines.labelled_files import stream_examples, text_cell
 from kbert.input_pipelines.labels import NoLabel
 from kbert.tasks.token_classification.conll_files import FileSentence
@@ -57,7 +57,7 @@ def read_sentence_rows(
     """Yields the sentences of a file with named columns and a sentence in each row.
 
     A cell holds words, or tags, between blanks, or as a list that Python, JSON or NumPy printed. Words in a
-    list stand in quotation marks: `(2019)` is a word itself.
+    list stand in quotation marks: `(2019)` is a word itself, and `['EU', nan]` is refused.
 
     Raises:
       ValueError: naming file and line, as `stream_records` does, for other numbers of words and tags, and
@@ -66,7 +66,7 @@ def read_sentence_rows(
     columns = (dataset.text, dataset.label if with_tags else None, dataset.document)
 
     def read(record, tags, where):
-        words = _entries(record, dataset.text, where, listed_words)
+        words = _entries(record, dataset.text, where, listed_words, begins_a_list)
         if tags is not None and len(words) != len(tags):  # None too where the tags are wrong
             raise ValueError(
                 f"{where} has {len(words)} words in {dataset.text!r} but {len(tags)} tags in "
@@ -109,13 +109,25 @@ def _tags(record, dataset, where):
             f"{where} has no labels in {dataset.label!r}; give it some, or leave all such rows out by "
             "dataset.skip_unlabelled=true."
         )
-    return _entries(record, dataset.label, where, listed_in_text)
+    return _entries(record, dataset.label, where, listed_in_text, _tags_seem_listed)
 
 
-def _entries(record, column, where, read_list):
+def _tags_seem_listed(cell):
+    tags = cell.split()
+    return tags[0] not in ("[", "{") and seems_listed(cell, tags)  # which are tags of brackets
+
+
+def _entries(record, column, where, read_list, seems_a_list):
     cell = text_cell(record, column, where)
     listed = read_list(cell)
+    if listed is None and seems_a_list(cell):
+        raise ValueError(
+            f"{where} has {cell[:80]!r} in {column!r}, which looks like a list, but its entries are not all "
+            "in quotes; put each in quotes, or write all between blanks, without brackets."
+        )
     entries = tuple(cell.split() if listed is None else listed)
+    if why := text_problem({column: "".join(entries)}, column):
+        raise ValueError(f"{where} {why}; mend the row or leave it out.")
     if not entries or not all(entry.strip() for entry in entries):
         raise ValueError(
             f"{where} has nothing, or an empty entry, in {column!r}; mend the row or leave it out."

@@ -12,7 +12,7 @@ from kbert.config import DatasetConfig
 from kbert.input_pipelines.data_files import data_as_files
 from kbert.input_pipelines.label_checks import judge_labels
 from kbert.input_pipelines.label_names import sorted_labels
-from kbert.input_pipelines.labels import NoLabel, label_set, number_label
+from kbert.input_pipelines.labels import NoLabel, class_label, label_set, number_label
 from kbert.tasks.files import ONE_LABEL_FILES, SEVERAL_LABELS_FILES
 from kbert.tasks.sequences.number_files import NumberFiles
 
@@ -212,7 +212,8 @@ def test_a_printed_list_is_its_entries(cell, separator):
 
 @pytest.mark.parametrize(("cell", "names"), [
     ("[]", ()), ("", ()), ("set()", ()), ("()", ()), ("['x']", ("x",)), ("[3, 17]", ("3", "17")),
-    ("['it\\'s']", ("it's",)),
+    ("['it\\'s']", ("it's",)), (r'["\ud83d\ude00", "1\/2"]', ("\U0001f600", "1/2")),
+    ('{"x": true, "z": false}', ("x",)),
     ("[sic]", ("[sic]",)), ("a (b), c", ("a (b)", "c")), ("x,y", ("x", "y")), ("[a],[b]", ("[a]", "[b]")),
     ('["a, b"]', ("a, b",)), ("x, y,", ("x", "y")), ({"x": 1, "z": 0, "y": True}, ("x", "y")),
     ("{'x': 1, 'z': 0}", ("x",)),
@@ -223,6 +224,21 @@ def test_other_cells(cell, names):
             label_set({"label": cell}, DatasetConfig(label_separator=","), "here")
         return
     assert label_set({"label": cell}, DatasetConfig(label_separator=","), "here") == names
+
+
+@pytest.mark.parametrize("value", [["\ud83d"], r"['\ud83d']", {"\ud83d": 1}])
+def test_half_a_character_is_no_label(value):
+    with pytest.raises(ValueError, match=r"here has text with half a surrogate pair \(U\+D83D\)"):
+        label_set({"label": value}, DatasetConfig(), "here")
+
+
+@pytest.mark.parametrize("cell", ["['x', nan]", r"['\x']", "['x\ny']", "['x', 'y', ..."])
+def test_a_list_that_is_not_understood_is_no_name(cell):
+    with pytest.raises(ValueError, match="(?s)here has .* which looks like a list"):
+        label_set({"label": cell}, DatasetConfig(), "here")
+    if cell.endswith("]"):
+        with pytest.raises(ValueError, match="which is a list as text"):
+            class_label({"label": cell}, DatasetConfig(), "here")
 
 
 @pytest.mark.parametrize("value", [["nan"], ["x", "None"], [-1], ["-"], "-", "nan", None])
@@ -238,6 +254,20 @@ def test_a_zero_or_one_for_each_label(value):
     for labels in ((), ("a", "b")):
         with pytest.raises(ValueError, match="here .*looks like a 0 or 1 for each of 3 labels"):
             label_set({"label": value}, DatasetConfig(labels=labels), "here")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "other"), [("[1, 0]", "[0, 1]", "[1]"), ("[1. 0.]", "[0. 1.]", "[0.]")]
+)
+def test_a_zero_or_one_for_each_of_two_labels(tmp_path, first, second, other):
+    """Each row would have both of the labels "0" and "1"."""
+    path = tmp_path / "toxic.csv"
+    path.write_text(f'text,label\na,"{first}"\nb,"{second}"\n')
+    with pytest.raises(ValueError, match="a 0 or 1 for each of 2 labels: name these"):
+        completed(path, SEVERAL_LABELS_FILES)
+    assert completed(path, SEVERAL_LABELS_FILES, labels=("rude", "toxic")) == ("rude", "toxic")
+    path.write_text(path.read_text() + f'c,"{other}"\n')  # so these are numbers of labels
+    assert set(map(float, completed(path, SEVERAL_LABELS_FILES))) == {0, 1}
 
 
 @pytest.mark.parametrize("one", ["1", "1.0", "True", "true"])

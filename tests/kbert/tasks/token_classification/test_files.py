@@ -4,6 +4,7 @@ import json
 import logging
 import lzma
 import pickle
+import re
 
 import pyarrow as pa
 import pytest
@@ -406,12 +407,47 @@ def test_a_sentence_in_each_row(tmp_path, tags):
 
 
 @pytest.mark.parametrize(
-    "words", [("(", "2019", ")"), ("(2019)",), ("[1]", "holds"), ("(", '"', "Yes", '"', ")"), ("(True)",)]
+    "words",
+    [
+        ("(", "2019", ")"),
+        ("(2019)",),
+        ("[1]", "holds"),
+        ("(", '"', "Yes", '"', ")"),
+        ("(True)",),
+        ("('Yes'", "he", "said)"),
+        ("(", "'", "a", "'", ",", "'", "b", "'", ")"),
+        ("[1,", "2]"),
+    ],
 )
 def test_brackets_of_a_text_are_words(tmp_path, words):
     cells = " ".join(words).replace('"', '""')
     path = write(tmp_path, f'text,label\n"{cells}",{" ".join("O" * len(words))}\n', "ner.csv")
     assert rows(read(path)) == [(words, ("O",) * len(words))]
+
+
+@pytest.mark.parametrize(("words", "tags", "wrong"), [
+    ("['EU', nan]", "['B-ORG', 'O']", "['EU', nan]"),
+    ("[None, 'EU']", "O B-ORG", "[None, 'EU']"),
+    ("('EU', 2019)", "B-ORG O", "('EU', 2019)"),
+    ("['EU' nan]", "B-ORG O", "['EU' nan]"),
+    ("['EU ', 'is']", "B-ORG O O", "['EU ', 'is']"),
+    ("['E\nU', 'is']", "B-ORG O O", r"['E\nU', 'is']"),
+    ("[EU, is]", "[NNP, VBZ]", "[NNP, VBZ]"),
+    ("EU is here", "['NNP' 'VBZ' ...]", "['NNP' 'VBZ' ...]"),
+])  # fmt: skip
+def test_a_list_with_entries_outside_quotes_is_no_sentence(tmp_path, words, tags, wrong):
+    path = write(tmp_path, f'text,label\n"{words}","{tags}"\n', "ner.csv")
+    with pytest.raises(ValueError, match=f"{re.escape(wrong)}.* looks like a list"):
+        read(path, tag_scheme="none")
+
+
+def test_words_as_json_prints_them(tmp_path):
+    words = ["\U0001f600", "1/2"]
+    cell = json.dumps(words).replace("/", r"\/").replace('"', '""')
+    path = write(tmp_path, f'text,label\n"{cell}",O O\n', "ner.csv")
+    assert rows(read(path)) == [(tuple(words), ("O", "O"))]
+    with pytest.raises(ValueError, match="half a surrogate pair"):
+        read(write(tmp_path, path.read_text().replace(r"\ude00", ""), "ner.csv"))
 
 
 def test_rows_without_labels_may_be_left_out(tmp_path):
