@@ -63,7 +63,7 @@ class ChoiceFiles(Files):
     def complete_dataset(self, dataset, examples):
         """The dataset itself. Warns of labels that seem to count from 1."""
         labels = {example.label for example in examples}
-        if not dataset.labels and 0 not in labels and len(labels) == len(dataset.choices) - 1 > 1:
+        if not dataset.labels and 0 not in labels and len(labels) == len(dataset.choices) - 1:
             logging.warning(
                 "no row has the first choice (label 0) as its right one; if the file counts from 1, list its "
                 "labels in dataset.labels, in the order of the choices."
@@ -75,12 +75,13 @@ class _RightChoice:
     """Reads the right choices of a file.
 
     "2" may be the number of one choice and the text of another. It is read as the number, unless other rows
-    of the file are named by their texts alone.
+    of the file are named by their texts alone. Beside letters it would be read as the third choice, and means
+    the second in ARC.
     """
 
     def __init__(self, path):
         self._path = path
-        self._ways: set[str] = set()  # how labels that mean one choice name it
+        self._ways: dict[str, str] = {}  # how labels that mean one choice name it, and where the first does
         self._doubtful: list[tuple[str, str, str]] = []  # where, and the first and second way of such a label
 
     def read(self, record, dataset, where):
@@ -90,19 +91,26 @@ class _RightChoice:
           ValueError: for a label that names no choice.
         """
         ways = _named(class_label(record, dataset, where), record, dataset, where)
-        if len(ways) == 1:
-            self._ways.update(ways.values())
+        shown = f"{where}: label {record[dataset.label]!r}"
+        first, *others = ways.values()
+        if others:
+            self._doubtful.append((shown, first, others[0]))
         else:
-            first, second, *_ = ways.values()
-            self._doubtful.append((f"{where}: label {record[dataset.label]!r}", first, second))
+            self._ways.setdefault(first, shown)
         return next(iter(ways))
 
     def judge(self):
         """Judges, after the last row, the labels that may mean two choices.
 
         Raises:
-          ValueError: where other rows are named in the second way.
+          ValueError: where other rows are named in the second way; for numbers beside letters.
         """
+        ways = {first: label for label, first, _ in reversed(self._doubtful)} | self._ways
+        if "number" in ways and "letter" in ways:
+            raise ValueError(
+                f"{ways['number']} is a number, and {ways['letter']} a letter: numbers are read from 0, but "
+                "beside letters they may count from 1, as in ARC; write all labels as letters."
+            )
         for label, first, second in self._doubtful:
             doubt = (
                 f"{label} is the {first} of one choice and the {second} of another; write the names of the "

@@ -70,5 +70,21 @@ def test_a_number_that_is_also_a_text_is_what_the_other_rows_have(tmp_path, capl
                 list(ChoiceFiles().read_examples(path, config))
 
 
+@pytest.mark.parametrize("texts", ["red,green,blue", "1,red,green"])
+def test_numbers_beside_letters_are_refused(tmp_path, texts):
+    """ARC's numbers count from 1: read from 0, "1" would be the second choice."""
+    with pytest.raises(ValueError, match="line 4: label '1' is a number, and .* line 2: label 'A' a letter"):
+        read(tmp_path, ["A", "C", "1"], texts)
+
+
+@pytest.mark.parametrize("label", ["1", "two"])
+def test_no_row_with_the_first_of_two_choices_is_said(label, tmp_path, caplog):
+    path = tmp_path / "rows.csv"
+    path.write_text(f"text,one,two,label\nx,red,green,{label}\ny,red,blue,{label}\n")
+    config = DatasetConfig(choices=CHOICES[:2])
+    ChoiceFiles().complete_dataset(config, list(ChoiceFiles().read_examples(path, config)))
+    assert "if the file counts from 1, list its labels" in caplog.text
+
+
 def test_rows_without_a_label_may_be_left_out(tmp_path):
     assert read(tmp_path, ["0", "-1", "", "2"], skip_unlabelled=True) == [0, 2]
