@@ -125,9 +125,14 @@ def _require_fit(task, config, data, start, owner):
     for source in data.all:
         source.check_with(task, config.max_seq_length, owner, start.vocabulary.describe())
     task.check_training(config, data.train.examples)
-    main = data.dev.get("")
+    main, metric = data.dev.get(""), config.best_metric or task.best_metric
+    if main is not None and not task.is_score(metric):
+        raise ValueError(
+            f"best_metric={metric!r} is no score: neither more nor less of it is better, so it tells no best "
+            f"checkpoint; set a score, such as --override=best_metric={task.best_metric}."
+        )
     if main is not None and main.examples is not None:
-        task.check_metric(config.best_metric or task.best_metric, main.examples)
+        task.check_metric(metric, main.examples)
 
 
 def _require_updated(config, task):

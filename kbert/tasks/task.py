@@ -128,6 +128,8 @@ class Task:
         the model. Any other one is refused, unless it has its default, where a checkpoint is written in a
         format of others, which have no place for it.
       best_metric: the metric that decides which checkpoint is the best, unless a config names another one.
+      no_scores: how the names of metrics end of which neither more nor less is better, such as thresholds and
+        counts: none of these is a `best_metric`.
       collected: the names of the outputs and features that `score` needs from every row. Outputs along a
         sequence are as long as their batch; zeros are appended to give all the same length.
       chooses: the names of the values that `chosen` returns.
@@ -165,6 +167,7 @@ class Task:
     label_range: tuple[float, float] | None = None
     not_in_answers: tuple[str, ...] = ()
     best_metric: str = "loss"
+    no_scores: tuple[str, ...] = ()
     collected: tuple[str, ...] = ()
     chooses: tuple[str, ...] = ()
     can_pack: bool = True
@@ -296,6 +299,10 @@ class Task:
           examples: the training examples; None when they come from records, which hold only features.
         """
 
+    def is_score(self, metric: str) -> bool:
+        """Whether a metric says how good a model is; see `higher_is_better`."""
+        return not metric.endswith(self.no_scores)
+
     def check_metric(self, metric: str, examples: list):
         """Raises ValueError where an evaluation on these examples does not give the `best_metric`.
 
@@ -405,7 +412,7 @@ class Task:
         return {}
 
     def higher_is_better(self, metric: str) -> bool:
-        """Whether higher values of a metric are better: true for everything except losses and errors."""
+        """Whether higher values of a score are better: true for everything except losses and errors."""
         return not metric.endswith(("loss", "error"))
 
     def baseline(self, batches: Iterable[dict], vocabulary) -> dict:

@@ -270,7 +270,7 @@ class Trainer:
         metrics = self._compute_metrics(itertools.islice(batches, 1), data)
         if self._best.metric not in metrics:  # one of a group of examples, of which this batch has none
             metrics = self._compute_metrics(batches, data)
-        self._best.require_metric(metrics)
+        self._best.require_metric(self._scores(metrics))
         named = metrics
         for prefix in filter(None, self._phase.evaluations):
             named = with_prefixed(named, prefix, metrics)
@@ -354,7 +354,7 @@ class Trainer:
         self._metrics = metrics
         self._progress.evaluate(step, metrics)
         before = self._best.state()
-        if self._chief and not self._has_warned and (sentence := self._best.why_none(metrics)):
+        if self._chief and not self._has_warned and (sentence := self._best.why_none(self._scores(metrics))):
             self._has_warned = True
             logging.warning("%s", sentence)
         if self._best.observe(step, metrics, self._phase.number):
@@ -363,6 +363,9 @@ class Trainer:
                 self._best.without_checkpoint(before)
             else:
                 self._state.write_best_index()
+
+    def _scores(self, metrics):
+        return {name: value for name, value in metrics.items() if self._task.is_score(name)}
 
     def _evaluation_batches(self, rows):
         with_fill = needs_whole_batches(self._phase.config, self._strategy)

@@ -118,6 +118,7 @@ class MultipleChoice(Task):
     name = "multiple_choice"
     settings_class = CalibrationSettings
     best_metric = "accuracy"
+    no_scores = ("temperature",)
     collected = ("logits", LABEL_FEATURE)
     chooses = ("temperature",)
     can_pack = False  # the choices of an example are rows that belong together

@@ -44,6 +44,7 @@ class SequenceTask(Task):
     """
 
     row_settings = ("long_texts", "doc_stride")
+    no_scores = ("temperature", "_threshold")
     kind: str | None = None
     scored = ("logits", LABEL_FEATURE)  # the output and the label that losses and `score` need
     loss: Any

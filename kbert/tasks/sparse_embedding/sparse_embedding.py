@@ -75,6 +75,7 @@ class SparseEmbedding(InBatchTask):
     own_settings = {"pooling": "pooling", "activation": "activation"}
     checkpoint = CheckpointKind("BertForMaskedLM")
     parts = (MASKED_LM,)
+    no_scores = (*_FLOPS, *_WORDS)
     unscored_metrics = (*InBatchTask.unscored_metrics, *_FLOPS, *_WORDS)
     serving_class = SparseServing
     text_vectors_class = SparseVectors

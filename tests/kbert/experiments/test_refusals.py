@@ -102,6 +102,10 @@ FINETUNING = {
         {"train_file": {"text": ["a", "b", "c"], "label": ["a", "b", "c"]}},
         r"on the training data would not read positive_label='b' \(read with two labels only\)",
     ),
+    "no score": (
+        {"best_metric": "chosen_temperature"}, {"dev_file": "dev.tsv"},
+        "best_metric='chosen_temperature' is no score.* set a score, such as --override=best_metric=accuracy",
+    ),
     "no answer": (question_answering(unanswerable=False), QUESTIONS, "'q2' has no answer, but task_set"),
     "long questions": (question_answering(max_query_length=21), QUESTIONS, "=24 leaves no room for a"),
 }  # fmt: skip

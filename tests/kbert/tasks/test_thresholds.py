@@ -5,6 +5,8 @@ import pytest
 from sklearn.metrics import accuracy_score, f1_score
 
 from kbert.features import LABEL_FEATURE
+from kbert.tasks.question_answering.question_answering import QuestionAnswering
+from kbert.tasks.question_answering.squad_scores import scores_v2
 from kbert.tasks.sequences.multi_label_classification import MultiLabelClassification
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from kbert.tasks.task import Predictions
@@ -131,3 +133,19 @@ def test_text_gives_the_labels_of_the_thresholds(threshold):
     for row in range(len(TEXTS)):
         answer = several.serving.answer({name: value.numpy()[row] for name, value in served.items()}, {})
         assert answer["labels"] == [name for name, holds in zip("xy", given[row], strict=True) if holds]
+
+
+def test_what_an_evaluation_chooses_and_what_needs_no_model_are_no_scores():
+    classes = SequenceClassification(["a", "b"])
+    logits, ids = np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([0, 1])
+    probabilities = np.asarray(classes.temperature.probabilities(logits))
+    said = classes.temperature.metrics(logits, ids) | classes.thresholds.metrics(probabilities, ids)
+    answered = scores_v2(["x", "y"], [0.0, 1.0], [["x"], []], 0.0)
+    for task, metrics, names in (
+        (classes, said, "temperature chosen_temperature chosen_threshold"),
+        (
+            QuestionAnswering(unanswerable=True), answered,
+            "best_exact_thresh best_f1_thresh chosen_threshold baseline_f1 baseline_exact_match",
+        ),
+    ):  # fmt: skip
+        assert {name for name in metrics if not task.is_score(name)} == {*names.split()}
