@@ -44,6 +44,11 @@ _MARKS = (
     (b"version https://git-lfs", *_POINTER),
     (b"<!doctype html", *_PAGE),
     (b"<html", *_PAGE),
+    (
+        b"<doc id=",
+        "a text of WikiExtractor between its marks",
+        "make blank lines of these (sed -i 's|^</*doc.*||' FILES), or write with --json into names in .jsonl",
+    ),
 )
 _ZIP = b"PK\x03\x04"
 # A name that such an archive holds -> what it is, and what to do with it.

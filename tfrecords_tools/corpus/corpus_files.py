@@ -5,8 +5,9 @@ from glob import glob
 from pathlib import Path
 
 from kbert.files.compression import find_compression
-from kbert.files.file_format import require_text_format
-from kbert.files.text_file import require_line_feeds
+from kbert.files.file_format import format_by_name, require_text_format
+from kbert.files.json_file import parse_json
+from kbert.files.text_file import numbered_lines, require_line_feeds
 
 _COMPRESSED_TO_TEXT = 4
 
@@ -20,8 +21,8 @@ def input_files(patterns) -> list[Path]:
         path of an existing file is never read as a glob, whatever characters it has.
 
     Raises:
-      ValueError: when a pattern matches no file, all files are empty, or a file's compression is not
-        supported (or needs a package that is not installed).
+      ValueError: when a pattern matches no file, all files are empty, a file's compression is not supported
+        (or needs a package that is not installed), or JSON lines have a name of text.
     """
     patterns = _separated(patterns)
     if not patterns:
@@ -75,6 +76,20 @@ def _check_readable(file: Path):
         raise ValueError(f"{file} may not be read by this user; change its permissions or leave it out.")
     require_text_format(file, "text or JSON lines")
     require_line_feeds(file)
+    if format_by_name(file) is None and _begins_with_object(file):
+        ending = f".jsonl{file.suffix if find_compression(file) else ''}"
+        raise ValueError(
+            f"{file} begins with a JSON object, but its name is that of a text; end the name in {ending}."
+        )
+
+
+def _begins_with_object(file):
+    """Whether the first line of a file is a JSON object."""
+    line = next((line for _, _, line in numbered_lines(file)), "")
+    try:
+        return isinstance(line, str) and line.startswith("{") and isinstance(parse_json(line, ""), dict)
+    except ValueError:
+        return False
 
 
 def text_bytes(file: Path) -> int:

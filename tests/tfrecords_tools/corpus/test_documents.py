@@ -56,6 +56,22 @@ def original_documents(content: bytes) -> list[list[bytes]]:
     return [document for document in found if document]
 
 
+@pytest.mark.parametrize("name", ["wiki_00", "wiki_00.bz2", "texts.txt"])
+@pytest.mark.parametrize(
+    "lines", ['{"id": "1", "text": "a"}\n', '\ufeff{"text": "a"}\n', '<doc id="1">\na\n</doc>\n']
+)
+def test_what_wikiextractor_writes_is_no_text(tmp_path, name, lines):
+    path, pack = tmp_path / "AA" / name, PACKERS.get(name[7:], bytes)
+    path.parent.mkdir()
+    path.write_bytes(pack(lines.encode()))
+    ending = r"\.jsonl(\.bz2)?\.$"
+    with pytest.raises(ValueError, match=f"end the name in {ending}" if "{" in lines else "make blank lines"):
+        input_files(tmp_path)
+    for text in ("{ a }\n", '{"a": 1} b\n', "<document>\n", '[{"a": 1}]\n'):
+        path.write_bytes(pack(text.encode()))
+        assert input_files(tmp_path) == [path]
+
+
 # ------------------------------------------------------------------------------ text
 
 
