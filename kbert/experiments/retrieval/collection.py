@@ -112,9 +112,7 @@ def _read_texts(path, read) -> dict:
         if not "".join(texts[str(name)]).strip():
             empty.append(where.removeprefix(f"{path} "))
 
-    for _ in stream_examples(
-        path, _COLUMNS, ("_id", "text"), read_row, with_labels=False, optional=("title",)
-    ):
+    for _ in _stream(path, _COLUMNS, ("_id", "text"), read_row, ("title",)):
         pass
     if empty:
         some = ", ".join(empty[:_MOST_SHOWN])
@@ -141,9 +139,15 @@ def _read_judgments(path, known) -> Iterator[tuple[str, str, float]]:
         return *ids, gain
 
     columns = dataclasses.replace(_COLUMNS, text="query-id", label="score")
+    yield from _stream(path, columns, names, read_row)
+
+
+def _stream(path, dataset, names, read_row, optional=()):
+    """What `read_row` makes of each row of a file with columns of these names, which no config changes."""
     try:
-        yield from stream_examples(path, columns, names, read_row, with_labels=False)
+        yield from stream_examples(path, dataset, names, read_row, with_labels=False, optional=optional)
     except MissingColumn as error:
         raise ValueError(
-            f"{path} line 1: expected {', '.join(names)}, with tabs between them.\n  {error.what}"
+            f"{error.what}\n  Expected the columns {', '.join(names)}; the first line of a TSV file names them, "
+            "with tabs between."
         ) from None

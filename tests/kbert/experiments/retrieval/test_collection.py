@@ -73,11 +73,12 @@ WRONG = {
     "no finite number": ({"qrels": [*QRELS, "q1\td2\tinf"]}, ["line 6", "'inf'"]),
     "a number to Python alone": ({"qrels": [*QRELS, "q1\td2\t1_0"]}, ["line 6", "'1_0'"]),
     "two lines": ({"corpus": [*CORPUS, "{", {"_id": "d4", "text": None}]}, ["line 4", "line 5"]),
-    "no header": ({"qrels": QRELS[1:]}, ["line 1", "query-id"]),
+    "no header": ({"qrels": QRELS[1:]}, ["first line", "query-id, corpus-id, score"]),
     "no judgments": ({"qrels": QRELS[:1]}, ["qrels.tsv holds no rows"]),
     "an id twice": ({"corpus": [*CORPUS, CORPUS[0]]}, ["line 4", "'d1'"]),
     "no text": ({"queries": [*QUERIES, {"_id": "q4"}]}, ["line 4", "'text'"]),
     "no id": ({"queries": [*QUERIES, {"text": "x"}]}, ["line 4", "'_id'"]),
+    "ids by another name": ({"queries": [{"id": "q1", "text": "x"}]}, ["'_id'", "'id'", "columns _id, text"]),
     "a title that is a number": ({"corpus": [{"_id": "d1", "title": 1, "text": "x"}]}, ["line 1", "title"]),
     "no texts": ({"corpus": []}, ["corpus.jsonl holds no rows"]),
 }
