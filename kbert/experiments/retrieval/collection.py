@@ -147,7 +147,7 @@ def _stream(path, dataset, names, read_row, optional=()):
     try:
         yield from stream_examples(path, dataset, names, read_row, with_labels=False, optional=optional)
     except MissingColumn as error:
+        expected = f"Expected the columns {', '.join(names)}"
         raise ValueError(
-            f"{error.what}\n  Expected the columns {', '.join(names)}; the first line of a TSV file names them, "
-            "with tabs between."
+            f"{error.what}\n  {expected}; the first line of a TSV file names them, with tabs between."
         ) from None
