@@ -20,7 +20,8 @@ from kbert.config.vectors_config import TEXT_TASKS
 from kbert.features import ENCODER_INPUTS
 from kbert.inference.loading import open_model
 from kbert.inference.text_answers import PAIR_NUMBERS
-from kbert.tasks.late_interaction.late_serving import VECTORS
+from kbert.tasks import TASKS
+from kbert.tasks.late_interaction.late_serving import DOCUMENT, VECTORS
 from kbert.tasks.sequences.long_texts import LongTexts
 from kbert.tasks.sequences.settings import LongTextSettings
 from kbert.tasks.sparse_embedding.sparse_serving import INDICES
@@ -68,14 +69,13 @@ class ServedModel:
                     self.session = SavedModelSession(str(folder))
                 except (tf.errors.OpError, OSError, RuntimeError, ValueError) as error:
                     raise ValueError(f"{folder} cannot be served: {error}") from error
+            self.signatures = {
+                name: signature
+                for name, signature in self.session.signatures.items()
+                if signature.inputs and signature.outputs and name[:2] != "__"
+            }
             self.about = _read_about(folder)
             self.text_inputs = self._read_text_inputs(folder)
-        definitions = self.session.signatures.items()
-        self.signatures = {
-            n: signature
-            for n, signature in definitions
-            if signature.inputs and signature.outputs and n[:2] != "__"
-        }
         # By the number of texts. Traced once; a call then takes a fraction of a millisecond.
         self._rows = {
             number: tf.function(
@@ -171,7 +171,14 @@ class ServedModel:
     @property
     def most_tokens(self) -> float:
         """The most tokens that are read of a text; infinite where windows read all, or it is not known."""
-        return math.inf if self._settings.in_windows else self.about.get("max_seq_length", math.inf)
+        return math.inf if self._settings.in_windows else self.longest() or math.inf
+
+    def longest(self, task: str = DOCUMENT) -> int | None:
+        """The tokens of the longest row of a text; ColBERT's queries have another. None: not known."""
+        most = self.about.get("max_seq_length")
+        if most is None or not self.gives_token_vectors:
+            return most
+        return TASKS.recorded(self.about).pooling.longest(task, most)
 
     def signature(self, name: str):
         """(name, `SignatureDef`) of what a request calls; an empty name is `serving_default`.
@@ -227,7 +234,7 @@ class ServedModel:
         if not has_files or "do_lower_case" not in description or "max_seq_length" not in self.about:
             return None
         vocabulary = read_vocabulary(extra, description)
-        return TextInputs(vocabulary, self.about["max_seq_length"])
+        return TextInputs(vocabulary, max(self.longest(task) or 0 for task in TEXT_TASKS))
 
 
 def remove_folders_aside() -> None:

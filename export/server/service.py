@@ -150,9 +150,10 @@ class Service:
         answer = self.queue.run(request, signature, rows, tokens[order].tolist(), outputs)
         return {name: array[np.argsort(order)] for name, array in answer.items()}
 
-    def pieces(self, request: Request, texts: list[str]) -> list[list[dict]]:
-        """The tokens of each text: {"id", "text", "special"}; a literal `[MASK]` is text like any other."""
-        rows, _ = self.tokenized(request, self.checked(texts))
+    def pieces(self, request: Request, texts: list[str], max_tokens: int | None = None) -> list[list[dict]]:
+        """The tokens of each text: {"id", "text", "special"}; a literal `[MASK]` is text like any other.
+        Arguments as for `embed`."""
+        rows = self._whole_rows(request, texts, True, max_tokens, "texts[{}]".format)
         vocabulary = self.model.text_inputs.vocabulary
         special = {vocabulary.cls_id, vocabulary.sep_id}
         return [

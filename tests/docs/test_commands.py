@@ -23,6 +23,7 @@ OTHER_FLAGS = {
     *("gpus-per-task", "distribution"),
     *("batching_parameters_file", "enable_batching", "monitoring_config_file"),
     *("model_config_file", "model_config_file_poll_wait_seconds"),
+    "allow_version_labels_for_unavailable_models",
     *("tensorflow_intra_op_parallelism", "tensorflow_inter_op_parallelism"),
 }
 SCRIPTS = {

@@ -50,7 +50,7 @@ def add_server_paths(app: FastAPI, service: Service, metrics: Metrics) -> None:
                 "thresholds": settings.get("thresholds") if isinstance(settings, dict) else None,
                 "prompts": model.prompts,
                 "special_tokens": special,
-                "max_input_length": model.about.get("max_seq_length"),
+                "max_input_length": model.longest(),
                 "max_texts": service.limits.max_texts,
                 "can": {
                     "tokenize": model.text_inputs is not None,

@@ -5,6 +5,7 @@ import base64
 import numpy as np
 from fastapi import FastAPI
 
+from kbert.config.vectors_config import TEXT_TASKS
 from kbert.inference.quantized_vectors import quantize_embeddings
 from kbert.tasks.late_interaction.late_serving import DOCUMENT
 from kbert.tasks.similarity.vectors import shortened
@@ -12,9 +13,10 @@ from kbert.tasks.sparse_embedding.sparse_serving import INDICES, WEIGHTS
 
 from ..json_body import shown
 from ..json_tensors import listed
-from ..prompts import prompt_for
+from ..prompts import Prompt, prompt_for, prompts_of_ranking
 from ..ranking import compare
 from ..request import Request, invalid
+from ..served_model import ServedModel
 from ..service import Service
 from .messages import Body, Own, check_model, json_answer, listed_texts
 from .text_fields import (
@@ -70,11 +72,22 @@ def add_vector_paths(app: FastAPI, service: Service) -> None:
         """The tokens of each text, as the model reads them for its vector: behind a prompt, if it has one."""
         fields = TokenizeFields.read(body)
         check_model(service.model, fields.model)
-        prompt = prompt_for(service.model, fields.prompt_name)
-        pieces = service.pieces(own, prompt.before(listed_texts(fields.inputs)))
+        prompt, most = _prompt_and_length(service.model, fields.prompt_name)
+        pieces = service.pieces(own, prompt.before(listed_texts(fields.inputs)), most)
         if not fields.add_special_tokens:
             pieces = [[piece for piece in row if not piece["special"]] for row in pieces]
         return json_answer(pieces)
+
+
+def _prompt_and_length(model: ServedModel, name: str | None) -> tuple[Prompt, int | None]:
+    """What comes before a text whose tokens are asked for, and the most tokens if texts differ in that."""
+    if not model.gives_token_vectors:
+        return prompt_for(model, name), None
+    by_task = dict(zip(TEXT_TASKS, prompts_of_ranking(model), strict=True))
+    task = name or DOCUMENT
+    if task not in by_task:
+        raise invalid(f"prompt_name={shown(task)}; expected {' or '.join(map(shown, by_task))}.")
+    return by_task[task], model.longest(task)
 
 
 def words(indices: np.ndarray, weights: np.ndarray) -> list[dict]:

@@ -61,3 +61,25 @@ def test_what_is_not_answered_is_said(late, vectors):
     assert status == 404 and "gives no vectors of tokens" in str(answer)
     status, answer = asked.post("/embed", {"inputs": "a"})
     assert status == 404
+
+
+def test_tokens_and_cuts_are_those_of_documents_and_queries(tmp_path):
+    """Both have lengths of their own beside the model's."""
+    lengths = {"document_length": 20, "query_length": 6, "query_expansion": None}
+    with served_task(tmp_path, "late_interaction", VECTORS | lengths) as (asked, loaded):
+        assert loaded.max_seq_length not in (6, 20)
+        for task, length in (("document", 20), ("query", 6)):
+            _, (tokens,) = asked.post("/tokenize", {"inputs": LONG, "prompt_name": task})
+            ids = loaded.inputs(PROMPTS[task] + LONG)["input_ids"].numpy()[0, : length - 1].tolist()
+            assert [token["id"] for token in tokens] == [*ids, loaded.vocabulary.sep_id]
+            _, (vectors,) = asked.post("/embed_all", {"inputs": LONG, "prompt_name": task})
+            assert len(vectors) == length
+        assert asked.post("/tokenize", {"inputs": LONG}) == asked.post(
+            "/tokenize", {"inputs": LONG, "prompt_name": "document"}
+        )
+        assert asked.rest("GET", "/info")[1]["max_input_length"] == 20
+        for most, status in ((19, 400), (20, 200)):
+            body = {"query": "a", "texts": [LONG], "max_tokens_per_doc": most}
+            assert asked.post("/rerank", body)[0] == status
+        status, answer = asked.post("/tokenize", {"inputs": LONG, "prompt_name": "passage"})
+        assert status == 400 and 'expected "query" or "document"' in answer["error"]
