@@ -568,6 +568,12 @@ _EXPORTS = (
         "export/server/test_batch_queue.py",
     ),
     _fault(
+        "a body behind an offer of another protocol is the next request",
+        "_BoundedConnection._head_without_offer",
+        "lambda original: lambda self: b''",
+        "export/server/test_http.py",
+    ),
+    _fault(
         "fields of a request that are unknown are ignored", "_unknown_names",
         "lambda original: lambda named, fields: []",
         "export/server/test_request_fields.py", within="request_fields",
