@@ -76,10 +76,9 @@ def run_finetuning(
 
 
 def _num_train_steps(config, train_data):
-    """int(examples / batch size x epochs), as in google-research/bert, run_classifier.py."""
-    records = train_data.manifest
-    number = records.num_examples if records else train_data.num_examples
-    require_one_batch(train_data.path, number, config.train_batch_size)
+    """int(examples / batch size x epochs), as in google-research/bert, run_classifier.py. A long text is one
+    example, however many windows it has in records."""
+    require_one_batch(train_data.path, train_data.num_examples, config.train_batch_size)
     number = int(train_data.num_examples / config.train_batch_size * config.num_train_epochs)
     if not number:
         raise ValueError(

@@ -30,10 +30,10 @@ def shown_source(path) -> str:
 
 
 def require_one_batch(source, number: int, batch_size: int):
-    """Raises ValueError when a source has fewer rows than one batch."""
+    """Raises ValueError when a source has fewer examples than one batch."""
     if number < batch_size:
         raise ValueError(
-            f"{source} has {number} rows, fewer than one batch of {batch_size}; give more, or set "
+            f"{source} has {number} examples, fewer than one batch of {batch_size}; give more, or set "
             f"train_batch_size={number} or lower."
         )
 

@@ -84,11 +84,16 @@ def _sameness(label):
 
 def _nearness(label):
     """Equal for labels that may mean the same."""
-    number = as_number(label.replace(",", "."))
+    number = _number_between_marks(label)
     if number is not None:
         return number
     seen = seen_text(repaired(html.unescape(label))).lower()
     return re.sub(r"(?<=\w)[-_ ]+(?=\w)", " ", seen.strip(_ENDS) or seen)
+
+
+def _number_between_marks(label):
+    bare = seen_text(label).rstrip(_ENDS).lstrip(_ENDS.strip(".,"))  # ".5" is not 5
+    return as_number(bare.replace(",", "."))
 
 
 def _pairs(labels, key):
@@ -119,8 +124,6 @@ def _likeness(label, other):
         return "differ only in blanks at their ends"
     if seen_text(label) == seen_text(other):
         return "look alike"
-    if as_number(label.replace(",", ".")) is not None:
-        return "are the same number"
     if seen_text(label).lower() == seen_text(other).lower():
         return "differ only in capitals"
     if (html.unescape(label), html.unescape(other)) != (label, other):
@@ -129,4 +132,6 @@ def _likeness(label, other):
         return "differ only in their encoding: UTF-8 was read as another one and saved"
     if seen_text(label).strip(_ENDS).lower() == seen_text(other).strip(_ENDS).lower():
         return "differ only in marks at their ends"
+    if _number_between_marks(label) is not None:
+        return "are the same number"
     return "differ only in hyphens, underscores or blanks"

@@ -51,8 +51,14 @@ _SIGNS = (*DASHES, *(f"{number}{end}" for number in NUMBERS_FOR_NONE for end in 
 _MOST_KNOWN = 4096
 _LIST_ENDS = frozenset(")]}")
 # Names of columns, in lower case, that a header has and no label is likely to be.
-_HEADS_OF_LABELS = frozenset(("label", "labels", "gold_label", "class", "category", "target", "score"))
-_HEADS_OF_TEXTS = frozenset(("text", "sentence", "sentence1", "question", "question1", "body", "review"))
+_HEADS_OF_LABELS = frozenset(
+    "label labels gold_label class category target score sentiment polarity stars rating intent topic".split()
+)
+_HEADS_OF_TEXTS = frozenset(
+    "text sentence sentence1 question question1 body review tweet comment content title message".split()
+)
+_NAME = re.compile(r"[^\W\d]\w*")  # a name of a column that stands in no list
+_FEW_ROWS = 20  # of which any may have a label and a text of one word alone
 
 
 class NoLabel(ValueError):
@@ -78,6 +84,7 @@ class RowLabels:
             (dataset.text, _HEADS_OF_TEXTS | {dataset.text.lower()}),
         )
         self._number, self._left_out, self._first = 0, 0, ""
+        self._head, self._why_head = None, ""  # the label of a first row that may be a header
         self._known: dict[str, str | float] = {}  # what cells mean, whatever stands beside them
 
     def read(self, record: dict, where: str):
@@ -92,6 +99,8 @@ class RowLabels:
                 self._refuse_header(record, where)
             return None
         cell = record.get(self._dataset.label)
+        if cell == self._head:
+            self._head = None
         if isinstance(cell, str) and cell in self._known:
             return self._known[cell]
         self._refuse_header(record, where)
@@ -100,6 +109,8 @@ class RowLabels:
             if self._read_label in (class_label, number_label) and len(self._known) < _MOST_KNOWN:
                 if isinstance(cell, str) and not _is_head(cell, self._heads[0][1]):
                     self._known[cell] = label
+            if self._number == 1 and self._dataset.column_names and not self._dataset.labels:
+                self._doubt_header(record, where)
             return label
         except NoLabel as error:
             if not self._dataset.skip_unlabelled:
@@ -111,9 +122,23 @@ class RowLabels:
         if all(_is_head(record.get(column), heads) for column, heads in self._heads):
             raise ValueError(_repeated_header(record, self._dataset, where))
 
+    def _doubt_header(self, record, where):
+        label, text = (record.get(column) for column, _ in self._heads)
+        are_names = all(isinstance(cell, str) and _NAME.fullmatch(cell.strip()) for cell in (label, text))
+        if are_names and self._read_label in (class_label, label_set):  # where a word alone is no text
+            self._head = label
+            self._why_head = (
+                f"{where} looks like a header ({text!r}, {label!r}): no other row has its label; take the "
+                "line out, or leave out dataset.column_names, which is for files without one. If it is a "
+                "row, list all labels in dataset.labels."
+            )
+
     def say(self):
-        """Warns, after the last row, of those that were left out. Raises ValueError where none is left."""
+        """Warns, after the last row, of those that were left out. Raises ValueError where none is left, and
+        where the first row looks like a header."""
         number, left_out = self._number, self._left_out
+        if self._head is not None and number >= _FEW_ROWS:
+            raise ValueError(self._why_head)
         if not left_out:
             return
         if left_out == number:

@@ -208,6 +208,21 @@ def test_shuffled_records_are_the_same_ones_in_another_order(make, tmp_path):
 # ------------------------------------------------------------------------------ what is refused
 
 
+@pytest.mark.parametrize("kind", ["train_file", "train_dir"])
+def test_a_batch_needs_as_many_examples_in_records_as_in_a_file(make, tmp_path, kind):
+    """Not as many windows, of which the file's number is not known before it is tokenized."""
+    path = tmp_path / "train.tsv"
+    path.write_text("sentence\tlabel\n" + f"{'jump the ' * 9}\tquiet\n{'the a ' * 9}\tloud\n" * 4)
+    config = tiny_finetuning_config(
+        task_settings={"long_texts": "windows", "doc_stride": 2}, max_seq_length=6, train_batch_size=9
+    )
+    records = make(path, config=config)
+    assert read_manifest(records).num_examples > 18
+    data = {"train_file": path, "train_dir": records}[kind]
+    with pytest.raises(ValueError, match=f"{data.name} has 8 examples, fewer than one batch of 9; .*=8 or"):
+        finetune(config, tmp_path / "run", **{kind: data}, init_checkpoint=tmp_path)
+
+
 def test_refusals_leave_nothing_behind(make, labelled_files, tmp_path):
     def refused(sentence, *arguments, **settings):
         with pytest.raises(ValueError, match=sentence):

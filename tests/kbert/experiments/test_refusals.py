@@ -41,7 +41,7 @@ def question_answering(**settings):
 
 # What cannot be -> changes of the config, changes of the arguments, what is said.
 FINETUNING = {
-    "fewer rows than a batch": ({"train_batch_size": 4096}, UNREAD, "40 rows, fewer than one batch of 4096"),
+    "fewer rows than a batch": ({"train_batch_size": 4096}, UNREAD, "has 40 examples, fewer than one batch"),
     "no model of the name": ({}, {"init_checkpoint": "stort"}, "stort does not exist.* Did you mean start.$"),
     "no names of unlike ones": ({}, UNREAD | {"allow_unmatched": True}, "must be a list of texts or a text"),
     "no whole shares": ({"train_batch_size": 3}, UNREAD, "=3 is not divisible by the 2 replicas"),
@@ -112,7 +112,7 @@ FINETUNING = {
 PHASES = {"phases": (PhaseConfig(num_train_steps=2), PhaseConfig(num_train_steps=2))}
 SHORT, SMALL = tiny_encoder_config(max_position_embeddings=20), tiny_encoder_config(vocab_size=9)
 PRETRAINING = {
-    "fewer examples than a batch": ({"train_batch_size": 5000}, UNREAD, "rows, fewer than one batch of 5000"),
+    "fewer examples than a batch": ({"train_batch_size": 5000}, UNREAD, "examples, fewer than one batch"),
     "no whole shares": ({"train_batch_size": 3}, UNREAD, "=3 is not divisible by the 2 replicas"),
     "no encoder": ({"encoder": None}, {}, "the config names no encoder; add"),
     "a small table": ({"encoder": SMALL}, {}, "vocabulary has 22 tokens, but the encoder's vocab_size is 9"),

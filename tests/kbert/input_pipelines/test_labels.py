@@ -43,6 +43,7 @@ APART = [
     ("1", "-1"),
     ("+", "-"),
     ("1", "1.5"),
+    ("5", ".5"),
     ("ab", "a b"),
     ("ß", "ss"),
 ]
@@ -101,6 +102,15 @@ def test_labels_that_mean_the_same_are_refused_with_the_pair(with_source, pair):
 def test_labels_that_are_two_stay_two(pair, caplog):
     judge_labels(dict.fromkeys(pair, 1), "file")
     assert not caplog.text
+
+
+@pytest.mark.parametrize(("label", "why"), [
+    ("'1", "marks at their ends"), ("1;", "marks at their ends"), ("'1.0'", "are the same number"),
+    ("01", "are the same number"), ("1,0", "are the same number"), ("1:", "marks at their ends"),
+])  # fmt: skip
+def test_a_number_with_marks_may_be_the_number(label, why, caplog):
+    judge_labels({"1": 2, label: 1, "2": 2}, "file")
+    assert f"the labels '1' (2 times) and {label!r} (1 time)" in caplog.text and why in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -194,6 +204,25 @@ def test_a_file_without_any_label(tmp_path):
     path.write_text("text,label\na,-1\nb,-1\n")
     with pytest.raises(ValueError, match="no row of 2 has a label; the first: .*line 2 has '-1'"):
         completed(path, skip_unlabelled=True)
+
+
+@pytest.mark.parametrize("header", ["review,sentiment", "sentence,polarity", "utterance,act", "Satz,Klasse"])
+def test_a_header_in_a_file_that_is_said_to_have_none(tmp_path, header):
+    path, named = tmp_path / "train.csv", {"column_names": ("text", "label")}
+    rows = "".join(f"a film of {n},{'good' if n % 2 else 'bad'}\n" for n in range(20))
+    path.write_text(f"{header}\n{rows}")
+    with pytest.raises(
+        ValueError, match="line 1 (repeats the header|looks like a header).*leave out dataset.col"
+    ):
+        completed(path, **named)
+    text, label = header.split(",")
+    assert completed(path, text=text, label=label) == ("bad", "good")
+    path.write_text(f"{rows}splendid,good\n")
+    assert completed(path, **named) == ("bad", "good")
+    path.write_text(f"splendid,fair\n{rows}so so,fair\n")
+    assert completed(path, **named) == ("bad", "fair", "good")
+    path.write_text(f"splendid,fair\n{rows}")
+    assert completed(path, **named, labels=("bad", "fair", "good")) == ("bad", "fair", "good")
 
 
 # ------------------------------------------------------------------------------ several labels

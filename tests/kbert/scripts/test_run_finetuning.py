@@ -38,7 +38,7 @@ REFUSED = {
     ),
     "large batch": (
         {"train_batch_size": 64},
-        "has 40 rows, fewer than one batch of 64; give more, or set train_batch_size=40 or lower",
+        "has 40 examples, fewer than one batch of 64; give more, or set train_batch_size=40 or lower",
     ),
     "no step": (
         {"num_train_epochs": 0.1},
