@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from kbert.files.file_format import DELIMITED, format_by_name
 from kbert.input_pipelines.file_problems import FileProblems
 from kbert.input_pipelines.json_rows import json_type, text_problem
+from kbert.input_pipelines.label_names import seen_text
 from kbert.input_pipelines.labelled_files import EmptyTextCounter
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_table, names_table
@@ -233,7 +234,7 @@ def _answer(text, start, context, where):
         raise ValueError(
             f"{where} has {received} as 'answer_start' of the answer {text[:80]!r}; expected a whole number."
         )
-    if not text.strip():
+    if not seen_text(text):  # of which no tokenizer makes a piece
         raise ValueError(f"{where} has an empty answer; a question without an answer has an empty list.")
     end = start + len(text)
     advice = "" if context[max(start, 0) : end] == text else offset_advice(context, text, start, end)

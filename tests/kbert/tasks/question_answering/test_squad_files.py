@@ -66,6 +66,7 @@ def test_questions_come_in_order_with_all_their_answers(tmp_path):
             "question 'a' has the string 7 as 'answer_start' of the answer 'went'; expected a whole number",
         ),
         ({"answers": [{"text": " ", "answer_start": 3}]}, "question 'a' has an empty answer"),
+        ({"answers": [{"text": "\u200b\ufeff", "answer_start": 3}]}, "question 'a' has an empty answer"),
         (
             {"answers": [{"text": "Zoë", "answer_start": -1}]},
             "answer_start=-1 with the answer 'Zoë' lies outside",
