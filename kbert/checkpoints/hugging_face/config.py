@@ -145,6 +145,7 @@ def _encoder_config(values, model_type, skipped_positions, path, report):
     family = FAMILIES[model_type]
     settings = {"hidden_act": "gelu"} | family.defaults
     settings |= {ours: values[theirs] for ours, theirs in family.keys.items() if theirs in values}
+    settings |= _second_names(values, family, path)
     theirs = json_value(settings, "hidden_act", str, path, "gelu")
     if theirs not in _ACTIVATIONS:
         raise ValueError(
@@ -165,6 +166,19 @@ def _encoder_config(values, model_type, skipped_positions, path, report):
     if model_type == "bert":
         require_bert(encoder, path)
     return encoder
+
+
+def _second_names(values, family, path):
+    """The settings that a file has by their second names."""
+    settings = {name: values[name] for name in family.second_names if name in values}
+    for name, value in settings.items():
+        first = family.keys[name]
+        if values.get(first, value) != value:
+            raise ValueError(
+                f"{path}: {first}={shown(values[first])} and {name}={shown(value)} are two names of one "
+                "setting; remove the one that is not this model's."
+            )
+    return settings
 
 
 def _after_padding(values, family, skipped_positions, path, report):

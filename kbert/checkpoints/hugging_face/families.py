@@ -39,6 +39,7 @@ class Family(NamedTuple):
       table: the names of the variables.
       pooler_hidden_act: the activation of the layer that a classifier reads.
       keys: the keys of config.json for the settings of `EncoderConfig`; what has no key here is fixed.
+      second_names: the settings that its class also takes by BERT's names (`attribute_map` there).
       defaults: settings where config.json has nothing, as far as BERT has other values.
       prefix: what the encoder's names begin with in a class with a head.
       has_pooler: whether the bare encoder has a pooler, as BERT.
@@ -59,6 +60,7 @@ class Family(NamedTuple):
     own_poolers: Mapping[str, tuple[NameRow, ...]] = MappingProxyType({})
     after_padding: bool = False
     masked_lm_act: str | None = None
+    second_names: tuple[str, ...] = ()
 
     @property
     def classes(self) -> dict[str, str]:
@@ -149,6 +151,7 @@ FAMILIES = {
         _DISTILBERT_KEYS,
         _DISTILBERT_DEFAULTS,
         "distilbert.",
+        second_names=("hidden_size", "num_attention_heads", "num_hidden_layers"),
     ),
     "electra": Family(
         "Electra",

@@ -53,7 +53,7 @@ from kbert.config import EncoderConfig
 from kbert.config.pooling_config import PoolingConfig
 from kbert.config.sparse_pooling_config import SparsePoolingConfig
 from kbert.files.json_file import read_json_object
-from kbert.files.json_values import shown
+from kbert.files.json_values import json_value, shown
 from kbert.files.safetensors_file import write_safetensors
 from kbert.files.whole_file import write_json
 from kbert.heads.parts import MASKED_LM, NO_HEADS, POOLER
@@ -201,9 +201,16 @@ def _read_model(
       prompt_texts: its prompts by their names.
     """
     config_file = folder / CONFIG_FILE
-    config = parse_config(read_json_object(config_file), config_file, report)
+    values = read_json_object(config_file)
+    config = parse_config(values, config_file, report)
     encoder, family = config.encoder, FAMILIES[config.model_type]
     vocabulary, longest = read_tokenizer(folder, do_lower_case, report, prompt_texts)
+    if not (values.get("model_type") or config.architecture) and vocabulary.kind != "wordpiece":
+        raise ValueError(
+            f"{config_file} names neither model_type nor architectures, and the tokenizer is not BERT's: a "
+            "RoBERTa has the same tensors, but counts positions from another row; write the family there, "
+            'such as "model_type": "roberta".'
+        )
     check_sizes(vocabulary, encoder, str(folder), config.own.vocabulary_size, report)
     skipped = family.skipped_positions(vocabulary.pad_id)
     if config.skipped_positions != skipped:
@@ -221,7 +228,8 @@ def _read_model(
             f"max_position_embeddings={positions}",
         )
 
-    stored = read_weights(folder, family.prefix, family.table["body"][0].outside, report)
+    is_tied = json_value(values, "tie_word_embeddings", bool, config_file, True)
+    stored = read_weights(folder, family.prefix, family.table["body"][0].outside, is_tied, report)
     _cut_tables(stored, config)
     split_projections(stored)
     name = config.architecture or _guess_architecture(stored, family, report)

@@ -21,7 +21,8 @@ from kbert.files.json_values import shown, shown_name
 
 def config_keys(model_type: str) -> dict[str, Key]:
     """The keys of a family's `config.json`, without those that every family has."""
-    settings = " ".join(FAMILIES[model_type].keys.values())
+    family = FAMILIES[model_type]
+    settings = " ".join((*family.keys.values(), *family.second_names))
     return followed(settings, "a setting of the encoder") | KEYS_OF_FAMILIES.get(model_type, {})
 
 

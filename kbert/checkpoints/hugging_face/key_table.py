@@ -60,7 +60,7 @@ _CONFIG = {
     **followed("problem_type", "what the logits mean"),
     **followed("pad_token_id", "from where on RoBERTa and those after it count positions"),
     **followed("tokenizer_class", "the kind of the tokenizer, where tokenizer_config.json does not say it"),
-    **followed("tie_word_embeddings", "the masked-LM head's table is compared with the encoder's"),
+    **followed("tie_word_embeddings", "the masked-LM head's table must be the encoder's, or stands for it"),
     **followed("sentence_transformers", "a cross-encoder's activation"),
     **followed("sbert_ce_default_activation_function", "the same, as older files say it"),
     **followed("pooler_hidden_act", "kbert's own, for what the file has no key for"),
@@ -157,6 +157,7 @@ KEYS_OF_FAMILIES = {
         **_no_effect(_TRAINING, "embedding_dropout sparse_prediction sparse_pred_ignore_index"),
         **_no_effect(_SPEED, "deterministic_flash_attn reference_compile repad_logits_with_grad"),
         **_no_effect("norm_eps is what counts", "layer_norm_eps"),
+        **_refused("sliding_window", "kbert reads local_attention, which is twice as much; write it there"),
     },
 }
 

@@ -20,6 +20,7 @@ from kbert.checkpoints.hugging_face.tokenizer_keys import (
     ROLES_FILE,
     check_tokenizer_keys,
     refuse_more_special_tokens,
+    refuse_other_masks,
     refuse_tokens_in_prompts,
 )
 from kbert.checkpoints.hugging_face.tokenizer_unigram import MODEL_FILES, read_unigram, unigram_rules
@@ -107,7 +108,8 @@ def read_tokenizer(
         `tokenizer.json` of one of these kinds; and perhaps `tokenizer_config.json`.
       do_lower_case: the user's flag, or None.
       report: takes notes. Settings that may differ, if allowed: `tokenizer_class`, `special_tokens`,
-        `post_processor`, `add_prefix_space`, `do_lower_case`, `prompts`, and those of the kind.
+        `post_processor`, `add_prefix_space`, `do_lower_case`, `prompts`, `mask_token`, and those of the
+        kind.
       prompts: what a model of vectors puts before its texts, by name.
 
     Raises:
@@ -119,6 +121,7 @@ def read_tokenizer(
     _refuse_other_settings(files, kind, do_lower_case)
     vocabulary = kind.read(files, do_lower_case)
     refuse_more_special_tokens(files, vocabulary)
+    refuse_other_masks(files, vocabulary)
     refuse_tokens_in_prompts(files, vocabulary, prompts)
     for name in (path.name, ROLES_FILE):
         _refuse_other_roles(folder / name, files.read(name) or {}, vocabulary, report)

@@ -141,10 +141,15 @@ class TokenizerFiles:
         self.report.conflict(key, f"{self.path}: its {key} is {kinds}, not {expected}")
 
     @property
+    def model_type(self):
+        """The family, as config.json says it."""
+        return (self.read("config.json") or {}).get("model_type")
+
+    @property
     def has_segments(self) -> bool:
         """Whether the folder's model adds something for the second text of a pair."""
         config = self.read("config.json") or {}
-        return config.get("model_type") in WITH_SEGMENTS and config.get("type_vocab_size", 2) != 1
+        return self.model_type in WITH_SEGMENTS and config.get("type_vocab_size", 2) != 1
 
     def refuse_other_processor(self, vocabulary: BaseVocabulary):
         """Refuses a tokenizer.json that packs texts otherwise than kbert."""

@@ -1,5 +1,6 @@
 """The keys of a tokenizer's files: what kbert does not follow is refused or named, see `folder_keys`."""
 
+import json
 from collections.abc import Mapping
 
 from kbert.checkpoints.hugging_face.folder_keys import check_keys
@@ -12,6 +13,7 @@ ROLES_FILE = "special_tokens_map.json"
 _MORE_TOKENS = ("additional_special_tokens", "extra_special_tokens", "model_specific_special_tokens")
 # The ends of the classes that are told the second text of a pair.
 _OF_PAIRS = ("SequenceClassification", "QuestionAnswering", "MultipleChoice", "Prediction", "PreTraining")
+_OF_MASKS = ("MaskedLM", "PreTraining")  # of those that fill masks
 
 
 def check_tokenizer_keys(files: TokenizerFiles):
@@ -45,6 +47,31 @@ def refuse_more_special_tokens(files: TokenizerFiles, vocabulary: BaseVocabulary
                 "added_tokens",
                 f"{where} has {shown(more)}, which its tokenizer never splits; in kbert they would be "
                 "ordinary text",
+            )
+
+
+def refuse_other_masks(files: TokenizerFiles, vocabulary: BaseVocabulary):
+    """Refuses a masked LM whose mask is found otherwise in a text than by kbert.
+
+    Raises:
+      ValueError: for such a mask, unless `mask_token` is allowed.
+    """
+    if not _model_class(files).endswith(_OF_MASKS):
+        return
+    expected = {"single_word": False}
+    if vocabulary.kind == "bpe":  # where blanks are parts of pieces
+        expected |= {"lstrip": True, "rstrip": False}
+    decoder = files.settings.get("added_tokens_decoder") or {}  # counts before tokenizer.json
+    entries = [*decoder.values(), *((files.rules or {}).get("added_tokens") or [])]
+    mask = vocabulary.special_tokens.mask
+    theirs = next((entry for entry in entries if entry["content"] == mask), expected)
+    for name, ours in expected.items():
+        value = json_value(theirs, name, bool, f"{files.folder}: {mask}", False)
+        if value != ours:
+            files.report.conflict(
+                "mask_token",
+                f"{files.folder}: {mask} has {name}={json.dumps(value)}, but kbert finds a mask with "
+                f"{name}={json.dumps(ours)}: the words around it would have other ids",
             )
 
 
@@ -101,9 +128,7 @@ def _refuse_cut_beginnings(files):
 
 def _refuse_pairs_without_segments(files):
     """Refuses a BERT for pairs whose tokenizer, by its settings or its class, tells no texts apart."""
-    config = files.read("config.json") or {}
-    classes = config.get("architectures") or [""]
-    reads_pairs = isinstance(classes, list) and str(classes[0]).endswith(_OF_PAIRS)
+    reads_pairs = _model_class(files).endswith(_OF_PAIRS)
     has_berts_tokens = files.role("cls_token") in (None, BERT_TOKENS.cls)
     if not (reads_pairs and files.has_segments and has_berts_tokens):
         return
@@ -123,6 +148,11 @@ def _refuse_pairs_without_segments(files):
             f"{files.settings_path} has no model_input_names: the second text of a pair is segment 1, as in "
             "transformers 4; in transformers 5 it is segment 0"
         )
+
+
+def _model_class(files) -> str:
+    classes = (files.read("config.json") or {}).get("architectures") or [""]
+    return str(classes[0]) if isinstance(classes, list) else ""
 
 
 def _has_no_segments(class_name) -> bool:

@@ -73,18 +73,22 @@ def read_wordpiece(files: TokenizerFiles, do_lower_case: bool | None) -> Vocabul
 def _declared(files, normalizer, name) -> tuple[bool | None, str]:
     """What the two files say of a setting, and the name of the one that counts.
 
-    Null says nothing, but to a class that follows tokenizer.json.
+    Null says nothing, but to a class that follows tokenizer.json. A ModernBERT follows it in transformers 5
+    whatever its class is, so there both must say the same; null accents are as the casing.
     """
     key, other_key = _RULES[name]
     declared = json_value(files.settings, key, bool, files.settings_path)
     other = json_value(normalizer, other_key, bool, f"{files.path}: normalizer")
-    if declared is not None and other not in (None, declared):
+    follows_file = normalizer and files.class_name in CLASSES_OF_THE_FILE
+    theirs = other
+    if other is None and not follows_file and files.model_type == "modernbert":
+        theirs = normalizer.get("lowercase")
+    if declared is not None and theirs not in (None, declared):
         files.report.conflict(
             name,
             f"{files.folder}: {files.settings_path.name} says {key}={declared}, but {files.path.name} "
             f"{other_key}={other}",
         )
-    follows_file = normalizer and files.class_name in CLASSES_OF_THE_FILE
     if declared is not None and not follows_file:
         return declared, files.settings_path.name
     return other, files.path.name

@@ -74,13 +74,14 @@ _HEADS = (
 )
 
 
-def read_weights(folder: Path, prefix: str, table: str, report: Report) -> Stored:
+def read_weights(folder: Path, prefix: str, table: str, is_tied: bool, report: Report) -> Stored:
     """The tensors of a folder by the names of its family's table.
 
     Args:
       folder: holds one of WEIGHT_FILES; the first that is there is read.
       prefix: what the encoder's names begin with, if they are those of a class with a head.
       table: the name of its table of words, without this prefix.
+      is_tied: whether the masked-LM head has the same table, so that either name stands for both.
       report: takes notes.
 
     Raises:
@@ -96,10 +97,24 @@ def read_weights(folder: Path, prefix: str, table: str, report: Report) -> Store
     read = _read_shards if path.suffix == ".json" else _read_file
     tensors, originals = read(path, report)
     _refuse_other_answers(folder, tensors, report)
+    as_in_keras = originals is not None
     if originals is None:
         tensors, originals = _without_wrapper(tensors, prefix, table, report)
-        return _stored(tensors, originals, prefix, as_in_keras=False)
-    return _stored(tensors, originals, prefix, as_in_keras=True)
+    stored = _stored(tensors, originals, prefix, as_in_keras)
+    for alias, name in _TIED.items():
+        if is_tied or name.endswith(".bias"):
+            _take_tied(stored, alias, name)
+    return stored
+
+
+def _take_tied(stored, alias, name):
+    """Gives a tensor its usual name where the file has the other one alone.
+
+    safetensors.torch.save_model keeps the name that comes first in the alphabet.
+    """
+    if name not in stored.tensors and alias in stored.tensors:
+        stored.tensors[name] = stored.tensors.pop(alias)
+        stored.originals[name] = stored.originals.pop(alias, alias)
 
 
 def _read_file(path, report):
@@ -187,10 +202,11 @@ def _without_wrapper(tensors, prefix, table, report):
     """(name -> tensor, name -> name in the file), without what a program put before the names.
 
     DistributedDataParallel puts `module.` there, torch.compile `_orig_mod.`, and a class of one's own what it
-    calls its encoder. Where the encoder's table of words stands shows it.
+    calls its encoder. Where the encoder's table of words stands, or the head's that is the same, shows it.
     """
-    tables = [name for name in tensors if name == table or name.endswith(f".{table}")]
-    wrappers = sorted({name.removesuffix(table).removesuffix(prefix) for name in tables}, key=len)
+    marks = (table, *(alias for alias, name in _TIED.items() if name == table))
+    fronts = (sorted(_names_before(mark, tensors, prefix), key=len) for mark in marks)
+    wrappers = next(filter(None, fronts), [])
     if (
         not wrappers
         or not wrappers[0]
@@ -212,6 +228,11 @@ def _without_wrapper(tensors, prefix, table, report):
         originals[plain] = name
     report.note(f"the names begin with {shown_name(wrapper)}, which is taken off")
     return {name: tensors[original] for name, original in originals.items()}, originals
+
+
+def _names_before(mark, tensors, prefix):
+    names = [name for name in tensors if name == mark or name.endswith(f".{mark}")]
+    return {name.removesuffix(mark).removesuffix(prefix) for name in names}
 
 
 def _refuse_other_answers(folder, tensors, report):
@@ -242,12 +263,6 @@ def _stored(tensors, other_names, prefix, as_in_keras):
             )
         plain[name] = tensor
         names_in_file[name] = originals.get(original, original)
-    # Some files keep the output bias only under the decoder's name.
-    for alias in ("cls.predictions.decoder.bias", "lm_head.decoder.bias"):
-        bias = _TIED[alias]
-        if bias not in plain and alias in plain:
-            plain[bias] = plain.pop(alias)
-            names_in_file[bias] = names_in_file.pop(alias)
     keras_names = originals if as_in_keras else {}
     twice = {name: _pytorch_name(name) for name, original in keras_names.items() if name == original}
     tied = _TIED | {name: twin for name, twin in twice.items() if twin in plain}

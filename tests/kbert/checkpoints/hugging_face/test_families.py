@@ -378,6 +378,75 @@ def test_settings_of_roberta_that_do_not_fit_are_one_sentence(roberta, values, s
         read_checkpoint(roberta)
 
 
+@pytest.mark.parametrize("vocabulary", [BPE, SENTENCEPIECE], ids=["bpe", "sentencepiece"])
+def test_a_config_without_any_name_is_read_for_berts_tokenizer_alone(vocabulary, tmp_path):
+    """A bare RoBERTa has a BERT's tensors, and its first position in another row."""
+    write_checkpoint(
+        random_checkpoint("encoder", vocabulary=vocabulary, **ROBERTA), tmp_path / "m", "hugging_face"
+    )
+    model_type = json.loads((tmp_path / "m" / "config.json").read_text())["model_type"]
+    expected = numbers(read_checkpoint(tmp_path / "m"))
+    edited(tmp_path / "m", model_type=None, architectures=None)
+    with pytest.raises(
+        ValueError, match="names neither model_type nor architectures, and the tokenizer is n"
+    ):
+        read_checkpoint(tmp_path / "m")
+    edited(tmp_path / "m", model_type=model_type)
+    assert numbers(read_checkpoint(tmp_path / "m")) == expected
+
+
+@pytest.mark.parametrize(
+    ("shape", "table", "head"),
+    [
+        ({}, "bert.embeddings.word_embeddings", "cls.predictions.decoder"),
+        (DISTILBERT, "distilbert.embeddings.word_embeddings", "vocab_projector"),
+        (ELECTRA, "electra.embeddings.word_embeddings", "generator_lm_head"),
+        (ROBERTA | {"vocabulary": BPE}, "roberta.embeddings.word_embeddings", "lm_head.decoder"),
+        (MPNET, "mpnet.embeddings.word_embeddings", "lm_head.decoder"),
+        (MODERNBERT, "model.embeddings.tok_embeddings", "decoder"),
+    ],
+    ids=["bert", "distilbert", "electra", "roberta", "mpnet", "modernbert"],
+)
+@pytest.mark.parametrize("wrapper", ["", "_orig_mod."])
+def test_the_table_of_words_may_have_the_heads_name_alone(shape, table, head, wrapper, tmp_path):
+    """safetensors.torch.save_model keeps one name of a shared tensor, by the alphabet."""
+    write_checkpoint(random_checkpoint("masked_lm", **shape), tmp_path / "m", "hugging_face", "*")
+    expected, file = numbers(read_checkpoint(tmp_path / "m")), tmp_path / "m" / "model.safetensors"
+    tensors = load_file(file)
+    tensors[f"{head}.weight"] = tensors.pop(f"{table}.weight")
+    foreign_files.write_safetensors(file, {f"{wrapper}{name}": it for name, it in tensors.items()})
+    back = read_checkpoint(tmp_path / "m")
+    assert numbers(back) == expected and not back.report.left_over
+    assert (f"{wrapper}{head}.weight", "embeddings/word_embeddings", "as it is") in back.report.taken
+    edited(tmp_path / "m", tie_word_embeddings=False)  # then it is another table
+    with pytest.raises(ValueError, match=r"has no tensors for 1 variables of .*_embeddings\.weight"):
+        read_checkpoint(tmp_path / "m")
+
+
+SECOND_NAMES = {"hidden_size": "dim", "num_attention_heads": "n_heads", "num_hidden_layers": "n_layers"}
+
+
+@pytest.mark.parametrize("second", SECOND_NAMES)
+def test_settings_of_distilbert_by_their_second_names(second, tmp_path):
+    """`attribute_map` of transformers' DistilBertConfig."""
+    write_checkpoint(random_checkpoint("encoder", **DISTILBERT), tmp_path / "m", "hugging_face")
+    read, file = read_checkpoint(tmp_path / "m"), tmp_path / "m" / "config.json"
+    config = json.loads(file.read_text())
+    value = config[SECOND_NAMES[second]]
+    for first in ({SECOND_NAMES[second]: value}, {}):
+        del config[SECOND_NAMES[second]]
+        config |= first | {second: value}
+        file.write_text(json.dumps(config))
+        back = read_checkpoint(tmp_path / "m")
+        assert back.encoder == read.encoder and "does not know" not in str(back.report)
+        config[SECOND_NAMES[second]] = value
+    file.write_text(json.dumps(config | {second: 2 * value}))
+    with pytest.raises(
+        ValueError, match=f"{SECOND_NAMES[second]}={value} and {second}={2 * value} are two n"
+    ):
+        read_checkpoint(tmp_path / "m")
+
+
 @pytest.fixture
 def modernbert(tmp_path):
     model = random_checkpoint("sequence_classification", ("a", "b"), **MODERNBERT | {"num_hidden_layers": 5})
@@ -414,6 +483,7 @@ FULL, SLIDING = "full_attention", "sliding_attention"
         ),
         ({"mlp_bias": True}, "has no tensors for 10 variables of .*: layers.0.mlp.Wi.bias"),
         ({"global_attn_every_n_layers": 0}, "global_attn_every_n_layers"),
+        ({"sliding_window": 4}, "sliding_window=4, but kbert reads local_attention, which is twice as much"),
     ],
     ids=str,
 )

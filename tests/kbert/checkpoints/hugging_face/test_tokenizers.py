@@ -208,6 +208,53 @@ def test_segments_of_a_template_count_where_the_model_has_segments(folders, kind
             assert read(folder)[0].fingerprint == vocabulary.fingerprint
 
 
+@pytest.mark.parametrize("name", ["lstrip", "rstrip", "single_word"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_mask_that_takes_other_blanks_is_refused_where_masks_are_filled(folders, kind, name):
+    """Blanks are parts of pieces in byte-level BPE alone."""
+    folder, vocabulary = folders(kind), make(kind)
+    mask = vocabulary.special_tokens.mask
+    text = f"the {mask} the" + f"a{mask}b" * (name == "single_word")
+    (folder / "config.json").write_text('{"architectures": ["RobertaForMaskedLM"]}')
+    tokens = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["added_tokens"]
+    ours = next(token for token in tokens if token["content"] == mask)
+    theirs = ours | {name: not ours[name]}
+    edit(folder, "tokenizer.json", added_tokens=[theirs if token == ours else token for token in tokens])
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    found = build_tokenizer(vocabulary).tokenize_with_masks(tf.constant([text])).to_list()[0]
+    is_other = tokenizer.encode(text, add_special_tokens=False).ids != found
+    assert is_other == (kind == "bpe" or name == "single_word")
+    if is_other:
+        with pytest.raises(ValueError, match=f"{name}={json.dumps(theirs[name])}, but .*mask_token.$"):
+            read(folder)
+        read(folder, allow=["mask_token"])
+        # transformers takes this one where there are two.
+        edit(folder, "tokenizer_config.json", added_tokens_decoder={str(vocabulary.mask_id): ours})
+        read(folder)
+        edit(folder, "tokenizer_config.json", added_tokens_decoder={})
+        (folder / "config.json").write_text('{"architectures": ["RobertaModel"]}')
+    read(folder)
+
+
+@pytest.mark.parametrize(("strips", "lower_cases"), [(False, True), (True, False)])
+def test_accents_of_a_modernbert_stand_in_both_files(folders, strips, lower_cases):
+    """transformers 4 takes those of its BertTokenizer, transformers 5 those of tokenizer.json."""
+    folder = folders("wordpiece")
+    edit(folder, "tokenizer.json", normalizer__lowercase=lower_cases, normalizer__strip_accents=None)
+    values = {"tokenizer_class": "BertTokenizer", "do_lower_case": lower_cases, "strip_accents": strips}
+    edit(folder, "tokenizer_config.json", **values)
+    for model_type in ("bert", "modernbert"):
+        (folder / "config.json").write_text(json.dumps({"model_type": model_type}))
+        if model_type == "modernbert":
+            with pytest.raises(
+                ValueError, match=f"strip_accents={strips}, but tokenizer.json strip_accents="
+            ):
+                read(folder, allow=["do_lower_case"])
+            edit(folder, "tokenizer.json", normalizer__strip_accents=strips)
+        vocabulary, _ = read(folder, allow=["do_lower_case"])
+        assert vocabulary.rules.strip_accents == strips
+
+
 @pytest.mark.parametrize(("tokenizer_class", "said"), [("BertTokenizer", 1), ("PreTrainedTokenizerFast", 0)])
 def test_another_longest_word_is_said_where_transformers_5_takes_its_own(folders, tokenizer_class, said):
     folder = folders("wordpiece")
