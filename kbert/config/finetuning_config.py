@@ -44,7 +44,8 @@ class DatasetConfig:
     error. `skip_empty_rows` does the same for rows in which nothing stands, such as the `;;;` that Excel
     writes below a table.
     `skip_unlabelled` leaves out rows without a label, and counts them: an empty cell, null, NaN, "-",
-    -1 (unless `labels` lists it) and the like. Without it such a row is an error.
+    -1 (unless it is a class) and the like. Without it such a row is an error; but an empty cell means that
+    none of several labels holds.
 
     `delimiter` is the character between the columns of a TSV or CSV file. Without it that is a tab or a comma
     by the format, or another one of `,` `;` `|` and tab where the header line shows it, which is said. With

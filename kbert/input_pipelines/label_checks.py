@@ -3,6 +3,7 @@
 import collections
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from kbert.cli.warn_once import warn_once
 from kbert.input_pipelines.label_names import (
@@ -16,6 +17,10 @@ from kbert.input_pipelines.label_names import (
 
 _STRONG_MARKS = ",;|\t\n"  # which names of labels seldom have inside
 _LEAVE_OUT = "Leave these rows out by dataset.skip_unlabelled=true"
+_CLASSES_ALONE = (
+    "List the classes in dataset.labels: with it if it is one, else without it and with "
+    "dataset.skip_unlabelled=true."
+)
 _TOO_MANY_ONCE = 20  # labels of a file in which none is there twice
 
 
@@ -36,6 +41,36 @@ def with_judged_labels(
             counts[label] += 1
         yield example
     judge(counts, path)
+
+
+def without_marks(read: Callable, labels_of: Callable, path: str | Path) -> Iterator:
+    """Yields the examples of a file but for those whose labels mark that there is none, such as "-".
+
+    The whole file tells which labels do, so it is read twice.
+
+    Args:
+      read: function that gives the examples, from the first on each time.
+      labels_of: function from an example to its labels, as often as it has them.
+      path: the file, for messages.
+
+    Raises:
+      ValueError: where -1 may be either, and where no example is left.
+    """
+    counts = collections.Counter(label for example in read() for label in labels_of(example))
+    marks: dict[str, int] = {}
+    while mark := _mark_of_none(counts):
+        if not mark.is_sure:
+            raise ValueError(_sentence_of_mark(path, mark, counts, _CLASSES_ALONE))
+        marks[mark.label] = counts.pop(mark.label)
+    if marks:
+        shown = ", ".join(f"{times:,} of the labels are {mark!r}" for mark, times in marks.items())
+        shown += ", as files mark rows without one"
+        if not counts:
+            raise ValueError(f"{path}: no row has a label: {shown}.")
+        warn_once(
+            f"{path}: {shown}; these are left out. If it is a class, list all labels in dataset.labels."
+        )
+    yield from (example for example in read() if marks.keys().isdisjoint(labels_of(example)))
 
 
 def judge_labels(counts: Mapping[str, int], path: str | Path, mend: str = _LEAVE_OUT):
@@ -123,30 +158,48 @@ def _require_separated(counts, path):
                 )
 
 
-def _judge_signs(counts, path, mend):
-    """Refuses "-", -1 and -100 as classes where they mark rows without a label.
+class _Mark(NamedTuple):
+    """A label that marks rows without one, who writes it so, and whether it cannot be a class."""
+
+    label: str
+    writer: str
+    is_sure: bool
+
+
+def _mark_of_none(counts):
+    """The `_Mark` among labels, "-", -1 or -100; None where there is none.
 
     SNLI writes "-" and Hugging Face's `datasets` -1. They are classes beside "+" and +1, and a number also
-    beside other negative ones.
+    beside other negative ones; beside 0 and 1, -1 may be either.
     """
     dash = next((label for label in counts if seen_text(label) in DASHES), None)
     if dash and "+" not in counts:
-        raise ValueError(f"{path}: {_sign_for_none(dash, counts, 'as in SNLI', mend)}")
+        return _Mark(dash, "as in SNLI", True)
     numbers = sorted({number for label in counts if (number := as_number(label)) is not None})
     least, others = next(iter(numbers), 0), numbers[1:]
     is_mark = least in NUMBERS_FOR_NONE and others != [-least] and all(other >= -1 for other in others)
     if None in map(as_number, counts) or not is_mark:
-        return
+        return None
     mark = next(label for label in counts if as_number(label) == least)
-    known = "as `datasets` writes it" if least == -1 else "as PyTorch's losses pass it over"
-    why = f"{path}: {_sign_for_none(mark, counts, known, mend)}"
-    if numbers != [-1, 0, 1]:
-        raise ValueError(why)
-    warn_once(f"{why} It is learned as a class.")
+    writer = "as `datasets` writes it" if least == -1 else "as PyTorch's losses pass it over"
+    return _Mark(mark, writer, numbers != [-1, 0, 1])
 
 
-def _sign_for_none(label, counts, known, mend):
+def _judge_signs(counts, path, mend):
+    """Refuses "-", -1 and -100 as classes where they mark rows without a label; warns where -1 may."""
+    if not (mark := _mark_of_none(counts)):
+        return
+    if mark.is_sure:
+        raise ValueError(
+            _sentence_of_mark(
+                path, mark, counts, f"{mend}; or, if it is a class, list all labels in dataset.labels."
+            )
+        )
+    warn_once(f"{_sentence_of_mark(path, mark, counts, _CLASSES_ALONE)} It is learned as a class.")
+
+
+def _sentence_of_mark(path, mark, counts, mend):
     return (
-        f"{counts[label]:,} of {sum(counts.values()):,} labels are {label!r}, {known} where there is none. "
-        f"{mend}; or, if it is a class, list all labels in dataset.labels."
+        f"{path}: {counts[mark.label]:,} of {sum(counts.values()):,} labels are {mark.label!r}, "
+        f"{mark.writer} where there is none. {mend}"
     )

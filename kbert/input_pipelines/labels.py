@@ -47,7 +47,7 @@ _NO_LABEL = frozenset(
     + ("#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#NUM!", "#NULL!")
 )
 # Signs that may also be classes, beside +1 and "+": the whole file tells, see `judge_labels`.
-_SIGNS = (*DASHES, *(f"{number}{end}" for number in NUMBERS_FOR_NONE for end in ("", ".0", ".")))
+SIGNS = (*DASHES, *(f"{number}{end}" for number in NUMBERS_FOR_NONE for end in ("", ".0", ".")))
 _MOST_KNOWN = 4096
 _LIST_ENDS = frozenset(")]}")
 # Names of columns, in lower case, that a header has and no label is likely to be.
@@ -158,7 +158,7 @@ def class_label(record: dict, dataset: DatasetConfig, where: str) -> str:
     label = record[column]
     if type(label) is int:  # many tools write class numbers like this; the type check excludes True and False
         label = record[column] = str(label)
-    _require_label(label, dataset, where, _signs_of_none(dataset))
+    require_label(label, dataset, where, _signs_of_none(dataset))
     if not isinstance(label, str):
         raise ValueError(f"{where} has {_shown(label)} as its label {column!r}, {_WHOSE_LABEL[type(label)]}.")
     if why := text_problem(record, column):
@@ -198,7 +198,7 @@ def number_label(record: dict, dataset: DatasetConfig, where: str) -> float:
     column = dataset.label
     require_column(record, column, where)
     value = record[column]
-    _require_label(value, dataset, where)
+    require_label(value, dataset, where)
     number = plain_number(value)
     if number is None:
         raise ValueError(
@@ -214,7 +214,7 @@ def label_set(record: dict, dataset: DatasetConfig, where: str) -> tuple[str, ..
     The value is a list of names; or a text: such a list as Python, JSON or NumPy print it, or names with
     `dataset.label_separator` between them; or a list with a 0 or 1 for each of `dataset.labels`, or an object
     with a 0 or 1 for each name. A file without the column may have a column of 0 and 1 for each of
-    `dataset.labels` instead.
+    `dataset.labels` instead. A blank cell is the empty list, but with `dataset.skip_unlabelled`.
 
     Raises:
       ValueError: for any other value, and for a class that is not in `dataset.labels` (if that lists any).
@@ -224,8 +224,8 @@ def label_set(record: dict, dataset: DatasetConfig, where: str) -> tuple[str, ..
         return tuple(name for name in columns if _holds(record, name, where))
     require_label_set(record, dataset, where)
     value = record[dataset.label]
-    if value != "":  # which is the empty list
-        _require_label(value, dataset, where)
+    if dataset.skip_unlabelled or not _is_blank(value):  # which is the empty list
+        require_label(value, dataset, where)
     try:
         names = _names(value, dataset)
     except ValueError as error:
@@ -236,7 +236,7 @@ def label_set(record: dict, dataset: DatasetConfig, where: str) -> tuple[str, ..
             "a list of strings, or names with dataset.label_separator between them."
         )
     for name in names:
-        _require_label(name, dataset, where, _signs_of_none(dataset))
+        require_label(name, dataset, where, _signs_of_none(dataset))
         if why := text_problem({dataset.label: name}, dataset.label):
             raise ValueError(f"{where} {why}; mend the row or leave it out.")
     return tuple(dict.fromkeys(listed_label(name, dataset, where) for name in names))
@@ -285,11 +285,11 @@ _MARKED = (
 
 def _signs_of_none(dataset):
     """The signs that stand for no label, where that is known before the whole file is read."""
-    return _SIGNS if dataset.labels or dataset.skip_unlabelled else ()
+    return SIGNS if dataset.labels else ()
 
 
-def _require_label(value, dataset, where, signs=DASHES):
-    """Raises NoLabel for what stands where there is none; `signs` are what else does."""
+def require_label(value, dataset: DatasetConfig, where: str, signs=DASHES):
+    """Raises NoLabel for what stands where there is none; `signs` are what else does, such as `SIGNS`."""
     column = dataset.label
     if value is None or value != value:  # NaN
         raise NoLabel(
@@ -298,13 +298,17 @@ def _require_label(value, dataset, where, signs=DASHES):
         )
     if not isinstance(value, str) or value in dataset.labels:
         return
-    if not seen_text(value):
+    if _is_blank(value):
         raise NoLabel(
             f"{where} has no label in column {column!r}; give it one, or leave all such rows out by "
             "dataset.skip_unlabelled=true."
         )
     if seen_text(value) in (*signs, *_NO_LABEL):
         raise NoLabel(_MARKED.format(where=where, label=value, column=column))
+
+
+def _is_blank(value):
+    return isinstance(value, str) and not seen_text(value)
 
 
 def _is_head(cell, heads):
@@ -326,7 +330,7 @@ def _repeated_header(record, dataset, where):
 def _names(value, dataset):
     """The entries of a list or a cell. Raises ValueError saying what is wrong with it."""
     if isinstance(value, str):
-        value = split_cell(value, dataset.label_separator) if value else []
+        value = [] if _is_blank(value) else split_cell(value, dataset.label_separator)
     if (with_ones := held_names(value)) is not None:
         return with_ones
     if not isinstance(value, list):
@@ -341,7 +345,7 @@ def _holds(record, column, where):
     held = zero_or_one(value)
     if held is not None:
         return held == 1
-    if value is None or value != value or seen_text(str(value)) in ("", *_SIGNS, *_NO_LABEL):
+    if value is None or value != value or seen_text(str(value)) in ("", *SIGNS, *_NO_LABEL):
         raise NoLabel(
             f"{where} has {_shown(value) if str(value).strip() else 'nothing'} in the column {column!r} of 0 "
             "and 1, so it has no label; give it one, or leave all such rows out by "

@@ -2,13 +2,19 @@
 
 import collections
 import dataclasses
+import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 
 from kbert.config import DatasetConfig
 from kbert.input_pipelines import labelled_files
 from kbert.input_pipelines.distinct_batches import TextsApart
-from kbert.input_pipelines.label_checks import judge_labels, judge_several_labels, with_judged_labels
+from kbert.input_pipelines.label_checks import (
+    judge_labels,
+    judge_several_labels,
+    with_judged_labels,
+    without_marks,
+)
 from kbert.input_pipelines.label_lists import require_no_hot_pairs
 from kbert.input_pipelines.label_names import sorted_labels
 from kbert.input_pipelines.labels import class_label, label_set
@@ -103,11 +109,13 @@ class TextFiles(Files):
         """The rows of a file; where the dataset lists no labels, those of the file are judged at its end.
 
         Raises:
-          ValueError: as `stream_rows` and `judge_labels` do.
+          ValueError: as `stream_rows`, `judge_labels` and `without_marks` do.
         """
-        rows = labelled_files.stream_rows(path, dataset, with_labels, self._read_label)
-        is_known = dataset.labels or self._label_names is None or not with_labels
-        return rows if is_known else with_judged_labels(rows, self.labels, self._judge, path)
+        read = functools.partial(labelled_files.stream_rows, path, dataset, with_labels, self._read_label)
+        if dataset.labels or self._label_names is None or not with_labels:
+            return read()
+        rows = without_marks(read, self.labels, path) if dataset.skip_unlabelled else read()
+        return with_judged_labels(rows, self.labels, self._judge, path)
 
     def needless_settings(self, path, dataset):
         """Those of the format; and the positive label of more labels than two."""

@@ -9,7 +9,7 @@ from absl import logging
 from kbert.cli.warn_once import warn_once
 from kbert.input_pipelines import labelled_files
 from kbert.input_pipelines.label_names import as_number
-from kbert.input_pipelines.labels import class_label
+from kbert.input_pipelines.labels import SIGNS, class_label, require_label
 from kbert.tasks.files import ROW_SETTINGS, Files
 
 
@@ -89,6 +89,7 @@ class _RightChoice:
 
         Raises:
           ValueError: for a label that names no choice.
+          NoLabel: where it marks a row without one, such as -1.
         """
         ways = _named(class_label(record, dataset, where), record, dataset, where)
         shown = f"{where}: label {record[dataset.label]!r}"
@@ -143,6 +144,7 @@ def _named(label, record, dataset, where) -> dict[int, str]:
             named.setdefault(names.index(name), how)
     if named:
         return named
+    require_label(label, dataset, where, SIGNS if dataset.skip_unlabelled else ())
     from_1 = json.dumps([str(n + 1) for n in range(number)])
     raise ValueError(
         f"{where}: label {label!r} does not name a choice; expected a number from 0 to {number - 1}, a "

@@ -185,6 +185,7 @@ def test_a_minus_is_a_class_beside_its_plus_alone(with_source, labels, is_class)
     path = with_source(labels)
     if is_class:
         assert set(completed(path)) == set(labels)
+        assert set(completed(with_source([*labels, ""]), skip_unlabelled=True)) == set(labels)
         return
     mark = next(label for label in labels if label in ("-1", "-", "--", "\u2014", "-1.0", "-100"))
     with pytest.raises(ValueError, match=rf"1 of {len(labels)} labels are '{mark}', .*skip_unlabelled=true"):
@@ -197,12 +198,31 @@ def test_a_minus_is_a_class_beside_its_plus_alone(with_source, labels, is_class)
 def test_minus_one_beside_zero_and_one_may_be_either(tmp_path, caplog):
     judge_labels({"-1": 2, "0": 3, "1": 4}, tmp_path)
     assert "'-1', as `datasets` writes it where there is none." in caplog.text
+    path = tmp_path / "rows.csv"
+    path.write_text("text,label\na,-1\nb,0\nc,1\nd,\n")
+    with pytest.raises(ValueError, match="1 of 3 labels are '-1', .* List the classes in dataset.labels"):
+        completed(path, skip_unlabelled=True)
+    for labels in (("-1", "0", "1"), ("0", "1")):
+        dataset = DatasetConfig(labels=labels, skip_unlabelled=True)
+        assert tuple(row.label for row in ONE_LABEL_FILES.read_examples(path, dataset)) == labels
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\u200b"])
+def test_a_blank_cell_of_several_labels_is_none_or_a_row_without_labels(tmp_path, blank):
+    path = tmp_path / "rows.csv"
+    path.write_text(f"text,label\na,x\nb,{blank}\nc,[]\nd,x;y\n")
+    for skip, sets in ((False, [("x",), (), (), ("x", "y")]), (True, [("x",), (), ("x", "y")])):
+        dataset = DatasetConfig(label_separator=";", skip_unlabelled=skip)
+        assert [row.label for row in SEVERAL_LABELS_FILES.read_examples(path, dataset)] == sets
 
 
 def test_a_file_without_any_label(tmp_path):
     path = tmp_path / "test.csv"
     path.write_text("text,label\na,-1\nb,-1\n")
-    with pytest.raises(ValueError, match="no row of 2 has a label; the first: .*line 2 has '-1'"):
+    with pytest.raises(ValueError, match="no row has a label: 2 of the labels are '-1'"):
+        completed(path, skip_unlabelled=True)
+    path.write_text("text,label\na,NA\nb,\n")
+    with pytest.raises(ValueError, match="no row of 2 has a label; the first: .*line 2 has 'NA'"):
         completed(path, skip_unlabelled=True)
 
 
@@ -273,7 +293,7 @@ def test_a_list_that_is_not_understood_is_no_name(cell):
 @pytest.mark.parametrize("value", [["nan"], ["x", "None"], [-1], ["-"], "-", "nan", None])
 def test_an_entry_that_stands_for_no_label(value):
     with pytest.raises(NoLabel, match="here has .*skip_unlabelled=true"):
-        label_set({"label": value}, DatasetConfig(skip_unlabelled=True), "here")
+        label_set({"label": value}, DatasetConfig(labels=("x",)), "here")
 
 
 @pytest.mark.parametrize("value", [[1, 0, 1], [1.0, 0.0, 1.0], [True, False, True], "[1 0 1]", "[1, 0, 1]",
