@@ -140,7 +140,7 @@ def from_zeros_and_ones(values: list, labels: tuple[str, ...]) -> list | None:
         return None
     if labels and len(labels) == len(held):
         return [label for label, holds in zip(labels, held, strict=True) if holds]
-    if labels or len(set(held)) < len(held):
+    if labels or len(set(held)) < len(held) or not all(type(value) in (str, int) for value in values):
         raise ValueError(
             f"which looks like a 0 or 1 for each of {len(held)} labels: name these, in their order, in "
             f"dataset.labels{f', which has {len(labels)}' if labels else ''}"

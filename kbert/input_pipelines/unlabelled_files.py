@@ -198,7 +198,7 @@ def texts_and_pairs(
     """
     is_json = _file_format(path, _with_own_format(path, dataset)) == "jsonl"
     if not has_columns(path, dataset) and not is_json:
-        return map(_text_and_pair, read_lines(path))
+        return map(_text_and_pair, _lines_of_text(read_lines(path), path))
     if is_json:
         lines = _json_lines(("text",), path, _with_own_format(path, dataset))
         examples = (
@@ -412,12 +412,8 @@ def examples_from_lines(
     """
     number_of_texts = None if json_lines else _TEXTS_OF_A_LINE.get(tuple(inputs))
     problems = FileProblems(source, most_problems)
+    lines = _lines_of_text(lines, source) if number_of_texts == 1 else lines
     for number, line in enumerate(lines, start=1):
-        if number == 1 and number_of_texts == 1 and _OBJECT.match(line):
-            warn_once(
-                f"{source} line 1 is a JSON object, and is read as a text, as all lines are; JSON lines are "
-                "read from a file whose name ends in .jsonl."
-            )
         try:
             example = _example_of_line(line, source, number, inputs, number_of_texts)
         except NotLines:
@@ -430,6 +426,17 @@ def examples_from_lines(
             if not problems:
                 yield example
     problems.raise_all()
+
+
+def _lines_of_text(lines, source):
+    """The lines. Warns where the first is a JSON object."""
+    for number, line in enumerate(lines, start=1):
+        if number == 1 and _OBJECT.match(line):
+            warn_once(
+                f"{source} line 1 is a JSON object, and is read as a text, as all lines are; JSON lines are "
+                "read from a file whose name ends in .jsonl."
+            )
+        yield line
 
 
 def _example_of_line(line, source, number, inputs, number_of_texts) -> dict:

@@ -319,6 +319,12 @@ def test_a_zero_or_one_for_each_of_two_labels(tmp_path, first, second, other):
     assert set(map(float, completed(path, SEVERAL_LABELS_FILES))) == {0, 1}
 
 
+@pytest.mark.parametrize("value", [[1.0, 0.0], [True, False]])
+def test_numbers_and_truth_values_are_no_names(value):
+    with pytest.raises(ValueError, match="here .*looks like a 0 or 1 for each of 2 labels"):
+        label_set({"label": value}, DatasetConfig(), "here")
+
+
 @pytest.mark.parametrize("one", ["1", "1.0", "True", "true"])
 def test_a_column_for_each_label(tmp_path, one, caplog):
     path = tmp_path / "toxic.csv"

@@ -110,6 +110,14 @@ def test_texts_and_pairs_of_a_table_have_a_text_in_each_row(tmp_path):
         texts_and_pairs(write_parquet(tmp_path / "c.parquet", pa.table({"body": ["a"]})))
 
 
+@pytest.mark.parametrize("read", [texts_and_pairs, lambda path: examples_of_file(path, [("text",)])])
+def test_objects_in_a_file_of_texts_are_said(tmp_path, caplog, read):
+    path = tmp_path / "texts.txt"
+    path.write_text('{"text": "a"}\n')
+    assert len(list(read(path))) == 1
+    assert f"{path} line 1 is a JSON object, and is read as a text" in caplog.text
+
+
 @pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson", "a.JSON"])
 def test_texts_and_pairs_of_json_lines(tmp_path, name):
     (tmp_path / name).write_text('{"text": "a", "text_pair": "c", "n": 1}\n{"text": "b"}\n')
