@@ -445,6 +445,16 @@ _LABELS = (
         "kbert/tasks/test_read_settings.py",
     ),
     _fault(
+        "a printed list with an entry outside quotes is words", "begins_a_list",
+        "lambda original: lambda cell: False",
+        "kbert/tasks/token_classification/test_files.py", "kbert/input_pipelines/test_labels.py",
+    ),
+    _fault(
+        "thresholds tell the best checkpoint", "Task.is_score",
+        "lambda original: lambda self, metric: True",
+        "kbert/tasks/test_thresholds.py", "kbert/experiments/test_refusals.py",
+    ),
+    _fault(
         "labels that look alike are two", "same_labels",
         "lambda original: lambda counts: ''",
         "kbert/input_pipelines/test_labels.py",
