@@ -35,7 +35,8 @@ _KEPT = "id"  # what answers give back
 _BEGINNING = "beginning of choices"  # no input: the column that each choice goes on with
 _OBJECT = re.compile(r'\s*\{\s*"\w+"\s*:.*\}\s*')
 _PAIR = re.compile(r"^(.*) \|\|\| (.*)$")  # extract_features.py, `read_examples`: the last ||| separates
-_TEXTS_OF_A_LINE = {("text",): 1, ("text", "text_pair"): 2}
+_PAIR_INPUTS = ("text", "text_pair")
+_TEXTS_OF_A_LINE = {("text",): 1, _PAIR_INPUTS: 2}
 
 
 def has_columns(path: str | Path, dataset: DatasetConfig | None = None) -> bool:
@@ -58,13 +59,13 @@ def examples_of_file(
     path: str | Path, inputs: Sequence[tuple[str, ...]], dataset: DatasetConfig | None = None
 ) -> Iterator[dict]:
     """The examples of a file, whatever its format: as `examples_from_columns` reads it if it `has_columns`,
-    else as `examples_from_lines`. Their arguments and errors; lines have the first of `inputs`."""
+    else as `examples_from_lines`. Their arguments and errors."""
     if has_columns(path, dataset):
         return examples_from_columns(path, inputs, dataset)
     dataset = _with_own_format(path, dataset)
     if _file_format(path, dataset) == "jsonl":
-        return _json_lines(inputs[0], path, dataset)
-    return examples_from_lines(inputs[0], _lines(path), str(path))
+        return _json_lines(inputs, path, dataset)
+    return examples_from_lines(inputs, _lines(path), str(path))
 
 
 def with_checked_texts(
@@ -200,7 +201,7 @@ def texts_and_pairs(
     if not has_columns(path, dataset) and not is_json:
         return map(_text_and_pair, _lines_of_text(read_lines(path), path))
     if is_json:
-        lines = _json_lines(("text",), path, _with_own_format(path, dataset))
+        lines = _json_lines([("text",)], path, _with_own_format(path, dataset))
         examples = (
             _by_input(example, dataset or DatasetConfig(), f"{path} row {number}")
             for number, example in enumerate(lines, start=1)
@@ -387,7 +388,7 @@ def _example(record, columns) -> dict:
 
 
 def examples_from_lines(
-    inputs: tuple[str, ...],
+    inputs: Sequence[tuple[str, ...]],
     lines: Iterable[str],
     source: str,
     json_lines: bool = False,
@@ -395,11 +396,11 @@ def examples_from_lines(
 ) -> Iterator[dict]:
     """The examples of lines.
 
-    A line is a text; or two texts with a tab between them for a task on pairs; or a JSON object, whose keys
-    are the inputs, for other tasks and with `json_lines`.
+    A line is a text; or two texts with a tab between them for a task on pairs, and where pairs are answered
+    beside texts; or a JSON object, whose keys are the inputs, for other tasks and with `json_lines`.
 
     Args:
-      inputs: the inputs of the task.
+      inputs: the inputs of each signature of the task that answers texts; the first is the usual one.
       lines: the lines.
       source: where they are from, for messages.
       json_lines: whether every line is a JSON object.
@@ -410,7 +411,7 @@ def examples_from_lines(
       ValueError: for lines of another form; the message names `source` and all of them up to
         `most_problems`.
     """
-    number_of_texts = None if json_lines else _TEXTS_OF_A_LINE.get(tuple(inputs))
+    number_of_texts = None if json_lines else _TEXTS_OF_A_LINE.get(inputs[0])
     problems = FileProblems(source, most_problems)
     lines = _lines_of_text(lines, source) if number_of_texts == 1 else lines
     for number, line in enumerate(lines, start=1):
@@ -440,13 +441,20 @@ def _lines_of_text(lines, source):
 
 
 def _example_of_line(line, source, number, inputs, number_of_texts) -> dict:
-    if number_of_texts == 1:
-        return {"text": line}
     if number_of_texts is None:
-        return parse_object(line, source, number, f"with {', '.join(inputs)}")
-    if line.count("\t") != 1:
+        return parse_object(line, source, number, f"with {', '.join(inputs[0])}")
+    texts = line.split("\t")
+    is_pair = len(texts) == 2 and all(map(str.strip, texts)) and _PAIR_INPUTS in inputs
+    if number_of_texts == 1 and not is_pair:
+        return {"text": line}
+    if len(texts) != 2:
         raise ValueError(f"{source} line {number}: expected two texts with a tab between them.")
-    return dict(zip(inputs, line.split("\t"), strict=True))
+    if number_of_texts == 1:
+        warn_once(
+            f"{source}: lines with one tab are read as two texts, a pair, which the model takes beside texts "
+            "alone; JSON lines, from a file whose name ends in .jsonl, take a text with a tab."
+        )
+    return dict(zip(_PAIR_INPUTS, texts, strict=True))
 
 
 def read_standard_input() -> Iterator[str]:

@@ -17,9 +17,9 @@ r"""Script: a trained model + texts -> predictions: one JSON line for each text,
       --context="$(cat page.txt)"
 
 Without --text, --question and --input_file, texts are read from standard input. There and in a file a line
-is a text; two texts with a tab between them for a run on pairs; or a JSON object if an example has other
-fields, for example {"text": "...", "choices": ["...", "..."]} for multiple choice, or {"question": "...",
-"context": "..."} for a question about a text. In a file whose name ends as those of JSON lines do every
+is a text; two texts with a tab between them for a model that takes pairs; or a JSON object if an example
+has other fields, for example {"text": "...", "choices": ["...", "..."]} for multiple choice, or
+{"question": "...", "context": "..."} for a question about a text. In a file whose name ends as those of JSON lines do every
 line is a JSON object; an "id" is kept. A .csv, .tsv or .parquet file, a pattern of the last in quotes, or a
 folder of `datasets` has columns: those that the run was trained on, or columns with these names. A name that
 says no format has the dataset.file_format of the run.
@@ -179,7 +179,7 @@ def _check_files(flags):
 def _examples(source, flags, num_texts):
     """(the examples, how many there are or None, how many to read ahead or None)."""
     serving = source.task.serving
-    inputs = serving.inputs
+    inputs = (serving.inputs, *serving.other_inputs.values())
     examples = _flag_examples(source, flags)
     one_by_one = 1 if flags.batch_size == 1 else None
     if examples:
@@ -188,8 +188,7 @@ def _examples(source, flags, num_texts):
         alone = 1 if sys.stdin.isatty() else one_by_one  # a person waits for the answer to each line
         lines = read_standard_input()
         return examples_from_lines(inputs, lines, "standard input", most_problems=1), None, alone
-    answered_inputs = (inputs, *serving.other_inputs.values())
-    examples = examples_of_file(flags.input_file, answered_inputs, source.dataset)
+    examples = examples_of_file(flags.input_file, inputs, source.dataset)
     examples = with_checked_texts(examples, flags.input_file, source.dataset, source.task.files)
     return examples, num_texts, one_by_one
 

@@ -39,6 +39,25 @@ def test_a_folder_of_others_is_evaluated_as_the_run(finetuned_run, folder, label
     assert theirs == pytest.approx(ours, abs=1e-5)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("source", ["standard input", "pairs.txt"])
+def test_a_line_with_a_tab_is_a_pair_where_a_checkpoint_may_take_pairs(folder, tmp_path, source):
+    flags = [f"--run_dir={folder}"]
+    lines = "jump\tthe a\njump\na\tthe\tplay\n\tjump\n"
+    (tmp_path / source).write_text(lines)
+    if source != "standard input":
+        flags.append(f"--input_file={tmp_path / source}")
+    result = run_script("run_prediction", *flags, stdin=lines)
+    assert result.returncode == 0, result.stderr
+    assert f"{source}: lines with one tab are read as two texts" in result.stderr
+    pair, *texts = map(json.loads, result.stdout.splitlines())
+    expected = open_model(folder).predict([("jump", "the a")])[0]
+    assert (pair["text"], pair["text_pair"]) == ("jump", "the a")
+    assert pair["probabilities"] == pytest.approx(expected["probabilities"], abs=1e-5)
+    assert [text["text"] for text in texts] == ["jump", "a\tthe\tplay", "\tjump"]
+    assert not any("text_pair" in text for text in texts)
+
+
 def test_a_config_names_columns_and_the_checkpoint_its_labels(folder):
     dataset = DatasetConfig(text="sentence", labels=("other", "names"))
     loaded = open_model(folder).for_files(tiny_finetuning_config(dataset=dataset))
