@@ -10,6 +10,9 @@ _ROUNDING = 8 * np.finfo(np.float32).eps  # of predictions, relative
 def correlations(predicted, true) -> dict[str, float]:
     """`pearson` and `spearman` (with mean ranks for ties) of two arrays of shape (examples,).
 
+    Predictions that differ by the rounding of float32 are ties. Else the order of a batch would rank the pairs
+    of one text twice, whose cosines are 1: STS12 has 79 of 3,108, and its `spearman` moved by 2e-5.
+
     When all predictions are the same but for the rounding of float32, no correlation is defined. Such a model
     gets the worst score, -1, and a warning, so that any other model is better. Both are NaN when there are
     fewer than two examples, and, with a warning, when all labels are the same: that says nothing about the
@@ -22,7 +25,8 @@ def correlations(predicted, true) -> dict[str, float]:
         if len(true) > 1:
             logging.warning("All %d labels are the same: no correlation with them is defined.", len(true))
         return {"pearson": float("nan"), "spearman": float("nan")}
-    if np.ptp(predicted) <= _ROUNDING * np.abs(predicted).max():
+    rounding = _ROUNDING * np.abs(predicted).max()
+    if np.ptp(predicted) <= rounding:
         logging.warning(
             "All %d predictions are %g: no correlation is defined, and the worst one, %g, is reported.",
             len(predicted), predicted[0], _WORST,
@@ -30,5 +34,5 @@ def correlations(predicted, true) -> dict[str, float]:
         return {"pearson": _WORST, "spearman": _WORST}
     return {
         "pearson": float(stats.pearsonr(predicted, true).statistic),
-        "spearman": float(stats.spearmanr(predicted, true).statistic),
+        "spearman": float(stats.spearmanr(np.round(predicted / rounding), true).statistic),
     }

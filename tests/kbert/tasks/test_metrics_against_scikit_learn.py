@@ -68,6 +68,18 @@ def test_regression_is_scored_as_scipy_does_on_all_rows_together():
         assert score["spearman"] == pytest.approx(np.corrcoef(*ranks)[0, 1], abs=1e-9)
 
 
+def test_ties_stay_ties_whatever_rounding_did_to_them():
+    rng = np.random.default_rng(8)
+    said, true = rng.integers(0, 9, 50) / 8, rng.integers(0, 6, 50)
+    noisy = said * (1 + rng.uniform(-2e-7, 2e-7, 50))
+    assert stats.spearmanr(noisy, true).statistic != pytest.approx(
+        stats.spearmanr(said, true).statistic, abs=1e-4
+    )
+    assert correlations(noisy, true)["spearman"] == pytest.approx(
+        stats.spearmanr(said, true).statistic, abs=1e-9
+    )
+
+
 def test_constant_predictions_are_the_worst_and_said_to_be(caplog):
     worst = correlations(np.full(9, 2.5), np.arange(9))
     assert correlations(np.nextafter(np.float32(1), [0, 2] * 4, dtype=np.float32), np.arange(8)) == worst
