@@ -10,8 +10,8 @@ _ROUNDING = 8 * np.finfo(np.float32).eps  # of predictions, relative
 def correlations(predicted, true) -> dict[str, float]:
     """`pearson` and `spearman` (with mean ranks for ties) of two arrays of shape (examples,).
 
-    Predictions that differ by the rounding of float32 are ties. Else the order of a batch would rank the pairs
-    of one text twice, whose cosines are 1: STS12 has 79 of 3,108, and its `spearman` moved by 2e-5.
+    Predictions that differ by the rounding of float32 are ties. Else the batch size would rank the pairs of
+    one text twice, whose cosines are 1: STS12 has 79 of 3,108, and its `spearman` moved by 2e-5.
 
     When all predictions are the same but for the rounding of float32, no correlation is defined. Such a model
     gets the worst score, -1, and a warning, so that any other model is better. Both are NaN when there are
