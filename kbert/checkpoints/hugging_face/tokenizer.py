@@ -90,6 +90,8 @@ _KINDS = {
 }
 # These take whatever the files are.
 _GENERIC_CLASSES = (None, *CLASSES_OF_THE_FILE)
+# How many separators the classes put between two texts, whatever their special tokens and tokenizer.json are.
+_SEPARATORS = {"Bert": 1, "DistilBert": 1, "Electra": 1, "Roberta": 2, "XLMRoberta": 2, "MPNet": 2}
 _ROLES = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")  # as in `SpecialTokens`
 # transformers writes int(1e30) for "no limit known".
 _NO_LIMIT = 10**9
@@ -129,6 +131,7 @@ def read_tokenizer(
         files.added_tokens(vocabulary.special_tokens)
     files.refuse_other_ids(vocabulary)
     files.refuse_other_processor(vocabulary)
+    _refuse_other_packing(files, vocabulary)
     length = "model_max_length" if files.settings.get("model_max_length") is not None else "max_len"
     longest = json_count(files.settings, length, path, SHORTEST_LENGTH)
     return vocabulary, None if longest is None or longest >= _NO_LIMIT else longest
@@ -137,8 +140,7 @@ def read_tokenizer(
 def _find_kind(files) -> _Kind:
     """The kind that the class is of and the files are of; they must agree."""
     folder, kinds = files.folder, _KINDS.values()
-    name = files.class_name
-    start = (name or "").removesuffix("Fast").removesuffix("Tokenizer")
+    name, start = files.class_name, _class_start(files)
     by_class = [kind for kind in kinds if start in kind.classes]
     if not by_class and name not in _GENERIC_CLASSES:
         classes = ", ".join(f"{start}Tokenizer" for kind in kinds for start in kind.classes)
@@ -197,6 +199,27 @@ def _refuse_other_settings(files, kind, do_lower_case):
         )
     if json_value(files.settings, "do_lower_case", bool, path):
         files.report.note(f"{path}: do_lower_case=true has no effect on a tokenizer of type {kind.model}")
+
+
+def _refuse_other_packing(files, vocabulary):
+    """Refuses special tokens of another family than the class, which packs pairs by its own rule.
+
+    Source: transformers 5, the last lines of `BertTokenizer.__init__` and `RobertaTokenizer.__init__`.
+    """
+    theirs, ours = _SEPARATORS.get(_class_start(files)), vocabulary.pair_separators
+    if theirs not in (None, ours) and files.model_type != "modernbert":  # whose class does not count
+        cls, sep = vocabulary.special_tokens.cls, vocabulary.special_tokens.sep
+        pair, own = (f"{cls} a {' '.join([sep] * number)} b {sep}" for number in (theirs, ours))
+        files.report.conflict(
+            "tokenizer_class",
+            f"{files.folder}: transformers' {files.class_name} makes {pair}, whatever tokenizer.json says, "
+            f"but kbert makes {own} with these special tokens; if tokenizer.json is right, write "
+            "tokenizer_class=PreTrainedTokenizerFast",
+        )
+
+
+def _class_start(files) -> str:
+    return (files.class_name or "").removesuffix("Fast").removesuffix("Tokenizer")
 
 
 def _refuse_other_roles(path, values, vocabulary, report):

@@ -10,7 +10,7 @@ import binascii
 import numpy as np
 
 from kbert.checkpoints.hugging_face.sentencepiece_proto import UnigramModel, build_model, parse_model
-from kbert.checkpoints.hugging_face.tokenizer_json import Rules, TokenizerFiles
+from kbert.checkpoints.hugging_face.tokenizer_json import CLASSES_OF_THE_FILE, Rules, TokenizerFiles
 from kbert.files.json_values import json_value, shown
 from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import (
     MODEL_FILE,
@@ -21,12 +21,11 @@ from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import (
 MODEL_FILES = (MODEL_FILE, "spiece.model")
 _FIRST, _LAST = ["<s>", "<pad>", "</s>", "<unk>"], "<mask>"  # XLM-R's, around the pieces of the model
 # Further steps that change nothing, or what SentencePiece does as well.
-_SPACES = {"type": "Replace", "pattern": {"Regex": " {2,}"}}
-_HARMLESS = (
-    {**_SPACES, "content": " "},
-    {**_SPACES, "content": WORD_START},
-    {"type": "Strip", "strip_left": False, "strip_right": True},
+_ONE_SPACE, _ONE_MARK = (
+    {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": content} for content in (" ", WORD_START)
 )
+_STRIP = {"type": "Strip", "strip_left": False, "strip_right": True}
+_HARMLESS = (_ONE_SPACE, _ONE_MARK, _STRIP)
 
 
 def read_unigram(files: TokenizerFiles, do_lower_case: bool | None) -> SentencePieceVocabulary:
@@ -102,6 +101,20 @@ def _refuse_other_rules(files):
         files.report.conflict(
             "add_prefix_space", f"{files.path}: it puts no space before a text, as SentencePiece does"
         )
+    if files.class_name in CLASSES_OF_THE_FILE and not _drops_blanks(normalizers, kinds):
+        files.report.conflict(
+            "normalizer",
+            f"{files.path}: its steps keep a blank at the end of a text, or two side by side, which "
+            "SentencePiece drops",
+        )
+
+
+def _drops_blanks(normalizers, kinds):
+    """Whether blanks at the end of a text, and more than one side by side, are dropped."""
+    is_stripped = _STRIP in normalizers
+    before = normalizers[: normalizers.index(_STRIP)] if is_stripped else normalizers
+    has_one = _ONE_SPACE in normalizers or _ONE_MARK in normalizers
+    return _ONE_MARK not in before and ("WhitespaceSplit" in kinds or (is_stripped and has_one))
 
 
 # --------------------------------------------------------------------------------------- writing

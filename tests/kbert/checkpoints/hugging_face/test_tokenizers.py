@@ -1,6 +1,7 @@
 """Tokenizer files of all kinds: out and in again, beside tokenizers and sentencepiece, what is refused."""
 
 import gzip
+import itertools
 import json
 import re
 import shutil
@@ -15,6 +16,7 @@ from kbert.checkpoints.formats import read_checkpoint
 from kbert.checkpoints.hugging_face.sentencepiece_proto import build_model, parse_model
 from kbert.checkpoints.hugging_face.tokenizer import read_tokenizer, write_tokenizer
 from kbert.checkpoints.hugging_face.tokenizer_json import _template
+from kbert.checkpoints.hugging_face.tokenizer_unigram import _HARMLESS
 from kbert.checkpoints.hugging_face.tokenizer_wordpiece import MPNET_TOKENS
 from kbert.checkpoints.report import Report
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, ROBERTA_TOKENS
@@ -189,6 +191,51 @@ def test_other_files_with_the_same_meaning_are_read(folders, kind, values, token
     if tokenizer_class is None:
         edit(folder, "tokenizer_config.json", tokenizer_class=None)
     assert read(folder)[0].fingerprint == make(kind).fingerprint
+
+
+@pytest.mark.parametrize("has_split", [True, False])
+@pytest.mark.parametrize("steps", [s for size in range(4) for s in itertools.permutations("_ms", size)])
+def test_steps_of_xlmr_that_are_read_treat_blanks_as_sentencepiece(folders, has_split, steps):
+    """Where the class follows tokenizer.json; XLMRobertaTokenizer has its own."""
+    folder, vocabulary = folders("sentencepiece"), make("sentencepiece")
+    content = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+    harmless = dict(zip("_ms", _HARMLESS, strict=True))
+    normalizers = [content["normalizer"], *(harmless[step] for step in steps)]
+    edit(folder, "tokenizer.json", normalizer={"type": "Sequence", "normalizers": normalizers})
+    if not has_split:
+        edit(folder, "tokenizer.json", pre_tokenizer=content["pre_tokenizer"]["pretokenizers"][1])
+    assert read(folder)[0].fingerprint == vocabulary.fingerprint
+    edit(folder, "tokenizer_config.json", tokenizer_class="PreTrainedTokenizerFast")
+    texts = ["the we", "the we ", "the  we", "  the we", "the we  ", "the\nwe\n", "\tthe   we   ", " ", ""]
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    theirs = [tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
+    if build_tokenizer(vocabulary)(tf.constant(texts)).to_list() == theirs:
+        read(folder, allow=[] if steps[:2] != ("_", "m") else ["normalizer"])
+    else:
+        with pytest.raises(ValueError, match="its steps keep a blank at the end .*=normalizer.$"):
+            read(folder)
+
+
+@pytest.mark.parametrize(
+    ("kind", "tokens", "name"),
+    [("bpe", BERT_TOKENS, "RobertaTokenizer"), ("wordpiece", MPNET_TOKENS, "BertTokenizerFast")],
+)
+def test_special_tokens_of_another_family_than_the_class_are_refused(tmp_path, kind, tokens, name):
+    """The classes of transformers 5 pack pairs by their own rule, whatever tokenizer.json says."""
+    if kind == "bpe":
+        pieces = [token for token in bpe_vocabulary(MERGES).tokens if token not in ROBERTA_TOKENS]
+        vocabulary = BytePairVocabulary([*tokens, *pieces], MERGES, tokens)
+    else:
+        vocabulary = make("mpnet")
+    write_tokenizer(tmp_path, vocabulary)
+    assert read(tmp_path)[0].fingerprint == vocabulary.fingerprint
+    edit(tmp_path, "tokenizer_config.json", tokenizer_class=name)
+    with pytest.raises(
+        ValueError, match=f"transformers' {name} makes .* b .*, but kbert .*tokenizer_class.$"
+    ):
+        read(tmp_path)
+    (tmp_path / "config.json").write_text('{"model_type": "modernbert"}')  # whose class does not count
+    assert read(tmp_path)[0].fingerprint == vocabulary.fingerprint
 
 
 @pytest.mark.parametrize("second", [0, 1])
