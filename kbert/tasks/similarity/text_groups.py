@@ -1,17 +1,21 @@
 """Rows of a labelled file with two or more texts each, and a score where the file has one."""
 
+import re
 from typing import NamedTuple
 
 import numpy as np
 from absl import logging
 
 from kbert.bounds import LARGEST_FLOAT32
+from kbert.cli.warn_once import warn_once
 from kbert.features import ENCODER_INPUTS, Feature
 from kbert.files.json_values import shown
 from kbert.input_pipelines import labelled_files, text_reader
 from kbert.input_pipelines.distinct_batches import TextsApart
 from kbert.input_pipelines.labels import NoLabel, number_label
 from kbert.tasks.files import ROW_SETTINGS, Files
+
+_MINED = re.compile(r"negative_\d+")  # a column that kbert hard-negatives writes
 
 
 class TextGroup(NamedTuple):
@@ -78,6 +82,7 @@ class PositiveFiles(ScoredPairFiles):
                         "out: set dataset.negatives=[], or dataset.label to a column that is not there."
                     )
                 return TextGroup(texts, score)
+            _say_unread(record, dataset, path)
             negatives = [labelled_files.text_cell(record, column, where) for column in dataset.negatives]
             if texts[1] in negatives:
                 raise ValueError(
@@ -155,6 +160,15 @@ class TaughtFiles(PositiveFiles):
                     f"training example {number} has no column {dataset.scores!r}, in which dataset.scores "
                     "says a teacher's scores are; score the rows, or leave dataset.scores out."
                 )
+
+
+def _say_unread(record, dataset, path):
+    """Warns of negatives that `kbert hard-negatives` found and the dataset does not name."""
+    if unread := [name for name in record if _MINED.fullmatch(name) and name not in dataset.negatives]:
+        warn_once(
+            f"{path} has {', '.join(map(repr, unread))}, which dataset.negatives="
+            f"{shown(list(dataset.negatives))} does not name: they are not read."
+        )
 
 
 def _is_number(value):
