@@ -51,6 +51,7 @@ class PretrainingConfig(TrainingConfig):
 
     def __post_init__(self):
         super().__post_init__()
+        self._check_phases_read()
         require(
             0 <= self.num_warmup_steps <= self.num_train_steps,
             f"num_warmup_steps={shown(self.num_warmup_steps)} must lie between 0 and "
@@ -66,6 +67,17 @@ class PretrainingConfig(TrainingConfig):
                 self.for_phase(phase)
             except ValueError as error:
                 raise ValueError(f"phases.{number}: {error}") from None
+
+    def _check_phases_read(self):
+        """Raises ValueError for a setting that no phase reads, because each has its own."""
+        for name in vars(PhaseConfig()).keys() - {"fresh_optimizer"} if self.phases else ():
+            group, prefix = (self.optimizer, "optimizer.") if name == "learning_rate" else (self, "")
+            require(
+                getattr(group, name) == getattr(type(group)(), name)
+                or any(getattr(phase, name) is None for phase in self.phases),
+                f"{prefix}{name}={getattr(group, name)} is read by no phase, because each has its own; leave "
+                f"it out, and change phases.0.{name} and so on.",
+            )
 
     def for_phase(self, phase: PhaseConfig) -> "PretrainingConfig":
         """The settings of one phase, as if it were a run of its own."""

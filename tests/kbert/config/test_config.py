@@ -329,6 +329,16 @@ REFUSED = {
         {"phases": [{}, {"num_train_steps": 5, "num_warmup_steps": 10}]},
         "phases.1: num_warmup_steps=10 must lie between 0 and num_train_steps=5",
     ),
+    "steps that no phase takes": (
+        PretrainingConfig,
+        {"num_train_steps": 500, "phases": [{"num_train_steps": 5}, {"num_train_steps": 10}]},
+        "num_train_steps=500 is read by no phase, because each has its own; leave it out, and change phas",
+    ),
+    "a rate that no phase takes": (
+        PretrainingConfig,
+        {"optimizer": {"learning_rate": 1e-3}, "phases": [{"learning_rate": 1e-5}]},
+        "optimizer.learning_rate=0.001 is read by no phase",
+    ),
     "more frozen layers than there are": (
         FinetuningConfig,
         {"encoder": "bert_tiny", "frozen": {"layers": 3}},

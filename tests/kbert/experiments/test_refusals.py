@@ -109,7 +109,7 @@ FINETUNING = {
     "no answer": (question_answering(unanswerable=False), QUESTIONS, "'q2' has no answer, but task_set"),
     "long questions": (question_answering(max_query_length=21), QUESTIONS, "=24 leaves no room for a"),
 }  # fmt: skip
-PHASES = {"phases": (PhaseConfig(num_train_steps=2), PhaseConfig(num_train_steps=2))}
+PHASES = {"phases": (PhaseConfig(), PhaseConfig())}
 SHORT, SMALL = tiny_encoder_config(max_position_embeddings=20), tiny_encoder_config(vocab_size=9)
 PRETRAINING = {
     "fewer examples than a batch": ({"train_batch_size": 5000}, UNREAD, "examples, fewer than one batch"),

@@ -73,7 +73,7 @@ def test_a_run_with_next_sentence_refuses_records_of_another_pairing(
 
 
 def test_phases_of_two_pairings_do_not_choose_the_task(records_dir, text_records, tmp_path):
-    config = dataclasses.replace(CONFIG, phases=(PhaseConfig(num_train_steps=2),) * 2)
+    config = dataclasses.replace(CONFIG, phases=(PhaseConfig(),) * 2)
     with pytest.raises(ValueError, match="for the task pretraining, but .*for masked_lm; make both with the"):
         pretrain(config, tmp_path / "run", [text_records / "train", records_dir / "train"])
 

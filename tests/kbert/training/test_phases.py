@@ -106,7 +106,8 @@ def test_moments_go_on_where_no_fresh_ones_are_asked_for():
 
 PRETRAINING = tiny_pretraining_config(
     encoder=tiny_encoder_config(num_hidden_layers=1),
-    phases=(PhaseConfig(num_train_steps=2), PhaseConfig(num_train_steps=2, train_batch_size=4)),
+    num_train_steps=2,
+    phases=(PhaseConfig(), PhaseConfig(train_batch_size=4)),
 )
 
 
