@@ -43,7 +43,8 @@ def require_same_run(run, config, details: dict):
       details: the content that run.json would have.
 
     Raises:
-      ValueError: naming the settings that differ, or when the content of the training data has changed.
+      ValueError: naming the settings that differ, or when the content of the training data has changed, or
+        that of data which stop it early.
     """
     recorded = to_dict(run.config) | run.details | TASKS.to_record(run.task())
     current = to_dict(config) | json.loads(json.dumps(details))
@@ -82,7 +83,7 @@ def _warn_of_changes(path, recorded, current):
 
 
 def _compare_data(path, recorded, current):
-    """Refuses other training data under the same name; accepts the same data under another name."""
+    """Refuses other training data, and other data that stop it early; accepts the same under another name."""
     data, current_data = recorded.pop("data", {}), current.pop("data", {})
     if not (data.get("train") and current_data.get("train")):
         logging.warning(
@@ -98,6 +99,12 @@ def _compare_data(path, recorded, current):
             "since. Restore the data to resume it, or choose a new folder."
         )
     if data.get("eval") and current_data.get("eval") and data["eval"] != current_data["eval"]:
+        if current.get("early_stopping_patience"):
+            raise ValueError(
+                f"run_dir={path} was evaluated on other data: their content has changed since, and by early "
+                "stopping they choose its end and its scores. Restore them to resume it, choose a new "
+                "folder, or evaluate its model on the new data (kbert evaluate)."
+            )
         logging.warning(
             "%s was evaluated on other data so far: the content of its evaluation data has changed, so "
             "evaluations before and after cannot be compared.", path,

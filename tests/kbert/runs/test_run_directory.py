@@ -12,7 +12,7 @@ from kbert.runs import checkpoint
 from kbert.runs.resume import differing_keys
 from kbert.runs.run_directory import RunDirectory
 from kbert.tokenization.vocabulary import Vocabulary
-from tests.conftest import tiny_encoder_config, tiny_pretraining_config
+from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
 from tests.places import REPOSITORY
 
 DETAILS = {"task": "pretraining", "task_config": {}, "max_seq_length": 24}
@@ -163,6 +163,17 @@ def test_other_training_data_are_refused_and_the_same_under_another_name_taken(t
         RunDirectory.create_or_resume(*arguments, of_data("b", "e"), vocabulary)
     RunDirectory.create_or_resume(*arguments, of_data("a", "f"), vocabulary)
     assert "was evaluated on other data so far" in caplog.text
+
+
+def test_other_evaluation_data_are_refused_where_they_stop_the_run_early(tmp_path, vocabulary):
+    early = {"early_stopping_patience": 2, "eval_every_steps": 4}
+    config = tiny_finetuning_config(encoder=tiny_encoder_config(), **early)
+    details = {"task": "sequence_classification", "task_config": {"labels": ["a", "b"]}, "max_seq_length": 24}
+    arguments = (tmp_path / "run", config)
+    RunDirectory.create_or_resume(*arguments, of_data("a", "e") | details, vocabulary)
+    RunDirectory.create_or_resume(*arguments, of_data("a", "e") | details, vocabulary)
+    with pytest.raises(ValueError, match="by early stopping they choose its end and its scores. Res"):
+        RunDirectory.create_or_resume(*arguments, of_data("a", "f") | details, vocabulary)
 
 
 def test_a_start_that_failed_half_way_is_taken_up_and_a_stranger_s_folder_is_not(tmp_path, vocabulary):
