@@ -88,7 +88,7 @@ def create_pretraining_data(
     record_writer.check_output_dir(output_dir, overwrite, [*files, *input_folders(input_files), *source])
     vocabulary = read_source(vocab_file, tokenizer, settings.do_lower_case, allow_unmatched)
     settings = dataclasses.replace(settings, do_lower_case=vocabulary.do_lower_case)
-    pool = _worker_pool(runner, num_workers, beam_options, files, vocabulary)
+    pool = _worker_pool(runner, num_workers, beam_options, files, vocabulary, output_dir)
     with pretraining_job.PretrainingJob.create_or_resume(output_dir, settings, vocabulary, files) as job:
         with job.removed_on_wrong_input():
             groups = tokenization_stage.text_groups(files)
@@ -124,14 +124,14 @@ def create_pretraining_data(
     return manifest
 
 
-def _worker_pool(runner, num_workers, beam_options, files, vocabulary):
+def _worker_pool(runner, num_workers, beam_options, files, vocabulary, output_dir):
     if runner == "beam":
         if num_workers > 1:
             raise ValueError(
                 f"--num_workers={num_workers} has no effect with --runner=beam, whose number is one "
                 "of the --beam_options; leave it out."
             )
-        return BeamPool(beam_options)
+        return BeamPool(beam_options, pretraining_job.unfinished(output_dir))
     if beam_options:
         raise ValueError("--beam_options has no effect without --runner=beam; pass both, or leave it out.")
     # WordPieces are cut without TensorFlow, unless the corpus has very many different words.

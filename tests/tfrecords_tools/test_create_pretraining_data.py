@@ -344,12 +344,18 @@ def wait_for_end_of_group(pid, seconds=120):
 def test_a_beam_pipeline_gives_the_same_bytes(tmp_path, corpus):
     pytest.importorskip("apache_beam", reason="NOT RUN ON APACHE BEAM: pip install 'apache-beam==2.77.0'")
     create_pretraining_data(*corpus, tmp_path / "local", **SMALL)
-    flags = [f"--input_files={corpus[0]}", f"--vocab_file={corpus[1]}", f"--output_dir={tmp_path / 'beam'}"]
+    flags = [f"--vocab_file={corpus[1]}", f"--output_dir={tmp_path / 'beam'}", "--runner=beam"]
     flags += [f"--{name}={value}" for name, value in SMALL.items()]
-    ended = run_script(
-        *(*flags, "--runner=beam"),
-        "--beam_options=--runner=DirectRunner --direct_num_workers=2 --direct_running_mode=multi_processing",
-    )
+    flags += [
+        "--beam_options=--runner=DirectRunner --direct_num_workers=2 --direct_running_mode=multi_processing"
+    ]
+    wrong = tmp_path / "wrong.jsonl"
+    wrong.write_text('{"text": "one"}\nno JSON\n')
+    refused = run_script(*flags, f"--input_files={wrong}")
+    assert refused.returncode == 1 and "Traceback" not in refused.stderr
+    assert refused.stderr.splitlines()[-1].startswith(f"error: {wrong} line 2 is not valid")
+    assert [path.name for path in tmp_path.glob("beam*")] == []
+    ended = run_script(*flags, f"--input_files={corpus[0]}")
     assert ended.returncode == 0, ended.stderr
     assert contents(tmp_path / "beam") == contents(tmp_path / "local")
 

@@ -114,8 +114,7 @@ class PretrainingJob:
           OSError: when the disk is full or a worker was killed; the message says that the same command
             resumes the work.
         """
-        output_dir = Path(output_dir).resolve()
-        directory = output_dir.with_name(f"{output_dir.name}.unfinished")
+        directory = unfinished(output_dir)
         stored = StoredVocabulary(directory, vocabulary.describe(), vocabulary.fingerprint)
         job = cls(str(directory), settings, len(vocabulary), stored)
         if directory.is_symlink():
@@ -161,6 +160,12 @@ class PretrainingJob:
         except ValueError:
             shutil.rmtree(self.path, ignore_errors=True)
             raise
+
+
+def unfinished(output_dir: str | Path) -> Path:
+    """The folder of the job whose records will be in `output_dir`."""
+    output_dir = Path(output_dir).resolve()
+    return output_dir.with_name(f"{output_dir.name}.unfinished")
 
 
 def summary_file(folder: Path, name: str) -> Path:

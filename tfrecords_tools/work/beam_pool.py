@@ -3,10 +3,13 @@
 Apache Beam is an optional extra; nothing else imports it.
 """
 
+import functools
 import shlex
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
 from kbert.extras import require
+from kbert.files.whole_file import write_text
 
 
 class BeamPool:
@@ -19,6 +22,7 @@ class BeamPool:
       options: Beam's own options, as on its command line, for example
         "--runner=FlinkRunner --flink_master=host:8081 --environment_type=LOOPBACK". An empty string runs
         the pipeline on this machine.
+      folder: one that all workers see; it exists when `map` is called.
 
     Raises:
       ValueError: when Apache Beam is not installed.
@@ -26,11 +30,12 @@ class BeamPool:
 
     num_workers = 1  # as seen from here: all results come together, when the pipeline ends
 
-    def __init__(self, options: str = ""):
+    def __init__(self, options: str, folder: Path):
         require("beam", "--runner=beam")
         from apache_beam.options.pipeline_options import PipelineOptions
 
         self._options = PipelineOptions(shlex.split(options))
+        self._refusal = folder / "refusal.txt"
 
     def __enter__(self) -> "BeamPool":
         return self
@@ -42,12 +47,25 @@ class BeamPool:
         """Runs the function over all items, then yields None for each of them.
 
         Raises:
-          Whatever the pipeline raises when one of the items fails for good.
+          ValueError: that of an item; the items after it are left out.
+          Whatever the pipeline raises when an item fails otherwise, and for good.
         """
         import apache_beam as beam
 
-        items = list(items)
+        items, work = list(items), functools.partial(_call_or_note, function, self._refusal)
+        self._refusal.unlink(missing_ok=True)
         if items:
             with beam.Pipeline(options=self._options) as pipeline:
-                _ = pipeline | beam.Create(items) | beam.Reshuffle() | beam.Map(function)
+                _ = pipeline | beam.Create(items) | beam.Reshuffle() | beam.Map(work)
+        if self._refusal.is_file():
+            raise ValueError(self._refusal.read_text(encoding="utf-8"))
         yield from (None for _ in items)
+
+
+def _call_or_note(function, refusal, item):
+    """Calls the function, and notes its ValueError, which Beam would bury in tracebacks."""
+    if not refusal.exists():
+        try:
+            function(item)
+        except ValueError as error:
+            write_text(str(error), refusal)
