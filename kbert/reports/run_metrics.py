@@ -10,6 +10,7 @@ from kbert.runs.metrics_file import read_metrics
 
 READ_FILES = ("metrics.jsonl", "config.json", "run.json")
 _SCORES = ("accuracy", "f1", "exact_match")
+_OFFICIAL = ("f1", "exact_match")  # the scores of questions, of which only they have an exact match
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class RunMetrics:
         """(steps, values) of a metric on held-out data. Scores are from 0 to 1: those of questions, which the
         official script gives in percent, are divided by 100."""
         steps, values = self._series(name, is_training=False)
-        if is_score(name) and max(values, default=0.0) > 1.0:
+        if name.endswith(_OFFICIAL) and self.names(lambda other: other.endswith("exact_match")):
             values = [value / 100.0 for value in values]
         return steps, values
 

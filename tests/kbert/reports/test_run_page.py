@@ -84,6 +84,17 @@ def test_a_run_has_a_picture_of_each_metric_and_a_table_of_its_evaluations(run_f
     assert page_of(tmp_path / "again.html", phase1=folder) == html
 
 
+def test_scores_of_questions_are_percent_however_small(run_folder, tmp_path):
+    scores = {"exact_match": 0.7, "f1": 0.95, "span_accuracy": 0.4}
+    questions = run_folder("questions", [eval_line(100, 3.0, 0.2) | scores])
+    names = run_folder("names", [eval_line(100, 3.0, 0.2) | {"f1": 0.95}])
+    rows = cells(page_of(tmp_path / "page.html", questions=questions))
+    assert [row[:2] for row in rows[3:]] == [
+        ["exact match", "0.70%"], ["F1", "0.95%"], ["span accuracy", "40.00%"],
+    ]  # fmt: skip
+    assert ["F1", "95.00%", "95.00%", "100"] in cells(page_of(tmp_path / "page.html", names=names))
+
+
 def test_the_page_of_a_run_has_the_tables_of_its_last_evaluation(run_folder, tmp_path):
     lines = [*LINES, eval_line(300, 3.0, 0.5) | {"confusion": [[3, 1], [2, 4]]}]
     folder = run_folder("run", lines, to_dict(FinetuningConfig()))
