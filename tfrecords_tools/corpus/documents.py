@@ -8,6 +8,7 @@ sentences.
 import mmap
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,8 +28,8 @@ LANGUAGES = tuple(
 
 
 # sentencex 1.0.32 assumes that white space after an initial is one byte long, and aborts where it is longer
-# ("J.\xa0S."). WordPiece reads such white space as spaces too, and drops U+0085, a control character.
-_PLAIN_SPACES = {code: " " for code in range(0x80, 0x3001) if chr(code).isspace()} | {0x85: None}
+# ("J.\xa0S."): it reads a copy with plain spaces, and tells where to cut the text itself.
+_PLAIN_SPACES = {code: " " for code in range(0x80, 0x3001) if chr(code).isspace()}
 _NO_OBJECT = "lines left out, no JSON object"
 
 
@@ -264,8 +265,8 @@ class SentenceSplitter:
       line: UTF-8.
 
     Returns:
-      A list of non-empty UTF-8 sentences, stripped. Joined, they equal the line except for white space: it is
-      dropped between sentences, and white space beyond ASCII becomes plain spaces.
+      A list of non-empty UTF-8 sentences, stripped. Joined, they equal the line except for white space
+      between sentences.
 
     Raises:
       ValueError: when the language is not known, or sentencex is not installed.
@@ -290,5 +291,7 @@ class SentenceSplitter:
         self._segment = segment
 
     def __call__(self, line: bytes) -> list[bytes]:
-        sentences = self._segment(self._language, line.decode("utf-8").translate(_PLAIN_SPACES))
-        return [stripped.encode("utf-8") for sentence in sentences if (stripped := sentence.strip())]
+        text = line.decode("utf-8")
+        lengths = map(len, self._segment(self._language, text.translate(_PLAIN_SPACES)))
+        sentences = (text[start:end].strip() for start, end in pairwise(accumulate(lengths, initial=0)))
+        return [sentence.encode("utf-8") for sentence in sentences if sentence]
