@@ -298,14 +298,15 @@ def test_a_named_prompt_leaves_its_own_tokens_out(tmp_path):
 
 @pytest.mark.slow
 def test_an_evaluation_ranks_as_the_folder_says(folder):
-    """With its prompt and its similarity; no head is missing, so a config for pairs measures any vectors."""
+    """With its prompts and its similarity; no head is missing, so a config for pairs measures any vectors."""
     edit(
         folder / "config_sentence_transformers.json", default_prompt_name="document", similarity_fn_name="dot"
     )
     loaded, words = kbert.load(folder), [token for token in foreign_files.TOKENS if token.isalpha()]
     texts = [f"{word} {other}" for word, other in zip(words, reversed(words), strict=True)]
     columns = {"text": texts[:4], "text_pair": texts[4:8]}
-    scores = similarities(loaded.embed(columns["text"]), loaded.embed(columns["text_pair"]), "dot")
+    queries, documents = loaded.embed(texts[:4], task="query"), loaded.embed(texts[4:8], task="document")
+    scores = similarities(queries, documents, "dot")
     ranks = 1 + (scores > np.diag(scores)[:, None]).sum(axis=1)
     config = tiny_finetuning_config(
         task="multiple_negatives_ranking",
