@@ -142,7 +142,8 @@ def write_features(
       layers: layers: 0 is the embeddings, 1 the first layer, -1 the last. By default the last four; of a
         model made for sentence embeddings, with its own pooling, the last.
       pooling: none: a vector for each token; otherwise one vector for each text. By default none; of a model
-        made for sentence embeddings its own, with its normalization.
+        made for sentence embeddings its own, with its normalization. SPLADE and ColBERT have none of their
+        own, so name one.
       combine: how to combine several layers.
       format: the format of the output file; by default what its name ends in.
       max_seq_length: longest sequence in tokens; longer ones are cut. By default 128, or less if the model
@@ -165,6 +166,12 @@ def write_features(
         max_seq_length = default_length(model.config)
     if max_seq_length is not None:
         model = model.with_max_seq_length(max_seq_length)
+    if pooling is None and model.makes_vectors and not model.own_pooling:
+        raise ValueError(
+            f"{run_dir} has the task {model.task.name}, whose vectors of texts are no rows of numbers as a "
+            "features file has: ask for them in Python, by kbert.load(...).embed(texts). For the encoder's "
+            "layers, which are not these vectors, give --pooling=none or another pooling."
+        )
     own_pooling: Any = pooling or "none"
     if pooling is None and model.own_pooling:
         own_pooling, layers = model.own_pooling, layers or [-1]

@@ -74,9 +74,9 @@ class ChoiceFiles(Files):
 class _RightChoice:
     """Reads the right choices of a file.
 
-    "2" may be the number of one choice and the text of another. It is read as the number, unless other rows
-    of the file are named by their texts alone. Beside letters it would be read as the third choice, and means
-    the second in ARC.
+    "2" may be the number of one choice and the text of another. It is read as the number, and refused where
+    other rows of the file are named by their texts. Beside letters it would be read as the third choice, and
+    means the second in ARC.
     """
 
     def __init__(self, path):

@@ -12,6 +12,7 @@ from kbert.inference.loaded_model import LoadedModel
 from kbert.inference.loading import load, open_model
 from kbert.input_pipelines.labelled_files import read_rows
 from kbert.runs.run_directory import RunDirectory
+from kbert.scripts.extract_features import write_features
 from kbert.tasks import TASKS
 from kbert.tasks.task_model import TaskModel
 from tests.conftest import tiny_finetuning_config
@@ -59,6 +60,19 @@ def test_the_first_vectors_may_read_the_weights(name, tmp_path):
     vectors = [each.toarray() if name == "sparse_embedding" else each for each in answers]
     same(*vectors[:2], 1e-6)
     same(*vectors[::2], 1e-6)
+
+
+@pytest.mark.parametrize("name", ["sparse_embedding", "late_interaction"])
+def test_features_are_none_of_vectors_in_another_form(name, tmp_path):
+    random = random_task_model(TASKS[name]().with_pooling(None))
+    run = written_run(tmp_path / "run", random.task, random.model, random.vocabulary)
+    texts, file = tmp_path / "texts.txt", tmp_path / "features.npz"
+    texts.write_text("\n".join(TEXTS))
+    with pytest.raises(ValueError, match=f"{name}, whose vectors .*embed.*--pooling=none"):
+        write_features(run.path, texts, file)
+    assert not file.exists()
+    write_features(run.path, texts, file, pooling="mean")
+    assert len(np.load(file)["values"]) == len(TEXTS)
 
 
 def test_weights_are_read_when_they_are_first_asked_for(finetuned_run, monkeypatch):
