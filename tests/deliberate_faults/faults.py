@@ -465,6 +465,18 @@ _LABELS = (
         "kbert/tasks/test_thresholds.py", "kbert/experiments/test_refusals.py",
     ),
     _fault(
+        "-1 beside other negative numbers is left out", "_mark_of_none",
+        "lambda original: lambda counts: "
+        "original({n: c for n, c in counts.items() if n not in ('-2', '-50')})",
+        "kbert/input_pipelines/test_labels.py",
+    ),
+    _fault(
+        "a line with a tab is one text", "_example_of_line",
+        "lambda original: lambda line, source, number, inputs, *a: "
+        "original(line, source, number, inputs[:1], *a)",
+        "kbert/input_pipelines/test_unlabelled_columns.py",
+    ),
+    _fault(
         "labels that look alike are two", "same_labels",
         "lambda original: lambda counts: ''",
         "kbert/input_pipelines/test_labels.py",

@@ -211,6 +211,16 @@ def test_a_name_without_a_format_has_that_of_the_run(tmp_path, file_format, capl
     assert list(examples_of_file(other, INPUTS, dataset)) == [{"text": "b"}]  # its name says more
 
 
+@pytest.mark.parametrize("inputs", [INPUTS, INPUTS[::-1], INPUTS[:1]])
+def test_a_line_with_a_tab_is_a_pair_where_pairs_are_answered(tmp_path, inputs, caplog):
+    path = tmp_path / "lines.txt"
+    path.write_text("He ran.\tSo did I.\n")
+    [example] = examples_of_file(path, inputs)
+    texts = ["He ran.\tSo did I."] if inputs == INPUTS[:1] else ["He ran.", "So did I."]
+    assert list(example.values()) == texts
+    assert ("lines.txt: lines with one tab are read as two texts" in caplog.text) is (inputs == INPUTS)
+
+
 def test_a_pattern_without_endings_has_the_format_of_the_run(tmp_path):
     """In training, evaluation and prediction."""
     for number in range(2):
