@@ -25,14 +25,15 @@ def correlations(predicted, true) -> dict[str, float]:
         if len(true) > 1:
             logging.warning("All %d labels are the same: no correlation with them is defined.", len(true))
         return {"pearson": float("nan"), "spearman": float("nan")}
-    rounding = _ROUNDING * np.abs(predicted).max()
-    if np.ptp(predicted) <= rounding:
+    if np.ptp(predicted) <= _ROUNDING * np.abs(predicted).max():
         logging.warning(
             "All %d predictions are %g: no correlation is defined, and the worst one, %g, is reported.",
             len(predicted), predicted[0], _WORST,
         )  # fmt: skip
         return {"pearson": _WORST, "spearman": _WORST}
+    significands, exponents = np.frexp(predicted)
+    rounded = np.ldexp(np.round(significands / _ROUNDING), exponents)
     return {
         "pearson": float(stats.pearsonr(predicted, true).statistic),
-        "spearman": float(stats.spearmanr(np.round(predicted / rounding), true).statistic),
+        "spearman": float(stats.spearmanr(rounded, true).statistic),
     }

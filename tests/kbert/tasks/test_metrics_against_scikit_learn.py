@@ -80,6 +80,14 @@ def test_ties_stay_ties_whatever_rounding_did_to_them():
     )
 
 
+def test_small_numbers_beside_a_large_one_keep_their_ranks():
+    rng = np.random.default_rng(9)
+    logits = np.append(rng.normal(-16, 2, 999), 4)
+    true = logits + rng.normal(size=1000)
+    expected = stats.spearmanr(logits, true).statistic
+    assert correlations(1 / (1 + np.exp(-logits)), true)["spearman"] == pytest.approx(expected, abs=1e-9)
+
+
 def test_constant_predictions_are_the_worst_and_said_to_be(caplog):
     worst = correlations(np.full(9, 2.5), np.arange(9))
     assert correlations(np.nextafter(np.float32(1), [0, 2] * 4, dtype=np.float32), np.arange(8)) == worst
