@@ -47,7 +47,10 @@ def vocabulary_logits(hidden_states, table, bias, training: bool):
 def _forward(logits, labels, classes):
     maximum = ops.max(logits, axis=-1, keepdims=True)
     log_total = ops.log(ops.sum(ops.exp(logits - maximum), axis=-1, keepdims=True))
-    chosen = ops.take_along_axis(logits, labels[:, None], axis=-1)
+    known = ops.clip(labels, 0, ops.shape(classes)[0] - 1)
+    chosen = ops.take_along_axis(logits, known[:, None], axis=-1)
+    # The loss and the gradient of a label that is no class are NaN, as of TensorFlow's own op on a GPU.
+    log_total = ops.where((known == labels)[:, None], log_total, float("nan"))
     return (log_total + (maximum - chosen))[:, 0], (log_total + maximum,)
 
 
@@ -68,7 +71,7 @@ def cross_entropy(logits, labels):
       labels: int32 tensor of shape `(rows,)`.
 
     Returns:
-      float32 tensor of shape `(rows,)`.
+      float32 tensor of shape `(rows,)`; NaN, as its gradient, where a label is not from 0 to classes - 1.
     """
     # Counted outside of the compiled loop, where it would take 5 of 13 ms at 640 x 30,522 on two cores.
     classes = ops.arange(ops.shape(logits)[-1], dtype="int32")

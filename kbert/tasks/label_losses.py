@@ -12,7 +12,7 @@ from kbert.bounds import LARGEST_FLOAT32
 from kbert.checks import Rate, check_values, require
 from kbert.files.json_values import require_once, shown
 from kbert.late_tensorflow import ops
-from kbert.tasks.losses import cross_entropies
+from kbert.tasks.losses import binary_cross_entropies, cross_entropies
 
 BALANCED = "balanced"
 OF_TRAINING = ("class_weights", "label_smoothing")
@@ -161,14 +161,13 @@ class SeveralLabelsLoss:
         return (1.0 + ops.cast(held, "float32") * (having - 1.0)) * weights[:, None]
 
     def losses(self, logits, held, training: bool):
-        """float32 (batch, labels): log(1 + exp(x)) - x y for logits x and targets y, in a form whose
-        exponential cannot overflow. Smoothing by e has the targets `1 - e / 2` and `e / 2`, as Keras's
-        `BinaryCrossentropy`."""
+        """float32 (batch, labels), see `binary_cross_entropies`. Smoothing by e has the targets `1 - e / 2`
+        and `e / 2`, as Keras's `BinaryCrossentropy`."""
         targets = ops.cast(held, "float32")
         if training:
             smoothing = self._settings.label_smoothing
             targets = targets * (1.0 - smoothing) + 0.5 * smoothing
-        return ops.relu(logits) - logits * targets + ops.log1p(ops.exp(-ops.abs(logits)))
+        return binary_cross_entropies(logits, targets)
 
 
 def _logged(weights):

@@ -26,7 +26,10 @@ def example_mean(values, batch):
 
 
 def cross_entropies(logits, labels):
-    """Cross-entropy of each element, float32 of shape (...); logits (..., classes), int labels (...)."""
+    """Cross-entropy of each element, float32 of shape (...); logits (..., classes), int labels (...).
+
+    NaN where a label is not from 0 to classes - 1.
+    """
     flat = ops.reshape(ops.cast(logits, "float32"), (-1, ops.shape(logits)[-1]))
     losses = logits_kernels.cross_entropy(flat, ops.reshape(ops.cast(labels, "int32"), (-1,)))
     return ops.reshape(losses, ops.shape(labels))
@@ -35,9 +38,11 @@ def cross_entropies(logits, labels):
 def binary_cross_entropies(logits, targets):
     """-z log(sigmoid(x)) - (1 - z) log(1 - sigmoid(x)) of logits x and targets z from 0 to 1, float32 (...).
 
+    In a form whose exponential cannot overflow. NaN for targets below 0 or above 1.
     Source: torch, `BCEWithLogitsLoss`.
     """
-    logits = ops.cast(logits, "float32")
+    logits, targets = ops.cast(logits, "float32"), ops.cast(targets, "float32")
+    targets = ops.where((targets < 0.0) | (targets > 1.0), float("nan"), targets)
     return ops.relu(logits) - logits * targets + ops.log1p(ops.exp(-ops.abs(logits)))
 
 

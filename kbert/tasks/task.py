@@ -310,7 +310,7 @@ class Task:
         """
 
     def features(self, max_seq_length: int) -> dict[str, Feature]:
-        """The features of a row, including labels: name -> `Feature`."""
+        """The features of a row, including labels: name -> `Feature`; -1 in a shape is any number."""
         raise NotImplementedError
 
     def examples_to_features(self, examples: list, text_inputs) -> ExampleFeatures:

@@ -1,9 +1,11 @@
 """What every task's `build_model` returns: a functional Keras model that knows its task."""
 
-import keras
+import inspect
 
-from kbert.checks import SHORTEST_LENGTH
-from kbert.features import EXAMPLE_WEIGHTS
+import keras
+import tensorflow as tf
+
+from kbert.features import EXAMPLE_WEIGHTS, Feature
 from kbert.tasks import TASKS
 from kbert.tasks.task import Task
 
@@ -15,8 +17,10 @@ class TaskModel(keras.Model):
     `save`, `load_model`, `summary`, composition with other layers, `compile` and `fit` are Keras's own.
     If it is compiled without a loss, it trains on the loss of its task: `fit` then takes dicts that hold the
     features and the labels under the task's names, or the features as `x` and the labels as `y`, which needs
-    no name where the task has one label feature. Use kbert.training instead of `fit` for
-    several devices, for clipping after the all-reduce, and for resuming.
+    no name where the task has one label feature. Labels have the shapes of `Task.features`, and sample
+    weights are one number for each example; (batch, 1) is taken as (batch,). The loss is NaN where a
+    label is none of the task's classes. Use kbert.training instead of `fit` for several devices, for clipping
+    after the all-reduce, and for resuming.
 
     Args:
       task: the `Task` that built it.
@@ -69,8 +73,8 @@ class TaskModel(keras.Model):
             return super().compute_loss(x, y, y_pred, sample_weight, training)
         batch = x | self._labels(y)
         if sample_weight is not None:
-            # Keras may have repeated it for every label.
-            batch[EXAMPLE_WEIGHTS] = keras.tree.flatten(sample_weight)[0]
+            batch[EXAMPLE_WEIGHTS] = _one_array(sample_weight)
+        batch = self._in_declared_shapes(batch)
         try:
             weights = self.task.loss_weights(batch, training=training)
             sums = self.task.loss_sums(y_pred, batch, training=training)
@@ -80,14 +84,65 @@ class TaskModel(keras.Model):
                 f"{', '.join(batch)}; add it, give it by name (y={{{missing}: ...}}), or compile the model "
                 "with your own loss."
             ) from None
-        return sum(sums[name] / weights[name] * self.task.loss_factor(name) for name in sums)
+        # Where all weights are 0, the loss is 0.
+        means = {name: keras.ops.divide_no_nan(sums[name], weights[name]) for name in sums}
+        return sum(means[name] * self.task.loss_factor(name) for name in sums)
+
+    def fit(self, *args, **kwargs):
+        """As `keras.Model.fit`. `sample_weight` also counts where the labels are in `x`."""
+        return super().fit(**self._with_weights(super().fit, args, kwargs))
+
+    def evaluate(self, *args, **kwargs):
+        """As `keras.Model.evaluate`. `sample_weight` also counts where the labels are in `x`."""
+        return super().evaluate(**self._with_weights(super().evaluate, args, kwargs))
+
+    def _with_weights(self, method, args, kwargs) -> dict:
+        """The arguments of a method, with weights of examples in `x` where labels have names: Keras drops
+        those of no `y`, and repeats those of several labels."""
+        bound = inspect.signature(method).bind(*args, **kwargs).arguments
+        bound |= bound.pop("kwargs", {})
+        data = [bound.get(name) for name in ("x", "y", "sample_weight")]
+        bound |= zip(("x", "y", "sample_weight"), self._weights_in_batch(*data), strict=True)
+        validation = bound.get("validation_data")
+        if isinstance(validation, list | tuple) and len(validation) == 3:
+            bound["validation_data"] = self._weights_in_batch(*validation)
+        return bound
+
+    def _weights_in_batch(self, x, y, sample_weight):
+        have_names = isinstance(x, dict) and (y is None or isinstance(y, dict))
+        if sample_weight is None or self._compile_loss is not None or not have_names:
+            return x, y, sample_weight
+        return x | {EXAMPLE_WEIGHTS: _one_array(sample_weight)}, y, None
+
+    @property
+    def _label_features(self) -> dict[str, Feature]:
+        """The features that are no inputs; -1 in a shape is any length."""
+        return {name: kind for name, kind in self.task.features(-1).items() if name not in self.input}
 
     def _labels(self, y) -> dict:
         """The labels by the task's names: `y` needs none where the task has one label feature."""
         if y is None or isinstance(y, dict):
             return y or {}
-        names = [name for name in self.task.features(SHORTEST_LENGTH) if name not in self.input]
+        names = list(self._label_features)
         return {names[0]: y} if len(names) == 1 else {}
+
+    def _in_declared_shapes(self, batch: dict) -> dict:
+        """The batch with labels and weights in the shapes of their features: Keras makes (batch, 1) of a
+        table's column, and beside (batch,) that would stand for every pair of examples.
+
+        Raises:
+          ValueError: for any other shape.
+        """
+        number = keras.ops.shape(batch[next(iter(self.input))])[0]
+        declared = self._label_features | {EXAMPLE_WEIGHTS: Feature("float32", ())}
+        shaped = {}
+        for name, feature in declared.items():
+            if name in batch:
+                value = _shaped(name, batch[name], feature.shape)
+                shaped[name] = keras.ops.reshape(value, (number, *feature.shape))
+                if feature.dtype == "float32":
+                    shaped[name] = keras.ops.cast(shaped[name], "float32")
+        return batch | shaped
 
     def get_config(self):
         return {
@@ -99,3 +154,35 @@ class TaskModel(keras.Model):
     def from_config(cls, config):
         task = TASKS[config["task"]["name"]](**config["task"]["config"])
         return task.build_model(keras.saving.deserialize_keras_object(config["encoder"]))
+
+
+def _one_array(sample_weight):
+    """The weights of examples, which Keras may have put into a structure.
+
+    Raises:
+      ValueError: for a structure of several.
+    """
+    arrays = keras.tree.flatten(sample_weight)
+    if len(arrays) != 1:
+        raise ValueError(
+            f"sample_weight is a {type(sample_weight).__name__} of {len(arrays)}, but a task's loss weighs "
+            "whole examples: give one array of shape (examples,)."
+        )
+    return arrays[0]
+
+
+def _shaped(name, value, shape):
+    """The array, where it is of shape (batch, *shape), but for a last axis of 1; else raises ValueError. What
+    is not known yet is checked in the step."""
+    value = tf.convert_to_tensor(value)
+    if value.shape.rank is None:
+        return value
+    for own in (shape, (*shape, 1), *([shape[:-1]] if shape[-1:] == (1,) else [])):
+        own = tf.TensorShape([None, *(None if n == -1 else n for n in own)])
+        if own.is_compatible_with(value.shape):
+            return tf.ensure_shape(value, own)
+    named = "sample_weight" if name == EXAMPLE_WEIGHTS else name
+    axes = ["batch", *("length" if n == -1 else str(n) for n in shape)]
+    raise ValueError(
+        f"{named} has the shape {tuple(value.shape)}; expected [{', '.join(axes)}], a row for each example."
+    )

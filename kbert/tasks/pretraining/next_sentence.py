@@ -1,6 +1,6 @@
 """Does the second text follow the first?"""
 
-from kbert.features import ENCODER_INPUTS, NEXT_SENTENCE_LABELS
+from kbert.features import ENCODER_INPUTS, NEXT_SENTENCE_LABELS, pretraining_features
 from kbert.heads import classification_head
 from kbert.heads.parts import pooled_head
 from kbert.late_tensorflow import keras, ops
@@ -49,6 +49,9 @@ class NextSentence(Task):
     checkpoint = CheckpointKind("BertForNextSentencePrediction")
     serving_class = _Serving
     parts = pooled_head("next_sentence")
+
+    def features(self, max_seq_length):
+        return pretraining_features(max_seq_length, 0, with_masks=False)
 
     def build_model(self, encoder):
         """Encoder inputs -> float32 `next_sentence_logits` and `probabilities`, both (batch, 2)."""

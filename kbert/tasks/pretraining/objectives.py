@@ -3,7 +3,7 @@
 import numpy as np
 
 from kbert.config import PretrainingConfig
-from kbert.features import NEXT_SENTENCE_LABELS
+from kbert.features import NEXT_SENTENCE_LABELS, pretraining_features
 from kbert.heads import masked_lm_head as masked_lm_heads
 from kbert.heads.parts import MASKED_LM, POOLER, Part
 from kbert.late_tensorflow import keras, ops
@@ -146,6 +146,10 @@ class MaskedLM(Task):
     def next_sentence(self) -> bool:
         """Whether there is a second head, for the relation of two texts (next sentence or order)."""
         return len(self.parts) > 1
+
+    def features(self, max_seq_length):
+        """Those of records, with room for as many predictions as tokens."""
+        return pretraining_features(max_seq_length, max_seq_length, with_next_sentence=self.next_sentence)
 
     def describe(self, row, vocabulary):
         (example,) = super().describe(row, vocabulary)

@@ -63,6 +63,9 @@ class ReplacedTokenDetection(Task):
     pairing = None  # records of any --pairing
     _masked_lm = MaskedLM()  # the generator's loss and accuracy
 
+    def features(self, max_seq_length):
+        return self._masked_lm.features(max_seq_length)
+
     def describe(self, row, vocabulary):
         return self._masked_lm.describe(row, vocabulary)
 

@@ -98,7 +98,7 @@ class MultipleChoice(Task):
     shape (batch, choices, seq_length); the feature `label_ids` is int32 of shape (batch,).
 
     Args:
-      num_choices: the number of choices; None allows any number, but then features cannot be made.
+      num_choices: the number of choices; None allows any number, but then examples make no features.
       settings: those of `CalibrationSettings`, by name.
 
     Examples:
@@ -152,7 +152,7 @@ class MultipleChoice(Task):
         return self.num_choices
 
     def features(self, max_seq_length):
-        shape = (self._number(), max_seq_length)
+        shape = (self.num_choices or -1, max_seq_length)
         return {name: Feature("int32", shape) for name in ENCODER_INPUTS} | {
             LABEL_FEATURE: Feature("int32", ())
         }

@@ -177,6 +177,15 @@ def test_a_kernel_is_the_plain_formula(name):
         np.testing.assert_allclose(got, want, atol=5e-6, rtol=2e-5)
 
 
+def test_the_cross_entropy_of_a_label_that_is_no_class_is_nan_and_so_is_its_gradient():
+    (logits,) = CASES["cross_entropy"][2]
+    labels = tf.constant([-1, 0, 9], tf.int32)
+    (losses,), (gradient,) = values_and_gradients(
+        lambda x: cross_entropy(x, labels), [tf.constant(logits, tf.float32)]
+    )
+    assert np.isnan(losses).tolist() == np.isnan(gradient).all(axis=-1).tolist() == [True, False, True]
+
+
 @pytest.mark.parametrize("name", sorted(CASES.keys() - {"cross_entropy"}))  # logits are float32 in any policy
 def test_a_kernel_keeps_sixteen_bits(name):
     """Large tensors in and out are bfloat16, parameters float32; the numbers are near the plain ones."""

@@ -142,3 +142,59 @@ def test_fit_with_features_and_labels_apart_and_weights():
     model.compile(loss="sparse_categorical_crossentropy")
     with pytest.raises(ValueError, match="Name it, as loss={'logits'"):
         model.fit(inputs, batch["label_ids"], verbose=0)
+
+
+def test_one_more_axis_of_labels_and_weights_changes_no_loss(case):
+    """A column of a table comes as (batch, 1)."""
+    _, model, batch = case
+    outputs, weights = model(features(model, batch)), np.linspace(0.0, 2.0, ROWS, dtype=np.float32)
+    expected = model.compute_loss(batch, None, outputs, weights, training=False)
+    columns = {
+        name: v[:, None] if v.ndim == 1 and name not in model.input else v for name, v in batch.items()
+    }
+    loss = model.compute_loss(columns, None, outputs, weights[:, None], training=False)
+    assert float(loss) == pytest.approx(float(expected), rel=1e-6)
+    with pytest.raises(ValueError, match=r"sample_weight has the shape \(6, 8\); expected \[batch\]"):
+        model.compute_loss(batch, None, outputs, np.ones((ROWS, LENGTH), np.float32), training=False)
+    with pytest.raises(ValueError, match="a dict of 2, .*one array of shape"):
+        model.compute_loss(batch, None, outputs, {"a": weights, "b": weights}, training=False)
+
+
+def test_one_label_may_lack_its_axis_and_several_may_not():
+    model = TASKS["multi_label_classification"].from_labels(("a",)).build_model(BertEncoder(calm_config()))
+    batch = random_inputs(model.encoder.config, ROWS, LENGTH)
+    held, outputs = np.array([[0], [1], [1], [0], [1], [1]], np.int32), model(batch)
+    losses = [float(model.compute_loss(batch, y, outputs, training=False)) for y in (held, held[:, 0])]
+    assert losses[0] == losses[1]
+    several = make_task("multi_label_classification").build_model(model.encoder)
+    with pytest.raises(ValueError, match=r"label_ids has the shape \(6, 1\); expected \[batch, 3\]"):
+        several.compute_loss(batch, held, several(batch), training=False)
+
+
+def test_weights_count_wherever_the_labels_are():
+    model = make_task("question_answering").build_model(BertEncoder(calm_config()))
+    batch, weights = make_batch("question_answering", model.encoder.config), np.float32([1, 2, 0, 0, 3, 0])
+    labels = {name: value for name, value in batch.items() if name not in model.input}
+    model.compile(keras.optimizers.SGD(0.0), jit_compile=False)
+    arguments = {"batch_size": ROWS, "verbose": 0}
+    expected = model.test_on_batch(batch, sample_weight=weights)
+    for x, y in ((batch, None), (features(model, batch), labels)):
+        assert model.evaluate(x, y, sample_weight=weights, **arguments) == pytest.approx(expected, rel=1e-5)
+        history = model.fit(
+            x, y, sample_weight=weights, validation_data=(x, y, weights), shuffle=False, **arguments
+        ).history
+        assert [history[name][0] for name in ("loss", "val_loss")] == pytest.approx([expected] * 2, rel=1e-5)
+    assert model.evaluate(batch, sample_weight=0 * weights, **arguments) == 0.0
+    with pytest.raises(ValueError, match="one array of shape"):
+        model.evaluate(batch, sample_weight=dict.fromkeys(labels, weights), **arguments)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [("sequence_classification", -1), ("sequence_classification", 3), ("multi_label_classification", 2)],
+)
+def test_a_label_that_is_no_class_makes_the_loss_nan(name, wrong):
+    model = make_task(name).build_model(BertEncoder(calm_config()))
+    batch = make_batch(name, model.encoder.config)
+    batch["label_ids"][2] = wrong
+    assert np.isnan(model.compute_loss(batch, None, model(features(model, batch)), training=False))
