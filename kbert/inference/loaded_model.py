@@ -515,7 +515,8 @@ class LoadedModel(TextAnswers):
         encoder = self.encoder.with_outputs("sequence_output")
         inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in ENCODER_INPUTS}
         vectors = layer(encoder(inputs)["sequence_output"], inputs["input_mask"])
-        return keras.Model(inputs, keras.layers.UnitNormalization()(vectors) if scales_again else vectors)
+        scale = keras.layers.UnitNormalization(dtype="float32")
+        return keras.Model(inputs, scale(vectors) if scales_again else vectors)
 
 
 def loaded_run(run: RunDirectory, which: str | int | None, precision: str = "float32") -> LoadedModel:

@@ -91,7 +91,7 @@ class SequencePooling(keras.layers.Layer):
     """
 
     def __init__(self, mode="mean", normalize=False, truncate_dim=None, skipped_tokens=0, dense=(), **kwargs):
-        super().__init__(**kwargs)
+        super().__init__(**{"dtype": "float32"} | kwargs)  # whatever the global policy is
         # raises an error for another mode
         self._config = PoolingConfig(mode, normalize, truncate_dim, dense=dense)
         self.dense = VectorDense(dense, dtype="float32", name="dense")

@@ -63,7 +63,7 @@ class Encoding(Task):
             return encoder
         encoder = encoder.with_outputs("sequence_output")
         inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in ENCODER_INPUTS}
-        pool = sequence_pooling.SequencePooling.of(self.pooling, dtype="float32", name=POOLING_LAYER)
+        pool = sequence_pooling.SequencePooling.of(self.pooling, name=POOLING_LAYER)
         vectors = pool(encoder(inputs)["sequence_output"], inputs["input_mask"])
         return task_model.TaskModel(self, encoder, inputs, {"embedding": vectors})
 

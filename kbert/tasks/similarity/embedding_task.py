@@ -183,5 +183,5 @@ class EmbeddingTask(Task):
 
     def vectors(self, encoder, sequence_output, input_mask):
         """The vectors of the encoder's tokens (rows, length, hidden_size) -> those of the texts."""
-        pool = sequence_pooling.SequencePooling.of(self.pooling, dtype="float32", name=POOLING_LAYER)
+        pool = sequence_pooling.SequencePooling.of(self.pooling, name=POOLING_LAYER)
         return pool(sequence_output, input_mask)

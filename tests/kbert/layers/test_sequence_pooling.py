@@ -1,5 +1,6 @@
 """One vector out of many, against sums done in NumPy."""
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -65,6 +66,15 @@ def test_a_row_of_padding_alone_gives_zeros(mode, dtype):
     pooled = SequencePooling(mode, normalize=True, dtype=dtype)(HIDDEN, np.zeros_like(MASK))
     np.testing.assert_array_equal(pooled, np.zeros((3, 8)))
     assert pooled.dtype == "float32"
+
+
+def test_the_global_policy_changes_no_vector():
+    expected = SequencePooling("mean")(HIDDEN, MASK)
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    try:
+        np.testing.assert_array_equal(SequencePooling("mean")(HIDDEN, MASK), expected)
+    finally:
+        keras.config.set_dtype_policy("float32")
 
 
 @pytest.mark.parametrize("jit_compile", [False, True])
