@@ -30,7 +30,7 @@ class AnsweringEncoder(keras.layers.Layer):
     later changes of the encoder do not reach.
 
     Args:
-      encoder: the `BertEncoder`, in float32 and not packed.
+      encoder: the `BertEncoder`, in float32, not packed and without adapters.
       precision: "float32"; or "bfloat16" for the dense layers and what lies between them, for CPUs that have
         instructions for it. Norms, embeddings and outputs stay in float32.
       outputs: one or more names of OUTPUTS.
@@ -46,8 +46,8 @@ class AnsweringEncoder(keras.layers.Layer):
       a dict as `BertEncoder` returns it, in float32; zeros at padding.
 
     Raises:
-      ValueError: for an unknown precision or output, or an encoder that is packed or not in float32; when it
-        is called with `training=True`.
+      ValueError: for an unknown precision or output, or an encoder that is packed, has adapters or is not in
+        float32; when it is called with `training=True`.
     """
 
     def __init__(self, encoder: BertEncoder, precision="float32", outputs=("pooled_output",)):
@@ -164,10 +164,11 @@ def _check(encoder, precision, outputs):
     unknown = [output for output in outputs if output not in OUTPUTS]
     if unknown or not outputs:
         raise ValueError(f"outputs={list(outputs)} must be one or more of {', '.join(OUTPUTS)}.")
-    if encoder.packed or encoder.policy.compute_dtype != "float32":
+    if encoder.packed or encoder.lora or encoder.policy.compute_dtype != "float32":
         raise ValueError(
-            f"answers need an encoder in float32 that is not packed, received one in "
-            f"{encoder.policy.name} with packed={encoder.packed}; load it with kbert.load."
+            f"answers need an encoder in float32 that is not packed and has no adapters, received one in "
+            f"{encoder.policy.name} with packed={encoder.packed}, lora={encoder.lora}; load it with "
+            "kbert.load, which adds a run's adapters to its weights."
         )
     if "pooled_output" in outputs and encoder.pooler is None:
         raise ValueError("this encoder has no pooler, so it has no pooled_output.")

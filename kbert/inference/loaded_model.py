@@ -44,7 +44,7 @@ from kbert.tokenization import text_inputs
 from kbert.tokenization.written_tokens import say_written_tokens
 
 _TRAINED = "float32"  # the precision of the weights
-_MODELS = ("model", "answering_model")  # of what is made once
+_MODELS = ("model", "answering_model", "read_rows", "rows")  # of what is made once
 
 
 class LoadedModel(TextAnswers):
@@ -205,10 +205,26 @@ class LoadedModel(TextAnswers):
         """
         require_own_tensorflow()
         with self._lock:
+            if self.precision != _TRAINED and _has_copies(key):
+                self._forget_old_copies()
             if key not in self._made:
                 with tf.init_scope():
                     self._made[key] = make()
             return self._made[key]
+
+    def _forget_old_copies(self):
+        """In bfloat16 answers come from copies of the dense layers: those of other weights are let go. The
+        first row of each layer tells weights apart, in half a millisecond."""
+        read_rows = self._once("read_rows", self._row_reader)
+        with tf.init_scope():
+            rows = read_rows().numpy()
+        if not np.array_equal(rows, self._made.setdefault("rows", rows)):
+            self._made = {key: made for key, made in self._made.items() if not _has_copies(key)}
+            self._made["rows"] = rows
+
+    def _row_reader(self):
+        kernels = [weight.value for weight in self.encoder.weights if len(weight.shape) == 2]
+        return tf.function(lambda: tf.concat([tf.gather(k, 0) for k in kernels], 0), autograph=False)
 
     def with_max_seq_length(self, max_seq_length: int) -> "LoadedModel":
         """The same model with another maximum length.
@@ -517,6 +533,11 @@ class LoadedModel(TextAnswers):
         vectors = layer(encoder(inputs)["sequence_output"], inputs["input_mask"])
         scale = keras.layers.UnitNormalization(dtype="float32")
         return keras.Model(inputs, scale(vectors) if scales_again else vectors)
+
+
+def _has_copies(key) -> bool:
+    """Whether what is made once for a key has copies of weights, see `AnsweringDense`."""
+    return key in ("answering_model", "signatures") or key[0] == "graph"
 
 
 def loaded_run(run: RunDirectory, which: str | int | None, precision: str = "float32") -> LoadedModel:

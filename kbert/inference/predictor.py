@@ -50,11 +50,10 @@ class Predictor:
                 f"signature={signature!r}: {self.loaded.source} has {', '.join(signatures)}; choose one of "
                 "these."
             )
-        self._signature = signatures[signature]
+        self._name, self._signature = signature, signatures[signature]
         shapes = {name: shape for name, (_, shape) in self._signature.inputs.items()}
         self.inputs = tuple(name for name, shape in shapes.items() if shape)
         self.settings = tuple(name for name, shape in shapes.items() if not shape)
-        self._run = self.loaded.graph(signature, self._signature.as_graph)
         self._has_warned = False
 
     def __call__(self, **inputs) -> list[dict]:
@@ -100,7 +99,8 @@ class Predictor:
         tensors = [
             tf.constant(inputs[name], dtype=dtype) for name, (dtype, _) in self._signature.inputs.items()
         ]
-        return {name: value.numpy() for name, value in self._run(*tensors).items()}
+        run = self.loaded.graph(self._name, lambda: self.loaded.signatures[self._name].as_graph())
+        return {name: value.numpy() for name, value in run(*tensors).items()}
 
     def _require_names(self, inputs):
         expected = {*self.inputs, *self.settings}

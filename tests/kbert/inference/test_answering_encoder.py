@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 from tensorflow.python.util._pywrap_util_port import IsMklEnabled
 
-from kbert.config import ACTIVATIONS
+from kbert.config import ACTIVATIONS, LoraConfig
 from kbert.encoder import BertEncoder
 from kbert.inference.answering_encoder import AnsweringEncoder, answering_model
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
@@ -181,9 +181,9 @@ def frozen(function):
     return convert_variables_to_constants_v2(function).graph.as_graph_def()
 
 
-@pytest.mark.parametrize("arguments", [{"dtype": "mixed_bfloat16"}, {"packed": True}])
+@pytest.mark.parametrize("arguments", [{"dtype": "mixed_bfloat16"}, {"packed": True}, {"lora": LoraConfig()}])
 def test_encoders_for_training_are_refused(arguments):
-    with pytest.raises(ValueError, match="in float32 that is not packed"):
+    with pytest.raises(ValueError, match="in float32 that is not packed and has no adapters"):
         AnsweringEncoder(BertEncoder(tiny_encoder_config(), **arguments))
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.config.pooling_config import PoolingConfig
+from kbert.inference.feature_extractor import FeatureExtractor
 from kbert.inference.loaded_model import LoadedModel
 from kbert.inference.loading import load, open_model
 from kbert.input_pipelines.labelled_files import read_rows
@@ -126,6 +127,32 @@ def test_an_evaluation_judges_the_weights_that_are_in_memory(finetuned_run, labe
     assert after["loss"] == pytest.approx(-np.log(chances).mean(), abs=1e-4)
     with pytest.raises(ValueError, match="checkpoint='last' says how a model is loaded"):
         loaded.evaluate(labelled_files[1], checkpoint="last")
+
+
+@pytest.mark.slow
+def test_bfloat16_answers_from_the_weights_that_are_in_memory(finetuned_run, labelled_files):
+    """Of which it has copies."""
+    loaded = load(finetuned_run.path, precision="bfloat16")
+
+    def asked(loaded):
+        asks = loaded.predictor("serving_default"), FeatureExtractor(loaded)
+        return lambda: [
+            asks[0].outputs(text=["jump the a"])["logits"],
+            asks[1]("jump the a").values,
+            loaded.embed("jump the a"),
+            loaded.predict("jump the a")["probabilities"]["loud"],
+            loaded.evaluate(labelled_files[1])["loss"],
+        ]
+
+    numbers = asked(loaded)
+    before = numbers()
+    for block in loaded.encoder.blocks:
+        block.feed_forward.output_dense.kernel.assign_add(block.feed_forward.output_dense.kernel)
+    length = loaded.max_seq_length
+    again = LoadedModel("", loaded.task, loaded.model, loaded.vocabulary, length, precision="bfloat16")
+    again.run = loaded.run
+    for old, now, new in zip(before, numbers(), asked(again)(), strict=True):
+        assert np.array_equal(now, new) and not np.array_equal(now, old)
 
 
 @pytest.mark.slow
