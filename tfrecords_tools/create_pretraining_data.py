@@ -141,7 +141,7 @@ def _worker_pool(runner, num_workers, beam_options, files, vocabulary, output_di
 
 def _log_examples(examples, vocabulary, manifest):
     for number, example in enumerate(examples[:EXAMPLES_TO_LOG]):
-        text = record_text.describe_record(example, vocabulary.tokens, manifest.settings)
+        text = record_text.describe_record(example, vocabulary, manifest.settings)
         logging.info("example %d: %.88s", number, text)
 
 

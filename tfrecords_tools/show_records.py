@@ -68,9 +68,7 @@ def show_records(
     for number, example in enumerate(
         itertools.islice(stored_records.read_records(input_dir, manifest, start), num_records), start
     ):
-        print(
-            f"\nrecord {number}: {record_text.describe_record(example, vocabulary.tokens, manifest.settings)}"
-        )
+        print(f"\nrecord {number}: {record_text.describe_record(example, vocabulary, manifest.settings)}")
 
 
 def _first_record(input_dir, manifest, record, shard):

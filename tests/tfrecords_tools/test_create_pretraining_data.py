@@ -585,7 +585,7 @@ def test_wordpieces_need_no_tensorflow(tmp_path, corpus, num_workers):
     assert contents(tmp_path / "here") == contents(tmp_path / "there")
 
 
-def test_pairs_leave_room_for_the_special_tokens_of_their_tokenizer(tmp_path, corpus, monkeypatch):
+def test_pairs_leave_room_for_the_special_tokens_of_their_tokenizer(tmp_path, corpus, monkeypatch, capsys):
     """With two separators between texts, packing must not cut what was sampled."""
     (tmp_path / "tokenizer").mkdir()
     write_tokenizer(tmp_path / "tokenizer", kinds_of_vocabularies()["mpnet"])
@@ -600,6 +600,12 @@ def test_pairs_leave_room_for_the_special_tokens_of_their_tokenizer(tmp_path, co
     create_pretraining_data(corpus[0], None, tmp_path / "out", tokenizer=tmp_path / "tokenizer", **SMALL)
     used = [int(example["input_mask"].sum()) for example in records_of(tmp_path / "out")]
     assert sorted(used) == sorted(length + 4 for length in lengths) and max(used) == 32
+    statistics = json.loads((tmp_path / "out" / "statistics.json").read_text())
+    both = [np.array(statistics[name]) for name in ("first_lengths", "second_lengths")]
+    assert [counts.sum() for counts in both] == [len(lengths)] * 2 and both[1][0] == 0
+    assert sum(np.arange(len(counts)) @ counts for counts in both) == sum(lengths)
+    show_records(tmp_path / "out", 1)
+    assert "</s> </s>\n  + " in capsys.readouterr().out
 
 
 def check_whole_words(example, vocabulary):

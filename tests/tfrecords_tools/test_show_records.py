@@ -40,14 +40,14 @@ def records(tmp_path):
 
 
 def test_masked_replaced_and_kept_places_are_marked():
-    assert describe_record(example(), VOCABULARY.tokens) == (
+    assert describe_record(example(), VOCABULARY) == (
         "[CLS] [MASK->play] the [SEP]\n"
         "  + [walk->talk] ##ed [jump->jump] [SEP]\n"
         "  length 8 of 10: first text 4, second 4, padding 2\n"
         "  next_sentence_labels 1: the second text is a random one\n"
         "  answers (3): 1=play 4=talk 6=jump"
     )
-    kinds = [(token.kind, token.segment) for token in shown_tokens(example(), VOCABULARY.tokens)]
+    kinds = [(token.kind, token.segment) for token in shown_tokens(example(), VOCABULARY)]
     assert kinds == [("", 0), ("masked", 0), ("", 0), ("", 0),
                      ("replaced", 1), ("", 1), ("kept", 1), ("", 1)]  # fmt: skip
 
@@ -63,7 +63,7 @@ def test_masked_replaced_and_kept_places_are_marked():
     ],
 )
 def test_the_pairing_says_what_the_label_of_a_pair_means(settings, label, words):
-    described = describe_record(example(next_sentence_labels=[label]), VOCABULARY.tokens, settings)
+    described = describe_record(example(next_sentence_labels=[label]), VOCABULARY, settings)
     assert f"next_sentence_labels {label}: {words}\n" in described
 
 
@@ -71,7 +71,7 @@ def test_the_pairing_says_what_the_label_of_a_pair_means(settings, label, words)
 def test_labels_are_told_by_name(label, words):
     settings = {"dataset": {"labels": ["quiet", "loud"]}}
     labelled = {name: example()[name] for name in ("input_ids", "input_mask", "segment_ids")}
-    described = describe_record(labelled | {"label_ids": np.array(label)}, VOCABULARY.tokens, settings)
+    described = describe_record(labelled | {"label_ids": np.array(label)}, VOCABULARY, settings)
     assert described.endswith(f"\n  label_ids {label}: {words}")
 
 

@@ -11,6 +11,7 @@ from absl import logging
 
 from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, WINDOW_FEATURE, Feature
 from kbert.tokenization.base_vocabulary import BaseVocabulary
+from kbert.tokenization.python.packing import second_texts
 
 STATISTICS_FILE_NAME = "statistics.json"
 PAGE_FILE_NAME = "statistics.html"
@@ -50,6 +51,7 @@ class RecordStatistics:
         self._names = tuple(features)
         self._vocab_size = len(vocabulary)
         self._mask_id, self._pad_id = vocabulary.mask_id, vocabulary.pad_id
+        self._sep_id, self._pair_separators = vocabulary.sep_id, vocabulary.pair_separators
 
     def update(self, batch: Mapping[str, np.ndarray]):
         """Counts a batch.
@@ -59,19 +61,18 @@ class RecordStatistics:
             present; they are not counted. Ids are those of the vocabulary.
         """
         # An example may have several sequences, such as the choices of multiple choice.
-        input_ids, input_mask, segment_ids = (
-            np.asarray(batch[name]).reshape(-1, self.max_seq_length) for name in ENCODER_INPUTS
-        )
-        lengths = input_mask.sum(axis=1)
-        second = segment_ids.sum(axis=1)  # the second text with its [SEP]
+        inputs = {name: np.asarray(batch[name]).reshape(-1, self.max_seq_length) for name in ENCODER_INPUTS}
+        input_ids, lengths = inputs["input_ids"], inputs["input_mask"].sum(axis=1)
+        second = second_texts(inputs, self._sep_id, self._pair_separators).sum(axis=1)
+        before = np.where(second > 0, self._pair_separators, 1)
         pieces = np.bincount(input_ids.ravel(), minlength=self._vocab_size)
         pieces[self._pad_id] -= input_ids.size - lengths.sum()
         self.add(
             {
                 "records": np.array([len(batch["input_ids"])]),
                 "lengths": np.bincount(lengths),
-                # Without [CLS] and the [SEP] of each text.
-                "first_lengths": np.bincount(np.maximum(lengths - second - 2, 0)),
+                # Without [CLS] and the separators.
+                "first_lengths": np.bincount(np.maximum(lengths - second - 1 - before, 0)),
                 "second_lengths": np.bincount(second - (second > 0)),
                 "shown_pieces": pieces,
             }

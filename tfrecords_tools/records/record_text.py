@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, PRETRAINING_LABELS, WORD_FEATURE
-from kbert.tokenization.base_vocabulary import BERT_TOKENS, ROBERTA_TOKENS
+from kbert.tokenization.base_vocabulary import BaseVocabulary
+from kbert.tokenization.python.packing import second_texts
 
 # What next_sentence_labels say, by the pairing that made the records.
 NEXT_SENTENCE_WORDS = {
@@ -20,8 +21,6 @@ NEXT_SENTENCE_WORDS = {
         "the two texts are swapped, or the second is a random one",
     ),
 }
-
-_MASKS = (BERT_TOKENS.mask, ROBERTA_TOKENS.mask)
 
 
 class ShownToken(NamedTuple):
@@ -52,22 +51,24 @@ def sequences(example: Mapping[str, np.ndarray]) -> list[Mapping[str, np.ndarray
     ]
 
 
-def shown_tokens(example: Mapping[str, np.ndarray], tokens: Sequence[str]) -> list[ShownToken]:
+def shown_tokens(example: Mapping[str, np.ndarray], vocabulary: BaseVocabulary) -> list[ShownToken]:
     """The tokens of an example, without its padding.
 
     Args:
       example: arrays input_ids, input_mask, segment_ids and, where masks are stored, the masked-LM features.
-      tokens: the pieces of the vocabulary in id order.
+      vocabulary: that of its ids.
     """
-    length = int(np.sum(example["input_mask"]))
+    length, tokens = int(np.sum(example["input_mask"])), vocabulary.tokens
+    segments = second_texts(example, vocabulary.sep_id, vocabulary.pair_separators).astype(int).tolist()
     hidden = {position: piece(tokens, index) for position, index in answers(example)}
     text_tokens = []
     for position in range(length):
         shown, answer = piece(tokens, example["input_ids"][position]), hidden.get(position)
         kind = ""
         if answer is not None:
-            kind = "masked" if shown in _MASKS else "kept" if shown == answer else "replaced"
-        text_tokens.append(ShownToken(shown, answer, kind, int(example["segment_ids"][position])))
+            is_mask = shown == vocabulary.special_tokens.mask
+            kind = "masked" if is_mask else "kept" if shown == answer else "replaced"
+        text_tokens.append(ShownToken(shown, answer, kind, segments[position]))
     return text_tokens
 
 
@@ -119,21 +120,21 @@ def label_names(settings: Mapping) -> list[str]:
 
 
 def describe_record(
-    example: Mapping[str, np.ndarray], tokens: Sequence[str], settings: Mapping | None = None
+    example: Mapping[str, np.ndarray], vocabulary: BaseVocabulary, settings: Mapping | None = None
 ) -> str:
     """An example as a few lines for people to read; the second text begins a new line.
 
     Args:
       example: arrays by feature name.
-      tokens: the pieces of the vocabulary in id order.
+      vocabulary: that of its ids.
       settings: the manifest's `settings`, for the meaning of labels.
     """
     if len(several := sequences(example)) > 1:
         others = {name: value for name, value in example.items() if name not in ENCODER_INPUTS}
-        lines = [describe_record(sequence, tokens) for sequence in several]
+        lines = [describe_record(sequence, vocabulary) for sequence in several]
         lines += [f"  {line}" for line in describe_labels(others, settings or {})]
         return "\n".join(lines)
-    text_tokens = shown_tokens(example, tokens)
+    text_tokens, tokens = shown_tokens(example, vocabulary), vocabulary.tokens
     first = " ".join(str(token) for token in text_tokens if token.segment == 0)
     second = " ".join(str(token) for token in text_tokens if token.segment)
     lines = [first] + ([f"  + {second}"] if second else [])

@@ -54,10 +54,10 @@ def write_page(
       values: the content of statistics.json.
       examples: dicts of arrays by feature name; by default the first records of the folder.
     """
-    tokens = read_vocabulary(directory, manifest.vocabulary).tokens
+    vocabulary = read_vocabulary(directory, manifest.vocabulary)
     examples = islice(examples or read_records(directory, manifest), EXAMPLES_KEPT)
     lengths = np.array(values["lengths"])
-    vocabulary = {f"vocabulary: {name}": value for name, value in manifest.vocabulary.items()}
+    described = {f"vocabulary: {name}": value for name, value in manifest.vocabulary.items()}
     page.write_page(
         Path(directory) / PAGE_FILE_NAME,
         "records.html",
@@ -65,7 +65,7 @@ def write_page(
         manifest=manifest,
         values={"masking": None, "next_sentence": None} | values,
         sizes=[(Path(directory) / shard.file).stat().st_size for shard in manifest.shards],
-        examples=[_shown(example, tokens, manifest.settings) for example in examples],
+        examples=[_shown(example, vocabulary, manifest.settings) for example in examples],
         lengths=_length_facts(lengths, values["max_seq_length"]),
         texts=_texts(values),
         masks_on_average=_mean(np.array(values.get("masking", {}).get("per_record", [0]))),
@@ -73,14 +73,14 @@ def write_page(
         present=lengths[::-1].cumsum()[::-1][1:],
         next_sentence=_next_sentence(values, manifest.settings),
         labels=_labels(values, manifest.settings),
-        settings=manifest.settings | vocabulary,
+        settings=manifest.settings | described,
     )
 
 
-def _shown(example, tokens, settings):
+def _shown(example, vocabulary, settings):
     """(the tokens of each text, the labels in words)."""
     texts = [
-        [token for token in shown_tokens(sequence, tokens) if token.segment == segment]
+        [token for token in shown_tokens(sequence, vocabulary) if token.segment == segment]
         for sequence in sequences(example)
         for segment in (0, 1)
     ]

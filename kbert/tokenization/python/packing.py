@@ -1,4 +1,6 @@
-"""Token ids of texts -> [CLS] a [SEP] b [SEP] and padding, by NumPy: many rows at once."""
+"""Token ids of texts -> [CLS] a [SEP] b [SEP] and padding, and back, by NumPy: many rows at once."""
+
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -38,3 +40,22 @@ def pack(
     input_ids[:, 0] = vocabulary.cls_id
     input_ids[is_text] = pieces
     return {"input_ids": input_ids, "input_mask": input_mask.astype(np.int32), "segment_ids": segment_ids}
+
+
+def second_texts(inputs: Mapping[str, np.ndarray], sep_id: int, pair_separators: int) -> np.ndarray:
+    """Where the second texts of packed rows stand, with the separator behind each.
+
+    Args:
+      inputs: input_ids, input_mask and segment_ids, integer arrays (..., length), as `pack` makes them.
+      sep_id, pair_separators: the vocabulary's.
+
+    Returns:
+      A bool array (..., length).
+    """
+    if pair_separators == 1:
+        return inputs["segment_ids"] > 0
+    is_separator = inputs["input_ids"] == sep_id
+    is_second = np.zeros_like(is_separator)
+    after_two = np.logical_or.accumulate(is_separator[..., :-1] & is_separator[..., 1:], axis=-1)
+    is_second[..., 2:] = after_two[..., :-1]
+    return is_second & (inputs["input_mask"] > 0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from kbert.tokenization.python.packing import pack
+from kbert.tokenization.python.packing import pack, second_texts
 from kbert.tokenization.segment_packer import SegmentPacker
 from kbert.tokenization.truncation import truncated_lengths
 from kbert.tokenization.vocabulary import Vocabulary
@@ -94,6 +94,9 @@ def test_numpy_packs_as_the_graph_does(cls, paired):
     for name, values in received.items():
         assert values.dtype == np.int32
         np.testing.assert_array_equal(values, expected[name])
+    is_second = second_texts(received, vocabulary.sep_id, vocabulary.pair_separators)
+    for row, ids, (_, text) in zip(is_second, received["input_ids"], pairs, strict=True):
+        assert ids[row].tolist() == ([*text, vocabulary.sep_id] if paired else [])
 
 
 def test_pad_to_longest_pads_to_the_longest_of_the_batch():
