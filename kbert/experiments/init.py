@@ -54,8 +54,14 @@ class Init:
             self, checkpoint=distillation.teacher, layers=distillation.init_layers, vocabulary=None
         )
 
-    def require_checkpoint(self, run_dir):
-        """Raises ValueError where the checkpoint of a run that is to begin is not there."""
+    def require_checkpoint(self, run_dir, distillation: DistillationConfig | None):
+        """Raises ValueError where the checkpoint of a run that is to begin is not there, or where names of
+        tensors are allowed and nothing is read that has any."""
+        require(
+            bool(self.checkpoint or distillation) or not self.allow_unmatched,
+            f"allow_unmatched={','.join(map(str, self.allow_unmatched))} is for tensors of a checkpoint, but "
+            "there is neither an init_checkpoint nor a teacher; leave it out.",
+        )
         if self.checkpoint and not run_directory.run_to_resume(run_dir):
             formats.require_checkpoint(self.checkpoint)
 

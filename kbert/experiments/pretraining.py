@@ -73,7 +73,7 @@ def pretrain(
     init.require_casing(vocabulary, records.directory)
     require_place(run_dir, devices)
     teacher.require_teacher(settled.distillation)
-    init.require_checkpoint(run_dir)
+    init.require_checkpoint(run_dir, settled.distillation)
     return pretraining_run.run_pretraining(settled, run_dir, phases, vocabulary, init, devices)
 
 

@@ -53,6 +53,11 @@ FINETUNING = {
     "records once": ({"freeze_encoder": True}, RECORDS, "freeze_encoder .* holds records; give train_file"),
     "new weights of nothing": ({"reinit_pooler": True}, NOTHING, "starts from random ones; leave them"),
     "the shape of nothing": ({}, NOTHING | {"from_scratch": True}, "but there is none; give init_checkpoint"),
+    "names of nothing": (
+        {"encoder": tiny_encoder_config()},
+        NOTHING | {"vocabulary": VOCABULARY, "allow_unmatched": ["cls.*"]},
+        "neither an init_checkpoint nor a teacher",
+    ),
     "adapters of nothing": ({"lora": LoraConfig(2)}, NOTHING, "lora adapts the weights of an init"),
     "weights from two": (TAUGHT, {}, "leave out init_checkpoint, or init_layers"),
     "another vocabulary": (TAUGHT, NOTHING | {"vocabulary": OTHER}, "vocabulary .* is not that of the"),
@@ -114,6 +119,7 @@ SHORT, SMALL = tiny_encoder_config(max_position_embeddings=20), tiny_encoder_con
 PRETRAINING = {
     "fewer examples than a batch": ({"train_batch_size": 5000}, UNREAD, "examples, fewer than one batch"),
     "no whole shares": ({"train_batch_size": 3}, UNREAD, "=3 is not divisible by the 2 replicas"),
+    "names of nothing": ({}, {"allow_unmatched": "cls.*"}, r"^allow_unmatched=cls.\* is for tensors of a ch"),
     "no encoder": ({"encoder": None}, {}, "the config names no encoder; add"),
     "a small table": ({"encoder": SMALL}, {}, "vocabulary has 22 tokens, but the encoder's vocab_size is 9"),
     "few positions": ({"encoder": SHORT}, {}, "has only max_position_embeddings=20; make shorter records"),
