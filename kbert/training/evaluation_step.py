@@ -126,6 +126,7 @@ def evaluate_batches(
     owners=None,
     callback: Callable[[list | None, Predictions], None] | None = None,
     num_batches: int | None = None,
+    after_batch: Callable[[], None] = lambda: None,
 ) -> dict:
     """Means of losses and metrics over all batches, as `Task.summarize` reports them, and `Task.score`.
 
@@ -137,6 +138,7 @@ def evaluate_batches(
       owners: the index of the example that each row belongs to. By default row i belongs to example i.
       callback: called with the examples and their `Predictions`, where the step collects any.
       num_batches: for the time left, where the batches do not know their number, as those of records.
+      after_batch: called after each batch; what it raises ends the evaluation.
 
     Raises:
       ValueError: when there is no batch.
@@ -153,6 +155,7 @@ def evaluate_batches(
                 collected.append(task.keep({name: np.asarray(value) for name, value in rows.items()}))
             now.text = f"evaluation, {number} batches done"
             progress.report(number)
+            after_batch()
     if sums is None:
         raise ValueError("the evaluation data hold no example.")
     metrics = task.summarize(means(sums))

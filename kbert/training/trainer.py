@@ -288,22 +288,30 @@ class Trainer:
             state.advance(steps, self._train_step.run(self._batches, tf.constant(steps, tf.int32)))
         self._is_traced = True
         self._progress.steps_done(state.step)
+        learning_rate = self._learning_rate(tf.constant(state.step - 1))  # before the clock goes on
         self._schedule.tick()
 
         ended = self._has_ended()
         if ended or state.step % config.log_every_steps == 0:
             # Reading the sums waits for the device. Here non-finite numbers are found too, so that the check
             # comes before any checkpoint of the same step.
-            self._log(means(state.take_sums()))
+            self._log(means(state.take_sums()), learning_rate)
         if ended or state.step % config.save_checkpoints_steps == 0:
             self._save(must_succeed=ended and self._phase is self._plan.phases[-1])
+            self._schedule.tick()
         self._stop_if_asked()
         if self._evaluation_step and self._evaluation_is_due():
             self._evaluate()
+            self._schedule.tick()
             if self._best.patience_is_spent:
                 logging.info("stopping early: no better %s since step %d", self._best.metric, self._best.step)
                 self._save(must_succeed=True)
             self._stop_if_asked()
+        if not ended and self._schedule.seconds_left() == 0:  # by what the checkpoint or evaluation took
+            if sums := state.take_sums():
+                self._log(means(sums), learning_rate)
+            state.saved_step = None  # a checkpoint of this step says that there is time left
+            self._save(must_succeed=True)
 
     def _next_num_steps(self):
         """Steps of the next call: `steps_per_execution`, or fewer if an interval ends before."""
@@ -329,13 +337,12 @@ class Trainer:
         is_out_of_time = self._schedule.seconds_left() == 0
         return self._state.step >= self._phase.last_step or is_out_of_time or self._best.patience_is_spent
 
-    def _log(self, values):
+    def _log(self, values, learning_rate):
         step, work = self._state.step, StepWork(*values.pop("step_work").tolist())
         # Without tables, which only evaluations report.
         metrics = {k: float(v) for k, v in self._task.summarize(values).items() if not isinstance(v, list)}
-        learning_rate = float(self._learning_rate(tf.constant(step - 1)))
         try:
-            self._progress.train(step, metrics, learning_rate, work, self._schedule.seconds_left())
+            self._progress.train(step, metrics, float(learning_rate), work, self._schedule.seconds_left())
         except FloatingPointError as error:
             raise FloatingPointError(f"{error} {self._state.kept_checkpoint()}") from None
 
@@ -374,7 +381,9 @@ class Trainer:
 
     def _compute_metrics(self, batches, data):
         examples, owners = data.examples, data.rows.owners
-        return evaluate_batches(self._task, self._evaluation_step, batches, examples, owners)
+        return evaluate_batches(
+            self._task, self._evaluation_step, batches, examples, owners, after_batch=self._stop_if_asked
+        )
 
     def _save(self, must_succeed):
         every = self._config.save_checkpoints_steps
@@ -390,7 +399,8 @@ class Trainer:
         number = agreed_signal(self._strategy, self._stop.received)
         if not number:
             return
-        self._save(must_succeed=True)
+        if self._state.step:  # a checkpoint of no step would be evaluated
+            self._save(must_succeed=True)
         wait_for_all(self._strategy)
         raise StoppedBySignal(
             number,

@@ -77,7 +77,7 @@ class Schedule:
         """Called when training begins; `state`: what `state` returned where it continues, else {}."""
 
     def tick(self):
-        """Called after each call of the training step."""
+        """Called after each call of the training step, each checkpoint and each evaluation."""
 
     def seconds_left(self) -> float | None:
         """The seconds until training must end; None if only its steps end it."""

@@ -15,9 +15,9 @@ class TimeBudget:
     `config.learning_rate * p / w` up to p = w, then it falls linearly to `config.end_learning_rate` at p = 1.
     Source: arXiv 2104.07705 ("How to Train BERT with an Academic Budget"); its code,
     IntelLabs/academic-budget-bert, pretraining/schedules.py, `TimeScheduler` with `LinearCurve`, and its 6 %
-    of warm-up. The clock is read after each call of the training step, so the learning rate does not change
-    within a call. With several processes, the mean of their clocks counts. Create it inside the strategy's
-    scope.
+    of warm-up. The clock is read after each call of the training step, each checkpoint and each evaluation,
+    so the learning rate does not change within a call. With several processes, the mean of their clocks
+    counts. Create it inside the strategy's scope.
 
     Time counts from `start` and includes everything that training does: compiling, evaluating, saving. A
     resumed training continues from the time that the checkpoint records.

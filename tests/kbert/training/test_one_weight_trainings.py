@@ -1,9 +1,12 @@
 """Stops and resumes, with a model of one weight: they do not ask what is trained."""
 
 import dataclasses
+import os
+import signal
 
 import pytest
 
+from kbert.cli.progress import Progress
 from kbert.cli.signals import StoppedBySignal
 from kbert.config import OptimizerConfig, to_dict
 from kbert.runs import checkpoint
@@ -73,6 +76,28 @@ def test_a_signal_in_an_open_interval_loses_nothing(whole, tmp_path, monkeypatch
     assert metrics == whole[0]
     assert_same_runs(run, whole[1])
     assert run.checkpoint("best").name == whole[1].checkpoint("best").name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("batch", "step"), [(1, 0), (4, 10)])
+def test_a_signal_in_an_evaluation_ends_it_between_batches(batch, step, whole, tmp_path, monkeypatch):
+    """The first batch checks the names of metrics, when nothing is there to save; two are an evaluation."""
+    report, seen = Progress.report, []
+
+    def report_and_signal(self, done):
+        report(self, done)
+        seen.append(done)
+        if len(seen) == batch:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Progress, "report", report_and_signal)
+        with pytest.raises(StoppedBySignal, match=f"at step {step} of"):
+            train(tmp_path / "run")
+    assert len(seen) == batch
+    metrics, run = train(tmp_path / "run")
+    assert metrics == whole[0]
+    assert_same_runs(run, whole[1])
 
 
 @pytest.mark.slow

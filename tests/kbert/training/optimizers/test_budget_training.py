@@ -28,7 +28,7 @@ def lines_of(run):
 def test_a_budget_ends_the_training_with_a_checkpoint_and_survives_a_stop(
     one_second_a_look, tmp_path, monkeypatch, caplog
 ):
-    # Looks: two at the start, one after each call of two steps. So step 2n is 1 + n seconds into 6.
+    # Looks: two at the start, one after each call of two steps, one after the checkpoint of step 4.
     optimizer = OptimizerConfig(
         learning_rate=1e-3, decay="budget", train_minutes=0.1, budget_warmup_proportion=0.5
     )
@@ -45,13 +45,13 @@ def test_a_budget_ends_the_training_with_a_checkpoint_and_survives_a_stop(
     def stop_after_step_4(self):
         tick(self)
         ticks.append(self.state()["seconds_used"])
-        if len(ticks) == 4:  # of the call that ends with step 6, after the checkpoint of step 4
+        if len(ticks) == 5:  # of the call that ends with step 6, after the checkpoint of step 4
             raise Stopped
 
     monkeypatch.setattr(time_budget.TimeBudget, "tick", stop_after_step_4)
     with pytest.raises(Stopped):
         one_weight.train_one_weight(*arguments)
-    assert ticks == [1.0, 2.0, 3.0, 4.0]
+    assert ticks == [1.0, 2.0, 3.0, 4.0, 5.0]
     monkeypatch.setattr(time_budget.TimeBudget, "tick", tick)
 
     run = RunDirectory(tmp_path / "run")
@@ -69,3 +69,22 @@ def test_a_budget_ends_the_training_with_a_checkpoint_and_survives_a_stop(
 
     one_weight.train_one_weight(*arguments)  # finished: evaluated again, not trained
     assert [line["step"] for line in lines_of(run)] == [2, 4, 6, 8]
+
+
+@pytest.mark.slow
+def test_a_training_whose_time_ends_in_an_evaluation_ends_with_it(one_second_a_look, tmp_path, monkeypatch):
+    """Nobody trains on with the rate of before it, and a line has the rate of its own step."""
+    optimizer = OptimizerConfig(
+        learning_rate=1e-3, decay="budget", train_minutes=4 / 60, budget_warmup_proportion=0.75
+    )
+    config = one_weight.config_of(optimizer=optimizer, save_checkpoints_steps=99, log_every_steps=99)
+    one_weight.register(monkeypatch)
+    for _ in range(2):  # then finished: evaluated again, not trained
+        # Steps 1 and 2 begin after 1 second, 3 and 4 after 2; after step 4 it is 3, after its evaluation 4.
+        _, run = one_weight.train_one_weight(tmp_path / "run", config, 50)
+        lines = read_metrics(run.metrics_file)
+        assert sorted((line["step"], line["split"]) for line in lines) == [(4, "eval"), (4, "train")]
+        assert lines_of(run)[0]["learning_rate"] == pytest.approx(1e-3 * 0.5 / 0.75)
+        newest = checkpoint.list_checkpoints(run.checkpoints)[-1]
+        assert newest.name == "step-00000004"
+        assert checkpoint.read_state(newest)["schedule"] == {"seconds_used": 4.0}
