@@ -63,7 +63,7 @@ def training_flops(config: EncoderConfig, work: StepWork) -> float:
     """Floating-point operations of the matrix products of forward and backward pass, all weights trained.
 
     6 N for each token, N the weights that it meets: 4 H^2 + 2 H I in each of L layers (3 H I with a gated
-    activation), and E H after tables of another width E; for each masked position H^2 + H V more, transform
+    activation), and E H after tables of another width E; for each masked position H E + E V more, transform
     and token table. 12 L H for each pair of tokens of a sequence, near or far: scores, and their sum of
     values. Padding, activations computed again, pooler and labels are not counted.
 
@@ -74,8 +74,8 @@ def training_flops(config: EncoderConfig, work: StepWork) -> float:
 
     Reference: arXiv 2204.02311, appendix B: 6 N + 12 L H Q T for each token.
     """
-    hidden, layers = config.hidden_size, config.num_hidden_layers
+    hidden, layers, width = config.hidden_size, config.num_hidden_layers, config.embedding_width
     layer_weights = layers * config.block_weights
     token_products = work.tokens * (layer_weights + (config.embedding_size or 0) * hidden)
-    prediction_products = work.predictions * (hidden**2 + hidden * config.vocab_size)
+    prediction_products = work.predictions * width * (hidden + config.vocab_size)
     return 6 * (token_products + prediction_products) + 12 * layers * hidden * work.token_pairs
