@@ -175,6 +175,7 @@ class Trainer:
             path = None
             while not self._has_ended():
                 self._take_steps()
+            self._warn_of_time_left()
         wait_for_all(self._strategy)  # a worker that ends earlier would break the connections of the others
         if self._plan.early_stopping_patience and self._best.step is not None:
             logging.info("the best checkpoint is that of step %d", self._best.step)
@@ -312,6 +313,16 @@ class Trainer:
                 self._log(means(sums), learning_rate)
             state.saved_step = None  # a checkpoint of this step says that there is time left
             self._save(must_succeed=True)
+
+    def _warn_of_time_left(self):
+        """Warns where steps ended a training whose learning rate follows the time."""
+        left = self._schedule.seconds_left()
+        if left and self._chief and not self._best.patience_is_spent:
+            logging.warning(
+                "the training took all its steps with %.1f of %g minutes left, so it ended at a learning "
+                "rate of %.3g: give it more steps or epochs, or a smaller optimizer.train_minutes.",
+                left / 60, self._config.optimizer.train_minutes, self._learning_rate(self._state.step),
+            )  # fmt: skip
 
     def _next_num_steps(self):
         """Steps of the next call: `steps_per_execution`, or fewer if an interval ends before."""

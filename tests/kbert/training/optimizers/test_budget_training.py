@@ -88,3 +88,15 @@ def test_a_training_whose_time_ends_in_an_evaluation_ends_with_it(one_second_a_l
         newest = checkpoint.list_checkpoints(run.checkpoints)[-1]
         assert newest.name == "step-00000004"
         assert checkpoint.read_state(newest)["schedule"] == {"seconds_used": 4.0}
+
+
+def test_steps_that_end_before_the_time_are_told(one_second_a_look, tmp_path, monkeypatch, caplog):
+    optimizer = OptimizerConfig(
+        learning_rate=1e-3, decay="budget", train_minutes=0.1, budget_warmup_proportion=0.5
+    )
+    config = one_weight.config_of(optimizer=optimizer, save_checkpoints_steps=99)
+    one_weight.register(monkeypatch)
+    one_weight.train_one_weight(tmp_path / "run", config, 2)
+    # After step 2 it is 2 seconds, after its checkpoint 3, after its evaluation 4: two thirds of the time.
+    told = "with 0.0 of 0.1 minutes left, so it ended at a learning rate of 0.000667: give it more steps"
+    assert told in caplog.text
