@@ -502,6 +502,7 @@ def distributions(columns, vocabulary, continuing):
             {"pairing": "pairs"},
             "pairing='pairs' is not known; choose one of sentence_pairs, full_sentences,",
         ),
+        ({"max_seq_length": "128"}, "max_seq_length='128' must be a whole number"),
         ({"max_ngram_size": 6}, "max_ngram_size=6 must lie between 1 and max_predictions_per_seq=5"),
         ({"num_workers": -1}, "num_workers=-1 must be at least 1"),
         ({"beam_options": "--x=1"}, "--beam_options has no effect without --runner=beam"),

@@ -59,6 +59,7 @@ class PretrainingSettings:
     compression: Literal["none", "gzip"] = "none"
 
     def __post_init__(self):
+        check_values(self)
         if not SHORTEST_SEQUENCE <= self.max_seq_length <= _LONGEST_SEQUENCE:
             raise ValueError(
                 f"max_seq_length={self.max_seq_length} must lie between {SHORTEST_SEQUENCE} (two texts "
@@ -92,7 +93,6 @@ class PretrainingSettings:
             raise ValueError(f"seed={self.seed} must not be negative.")
         if self.num_shards < 1:
             raise ValueError(f"num_shards={self.num_shards} must be at least 1.")
-        check_values(self)
 
     def _wanted(self):
         return round(self.max_seq_length * self.masked_lm_prob)
