@@ -6,10 +6,11 @@ dict of columns. Each is known by the methods of its objects, so none of these p
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from kbert.files.file_format import FORMATS
-from kbert.input_pipelines.tables.table_rows import class_names, named_class
+from kbert.input_pipelines.tables.table_rows import class_names, exact_number, named_class
 
 _TO_LIST = ("to_pylist", "to_list", "tolist")  # Arrow's; Series of pandas and polars; NumPy's
 _MISSING = ("NAType", "NaTType")  # of pandas, which compare with nothing
@@ -34,9 +35,12 @@ def plain_values(values) -> list | None:
 
 
 def plain_value(value):
-    """A value as Python's own: of a tensor, an array's number, lists for arrays in cells, texts for bytes."""
+    """A value as Python's own: of a tensor, an array's number, lists for arrays in cells, texts for bytes,
+    decimals by `exact_number`."""
     if isinstance(value, str | int | float | None):
         return value
+    if isinstance(value, Decimal):
+        return exact_number(value)
     if type(value).__module__.startswith("tensorflow.") and hasattr(value, "numpy"):
         number = value.numpy()
         return _decoded(number.tolist() if hasattr(number, "tolist") else number)

@@ -19,7 +19,7 @@ _BARE = r"(?:nan|NaN|NaT|<NA>|None|null|True|False|\.\.\.|[-+]?\d[\d.]*)"
 _BEGINNING = re.compile(
     rf"(?:\w+\()?[\[({{]+(?:{_BARE}[,\s]+)*{_QUOTED}(?:[,\s]+(?:{_BARE}|['\"])|[\])}}]+$)", re.DOTALL
 )
-_ZERO_OR_ONE = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "0.": 0, "1.": 1, "false": 0, "true": 1}
+_ZERO_OR_ONE = {"0": 0, "1": 1, "false": 0, "true": 1}
 
 
 def label_columns(columns: Collection[str], dataset: DatasetConfig) -> tuple[str, ...]:
@@ -33,7 +33,7 @@ def label_columns(columns: Collection[str], dataset: DatasetConfig) -> tuple[str
 
 def zero_or_one(value) -> int | None:
     """0 or 1, as numbers, truth values or texts of them; None for any other value."""
-    return _ZERO_OR_ONE.get(str(value).strip().lower())
+    return _ZERO_OR_ONE.get(re.sub(r"(?<=\d)\.0*$", "", str(value).strip().lower()))
 
 
 def held_names(value) -> list | None:

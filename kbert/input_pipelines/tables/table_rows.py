@@ -3,6 +3,7 @@
 import contextlib
 import re
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from pathlib import Path
 
 from kbert.extras import require
@@ -39,7 +40,7 @@ def read_rows(file: Path, file_format: str, columns: Sequence[str]) -> Iterator[
     """Yields (file and row from 1, columns by name) row by row, as plain Python values.
 
     Integers with names of classes in the schema become these names. Dates and times become text in the form
-    of ISO 8601, in UTC where they have a time zone.
+    of ISO 8601, in UTC where they have a time zone. Decimals are as `exact_number` has them.
 
     Args:
       file: the file.
@@ -131,8 +132,6 @@ def _values(column, name, classes, file, before):
     import pyarrow as pa
 
     _validate(column)
-    if pa.types.is_decimal(column.type):
-        column = column.cast(pa.float64())
     if _is_time(column.type):
         return _iso_texts(column)
     try:
@@ -142,12 +141,23 @@ def _values(column, name, classes, file, before):
         raise ValueError(
             f"{file} row {row} has text in {name!r} that is not UTF-8; write it again."
         ) from None
+    if pa.types.is_decimal(column.type):
+        values = [value if value is None else exact_number(value) for value in values]
     if classes:
         values = [
             named_class(value, classes, f"{file} row {row}, column {name!r}")
             for row, value in enumerate(values, start=before + 1)
         ]
     return values
+
+
+def exact_number(value: Decimal) -> int | str | float:
+    """A decimal as JSON can hold it: an int; with places behind the point its text, such as "19.90", for a
+    float would be another number; NaN and infinity as floats."""
+    if not value.is_finite():
+        return float(value)
+    written = format(value, "f")
+    return written if "." in written else int(written)
 
 
 def _iso_texts(column):
@@ -195,7 +205,7 @@ def _require_plain(field, file):
 def _is_readable(kind) -> bool:
     from pyarrow import types
 
-    # Decimals and times are cast, but not inside of lists.
+    # Decimals and times become plain, but not inside of lists.
     return types.is_decimal(kind) or _is_time(kind) or _is_plain(kind)
 
 

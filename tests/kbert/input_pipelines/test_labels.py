@@ -325,7 +325,7 @@ def test_numbers_and_truth_values_are_no_names(value):
         label_set({"label": value}, DatasetConfig(), "here")
 
 
-@pytest.mark.parametrize("one", ["1", "1.0", "True", "true"])
+@pytest.mark.parametrize("one", ["1", "1.0", "1.00", "True", "true"])
 def test_a_column_for_each_label(tmp_path, one, caplog):
     path = tmp_path / "toxic.csv"
     path.write_text(f"id,text,toxic,rude\n1,a,{one},0\n2,b,0,0\n3,c,{one},{one}\n4,d,-1,-1\n")

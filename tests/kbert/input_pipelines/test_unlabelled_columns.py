@@ -3,13 +3,16 @@
 import csv
 import datetime
 import gzip
+from decimal import Decimal
 
 import pyarrow as pa
 import pytest
 
 from kbert.config import DatasetConfig
 from kbert.experiments.finetuning_data import LabelledPaths
+from kbert.input_pipelines import data_in_memory
 from kbert.input_pipelines.labelled_files import read_rows
+from kbert.input_pipelines.labels import class_label, number_label
 from kbert.input_pipelines.unlabelled_files import (
     count_rows,
     examples_from_columns,
@@ -172,6 +175,25 @@ def test_a_whole_row_of_a_table_has_dates_and_times_as_python_writes_them(tmp_pa
         assert row.pop("text") == "a" and empty == dict.fromkeys(times) | {"text": "b"}
         read = {name: type(time).fromisoformat(row[name]) for name, time in times.items()}
         assert read == times and row["local"] == times["local"].isoformat()
+
+
+def test_decimals_stay_the_numbers_that_they_are(tmp_path):
+    """Databases write whole numbers as DECIMAL(38, 0): as floats these ids were others."""
+    numbers = [1234567890123456789, None, 42]
+    prices = [Decimal("19.90"), Decimal("-0.05"), None]
+    table = pa.table({
+        "text": ["a", "b", "c"],
+        "id": pa.array(numbers, pa.decimal128(38, 0)),
+        "price": pa.array(prices, pa.decimal128(10, 2)),
+    })  # fmt: skip
+    for path in every_kind(tmp_path, table).values():
+        rows = list(whole_rows(path))
+        assert [row["id"] for row in rows] == numbers and type(rows[0]["id"]) is int
+        assert [row["price"] for row in rows] == ["19.90", "-0.05", None]
+        assert [row.get("id") for row in examples_from_columns(path, INPUTS)] == numbers
+        assert number_label(rows[0], DatasetConfig(label="price"), "row 1") == 19.9
+        assert class_label(dict(rows[2]), DatasetConfig(label="id"), "row 3") == "42"
+        assert rows == list(data_in_memory.read_rows(table, "the data"))
 
 
 def test_columns_that_a_whole_row_cannot_have_are_named(tmp_path):
