@@ -309,6 +309,11 @@ _TRAINING = (
 
 _RESUME = (
     _fault(
+        "an evaluation goes on after a signal", "evaluate_batches",
+        "lambda original: lambda *a, after_batch=None, **k: original(*a, **k)",
+        "kbert/training/test_one_weight_trainings.py::test_a_signal_in_an_evaluation_ends_it_between_batches",
+    ),
+    _fault(
         "a lost field: the sums of the open interval", "TrainingState.write",
         "lambda original: lambda self, *a, **k: setattr(self, '_sums', None) or original(self, *a, **k)",
         "kbert/training/test_one_weight_trainings.py::test_a_signal_in_an_open_interval_loses_nothing",
@@ -543,6 +548,11 @@ _ANSWERS = (
 )  # fmt: skip
 
 _DATA_TOOLS = (
+    _fault(
+        "second texts are told by their segments alone", "second_texts",
+        "lambda original: lambda inputs, sep_id, pair_separators: original(inputs, sep_id, 1)",
+        "kbert/tokenization/test_segment_packer.py",
+    ),
     _fault(
         "whether a sigma is final is asked in a part of its word", "_SIGMA",
         "lambda original: b'no such letter'",
