@@ -1,7 +1,5 @@
 """Labels with their scores, as text-embeddings-inference's `/predict` gives them."""
 
-import numpy as np
-
 from ..gate.saved_model_session import RequestError
 from .json_body import shown
 from .request import Request, invalid
@@ -12,7 +10,8 @@ Example = tuple[str, ...]  # a text, or the two of a pair
 
 
 def label(service: Service, request: Request, examples: list[Example], truncate: bool, raw: bool) -> list:
-    """For each example, in its order, [(label, score), ...] with the highest score first.
+    """For each example, in its order, [(label, score), ...] with the highest score first; before it the label
+    that the model gives, where a threshold chose another one.
 
     Args:
       service: has the model: one that gives probabilities of labels, or a number.
@@ -29,13 +28,13 @@ def label(service: Service, request: Request, examples: list[Example], truncate:
     answers: list = [None] * len(examples)
     for inputs in sorted({_PAIR[: len(example)] for example in examples}):
         rows = [index for index, example in enumerate(examples) if len(example) == len(inputs)]
-        scores = _scores(service, request, inputs, [examples[index] for index in rows], truncate, raw)
-        for index, row in zip(rows, scores, strict=True):
-            answers[index] = row
-    labels = _labels(service.model, len(answers[0]))
-    return [
-        [(labels[index], row[index]) for index in np.argsort(-row, kind="stable").tolist()] for row in answers
-    ]
+        scored = _scores(service, request, inputs, [examples[index] for index in rows], truncate, raw)
+        for index, scores, given in zip(rows, *scored, strict=True):
+            labels = _labels(service.model, len(scores))
+            answers[index] = sorted(
+                zip(labels, scores, strict=True), key=lambda pair, given=given: (pair[0] != given, -pair[1])
+            )
+    return answers
 
 
 def gives_labels(model) -> bool:
@@ -82,6 +81,7 @@ def _signature(model, inputs: Example) -> tuple[str, str, str] | None:
 
 
 def _scores(service, request, inputs, examples, truncate, raw):
+    """The scores of each example, (examples, labels), and the one label that each is given, else None."""
     outputs = _signature(service.model, inputs)
     if outputs is None:
         what = "pairs of texts" if inputs == _PAIR else "texts alone"
@@ -90,13 +90,14 @@ def _scores(service, request, inputs, examples, truncate, raw):
     output = raw_output if raw else output
     columns = dict(zip(inputs, map(list, zip(*examples, strict=True)), strict=True))
     arrays = {column: service.checked(texts) for column, texts in columns.items()}
-    others = {"truncated"} & set(service.model.signatures[name].outputs)
+    others = {"truncated", "label"} & set(service.model.signatures[name].outputs)
     answer = service.predict(request, name, arrays, (output, *others))
-    if not truncate and others and answer["truncated"].any():
+    if not truncate and "truncated" in others and answer["truncated"].any():
         raise invalid(
             f"{shown(examples[int(answer['truncated'].argmax())][0])} is too long; allow truncation."
         )
-    return answer[output].reshape(len(examples), -1)
+    given = [label.decode() for label in answer["label"]] if "label" in others else [None] * len(examples)
+    return answer[output].reshape(len(examples), -1), given
 
 
 def _labels(model, number: int) -> list[str]:

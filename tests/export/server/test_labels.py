@@ -3,6 +3,15 @@
 import numpy as np
 import pytest
 
+import kbert
+from export.server.running import DevelopmentServer
+from kbert.encoder import BertEncoder
+from kbert.tasks import TASKS
+from tests.conftest import tiny_encoder_config
+from tests.export.server.asking import Asked
+from tests.kbert.runs.written_run import written_run
+from tests.tfrecords_tools import small_corpus
+
 TEXT, OTHER = "jump the a", "walk a"
 
 
@@ -29,6 +38,26 @@ def test_labels_come_sorted_by_their_scores(labels):
     assert status == 400 and 'function_to_apply: received "softmax"; expected "none"' in wrong["error"]
     _, first = asked.post("/invocations", {"inputs": TEXT, "parameters": {"top_k": 1}})
     assert first == answer[:1]
+
+
+@pytest.mark.slow
+def test_the_label_of_a_threshold_comes_first(tmp_path):
+    """Alone with `top_k` of 1, it is the one that Python gives, though it is less probable."""
+    vocabulary = small_corpus.vocabulary()
+    task = TASKS["sequence_classification"](["ham", "spam"], takes_pairs=False, threshold=1e-6)
+    model = task.build_model(BertEncoder(tiny_encoder_config(vocab_size=len(vocabulary)), dtype="float32"))
+    model.trainable_variables[-1].assign([3.0, 0.0])  # the bias of the labels
+    loaded = kbert.load(written_run(tmp_path / "run", task, model, vocabulary).path)
+    python = loaded.predict(TEXT)
+    assert python["label"] == "spam" and python["probabilities"]["spam"] < 0.5
+    with DevelopmentServer(loaded.source, "ham", 0, 0) as server:
+        asked = Asked(server.rest_api_port)
+        for more in ({}, {"raw_scores": True}):
+            _, answer = asked.post("/predict", {"inputs": TEXT} | more)
+            assert [one["label"] for one in answer] == ["spam", "ham"]
+            assert answer[0]["score"] < answer[1]["score"]
+        _, (first,) = asked.post("/invocations", {"inputs": TEXT, "parameters": {"top_k": 1}})
+        assert first["label"] == "spam"
 
 
 @pytest.mark.slow
