@@ -12,6 +12,7 @@ from kbert.tokenization.character_classes import DROPPED, IDEOGRAPHS, PUNCTUATIO
 
 _SPACES = f" {SPACES}"
 _MARKS = rf"{PUNCTUATION}\p{{S}}"  # and all other symbols, such as the euro sign
+_BEHIND = r"\p{M}*"  # accents, and what says how the character before is drawn: the red heart of ❤️
 _LETTER = f"[^{_SPACES}{IDEOGRAPHS}{_MARKS}]"  # digits, accents and control characters too
 _RUN = rf"(?:\d+(?:,\d+)+{_LETTER}*|{_LETTER}+)"  # a comma holds numbers together: 3,000
 # After an apostrophe a word goes on (O'Brien, d'Italia), but for the English endings below.
@@ -19,7 +20,7 @@ _AFTER_APOSTROPHE = rf"['’](?:{_LETTER}{{3,}}|[^{_SPACES}{IDEOGRAPHS}{_MARKS}s
 _ENDING = r"['’](?:[sSmMdD]|[rR][eE]|[vV][eE]|[lL][lL])\b"
 # The first that fits is taken, and is as long as it can be.
 _WORDS = (
-    f"[{IDEOGRAPHS}]",
+    f"[{IDEOGRAPHS}]{_BEHIND}",
     rf"(?:\p{{L}}\.){{2,}}(?:-{_RUN})*",  # U.S., a.m., U.N.-backed
     r"\p{Lu}\.\B",  # the initial of a name, as in "J. Smith"
     r"\p{Lu}{1,3}\p{Sc}",  # US$
@@ -27,10 +28,10 @@ _WORDS = (
     rf"{_RUN}(?:(?:[-./:&_@*+=]|://){_RUN}|{_AFTER_APOSTROPHE})*",
     _ENDING,  # Germany's is two words, as in the Penn Treebank
     r"\.{2,}|-{2,}|\*{2,}|_{2,}|={2,}|'{2}|`{2}",
-    f"[{_MARKS}]",
+    f"[{_MARKS}]{_BEHIND}",
 )
-# WordPiece does not see these characters, so a word of nothing else is none.
-_NO_WORD = f"[{_SPACES}{DROPPED}]*"
+# WordPiece does not see these characters (the last ones without accents), so a word of nothing else is none.
+_NO_WORD = rf"[{_SPACES}{DROPPED}\p{{Mn}}]*"
 # What is put between words, and what stands for it where a text has it. BERT drops both.
 _CUT, _INSTEAD_OF_CUT = "\x1e", "\x1f"
 

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kbert.tokenization.text_words import find_words
+from kbert.tokenization.word_splitter import split_words
 
 find = tf.function(find_words, input_signature=[tf.TensorSpec([None], tf.string)])
 
@@ -28,7 +29,10 @@ def words_of(text):
         ("word—word", ["word", "—", "word"]),
         ("中国 in Ünïcödé", ["中", "国", "in", "Ünïcödé"]),
         ("see http://x.org/a?b", ["see", "http://x.org/a", "?", "b"]),
-        (" \t\n\u3000", []),
+        ("I ❤️ Paris.", ["I", "❤️", "Paris", "."]),  # with U+FE0F, as all hearts of phones
+        ("#️⃣1️⃣ 👩‍❤️‍👨", ["#️⃣", "1️⃣", "👩", "❤️", "👨"]),
+        ("葛\U000e0100城 -\u0301", ["葛\U000e0100", "城", "-\u0301"]),
+        (" \t\n\u3000 \ufe0f", []),
         ("\u200b \x00 a\u200bb", ["a\u200bb"]),  # WordPiece drops these characters
     ],
 )  # fmt: skip
@@ -36,7 +40,8 @@ def test_words_by_hand(text, expected):
     assert words_of(text) == expected
 
 
-PIECES = st.sampled_from([*"aZé中1.,'’-$ \t\n\x00\x1e\u200b\u0301😀(/", "U.S.", "'s", "3,000", "--"])
+UNSEEN = "\u200b\u200d\u0301\ufe0f\u20e3\U000e0100"
+PIECES = st.sampled_from([*"aZé中1.,'’-$ \t\n\x00\x1e😀❤#(/", *UNSEEN, "U.S.", "'s", "3,000", "--"])
 
 
 @pytest.mark.slow
@@ -51,7 +56,16 @@ def test_places_are_those_of_the_words_and_leave_only_what_is_no_word(texts):
             assert word.decode().replace("\x1f", "\x1e") == text[start:end].replace("\x1f", "\x1e")
             rest, end_before = rest + text[end_before:start], end
         rest += text[end_before:]
-        assert not rest.strip(" \t\n\x00\x1e\u200b")
+        assert not rest.strip(f" \t\n\x00\x1e{UNSEEN}")
+
+
+@pytest.mark.slow
+@settings(max_examples=200, deadline=None)
+@given(texts=st.lists(st.lists(PIECES, max_size=12).map("".join), min_size=1, max_size=4))
+def test_wordpiece_sees_each_word(texts):
+    """One without a token would get [UNK] from a tagger, and a label."""
+    seen = split_words(find(tf.constant(texts, tf.string)).words.flat_values, do_lower_case=True)
+    assert all(seen.row_lengths().numpy())
 
 
 def test_broken_bytes_are_left_out():
