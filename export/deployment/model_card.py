@@ -5,9 +5,8 @@ from pathlib import Path
 import tensorflow as tf
 
 from kbert.reports.page import write_page
-from kbert.reports.run_metrics import is_loss, is_score
 from kbert.runs import checkpoint as checkpoints
-from kbert.runs.metrics_file import read_metrics
+from kbert.runs.metrics_file import COURSE_FIELDS, read_metrics
 
 from ..gate.op_gate import read_saved_model
 
@@ -43,11 +42,7 @@ def model_card(serving_model, directory, report: dict) -> dict:
 
 def write_card_page(title: str, card: dict, path: Path):
     """The card as a page for people."""
-    shown = {
-        name: value
-        for name, value in card["metrics"].items()
-        if is_loss(name) or is_score(name) or name.startswith("baseline")
-    }
+    shown = {name: value for name, value in card["metrics"].items() if name not in COURSE_FIELDS}
     write_page(path, "model_card.html", title=title, card=card, metrics=shown)
 
 

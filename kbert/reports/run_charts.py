@@ -7,10 +7,10 @@ from tqdm import tqdm
 
 from kbert.reports.line_charts import Chart, Kind, Series, render_png
 from kbert.reports.page import percent
-from kbert.reports.run_metrics import RunMetrics, is_loss, is_score, words
+from kbert.reports.run_metrics import RunMetrics, is_share, words
 
-_LOSS = Kind("{:.4f}".format, from_zero=False)
-_SCORE = Kind(lambda value: percent(value, 2), lambda value: f"{100 * value:.4g}%")
+_NUMBER = Kind("{:.4f}".format, from_zero=False)
+_SHARE = Kind(lambda value: percent(value, 2), lambda value: f"{100 * value:.4g}%")
 _SPEED = Kind(lambda value: f"{value:,.1f}" if value < 1000 else tqdm.format_sizeof(value))
 _COURSE = {
     "Optimization": {
@@ -20,8 +20,8 @@ _COURSE = {
     "Speed": {
         "examples_per_second": _SPEED,
         "tokens_per_second": _SPEED,
-        "share_of_peak": _SCORE,
-        "token_share": _SCORE,
+        "share_of_peak": _SHARE,
+        "token_share": _SHARE,
     },
 }
 _TITLES = {
@@ -33,7 +33,9 @@ Groups = list[tuple[str, list[Chart]]]
 
 def quality_charts(runs: list[RunMetrics]) -> Groups:
     """The charts of losses and of scores: (heading, charts), where the runs have any."""
-    return _groups(runs, {"Losses": _kinds(runs, is_loss, _LOSS), "Scores": _kinds(runs, is_score, _SCORE)})
+    losses = dict.fromkeys((name for run in runs for name in run.losses()), _NUMBER)
+    scores = {name: _SHARE if is_share(name) else _NUMBER for run in runs for name in run.scores()}
+    return _groups(runs, {"Losses": losses, "Scores": scores})
 
 
 def course_charts(runs: list[RunMetrics]) -> Groups:
@@ -58,10 +60,6 @@ def draw_curves(runs: Mapping[str, str | Path], title: str) -> bytes:
     charts = [chart for _, charts in quality_charts(read) for chart in charts]
     groups = {"": {"learning_rate": _COURSE["Optimization"]["learning_rate"]}}
     return render_png([*charts, *(chart for _, charts in _groups(read, groups) for chart in charts)], title)
-
-
-def _kinds(runs, is_wanted, kind):
-    return {name: kind for run in runs for name in run.names(is_wanted)}
 
 
 def _groups(runs, headings):

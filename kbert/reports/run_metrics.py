@@ -6,11 +6,12 @@ from itertools import pairwise
 from pathlib import Path
 
 from kbert.files.json_file import read_json_object
-from kbert.runs.metrics_file import read_metrics
+from kbert.runs.metrics_file import COURSE_FIELDS, read_metrics
+from kbert.tasks import TASKS, task
 
 READ_FILES = ("metrics.jsonl", "config.json", "run.json")
-_SCORES = ("accuracy", "f1", "exact_match")
-_OFFICIAL = ("f1", "exact_match")  # the scores of questions, of which only they have an exact match
+_OFFICIAL = ("f1", "exact_match", "exact")  # the scores of questions, of which only they have an exact match
+_SHARES = ("accuracy", *_OFFICIAL)
 
 
 @dataclass(frozen=True)
@@ -51,19 +52,34 @@ class RunMetrics:
             raise ValueError("there is no run to draw; give at least one run folder.")
         return [cls.read(folder, name) for name, folder in runs.items()]
 
-    def names(self, is_wanted) -> list[str]:
-        """The metrics for which `is_wanted(name)`, in the order in which the run wrote them."""
-        return list(dict.fromkeys(name for line in self.lines for name in line if is_wanted(name)))
+    @property
+    def task(self):
+        """The class of the run's task; `Task` for one of somebody's own program, which is not known here."""
+        name = self.details.get("task", "")
+        return TASKS[name] if name in TASKS else task.Task
+
+    def losses(self) -> list[str]:
+        """The names of the losses, in the order in which the run wrote them."""
+        return self._names(is_loss)
+
+    def scores(self) -> list[str]:
+        """The names of the other metrics that say how good the model is, in the same order."""
+        is_score = self.task.is_score
+        return self._names(lambda name: is_score(name) and not is_loss(name) and name not in COURSE_FIELDS)
+
+    def _names(self, is_wanted):
+        fields = (field for line in self.lines for field in line.items())
+        return list(dict.fromkeys(name for name, value in fields if type(value) is float and is_wanted(name)))
 
     def training(self, name: str) -> tuple[list, list]:
         """(steps, values) of a metric, means over the log intervals."""
         return self._series(name, is_training=True)
 
     def evaluations(self, name: str) -> tuple[list, list]:
-        """(steps, values) of a metric on held-out data. Scores are from 0 to 1: those of questions, which the
-        official script gives in percent, are divided by 100."""
+        """(steps, values) of a metric on held-out data. Shares are from 0 to 1: scores of questions, which
+        the official script gives in percent, are divided by 100."""
         steps, values = self._series(name, is_training=False)
-        if name.endswith(_OFFICIAL) and self.names(lambda other: other.endswith("exact_match")):
+        if name.endswith(_OFFICIAL) and self._names(lambda other: other.endswith("exact_match")):
             values = [value / 100.0 for value in values]
         return steps, values
 
@@ -93,9 +109,9 @@ def is_loss(name: str) -> bool:
     return name.endswith("loss")
 
 
-def is_score(name: str) -> bool:
-    """Whether a metric is a score such as accuracy: between 0 and 1, higher is better."""
-    return name.endswith(_SCORES) and not name.startswith("baseline")
+def is_share(name: str) -> bool:
+    """Whether a score is for people a percentage, such as accuracy; a correlation is none."""
+    return name.endswith(_SHARES)
 
 
 def score_text(value: float | None) -> str:

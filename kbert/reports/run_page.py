@@ -3,6 +3,7 @@
 It can be written at any time during a run.
 """
 
+import functools
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +14,8 @@ from tqdm import tqdm
 from kbert.reports.page import percent, setting_text, size_text, write_page
 from kbert.reports.pictures import COLOURS
 from kbert.reports.run_charts import course_charts, quality_charts
-from kbert.reports.run_metrics import RunMetrics, is_loss, is_score, words
+from kbert.reports.run_metrics import RunMetrics, is_share, words
+from kbert.runs.metrics_file import is_calibration
 from kbert.runs.resume import flat_settings
 from kbert.tasks import TASKS
 from kbert.tasks.pages.content import shortened
@@ -74,12 +76,13 @@ def result_paths(folder: str | Path) -> dict[str, object]:
 
 def _run_values(run):
     evaluated = _evaluated(run)
+    scores = [name for name in run.scores() if name in evaluated and not is_calibration(name)]
     return {
         "config": run.config,
         "details": run.details,
         "steps": _steps(run),
         "seconds": run.last("elapsed_seconds"),
-        "scores": {words(name): last for name, (last, _, _) in evaluated.items() if is_score(name)},
+        "scores": {words(name): evaluated[name][0] for name in scores},
         "facts": _facts(run),
         "rows": [[words(name), *values] for name, values in evaluated.items()],
         "tables": _tables(run),
@@ -134,11 +137,11 @@ def _facts(run):
 def _evaluated(run):
     """Loss or score -> its last and its best value on held-out data, and the step of the best."""
     evaluated = {}
-    for name in run.names(lambda name: is_loss(name) or is_score(name)):
+    for name in run.losses() + run.scores():
         steps, values = run.evaluations(name)
         if values:
-            best = values.index(min(values) if is_loss(name) else max(values))
-            shown = "{:.4f}".format if is_loss(name) else lambda value: percent(value, 2)
+            best = values.index(max(values) if run.task.higher_is_better(name) else min(values))
+            shown = functools.partial(percent, digits=2) if is_share(name) else "{:.4f}".format
             evaluated[name] = (shown(values[-1]), shown(values[best]), f"{steps[best]:,}")
     return evaluated
 

@@ -15,6 +15,22 @@ from absl import logging
 from kbert.files.json_file import parse_json
 from kbert.files.whole_file import write_text
 
+# Fields that depend on the machine and the time. All other fields of metrics.jsonl are the same when a run is
+# repeated, or killed and resumed.
+CLOCK_FIELDS = (
+    "examples_per_second",
+    "tokens_per_second",
+    "flops_per_second",
+    "share_of_peak",
+    "elapsed_seconds",
+    "time",
+)
+# All fields that are no metrics of the task.
+COURSE_FIELDS = (
+    *CLOCK_FIELDS,
+    *("step", "split", "phase", "tokens_seen", "token_share"),
+    *("learning_rate", "gradient_norm", "loss_scale", "skipped_steps"),
+)
 # What an evaluation says of its probabilities, and the settings that would be better.
 _CALIBRATION = re.compile(r"(.*_)?(temperature|calibration_error|(chosen|best)_.*)")
 

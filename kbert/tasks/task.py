@@ -299,9 +299,10 @@ class Task:
           examples: the training examples; None when they come from records, which hold only features.
         """
 
-    def is_score(self, metric: str) -> bool:
+    @classmethod
+    def is_score(cls, metric: str) -> bool:
         """Whether a metric says how good a model is; see `higher_is_better`."""
-        return not metric.endswith(self.no_scores)
+        return not metric.endswith(cls.no_scores)
 
     def check_metric(self, metric: str, examples: list):
         """Raises ValueError where an evaluation on these examples does not give the `best_metric`.
@@ -411,7 +412,8 @@ class Task:
         """
         return {}
 
-    def higher_is_better(self, metric: str) -> bool:
+    @classmethod
+    def higher_is_better(cls, metric: str) -> bool:
         """Whether higher values of a score are better: true for everything except losses and errors."""
         return not metric.endswith(("loss", "error"))
 

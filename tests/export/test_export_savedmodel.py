@@ -121,6 +121,7 @@ def test_the_card_tells_people_and_programs_what_was_measured(exported):
     assert card["signatures"]["serving_default"]["inputs"] == dict.fromkeys(inputs, "string [?]")
     assert card["signatures"]["serving_default"]["outputs"]["probabilities"] == "float32 [?, 2]"
     assert card["training"]["num_train_examples"] == 40 and 0 <= card["metrics"]["accuracy"] <= 1
+    assert "matthews" in page and "elapsed seconds" not in page
     assert card["answers_compared"] == 40 + len(answer_check.CHECK_TEXTS) and card["answers_agree"] == 1
     measured = card["measured"]
     assert set(measured["milliseconds"]) == {"1", "8", "32"} and measured["num_tokens"] == 24

@@ -14,16 +14,6 @@ from kbert.training.measuring.peak_flops import find_peak_flops
 from kbert.training.measuring.step_work import StepWork, training_flops
 from kbert.training.measuring.time_left import TimeLeft
 
-# Fields that depend on the machine and the time. All other fields of metrics.jsonl are the same when a run is
-# repeated, or killed and resumed.
-CLOCK_FIELDS = (
-    "examples_per_second",
-    "tokens_per_second",
-    "flops_per_second",
-    "share_of_peak",
-    "elapsed_seconds",
-    "time",
-)
 _SPLIT_WORDS = {"eval": "evaluation"}  # in the log, for a `split` of metrics.jsonl
 
 

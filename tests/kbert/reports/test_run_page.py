@@ -8,6 +8,7 @@ import pytest
 
 from kbert.config import FinetuningConfig, to_dict
 from kbert.reports.line_charts import thin
+from kbert.reports.run_metrics import RunMetrics
 from kbert.reports.run_page import write_run_page
 from tests.html_checks import read_page
 
@@ -93,6 +94,40 @@ def test_scores_of_questions_are_percent_however_small(run_folder, tmp_path):
         ["exact match", "0.70%"], ["F1", "0.95%"], ["span accuracy", "40.00%"],
     ]  # fmt: skip
     assert ["F1", "95.00%", "95.00%", "100"] in cells(page_of(tmp_path / "page.html", names=names))
+
+
+def test_every_score_of_the_task_is_shown_and_only_shares_are_percent(run_folder, tmp_path):
+    scores = {"pearson": 0.88, "ndcg_at_10": 0.5, "calibration_error": 0.25, "other_f1": 0.75, "nan": None}
+    no_scores = {"num_pairs": 7, "temperature": 1.5, "other_threshold": 0.5, "time": 1e9, "confusion": []}
+    better = {"step": 200, "pearson": -0.125, "calibration_error": 0.5}
+    lines = [eval_line(100, 3.0, 0.2) | scores | no_scores]
+    folder = run_folder("run", [*lines, lines[0] | better])
+    (folder / "run.json").write_text(json.dumps({"task": "sequence_regression", "task_config": {}}))
+    html = page_of(tmp_path / "page.html", run=folder)
+    assert cells(html)[1:] == [
+        ["masked LM loss", "3.0000", "3.0000", "100"],
+        ["masked LM accuracy", "20.00%", "20.00%", "100"],
+        ["pearson", "-0.1250", "0.8800", "100"],
+        ["ndcg at 10", "0.5000", "0.5000", "100"],
+        ["calibration error", "0.5000", "0.2500", "100"],
+        ["other F1", "75.00%", "75.00%", "100"],
+    ]
+    assert captions(html) == [row[0][0].upper() + row[0][1:] for row in cells(html)[1:]]
+    assert "pearson <b>-0.1250</b>" in html and "calibration error <b>" not in html
+
+
+def test_what_a_run_writes_beside_its_metrics_is_no_score(finetuned_run):
+    assert RunMetrics.read(finetuned_run.path, "run").scores() == [
+        "accuracy", "f1", "matthews", "calibration_error", "chosen_calibration_error", "best_f1",
+    ]  # fmt: skip
+
+
+def test_scores_of_constant_answers_have_no_curve(run_folder, tmp_path):
+    scores = {"exact_match": 80.0, "best_exact": 81.0, "best_exact_thresh": 0.5, "other_baseline_f1": 50.0}
+    folder = run_folder("questions", [eval_line(100, 3.0, 0.2) | scores])
+    (folder / "run.json").write_text(json.dumps({"task": "question_answering", "task_config": {}}))
+    rows = cells(page_of(tmp_path / "page.html", run=folder))
+    assert [row[:2] for row in rows[3:]] == [["exact match", "80.00%"], ["best exact", "81.00%"]]
 
 
 def test_the_page_of_a_run_has_the_tables_of_its_last_evaluation(run_folder, tmp_path):

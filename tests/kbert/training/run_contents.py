@@ -5,8 +5,7 @@ import signal
 
 from safetensors.numpy import load_file
 
-from kbert.runs.metrics_file import read_metrics
-from kbert.training.measuring.progress import CLOCK_FIELDS
+from kbert.runs.metrics_file import CLOCK_FIELDS, read_metrics
 from kbert.training.training_state import TrainingState
 
 
