@@ -29,11 +29,9 @@ def label(service: Service, request: Request, examples: list[Example], truncate:
     for inputs in sorted({_PAIR[: len(example)] for example in examples}):
         rows = [index for index, example in enumerate(examples) if len(example) == len(inputs)]
         scored = _scores(service, request, inputs, [examples[index] for index in rows], truncate, raw)
-        for index, scores, given in zip(rows, *scored, strict=True):
-            labels = _labels(service.model, len(scores))
-            answers[index] = sorted(
-                zip(labels, scores, strict=True), key=lambda pair, given=given: (pair[0] != given, -pair[1])
-            )
+        for index, row, first in zip(rows, *scored, strict=True):
+            named = zip(_labels(service.model, len(row)), row, strict=True)
+            answers[index] = sorted(named, key=lambda pair: (pair[0] != first, -pair[1]))
     return answers
 
 
@@ -81,7 +79,7 @@ def _signature(model, inputs: Example) -> tuple[str, str, str] | None:
 
 
 def _scores(service, request, inputs, examples, truncate, raw):
-    """The scores of each example, (examples, labels), and the one label that each is given, else None."""
+    """The scores of each example, (examples, labels), and the one label that each gets, else None."""
     outputs = _signature(service.model, inputs)
     if outputs is None:
         what = "pairs of texts" if inputs == _PAIR else "texts alone"
@@ -96,8 +94,8 @@ def _scores(service, request, inputs, examples, truncate, raw):
         raise invalid(
             f"{shown(examples[int(answer['truncated'].argmax())][0])} is too long; allow truncation."
         )
-    given = [label.decode() for label in answer["label"]] if "label" in others else [None] * len(examples)
-    return answer[output].reshape(len(examples), -1), given
+    own = [label.decode() for label in answer["label"]] if "label" in others else [None] * len(examples)
+    return answer[output].reshape(len(examples), -1), own
 
 
 def _labels(model, number: int) -> list[str]:
