@@ -4,12 +4,14 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from kbert.checkpoints.model_variables import fresh_value, model_shapes, part_name, task_parts
 from kbert.checkpoints.report import Report
 from kbert.config import DatasetConfig, EncoderConfig
 from kbert.config.pooling_config import POOLING_LAYER, PoolingConfig
 from kbert.config.vectors_config import VectorsConfig
-from kbert.files.stored_tensor import StoredTensor
+from kbert.files.stored_tensor import StoredTensor, stored_array
 from kbert.heads.parts import POOLER, Part
 from kbert.runs.chosen_settings import Chosen
 from kbert.tasks import TASKS
@@ -131,6 +133,20 @@ class BertCheckpoint:
         return StoredTensor(
             shape, "float32", lambda: fresh_value(name, shape, self.encoder.initializer_range)
         )
+
+    def with_weights(self, weights: dict[str, np.ndarray]) -> "BertCheckpoint":
+        """The same model with all of its weights anew; what is still fresh remains missing.
+
+        Args:
+          weights: name -> float32 array, for every variable. Reading a tensor checks that it is finite.
+        """
+        missing = set(self.missing)
+        tensors = {
+            name: stored_array(array).as_finite_float32(f"{self.source}: {name}")
+            for name, array in weights.items()
+            if not (name in missing and np.array_equal(array, self._fresh(name, array.shape).read()))
+        }
+        return dataclasses.replace(self, tensors=tensors)
 
     def encoder_alone(self) -> "BertCheckpoint":
         """The same encoder without its heads; the report then lists their tensors as left over."""

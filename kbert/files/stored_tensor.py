@@ -103,6 +103,12 @@ def stored_array(array: np.ndarray) -> StoredTensor:
     return StoredTensor(tuple(array.shape), array.dtype.name, lambda: array)
 
 
+def stored_variable(variable) -> StoredTensor:
+    """A variable, of Keras or TensorFlow, as a `StoredTensor`: its value when it is read."""
+    dtype = getattr(variable.dtype, "name", variable.dtype)  # a Keras dtype is itself a name
+    return StoredTensor(tuple(variable.shape), dtype, variable.numpy)
+
+
 def while_unchanged(path: Path) -> Callable[[Callable], Callable]:
     """A decorator for functions that read from a file as it is now.
 

@@ -27,6 +27,7 @@ from kbert.config.vectors_config import VectorsConfig
 from kbert.experiments import evaluation  # late: it stands above this module
 from kbert.features import ENCODER_INPUTS
 from kbert.files.json_values import shown
+from kbert.files.stored_tensor import StoredTensor, stored_variable
 from kbert.forked import require_own_tensorflow
 from kbert.inference import answering_encoder, predictor
 from kbert.inference.answers import require_top_k
@@ -70,7 +71,7 @@ class LoadedModel(TextAnswers):
       run: the `RunDirectory` that it was loaded from, None for a checkpoint of others.
       checkpoint: the folder of a run's checkpoint.
       vectors: how `embed` makes vectors of texts; `own_pooling` is it where that is one vector for each.
-      description: a checkpoint of others, without tensors when they are in the model; None for a run.
+      description: a checkpoint of others; its tensors are the model's once that is there; None for a run.
       pooling: how `embed` makes one vector of a text, see `SequencePooling`.
       normalize: whether `embed` scales vectors to length 1.
 
@@ -138,9 +139,11 @@ class LoadedModel(TextAnswers):
             return self._read()
 
     def read_described(self):
-        """The Keras model with the tensors of its `description`, which are let go then."""
-        _, model = build_model(self.known_description)
-        self.description = dataclasses.replace(self.known_description, tensors={})
+        """The Keras model with the tensors of its `description`; from then on these are the model's."""
+        description = self.known_description
+        _, model = build_model(description)
+        tensors = {name: t for name, t in _tensors(model).items() if name in description.tensors}
+        self.description = dataclasses.replace(description, tensors=tensors)
         return model
 
     @property
@@ -167,7 +170,7 @@ class LoadedModel(TextAnswers):
             self.task.name,
             tuple(getattr(self.task, "labels", ())),
             self.vocabulary,
-            {},
+            _tensors(self.model),
             self.max_seq_length,
             Report(KBERT, self.source),
             takes_pairs=self.takes_pairs,
@@ -269,10 +272,8 @@ class LoadedModel(TextAnswers):
         changed = self._copy(config.max_seq_length if config else self.max_seq_length)
         task = changed.task = TASKS.recorded(description.task_record)
         changed.description = description
-        if "model" not in self._made:
+        if "model" not in self._made or task.name != self.task.name:
             changed._read = changed.read_described
-        elif task.name != self.task.name:
-            changed._made = {"model": task.build_model(self.encoder)}
         else:
             changed._made = {name: self._made[name] for name in _MODELS if name in self._made}
         return changed
@@ -538,6 +539,10 @@ class LoadedModel(TextAnswers):
 def _has_copies(key) -> bool:
     """Whether what is made once for a key has copies of weights, see `AnsweringDense`."""
     return key in ("answering_model", "signatures") or key[0] == "graph"
+
+
+def _tensors(model) -> dict[str, StoredTensor]:
+    return {variable.path: stored_variable(variable) for variable in model.weights}
 
 
 def loaded_run(run: RunDirectory, which: str | int | None, precision: str = "float32") -> LoadedModel:

@@ -4,13 +4,12 @@ import dataclasses
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.formats import read_checkpoint
-from kbert.files.stored_tensor import stored_array
 from kbert.runs.checkpoint import parse_step
 from kbert.runs.chosen_settings import read_chosen
 
 
 def model_as_checkpoint(loaded) -> BertCheckpoint:
-    """The model as data.
+    """The model as data. A variable that was never trained stays out, as it is in what was loaded.
 
     Args:
       loaded: the `LoadedModel`.
@@ -27,5 +26,5 @@ def model_as_checkpoint(loaded) -> BertCheckpoint:
         description = dataclasses.replace(description, recorded=recorded)
     # Frozen ones too: Keras takes a layer that is not `trainable` out of `trainable_variables`.
     weights = {variable.path: variable.numpy() for variable in loaded.model.weights}
-    tensors = {name: stored_array(value) for name, value in weights.items()}
-    return dataclasses.replace(description, tensors=tensors, max_seq_length=loaded.max_seq_length)
+    description = dataclasses.replace(description, max_seq_length=loaded.max_seq_length)
+    return description.with_weights(weights)

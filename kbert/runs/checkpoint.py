@@ -20,7 +20,7 @@ from absl import logging
 from kbert.files.full_disk import naming_full_disk
 from kbert.files.json_file import read_json_object, require_known_format
 from kbert.files.safetensors_file import read_safetensors, write_safetensors
-from kbert.files.stored_tensor import StoredTensor
+from kbert.files.stored_tensor import StoredTensor, stored_variable
 
 WEIGHTS_FILE = "model.safetensors"
 OPTIMIZER_FILE = "optimizer.safetensors"
@@ -75,7 +75,10 @@ def _write_folder(folder, step, weights, slots, state):
     folder.mkdir(parents=True)
     files = {}
     for name, tensors in ((WEIGHTS_FILE, weights), (OPTIMIZER_FILE, slots)):
-        stored = {tensor: _stored(value) for tensor, value in tensors.items()}
+        stored = {
+            tensor: value if isinstance(value, StoredTensor) else stored_variable(value)
+            for tensor, value in tensors.items()
+        }
         crc = write_safetensors(folder / name, stored, {})
         files[name] = {"bytes": (folder / name).stat().st_size, "crc32": f"{crc:08x}"}
         _bring_to_disk(folder / name)
@@ -245,13 +248,6 @@ def require_tensors(path, tensors: dict[str, StoredTensor], shapes: dict):
     unused = [name for name in tensors if name not in shapes]
     if unused:
         raise ValueError(f"{path} holds tensors that this model does not have, for example {unused[0]!r}.")
-
-
-def _stored(value) -> StoredTensor:
-    if isinstance(value, StoredTensor):
-        return value
-    dtype = getattr(value.dtype, "name", value.dtype)  # a Keras dtype is itself a name
-    return StoredTensor(tuple(value.shape), dtype, value.numpy)
 
 
 def _write_state(path, state):
