@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 from absl import logging
 
-from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, WINDOW_FEATURE, Feature
+from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, WINDOW_FEATURE, WORD_FEATURE, Feature
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.tokenization.python.packing import second_texts
 
@@ -44,7 +44,7 @@ class RecordStatistics:
         self.max_seq_length = features["input_ids"].shape[-1]
         self.has_masks = "masked_lm_ids" in features
         self.has_next_sentence = "next_sentence_labels" in features
-        self.has_labels = LABEL_FEATURE in features and features[LABEL_FEATURE].shape == ()
+        self.has_labels = LABEL_FEATURE in features
         self._has_windows = WINDOW_FEATURE in features
         self.counts: dict[str, np.ndarray] = {}
         self.examples: list[dict[str, np.ndarray]] = []
@@ -84,10 +84,15 @@ class RecordStatistics:
         if self.has_next_sentence:
             self.add({"next_sentence": np.bincount(np.ravel(batch["next_sentence_labels"]), minlength=2)})
         if self.has_labels:
-            labels = np.asarray(batch[LABEL_FEATURE])
-            if self._has_windows:  # a text counts once, as in its file, however many windows it has
-                labels = labels[np.asarray(batch[WINDOW_FEATURE]) == 0]
-            self.add({"labels": np.bincount(labels)})
+            self.add({"labels": self._label_counts(batch)})
+
+    def _label_counts(self, batch):
+        labels = np.asarray(batch[LABEL_FEATURE])
+        if self._has_windows:  # a text counts once, as in its file, however many windows it has
+            labels = labels[np.asarray(batch[WINDOW_FEATURE]) == 0]
+        if WORD_FEATURE in self._names:
+            labels = labels[np.asarray(batch[WORD_FEATURE]) >= 0]
+        return np.bincount(labels) if labels.ndim == 1 else labels.sum(axis=0)
 
     def _count_masks(self, batch, input_ids):
         is_real = np.asarray(batch["masked_lm_weights"]) > 0
@@ -139,8 +144,8 @@ class RecordStatistics:
           `first_lengths`, `second_lengths`, `frequent_pieces` ([piece, count] pairs); and, where the records
           have them, `masking` (`predictions`, `share` of the `tokens`, which masked_lm_prob sets,
           `shown_as_mask`, `shown_unchanged`, `shown_random`, `positions`, `per_record`, `most_masked`),
-          `next_sentence` ([zeros, ones]) and `labels` (counts in id order; a text in several windows counts
-          once).
+          `next_sentence` ([zeros, ones]) and `labels` (counts in id order, of words where these have labels;
+          a text in several windows counts once).
         """
         counts = self.counts
         num_sequences = int(self._total("lengths"))

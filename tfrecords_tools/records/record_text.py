@@ -98,15 +98,21 @@ def describe_labels(example: Mapping[str, np.ndarray], settings: Mapping) -> lis
         label = int(example["next_sentence_labels"][0])
         words = NEXT_SENTENCE_WORDS.get(settings.get("pairing", ""), NEXT_SENTENCE_WORDS["sentence_pairs"])
         lines.append(f"next_sentence_labels {label}: {words[label] if label in (0, 1) else 'unknown'}")
-    if LABEL_FEATURE in example and example[LABEL_FEATURE].shape == ():
-        label, names = int(example[LABEL_FEATURE]), label_names(settings)
-        lines.append(f"{LABEL_FEATURE} {label}: {_label_name(label, names)}")
+    if LABEL_FEATURE in example:
+        lines.append(_described_labels(example, label_names(settings)))
+    return lines
+
+
+def _described_labels(example, names):
+    label_ids = example[LABEL_FEATURE].tolist()
     if WORD_FEATURE in example:
-        names, label_ids = label_names(settings), example[LABEL_FEATURE].tolist()
         labelled = np.flatnonzero(example[WORD_FEATURE] >= 0).tolist()
         labels = [f"{position}={_label_name(label_ids[position], names)}" for position in labelled]
-        lines.append(f"token labels ({len(labels)}): {' '.join(labels)}")
-    return lines
+        return f"token labels ({len(labels)}): {' '.join(labels)}"
+    if isinstance(label_ids, int):
+        return f"{LABEL_FEATURE} {label_ids}: {_label_name(label_ids, names)}"
+    labels = [_label_name(label, names) for label, holds in enumerate(label_ids) if holds]
+    return f"labels ({len(labels)}): {', '.join(labels) or 'none'}"
 
 
 def _label_name(label, names):

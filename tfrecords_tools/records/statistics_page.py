@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from kbert.features import LABEL_FEATURE, WORD_FEATURE, Feature
 from kbert.files.whole_file import write_text
 from kbert.manifest import Manifest
 from kbert.reports import page
@@ -25,6 +26,8 @@ from tfrecords_tools.records.record_text import (
     shown_tokens,
 )
 from tfrecords_tools.records.stored_records import read_records
+
+_NONE = Feature("int32", ())
 
 
 def write_statistics(directory: str | Path, manifest: Manifest, statistics: RecordStatistics):
@@ -73,6 +76,8 @@ def write_page(
         present=lengths[::-1].cumsum()[::-1][1:],
         next_sentence=_next_sentence(values, manifest.settings),
         labels=_labels(values, manifest.settings),
+        has_several_labels=bool(manifest.features.get(LABEL_FEATURE, _NONE).shape)
+        and WORD_FEATURE not in manifest.features,
         settings=manifest.settings | described,
     )
 

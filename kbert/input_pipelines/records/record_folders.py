@@ -272,7 +272,7 @@ class LabelledRecords(RecordFolder):
         A text in several windows is one example, as in its file.
 
         Raises:
-          ValueError: for records of a task with several labels an example, which are not counted.
+          ValueError: for records whose labels were not counted.
         """
         counts = self.manifest.statistics.get("labels")
         if counts is None:
@@ -280,7 +280,7 @@ class LabelledRecords(RecordFolder):
                 f"{self.directory} does not say how often each label occurs; give train_file instead of "
                 "train_dir, or the weights themselves as a table label -> weight."
             )
-        return counts, sum(counts.values())  # every example has one label
+        return counts, self.num_examples
 
     def check_with(self, task, max_seq_length: int, owner, vocabulary: dict):
         """Raises ValueError for a task with prompts or of other labels than the records were checked for, and
