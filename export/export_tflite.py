@@ -27,21 +27,28 @@ from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import activity
 from kbert.config import FinetuningConfig, config_with_settings
 from kbert.extras import require
-from kbert.files.output_path import check_output_folder
+from kbert.files.json_values import shown
+from kbert.files.output_path import check_output_folder, other_files
 from kbert.files.whole_file import whole_folder, write_json, write_text
 from kbert.reports.page import render
 from kbert.reports.text_table import text_table
 from kbert.runs.columns_of_run import require_columns_of_model
 from kbert.scripts.training_flags import Checkpoint
 from kbert.tasks import TASKS
+from kbert.tokenization.vocabulary_files import VOCABULARY_FILES
 
-from .folder_names import ABOUT_FILE, write_labels
+from .folder_names import ABOUT_FILE, LABELS_FILE, MEDIAPIPE, TEXT, write_labels
 from .litert import comparison_data, litert_source, measured_export, requests
 from .source_flags import exported_model
 
 POSITIONS = ("run_dir", "output_dir")  # of arguments without a flag
 
 _PAGE = "report.html"
+_MODELS = [
+    f"{start}_{name}.tflite" for start in ("model", MEDIAPIPE, TEXT) for name in requests.QUANTIZATIONS
+]
+_REPORTS = [f"model_{name}.json" for name in requests.QUANTIZATIONS]
+_FILES = (_PAGE, ABOUT_FILE, LABELS_FILE, *VOCABULARY_FILES, *_MODELS, *_REPORTS)  # all that it may write
 _CALLED = {"quantizations": "quantization", "max_seq_lengths": "max_seq_length"}  # parameter -> flag
 
 
@@ -146,6 +153,12 @@ def _check_output_dir(output_dir, source, overwrite):
         raise ValueError(
             f"output_dir={output_dir} holds no earlier export, and overwrite replaces nothing else; "
             "choose another, or delete it yourself."
+        )
+    others = other_files(output_dir, _FILES) if output_dir.exists() else []
+    if others:
+        raise ValueError(
+            f"output_dir={output_dir} holds more than an export, such as {shown(others[:3])}, and overwrite "
+            "replaces nothing else; choose another, or move these files."
         )
 
 

@@ -23,6 +23,7 @@ from kbert.bounds import NO_FLAG, Bounds
 from kbert.checkpoints import KBERT, Format, formats
 from kbert.checkpoints.conversion import resizing
 from kbert.checkpoints.convert import convert
+from kbert.checkpoints.report import TRIMMING_FILE
 from kbert.checks import require, require_single, with_checked_arguments
 from kbert.cli import script
 from kbert.cli.closing_output import define_json_flag, print_result
@@ -54,7 +55,6 @@ _CALLED = {"source": "from", "target": "to"}  # parameter -> flag
 _TEXTS_AT_ONCE = 1000
 # Not all of `str.split`: WordPiece deletes control characters, and joins what stands on their two sides.
 _BETWEEN_SPACES = re.compile(r"[^ \t\n\r]+")
-_REPORT_FILE = "trimming.json"  # in the new folder
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def trim_vocabulary(
     formats.write_checkpoint(
         resizing.with_vocabulary(checkpoint, after), target, format, allow_unmatched, overwrite
     )
-    write_json(report, Path(target) / _REPORT_FILE)
+    write_json(report, Path(target) / TRIMMING_FILE)
     return report
 
 
@@ -170,7 +170,7 @@ def _closing(report, target) -> dict:
     if heldout:
         changed = f"{heldout['changed_texts']:.2%} of {heldout['texts']:,}"
         values["held-out texts cut differently"] = changed
-    return values | {"checkpoint": target, "the same as JSON": Path(target) / _REPORT_FILE}
+    return values | {"checkpoint": target, "the same as JSON": Path(target) / TRIMMING_FILE}
 
 
 def _files(texts: Texts):

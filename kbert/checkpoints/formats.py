@@ -24,10 +24,11 @@ from kbert.checkpoints.keras_hub import preset as keras_hub
 from kbert.checkpoints.model_variables import part_name
 from kbert.checkpoints.near_models import models_around, models_like
 from kbert.checkpoints.other_files import EXPORT_FILE, other_model
-from kbert.checkpoints.report import JSON_FILE, Report, one_line, write_reports
+from kbert.checkpoints.report import Report, files_beside, one_line, write_reports
 from kbert.cli.progress import activity
 from kbert.files import full_disk
-from kbert.files.json_values import shown_name
+from kbert.files.json_values import shown, shown_name
+from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import whole_folder
 from kbert.runs.run_file import RUN_FILE, holds_run
 
@@ -235,6 +236,7 @@ def require_free(path, overwrite: bool = False, inputs=()):
             raise ValueError(
                 f"the new folder {path} would replace {source}, which is read; choose another folder."
             )
+    check_output_folder(path)
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):
         return
     if not overwrite:
@@ -242,9 +244,9 @@ def require_free(path, overwrite: bool = False, inputs=()):
             f"{path} exists and is not empty; choose a new folder, or replace an earlier conversion with "
             "overwrite (--overwrite)."
         )
-    # A converted run that was trained further is more than a conversion.
-    if not (path / JSON_FILE).is_file() or (path / "metrics.jsonl").exists():
+    others = files_beside(path) if path.is_dir() else [path.name]
+    if others:
         raise ValueError(
-            f"{path} holds more than a conversion, and overwrite replaces only a conversion; choose a new "
-            "folder."
+            f"{path} holds more than a conversion, such as {shown(others[:3])}, and overwrite replaces "
+            "nothing else; choose a new folder, or move these files."
         )

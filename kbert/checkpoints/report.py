@@ -6,11 +6,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kbert.files.json_values import shown, shown_name
+from kbert.files.json_file import read_json_object
+from kbert.files.json_values import json_texts, shown, shown_name
+from kbert.files.output_path import other_files
 from kbert.files.whole_file import write_json, write_text
 
 JSON_FILE = "conversion_report.json"
 TEXT_FILE = "conversion_report.txt"
+TRIMMING_FILE = "trimming.json"  # what `kbert trim` adds
+_FILES = "files"
 
 
 def unmatched_patterns(allow_unmatched: Sequence[str] | str) -> tuple[str, ...]:
@@ -92,12 +96,24 @@ class Report:
 
 
 def write_reports(folder: Path, read: Report, written: Report):
-    """Writes both reports of a conversion into `folder`, as JSON and as text."""
+    """Writes both reports of a conversion into `folder`, as JSON, with its files, and as text."""
     reports = {"read": dataclasses.asdict(read), "written": dataclasses.asdict(written)}
     for values in reports.values():
         del values["allow_unmatched"]  # what was allowed and differs is among the notes
-    write_json(reports, folder / JSON_FILE)
+    write_json(reports | {_FILES: other_files(folder, ())}, folder / JSON_FILE)
     write_text(f"read: {read}\n\nwritten: {written}\n", folder / TEXT_FILE)
+
+
+def files_beside(folder: Path) -> list[str]:
+    """The files of a folder that no conversion made: all of them where none is recorded.
+
+    Raises:
+      ValueError: for a broken report.
+    """
+    if not (path := folder / JSON_FILE).is_file():
+        return other_files(folder, ())
+    made = json_texts(read_json_object(path), _FILES, path, ())
+    return other_files(folder, (*made, JSON_FILE, TEXT_FILE, TRIMMING_FILE))
 
 
 def one_line(error) -> str:

@@ -5,8 +5,8 @@ not by name.
 """
 
 import os
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Collection, Iterable
+from pathlib import Path, PurePosixPath
 
 
 def check_output_file(path: str | Path, inputs: Iterable[str | Path] = (), overwrite: bool = False):
@@ -57,11 +57,12 @@ def check_output_folder(path: str | Path, inputs: Iterable[str | Path] = ()):
       inputs: as for `check_output_file`.
 
     Raises:
-      ValueError: when `path` is one of the inputs, lies in one of them or holds one.
+      ValueError: when `path` is one of the inputs, lies in one of them or holds one; or cannot be replaced.
       PermissionError: when it cannot be made.
     """
     path = Path(path)
     _require_writable(path)
+    _require_replaceable(path)
     inputs = list(inputs)
     _refuse_inputs("output folder", path, inputs)
     own = _identity(path)
@@ -75,8 +76,40 @@ def check_output_folder(path: str | Path, inputs: Iterable[str | Path] = ()):
             )
 
 
+def other_files(folder: str | Path, own: Collection[str]) -> list[str]:
+    """Which files below a folder are none of its tool's: replacing the folder would delete them.
+
+    Args:
+      folder: an existing folder.
+      own: the tool's files, as paths in the folder with `/`; their names may be globs.
+    """
+    folder, patterns = Path(folder), [PurePosixPath(name) for name in own]
+    files = [path.relative_to(folder) for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
+    return sorted(
+        file.as_posix()
+        for file in files
+        if not any(file.parent == Path(name.parent) and file.match(name.name) for name in patterns)
+    )
+
+
+def _require_replaceable(path):
+    """A finished folder is renamed to its path, which neither a mount point nor a working folder survives."""
+    own, here = _identity(path), Path.cwd()
+    if own is None and path.resolve().exists():
+        raise ValueError(f"{path} leads through a folder that does not exist; give {path.resolve()}.")
+    if os.path.ismount(path):
+        raise ValueError(f"{path} is a mount point, which cannot be renamed; give a folder inside it.")
+    if own is not None and own in (_identity(here), *_identities_above(here)):
+        raise ValueError(
+            f"{path} is the folder that you are in, or lies above it, and would be replaced as a whole; give "
+            "a folder inside it."
+        )
+
+
 def _require_writable(path):
     folder = next(parent for parent in path.absolute().parents if parent.exists())
+    if not folder.is_dir():
+        raise ValueError(f"{path} cannot be written: {folder} is a file; choose another folder.")
     if not os.access(folder, os.W_OK):
         raise PermissionError(
             f"{path} cannot be written: {folder} takes no new files; choose another folder, or mend its "

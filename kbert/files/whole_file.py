@@ -41,7 +41,8 @@ def whole_file(path: str | Path):
 def whole_folder(path: str | Path, replace: bool = False):
     """Yields a temporary folder beside `path`; it is renamed to `path` when the block ends without an error.
 
-    Folders above `path` are created, and removed again when the block fails.
+    A link stays, and the folder that it leads to is made. Folders above `path` are created, and removed again
+    when the block fails.
 
     Args:
       path: the folder's final path. It must not exist, or be an empty folder, unless `replace` is set.
@@ -51,7 +52,7 @@ def whole_folder(path: str | Path, replace: bool = False):
       OSError: when the folder cannot be written, or `path` is in use. What was at `path` before is then
         unchanged.
     """
-    path = Path(path)
+    path = Path(path).resolve()
     made = [parent for parent in (path.parent, *path.parent.parents) if not parent.exists()]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

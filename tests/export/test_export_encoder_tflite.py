@@ -36,7 +36,8 @@ def text_file(tmp_path):
 def test_a_file_embeds_as_the_loaded_model(tmp_path, text_file):
     loaded, folder = encoder_of_vectors("cls", False), tmp_path / "litert"
     options = {"eval_file": text_file, "mediapipe": True}
-    report = export_tflite(loaded, folder, ["float32"], (24,), **options)["float32"]
+    for overwrite in (False, True):
+        report = export_tflite(loaded, folder, ["float32"], (24,), overwrite=overwrite, **options)["float32"]
     file = kbert.load(folder / "model_float32.tflite")
     np.testing.assert_allclose(file.embed(TEXTS), loaded.embed(TEXTS), atol=1e-5)
     assert file.embed(TEXTS[0]).shape == (16,)

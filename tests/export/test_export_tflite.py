@@ -246,6 +246,24 @@ def test_refusals_leave_nothing(finetuned_run, run_with_nan, pretraining_run, tm
         assert {path.name for path in tmp_path.iterdir()} == {"run", "empty.tsv"}
 
 
+def test_an_earlier_export_is_replaced_and_nothing_else(exported, finetuned_run, tmp_path):
+    folder = tmp_path / "model"
+    shutil.copytree(exported[1], folder)
+    for name in ("text_float32.tflite", "mediapipe_float16.tflite"):
+        (folder / name).touch()
+    options = {"overwrite": True, "max_seq_lengths": (99,)}
+    with pytest.raises(ValueError, match="=99 .*=32"):  # after the folder was looked at
+        export_tflite(finetuned_run, folder, ["float32"], **options)
+    for name in ("README.md", "app/model_float32.tflite", "mine.tflite"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("mine")
+        with pytest.raises(
+            ValueError, match=rf"holds more than an export, such as \['{name}'\].* move these"
+        ):
+            export_tflite(finetuned_run, folder, ["float32"], **options)
+        (folder / name).unlink()
+
+
 @pytest.mark.long
 def test_a_checkpoint_with_its_head_is_exported_as_the_run_is(exported, labelled_files, tmp_path):
     """From a Hugging Face folder; a config says how the labelled file is read."""

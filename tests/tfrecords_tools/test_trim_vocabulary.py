@@ -51,7 +51,8 @@ def test_what_cannot_be_is_said_before_the_checkpoint_is_read(files, tmp_path, a
 
 
 def test_a_classifier_answers_as_before(finetuned_run, files, tmp_path):
-    report = trim_vocabulary(finetuned_run.path, tmp_path / "small", *files)
+    for overwrite in (False, True):
+        report = trim_vocabulary(finetuned_run.path, tmp_path / "small", *files, overwrite=overwrite)
     before, after = load(finetuned_run.path), load(tmp_path / "small")
     # "a" is a character of "walk", so it stays beside the pieces of the texts.
     assert after.vocabulary.tokens[5:] == ("walk", "jump", "ask", "the", "a", "##s", "##ed", ".")

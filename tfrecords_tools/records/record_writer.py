@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from kbert import manifest
-from kbert.files.output_path import check_output_folder
+from kbert.files.output_path import check_output_folder, other_files
 from kbert.files.whole_file import whole_file, whole_folder
 from kbert.tokenization.vocabulary_files import VOCABULARY_FILES
 from tfrecords_tools.records.record_statistics import PAGE_FILE_NAME, STATISTICS_FILE_NAME
@@ -127,19 +127,13 @@ def check_output_dir(output_dir: str | Path, overwrite: bool, inputs: Iterable[s
         return
     if not path.is_dir():
         raise ValueError(f"output_dir {output_dir} is a file; give the path of a folder to make.")
-    if path.is_mount():
-        raise ValueError(
-            f"output_dir {output_dir} is a mount point, which cannot be renamed; give a folder inside it."
-        )
-    names = sorted(entry.name for entry in path.iterdir())
-    if names and not overwrite:
+    if any(path.iterdir()) and not overwrite:
         raise ValueError(
             f"output_dir {output_dir} exists and is not empty; give another folder, or pass --overwrite to "
             "replace it."
         )
     own = (manifest.FILE_NAME, *VOCABULARY_FILES, STATISTICS_FILE_NAME, PAGE_FILE_NAME)
-    shards = (".tfrecord", ".tfrecord.gz")
-    foreign = [name for name in names if name not in own and not name.endswith(shards)]
+    foreign = other_files(path, (*own, "*.tfrecord", "*.tfrecord.gz"))
     if foreign:
         raise ValueError(
             f"output_dir {output_dir} holds {foreign[0]!r}, which is no part of a set of records; "

@@ -32,6 +32,7 @@ from kbert.checkpoints.hugging_face.tokenizer_wordpiece import (
 from kbert.checkpoints.report import Report
 from kbert.checks import SHORTEST_LENGTH
 from kbert.files.json_values import json_count, json_value, shown, shown_name
+from kbert.files.output_path import other_files
 from kbert.files.whole_file import write_json
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.tokenization.vocabulary_files import VOCABULARY_FILES
@@ -236,7 +237,7 @@ _WRITTEN_FILES = {*VOCABULARY_FILES, "tokenizer.json", "tokenizer_config.json", 
 
 def holds_tokenizer_alone(folder: Path) -> bool:
     """Whether a folder holds nothing but what `write_tokenizer` writes."""
-    return folder.is_dir() and {path.name for path in folder.iterdir()} <= _WRITTEN_FILES
+    return folder.is_dir() and not other_files(folder, _WRITTEN_FILES)
 
 
 def write_tokenizer(

@@ -68,21 +68,53 @@ def test_a_full_disk_is_one_sentence_and_leaves_what_was_there(tmp_path, monkeyp
 # ----------------------------------------------------------------------------- writing over
 
 
-@pytest.mark.parametrize("file", ["thesis.tex", "metrics.jsonl"])
-def test_what_is_no_conversion_is_never_replaced(tmp_path, file):
+@pytest.mark.parametrize("format", [None, "kbert", "hugging_face"])
+@pytest.mark.parametrize("file", ["metrics.jsonl", "chosen.json", ".git/HEAD", "onnx/model.safetensors"])
+def test_what_is_no_conversion_is_never_replaced(tmp_path, file, format):
+    """Also beside one: a hub's clone, what an evaluation chose, another library's model."""
     target = tmp_path / "out"
-    if file == "metrics.jsonl":  # a converted run that was trained on
-        convert_checkpoint(STORED / "BertModel", target, "kbert")
-    target.mkdir(exist_ok=True)
+    if format:
+        convert_checkpoint(STORED / "BertModel", target, format)
+    (target / file).parent.mkdir(parents=True, exist_ok=True)
     (target / file).write_text("{}")
     before = content(target)
-    with pytest.raises(ValueError, match="out holds more than a conversion, and overwrite"):
+    with pytest.raises(ValueError, match=rf"out holds more than a conversion, such as \['{file}'\], and"):
         convert_checkpoint(STORED / "BertModel", target, "hugging_face", overwrite=True)
     assert content(target) == before
     (tmp_path / "file").write_text("mine")
     with pytest.raises(ValueError, match="file holds more than a conversion"):
         write_checkpoint(read_checkpoint(STORED / "BertModel"), tmp_path / "file", "kbert", overwrite=True)
     assert (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.mark.parametrize("format", ["kbert", "hugging_face", "google", "keras_hub"])
+def test_a_conversion_is_replaced_by_another(tmp_path, format):
+    for source in ("BertForMaskedLM_bin", "BertModel"):
+        allowed = ["hidden_act", "layer_norm_eps", "masked_lm_settings"]
+        convert_checkpoint(STORED / source, tmp_path / "out", format, allowed, overwrite=True)
+    assert names(tmp_path) == ["out"] and read_checkpoint(tmp_path / "out").task == "encoder"
+
+
+@pytest.mark.parametrize("target", [".", "..", "gone/..", "mount", "file/out"])
+def test_a_folder_that_cannot_be_made_is_refused_before_anything_is_read(tmp_path, monkeypatch, target):
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "file").write_text("")
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setattr("kbert.checkpoints.formats.read_checkpoint", None)
+    monkeypatch.setattr("os.path.ismount", lambda path: str(path) == "mount")
+    sentence = "that you are in|that does not exist|mount is a mount point|here/file is a file"
+    with pytest.raises(ValueError, match=f"({sentence}).*; (give|choose) "):
+        convert_checkpoint(STORED / "BertModel", target, "kbert")
+
+
+def test_a_link_leads_to_the_new_folder(tmp_path):
+    (tmp_path / "disk" / "out").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "disk" / "out")
+    for _ in range(2):
+        convert_checkpoint(STORED / "BertModel", tmp_path / "link" / ".." / "out", "kbert", overwrite=True)
+        convert_checkpoint(STORED / "BertModel", tmp_path / "link", "kbert", overwrite=True)
+    assert names(tmp_path) == ["disk", "link"] and names(tmp_path / "disk") == ["out"]
+    assert (tmp_path / "link").is_symlink() and read_checkpoint(tmp_path / "link").tensors
 
 
 @pytest.mark.parametrize("place", ["", "inner", "link", "vocabulary"])
