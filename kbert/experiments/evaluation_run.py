@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
 from kbert.experiments.evaluation_data import evaluation_data, not_held_out
@@ -46,6 +47,8 @@ def run_evaluation(loaded: LoadedModel, eval_file, input_dir, held_out, batch_si
     # Only once: in a run that is still training, "last" and "best" soon mean another checkpoint.
     task = loaded.task
     model = loaded.model if task.reads_unattended else loaded.answering_model
+    if outputs.keep_chosen:
+        _require_as_recorded(loaded)
     step = parse_step(loaded.checkpoint) if loaded.checkpoint else 0
     answered: list[tuple] = []  # (examples, predictions), where the task collects any
     with naming_damaged_records(data):
@@ -64,6 +67,7 @@ def run_evaluation(loaded: LoadedModel, eval_file, input_dir, held_out, batch_si
         metrics |= task.baseline(batches.as_numpy_iterator(), loaded.vocabulary)
     if outputs.keep_chosen:
         loaded.run.keep_chosen(step, task.chosen(metrics), shown_source(eval_file))
+        loaded.follow_chosen()
     metrics |= {"num_examples": data.num_examples}
     if outputs.html_file:
         _write_page(loaded, shown_source(eval_file or input_dir), step, metrics, answered, outputs)
@@ -92,6 +96,22 @@ def _require_examples(loaded, eval_file, outputs):
             f"keep_chosen is for a task with a temperature or thresholds, with eval_file; "
             f"{loaded.source} has the task {task.name}, which has none with its settings, or eval_file is "
             "missing."
+        )
+
+
+def _require_as_recorded(loaded):
+    """Refuses to choose for a checkpoint with a model that is another one by now."""
+    ours = {"max_seq_length": loaded.max_seq_length, "precision": loaded.precision}
+    theirs = {"max_seq_length": loaded.run.details["max_seq_length"], "precision": "float32"}
+    changed = [name for name in ours if ours[name] != theirs[name]]
+    if not changed and loaded.checkpoint.is_dir():  # a run that still trains may have deleted it
+        weights = {variable.path: variable for variable in loaded.model.weights}
+        stored = loaded.run.stored_weights(loaded.checkpoint)
+        changed = [n for n, tensor in stored.items() if not np.array_equal(tensor.read(), weights[n])]
+    if changed:
+        raise ValueError(
+            f"keep_chosen keeps what is best for {loaded.checkpoint}, but this model has another "
+            f"{changed[0]}; load the run as it is, or save this model as a run and evaluate that one."
         )
 
 

@@ -106,7 +106,7 @@ class LoadedModel(TextAnswers):
         self.description: BertCheckpoint | None = None
         self.task = task
         self.vocabulary = vocabulary
-        self.max_seq_length = max_seq_length
+        self._max_seq_length = max_seq_length
         self.takes_pairs = takes_pairs
         self.vectors = own_pooling or PoolingConfig()
         self.own_pooling = own_pooling if isinstance(own_pooling, PoolingConfig) else None
@@ -124,10 +124,22 @@ class LoadedModel(TextAnswers):
         return f"<LoadedModel {self.source}: {self.task.name}{shown and f' ({shown})'}, {shape}, {words}>"
 
     @property
+    def max_seq_length(self) -> int:
+        """The longest sequence in tokens; `with_max_seq_length` gives a model with another one."""
+        return self._max_seq_length
+
+    @max_seq_length.setter
+    def max_seq_length(self, value):
+        raise AttributeError(
+            f"the graphs of {self.source} have its length: make a model with another one by "
+            f"loaded.with_max_seq_length({value})."
+        )
+
+    @property
     def text_inputs(self):
         """The `TextInputs` that tokenize for the model."""
         make = functools.partial(text_inputs.TextInputs, self.vocabulary, self.max_seq_length)
-        return self._once(("text_inputs", self.max_seq_length), make)
+        return self._once("text_inputs", make)
 
     @property
     def model(self) -> Any:
@@ -247,9 +259,17 @@ class LoadedModel(TextAnswers):
 
     def _copy(self, max_seq_length) -> "LoadedModel":
         changed = copy.copy(self)
-        changed.max_seq_length = max_seq_length
+        changed._max_seq_length = max_seq_length
         changed._made, changed._lock = {}, threading.RLock()
         return changed
+
+    def follow_chosen(self):
+        """Answers from now on with what an evaluation chose for the checkpoint. `model` is then another Keras
+        model, with the same encoder and the same weights."""
+        task = self.run.task(self.checkpoint)
+        model = task.build_model(self.encoder)
+        model.set_weights(self.model.get_weights())
+        self.task, self._made = task, {"model": model}
 
     def for_files(self, config: FinetuningConfig | None = None, file=None) -> "LoadedModel":
         """The same model with the task that reads labelled files; a run records how, and is that already.

@@ -1,6 +1,7 @@
 """`load`: run directories, checkpoints and sentence-transformers folders, and what they give."""
 
 import json
+import shutil
 
 import keras
 import numpy as np
@@ -51,6 +52,8 @@ def test_a_model_of_another_length_is_of_the_same_run(finetuned_run, monkeypatch
     monkeypatch.setattr("export.export_tflite.export_tflite", lambda *given, **arguments: (given, arguments))
     files, arguments = other.export_litert("files", eval_file="dev.tsv")
     assert files == (other, "files", ("float32", "dynamic_int8")) and arguments == {"eval_file": "dev.tsv"}
+    with pytest.raises(AttributeError, match=r"loaded\.with_max_seq_length\(16\)"):
+        loaded.max_seq_length = 16
 
 
 @pytest.mark.parametrize("name", ["multiple_negatives_ranking", "sparse_embedding", "late_interaction"])
@@ -230,3 +233,19 @@ def test_the_embedding_model_gives_the_vectors_of_embed(normalize):
 
 
 # -------------------------------------------------------------------- sentence-transformers
+
+
+@pytest.mark.slow
+def test_a_model_follows_what_it_has_chosen(finetuned_run, labelled_files, tmp_path):
+    run = RunDirectory(shutil.copytree(finetuned_run.path, tmp_path / "run"))
+    loaded, file = load(run.path), labelled_files[1]
+    before = loaded.predict("jump the a")
+    metrics = loaded.evaluate(file, keep_chosen=True)
+    assert loaded.task.settings.temperature == metrics["chosen_temperature"] != 1.0
+    assert loaded.predict("jump the a") == load(run.path).predict("jump the a") != before
+    loaded.evaluate(file, keep_chosen=True)  # its weights are still those of the checkpoint
+    others = [loaded.with_max_seq_length(20), load(run.path, precision="bfloat16"), load(run.path)]
+    others[2].model.set_weights([0.5 * weight for weight in loaded.model.get_weights()])
+    for other, name in zip(others, ("max_seq_length", "precision", "[a-z_/0-9]+;"), strict=True):
+        with pytest.raises(ValueError, match=f"this model has another {name}.*evaluate that one"):
+            other.evaluate(file, keep_chosen=True)
