@@ -179,11 +179,29 @@ class BertEncoder(keras.Model):
             "packed": self.packed,
             "recompute": self.recompute,
             "lora": lora_dict(self.lora),
+            "frozen": frozen_weights(self),
         }
 
     @classmethod
     def from_config(cls, config):
-        return cls(**config | {"config": EncoderConfig(**config["config"])})
+        frozen = config.get("frozen", ())
+        settings = {name: value for name, value in config.items() if name != "frozen"}
+        return freeze(cls(**settings | {"config": EncoderConfig(**config["config"])}), frozen)
+
+
+def frozen_weights(model) -> list[str]:
+    """The paths of weights that somebody has frozen (`trainable = False`), for `get_config` of a model."""
+    return [weight.path for weight in model.weights if not weight.trainable]
+
+
+def freeze(model, paths):
+    """The model, with the weights of these paths frozen, and layers that have no others."""
+    for weight in model.weights:
+        weight.trainable = weight.trainable and weight.path not in paths
+    for layer in model._flatten_layers():
+        if layer.weights and not any(weight.trainable for weight in layer.weights):
+            layer.trainable = False
+    return model
 
 
 class _BlockWithProbabilities(keras.layers.Layer):

@@ -5,6 +5,7 @@ import inspect
 import keras
 import tensorflow as tf
 
+from kbert.encoder import freeze, frozen_weights
 from kbert.features import EXAMPLE_WEIGHTS, Feature
 from kbert.tasks import TASKS
 from kbert.tasks.task import Task
@@ -49,6 +50,7 @@ class TaskModel(keras.Model):
 
     def __init__(self, task: Task, encoder, inputs: dict, outputs: dict, read=None):
         super().__init__(inputs=inputs, outputs=outputs, name=task.name)
+        self.dtype_policy = encoder.policy  # in float16 `compile` scales the loss by it
         self.task = task
         self.encoder = encoder
         self.read = read
@@ -148,12 +150,14 @@ class TaskModel(keras.Model):
         return {
             "task": {"name": self.task.name, "config": self.task.get_config()},
             "encoder": keras.saving.serialize_keras_object(self.encoder),
+            "frozen": frozen_weights(self),
         }
 
     @classmethod
     def from_config(cls, config):
         task = TASKS[config["task"]["name"]](**config["task"]["config"])
-        return task.build_model(keras.saving.deserialize_keras_object(config["encoder"]))
+        model = task.build_model(keras.saving.deserialize_keras_object(config["encoder"]))
+        return freeze(model, config.get("frozen", ()))
 
 
 def _one_array(sample_weight):

@@ -123,6 +123,37 @@ def test_fit_on_dicts_learns_the_tasks_loss(name, precision):
     assert all(weight.dtype == "float32" for weight in model.trainable_weights)
 
 
+def test_what_is_frozen_stays_frozen_in_a_file(tmp_path):
+    model = make_task("sequence_classification").build_model(BertEncoder(calm_config()))
+    for frozen in (
+        model.encoder.embeddings,
+        model.encoder.blocks[0].attention,
+        model.get_layer("classification"),
+    ):
+        frozen.trainable = False
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert [v.path for v in loaded.trainable_variables] == [v.path for v in model.trainable_variables] != []
+    assert not loaded.encoder.embeddings.trainable
+    for frozen in (
+        loaded.encoder.embeddings,
+        loaded.encoder.blocks[0].attention,
+        loaded.get_layer("classification"),
+    ):
+        frozen.trainable = True
+    assert len(loaded.trainable_variables) == len(loaded.weights)
+
+
+def test_float16_scales_the_loss():
+    """Gradients of a scaled-down loss are 0 in float16."""
+    model = make_task("sequence_classification").build_model(BertEncoder(calm_config(), "mixed_float16"))
+    model.compile(keras.optimizers.Adam(1e-2), jit_compile=False)
+    assert isinstance(model.optimizer, keras.optimizers.LossScaleOptimizer)
+    batch = make_batch("sequence_classification", model.encoder.config)
+    history = model.fit(batch, epochs=12, batch_size=ROWS, verbose=0, shuffle=False).history["loss"]
+    assert history[-1] < history[0] and model.dtype_policy.variable_dtype == "float32"
+
+
 def test_fit_with_features_and_labels_apart_and_weights():
     config = calm_config()
     model = SequenceClassification(("a", "b", "c")).build_model(BertEncoder(config))
