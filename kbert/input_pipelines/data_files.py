@@ -2,6 +2,8 @@
 
 import contextlib
 import dataclasses
+import datetime
+import decimal
 import json
 import re
 import tempfile
@@ -16,6 +18,7 @@ from kbert.config import DatasetConfig
 from kbert.input_pipelines.data_in_memory import is_data, read_rows
 from kbert.input_pipelines.json_rows import MissingColumn
 
+_TIMES = (datetime.date, datetime.time)  # a datetime is a date
 # A file, or data in memory: columns (a DataFrame is taken too), or a row each.
 LabelledData = str | PathLike | Mapping | Sequence | None
 
@@ -76,10 +79,13 @@ def _write(data, path, name):
 
 
 def _other_value(value):
-    """What JSON has no type for: a date in a column that nobody reads is nobody's concern."""
+    """What JSON has no type for: as tables in files give it, or an object, which is no text and no label; in
+    a column that nobody reads it is nobody's concern."""
     if isinstance(value, bytes):
         raise ValueError(f"the data have bytes that are not UTF-8 ({value!r:.60}); decode them first.")
-    return str(value)
+    if isinstance(value, decimal.Decimal):
+        return float(value)
+    return value.isoformat() if isinstance(value, _TIMES) else {type(value).__name__: f"{value!r:.60}"}
 
 
 @contextlib.contextmanager

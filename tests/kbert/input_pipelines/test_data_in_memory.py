@@ -1,5 +1,10 @@
 """Tables of every library give the rows that a list of dicts gives."""
 
+import datetime
+import decimal
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -99,3 +104,17 @@ def test_numbers_of_classes_become_their_names():
         {"huggingface": str({"info": {"features": feature}}).replace("'", '"')}
     )
     assert [row["label"] for row in read_rows(named, "the data")] == ["loud", "quiet", None]
+
+
+def test_what_json_has_no_type_for_is_as_in_tables_of_files_or_no_text():
+    values = [
+        decimal.Decimal("1.10"),
+        datetime.date(2026, 1, 2),
+        datetime.datetime(2026, 1, 2, 3),
+        1j,
+        Path("a"),
+    ]
+    with data_as_files({"the data": [{"value": value} for value in values]}) as (file,):
+        found = [json.loads(line)["value"] for line in file.read_text().splitlines()]
+    assert found[:3] == [1.1, "2026-01-02", "2026-01-02T03:00:00"]
+    assert found[3] == {"complex": "1j"} and isinstance(found[4], dict), "refused as a text and as a label"
