@@ -1,6 +1,5 @@
 """A Keras model with its tokenizer and config: what `open_model` makes of a run or of any checkpoint."""
 
-import copy
 import dataclasses
 import functools
 import importlib
@@ -115,6 +114,12 @@ class LoadedModel(TextAnswers):
         self._made = {"model": model} if hasattr(model, "weights") else {}  # see `_once`
         self._lock, self._read = threading.RLock(), model
         self.config = config or self.encoder.config
+
+    def __reduce__(self):
+        raise TypeError(
+            f"graphs and variables of {self.source} cannot be pickled or copied: load it where it is needed, "
+            "kbert.load(path), and a model with changed weights by `save` and kbert.load."
+        )
 
     def __repr__(self):
         shape = f"{self.config.num_hidden_layers} layers of {self.config.hidden_size}"
@@ -242,7 +247,7 @@ class LoadedModel(TextAnswers):
         return tf.function(lambda: tf.concat([tf.gather(k, 0) for k in kernels], 0), autograph=False)
 
     def with_max_seq_length(self, max_seq_length: int) -> "LoadedModel":
-        """The same model with another maximum length.
+        """The same model with another maximum length; what a ColBERT has for queries and documents stays.
 
         Raises:
           ValueError: when the encoder has fewer positions, or when the length leaves no room for a text.
@@ -258,7 +263,8 @@ class LoadedModel(TextAnswers):
         return changed
 
     def _copy(self, max_seq_length) -> "LoadedModel":
-        changed = copy.copy(self)
+        changed = object.__new__(type(self))
+        vars(changed).update(vars(self))
         changed._max_seq_length = max_seq_length
         changed._made, changed._lock = {}, threading.RLock()
         return changed

@@ -91,7 +91,7 @@ class TextAnswers:
           query: what the texts are to fit.
           texts: a list of them.
           top_k: how many to give; by default all.
-          raw_scores: give a cross-encoder's own numbers, before its activation.
+          raw_scores: give a cross-encoder's own numbers, before its activation; similarities have none.
 
         Returns:
           dicts with `index` (the position in `texts`), `score` and `text`.

@@ -1,6 +1,7 @@
 """`load`: run directories, checkpoints and sentence-transformers folders, and what they give."""
 
 import json
+import pickle
 import shutil
 
 import keras
@@ -52,6 +53,8 @@ def test_a_model_of_another_length_is_of_the_same_run(finetuned_run, monkeypatch
     monkeypatch.setattr("export.export_tflite.export_tflite", lambda *given, **arguments: (given, arguments))
     files, arguments = other.export_litert("files", eval_file="dev.tsv")
     assert files == (other, "files", ("float32", "dynamic_int8")) and arguments == {"eval_file": "dev.tsv"}
+    with pytest.raises(TypeError, match=r"cannot be pickled or copied: load it where it is needed"):
+        pickle.dumps(loaded)
     with pytest.raises(AttributeError, match=r"loaded\.with_max_seq_length\(16\)"):
         loaded.max_seq_length = 16
 
