@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import datetime
-import decimal
 import json
 import re
 import tempfile
@@ -83,8 +82,6 @@ def _other_value(value):
     a column that nobody reads it is nobody's concern."""
     if isinstance(value, bytes):
         raise ValueError(f"the data have bytes that are not UTF-8 ({value!r:.60}); decode them first.")
-    if isinstance(value, decimal.Decimal):
-        return float(value)
     return value.isoformat() if isinstance(value, _TIMES) else {type(value).__name__: f"{value!r:.60}"}
 
 
