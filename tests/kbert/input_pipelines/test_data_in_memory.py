@@ -1,7 +1,6 @@
 """Tables of every library give the rows that a list of dicts gives."""
 
 import datetime
-import decimal
 import json
 from pathlib import Path
 
@@ -107,14 +106,8 @@ def test_numbers_of_classes_become_their_names():
 
 
 def test_what_json_has_no_type_for_is_as_in_tables_of_files_or_no_text():
-    values = [
-        decimal.Decimal("1.10"),
-        datetime.date(2026, 1, 2),
-        datetime.datetime(2026, 1, 2, 3),
-        1j,
-        Path("a"),
-    ]
+    values = [datetime.date(2026, 1, 2), datetime.datetime(2026, 1, 2, 3), 1j, Path("a")]
     with data_as_files({"the data": [{"value": value} for value in values]}) as (file,):
         found = [json.loads(line)["value"] for line in file.read_text().splitlines()]
-    assert found[:3] == [1.1, "2026-01-02", "2026-01-02T03:00:00"]
-    assert found[3] == {"complex": "1j"} and isinstance(found[4], dict), "refused as a text and as a label"
+    assert found[:2] == ["2026-01-02", "2026-01-02T03:00:00"]
+    assert found[2] == {"complex": "1j"} and isinstance(found[3], dict), "refused as a text and as a label"
