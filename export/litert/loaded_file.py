@@ -124,13 +124,8 @@ class _Predictor:
         outputs, cut = loaded.outputs(*prompted)
         self._has_warned = self._has_warned or loaded.warn_of_cut_text(cut, positions, name)
         served = {key: np.asarray(values) for key, values in serving.served(outputs).items()}
-        answer = serving.raw_answer if raw_scores else serving.answer
-        return [
-            answer({key: values[row] for key, values in served.items()}, example)
-            for row, example in enumerate(
-                dict(zip(inputs, texts, strict=True)) for texts in zip(*inputs.values(), strict=True)
-            )
-        ]
+        examples = [dict(zip(inputs, row, strict=True)) for row in zip(*inputs.values(), strict=True)]
+        return loaded.answer_rows(served, examples, positions, name, raw_scores)
 
 
 def _read_about(path: Path) -> dict:

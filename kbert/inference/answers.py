@@ -15,7 +15,7 @@ from kbert.input_pipelines.data_in_memory import (
     shown,
     text_alone,
 )
-from kbert.input_pipelines.unlabelled_files import examples_from_table
+from kbert.input_pipelines.unlabelled_files import examples_from_table, with_values
 from kbert.tasks.file_columns import ONE_TEXT, PAIR, RAW_SCORES, SEVERAL_TEXTS
 
 if TYPE_CHECKING:
@@ -74,7 +74,6 @@ def answered(
             columns = {key: [example[key] for example in batch] for key in predict.inputs}
             columns |= {key: settings[key] for key in predict.settings}
             numbers = [window[position][0] for position in positions]
-            loaded.say_written_tokens(batch, loaded.task.serving.reads_masks)
             if unknown:
                 unknown.count(batch, numbers)
             batch_answers = predict.answers(columns, numbers, name, settings.get(RAW_SCORES, False))
@@ -226,7 +225,7 @@ def to_examples(examples, inputs: Sequence[tuple[str, ...]], dataset=None) -> Ex
 
 def _example(example, inputs, where):
     if isinstance(example, Mapping):
-        return {name: plain_value(value) for name, value in example.items()}
+        return with_values({name: plain_value(value) for name, value in example.items()}, "the examples")
     if isinstance(example, str):
         return {inputs[0]: str(example)}
     if isinstance(example, tuple):

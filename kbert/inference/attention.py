@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kbert.files.json_values import shown
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.loaded_model import LoadedModel
 
@@ -33,13 +34,19 @@ def compute_attention(model: LoadedModel, text: str, text_pair: str | None = Non
       text_pair: the second text, or None.
 
     Raises:
-      ValueError: when a text is not one, for a pair where the model reads each text by itself, or when
-        probabilities are not finite.
+      ValueError: when a text is not one, for a pair where the model was trained on texts alone or reads each
+        by itself, or when probabilities are not finite.
 
     Reference: arXiv 1706.03762, section 3.2.1; google-research/bert, modeling.py, `attention_layer`.
     """
     if model.makes_vectors:
         model.require_single_texts([text_pair])
+    elif model.takes_pairs is False and text_pair is not None:
+        raise ValueError(
+            f"{model.source} reads texts alone, as it was trained, and received the second text "
+            f"{shown(text_pair)}; leave text_pair out."
+        )
+    model.say_written_tokens([text, text_pair], reads_masks=True)
     inputs = model.inputs([text], None if text_pair is None else [text_pair], with_masks=True)
     encoder = model.encoder.with_outputs("attention_probabilities")
     layers = encoder(inputs, training=False)["attention_probabilities"]

@@ -99,6 +99,7 @@ class FeatureExtractor:
     def __call__(self, texts, text_pairs=None) -> list[TextFeatures]:
         batch = text_batch(texts, text_pairs, pairs_may_miss=True)
         pairs = batch.pairs or [None] * len(batch.texts)
+        self.loaded.say_written_tokens([batch.texts, pairs])
         if self._is_own:
             self.loaded.require_single_texts(
                 pairs, "give the texts alone, one by one, or name a pooling for pairs in one row"

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kbert.cli.warn_once import warn_once
 from kbert.forked import require_own_tensorflow
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.loading import open_model
@@ -80,17 +81,16 @@ class Predictor:
             serving.check_inputs(example)
         if not examples:
             return []
+        self.loaded.say_written_tokens(examples, reads_masks=self._name in serving.reads_masks)
         outputs = self.outputs(**inputs)
         floats = [value for value in outputs.values() if value.dtype.kind == "f"]
         numbers = [np.concatenate([np.ravel(value[row]) for value in floats]) for row in range(len(examples))]
         require_finite_answers(numbers, self.loaded.source, positions, name)
         cut = outputs.get(TRUNCATED, False)
         self._has_warned = self._has_warned or self.loaded.warn_of_cut_text(cut, positions, name)
-        answer = serving.raw_answer if raw_scores else serving.answer
-        return [
-            answer({name: value[row] for name, value in outputs.items()}, example)
-            for row, example in enumerate(examples)
-        ]
+        if sentence := serving.incomplete(outputs):
+            warn_once(sentence)
+        return self.loaded.answer_rows(outputs, examples, positions, name, raw_scores)
 
     def outputs(self, **inputs) -> dict[str, np.ndarray]:
         """The outputs of the signature, finite or not: name -> array with one row for each example."""

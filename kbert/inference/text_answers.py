@@ -147,15 +147,33 @@ class TextAnswers:
             return False
         first = int(np.argmax(cut))
         logging.warning(
-            "%s is longer than the %d tokens that %s reads: what does not fit was left out, here and in all "
-            "longer texts.", name.format(positions[first] if positions else first),
-            self.text_inputs.max_seq_length, self.source,
+            "%s is longer than the %s that %s reads: what does not fit was left out, here and in all longer "
+            "texts.", name.format(positions[first] if positions else first),
+            self.task.serving.longest(self.text_inputs.max_seq_length), self.source,
         )  # fmt: skip
         return True
 
-    def say_written_tokens(self, texts, reads_masks: bool = False):
-        """Warns of special tokens that texts write out, where the model reads them elsewhere; by default none
-        does."""
+    def answer_rows(self, outputs, examples, positions, name: str, raw_scores: bool = False) -> list[dict]:
+        """The answers of `Serving.answer`, or of its `raw_answer`, to a batch.
+
+        Args:
+          outputs: name -> array with a row for each example.
+          examples: the inputs of each.
+          positions, name: those of `require_finite_answers`.
+          raw_scores: whether they are those of `raw_answer`.
+
+        Raises:
+          ValueError: naming the example, as `Serving.answer` does.
+        """
+        answer = self.task.serving.raw_answer if raw_scores else self.task.serving.answer
+        answers = []
+        for row, example in enumerate(examples):
+            try:
+                answers.append(answer({key: values[row] for key, values in outputs.items()}, example))
+            except ValueError as error:
+                where = name.format(positions[row] if positions else row)
+                raise ValueError(f"{where}: {error}") from None
+        return answers
 
     def _compare(self, query, texts) -> list[float]:
         """How similar the vector of each text is to that of the query."""

@@ -6,6 +6,7 @@ Nothing heavy is imported.
 import contextlib
 import dataclasses
 import itertools
+import json
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -18,7 +19,7 @@ from kbert.config import DatasetConfig
 from kbert.files.file_format import DELIMITED, format_by_name
 from kbert.files.near_names import did_you_mean, near_names
 from kbert.files.text_file import bounded_lines, read_lines
-from kbert.input_pipelines.data_in_memory import column_names, read_rows
+from kbert.input_pipelines.data_in_memory import column_names, is_missing, read_rows
 from kbert.input_pipelines.file_problems import MOST_ROWS, FileProblems
 from kbert.input_pipelines.json_rows import NotLines, parse_object, require_column
 from kbert.input_pipelines.labelled_files import read_header, stream_records, whole_choices
@@ -95,7 +96,7 @@ def examples_from_columns(
 
     `text`, `text_pair` and `choices` stand in the columns that the dataset names, else in columns of these
     names, as all other inputs do. Choices in the dataset's columns begin with its `text_pair`, as in
-    training. A cell of a table without a value is left out of its example.
+    training. A cell of a table without a value is left out of its example, see `with_values`.
 
     Args:
       path: of a file that `has_columns`.
@@ -117,15 +118,15 @@ def _rows_with_inputs(path, inputs, dataset):
         advice = "" if dataset.file_format else _LINES_ADVICE
         columns = _match_columns(_header(path, dataset, inputs), path, inputs, dataset, advice)
         records = _read_records(path, dataset, _names_in(columns))
-        return (_example(record, columns) for record in records)
+        return (_example(record, columns, path) for record in records)
     read = []
     for file in table.files:
         header = table_rows.column_names(file, table.file_format)
         read.append((file, _match_columns(header, file, inputs, dataset)))
     return (
-        _example(record, columns)
+        _written(_example(record, columns, path), where)
         for file, columns in read
-        for _, record in table_rows.read_rows(file, table.file_format, _names_in(columns))
+        for where, record in table_rows.read_rows(file, table.file_format, _names_in(columns))
     )
 
 
@@ -145,7 +146,7 @@ def examples_from_table(
     name = "the data"
     header = list(map(str, column_names(table) or ()))
     columns = _match_columns(header, name, inputs, dataset or DatasetConfig(), "")
-    examples = [_example(row, columns) for row in read_rows(table, name)]
+    examples = [_example(row, columns, name) for row in read_rows(table, name)]
     for number, example in enumerate(examples, start=1):
         if not example.keys() - {_KEPT}:
             empty = " and ".join(map(repr, _names_in(columns)))
@@ -367,14 +368,40 @@ def _names_in(columns) -> list[str]:
     ]
 
 
-def _example(record, columns) -> dict:
+def with_values(example: dict, source) -> dict:
+    """The inputs of an example that have a value, and `id`. A second text that is null or NaN is none, so
+    that the first is a text alone, which is said once.
+
+    Args:
+      example: inputs by their names.
+      source: what the warning calls the examples.
+    """
+    if is_missing(example.get("text_pair", "")):
+        warn_once(
+            f"{source}: examples whose text_pair is null are read as one text alone; where an empty text is "
+            'meant, write "".'
+        )
+    return {name: value for name, value in example.items() if name == _KEPT or not is_missing(value)}
+
+
+def _written(example, where) -> dict:
+    """The example. Raises ValueError where its `id` is nothing that an answer can give back."""
+    try:
+        json.dumps(example.get(_KEPT), allow_nan=False)
+    except ValueError:
+        raise ValueError(
+            f"{where}: {_KEPT} holds NaN or infinity, which JSON does not have; write a text or null."
+        ) from None
+    return example
+
+
+def _example(record, columns, source) -> dict:
     """The inputs of a row that have a value; several columns are a list."""
-    example: dict[str, Any] = {}
-    for name, column in columns.items():
-        if isinstance(column, tuple):
-            example[name] = [record[name] for name in column]
-        elif record[column] is not None:
-            example[name] = record[column]
+    example: dict[str, Any] = {
+        name: [record[part] for part in column] if isinstance(column, tuple) else record[column]
+        for name, column in columns.items()
+    }
+    example = with_values(example, source)
     if _BEGINNING in columns:
         beginning, choices = example.pop(_BEGINNING, None), example.pop("choices")
         if beginning is not None and None not in choices:  # else it has no choices, which is said later
@@ -442,7 +469,8 @@ def _lines_of_text(lines, source):
 
 def _example_of_line(line, source, number, inputs, number_of_texts) -> dict:
     if number_of_texts is None:
-        return parse_object(line, source, number, f"with {', '.join(inputs[0])}")
+        example = parse_object(line, source, number, f"with {', '.join(inputs[0])}")
+        return with_values(_written(example, f"{source} line {number}"), source)
     texts = line.split("\t")
     is_pair = len(texts) == 2 and all(map(str.strip, texts)) and _PAIR_INPUTS in inputs
     if number_of_texts == 1 and not is_pair:

@@ -22,7 +22,7 @@ class Serving:
         the same inputs, so that the inputs tell what is asked.
       settings: what may be said for all examples of a call: name -> the default.
       answers: the keys of the dict that `answer` returns for "serving_default".
-      reads_masks: whether a mask that is written out in a text is read as one.
+      reads_masks: the signatures that read a mask which is written out in a text as one.
       row_texts: the inputs that make one row of the signature "ids", where its outputs answer them by
         themselves; empty where an answer needs more (words, windows, choices).
       one_text_output: the output of the signature "ids" that answers a text by itself with one row of
@@ -38,7 +38,7 @@ class Serving:
     other_inputs: dict[str, tuple[str, ...]] = {}
     settings: dict[str, Any] = {}
     answers: tuple[str, ...] = ()
-    reads_masks: bool = False
+    reads_masks: tuple[str, ...] = ()
     row_texts: tuple[str, ...] = ()
     one_text_output: str | None = None
     cuts_long_texts: bool = True
@@ -59,8 +59,13 @@ class Serving:
         """
         raise NotImplementedError
 
+    def longest(self, max_seq_length: int) -> str:
+        """Where texts are cut, for a warning: so many tokens, of what."""
+        return f"{max_seq_length} tokens"
+
     def incomplete(self, outputs: dict) -> str | None:
-        """A sentence for people where outputs of "serving_default" hold less than the model gives."""
+        """A sentence for people where outputs of "serving_default" hold less than the model gives, or than
+        its labels promise."""
         return None
 
     def served(self, outputs: dict) -> dict:

@@ -70,6 +70,13 @@ class LateServing(Serving):
         signatures |= {task: alone(task) for task in TEXT_TASKS}
         return signatures | {"ids": ids_signature(embed_ids, model, text_inputs)}
 
+    def longest(self, max_seq_length):
+        """Of a query and of a document, which have lengths of their own."""
+        lengths = [self.task.pooling.longest(task, max_seq_length) for task in TEXT_TASKS]
+        return "{} tokens of a query (query_length) or the {} of a document (document_length)".format(
+            *lengths
+        )
+
     def answer(self, outputs, inputs):
         """The MaxSim of a query and a document; of a text alone the vectors of its tokens, as a document."""
         if "text_pair" in inputs:

@@ -29,7 +29,7 @@ class MaskedLMServing(Serving):
     inputs, other_inputs = signature_inputs("masked_lm")
     settings = {"top_k": 5, "whole_words": False}
     answers = ("masks",)
-    reads_masks = True
+    reads_masks = ("serving_default", "candidates")
 
     def signatures(self, model, text_inputs):
         """Signatures for texts with `[MASK]`s.

@@ -60,6 +60,10 @@ class SpanServing(Serving):
         ]
         return both[0] & both[1]
 
+    def longest(self, max_seq_length):
+        """Of a question: contexts are never cut."""
+        return f"{self.task.settings.max_query_length} tokens of a question (max_query_length)"
+
     def check_inputs(self, inputs):
         if not inputs["context"].strip():
             raise ValueError("the context is empty: there is no text that an answer could be taken from.")

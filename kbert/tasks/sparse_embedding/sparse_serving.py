@@ -55,13 +55,13 @@ class SparseServing(Serving):
         return {name: np.asarray(outputs[name])[real].tolist() for name in self.answers}
 
     def incomplete(self, outputs):
-        """Says where texts have more words than an export gives."""
+        """Says that texts have more words than an answer gives."""
         weights = np.asarray(outputs[WEIGHTS])
-        full = np.all(weights > 0, axis=1)
-        if self.task.pooling.max_active_dims or weights.shape[1] < MOST_WORDS or not full.any():
+        is_full = np.all(weights > 0, axis=1).any()
+        if self.task.pooling.max_active_dims or weights.shape[1] < MOST_WORDS or not is_full:
             return None
         return (
-            f"{full.sum()} of {len(weights)} texts have {MOST_WORDS:,} words or more whose weight is not 0, "
-            "and their answers hold the largest alone, unlike those in Python: train with larger lambda_q "
-            "and lambda_d, or set max_active_dims, which counts everywhere."
+            f"there are texts with {MOST_WORDS:,} words or more whose weight is not 0, and predictions and "
+            "exports give the largest alone, unlike embed: train with larger lambda_q and lambda_d, or set "
+            "max_active_dims, which counts everywhere."
         )

@@ -3,6 +3,7 @@
 import numpy as np
 
 from kbert.features import LABEL_FEATURE, WORD_FEATURE, Feature, encoder_features
+from kbert.files.json_values import shown
 from kbert.heads import bilstm_head, classification_head
 from kbert.heads.parts import token_head
 from kbert.late_tensorflow import keras, ops
@@ -20,7 +21,12 @@ from kbert.tasks.token_classification.entity_scores import (
 )
 from kbert.tasks.token_classification.sentence_rows import SentenceRows
 from kbert.tasks.token_classification.settings import LINEAR, MIX, TAGGER, TokenClassificationSettings
-from kbert.tasks.token_classification.tag_schemes import OUTSIDE, labels_in_bioes, split_tag
+from kbert.tasks.token_classification.tag_schemes import (
+    OUTSIDE,
+    is_tag,
+    labels_in_bioes,
+    split_tag,
+)
 from kbert.tasks.token_classification.word_answers import WordLabels, text_answer
 from kbert.tasks.token_classification.word_page import WordPage, pad_tokens
 from kbert.tasks.token_classification.word_windows import WordWindows
@@ -51,6 +57,19 @@ class _Serving(Serving):
             "words": Signature({"words": ("string", (None, None))}, labeller.label_words),
             "ids": ids_signature(answer_ids, model, text_inputs),
         }
+
+    def incomplete(self, outputs):
+        """Says that labels seem to be of entities, and are no tags of one scheme: there are no entities."""
+        labels = self.task.labels
+        tags = [label for label in labels if is_tag(label)]
+        if self.task.tag_by_label or not tags:
+            return None
+        others = shown(sorted({*labels} - {*tags}) or list(labels))
+        return (
+            f"the labels {others} are no tags of one scheme, such as B-PER and I-PER, so answers hold words "
+            "with labels and no entities; labels that are types without a prefix may be called I-TYPE "
+            "(id2label of a config.json)."
+        )
 
     def same_answers(self, outputs, expected, batch):
         """For each labelled token whether the label is the same; without labels, for each real token."""

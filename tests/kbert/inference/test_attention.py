@@ -47,3 +47,11 @@ def test_a_model_of_vectors_is_shown_as_it_reads_a_text(name):
     answer = signatures["attention"].function(["looks"])
     assert [token.decode() for token in answer["tokens"].numpy()[0]] == attention.tokens
     np.testing.assert_allclose(answer["attention"][0], attention.probabilities, atol=1e-6)
+
+
+@pytest.mark.slow
+def test_a_model_of_texts_alone_is_shown_no_pair():
+    loaded = random_task_model(TASKS["sequence_classification"](["a", "b"], takes_pairs=False))
+    loaded.takes_pairs = False
+    with pytest.raises(ValueError, match="reads texts alone, .* second text"):
+        compute_attention(loaded, "looks", "jump")

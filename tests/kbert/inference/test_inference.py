@@ -9,11 +9,14 @@ from kbert.experiments.evaluation import evaluate
 from kbert.inference.loading import load
 from kbert.inference.predictor import Predictor
 from kbert.kernels.kernel import Kernel
+from kbert.tasks import TASKS
+from kbert.tasks.sparse_embedding import sparse_serving
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests.kbert.inference.answering import answers as predictions
 from tests.kbert.inference.broken_run import copy_with_nan
+from tests.kbert.inference.random_model import random_task_model
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +115,50 @@ def test_what_cannot_stand_at_the_one_mask_has_probability_0(pretraining_run):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({"text": "the " * 30 + "[MASK]"}, "the mask of 'the the"),
+        ({"text": "[MASK]", "candidates": [""]}, "the candidate '' is empty"),
+    ],
+)
+def test_an_answer_that_cannot_be_given_names_its_example(pretraining_run, wrong, why):
+    loaded = load(pretraining_run.path)
+    with pytest.raises(ValueError, match=rf"examples\[1\]: {why}"):
+        loaded.predict(["[MASK]", wrong])
+    with pytest.raises(ValueError, match=f"example 8: {why}"):
+        list(predictions(pretraining_run, [wrong], first=8))
+
+
+@pytest.mark.slow
+def test_a_text_that_is_cut_is_told_with_the_length_that_cut_it(caplog):
+    settings = {"max_query_length": 3, "doc_stride": 4}
+    random_task_model(TASKS["question_answering"](**settings)).predict(("the a the a", "walk " * 40))
+    assert "the example is longer than the 3 tokens of a question (max_query_length)" in caplog.text
+    caplog.clear()
+    task = TASKS["late_interaction"]({"query_length": 6, "document_length": 9})
+    random_task_model(task).predict(("the " * 7, "walk"))
+    assert "than the 6 tokens of a query (query_length) or the 9 of a document" in caplog.text
+
+
+@pytest.mark.slow
+def test_a_prediction_that_leaves_words_out_says_so(monkeypatch, caplog):
+    monkeypatch.setattr(sparse_serving, "MOST_WORDS", 2)
+    random_task_model(TASKS["sparse_embedding"]()).predict("the a")
+    assert "texts with 2 words or more" in caplog.text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("labels", "odd"), [(["O", "DATE", "HCW"], "DATE"), (["O", "B-PER", "[CLS]"], "CLS"), (["NOUN", "X"], "")]
+)
+def test_a_tagger_without_entities_says_which_labels_are_no_tags(labels, odd, caplog):
+    answer = random_task_model(TASKS["token_classification"](labels)).predict("the a")
+    assert len(answer["words"]) == 2 and answer["entities"] == []
+    assert ("are no tags of one scheme" in caplog.text) == bool(odd) and odd in caplog.text
+
+
+@pytest.mark.slow
 def test_whether_a_text_follows_is_the_models_own_probability(own_probabilities, pretraining_run):
     pairs = [{"text": "walk the", "text_pair": "jump"}, {"text": "jump", "text_pair": "the the a"}]
     for pair, answer in zip(pairs, predictions(pretraining_run, pairs), strict=True):
@@ -157,6 +204,8 @@ def test_nothing_that_answers_must_be_compiled(finetuned_run, pretraining_run, m
     """Stock servers refuse to run a function with jit_compile=True."""
     monkeypatch.setattr(Kernel, "compiled", True)
     for run in (finetuned_run, pretraining_run):
-        graph = Predictor(run)._run.get_concrete_function().graph
+        loaded = load(run.path)
+        answer = loaded.graph("serving_default", loaded.signatures["serving_default"].as_graph)
+        graph = answer.get_concrete_function().graph
         library = graph.as_graph_def().library.function
         assert [one.signature.name for one in library if one.attr["_XlaMustCompile"].b] == []

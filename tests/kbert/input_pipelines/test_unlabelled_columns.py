@@ -10,6 +10,7 @@ import pytest
 
 from kbert.config import DatasetConfig
 from kbert.experiments.finetuning_data import LabelledPaths
+from kbert.inference.answers import to_examples
 from kbert.input_pipelines import data_in_memory
 from kbert.input_pipelines.labelled_files import read_rows
 from kbert.input_pipelines.labels import class_label, number_label
@@ -157,6 +158,41 @@ def test_inputs_and_id_are_read_of_tables_and_cells_without_a_value_left_out(tmp
             {"text": "b", "id": 8},
             {"text": "c", "text_pair": "z", "id": 9},
         ]
+
+
+NULLS = {
+    "a.jsonl": '{"text": "a", "text_pair": null, "id": 1}\n{"text": "a", "text_pair": "", "id": 2}\n',
+    "a.csv": 'id,text,text_pair\n2,a,""\n',
+}
+
+
+def test_a_second_text_that_is_null_is_none_and_an_empty_one_is_a_text(tmp_path, caplog):
+    """Wherever it stands; what is answered as one text has other numbers, so it is said."""
+    alone, empty = {"text": "a"}, {"text": "a", "text_pair": ""}
+    for name, content in NULLS.items():
+        (tmp_path / name).write_text(content)
+    table = pa.table({"text": ["a", "a"], "text_pair": [None, ""], "id": [1, 2]})
+    files = [tmp_path / "a.jsonl", *every_kind(tmp_path, table).values()]
+    for path in files:
+        expected = [alone | {"id": 1}, empty | {"id": 2}]
+        assert list(examples_of_file(path, INPUTS)) == expected
+        assert f"{path}: examples whose text_pair is null are read as one text alone" in caplog.text
+    assert list(examples_of_file(tmp_path / "a.csv", INPUTS)) == [empty | {"id": "2"}]
+    frame = {"text": ["a", "a", "a"], "text_pair": [None, float("nan"), ""]}
+    rows = [dict(zip(frame, row, strict=True)) for row in zip(*frame.values(), strict=True)]
+    assert to_examples(frame, INPUTS).listed == to_examples(rows, INPUTS).listed == [alone, alone, empty]
+
+
+@pytest.mark.parametrize("number", ["NaN", "[NaN]", "-Infinity"])
+def test_an_id_that_json_does_not_have_is_refused_where_it_is_read(tmp_path, number):
+    path = tmp_path / "a.jsonl"
+    path.write_text(f'{{"text": "a", "id": 1}}\n{{"text": "a", "id": {number}}}\n')
+    with pytest.raises(ValueError, match="a.jsonl line 2: id holds NaN or infinity"):
+        list(examples_of_file(path, INPUTS))
+    if "[" not in number:
+        table = pa.table({"text": ["a"], "id": [float(number)]})
+        with pytest.raises(ValueError, match="row 1: id holds NaN or infinity"):
+            list(examples_of_file(write_parquet(tmp_path / "a.parquet", table), INPUTS))
 
 
 def test_a_whole_row_of_a_table_has_dates_and_times_as_python_writes_them(tmp_path):

@@ -5,6 +5,7 @@ import pytest
 import kbert
 from kbert.config import DatasetConfig
 from kbert.experiments.labelled_file import LabelledFile
+from kbert.inference.attention import compute_attention
 from kbert.input_pipelines.labelled_files import LabelledText
 from kbert.input_pipelines.source_rows import make_rows
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, ROBERTA_TOKENS
@@ -49,6 +50,28 @@ def test_a_model_of_transformers_says_it_and_a_run_does_not(finetuned_run, tmp_p
     of_transformers.embed(["a b"])
     assert "written out" not in caplog.text
     of_transformers.embed(["a [SEP] b"])
+    assert f"{tmp_path / 'folder'}: texts hold [SEP] written out" in caplog.text
+
+
+@pytest.mark.slow
+def test_masks_are_said_where_a_signature_does_not_read_them(pretraining_run, tmp_path, caplog):
+    folder, warning = tmp_path / "folder", "texts hold [MASK] written out"
+    kbert.load(pretraining_run.path).save(folder, "hugging_face")
+    loaded = kbert.load(folder)
+    loaded.predict("walk [MASK]")
+    loaded.predict({"text": "walk [MASK]", "candidates": ["a"]})
+    compute_attention(loaded, "walk [MASK]", "a")
+    assert warning not in caplog.text
+    loaded.predict([("walk [MASK]", "a")])
+    assert warning in caplog.text
+
+
+def test_features_say_it(finetuned_run, tmp_path, caplog):
+    kbert.load(finetuned_run.path).save(tmp_path / "folder", "hugging_face")
+    extract = kbert.FeatureExtractor(tmp_path / "folder")
+    extract(["a"], ["b"])
+    assert "written out" not in caplog.text
+    extract(["a", "b"], ["b [SEP] c", None])
     assert f"{tmp_path / 'folder'}: texts hold [SEP] written out" in caplog.text
 
 

@@ -167,7 +167,7 @@ def test_an_export_that_cuts_words_off_says_so():
     weights = np.ones((3, MOST_WORDS), np.float32)
     weights[:2, -1] = 0
     serving = TASKS["sparse_embedding"]().serving
-    assert "1 of 3 texts have 1,024 words or more" in serving.incomplete({"weights": weights})
+    assert "texts with 1,024 words or more" in serving.incomplete({"weights": weights})
     assert serving.incomplete({"weights": weights[:2]}) is None
     assert serving.incomplete({"weights": weights[2:, :900]}) is None
     limited = TASKS["sparse_embedding"]({"max_active_dims": MOST_WORDS}).serving
