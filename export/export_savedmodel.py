@@ -73,8 +73,8 @@ def export_savedmodel(
         know every op; by default 2.12.
       measure: measure milliseconds, memory and the time of warming up for the card, in another process: with
         a large model on few cores it takes minutes.
-      attention: add a signature with the attention of each token of a text; the development server's page
-        draws it.
+      attention: add a signature with the attention of each token of a text, for programs; `kbert attention`
+        draws a page of it without an export.
       text_ops: whose ops tokenize: TF-Text's, which are faster, or TensorFlow's core, which load everywhere.
       dimensions: of models of vectors, how many numbers of each to give, the first ones; these have length 1
         where whole vectors do. By default all.
