@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from kbert.files.json_file import read_json_object
+from kbert.files.json_values import json_value
 from kbert.inference.text_answers import TextAnswers
 from kbert.inference.texts import text_batch
 from kbert.tasks import TASKS
@@ -35,8 +36,8 @@ class LoadedFile(TextAnswers):
       max_seq_length: tokens of a text; longer ones are cut.
 
     Raises:
-      ValueError: for a file without its folder's `kbert.json` and vocabulary, and a task that does not answer
-        a text by one row of tokens.
+      ValueError: for a file without its folder's `kbert.json` and vocabulary, one of another size than it
+        says, and a task that does not answer a text by one row of tokens.
     """
 
     unit = staticmethod(unit_rows)  # in NumPy: the last bit of a cosine may be another one
@@ -145,4 +146,11 @@ def _read_about(path: Path) -> dict:
     if missing or not isinstance(content["vocabulary"], dict):
         wrong = ", ".join(sorted(missing)) or "description of a vocabulary"
         raise ValueError(f"{about} has no {wrong}; export the file again.")
+    files = json_value(content, "files", dict, about, {}).values()
+    sizes = [file.get("bytes") for file in files if isinstance(file, dict)]
+    if sizes and path.stat().st_size not in sizes:
+        raise ValueError(
+            f"{path} has {path.stat().st_size} bytes, and the files that {about} describes have "
+            f"{', '.join(map(str, sizes))}: it is of another export; copy the whole folder of an export."
+        )
     return content

@@ -145,6 +145,19 @@ def test_what_lies_beside_the_files(exported):
     assert (output_dir / "vocab.txt").read_bytes() == (run.path / "vocab.txt").read_bytes()
 
 
+def test_a_file_of_another_export_is_refused(exported, tmp_path):
+    for name in ("kbert.json", "vocab.txt"):
+        shutil.copy(exported[1] / name, tmp_path)
+    shutil.copy(exported[1] / "model_float32.tflite", tmp_path / "renamed.tflite")
+    assert kbert.load(tmp_path / "renamed.tflite").predict("walk")
+    about = json.loads((tmp_path / "kbert.json").read_text())
+    for file in about["files"].values():
+        file["bytes"] += 4
+    (tmp_path / "kbert.json").write_text(json.dumps(about))
+    with pytest.raises(ValueError, match=r"renamed.tflite has \d+ bytes, .* it is of another export"):
+        kbert.load(tmp_path / "renamed.tflite")
+
+
 @pytest.mark.long
 def test_files_that_take_texts_and_what_they_read_otherwise(finetuned_run, tmp_path):
     """tests/export/mediapipe asks MediaPipe itself."""

@@ -56,6 +56,7 @@ class Vocabulary(val tokens: List<String>, val rules: Rules) {
         private val stripped = CodePointSet(UnicodeTables["stripped"])
         private val string = Regex("\"(?:[^\"\\\\]|\\\\.)*\"") // of JSON; it may hold brackets, as "[PAD]" does
         private val specialTokens = Regex("\"special_tokens\"\\s*:\\s*\\[((?:[^\"\\]]|$string)*)\\]")
+        private val describedSize = Regex("\"vocabulary\"\\s*:\\s*\\{[^{}]*?\"size\"\\s*:\\s*(\\d+)")
 
         /** Reads the texts of the two files of an export: vocab.txt, and kbert.json for the rules. */
         fun ofExport(vocabTxt: String, kbertJson: String): Vocabulary {
@@ -77,7 +78,13 @@ class Vocabulary(val tokens: List<String>, val rules: Rules) {
                 only("tokenize_chinese_chars", kbertJson)?.toBooleanStrict() ?: google.tokenizeChineseChars,
                 only("max_input_chars_per_word", kbertJson)?.toInt() ?: google.maxInputCharsPerWord,
             )
-            return Vocabulary(tokensOf(vocabTxt), rules)
+            val vocabulary = Vocabulary(tokensOf(vocabTxt), rules)
+            val size = describedSize.find(kbertJson)?.groupValues?.get(1)?.toInt()
+            require(size == null || size == vocabulary.tokens.size) {
+                "vocab.txt has ${vocabulary.tokens.size} tokens, but kbert.json describes $size: " +
+                    "they are of two exports; give both files of one."
+            }
+            return vocabulary
         }
 
         /** The value of a name, or null: no JSON library is needed, and Android's is not Java's. */

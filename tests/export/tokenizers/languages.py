@@ -25,7 +25,7 @@ from export.tokenizers.exported_vocabulary import exported_vocabulary
 from kbert.tokenization.base_vocabulary import BERT_TOKENS
 from kbert.tokenization.python.text_inputs import TextInputs
 from kbert.tokenization.python.word_splitter import split_words
-from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.vocabulary import Vocabulary, read_stripped_lines
 from tests.places import REPOSITORY
 
 LENGTHS = (8, 16, 32)
@@ -75,10 +75,14 @@ class Language:
 def write_export(
     vocab_txt: str, do_lower_case: bool, folder: Path, special_tokens=BERT_TOKENS, **rules
 ) -> Path:
-    """The two files of an export that a tokenizer reads; of what kbert.json says only the size is another."""
+    """The two files of an export that a tokenizer reads. A vocabulary that makes none is not described."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "vocab.txt").write_text(vocab_txt, encoding="utf-8", newline="\n")
-    vocabulary = Vocabulary(special_tokens, do_lower_case, special_tokens=special_tokens, **rules)
+    try:
+        tokens = read_stripped_lines(folder / "vocab.txt")
+        vocabulary = Vocabulary(tokens, do_lower_case, special_tokens=special_tokens, **rules)
+    except ValueError:
+        vocabulary = Vocabulary(special_tokens, do_lower_case, special_tokens=special_tokens, **rules)
     about = {"task": "x", "vocabulary": vocabulary.describe()}
     (folder / "kbert.json").write_text(json.dumps(about, indent=2), encoding="utf-8")
     return folder

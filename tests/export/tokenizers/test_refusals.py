@@ -23,7 +23,9 @@ def test_files_that_make_no_tokenizer_are_refused(language, tmp_path):
     cases = {
         text_of(TOKENS[:3] + TOKENS[4:]): r"lacks the special tokens \[SEP\]; a BERT vocabulary has",
         text_of(["play"]): r"lacks the special tokens \[PAD\], \[UNK\], \[CLS\], \[SEP\]",
-        text_of([*TOKENS, "play"]): "stands on line 6 and again on line 8; each token must be unique",
+        text_of(
+            [*TOKENS, "play"]
+        ): "line 6 and again on line 8; each token must be unique|not the vocabulary",
         text_of([*TOKENS, " \r", "a"]): "line 8 is empty; expected one WordPiece a line",
     }
     for number, (vocab_txt, sentence) in enumerate(cases.items()):
@@ -52,6 +54,20 @@ def test_a_list_of_one_special_token_is_refused(language, tmp_path):
     folder = write_export(text_of(TOKENS), True, tmp_path)
     (folder / "kbert.json").write_text('{"vocabulary": {"do_lower_case": true, "special_tokens": ["a"]}}')
     assert "special" in refusal(language, folder)
+
+
+@each_language
+def test_a_vocabulary_of_another_export_is_refused(language, tmp_path):
+    folder = write_export(text_of(TOKENS), True, tmp_path)
+    (folder / "vocab.txt").write_text(text_of([*TOKENS, "more"]), encoding="utf-8")
+    said = refusal(language, folder)
+    assert re.search("is not the vocabulary that was written|has 8 tokens, but .* describes 7", said), said
+
+
+def test_a_vocabulary_in_another_order_is_refused(tmp_path):
+    folder = write_export(text_of(TOKENS), True, tmp_path)
+    (folder / "vocab.txt").write_text(text_of([*TOKENS[:5], *TOKENS[:4:-1]]), encoding="utf-8")
+    assert "is not the vocabulary that was written there" in refusal("python", folder)
 
 
 @pytest.mark.parametrize("language", ["kotlin"])
