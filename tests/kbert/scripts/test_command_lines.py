@@ -153,7 +153,7 @@ def test_a_page_of_an_evaluation_and_of_attention_from_the_command_line(
     assert html.count("<article") == min(2, round(13 * (1 - accuracy))), "wrong answers"
 
     drawn = tmp_path / "attention.html"
-    arguments = ["--text=jump the a", "--text_pair=walk", "--heads=1,2", f"--output_file={drawn}"]
+    arguments = ["--text=jump the a walk", "--heads=1,2", f"--output_file={drawn}"]
     result = run_script("draw_attention", run_dir, *arguments)
-    assert (result.returncode, result.stdout) == (0, f"Attention of 7 tokens written to {drawn}.\n"), result
+    assert (result.returncode, result.stdout) == (0, f"Attention of 6 tokens written to {drawn}.\n"), result
     assert read_page(drawn).count("<figcaption>") == 2  # one layer of two heads
