@@ -53,6 +53,7 @@ class LoadedFile(TextAnswers):
                 "or the checkpoint that it was made of."
             )
         self._model = LiteRTModel(path, self.vocabulary, num_threads)
+        _require_described(path, about)  # after LiteRT, which says of a damaged file that it is one
         self.max_seq_length = self._model.lengths[-1]
 
     def __repr__(self):
@@ -146,11 +147,14 @@ def _read_about(path: Path) -> dict:
     if missing or not isinstance(content["vocabulary"], dict):
         wrong = ", ".join(sorted(missing)) or "description of a vocabulary"
         raise ValueError(f"{about} has no {wrong}; export the file again.")
-    files = json_value(content, "files", dict, about, {}).values()
+    return content
+
+
+def _require_described(path: Path, about: dict):
+    files = json_value(about, "files", dict, path.parent / ABOUT_FILE, {}).values()
     sizes = [file.get("bytes") for file in files if isinstance(file, dict)]
     if sizes and path.stat().st_size not in sizes:
         raise ValueError(
-            f"{path} has {path.stat().st_size} bytes, and the files that {about} describes have "
+            f"{path} has {path.stat().st_size} bytes, and the files that {ABOUT_FILE} describes have "
             f"{', '.join(map(str, sizes))}: it is of another export; copy the whole folder of an export."
         )
-    return content
