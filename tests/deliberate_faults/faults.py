@@ -470,6 +470,21 @@ _LABELS = (
         "kbert/tasks/test_thresholds.py", "kbert/experiments/test_refusals.py",
     ),
     _fault(
+        "correlations have no place on the page of a run", "RunMetrics.scores",
+        "lambda original: lambda self: [name for name in original(self) if is_share(name)]",
+        "kbert/reports/test_run_page.py",
+    ),
+    _fault(
+        "counts of labels are not in the order of ids", "RecordStatistics._label_counts",
+        "lambda original: lambda self, batch: np.sort(original(self, batch))",
+        "kbert/input_pipelines/records/test_label_counts.py",
+    ),
+    _fault(
+        "a .tflite file of any size is the one of its folder", "_require_described",
+        "lambda original: lambda path, about: None",
+        "export/test_export_tflite.py",
+    ),
+    _fault(
         "-1 beside other negative numbers is left out", "_mark_of_none",
         "lambda original: lambda counts: "
         "original({n: c for n, c in counts.items() if n not in ('-2', '-50')})",
