@@ -99,8 +99,12 @@ class Predictor:
         tensors = [
             tf.constant(inputs[name], dtype=dtype) for name, (dtype, _) in self._signature.inputs.items()
         ]
-        run = self.loaded.graph(self._name, lambda: self.loaded.signatures[self._name].as_graph())
-        return {name: value.numpy() for name, value in run(*tensors).items()}
+        return {name: value.numpy() for name, value in self._run(*tensors).items()}
+
+    @property
+    def _run(self):
+        """The graph of the weights that the model has now."""
+        return self.loaded.graph(self._name, lambda: self.loaded.signatures[self._name].as_graph())
 
     def _require_names(self, inputs):
         expected = {*self.inputs, *self.settings}
