@@ -172,6 +172,16 @@ _TOKENIZATION = (
 
 _INPUT_PIPELINES = (
     _fault(
+        "a decimal of a table is a float", "exact_number", "lambda original: float",
+        "kbert/input_pipelines/test_unlabelled_columns.py",
+    ),
+    _fault(
+        "a second text that is null is an empty one", "with_values",
+        "lambda original: lambda example, source: {name: '' if value is None else value "
+        "for name, value in example.items()}",
+        "kbert/input_pipelines/test_unlabelled_columns.py",
+    ),
+    _fault(
         "a file of old characters is read as what it may be", "_decoded",
         "lambda original: lambda line, encoding: line.removesuffix(b'\\n').decode('latin-1')",
         "kbert/files/test_text_encoding.py", within="text_file",
