@@ -103,6 +103,10 @@ class TaskModel(keras.Model):
         those of no `y`, and repeats those of several labels."""
         bound = inspect.signature(method).bind(*args, **kwargs).arguments
         bound |= bound.pop("kwargs", {})
+        if bound.get("class_weight") and isinstance(bound.get("x"), dict) and bound.get("y") is None:
+            raise ValueError(
+                "class_weight is for labels without a name: give them as y, or the task its class_weights."
+            )
         data = [bound.get(name) for name in ("x", "y", "sample_weight")]
         bound |= zip(("x", "y", "sample_weight"), self._weights_in_batch(*data), strict=True)
         validation = bound.get("validation_data")

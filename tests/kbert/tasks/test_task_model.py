@@ -216,6 +216,8 @@ def test_weights_count_wherever_the_labels_are():
         ).history
         assert [history[name][0] for name in ("loss", "val_loss")] == pytest.approx([expected] * 2, rel=1e-5)
     assert model.evaluate(batch, sample_weight=0 * weights, **arguments) == 0.0
+    with pytest.raises(ValueError, match="class_weight is for labels without a name: give them as y"):
+        model.fit(batch, class_weight={0: 2.0})
     with pytest.raises(ValueError, match="one array of shape"):
         model.evaluate(batch, sample_weight=dict.fromkeys(labels, weights), **arguments)
 
