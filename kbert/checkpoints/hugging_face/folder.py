@@ -59,7 +59,9 @@ from kbert.files.whole_file import write_json
 from kbert.heads.parts import MASKED_LM, NO_HEADS, POOLER
 from kbert.tasks import TASKS
 from kbert.tasks.similarity import prompts
-from kbert.tokenization.vocabulary import require_wordpiece
+from kbert.tokenization.base_vocabulary import BaseVocabulary
+from kbert.tokenization.casing import casing_contradiction
+from kbert.tokenization.vocabulary import Vocabulary, require_wordpiece
 
 CONFIG_FILE = "config.json"
 _POSITION_ROWS, _SEGMENT_ROWS = (
@@ -358,6 +360,15 @@ def _require_own_padding(family, vocabulary, source, report):
         )
 
 
+def _before_lower_casing(vocabulary: BaseVocabulary) -> BaseVocabulary:
+    """The cased tokenizer to write where a folder of sentence-transformers lower-cases its texts before."""
+    if not isinstance(vocabulary, Vocabulary) or vocabulary.rules.strip_accents:
+        return vocabulary
+    contradiction = casing_contradiction(vocabulary.tokens, vocabulary.rules)
+    is_cased = vocabulary.do_lower_case and contradiction is not None and contradiction.is_certain
+    return vocabulary.with_rules(do_lower_case=False) if is_cased else vocabulary
+
+
 def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, report: Report):
     """Writes what `transformers` loads with `AutoModel...` and `AutoTokenizer.from_pretrained(folder)`.
 
@@ -410,11 +421,18 @@ def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, report: Report)
     write_safetensors(folder / "model.safetensors", join_projections(tensors), {"format": "pt"})
     write_json(values, folder / CONFIG_FILE)
     has_segments = checkpoint.encoder.type_vocab_size > 1
-    write_tokenizer(folder, checkpoint.vocabulary, checkpoint.max_seq_length, has_segments)
+    vocabulary = checkpoint.vocabulary
+    if checkpoint.pooling is not None:
+        vocabulary = _before_lower_casing(vocabulary)
+    write_tokenizer(folder, vocabulary, checkpoint.max_seq_length, has_segments)
     hidden_act = values.get("hidden_act", values.get("activation"))
     report.note(f"architecture {architecture}; hidden_act {hidden_act!r}")
     if checkpoint.pooling is not None:
-        length, encoder = checkpoint.max_seq_length, checkpoint.encoder
+        length: dict = {
+            "max_seq_length": checkpoint.max_seq_length,
+            "do_lower_case": vocabulary is not checkpoint.vocabulary,
+        }
+        encoder = checkpoint.encoder
         weighs_words = isinstance(checkpoint.pooling, SparsePoolingConfig)
         width = encoder.vocab_size if weighs_words else encoder.hidden_size
         write_sentence_modules(folder, checkpoint.pooling, length, width, checkpoint.tensors, report)

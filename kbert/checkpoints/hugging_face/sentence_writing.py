@@ -36,14 +36,14 @@ _PLACES = {
 
 
 def write_sentence_modules(
-    folder: Path, vectors: VectorsConfig, max_seq_length: int, width: int, tensors: dict, report: Report
+    folder: Path, vectors: VectorsConfig, length: dict, width: int, tensors: dict, report: Report
 ):
     """Writes what makes the folder one of sentence-transformers.
 
     Args:
       folder: holds the files of the encoder.
       vectors: how texts become vectors.
-      max_seq_length: the longest sequence in tokens.
+      length: of the Transformer: `max_seq_length` in tokens, and `do_lower_case` before its tokenizer.
       width: the length of what stands behind the Transformer for a token: hidden_size, or of a sparse model
         the number of words.
       tensors: kbert's name -> tensor, of the whole model.
@@ -55,7 +55,6 @@ def write_sentence_modules(
         "default_prompt_name": vectors.default_prompt_name,
         "similarity_fn_name": vectors.similarity_fn_name,
     }
-    length: dict = {"max_seq_length": max_seq_length, "do_lower_case": False}
     if isinstance(vectors, SparsePoolingConfig):
         writer.module("MLMTransformer", None)
         values = {"pooling_strategy": vectors.pooling, "activation_function": vectors.activation}
@@ -66,7 +65,7 @@ def write_sentence_modules(
         writer.chain(vectors, width, OF_TOKENS, TOKEN_VECTORS_LAYER)
         writer.module("MultiVectorMask", _mask_values(vectors))
         settings = {"model_type": TOKEN_MODEL} | settings
-        length |= _set_values(vectors, "query_length", "document_length", "query_expansion")
+        length = length | _set_values(vectors, "query_length", "document_length", "query_expansion")
     elif isinstance(vectors, PoolingConfig):
         writer.module("Transformer", None)
         writer.module("Pooling", pooling_values(vectors, width))

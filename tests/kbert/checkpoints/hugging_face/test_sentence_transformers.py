@@ -106,6 +106,21 @@ def test_what_a_folder_says_is_kept_and_written_back(folder, tmp_path):
     assert written == further | {"prompts": QUERY, "model_type": "SentenceTransformer"}
 
 
+def test_texts_that_are_lower_cased_for_a_cased_tokenizer_stay_so(folder, tmp_path):
+    words = [word.title() for word in foreign_files.WORDS]
+    words[:2] = ["über", "und"]
+    (folder / "vocab.txt").write_text("\n".join([*foreign_files.TOKENS[: -len(words)], *words]) + "\n")
+    edit(folder / "tokenizer_config.json", do_lower_case=False)
+    edit(folder / "sentence_bert_config.json", do_lower_case=True)
+    kbert.convert(folder, tmp_path / "run")
+    kbert.convert(tmp_path / "run", tmp_path / "back", "hugging_face")
+    for name, is_lower in (("sentence_bert_config.json", True), ("tokenizer_config.json", False)):
+        assert json.loads((tmp_path / "back" / name).read_text())["do_lower_case"] is is_lower
+    first, again = kbert.load(folder), kbert.load(tmp_path / "back")
+    assert again.vocabulary.rules == first.vocabulary.rules
+    np.testing.assert_array_equal(again.embed("ÜBER Und"), first.embed("über und"))
+
+
 def test_tokens_of_prompts_are_counted_anew_for_another_vocabulary(folder):
     """A prompt of two pieces is one word of the new vocabulary."""
     old = read_checkpoint(folder).vocabulary
