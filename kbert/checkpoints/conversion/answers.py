@@ -43,11 +43,11 @@ def for_other_code(checkpoint: BertCheckpoint, report: Report) -> BertCheckpoint
 def _require_same_meaning(checkpoint, report):
     """Refuses a head that would be read as that of another task: its numbers would mean something else."""
     kind, has_head = TASKS[checkpoint.task].checkpoint, bool(checkpoint.parts.keys() - NO_HEADS)
-    if report.format == GOOGLE and kind.has_labels and kind.problem_type:
+    if report.format == GOOGLE and kind.problem_type:
         report.conflict(
             "problem_type",
             f"{checkpoint.source} is a model of {kind.problem_type}, but the original's code takes a softmax "
-            "over all labels and would give other probabilities",
+            "over all outputs and would give other numbers",
         )
     read_as = TASKS.find_by_architecture(kind.architecture, kind.problem_type)
     says_vectors = report.format == HUGGING_FACE and checkpoint.pooling is not None

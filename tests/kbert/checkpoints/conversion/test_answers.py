@@ -175,7 +175,8 @@ def test_a_head_that_would_mean_something_else_is_refused(tmp_path):
     for name, format, sentence in (
         ("sentence_order", HUGGING_FACE, "hugging_face would make it one of pretraining.*=task"),
         ("sentence_order", GOOGLE, "google would make it one of pretraining.*=task"),
-        ("multi_label_classification", GOOGLE, "takes a softmax over all labels.*=problem_type"),
+        ("multi_label_classification", GOOGLE, "takes a softmax over all outputs.*=problem_type"),
+        ("sequence_regression", GOOGLE, "is a model of regression, .* a softmax over all out.*=problem_type"),
     ):
         with pytest.raises(ValueError, match=sentence):
             write_checkpoint(run_of(made(TASKS[name])), tmp_path / "out", format)
