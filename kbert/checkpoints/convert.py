@@ -63,7 +63,9 @@ def convert(
         _require_pairs(checkpoint, takes_pairs, format)
         checkpoint = dataclasses.replace(checkpoint, takes_pairs=takes_pairs)
     if layers is not None and len(layers):  # an array has no truth value
-        checkpoint = resizing.with_layers(checkpoint, tuple(layers))
+        fewer = resizing.with_layers(checkpoint, tuple(layers))
+        _require_same_heads(checkpoint, fewer)
+        checkpoint = fewer
     if max_position_embeddings is not None:
         checkpoint = resizing.with_positions(checkpoint, max_position_embeddings)
     if vocab_file is not None:
@@ -72,6 +74,18 @@ def convert(
         checkpoint = resizing.with_vocabulary(checkpoint, vocabulary)
     written = formats.write_checkpoint(checkpoint, target, format, allow_unmatched, overwrite)
     return checkpoint.report, written
+
+
+def _require_same_heads(checkpoint, fewer):
+    """Refuses heads whose variables follow the number of layers: the weights of a mix of all, a generator."""
+    ours, theirs = checkpoint.shapes, fewer.shapes
+    for name in ours.keys() & checkpoint.tensors.keys():
+        if not name.startswith("layer_") and ours[name] != theirs.get(name):
+            raise ValueError(
+                f"{checkpoint.source}: {name} of shape {ours[name]} would have no place beside "
+                f"{fewer.encoder.num_hidden_layers} of {checkpoint.encoder.num_hidden_layers} layers; take "
+                "all of them, or leave out all heads with encoder_only (--encoder_only)."
+            )
 
 
 def _require_pairs(checkpoint, takes_pairs, format):

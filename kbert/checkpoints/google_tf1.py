@@ -14,6 +14,7 @@ from kbert.checkpoints.conversion.checks import (
     check_sizes,
     decide_casing,
     require_bert,
+    require_berts_vocabulary,
     require_googles_rules,
     require_same,
     require_same_masked_lm,
@@ -34,7 +35,7 @@ from kbert.files.tensorflow_index import require_readable
 from kbert.files.whole_file import write_json
 from kbert.heads.parts import POOLER
 from kbert.tasks import TASKS
-from kbert.tokenization.vocabulary import read_pieces, require_wordpiece
+from kbert.tokenization.vocabulary import read_pieces
 from kbert.tokenization.wordpiece_rules import RULES, WrongRules, recorded_rules
 
 CONFIG_FILE = "bert_config.json"
@@ -244,8 +245,8 @@ def write_google(checkpoint: BertCheckpoint, folder: Path, report: Report):
     """
     checkpoint, library = as_bert(checkpoint), "the original's code"
     config = checkpoint.encoder
-    vocabulary = require_wordpiece(checkpoint.vocabulary, library)
     require_bert(config, library)
+    vocabulary = require_berts_vocabulary(checkpoint.vocabulary, library)
     require_same(checkpoint, "layer_norm_eps", EncoderConfig.layer_norm_eps, library, report)
     if config.hidden_act == "gelu_erf":
         report.conflict(

@@ -8,7 +8,7 @@ from kbert.config import EncoderConfig
 from kbert.heads.parts import MASKED_LM, POOLER
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, BaseVocabulary, SpecialTokens
 from kbert.tokenization.casing import casing_contradiction, casing_shown
-from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.vocabulary import Vocabulary, require_wordpiece
 
 MASKED_LM_KEYS = ("masked_lm_hidden_act", "masked_lm_layer_norm_eps")
 # The rows of a table are often padded to a multiple of one of these, for speed on accelerators.
@@ -79,6 +79,25 @@ def _shown_casing(tokens, source) -> bool:
             "the tokenizer_config.json of a Hugging Face folder. The other one would make other tokens."
         )
     return shown
+
+
+def require_berts_vocabulary(vocabulary: BaseVocabulary, library: str) -> Vocabulary:
+    """The vocabulary, if it is one of WordPieces with BERT's special tokens.
+
+    Args:
+      vocabulary: what to write.
+      library: whose code finds these tokens by their names.
+
+    Raises:
+      ValueError: for another one.
+    """
+    own = require_wordpiece(vocabulary, library)
+    if own.special_tokens != BERT_TOKENS:
+        raise ValueError(
+            f"{library} finds the special tokens {', '.join(BERT_TOKENS)} by their names, and this model has "
+            f"{', '.join(own.special_tokens)}; --format=kbert or hugging_face keeps them."
+        )
+    return own
 
 
 def require_googles_rules(vocabulary: Vocabulary, library: str, report: Report):

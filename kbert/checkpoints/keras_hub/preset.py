@@ -12,6 +12,7 @@ from kbert.checkpoints.conversion.checks import (
     check_sizes,
     decide_casing,
     require_bert,
+    require_berts_vocabulary,
     require_same,
     require_same_masked_lm,
 )
@@ -44,7 +45,7 @@ from kbert.files.text_file import read_lines
 from kbert.files.whole_file import write_json
 from kbert.heads.parts import MASKED_LM
 from kbert.tasks import TASKS
-from kbert.tokenization.vocabulary import Vocabulary, last_lines_count, require_wordpiece
+from kbert.tokenization.vocabulary import Vocabulary, last_lines_count
 from kbert.tokenization.wordpiece_rules import MOST_CHARACTERS
 
 # The rules of BertTokenizer that kbert's has too.
@@ -175,8 +176,8 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, report: Report):
     """
     checkpoint, library = as_bert(checkpoint), "KerasHub's BertBackbone"
     encoder = checkpoint.encoder
-    vocabulary = require_wordpiece(checkpoint.vocabulary, library)
     require_bert(encoder, library)
+    vocabulary = require_berts_vocabulary(checkpoint.vocabulary, library)
     head = next((part for part in _CLASSES if part in checkpoint.parts), None)
     class_name = _CLASSES[head] if head else "BertBackbone"
     parts = with_pooler({name: part for name, part in checkpoint.parts.items() if name == head})

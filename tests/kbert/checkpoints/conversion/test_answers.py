@@ -10,10 +10,12 @@ import kbert
 from kbert.checkpoints import FORMATS, GOOGLE, HUGGING_FACE, KBERT
 from kbert.checkpoints.bert_checkpoint import RecordedTask
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
+from kbert.checkpoints.hugging_face.tokenizer_wordpiece import MPNET_TOKENS
 from kbert.checkpoints.model_loading import task_from_checkpoint
 from kbert.config import DatasetConfig
 from kbert.runs.chosen_settings import Chosen
 from kbert.tasks import TASKS
+from kbert.tokenization.vocabulary import Vocabulary
 from tests.kbert.checkpoints import random_checkpoint as families
 from tests.kbert.checkpoints.random_checkpoint import numbers, random_checkpoint
 from tests.lives.compare import same
@@ -169,6 +171,14 @@ def test_what_is_refused_may_be_allowed_and_is_noted(format, tmp_path):
 )
 def test_a_threshold_that_changes_nothing_is_not_refused(name, chosen, tmp_path):
     require_same_answers(run_of(made(TASKS[name]), chosen=chosen), tmp_path, HUGGING_FACE)
+
+
+@pytest.mark.parametrize("format", [GOOGLE, "keras_hub"])
+def test_other_special_tokens_are_refused_where_they_are_found_by_their_names(tmp_path, format):
+    vocabulary = Vocabulary(families.MPNET_TOKENIZER, True, "MPNet", MPNET_TOKENS)
+    model = random_checkpoint("encoder", vocabulary=vocabulary)
+    with pytest.raises(ValueError, match=r"special tokens \[PAD\], .* this model has <pad>, .* keeps them"):
+        write_checkpoint(model, tmp_path / "out", format)
 
 
 def test_a_head_that_would_mean_something_else_is_refused(tmp_path):

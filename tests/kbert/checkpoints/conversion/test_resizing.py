@@ -8,6 +8,7 @@ import tensorflow as tf
 
 import kbert
 from kbert.checkpoints import model_loading
+from kbert.checkpoints.bert_checkpoint import RecordedTask
 from kbert.checkpoints.conversion.resizing import (
     OUTPUT_BIAS,
     POSITION_TABLE,
@@ -16,10 +17,14 @@ from kbert.checkpoints.conversion.resizing import (
     with_layers,
     with_positions,
 )
-from kbert.checkpoints.formats import read_checkpoint
+from kbert.checkpoints.convert import convert
+from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
+from kbert.config import DatasetConfig
 from kbert.encoder import BertEncoder
+from kbert.files.stored_tensor import stored_array
 from kbert.inference.loading import load
 from kbert.scripts.convert_checkpoint import convert_checkpoint
+from kbert.tasks import TASKS
 from kbert.tasks.pretraining.objectives import Pretraining
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.kbert.checkpoints.random_checkpoint import MODERNBERT, numbers, random_checkpoint
@@ -79,6 +84,27 @@ def test_a_model_with_rotary_positions_gets_longer_without_a_table():
         with_layers(checkpoint, [0])
     encoder = BertEncoder(longer.encoder)
     assert model_loading.initialize(encoder, longer)["fresh"] == []
+
+
+@pytest.mark.parametrize(
+    ("task", "settings", "name"),
+    [
+        ("token_classification", {"head": "bilstm", "layers": "weighted_all"}, "scalar_mix/layer_weights"),
+        ("replaced_token_detection", {}, "generator/layer_2/"),
+    ],
+)
+def test_heads_that_follow_the_number_of_layers_need_all(tmp_path, task, settings, name):
+    labels = ("a", "b") if task == "token_classification" else ()
+    task_class = TASKS[task]
+    made = task_class.from_dataset(DatasetConfig(labels=labels), task_class.read_settings(settings))
+    recorded = RecordedTask(made.get_config(), DatasetConfig(labels=labels))
+    checkpoint = dataclasses.replace(random_checkpoint(task, labels, num_hidden_layers=3), recorded=recorded)
+    tensors = {key: stored_array(np.zeros(shape, np.float32)) for key, shape in checkpoint.shapes.items()}
+    write_checkpoint(dataclasses.replace(checkpoint, tensors=tensors), tmp_path / "run", "kbert")
+    with pytest.raises(ValueError, match=rf"{name}.* would have no place beside 2 of 3 layers.*encoder_only"):
+        convert(tmp_path / "run", tmp_path / "out", layers=[0, 2])
+    convert(tmp_path / "run", tmp_path / "out", layers=[0, 2], encoder_only=True)
+    assert read_checkpoint(tmp_path / "out").encoder.num_hidden_layers == 2
 
 
 def test_a_training_with_more_positions_starts_with_the_trained_ones_repeated(pretraining_run):

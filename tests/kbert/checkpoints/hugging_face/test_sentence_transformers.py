@@ -249,7 +249,7 @@ def test_formats_without_prompts_and_activations_refuse_them(folder, tmp_path):
     with pytest.raises(
         ValueError, match="goes through a sigmoid, and google has no place for it.*=activation_fn"
     ):
-        write_checkpoint(scores, tmp_path / "google", "google", ["hidden_act"])
+        write_checkpoint(scores, tmp_path / "google", "google", ["hidden_act", "problem_type"])
     assert not (tmp_path / "google").exists()
 
 
