@@ -301,6 +301,22 @@ _TRAINING = (
         "kbert/scripts/test_checkpoints_of_others.py::test_a_config_says_settings_and_length_too",
     ),
     _fault(
+        "what was never trained is saved as trained", "BertCheckpoint.missing",
+        "lambda original: property(lambda self: ())",
+        "kbert/inference/test_saving.py::test_what_was_never_trained_is_not_saved_as_trained",
+    ),
+    _fault(
+        "a model that was read forgets its tensors", "LoadedModel.read_described",
+        "lambda original: lambda self: (original(self), setattr(self, 'description', "
+        "dataclasses.replace(self.description, tensors={})))[0]",
+        "kbert/inference/test_saving.py::test_a_model_for_files_has_the_weights_that_were_read",
+    ),
+    _fault(
+        "overwrite looks at no folder", "files_beside",
+        "lambda original: lambda folder: []",
+        "kbert/checkpoints/test_conversion_files.py::test_what_is_no_conversion_is_never_replaced",
+    ),
+    _fault(
         "an evaluation reads the model anew", "open_model",
         "lambda original: lambda source, *a, **k: original(getattr(source, 'source', source), *a, **k)",
         "kbert/inference/test_loaded_model.py::test_an_evaluation_judges_the_weights_that_are_in_memory",
