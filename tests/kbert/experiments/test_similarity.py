@@ -42,7 +42,7 @@ def start(pretraining_run, tmp_path_factory):
     """A sentence-transformers folder that says its own pooling."""
     folder = tmp_path_factory.mktemp("start") / "sentences"
     convert_checkpoint(pretraining_run.path, folder, "hugging_face", encoder_only=True)
-    write_sentence_modules(folder, THEIRS, MAX_SEQ_LENGTH, 16, {}, Report("", ""))
+    write_sentence_modules(folder, THEIRS, {"max_seq_length": MAX_SEQ_LENGTH}, 16, {}, Report("", ""))
     return folder
 
 
