@@ -20,7 +20,7 @@ def scores(loaded, text):
     return sorted(answer["probabilities"].items(), key=lambda pair: -pair[1])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_labels_come_sorted_by_their_scores(labels):
     asked, loaded = labels
     status, answer = asked.post("/predict", {"inputs": TEXT})
@@ -40,7 +40,7 @@ def test_labels_come_sorted_by_their_scores(labels):
     assert first == answer[:1]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_label_of_a_threshold_comes_first(tmp_path):
     """Alone with `top_k` of 1, it is the one that Python gives, though it is less probable."""
     vocabulary = small_corpus.vocabulary()
@@ -60,7 +60,7 @@ def test_the_label_of_a_threshold_comes_first(tmp_path):
         assert first["label"] == "spam"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_one_texts_labels_stand_in_a_list_where_hugging_faces_clients_look(labels):
     """`InferenceClient` of Python and of JavaScript take the first element of what `POST /` answers."""
     asked, _ = labels
@@ -70,7 +70,7 @@ def test_one_texts_labels_stand_in_a_list_where_hugging_faces_clients_look(label
     assert row == asked.post("/predict", {"inputs": TEXT})[1][:1]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("inputs", "status", "words"),
     [
@@ -88,7 +88,7 @@ def test_other_inputs_are_refused(labels, inputs, status, words):
     assert received == status and words in answer["error"] and answer["error_type"] == "Validation"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_one_path_takes_every_request(labels, vectors, ranking):
     for path in ("/", "/invocations"):
         one = {"inputs": TEXT if path == "/invocations" else [[TEXT]]}
@@ -107,7 +107,7 @@ def test_one_path_takes_every_request(labels, vectors, ranking):
     assert labels[0].rest("GET", "/ping") == (200, {"status": "ok"})
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_name_may_have_a_slash(labels):
     asked, _ = labels
     for name in ("org/loud", "org%2Floud"):

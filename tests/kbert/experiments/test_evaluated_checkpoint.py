@@ -39,7 +39,7 @@ def test_a_checkpoint_that_is_saved_in_the_meantime_changes_nothing(
     assert f"step {step}" in shown and f"step {step + 7}" not in shown
 
 
-@pytest.mark.slow  # TensorFlow and Keras for a conversion and two evaluations
+@pytest.mark.long  # TensorFlow and Keras for a conversion and two evaluations
 def test_a_checkpoint_that_does_not_say_it_takes_the_pairs_of_the_file(pair_run, tmp_path):
     rows = [f"jump {'the ' * n},walk {'a ' * n},{'loud' if n % 3 else 'quiet'}\n" for n in range(12)]
     for name, header in (("own.csv", "sentence,other,label\n"), ("usual.csv", "text,text_pair,label\n")):

@@ -62,6 +62,7 @@ def loaded(regression):
     return kbert.load(regression[2].path)
 
 
+@pytest.mark.long
 def test_ranks_are_those_of_texts_in_any_batches(tmp_path):
     """Three questions share each answer, one has two; against the vectors of `embed`, ranked one by one.
 

@@ -59,6 +59,7 @@ def test_a_model_of_another_length_is_of_the_same_run(finetuned_run, monkeypatch
         loaded.max_seq_length = 16
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["multiple_negatives_ranking", "sparse_embedding", "late_interaction"])
 def test_the_first_vectors_may_read_the_weights(name, tmp_path):
     random = random_task_model(TASKS[name]().with_pooling(None))
@@ -99,7 +100,7 @@ def test_weights_are_read_when_they_are_first_asked_for(finetuned_run, monkeypat
     assert loaded.with_max_seq_length(16).model is loaded.model and asked == ["last"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_evaluation_allows_what_loading_allowed(finetuned_run, labelled_files, tmp_path):
     write_checkpoint(read_checkpoint(finetuned_run.path), tmp_path / "hf", "hugging_face")
     settings = json.loads((tmp_path / "hf" / "tokenizer_config.json").read_text())
@@ -161,7 +162,7 @@ def test_bfloat16_answers_from_the_weights_that_are_in_memory(finetuned_run, lab
         assert np.array_equal(now, new) and not np.array_equal(now, old)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_data_in_memory_are_evaluated_as_their_file_is(finetuned_run, labelled_files):
     loaded = load(finetuned_run.path)
     columns, dataset, rows = make_rows(loaded, labelled_files[1])

@@ -63,6 +63,7 @@ def test_predict_traces_once(traces, task, arguments, short, long):
     assert not traces
 
 
+@pytest.mark.long
 def test_every_other_way_to_ask_traces_once(traces):
     loaded = random_task_model(TASKS["sequence_classification"](CLASSES))
     for name, ask in ASKED.items():
@@ -105,6 +106,7 @@ def _numbers(answer):
     return np.asarray(getattr(answer, "values", getattr(answer, "probabilities", answer)))
 
 
+@pytest.mark.long
 def test_masks_are_filled_by_one_graph(traces):
     loaded = random_task_model(TASKS["masked_lm"]())
     loaded.predict(FILL), loaded.predict({"text": FILL, "candidates": ["a", "walk"]})

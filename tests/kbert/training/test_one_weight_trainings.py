@@ -125,7 +125,7 @@ def test_a_killed_run_resumes_to_the_very_same_numbers(whole, tmp_path, monkeypa
     assert_same_runs(run, whole[1])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_patience_and_the_best_survive_a_stop(tmp_path, monkeypatch):
     """At a learning rate of almost nothing: after the first evaluation none is better."""
     config = dataclasses.replace(

@@ -493,7 +493,7 @@ def test_types_that_look_alike_are_refused_and_those_that_may_be_one_are_shown(t
     assert "'B-PER' (1 time) and 'B-Per' (1 time) differ only in capitals" in caplog.text
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(not CONLL.is_dir(), reason=f"{CONLL} is not there")
 @pytest.mark.parametrize(
     ("name", "sentences", "words", "documents", "entities"),
