@@ -51,7 +51,6 @@ class PretrainingConfig(TrainingConfig):
 
     def __post_init__(self):
         super().__post_init__()
-        self._check_phases_read()
         require(
             0 <= self.num_warmup_steps <= self.num_train_steps,
             f"num_warmup_steps={shown(self.num_warmup_steps)} must lie between 0 and "
@@ -68,7 +67,7 @@ class PretrainingConfig(TrainingConfig):
             except ValueError as error:
                 raise ValueError(f"phases.{number}: {error}") from None
 
-    def _check_phases_read(self):
+    def require_phases_read(self):
         """Raises ValueError for a setting that no phase reads, because each has its own."""
         for name in vars(PhaseConfig()).keys() - {"fresh_optimizer"} if self.phases else ():
             group, prefix = (self.optimizer, "optimizer.") if name == "learning_rate" else (self, "")

@@ -61,8 +61,8 @@ def check_output_folder(path: str | Path, inputs: Iterable[str | Path] = ()):
       PermissionError: when it cannot be made.
     """
     path = Path(path)
-    _require_writable(path)
     _require_replaceable(path)
+    _require_writable(path.resolve())  # a link stays, and its folder is written
     inputs = list(inputs)
     _refuse_inputs("output folder", path, inputs)
     own = _identity(path)
@@ -94,11 +94,15 @@ def other_files(folder: str | Path, own: Collection[str]) -> list[str]:
 
 def _require_replaceable(path):
     """A finished folder is renamed to its path, which neither a mount point nor a working folder survives."""
-    own, here = _identity(path), Path.cwd()
+    own = _identity(path)
     if own is None and path.resolve().exists():
         raise ValueError(f"{path} leads through a folder that does not exist; give {path.resolve()}.")
-    if os.path.ismount(path):
+    if os.path.ismount(path.resolve()):
         raise ValueError(f"{path} is a mount point, which cannot be renamed; give a folder inside it.")
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:  # somebody has deleted it
+        return
     if own is not None and own in (_identity(here), *_identities_above(here)):
         raise ValueError(
             f"{path} is the folder that you are in, or lies above it, and would be replaced as a whole; give "

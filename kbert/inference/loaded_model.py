@@ -234,7 +234,7 @@ class LoadedModel(TextAnswers):
 
     def _forget_old_copies(self):
         """In bfloat16 answers come from copies of the dense layers: those of other weights are let go. The
-        first row of each layer tells weights apart, in half a millisecond."""
+        first row of each table and the biases tell weights apart, in half a millisecond."""
         read_rows = self._once("read_rows", self._row_reader)
         with tf.init_scope():
             rows = read_rows().numpy()
@@ -243,8 +243,11 @@ class LoadedModel(TextAnswers):
             self._made["rows"] = rows
 
     def _row_reader(self):
-        kernels = [weight.value for weight in self.encoder.weights if len(weight.shape) == 2]
-        return tf.function(lambda: tf.concat([tf.gather(k, 0) for k in kernels], 0), autograph=False)
+        weights = [weight.value for weight in self.encoder.weights]
+        return tf.function(
+            lambda: tf.concat([w[0] if len(w.shape) == 2 else tf.reshape(w, [-1]) for w in weights], 0),
+            autograph=False,
+        )
 
     def with_max_seq_length(self, max_seq_length: int) -> "LoadedModel":
         """The same model with another maximum length; what a ColBERT has for queries and documents stays.
@@ -260,6 +263,8 @@ class LoadedModel(TextAnswers):
         require_length(max_seq_length, self.vocabulary)
         changed = self._copy(max_seq_length)
         changed._read = lambda: self.model
+        if "model" in self._made:
+            changed._made["model"] = self._made["model"]
         return changed
 
     def _copy(self, max_seq_length) -> "LoadedModel":

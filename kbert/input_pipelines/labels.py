@@ -99,7 +99,7 @@ class RowLabels:
                 self._refuse_header(record, where)
             return None
         cell = record.get(self._dataset.label)
-        if cell == self._head:
+        if self._head is not None and (cell == self._head or _is_name(record.get(self._heads[1][0]))):
             self._head = None
         if isinstance(cell, str) and cell in self._known:
             return self._known[cell]
@@ -124,8 +124,7 @@ class RowLabels:
 
     def _doubt_header(self, record, where):
         label, text = (record.get(column) for column, _ in self._heads)
-        are_names = all(isinstance(cell, str) and _NAME.fullmatch(cell.strip()) for cell in (label, text))
-        if are_names and self._read_label in (class_label, label_set):  # where a word alone is no text
+        if _is_name(label) and _is_name(text) and self._read_label is class_label:
             self._head = label
             self._why_head = (
                 f"{where} looks like a header ({text!r}, {label!r}): no other row has its label; take the "
@@ -309,6 +308,10 @@ def require_label(value, dataset: DatasetConfig, where: str, signs=DASHES):
 
 def _is_blank(value):
     return isinstance(value, str) and not seen_text(value)
+
+
+def _is_name(cell) -> bool:
+    return isinstance(cell, str) and _NAME.fullmatch(cell.strip()) is not None
 
 
 def _is_head(cell, heads):

@@ -213,9 +213,9 @@ class Task:
         """What stands before each text of an example."""
         return [self.default_prompt] * self.texts_per_example
 
-    def prompts_before(self, example) -> list[str]:
-        """The `prompts` of one example, where not all have the same."""
-        return self.prompts
+    def prompts_before(self, example, prompts: list[str]) -> list[str]:
+        """`prompts`, which are the task's own, or what stands before the texts of this example instead."""
+        return prompts
 
     # ------------------------------------------------------------------------------- the task itself
 

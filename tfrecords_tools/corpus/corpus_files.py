@@ -84,10 +84,11 @@ def _check_readable(file: Path):
 
 
 def _begins_with_object(file):
-    """Whether the first line of a file is a JSON object."""
+    """Whether the first line of a file is a JSON object, but for an empty one, as programs have it."""
     line = next((line for _, _, line in numbered_lines(file)), "")
     try:
-        return isinstance(line, str) and line.startswith("{") and isinstance(parse_json(line, ""), dict)
+        value = parse_json(line, "") if isinstance(line, str) and line.startswith("{") else None
+        return bool(value) and isinstance(value, dict)
     except ValueError:
         return False
 

@@ -50,10 +50,11 @@ def texts_by_row(task, data: ComparisonData) -> list[tuple[str, ...]]:
     if data.texts is not None:
         return data.texts
     rows, each = len(_flat(data.rows["input_ids"])), len(task.serving.row_texts)
+    own = task.prompts
     texts = [
         prompt + text
         for example in data.examples
-        for prompt, text in zip(itertools.cycle(task.prompts_before(example)), task.files.texts(example))
+        for prompt, text in zip(itertools.cycle(task.prompts_before(example, own)), task.files.texts(example))
     ]
     if len(texts) != rows * each:
         raise ValueError(

@@ -29,7 +29,7 @@ def add_ranking_paths(app: FastAPI, service: Service) -> None:
 
     @app.post("/predict", tags=["labels"], **PredictFields.described())
     def predict(body: Body, own: Own):
-        """Labels with their scores, the highest first; a list of such lists for a batch."""
+        """Labels with their scores: the answer, then the highest; a list of such lists for a batch."""
         return json_answer(labelled(service, own, PredictFields.read(body)))
 
 

@@ -130,7 +130,7 @@ class LateInteraction(InBatchTask):
         self.pooling.require_positions(config.encoder.max_position_embeddings)
 
     def features(self, max_seq_length):
-        length = self.pooling.row_length(max_seq_length)
+        length = -1 if max_seq_length == -1 else self.pooling.row_length(max_seq_length)
         scored = Feature("int32", (self.texts_per_example, length))
         return super().features(length) | {SCORED_TOKENS: scored}
 

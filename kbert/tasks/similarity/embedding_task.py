@@ -148,7 +148,8 @@ class EmbeddingTask(Task):
 
     def tokenize(self, examples, text_inputs) -> dict[str, np.ndarray]:
         """The features of the texts of examples, see `tokenize_groups`."""
-        prompts = [self.prompts_before(example) for example in examples]
+        own = self.prompts
+        prompts = [self.prompts_before(example, own) for example in examples]
         return tokenize_groups(examples, self.texts_per_example, prompts, text_inputs)
 
     def as_cosines(self, scores: np.ndarray) -> np.ndarray:

@@ -55,9 +55,9 @@ class MultipleNegativesRanking(InBatchTask):
     # Of a pair with a score: one signature answers both of its texts.
     prompts = EmbeddingTask.prompts
 
-    def prompts_before(self, example):
+    def prompts_before(self, example, prompts):
         """Those of a query and of documents, as in `embed`; of a pair with a score the default prompt."""
-        return self._ranking_prompts if example.score is None else self.prompts
+        return self._ranking_prompts if example.score is None else prompts
 
     @functools.cached_property
     def _ranking_prompts(self):

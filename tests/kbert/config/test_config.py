@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import random
+import re
 import subprocess
 import sys
 import typing
@@ -328,16 +329,6 @@ REFUSED = {
         PretrainingConfig,
         {"phases": [{}, {"num_train_steps": 5, "num_warmup_steps": 10}]},
         "phases.1: num_warmup_steps=10 must lie between 0 and num_train_steps=5",
-    ),
-    "steps that no phase takes": (
-        PretrainingConfig,
-        {"num_train_steps": 500, "phases": [{"num_train_steps": 5}, {"num_train_steps": 10}]},
-        "num_train_steps=500 is read by no phase, because each has its own; leave it out, and change phas",
-    ),
-    "a rate that no phase takes": (
-        PretrainingConfig,
-        {"optimizer": {"learning_rate": 1e-3}, "phases": [{"learning_rate": 1e-5}]},
-        "optimizer.learning_rate=0.001 is read by no phase",
     ),
     "more frozen layers than there are": (
         FinetuningConfig,
@@ -756,3 +747,22 @@ def test_arguments_of_the_types_that_are_declared_pass():
 def test_a_dataclass_takes_no_text_for_a_truth_value():
     with pytest.raises(ValueError, match="normalize='no' must be True or False"):
         PoolingConfig(normalize="no")
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        (
+            {"num_train_steps": 90_000, "phases": [{"num_train_steps": 5, "num_warmup_steps": 1}]},
+            "num_train_steps=90000 is read by no phase, because each has its own; leave it out, and change",
+        ),
+        (
+            {"optimizer": {"learning_rate": 1e-3}, "phases": [{"learning_rate": 1e-5}]},
+            "optimizer.learning_rate=0.001 is read by no phase",
+        ),
+    ],
+)
+def test_a_setting_that_no_phase_reads_is_refused_for_a_new_run_alone(values, sentence):
+    config = from_dict(PretrainingConfig, values)  # a run of before is loaded
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        config.require_phases_read()

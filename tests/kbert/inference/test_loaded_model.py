@@ -136,8 +136,9 @@ def test_an_evaluation_judges_the_weights_that_are_in_memory(finetuned_run, labe
         loaded.evaluate(labelled_files[1], checkpoint="last")
 
 
-@pytest.mark.slow
-def test_bfloat16_answers_from_the_weights_that_are_in_memory(finetuned_run, labelled_files):
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["kernel", "bias"])
+def test_bfloat16_answers_from_the_weights_that_are_in_memory(name, finetuned_run, labelled_files):
     """Of which it has copies."""
     loaded = load(finetuned_run.path, precision="bfloat16")
 
@@ -154,7 +155,9 @@ def test_bfloat16_answers_from_the_weights_that_are_in_memory(finetuned_run, lab
     numbers = asked(loaded)
     before = numbers()
     for block in loaded.encoder.blocks:
-        block.feed_forward.output_dense.kernel.assign_add(block.feed_forward.output_dense.kernel)
+        getattr(block.feed_forward.output_dense, name).assign(
+            getattr(block.feed_forward.output_dense, name) + 1
+        )
     length = loaded.max_seq_length
     again = LoadedModel("", loaded.task, loaded.model, loaded.vocabulary, length, precision="bfloat16")
     again.run = loaded.run

@@ -243,6 +243,8 @@ def test_a_header_in_a_file_that_is_said_to_have_none(tmp_path, header):
     assert completed(path, **named) == ("bad", "fair", "good")
     path.write_text(f"splendid,fair\n{rows}")
     assert completed(path, **named, labels=("bad", "fair", "good")) == ("bad", "fair", "good")
+    path.write_text("Abbas,Arabic\n" + "Adamou,Greek\nByrne,Irish\n" * 12)
+    assert completed(path, **named) == ("Arabic", "Greek", "Irish")
 
 
 # ------------------------------------------------------------------------------ several labels

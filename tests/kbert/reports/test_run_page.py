@@ -89,10 +89,12 @@ def test_scores_of_questions_are_percent_however_small(run_folder, tmp_path):
     scores = {"exact_match": 0.7, "f1": 0.95, "span_accuracy": 0.4}
     questions = run_folder("questions", [eval_line(100, 3.0, 0.2) | scores])
     names = run_folder("names", [eval_line(100, 3.0, 0.2) | {"f1": 0.95}])
-    rows = cells(page_of(tmp_path / "page.html", questions=questions))
-    assert [row[:2] for row in rows[3:]] == [
-        ["exact match", "0.70%"], ["F1", "0.95%"], ["span accuracy", "40.00%"],
-    ]  # fmt: skip
+    percent = [["exact match", "0.70%"], ["F1", "0.95%"], ["span accuracy", "40.00%"]]
+    shares = [["exact match", "70.00%"], ["F1", "95.00%"], ["span accuracy", "40.00%"]]
+    for details, shown in ({}, percent), ({"task": "question_answering"}, percent), ({"task": "own"}, shares):
+        (questions / "run.json").write_text(json.dumps(details))
+        rows = cells(page_of(tmp_path / "page.html", questions=questions))
+        assert [row[:2] for row in rows[3:]] == shown
     assert ["F1", "95.00%", "95.00%", "100"] in cells(page_of(tmp_path / "page.html", names=names))
 
 

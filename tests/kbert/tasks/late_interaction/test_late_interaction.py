@@ -277,3 +277,9 @@ def test_fewer_positions_than_a_document_s_length_are_refused(folder):
     with pytest.raises(ValueError, match="is 14, but the encoder has 13 positions"):
         with_positions(read_checkpoint(folder), 13)
     assert with_positions(read_checkpoint(folder), 14).encoder.max_position_embeddings == 14
+
+
+def test_features_of_any_length_have_it():
+    """`fit` compares the shapes of a batch with these."""
+    shapes = [feature.shape for feature in TASKS["late_interaction"]().features(-1).values()]
+    assert all(shape[-1] == -1 for shape in shapes if len(shape) == 2)
