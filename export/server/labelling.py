@@ -29,8 +29,9 @@ def label(service: Service, request: Request, examples: list[Example], truncate:
     for inputs in sorted({_PAIR[: len(example)] for example in examples}):
         rows = [index for index, example in enumerate(examples) if len(example) == len(inputs)]
         scored = _scores(service, request, inputs, [examples[index] for index in rows], truncate, raw)
+        labels = _labels(service.model, scored[0].shape[1])
         for index, row, first in zip(rows, *scored, strict=True):
-            named = zip(_labels(service.model, len(row)), row, strict=True)
+            named = zip(labels, row, strict=True)
             answers[index] = sorted(named, key=lambda pair: (pair[0] != first, -pair[1]))
     return answers
 

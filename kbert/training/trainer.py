@@ -289,7 +289,9 @@ class Trainer:
             state.advance(steps, self._train_step.run(self._batches, tf.constant(steps, tf.int32)))
         self._is_traced = True
         self._progress.steps_done(state.step)
-        learning_rate = self._learning_rate(tf.constant(state.step - 1))  # before the clock goes on
+        learning_rate = None
+        if self._schedule.seconds_left() is not None:  # by the clock, which goes on now
+            learning_rate = self._learning_rate(tf.constant(state.step - 1))
         self._schedule.tick()
 
         ended = self._has_ended()
@@ -349,9 +351,12 @@ class Trainer:
         return self._state.step >= self._phase.last_step or is_out_of_time or self._best.patience_is_spent
 
     def _log(self, values, learning_rate):
+        """Logs sums; `learning_rate`: that of the last step, None where the step alone tells it."""
         step, work = self._state.step, StepWork(*values.pop("step_work").tolist())
         # Without tables, which only evaluations report.
         metrics = {k: float(v) for k, v in self._task.summarize(values).items() if not isinstance(v, list)}
+        if learning_rate is None:
+            learning_rate = self._learning_rate(tf.constant(step - 1))
         try:
             self._progress.train(step, metrics, float(learning_rate), work, self._schedule.seconds_left())
         except FloatingPointError as error:
