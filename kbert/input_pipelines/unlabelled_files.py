@@ -470,7 +470,9 @@ def _lines_of_text(lines, source):
 def _example_of_line(line, source, number, inputs, number_of_texts) -> dict:
     if number_of_texts is None:
         example = parse_object(line, source, number, f"with {', '.join(inputs[0])}")
-        return with_values(_written(example, f"{source} line {number}"), source)
+        example = _written(example, f"{source} line {number}")
+        # What else is null is refused by its name.
+        return with_values(example, source) if is_missing(example.get("text_pair", "")) else example
     texts = line.split("\t")
     is_pair = len(texts) == 2 and all(map(str.strip, texts)) and _PAIR_INPUTS in inputs
     if number_of_texts == 1 and not is_pair:

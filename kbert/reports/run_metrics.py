@@ -79,15 +79,17 @@ class RunMetrics:
         """(steps, values) of a metric on held-out data. Shares are from 0 to 1: scores of questions, which
         the official script gives in percent, are divided by 100."""
         steps, values = self._series(name, is_training=False)
-        if name.endswith(_OFFICIAL) and self._is_of_questions():
+        if name.endswith(self._percent_scores):
             values = [value / 100.0 for value in values]
         return steps, values
 
-    def _is_of_questions(self):
-        """By the task; in a folder of metrics alone by the exact match, which other tasks of kbert lack."""
-        if "task" in self.details:
-            return self.details["task"] == "question_answering"
-        return bool(self._names(lambda name: name.endswith("exact_match")))
+    @property
+    def _percent_scores(self):
+        """Those of the task; in a folder of metrics alone an exact match tells of questions, since other tasks of
+        kbert have none."""
+        is_unknown = "task" not in self.details
+        has_matches = is_unknown and self._names(lambda name: name.endswith("exact_match"))
+        return _OFFICIAL if has_matches else self.task.percent_scores
 
     def last(self, name: str):
         """The newest value of a field in any line, or None."""

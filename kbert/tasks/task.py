@@ -130,6 +130,7 @@ class Task:
       best_metric: the metric that decides which checkpoint is the best, unless a config names another one.
       no_scores: how the names of metrics end of which neither more nor less is better, such as thresholds and
         counts: none of these is a `best_metric`.
+      percent_scores: how the names of metrics end that are in percent, as an official script gives them.
       collected: the names of the outputs and features that `score` needs from every row. Outputs along a
         sequence are as long as their batch; zeros are appended to give all the same length.
       chooses: the names of the values that `chosen` returns.
@@ -168,6 +169,7 @@ class Task:
     not_in_answers: tuple[str, ...] = ()
     best_metric: str = "loss"
     no_scores: tuple[str, ...] = ()
+    percent_scores: tuple[str, ...] = ()
     collected: tuple[str, ...] = ()
     chooses: tuple[str, ...] = ()
     can_pack: bool = True

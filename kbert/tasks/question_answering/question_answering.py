@@ -76,6 +76,7 @@ class QuestionAnswering(Task):
     row_settings = ("unanswerable", "doc_stride", "max_query_length")
     best_metric = "span_accuracy"  # of windows; EM and F1 need the texts, which records do not hold
     no_scores = ("_thresh", "_threshold", "baseline_exact_match", "baseline_f1")
+    percent_scores = ("f1", "exact_match", "exact")
     checkpoint = CheckpointKind("BertForQuestionAnswering")
     files = task_files(name)
     serving_class = SpanServing
