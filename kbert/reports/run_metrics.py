@@ -85,8 +85,8 @@ class RunMetrics:
 
     @property
     def _percent_scores(self):
-        """Those of the task; in a folder of metrics alone an exact match tells of questions, since other tasks of
-        kbert have none."""
+        """Those of the task. In a folder of metrics alone, an exact match tells of questions:
+        no other task has one."""
         is_unknown = "task" not in self.details
         has_matches = is_unknown and self._names(lambda name: name.endswith("exact_match"))
         return _OFFICIAL if has_matches else self.task.percent_scores
