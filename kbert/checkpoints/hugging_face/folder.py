@@ -31,12 +31,14 @@ from kbert.checkpoints.hugging_face.families import (
     written_model_type,
 )
 from kbert.checkpoints.hugging_face.modernbert import join_projections, split_projections
+from kbert.checkpoints.hugging_face.sentence_models import CROSS_ENCODER as CROSS_ENCODER_MODEL
 from kbert.checkpoints.hugging_face.sentence_models import MODULES_FILE
 from kbert.checkpoints.hugging_face.sentence_transformers import (
     SENTENCE_FILE,
     is_sentence_transformers,
     read_sentence_modules,
     read_sentence_settings,
+    refuse_default_prompt,
 )
 from kbert.checkpoints.hugging_face.sentence_writing import write_sentence_modules
 from kbert.checkpoints.hugging_face.tokenizer import read_tokenizer, write_tokenizer
@@ -108,6 +110,8 @@ def read_hugging_face(path: Path, do_lower_case: bool | None, report: Report) ->
         return _read_model(path, do_lower_case, report)
     if not is_sentence_transformers(path):
         settings = read_sentence_settings(path, report)
+        if settings["model_type"] == CROSS_ENCODER_MODEL or settings["activation_fn"] is not None:
+            refuse_default_prompt(path, settings, report)
         if (path / SENTENCE_FILE).is_file() and settings["activation_fn"] is None:
             sentence = (
                 f"{path} holds {SENTENCE_FILE} without {MODULES_FILE}: neither pooling nor prompts are "

@@ -69,6 +69,8 @@ def read_sentence_modules(path, report: Report | None = None) -> SentenceModules
     modules = _read_modules(folder, report)
     model = settings.pop("model_type") or model_kind({module.kind for module in modules})
     require_modules(model, [module.kind for module in modules], folder)
+    if model == CROSS_ENCODER:
+        refuse_default_prompt(folder, settings, report)
     transformer, source = _read_transformer(modules[0].folder, model, report)
     return dataclasses.replace(
         _in_one_file(READERS[model], folder, modules[1:], settings, transformer, report),
@@ -110,13 +112,6 @@ def read_sentence_settings(folder: Path, report: Report) -> dict:
         )
     prompts = json_value(settings, "prompts", dict, file, {})
     prompts = {name: "" if prompt is None else prompt for name, prompt in prompts.items()}
-    name = settings.get("default_prompt_name")
-    if model_type == CROSS_ENCODER and prompts.get(name):
-        report.conflict(
-            "default_prompt_name",
-            f"{file}: default_prompt_name={shown(name)} puts {shown(prompts[name])} before the texts of a "
-            "cross-encoder, which kbert does not do",
-        )
     return {
         "model_type": model_type,
         "prompts": prompts,
@@ -126,6 +121,17 @@ def read_sentence_settings(folder: Path, report: Report) -> dict:
         "max_active_dims": json_count(settings, "max_active_dims", file),
         "activation_fn": json_value(settings, "activation_fn", str, file),
     }
+
+
+def refuse_default_prompt(folder: Path, settings: dict, report: Report):
+    """What a cross-encoder's `read_sentence_settings` may not have."""
+    name = settings["default_prompt_name"]
+    if prompt := settings["prompts"].get(name):
+        report.conflict(
+            "default_prompt_name",
+            f"{folder / SENTENCE_FILE}: default_prompt_name={shown(name)} puts {shown(prompt)} before the "
+            "texts of a cross-encoder, which kbert does not do",
+        )
 
 
 def _read_modules(folder, report) -> list[Module]:

@@ -14,10 +14,12 @@ from absl import logging
 
 from kbert.bounds import Bounds
 from kbert.checks import require, with_checked_arguments
+from kbert.cli.progress import Progress
 from kbert.config import DatasetConfig
 from kbert.experiments import show_lines
 from kbert.experiments.retrieval.collection import read_corpus
 from kbert.experiments.retrieval.evaluation import as_loaded, make_retriever
+from kbert.experiments.retrieval.retrievers import RerankingRetriever
 from kbert.files.output_path import check_output_file, require_parent_folder
 from kbert.files.whole_file import whole_file
 from kbert.input_pipelines.json_rows import MissingColumn
@@ -119,18 +121,22 @@ def hard_negatives(
         )
     retriever = make_retriever(run_dir, vectors_dir=vectors_dir)
     judge = None if cross_encoder is None else as_loaded(cross_encoder)
+    if isinstance(retriever, RerankingRetriever):  # which never reads a positive that its first one misses
+        judge, retriever = judge or retriever.loaded, retriever.first
     if judge:
         judge.rank("", [])  # refuses a model that ranks no texts, before the search
     ranking = retriever.find([*positives], texts, range_max + most)
     rng, negatives = random.Random(seed), {}
-    serving = judge.task.serving if judge else getattr(retriever, "serving", None)
+    serving = judge.task.serving if judge else None
     activated = serving.activated if serving else float
+    progress = Progress("Ranked", "queries", len(positives)) if judge else None
     for number, (query, own) in enumerate(positives.items()):
         candidates = _scored(ranking, number, texts)
         if judge:
             every = list(dict.fromkeys([*candidates, *own]))
             ranked = judge.rank(query, every, raw_scores=True)
             candidates = {answer["text"]: answer["score"] for answer in ranked}
+            progress.report(number + 1)
         chosen = _choose(query, own, candidates, alone, relative_margin, activated)
         chosen = chosen[range_min:range_max]
         if sampling_strategy == "random" and len(chosen) > num_negatives:

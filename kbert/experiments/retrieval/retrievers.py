@@ -136,23 +136,23 @@ class RerankingRetriever:
       first: the retriever of the first texts.
 
     Attributes:
-      serving: the model's `Serving`, which has its activation.
+      loaded, first: the arguments.
     """
 
     def __init__(self, loaded, first):
-        self._loaded, self._first, self.serving = loaded, first, loaded.task.serving
+        self.loaded, self.first = loaded, first
 
     def find(self, queries: list[str], texts: list[str], k: int, own_texts=None, judgments=()) -> Best:
         """The k first texts, by the number that the cross-encoder gives each before its activation: a sigmoid
         makes large ones equal."""
-        ranking = self._first.find(queries, texts, k, own_texts)
+        ranking = self.first.find(queries, texts, k, own_texts)
         best = Best(len(queries), ranking.scores.shape[1])  # no text is left out here
         scores = np.full(ranking.scores.shape, -np.inf, np.float32)
         progress = Progress("Ranked", "queries", len(queries))
         for number, (query, positions) in enumerate(zip(queries, ranking.positions, strict=True)):
             some = positions[positions >= 0]
             some_texts = [texts[position] for position in some]
-            for answer in self._loaded.rank(query, some_texts, raw_scores=True):
+            for answer in self.loaded.rank(query, some_texts, raw_scores=True):
                 scores[number, answer["index"]] = answer["score"]
             progress.report(number + 1)
         best.add(scores, ranking.positions)

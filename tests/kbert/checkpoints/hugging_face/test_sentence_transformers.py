@@ -513,6 +513,23 @@ def test_where_an_activation_stands(tmp_path, config, sentences, modules, activa
     assert read_checkpoint(tmp_path / "back").activation == (activation or "identity")
 
 
+@pytest.mark.parametrize("settings", [{"model_type": "CrossEncoder"}, {"activation_fn": IDENTITY}, {}])
+@pytest.mark.parametrize("modules", [False, True])
+def test_a_cross_encoders_default_prompt_is_refused_however_its_folder_says_what_it_is(
+    tmp_path, settings, modules
+):
+    folder = one_output(tmp_path / "m")
+    prompts = {"prompts": {"q": "query: ", "": ""}, "default_prompt_name": "q"}
+    edit(folder / "config_sentence_transformers.json", **prompts, **settings)
+    if modules:
+        list_modules(folder, "Transformer")
+    if modules or settings:
+        with pytest.raises(ValueError, match="default_prompt_name='q' puts 'query: ' before.*cross-encoder"):
+            read_checkpoint(folder)
+    edit(folder / "config_sentence_transformers.json", default_prompt_name="")
+    assert read_checkpoint(folder).task == "sequence_regression"
+
+
 def test_several_outputs_with_a_sigmoid_are_several_labels(tmp_path):
     folder = one_output(tmp_path / "m", num_labels=3)
     assert read_checkpoint(folder).task == "sequence_classification"

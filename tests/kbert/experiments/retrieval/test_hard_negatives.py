@@ -12,6 +12,7 @@ import pytest
 from kbert.experiments.retrieval import evaluation
 from kbert.experiments.retrieval import hard_negatives as mining
 from kbert.experiments.retrieval.retrievers import RerankingRetriever, VectorRetriever
+from kbert.experiments.retrieval.search import Best
 from kbert.tasks.sequences.sequence_regression import SequenceRegression
 from tests.kbert.experiments.retrieval.vectors_of_letters import LetterVectors
 from tests.kbert.input_pipelines.tables.written_tables import write_parquet
@@ -118,6 +119,25 @@ def test_a_cross_encoders_own_numbers_are_written_and_its_activation_chooses(
         own = [row["text_pair"], row["negative_1"], row["negative_2"]]
         assert row["scores"] == [2 - abs(len(row["text"]) - len(one)) / 2 for one in own]
     assert rows
+
+
+def test_a_cross_encoder_scores_positives_that_its_first_retriever_misses(files, monkeypatch):
+    class Misses(VectorRetriever):
+        def find(self, queries, texts, k):
+            own = {positive for _, positive in PAIRS}
+            best = Best(len(queries), len(texts))
+            found = [text not in own for text in texts]
+            best.add(np.where(found, np.ones((len(queries), 1)), -np.inf), np.arange(len(texts)))
+            return best
+
+    retriever = RerankingRetriever(LetterVectors(), Misses(LetterVectors()))
+    monkeypatch.setattr(mining, "make_retriever", lambda model, vectors_dir=None: retriever)
+    rows = mine(files, num_negatives=1, range_max=60, relative_margin=0.05)
+    assert rows
+    for row in rows:
+        scores = {answer["text"]: answer["score"] for answer in LetterVectors().rank(row["text"], [*CORPUS])}
+        positive, negative = row["scores"]
+        assert negative == scores[row["negative_1"]] <= positive - abs(positive) * 0.05
 
 
 def test_a_positive_in_another_form_is_no_negative(files):
