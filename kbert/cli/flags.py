@@ -16,6 +16,7 @@ WIDTH = 100  # columns of a line
 _HELP = {"--help", "-help", "-h", "-?", "--helpshort", "-helpshort"}
 _REQUIRED = re.compile(r"--(\w+) must have a value other than None")  # absl's words
 
+_OF_PATHS = re.compile(r"_(dir|file|files)$")  # the names of repeated flags that hold paths
 _REPEATED = "; repeat this option to specify a list of values"  # too
 
 
@@ -63,10 +64,11 @@ def named_positions(arguments: list[str], names) -> list[str]:
 
 def with_home(argument: str, known=flags.FLAGS) -> str:
     """`--output_dir=~/models` with the home folder, which bash puts there only where a word begins: else a
-    folder called ~ would be made. Flags that are repeated hold texts, and stay as they are."""
+    folder called ~ would be made. Flags that are repeated hold texts, which stay as they are, unless their
+    names say files or folders."""
     name, _, value = argument.partition("=")
-    is_path = name.startswith("--") and value.startswith("~/") and name[2:] in known
-    if is_path and not isinstance(known[name[2:]], flags.MultiFlag):
+    is_known = name.startswith("--") and value.startswith("~/") and name[2:] in known
+    if is_known and (_OF_PATHS.search(name) or not isinstance(known[name[2:]], flags.MultiFlag)):
         return f"{name}={os.path.expanduser(value)}"
     return argument
 

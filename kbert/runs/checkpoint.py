@@ -59,10 +59,15 @@ def save_checkpoint(
     aside = target.with_name(target.name + _UNFINISHED)
     try:
         with naming_full_disk(target, aside):
-            _write_folder(aside, step, weights, slots, state)
-        if target.exists():
-            target.rename(target.with_name(f"{target.name}.replaced{_UNFINISHED}"))
-        aside.rename(target)
+            files = _write_folder(aside, step, weights, slots, state)
+        if target.exists() and _holds(target, files):  # then there is no moment without its folder
+            (aside / STATE_FILE).replace(target / STATE_FILE)
+            _bring_to_disk(target)
+            shutil.rmtree(aside)
+        else:
+            if target.exists():
+                target.rename(target.with_name(f"{target.name}.replaced{_UNFINISHED}"))
+            aside.rename(target)
     except BaseException:
         shutil.rmtree(aside, ignore_errors=True)
         raise
@@ -71,7 +76,8 @@ def save_checkpoint(
     return target
 
 
-def _write_folder(folder, step, weights, slots, state):
+def _write_folder(folder, step, weights, slots, state) -> dict:
+    """The `files` of its state."""
     folder.mkdir(parents=True)
     files = {}
     for name, tensors in ((WEIGHTS_FILE, weights), (OPTIMIZER_FILE, slots)):
@@ -86,6 +92,16 @@ def _write_folder(folder, step, weights, slots, state):
     _write_state(folder / STATE_FILE, first | state | {"files": files})
     _bring_to_disk(folder / STATE_FILE)
     _bring_to_disk(folder)
+    return files
+
+
+def _holds(checkpoint, files) -> bool:
+    """Whether a checkpoint has these tensors, undamaged."""
+    try:
+        verify(checkpoint)
+    except DamagedCheckpoint:
+        return False
+    return read_state(checkpoint)["files"] == files
 
 
 def step_folder(directory, step: int) -> Path:

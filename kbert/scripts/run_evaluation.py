@@ -33,7 +33,7 @@ from kbert.experiments.evaluation import evaluate
 from kbert.experiments.retrieval.evaluation import evaluate_retrieval
 from kbert.files.output_path import check_output_file, require_parent_folder
 from kbert.files.whole_file import write_json
-from kbert.reports.run_metrics import READ_FILES
+from kbert.reports.run_metrics import KEPT_FILES
 from kbert.reports.text_table import text_table
 from kbert.runs.metrics_file import json_ready
 from kbert.scripts.training_flags import Checkpoint
@@ -91,7 +91,7 @@ def _check_files_to_write():
         raise ValueError(f"--html_file={FLAGS.html_file} must end in .html.")
     if FLAGS.output_file and FLAGS.output_file == FLAGS.html_file:
         raise ValueError(f"--output_file and --html_file are both {FLAGS.output_file}; give two names.")
-    own = [Path(FLAGS.run_dir) / name for name in READ_FILES]
+    own = [Path(FLAGS.run_dir) / name for name in KEPT_FILES]
     files = (FLAGS.eval_file, FLAGS.input_dir, *(FLAGS[name].value for name in _COLLECTION))
     read = [*filter(None, files), *own]
     for path in filter(None, (FLAGS.html_file, FLAGS.output_file)):

@@ -33,6 +33,7 @@ that --text_pair follows --text.
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 from kbert.bounds import Bounds
@@ -65,6 +66,7 @@ from kbert.input_pipelines.unlabelled_files import (
     whole_rows,
     with_checked_texts,
 )
+from kbert.reports.run_metrics import KEPT_FILES
 from kbert.runs.columns_of_run import count_inputs_of_run
 from kbert.scripts.training_flags import Checkpoint
 
@@ -165,8 +167,8 @@ def _check_files(flags):
       the number of texts of --input_file, all of which have been read; None without one.
     """
     if flags.output_file:
-        inputs = [flags.input_file] if flags.input_file else []
-        check_answer_file(flags.output_file, inputs, flags.overwrite)
+        own = [Path(flags.run_dir) / name for name in KEPT_FILES]
+        check_answer_file(flags.output_file, [*filter(None, [flags.input_file]), *own], flags.overwrite)
     if not flags.input_file:
         return None
     if flags.text or flags.question:

@@ -54,13 +54,25 @@ def define_teacher_flag():
 
 
 def config_overrides() -> list[str]:
-    """The changes of the config that the command line makes, for `load_config`."""
+    """The changes of the config that the command line makes, for `load_config`.
+
+    Raises:
+      ValueError: for a setting with a flag of its own that has an override too.
+    """
     values = flags.FLAGS
     overrides = list(values.override)
-    if values.jit:
-        overrides.append("jit_compile=" + {"auto": "auto", "on": "true", "off": "false"}[values.jit])
-    if values.precision:
-        overrides.append(f"precision={values.precision}")
-    if "teacher_checkpoint" in values and values.teacher_checkpoint:
-        overrides.append(f"distillation.teacher={json.dumps(values.teacher_checkpoint)}")
+    teacher = values.teacher_checkpoint if "teacher_checkpoint" in values else None
+    jit = {"auto": "auto", "on": "true", "off": "false", None: None}[values.jit]
+    settings = {
+        "jit": ("jit_compile", jit),
+        "precision": ("precision", values.precision),
+        "teacher_checkpoint": ("distillation.teacher", teacher and json.dumps(teacher)),
+    }
+    for flag, (setting, value) in settings.items():
+        if value is None:
+            continue
+        for override in values.override:
+            if override.partition("=")[0].strip() == setting:
+                raise ValueError(f"--{flag} and --override={override} both say {setting}; give one of them.")
+        overrides.append(f"{setting}={value}")
     return overrides

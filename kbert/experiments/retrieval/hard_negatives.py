@@ -17,9 +17,9 @@ from kbert.checks import require, with_checked_arguments
 from kbert.cli.progress import Progress
 from kbert.config import DatasetConfig
 from kbert.experiments import show_lines
+from kbert.experiments.retrieval import retrievers
 from kbert.experiments.retrieval.collection import read_corpus
 from kbert.experiments.retrieval.evaluation import as_loaded, make_retriever
-from kbert.experiments.retrieval.retrievers import RerankingRetriever
 from kbert.files.output_path import check_output_file, require_parent_folder
 from kbert.files.whole_file import whole_file
 from kbert.input_pipelines.json_rows import MissingColumn
@@ -121,7 +121,9 @@ def hard_negatives(
         )
     retriever = make_retriever(run_dir, vectors_dir=vectors_dir)
     judge = None if cross_encoder is None else as_loaded(cross_encoder)
-    if isinstance(retriever, RerankingRetriever):  # which never reads a positive that its first one misses
+    if isinstance(
+        retriever, retrievers.RerankingRetriever
+    ):  # which never reads a positive that its first one misses
         judge, retriever = judge or retriever.loaded, retriever.first
     if judge:
         judge.rank("", [])  # refuses a model that ranks no texts, before the search

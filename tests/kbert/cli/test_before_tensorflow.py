@@ -33,6 +33,11 @@ REFUSALS = {
     FINETUNE + "--train_file={train} --init_checkpoint={run} --teacher_checkpoint={none}": "teacher",
     FINETUNE + "--train_file={latin} --init_checkpoint={run}": "is not UTF-8",
     FINETUNE + "--train_file={train} --init_checkpoint={run} --override=droput=1": "unknown key 'droput'",
+    FINETUNE + "--train_file={train} --init_checkpoint={run} --precision=bfloat16 "
+    "--override=precision=float32": "--precision and --override=precision=float32 both say precision",
+    "evaluate --run_dir={run} --eval_file={labelled} --output_file={run}/checkpoints/best.json "
+    "--overwrite": "lies in the input folder {run}/checkpoints",
+    "predict --run_dir={run} --text=x --output_file={run}/metrics.jsonl --overwrite": "itself, which would",
     "evaluate --run_dir={none} --eval_file={labelled}": "checkpoint {none} does not exist",
     "evaluate --run_dir={run} --eval_file={none}.csv": "{none}.csv does not exist",
     "evaluate --run_dir={run} --eval_file={labelled} --checkpoint=9": "has no checkpoint '9'",

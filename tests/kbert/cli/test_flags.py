@@ -123,6 +123,10 @@ def test_a_path_in_the_home_folder_is_found_behind_a_flag(tmp_path):
 def test_texts_keep_their_tilde():
     values = flags.FlagValues()
     flags.DEFINE_string("folder", None, "", flag_values=values)
-    flags.DEFINE_multi_string("text", None, "", flag_values=values)
-    found = [cli_flags.with_home(part, values) for part in ("--folder=~/x", "--text=~/x", "--no=~/x", "~/x")]
-    assert found == [f"--folder={os.path.expanduser('~/x')}", "--text=~/x", "--no=~/x", "~/x"]
+    for name in ("text", "input_dir", "other_dev_file"):
+        flags.DEFINE_multi_string(name, None, "", flag_values=values)
+    home = os.path.expanduser("~/x")
+    found = {part: cli_flags.with_home(part, values) for part in ("--text=~/x", "--no=~/x", "~/x")}
+    assert all(part == as_it_was for part, as_it_was in found.items())
+    for name in ("folder", "input_dir", "other_dev_file"):
+        assert cli_flags.with_home(f"--{name}=~/x", values) == f"--{name}={home}"

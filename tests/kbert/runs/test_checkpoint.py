@@ -76,6 +76,20 @@ def test_all_is_on_the_disk_before_the_folder_has_its_name(tmp_path, monkeypatch
     assert set(before) == files | {"step-00000005.tmp"} and before[-1] == "step-00000005.tmp"
 
 
+@pytest.mark.parametrize("damaged", [False, True])
+def test_another_state_of_a_step_takes_its_place_at_once(tmp_path, monkeypatch, damaged):
+    """A kill at any moment leaves the old one or the new one."""
+    folder = save(tmp_path, seconds=1)
+    if damaged:
+        (folder / "model.safetensors").write_bytes(b"")
+    else:
+        monkeypatch.setattr(Path, "rename", None)
+    assert save(tmp_path, seconds=2) == folder
+    assert list_checkpoints(tmp_path) == [folder] == list(tmp_path.iterdir())
+    verify(folder)
+    assert read_state(folder)["seconds"] == 2
+
+
 def test_the_newest_and_the_best_are_kept_and_unfinished_ones_ignored(tmp_path):
     (tmp_path / "step-00000099.tmp").mkdir()
     (tmp_path / "notes").mkdir()
