@@ -6,20 +6,24 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from string import Template
 
 from kbert.cli.progress import activity
+from kbert.files.folder_lock import LOCK_FILE, lock_folder
 from kbert.shipped_configs import configs_directory
 
 FOLDER = configs_directory() / "quickstart"
 _MARKER = ".kbert_quickstart"  # a folder with this file is an earlier quickstart and may be replaced
+_PAGES = ("results.json", "curves.png", "index.html")  # what stands beside the files of the steps
+_WRITTEN = re.compile(r"\$run/([\w.]+)")
 _INDENT = "     "  # of what a step prints
 _VALUE = re.compile(r"^(\w+)=(.*)", re.MULTILINE)
 _STEP = re.compile(r"^# (.+)\n(kbert (?:.*\\\n)*.*)", re.MULTILINE)
 
 
-def run_recipe(recipe: str, output_dir: Path, **values: str) -> list[dict]:
+def run_recipe(recipe: str, output_dir: Path, inputs: Iterable[str] = (), **values: str) -> list[dict]:
     """Runs the steps of a recipe one by one, in an empty folder; an earlier quickstart in it is removed.
 
     Each step is shown with its title and its command; its output goes to the terminal and to `logs`.
@@ -27,19 +31,25 @@ def run_recipe(recipe: str, output_dir: Path, **values: str) -> list[dict]:
     Args:
       recipe: see `parse_recipe`.
       output_dir: the folder that the steps write to, `$run` in the recipe.
+      inputs: files and folders that the steps read, none of them in `output_dir`.
       values: what other names stand for, as in `parse_recipe`.
 
     Returns:
       For each step a dict with title, command, seconds and log (from `output_dir` on), ready for JSON.
 
     Raises:
-      ValueError: when the folder holds other files, or a step fails; the message then names its log.
+      ValueError: when the folder holds other files or an input, or a step fails; the message then names its
+        log. BlockingIOError where another quickstart runs in the folder.
     """
-    done: list[dict] = []
     steps = parse_recipe(
         recipe, run=shlex.quote(str(output_dir)), text=shlex.quote(str(text_folder())), **values
     )
-    _prepare_folder(output_dir)
+    with _prepared_folder(output_dir, inputs):
+        return _run_steps(steps, output_dir)
+
+
+def _run_steps(steps, output_dir):
+    done: list[dict] = []
     for number, (title, command) in enumerate(steps, start=1):
         print(f"\n[{number:2d}] {title}\n{_INDENT}$ " + command.replace("\n", "\n" + _INDENT), flush=True)
         typed, began = re.sub(r" \\\n *", " ", command), time.monotonic()
@@ -73,17 +83,42 @@ def text_folder() -> Path:
     return text.relative_to(current) if text.is_relative_to(current) else text
 
 
-def _prepare_folder(output_dir):
-    """Makes the folder, empty but for its folder `logs`."""
-    if output_dir.exists() and any(output_dir.iterdir()):
-        if not (output_dir / _MARKER).is_file():
-            raise ValueError(
-                f"--output_dir={output_dir} holds other files; choose a new folder for the quickstart."
-            )
+def _prepared_folder(output_dir, inputs):
+    """The lock of the folder, which is made, and holds nothing then but its folder `logs`."""
+    output_dir.mkdir(parents=True, exist_ok=True)
+    names = {path.name for path in output_dir.iterdir()}
+    if names and _MARKER not in names:
+        raise ValueError(
+            f"--output_dir={output_dir} holds other files; choose a new folder for the quickstart."
+        )
+    paths = [name for name in inputs if Path(name).exists()]  # the others are names of hubs
+    inside = [name for name in paths if Path(name).resolve().is_relative_to(output_dir.resolve())]
+    if others := sorted({*inside, *(names - _own_names())}):
+        raise ValueError(
+            f"--output_dir={output_dir} is an earlier quickstart, which is removed, and {', '.join(others)} "
+            "in it would be lost; move that elsewhere, or choose a new folder."
+        )
+    lock = lock_folder(output_dir)
+    if names:
         print(f"removing the earlier quickstart in {output_dir}")
-        shutil.rmtree(output_dir)
-    (output_dir / "logs").mkdir(parents=True, exist_ok=True)
+    for name in names - {_MARKER, LOCK_FILE}:
+        path = output_dir / name
+        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
     (output_dir / _MARKER).touch()
+    (output_dir / "logs").mkdir()
+    return lock
+
+
+def _own_names():
+    """What the quickstarts write into their folders."""
+    sources = [path.read_text(encoding="utf-8") for path in FOLDER.glob("*.sh")]
+    return {
+        *_PAGES,
+        _MARKER,
+        LOCK_FILE,
+        "logs",
+        *(name for text in sources for name in _WRITTEN.findall(text)),
+    }
 
 
 def _run(command, log):

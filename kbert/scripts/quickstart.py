@@ -17,6 +17,7 @@ of --train_file, evaluated and exported, by the commands of configs/quickstart/f
 import shlex
 from pathlib import Path
 
+from kbert.checkpoints import formats
 from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.extras import require
@@ -41,7 +42,11 @@ def run_quickstart(
         require(extra, "kbert quickstart")
     output_dir = Path(output_dir)
     if init_checkpoint:
-        run_recipe("from_pretrained.sh", output_dir, **encoder_and_data(init_checkpoint, train_file))
+        formats.require_checkpoint(init_checkpoint)
+        if train_file and not Path(train_file).is_file():
+            raise ValueError(f"--train_file={train_file} does not exist.")
+        inputs = [init_checkpoint, *filter(None, [train_file])]
+        run_recipe("from_pretrained.sh", output_dir, inputs, **encoder_and_data(init_checkpoint, train_file))
     elif train_file:
         raise ValueError("--train_file goes with --init_checkpoint, the encoder to fine-tune; give both.")
     else:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kbert.config import FinetuningConfig, load_config
+from kbert.files.folder_lock import lock_folder
 from kbert.quickstart import recipe
 from kbert.quickstart.recipe import parse_recipe, run_recipe, text_folder
 from kbert.scripts.quickstart import encoder_and_data
@@ -64,7 +65,7 @@ def short_recipe(tmp_path, monkeypatch):
     monkeypatch.setattr(recipe, "FOLDER", tmp_path)
     (tmp_path / "short.sh").write_text(
         "run=a\n\n# What it has\nkbert configs\n\n# An aside.\n# Look\nkbert show-records \\\n"
-        "    --input_dir=$run\n"
+        "    --input_dir=$run/vocab.txt\n"
     )
     return tmp_path / "run"
 
@@ -73,8 +74,19 @@ def test_other_files_are_left_alone_and_an_earlier_quickstart_is_removed(short_r
     monkeypatch.setattr(recipe, "_run", lambda command, log: 0)
     for _ in range(2):
         run_recipe("short.sh", short_recipe)
-        assert sorted(path.name for path in short_recipe.iterdir()) == [".kbert_quickstart", "logs"]
+        assert sorted(path.name for path in short_recipe.iterdir()) == [".kbert_quickstart", ".lock", "logs"]
         (short_recipe / "vocab.txt").write_text("of the run before")
+    (short_recipe / "mine.csv").write_text("of a user")
+    for inputs, lost in (
+        ((), "mine.csv"),
+        (["records/.."], "mine.csv"),
+        ([short_recipe / "vocab.txt"], "vocab"),
+    ):
+        with pytest.raises(ValueError, match=f"and .*{lost}.* in it would be lost; move that"):
+            run_recipe("short.sh", short_recipe, map(str, inputs))
+    (short_recipe / "mine.csv").unlink()
+    with lock_folder(short_recipe), pytest.raises(BlockingIOError, match="is working in"):
+        run_recipe("short.sh", short_recipe)
     (short_recipe / ".kbert_quickstart").unlink()
     with pytest.raises(ValueError, match=r"holds other files; choose a new folder for the quickstart\."):
         run_recipe("short.sh", short_recipe)
