@@ -99,11 +99,11 @@ def _compare_data(path, recorded, current):
             "since. Restore the data to resume it, or choose a new folder."
         )
     if data.get("eval") and current_data.get("eval") and data["eval"] != current_data["eval"]:
-        first, now = (str(each["eval"]).partition("+")[0] for each in (data, current_data))
-        if first != now and current.get("early_stopping_patience"):
+        before, now = (str(each["eval"]).split("+") for each in (data, current_data))
+        if (before[0] != now[0] or {*now} - {*before}) and current.get("early_stopping_patience"):
             raise ValueError(
-                f"run_dir={path} was evaluated on other data: their content has changed since, and by early "
-                "stopping they choose its end and its scores. Restore them to resume it, choose a new "
+                f"run_dir={path} was evaluated on other data (another content, or fewer files), and by "
+                "early stopping they choose its end and its scores. Restore them to resume it, choose a new "
                 "folder, or evaluate its model on the new data (kbert evaluate)."
             )
         logging.warning(

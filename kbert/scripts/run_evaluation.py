@@ -22,6 +22,7 @@ accuracy of always answering the most frequent label (or masked token) of the sa
 prediction can do better.
 """
 
+import itertools
 from pathlib import Path
 
 from absl import flags
@@ -37,6 +38,7 @@ from kbert.reports.run_metrics import KEPT_FILES
 from kbert.reports.text_table import text_table
 from kbert.runs.metrics_file import json_ready
 from kbert.scripts.training_flags import Checkpoint
+from kbert.tasks.question_answering.settings import PREDICTION_FILES
 
 FLAGS = flags.FLAGS
 POSITIONS = ("run_dir", "eval_file")  # of arguments without a flag
@@ -48,7 +50,7 @@ def define_flags():
     shared = flag_parameters(evaluate)
     declare_flags(evaluate_retrieval, defaults=dict.fromkeys(_COLLECTION), left_out=shared)
     flags.DEFINE_string("output_file", None, "A .json file for the metrics.")
-    flags.DEFINE_bool("overwrite", False, "Replace an html_file or output_file that exists.")
+    flags.DEFINE_bool("overwrite", False, "Replace files of an earlier evaluation.")
     define_json_flag()
 
 
@@ -89,12 +91,14 @@ def _written_files():
 def _check_files_to_write():
     if FLAGS.html_file and Path(FLAGS.html_file).suffix != ".html":
         raise ValueError(f"--html_file={FLAGS.html_file} must end in .html.")
-    if FLAGS.output_file and FLAGS.output_file == FLAGS.html_file:
-        raise ValueError(f"--output_file and --html_file are both {FLAGS.output_file}; give two names.")
+    written = [*filter(None, (FLAGS.html_file, FLAGS.output_file)), *_prediction_files()]
+    for path, other in itertools.combinations(written, 2):
+        if Path(path).absolute() == Path(other).absolute():
+            raise ValueError(f"{path} would be written twice; give each file a name of its own.")
     own = [Path(FLAGS.run_dir) / name for name in KEPT_FILES]
     files = (FLAGS.eval_file, FLAGS.input_dir, *(FLAGS[name].value for name in _COLLECTION))
     read = [*filter(None, files), *own]
-    for path in filter(None, (FLAGS.html_file, FLAGS.output_file)):
+    for path in written:
         check_output_file(path, read, FLAGS.overwrite)
     if FLAGS.output_file:
         pages = [Path(FLAGS.html_file).absolute().parent] if FLAGS.html_file else []
@@ -103,6 +107,10 @@ def _check_files_to_write():
             raise ValueError(
                 f"--output_file={FLAGS.output_file} must end in .json: it holds one JSON object."
             )
+
+
+def _prediction_files():
+    return [Path(FLAGS.predictions_dir) / name for name in PREDICTION_FILES] if FLAGS.predictions_dir else []
 
 
 if __name__ == "__main__":

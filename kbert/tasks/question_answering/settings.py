@@ -7,6 +7,7 @@ from typing import Annotated
 from kbert.bounds import Bounds
 from kbert.checks import check_values
 
+PREDICTION_FILES = ("predictions.json", "nbest_predictions.json", "null_odds.json")  # as run_squad.py writes
 _Count = Annotated[int, Bounds(1, 1 << 20)]
 
 

@@ -18,12 +18,11 @@ from kbert.tasks.question_answering.best_spans import (
     ranked_spans,
 )
 from kbert.tasks.question_answering.final_text import original_texts
-from kbert.tasks.question_answering.settings import QuestionAnsweringSettings
+from kbert.tasks.question_answering.settings import PREDICTION_FILES, QuestionAnsweringSettings
 from kbert.tasks.question_answering.squad_files import Question
 from kbert.tasks.question_answering.squad_scores import best_scores
 
 PIECES = ("input_ids", "input_mask")  # features that `reproduce_run_squad` reads beside those of `Rows`
-FILES = ("predictions.json", "nbest_predictions.json", "null_odds.json")
 # What run_squad.py answers where it has no candidate at all.
 _EMPTY_OF_ORIGINAL = "empty"
 
@@ -186,12 +185,14 @@ def write_answers(
         "" if blank and answer.null_odds > settings.null_score_diff_threshold else answer.text
         for answer in answers
     ]
-    write_json(dict(zip(names, texts, strict=True)), folder / FILES[0])
+    write_json(dict(zip(names, texts, strict=True)), folder / PREDICTION_FILES[0])
     listed = [_with_probabilities(answer.rivals) for answer in answers]
-    write_json(dict(zip(names, listed, strict=True)), folder / FILES[1])
+    write_json(dict(zip(names, listed, strict=True)), folder / PREDICTION_FILES[1])
     if settings.unanswerable:
         odds = [answer.null_odds for answer in answers]
-        write_json(dict(zip(names, odds, strict=True)), folder / FILES[2])
+        write_json(dict(zip(names, odds, strict=True)), folder / PREDICTION_FILES[2])
+    else:
+        (folder / PREDICTION_FILES[2]).unlink(missing_ok=True)  # of another model's predictions
 
 
 def score_answer(

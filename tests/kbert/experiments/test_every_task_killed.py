@@ -14,7 +14,7 @@ from kbert.runs.checkpoint import list_checkpoints
 from kbert.runs.metrics_file import json_ready
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
-from kbert.tasks.question_answering.span_answers import FILES
+from kbert.tasks.question_answering.settings import PREDICTION_FILES
 from tests.html_checks import read_page
 from tests.kbert.experiments.every_training import NUM_STEPS, make_training
 from tests.kbert.training.run_contents import assert_same_runs, numbers
@@ -79,7 +79,7 @@ def test_a_task_killed_in_training_and_in_evaluation(name, pretraining_run, tmp_
     other = Evaluation(training, tmp_path / "expected")
     expected, there = other.metrics(killed), content(evaluation.folder)
     whole_files = content(other.folder)
-    assert whole_files.keys() == {PAGE, *(FILES if evaluation.task.write_predictions else ())}
+    assert whole_files.keys() == {PAGE, *(PREDICTION_FILES if evaluation.task.write_predictions else ())}
     assert evaluation.unfinished not in there and there.items() <= whole_files.items()
     assert evaluation.metrics(whole) == expected
     assert content(evaluation.folder) == whole_files
@@ -100,7 +100,7 @@ class Evaluation:
     @property
     def unfinished(self):
         """The file in whose midst it is killed: not the first, where there are several."""
-        return FILES[1] if self.task.write_predictions else PAGE
+        return PREDICTION_FILES[1] if self.task.write_predictions else PAGE
 
     def killed(self, run):
         """The process, which dies in the midst of a file."""

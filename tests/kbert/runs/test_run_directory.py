@@ -170,10 +170,11 @@ def test_other_evaluation_data_are_refused_where_they_stop_the_run_early(tmp_pat
     config = tiny_finetuning_config(encoder=tiny_encoder_config(), **early)
     details = {"task": "sequence_classification", "task_config": {"labels": ["a", "b"]}, "max_seq_length": 24}
     arguments = (tmp_path / "run", config)
-    RunDirectory.create_or_resume(*arguments, of_data("a", "e") | details, vocabulary)
-    RunDirectory.create_or_resume(*arguments, of_data("a", "e") | details, vocabulary)
-    with pytest.raises(ValueError, match="by early stopping they choose its end and its scores. Res"):
-        RunDirectory.create_or_resume(*arguments, of_data("a", "f") | details, vocabulary)
+    for data in ("e+m+n", "e+m+n", "e+n", "e"):
+        RunDirectory.create_or_resume(*arguments, of_data("a", data) | details, vocabulary)
+    for data in ("f", "m+e", "e+o", "e+m+n+o", "f+m+n"):
+        with pytest.raises(ValueError, match="by early stopping they choose its end and its scores. Res"):
+            RunDirectory.create_or_resume(*arguments, of_data("a", data) | details, vocabulary)
 
 
 def test_a_start_that_failed_half_way_is_taken_up_and_a_stranger_s_folder_is_not(tmp_path, vocabulary):

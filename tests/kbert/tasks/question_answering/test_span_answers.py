@@ -56,6 +56,7 @@ def test_the_original_is_reproduced(
     questions = [Question(str(place), "no, a?", text, None) for place, text in enumerate(texts)]
     said = said_of(task, questions, seed)
     folder = tmp_path_factory.mktemp("files")
+    (folder / "null_odds.json").write_text("of another model")
     task.write_predictions(questions, said, folder)
     written = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in folder.iterdir()}
     assert ("null_odds.json" in written) == unanswerable
