@@ -20,6 +20,7 @@ from kbert.cli.closing_output import define_json_flag, print_result
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import activity
 from kbert.files.json_file import read_json
+from kbert.files.output_path import require_local
 from kbert.files.whole_file import whole_folder, write_json
 from kbert.scripts.training_flags import Checkpoint
 from kbert.tasks import TASKS
@@ -143,6 +144,7 @@ def _warm_up(directory, name, serving_model, examples, session, with_measurement
 
 def _new_version(model_base_path, version: int | None) -> int:
     """The number of the version to write. Raises ValueError where it cannot be written."""
+    require_local(model_base_path)
     base = Path(model_base_path)
     if base.exists() and not base.is_dir():
         raise ValueError(f"--model_base_path={base} is a file; give the folder of the model's versions.")

@@ -8,6 +8,7 @@ from kbert.bounds import Bounds
 from kbert.checks import require, require_single, with_checked_arguments
 from kbert.config import FinetuningConfig, config_with_settings
 from kbert.experiments import evaluation_run, show_lines
+from kbert.files.output_path import require_local
 from kbert.inference import loading
 from kbert.input_pipelines.data_files import LabelledData, data_as_files
 from kbert.runs.columns_of_run import require_columns_of_model
@@ -76,6 +77,8 @@ def evaluate(
         bool(html_file) or html_examples == MOST_EXAMPLES,
         f"html_examples={html_examples} are those of html_file, which is not given; give both or neither.",
     )
+    require_local(html_file)
+    require_local(predictions_dir)
     config = None if config is None else config_with_settings(FinetuningConfig, config, {})
     for_runs = {"keep_chosen": keep_chosen, "checkpoint": checkpoint, "split": split == "dev"}
     needs_run = next((name for name, value in for_runs.items() if value), "")

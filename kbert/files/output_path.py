@@ -5,8 +5,20 @@ not by name.
 """
 
 import os
+import re
 from collections.abc import Collection, Iterable
 from pathlib import Path, PurePosixPath
+
+_REMOTE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+")  # pathlib leaves one / of two; C:/ is a disk
+
+
+def require_local(path: str | Path | None):
+    """Raises ValueError for an output such as gs://bucket/run, which would become a folder called `gs:`."""
+    if remote := _REMOTE.match(str(path)):
+        raise ValueError(
+            f"{remote[1]}://{str(path)[remote.end() :]} is no path of this machine, and kbert writes nowhere "
+            "else; give a local path, and copy what is written."
+        )
 
 
 def check_output_file(path: str | Path, inputs: Iterable[str | Path] = (), overwrite: bool = False):
@@ -20,10 +32,11 @@ def check_output_file(path: str | Path, inputs: Iterable[str | Path] = (), overw
       overwrite: whether a file that exists may be replaced. It never allows writing over an input.
 
     Raises:
-      ValueError: when `path` is a folder, one of the inputs, or lies in one of them.
+      ValueError: when `path` is a folder, one of the inputs, or lies in one of them; as `require_local`.
       FileExistsError: when it exists and `overwrite` was not given.
       PermissionError: when nothing can be written into its folder.
     """
+    require_local(path)
     path = Path(path)
     if path.is_dir():
         raise ValueError(f"output file {path} is a directory; name a file in it.")
@@ -57,9 +70,11 @@ def check_output_folder(path: str | Path, inputs: Iterable[str | Path] = ()):
       inputs: as for `check_output_file`.
 
     Raises:
-      ValueError: when `path` is one of the inputs, lies in one of them or holds one; or cannot be replaced.
+      ValueError: when `path` is one of the inputs, lies in one of them or holds one; or cannot be replaced;
+        as `require_local`.
       PermissionError: when it cannot be made.
     """
+    require_local(path)
     path = Path(path)
     _require_replaceable(path)
     _require_writable(path.resolve())  # a link stays, and its folder is written

@@ -23,6 +23,7 @@ from kbert.checks import with_checked_values
 from kbert.config import TrainingConfig, from_dict, to_dict
 from kbert.files.folder_lock import LOCK_FILE, lock_folder
 from kbert.files.json_file import read_json_object, require_known_format
+from kbert.files.output_path import require_local
 from kbert.files.safetensors_file import read_safetensors
 from kbert.files.stored_tensor import StoredTensor
 from kbert.files.whole_file import is_temporary, write_json
@@ -304,9 +305,10 @@ def require_run_folder(path):
     It leaves no new folder.
 
     Raises:
-      ValueError: when the folder holds other files or a broken run, or cannot be written.
+      ValueError: when the folder holds other files or a broken run, or cannot be written; for gs://bucket/run.
       BlockingIOError: when another process trains in it.
     """
+    require_local(path)
     path = Path(path)
     try:
         if not path.exists():

@@ -14,6 +14,7 @@ from pathlib import Path
 from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.files.json_file import read_json
+from kbert.files.output_path import require_local
 from kbert.files.toml_file import read_toml
 from kbert.files.whole_file import whole_folder
 from kbert.shipped_configs import FOLDER, configs_directory
@@ -32,6 +33,7 @@ def copy_configs(output_dir: str | Path | None = None):
             description = readers[path.suffix](path).get("description", "")
             print(f"{Path(FOLDER) / path.relative_to(directory)!s:<52} {description}")
         return
+    require_local(output_dir)
     output_dir = Path(output_dir)
     if output_dir.exists():
         raise ValueError(f"--output_dir={output_dir} exists already; choose a new folder for the copies.")

@@ -21,6 +21,7 @@ from kbert.checkpoints import formats
 from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.extras import require
+from kbert.files.output_path import require_local
 from kbert.quickstart import from_text
 from kbert.quickstart.recipe import run_recipe
 
@@ -40,6 +41,7 @@ def run_quickstart(
     """
     for extra in ("litert", "serve"):
         require(extra, "kbert quickstart")
+    require_local(output_dir)
     output_dir = Path(output_dir)
     if init_checkpoint:
         formats.require_checkpoint(init_checkpoint)

@@ -17,6 +17,7 @@ from kbert.experiments.glue.glue_summary import average, summarize_task
 from kbert.experiments.glue.glue_tasks import GLUE_TASKS, glue_tasks
 from kbert.experiments.glue.submission import require_columns_of_texts, write_submission
 from kbert.experiments.seeds import run_seeds
+from kbert.files.output_path import require_local
 from kbert.files.whole_file import write_json
 from kbert.reports.glue_report import write_page
 from kbert.runs import run_directory
@@ -65,6 +66,8 @@ def run_glue(
       ValueError: before anything is trained, for unknown tasks, missing files or columns, and broken
         configs; else as `run_seeds` does.
     """
+    require_local(run_dir)
+    require_local(submission_dir)
     for name, values, setting in (
         ("learning_rates", learning_rates, "optimizer.learning_rate"),
         ("seeds", seeds, "seed"),

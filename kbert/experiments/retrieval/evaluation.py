@@ -11,6 +11,7 @@ from kbert.checks import with_checked_arguments
 from kbert.experiments import show_lines
 from kbert.experiments.retrieval import failures, retrievers, search
 from kbert.experiments.retrieval.collection import read_collection
+from kbert.files.output_path import require_local
 from kbert.inference import loading
 from kbert.reports import evaluation_page
 from kbert.tasks import ranking_scores
@@ -66,6 +67,8 @@ def evaluate_retrieval(
       1.0
     """
     show_lines()
+    require_local(html_file)
+    require_local(vectors_dir)
     collection = read_collection(Path(corpus_file), Path(queries_file), Path(qrels_file))
     ranking = _ranking(make_retriever(run_dir, retriever, vectors_dir), collection)
     every = search.scores_of_queries(ranking, collection.judgments)

@@ -20,7 +20,7 @@ from kbert.experiments import show_lines
 from kbert.experiments.retrieval import retrievers
 from kbert.experiments.retrieval.collection import read_corpus
 from kbert.experiments.retrieval.evaluation import as_loaded, make_retriever
-from kbert.files.output_path import check_output_file, require_parent_folder
+from kbert.files.output_path import check_output_file, require_local, require_parent_folder
 from kbert.files.whole_file import whole_file
 from kbert.input_pipelines.json_rows import MissingColumn
 from kbert.input_pipelines.labelled_files import LabelledText, stream_examples, text_cell
@@ -102,6 +102,7 @@ def hard_negatives(
     output_file, read = Path(output_file), [Path(path) for path in (pairs_file, corpus_file) if path]
     check_output_file(output_file, read, overwrite)
     require_parent_folder(output_file)
+    require_local(vectors_dir)
     pairs = _read_pairs(Path(pairs_file), text, text_pair)
     positives: dict[str, list[str]] = {}
     for pair in pairs:

@@ -91,13 +91,45 @@ REFUSALS = {
     LITERT + "--run_dir={run} --quantization=int3": "--quantization=int3 is not offered",
     LITERT + "--run_dir={run} --eval_file={none}.csv": "{none}.csv does not exist",
 }
+# Every output of every command.
+WRITING = (
+    FINETUNE + "--train_file={train} --init_checkpoint={run}",
+    "pretrain --config=configs/pretraining/smoke.toml --input_dir={records} --run_dir={made}",
+    "glue --glue_dir={none} --run_dir={made} --init_checkpoint={run}",
+    "glue --glue_dir={none} --run_dir={none} --submission_dir={made} --init_checkpoint={run}",
+    "evaluate --run_dir={run} --eval_file={labelled} --output_file={made}.json",
+    "evaluate --run_dir={run} --eval_file={labelled} --html_file={made}.html",
+    "evaluate --run_dir={run} --eval_file={labelled} --predictions_dir={made}",
+    "evaluate --run_dir={run} --corpus_file={texts} --queries_file={texts} --qrels_file={texts} "
+    "--vectors_dir={made}",
+    "predict --run_dir={run} --text=x --output_file={made}.csv",
+    "convert --from={run} --to={made}",
+    "export --run_dir={run} --model_base_path={made}",
+    "quickstart --output_dir={made}",
+    "configs --output_dir={made}",
+    "vocab --input_files={texts} --output_file={made}",
+    "vocab --input_files={texts} --tokenizer=bpe --output_dir={made}",
+    "pretraining-data --input_files={texts} --vocab_file={run}/vocab.txt --output_dir={made}",
+    "finetuning-data --config=configs/finetuning/small_data.toml --input_file={train} --output_dir={made} "
+    "--init_checkpoint={run}",
+    RETRIEVAL + "--run_dir={run}",
+    "hard-negatives --pairs_file={pairs} --output_file={none}.jsonl --run_dir={run} --vectors_dir={made}",
+    "curves --run_dir={run} --output_file={made}.html",
+    FEATURES + "--run_dir={run}",
+    "attention --run_dir={run} --text=x --output_file={made}.html",
+    "trim --from={run} --to={made} --input_files={texts}",
+    LITERT + "--run_dir={run}",
+)
+
+REFUSALS |= {line.replace("{made}", "gs://bucket/made"): "is no path of this machine" for line in WRITING}
 
 
 @pytest.fixture(scope="module")
-def places(finetuned_run, labelled_files, tmp_path_factory):
+def places(finetuned_run, labelled_files, records_dir, tmp_path_factory):
     folder = tmp_path_factory.mktemp("refused")
     names = {"none": folder / "none", "made": folder / "made", "run": finetuned_run.path}
     names |= {"labelled": labelled_files[0], "texts": folder / "texts.txt", "latin": folder / "latin.csv"}
+    names["records"] = records_dir / "train"
     names |= {"train": folder / "train.csv", "pairs": folder / "pairs.csv"}
     names["texts"].write_text("jump the a\n")
     names["train"].write_text("text,label\n" + "jump the a,loud\nwalk a,quiet\n" * 20)

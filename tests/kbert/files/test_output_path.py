@@ -1,10 +1,11 @@
 """Where a tool may write."""
 
 import os
+from pathlib import Path
 
 import pytest
 
-from kbert.files.output_path import check_output_file, check_output_folder
+from kbert.files.output_path import check_output_file, check_output_folder, require_local
 
 
 @pytest.fixture
@@ -36,6 +37,14 @@ def test_an_output_is_never_an_input_however_it_is_spelled(tmp_path, corpus, spe
 
     with pytest.raises(ValueError, match=r"is the input .* itself, which would be lost; choose another name"):
         check_output_file(path, [tmp_path / "missing.txt", corpus], overwrite=True)
+
+
+def test_an_address_is_no_local_path():
+    for path in ("gs://bucket/run", "s3://run", "hf://org/name", Path("gs://bucket/run")):
+        with pytest.raises(ValueError, match="^(gs|s3|hf)://[a-z]+(/[a-z]+)? is no path of this machine"):
+            require_local(path)
+    for path in ("run", "runs/gs://run", "run:1", "a:/run", Path("C:/run"), None):
+        require_local(path)
 
 
 def test_nothing_is_written_in_an_input_folder(tmp_path, corpus):
