@@ -50,7 +50,9 @@ _PROBLEM_TYPES = ("single_label_classification", SEVERAL_LABELS, "regression")
 # Where a head's own dropout stands.
 # Of ElectraForMultipleChoice, what makes one vector of a sequence: transformers' defaults.
 _SUMMARY = {"summary_type": "first", "summary_use_proj": True, "summary_activation": "gelu"}
-_HEAD_DROPOUTS = ("classifier_dropout", "seq_classif_dropout")
+# Rates that transformers has beside those of the layers -> what takes hidden_dropout_prob for it.
+_DROPOUTS = dict.fromkeys("classifier_dropout seq_classif_dropout qa_dropout".split(), "heads take")
+_DROPOUTS |= {"summary_last_dropout": "heads take", "embedding_dropout": "the embeddings take"}
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ def parse_config(values: dict, path, report: Report) -> HuggingFaceConfig:
     own_part = "sentence_transformers"
     own_values = json_value(values, own_part, dict, path, {})
     check_keys(f"config.json: {own_part}", own_values, f"{path}: {own_part}", report)
-    _note_head_dropout(values, FAMILIES[model_type], path, report)
+    _note_dropouts(values, FAMILIES[model_type], path, report)
     pad_id = json_count(values, "pad_token_id", path, least=0)
     skipped = FAMILIES[model_type].skipped_positions(1 if pad_id is None else pad_id)
     return HuggingFaceConfig(
@@ -132,13 +134,13 @@ def _architecture(values, path, report):
     return names[0]
 
 
-def _note_head_dropout(values, family, path, report):
+def _note_dropouts(values, family, path, report):
     absent = family.defaults.get("hidden_dropout_prob", EncoderConfig.hidden_dropout_prob)
     encoders = values.get(family.keys["hidden_dropout_prob"], absent)
-    for key in _HEAD_DROPOUTS:
-        head_dropout = json_value(values, key, float, path)
-        if head_dropout not in (None, encoders):
-            report.note(f"{key}={head_dropout} is not kept: heads take hidden_dropout_prob in training")
+    for key, what_takes in _DROPOUTS.items():
+        rate = json_value(values, key, float, path)
+        if rate not in (None, encoders):
+            report.note(f"{key}={rate} is not kept: {what_takes} hidden_dropout_prob in training")
 
 
 def _encoder_config(values, model_type, skipped_positions, path, report):
@@ -155,7 +157,8 @@ def _encoder_config(values, model_type, skipped_positions, path, report):
     report.note(f"hidden_act {theirs!r} there is {settings['hidden_act']!r} in kbert")
     if model_type == "modernbert":
         layers = json_count(settings, "num_hidden_layers", path)
-        settings |= modernbert.layer_settings(values, layers, path)
+        if layers is not None:  # null is refused with the other settings
+            settings |= modernbert.layer_settings(values, layers, path)
         settings["pooler_hidden_act"] = settings["hidden_act"]
     if family.masked_lm_act:
         own = settings.get("masked_lm_hidden_act") or family.masked_lm_act

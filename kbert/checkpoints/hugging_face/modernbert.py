@@ -50,6 +50,7 @@ DEFAULTS = _FIXED | {
     "norm_bias": False,
     "classifier_bias": False,
 }
+_ENCODER_ALONE = "ModernBertModel"  # its class has none of the heads that config.json speaks of
 _LAYER_TYPES = {"global": "full_attention", "local": "sliding_attention"}
 _THETAS = {"global": 160_000.0, "local": 10_000.0}
 _PROJECTIONS = ("query", "key", "value")
@@ -83,6 +84,8 @@ def layer_settings(values: dict, num_hidden_layers: int, path) -> dict:
 
 
 def _refuse_other_heads(values, path):
+    if values.get("architectures") == [_ENCODER_ALONE]:
+        return
     activation = json_value(values, "hidden_activation", str, path, "gelu")
     theirs = json_value(values, "classifier_activation", str, path, "gelu")
     if theirs != activation:

@@ -454,6 +454,34 @@ def modernbert(tmp_path):
     return tmp_path / "modernbert"
 
 
+@pytest.mark.parametrize(
+    ("settings", "key", "place"),
+    [
+        (DISTILBERT, "qa_dropout", "heads take"),
+        (DISTILBERT, "seq_classif_dropout", "heads take"),
+        (ELECTRA, "summary_last_dropout", "heads take"),
+        (MODERNBERT, "embedding_dropout", "the embeddings take"),
+        (MODERNBERT, "classifier_dropout", "heads take"),
+    ],
+)
+def test_dropout_rates_that_training_does_not_follow_are_said(tmp_path, settings, key, place):
+    write_checkpoint(random_checkpoint("encoder", **settings), tmp_path / "m", "hugging_face")
+    file = tmp_path / "m" / "config.json"
+    config = json.loads(file.read_text())
+    file.write_text(json.dumps(config | {key: 0.37}))
+    assert f"{key}=0.37 is not kept: {place} hidden_dropout_prob" in str(read_checkpoint(file.parent).report)
+
+
+def test_a_modernbert_without_heads_may_speak_of_others(tmp_path):
+    write_checkpoint(random_checkpoint("encoder", **MODERNBERT), tmp_path / "m", "hugging_face")
+    file = tmp_path / "m" / "config.json"
+    others = {"classifier_activation": "silu", "decoder_bias": False}
+    file.write_text(json.dumps(json.loads(file.read_text()) | others))
+    assert read_checkpoint(file.parent).task == "encoder"
+    write_checkpoint(read_checkpoint(file.parent), tmp_path / "back", "hugging_face")
+    assert read_checkpoint(tmp_path / "back").task == "encoder"
+
+
 FULL, SLIDING = "full_attention", "sliding_attention"
 
 
@@ -483,6 +511,7 @@ FULL, SLIDING = "full_attention", "sliding_attention"
         ),
         ({"mlp_bias": True}, "has no tensors for 10 variables of .*: layers.0.mlp.Wi.bias"),
         ({"global_attn_every_n_layers": 0}, "global_attn_every_n_layers"),
+        ({"num_hidden_layers": None}, "num_hidden_layers: expected int, received None"),
         ({"sliding_window": 4}, "sliding_window=4, but kbert reads local_attention, which is twice as much"),
     ],
     ids=str,
