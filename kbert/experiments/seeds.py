@@ -1,17 +1,21 @@
 """The same fine-tuning with several seeds, and mean and deviation of their metrics."""
 
 import dataclasses
+import inspect
 from pathlib import Path
 
 from absl import logging
 
 from kbert.checks import with_checked_arguments
-from kbert.config import FinetuningConfig
+from kbert.config import Devices, FinetuningConfig
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.finished_run import describe_run, finished_metrics, with_recorded_init, write_result
+from kbert.files.json_values import shown
 from kbert.reports.seed_summary import summarize_seeds, write_summary
 from kbert.runs.run_file import holds_run
 from kbert.training.devices.cluster import is_multi_worker
+
+_OTHERS = {*inspect.signature(finetune).parameters} - {"settings"}
 
 
 @with_checked_arguments
@@ -22,16 +26,18 @@ def run_seeds(config: FinetuningConfig, run_dir, seeds, **arguments):
       config: a `FinetuningConfig`; its own seed is not used.
       run_dir: a folder for the runs and, when all are done, summary.json.
       seeds: whole numbers, all different.
-      arguments: as for `finetune`, with paths of files; there must be data to evaluate on.
+      arguments: as for `finetune`, with paths of files and without settings of the config; there must be data
+        to evaluate on.
 
     Returns:
       The content of summary.json, see `summarize_seeds`.
 
     Raises:
-      ValueError: when a seed is given twice, there are no data to evaluate on, or `run_dir` holds a single
-        run; and as `finetune` does.
+      ValueError: when a seed is given twice, there are no data to evaluate on, `run_dir` holds a single run,
+        or for a setting of the config; and as `finetune` does.
     """
     run_dir, seeds = Path(run_dir), list(seeds)
+    require_no_settings(arguments, _OTHERS)
     if len(set(seeds)) < len(seeds):
         raise ValueError(f"seeds={','.join(map(str, seeds))} names a seed twice; give each seed once.")
     if not (arguments.get("dev_file") or arguments.get("dev_dir") or config.dev_split):
@@ -51,6 +57,16 @@ def run_seeds(config: FinetuningConfig, run_dir, seeds, **arguments):
     summary = summarize_seeds(metrics)
     write_summary(run_dir, summary)
     return summary
+
+
+def require_no_settings(arguments: dict, others=frozenset()):
+    """Raises ValueError for an argument that is no field of `Devices` and none of the others: as a setting it
+    would change the config of each of several runs."""
+    for name in set(Devices.taken_from(arguments)[1]) - others:
+        raise ValueError(
+            f"{name}={shown(arguments[name])} is no argument of several runs, which take settings from their "
+            "config; change that, or leave it out."
+        )
 
 
 def _run_once(config, run_dir, arguments):

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 _REMOTE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+")  # pathlib leaves one / of two; C:/ is a disk
 
 
-def require_local(path: str | Path | None):
+def require_local(path: str | os.PathLike | None):
     """Raises ValueError for an output such as gs://bucket/run, which would become a folder called `gs:`."""
     if remote := _REMOTE.match(str(path)):
         raise ValueError(

@@ -16,7 +16,7 @@ from kbert.experiments.glue.glue_files import GlueFiles, find_files
 from kbert.experiments.glue.glue_summary import average, summarize_task
 from kbert.experiments.glue.glue_tasks import GLUE_TASKS, glue_tasks
 from kbert.experiments.glue.submission import require_columns_of_texts, write_submission
-from kbert.experiments.seeds import run_seeds
+from kbert.experiments.seeds import require_no_settings, run_seeds
 from kbert.files.output_path import require_local
 from kbert.files.whole_file import write_json
 from kbert.reports.glue_report import write_page
@@ -63,9 +63,10 @@ def run_glue(
       What summary.json holds: `tasks`, by `summarize_task`, and `average`.
 
     Raises:
-      ValueError: before anything is trained, for unknown tasks, missing files or columns, and broken
-        configs; else as `run_seeds` does.
+      ValueError: before anything is trained, for unknown tasks and arguments, missing files or columns, and
+        broken configs; else as `run_seeds` does.
     """
+    require_no_settings(devices)
     require_local(run_dir)
     require_local(submission_dir)
     for name, values, setting in (

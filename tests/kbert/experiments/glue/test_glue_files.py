@@ -119,6 +119,8 @@ def test_the_published_files_come_out_in_their_known_numbers(name, tmp_path):
         ({"tasks": "cola"}, "tasks='cola' must be a list of texts"),
         ({"learning_rates": ["3e-5"]}, "must be a list of numbers"),
         ({"seeds": 1}, "seeds=1 must be a list of whole numbers"),
+        ({"seeds": [1], "seed": 7}, "seed=7 is no argument of several runs, .* from their config"),
+        ({"learning_rate": 1e-4}, "learning_rate=0.0001 is no argument of several runs"),
         ({"seeds": [1], "overrides": ["seed=2"]}, "--override='seed=2' would be lost: seeds gives seed"),
         (
             {"learning_rates": [1e-4], "overrides": ['optimizer={"learning_rate": 2e-5}']},
