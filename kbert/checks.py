@@ -4,7 +4,7 @@ import functools
 import inspect
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from numbers import Integral, Real
 from os import PathLike
 from types import NoneType, UnionType
@@ -51,6 +51,7 @@ def require_single(values: Mapping[str, object]):
 
 def check_values(settings, group: str = ""):
     """Refuses a value of a dataclass that is not what the annotation of its field says; None passes.
+    NumPy's numbers become Python's, which JSON and names of folders take.
 
     Args:
       settings: the dataclass, whose fields may be `Annotated` with `Bounds`, or a `Literal`.
@@ -58,7 +59,19 @@ def check_values(settings, group: str = ""):
     """
     settings_class: Callable = type(settings)
     names = inspect.signature(settings_class).parameters
+    for field in fields(settings):
+        object.__setattr__(settings, field.name, _plain(getattr(settings, field.name)))  # it may be frozen
     _check({name: getattr(settings, name, None) for name in names}, settings_class, group)
+
+
+def _plain(value):
+    """NumPy's numbers as Python's, also in lists; its arrays as tuples; others as they are."""
+    if type(value).__module__ == "numpy":
+        plain = value.tolist()
+        return tuple(plain) if isinstance(plain, list) else plain
+    if type(value) is dict:
+        return {name: _plain(inner) for name, inner in value.items()}
+    return type(value)(map(_plain, value)) if type(value) in (list, tuple) else value
 
 
 def with_checked_values(function: Callable[_Arguments, _Answer]) -> Callable[_Arguments, _Answer]:

@@ -123,14 +123,14 @@ def _inner_names(path, value) -> list[str]:
 
 
 def _plain(value):
-    """A path as its text, a number of NumPy as that of Python. ValueError for anything else."""
+    """A path as its text, a number or an array of NumPy as those of Python. ValueError for anything else."""
     if isinstance(value, os.PathLike):
         return os.fspath(value)
-    if not hasattr(value, "item"):
+    if not hasattr(value, "tolist"):
         raise ValueError(
             f"a setting is {value!r:.60}; expected a number, a text, or a list or dict of these."
         )
-    return value.item()
+    return value.tolist()
 
 
 def _values(path, overrides):

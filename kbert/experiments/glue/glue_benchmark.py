@@ -69,6 +69,7 @@ def run_glue(
     require_no_settings(devices)
     require_local(run_dir)
     require_local(submission_dir)
+    learning_rates, seeds = list(map(float, learning_rates)), list(seeds)  # names of folders
     for name, values, setting in (
         ("learning_rates", learning_rates, "optimizer.learning_rate"),
         ("seeds", seeds, "seed"),

@@ -24,6 +24,7 @@ from kbert.config import (
     OptimizerConfig,
     PhaseConfig,
     PretrainingConfig,
+    config_with_settings,
     encoder_presets,
     from_dict,
     load_config,
@@ -742,6 +743,31 @@ def test_arguments_of_the_types_that_are_declared_pass():
     for path in ("a", Path("a"), _OnDisk()):
         for quick in (None, True, np.bool_(False)):
             assert _declared(path, ["b"], iter([]), quick)[0] is path
+
+
+def test_numbers_of_numpy_are_those_of_python():
+    plain = FinetuningConfig(
+        task="sequence_classification",
+        optimizer=OptimizerConfig(learning_rate=5e-5, weight_decay=0.25),
+        dataset=DatasetConfig(labels=("0", "1"), skip_empty_rows=True),
+        task_settings={"class_weights": [1, 2.5]},
+        seed=3,
+        num_train_epochs=2.0,
+        dev_split=0.5,
+    )
+    from_numpy = dataclasses.replace(
+        plain,
+        optimizer=OptimizerConfig(learning_rate=np.float64(5e-5), weight_decay=np.float32(0.25)),
+        dataset=DatasetConfig(labels=np.array(["0", "1"]), skip_empty_rows=np.bool_(True)),
+        task_settings={"class_weights": [np.int64(1), np.float16(2.5)]},
+        seed=np.int64(3),
+        num_train_epochs=np.float16(2),
+        dev_split=np.float32(0.5),
+    )
+    assert repr(from_numpy) == repr(plain)
+    assert to_dict(from_numpy) == to_dict(plain)
+    settings = {"seed": np.uint8(3), "labels": np.array(["0", "1"]), "learning_rate": np.float64(5e-5)}
+    assert repr(config_with_settings(FinetuningConfig, plain, settings)) == repr(plain)
 
 
 def test_a_dataclass_takes_no_text_for_a_truth_value():
