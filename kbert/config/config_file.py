@@ -47,14 +47,23 @@ def load_config(config_class, path: str | Path, overrides=(), vocab_size: int | 
 
 def require_not_overridden(overrides, setting: str, argument: str):
     """Raises ValueError for overrides of a setting that an argument gives to each of several runs."""
+    override = find_override(overrides, setting)
+    require(
+        override is None,
+        f"--override={shown(override)} would be lost: {argument} gives {setting} for each run; leave one of "
+        "them out.",
+    )
+
+
+def find_override(overrides, setting: str) -> str | None:
+    """The first override that says a setting, by its name or in its group; None where none does."""
     group, _, name = setting.rpartition(".")
     for override in overrides:
-        key, _, value = override.partition("=")
-        require(
-            key != setting and not (group and key == group and name in value),
-            f"--override={shown(override)} would be lost: {argument} gives {setting} for each run; leave one "
-            "of them out.",
-        )
+        key, _, text = override.partition("=")
+        values = _override_value(text, override) if key.strip() == group else {}
+        if key.strip() == setting or (isinstance(values, dict) and name in values):
+            return override
+    return None
 
 
 def config_with_settings(config_class, config, settings: dict, vocab_size: int | None = None):

@@ -7,6 +7,7 @@ from tqdm import tqdm
 
 from kbert.reports.line_charts import Chart, Kind, Series, render_png
 from kbert.reports.page import percent
+from kbert.reports.pictures import COLOURS
 from kbert.reports.run_metrics import RunMetrics, is_share, words
 
 _NUMBER = Kind("{:.4f}".format, from_zero=False)
@@ -54,7 +55,8 @@ def draw_curves(runs: Mapping[str, str | Path], title: str) -> bytes:
       The bytes of a PNG, 1200 pixels wide.
 
     Raises:
-      ValueError: when there is no run, or a folder holds no metrics yet; the message names the folder.
+      ValueError: when there is no run, there are more runs than colours, or a folder holds no metrics yet;
+        the message names the folder.
     """
     read = RunMetrics.read_all(runs)
     charts = [chart for _, charts in quality_charts(read) for chart in charts]
@@ -63,6 +65,10 @@ def draw_curves(runs: Mapping[str, str | Path], title: str) -> bytes:
 
 
 def _groups(runs, headings):
+    if len(runs) > len(COLOURS):
+        raise ValueError(
+            f"{len(runs)} runs are more than a picture has colours for; give {len(COLOURS)} or fewer."
+        )
     groups = [(heading, _charts(runs, kinds)) for heading, kinds in headings.items()]
     return [(heading, charts) for heading, charts in groups if charts]
 

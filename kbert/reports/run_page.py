@@ -12,7 +12,6 @@ from absl import logging
 from tqdm import tqdm
 
 from kbert.reports.page import percent, setting_text, size_text, write_page
-from kbert.reports.pictures import COLOURS
 from kbert.reports.run_charts import course_charts, quality_charts
 from kbert.reports.run_metrics import RunMetrics, is_share, words
 from kbert.runs.metrics_file import is_calibration
@@ -40,13 +39,8 @@ def write_run_page(runs: Mapping[str, str | Path], path: str | Path, title: str 
       title: the heading; by default the names.
 
     Raises:
-      ValueError: when there is no run, there are more runs than colours, or a folder holds no metrics yet;
-        the message names the folder.
+      ValueError: as `run_charts.draw_curves` does.
     """
-    if len(runs) > len(COLOURS):
-        raise ValueError(
-            f"{len(runs)} runs are more than a picture has colours for; give {len(COLOURS)} or fewer."
-        )
     read = RunMetrics.read_all(runs)
     values = _run_values(*read) if len(read) == 1 else _comparison_values(read)
     values |= {

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from absl import flags
 
-from kbert.config import PRECISIONS
+from kbert.config import PRECISIONS, find_override
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,7 @@ def config_overrides() -> list[str]:
     for flag, (setting, value) in settings.items():
         if value is None:
             continue
-        for override in values.override:
-            if override.partition("=")[0].strip() == setting:
-                raise ValueError(f"--{flag} and --override={override} both say {setting}; give one of them.")
+        if override := find_override(values.override, setting):
+            raise ValueError(f"--{flag} and --override={override} both say {setting}; give one of them.")
         overrides.append(f"{setting}={value}")
     return overrides

@@ -35,6 +35,8 @@ REFUSALS = {
     FINETUNE + "--train_file={train} --init_checkpoint={run} --override=droput=1": "unknown key 'droput'",
     FINETUNE + "--train_file={train} --init_checkpoint={run} --precision=bfloat16 "
     "--override=precision=float32": "--precision and --override=precision=float32 both say precision",
+    FINETUNE + "--train_file={train} --init_checkpoint={run} --teacher_checkpoint={run} "
+    '--override=distillation={{"teacher":"{run}"}}': "both say distillation.teacher",
     "evaluate --run_dir={run} --eval_file={labelled} --output_file={run}/checkpoints/best.json "
     "--overwrite": "lies in the input folder {run}/checkpoints",
     "predict --run_dir={run} --text=x --output_file={run}/metrics.jsonl --overwrite": "itself, which would",

@@ -26,6 +26,7 @@ from kbert.config import (
     PretrainingConfig,
     config_with_settings,
     encoder_presets,
+    find_override,
     from_dict,
     load_config,
     to_dict,
@@ -536,6 +537,22 @@ def test_an_override_of_a_group_comes_before_those_of_its_settings(write):
     assert (optimizer.name, optimizer.learning_rate) == ("lamb", 1e-3)
     with pytest.raises(ValueError, match="'optimizer.learning_rate=1e-3' before it would be lost"):
         load_config(FinetuningConfig, write({}), overrides[::-1])
+
+
+@pytest.mark.parametrize(
+    ("override", "says"),
+    [
+        ("optimizer.learning_rate=1", True),
+        ('optimizer={"learning_rate": 1}', True),
+        ('optimizer={"decay": "polynomial", "end_learning_rate": 1e-6}', False),
+        ("optimizer=learning_rate", False),
+        ('description={"learning_rate": 1}', False),
+    ],
+)
+def test_an_override_says_a_setting_by_its_name_or_in_its_group(override, says):
+    found = find_override(["seed=1", override], "optimizer.learning_rate")
+    assert found == (override if says else None)
+    assert find_override([override, "seed=1"], "seed") == "seed=1"
 
 
 def test_an_override_that_a_later_one_completes_is_not_blamed(write):

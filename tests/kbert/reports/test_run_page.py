@@ -10,6 +10,7 @@ from kbert.config import FinetuningConfig, to_dict
 from kbert.reports.line_charts import thin
 from kbert.reports.run_metrics import RunMetrics
 from kbert.reports.run_page import write_run_page
+from kbert.scripts.draw_curves import write_curves
 from tests.html_checks import read_page
 
 
@@ -83,6 +84,15 @@ def test_a_run_has_a_picture_of_each_metric_and_a_table_of_its_evaluations(run_f
         assert fact in html
     assert titles(html)[:2] == ["step 100: 0.1000  ● 3.5000", "step 200: 0.0500  ● 3.7500"]
     assert page_of(tmp_path / "again.html", phase1=folder) == html
+
+
+@pytest.mark.parametrize("suffix", [".html", ".png"])
+def test_a_picture_of_more_runs_than_colours_is_refused(run_folder, tmp_path, suffix):
+    folders = [str(run_folder(f"run{number}", LINES)) for number in range(9)]
+    with pytest.raises(ValueError, match="9 runs are more than a picture has colours for; give 8 or fewer"):
+        write_curves(folders, tmp_path / f"nine{suffix}")
+    write_curves(folders[:8], tmp_path / f"eight{suffix}")
+    assert [path.name for path in tmp_path.glob(f"*{suffix}")] == [f"eight{suffix}"]
 
 
 def test_scores_of_questions_are_percent_however_small(run_folder, tmp_path):
