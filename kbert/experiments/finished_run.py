@@ -6,7 +6,6 @@ result.json of a run holds both. The same path may hold another checkpoint tomor
 import functools
 import hashlib
 import json
-import math
 from pathlib import Path
 
 from absl import logging
@@ -18,7 +17,7 @@ from kbert.files.whole_file import write_json
 from kbert.input_pipelines.tables.table_paths import source_digest
 from kbert.manifest import FILE_NAME as MANIFEST
 from kbert.runs import checkpoint, run_directory
-from kbert.runs.metrics_file import json_ready
+from kbert.runs.metrics_file import json_ready, recorded_metrics
 
 FILE_NAME = "result.json"
 # Where the weights of a run come from; `description["content"]` has a digest of each.
@@ -112,7 +111,7 @@ def finished_metrics(run_dir, description: dict) -> dict | None:
         _require_same_start(run_dir, recorded, description)
     if not all(same.values()):
         return None
-    return {name: math.nan if value is None else value for name, value in metrics.items()}
+    return recorded_metrics(metrics)
 
 
 def _require_same_start(run_dir, recorded, description):

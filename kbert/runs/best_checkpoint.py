@@ -6,6 +6,7 @@ from typing import Any
 
 from kbert.files.json_file import read_json_object
 from kbert.files.whole_file import write_json
+from kbert.runs.metrics_file import json_ready, recorded_metrics
 
 INDEX_FILE = "best.json"
 
@@ -109,7 +110,7 @@ class BestCheckpoint:
         """The state as JSON-ready values, for `restore`."""
         return {
             "step": self.step,
-            "metrics": self.metrics,
+            "metrics": json_ready(self.metrics),
             "phase": self._phase,
             "observed_step": self._observed_step,
             "fruitless": self._fruitless,
@@ -117,7 +118,8 @@ class BestCheckpoint:
 
     def restore(self, state: dict):
         """Goes back to a state that `state()` returned."""
-        self.step, self.metrics = state["step"], state["metrics"]
+        self.step = state["step"]
+        self.metrics = state["metrics"] and recorded_metrics(state["metrics"])
         self._phase, self._observed_step = state["phase"], state["observed_step"]
         self._fruitless = state["fruitless"]
 
@@ -128,7 +130,7 @@ class BestCheckpoint:
             path.unlink(missing_ok=True)
             return
         values = {"step": self.step, "metric": self.metric, "value": self.metrics[self.metric]}
-        write_json(values | {"metrics": self.metrics}, path)
+        write_json(values | {"metrics": json_ready(self.metrics)}, path)
 
 
 def read_index(directory) -> dict | None:

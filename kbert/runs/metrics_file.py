@@ -170,6 +170,11 @@ def _append(path, text):
             raise
 
 
+def recorded_metrics(values: dict) -> dict:
+    """Metrics that were made `json_ready`, as they were: NaN, which one of infinity becomes too."""
+    return {name: math.nan if value is None else value for name, value in values.items()}
+
+
 def json_ready(value):
     """The value with None (JSON's null) in place of infinity and NaN, which JSON does not have."""
     if isinstance(value, dict):

@@ -1,7 +1,9 @@
 """Which evaluation is best, and when to give up hope."""
 
 import json
+import math
 
+import numpy as np
 import pytest
 
 from kbert.runs.best_checkpoint import BestCheckpoint, indexed_step, read_index
@@ -53,6 +55,16 @@ def test_patience_goes_on_after_a_stop():
     assert not again.patience_is_spent
     again.observe(99, {"f1": 0.4})
     assert again.patience_is_spent
+
+
+def test_what_is_no_number_is_null_in_json_and_comes_back(tmp_path):
+    best, resumed = BestCheckpoint("accuracy", True), BestCheckpoint("accuracy", True)
+    best.observe(1, {"accuracy": 0.5, "other_spearman": math.nan, "num_examples": 3})
+    best.write_index(tmp_path)
+    assert read_index(tmp_path)["metrics"] == {"accuracy": 0.5, "other_spearman": None, "num_examples": 3}
+    resumed.restore(json.loads(json.dumps(best.state(), allow_nan=False)))
+    np.testing.assert_equal(resumed.recorded(), best.recorded())
+    assert resumed.state() == best.state()
 
 
 def test_a_new_phase_begins_anew():
