@@ -48,11 +48,12 @@ class ServingModel:
         dimensions: int | None = None,
     ):
         self.loaded = open_model(source)
-        self.source, self.task = self.loaded.source, self.loaded.task
-        _require_answers(self.source, self.task)
+        self.source = self.loaded.source
+        _require_answers(self.source, self.loaded.task)
         if dimensions is not None:
             _require_vectors(self.loaded, dimensions)
         model, text_inputs = self.loaded.model, self.loaded.text_inputs
+        self.task = self.loaded.task  # of the checkpoint that was read
         self.checkpoint: Path | str = self.loaded.checkpoint or self.source
         answering = answering_encoder.answering_model(model, precision)
         self.signatures = self.task.serving.signatures(answering, text_inputs)

@@ -44,9 +44,11 @@ def run_evaluation(loaded: LoadedModel, eval_file, input_dir, held_out, batch_si
     if held_out and not (eval_file and "held_out" in loaded.run.details):
         raise ValueError(not_held_out(loaded.source))
     data = evaluation_data(loaded, eval_file, input_dir, held_out)
-    # Only once: in a run that is still training, "last" and "best" soon mean another checkpoint.
-    task = loaded.task
-    model = loaded.model if task.reads_unattended else loaded.answering_model
+    # Only once: in a run that is still training, "last" and "best" soon mean another checkpoint. The model
+    # comes first: where its checkpoint has just been deleted, it is another one's, and so is the task.
+    model, task = loaded.model, loaded.task
+    if not task.reads_unattended:
+        model = loaded.answering_model
     if outputs.keep_chosen:
         _require_as_recorded(loaded)
     step = parse_step(loaded.checkpoint) if loaded.checkpoint else 0
@@ -70,12 +72,13 @@ def run_evaluation(loaded: LoadedModel, eval_file, input_dir, held_out, batch_si
         loaded.follow_chosen()
     metrics |= {"num_examples": data.num_examples}
     if outputs.html_file:
-        _write_page(loaded, shown_source(eval_file or input_dir), step, metrics, answered, outputs)
+        _write_page(loaded, task, shown_source(eval_file or input_dir), step, metrics, answered, outputs)
     return task, metrics
 
 
-def _write_page(loaded, data, step, metrics, answered, outputs):
-    task, folder = loaded.task, loaded.run.path if loaded.run else Path(loaded.source)
+def _write_page(loaded, task, data, step, metrics, answered, outputs):
+    """The page of what `task` answered, which need not be the one that answers from now on."""
+    folder = loaded.run.path if loaded.run else Path(loaded.source)
     sections = list(task.page.metric_sections(metrics)) if task.page else []
     for examples, predictions in answered if task.page else ():
         sections += task.page.example_sections(examples, predictions, outputs.html_examples)

@@ -206,8 +206,12 @@ class LoadedModel(TextAnswers):
     @property
     def signatures(self) -> dict[str, Signature]:
         """The signatures of the model: name -> `Signature`, see `Serving.signatures`."""
-        signatures = self.task.serving.signatures
-        return self._once("signatures", lambda: signatures(self.answering_model, self.text_inputs))
+
+        def make():
+            model = self.answering_model  # the task is that of the checkpoint which was read
+            return self.task.serving.signatures(model, self.text_inputs)
+
+        return self._once("signatures", make)
 
     def graph(self, key, make: Callable[[], Callable]) -> Callable:
         """The `tf.function` that `make` gives for a key, the same one at every call.

@@ -335,7 +335,8 @@ def _require_no_words(names, where, dataset):
 
 def _require_no_misspelt(unread, file, inputs, columns):
     """Refuses a column with nearly the name of an input: some models answer `text` without `text_pair`."""
-    for name in {name for names in inputs for name in names} - set(columns):
+    ways = [names for names in inputs if not columns.keys().isdisjoint(names)]
+    for name in {name for names in ways for name in names} - set(columns):
         if near := near_names(name, unread, nearness=0.85):
             raise ValueError(
                 f"{file} has a column {near[0]!r}, which is not read, and no column {name!r}; rename it to "
@@ -440,7 +441,8 @@ def examples_from_lines(
     """
     number_of_texts = None if json_lines else _TEXTS_OF_A_LINE.get(inputs[0])
     problems = FileProblems(source, most_problems)
-    lines = _lines_of_text(lines, source) if number_of_texts == 1 else lines
+    if number_of_texts == 1 and all("text" in names for names in inputs):
+        lines = _lines_of_text(lines, source)
     for number, line in enumerate(lines, start=1):
         try:
             example = _example_of_line(line, source, number, inputs, number_of_texts)

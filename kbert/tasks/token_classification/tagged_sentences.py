@@ -49,6 +49,12 @@ class Document:
     def _digest(self):
         return hashlib.sha256(repr(self.sentences).encode("utf-8", "surrogatepass")).hexdigest()
 
+    def __eq__(self, other):
+        return isinstance(other, Document) and self._digest == other._digest
+
+    def __hash__(self):
+        return hash(self._digest)
+
     def __repr__(self):
         """What tells it from others in a fingerprint of examples, wherever in its file it stands."""
         return f"document {self._digest}"

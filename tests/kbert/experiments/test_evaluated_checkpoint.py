@@ -10,6 +10,7 @@ import pytest
 from kbert.config import FinetuningConfig, load_config
 from kbert.experiments import evaluation_run
 from kbert.experiments.evaluation import evaluate
+from kbert.inference.loaded_model import loaded_run
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from tests.html_checks import read_page
@@ -37,6 +38,29 @@ def test_a_checkpoint_that_is_saved_in_the_meantime_changes_nothing(
     assert json.loads((run.path / "chosen.json").read_text())["step"] == step
     shown = read_page(page)
     assert f"step {step}" in shown and f"step {step + 7}" not in shown
+
+
+def test_a_page_shows_the_task_that_answered(finetuned_run, labelled_files, tmp_path):
+    """Not the one with the thresholds and the temperature that it chose."""
+    run, pages = RunDirectory(shutil.copytree(finetuned_run.path, tmp_path / "run")), []
+    for keep_chosen in (False, True):
+        evaluate(run, labelled_files[1], keep_chosen=keep_chosen, html_file=tmp_path / "dev.html")
+        pages.append(read_page(tmp_path / "dev.html"))
+    assert (run.path / "chosen.json").is_file()
+    assert pages[0] == pages[1]
+
+
+def test_the_task_is_that_of_the_checkpoint_which_is_read(finetuned_run, labelled_files):
+    """A run that still trains may have deleted the one whose task was read before."""
+    loaded = loaded_run(finetuned_run, "last")
+    read, another = loaded._read, loaded.run.task(loaded.checkpoint)
+
+    def read_another():
+        loaded.task = another
+        return read()
+
+    loaded._read = read_another
+    assert evaluate(loaded, labelled_files[1])[0] is another
 
 
 @pytest.mark.long  # TensorFlow and Keras for a conversion and two evaluations

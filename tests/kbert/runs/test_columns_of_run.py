@@ -27,6 +27,23 @@ def test_files_of_the_run_pass_and_others_do_not(run_dir, labelled_files, tmp_pa
             require(other, run_dir)
 
 
+@pytest.mark.parametrize("header", ["text,Context,n", "text,questions,n", "question,context,txt"])
+def test_columns_that_another_kind_of_model_reads_are_no_slips(tmp_path, header):
+    """Of a checkpoint of others is known later what it reads."""
+    file = tmp_path / "rows.csv"
+    file.write_text(f"{header}\na,b,c\n")
+    assert count_inputs_of_run(file, tmp_path / "checkpoint") == 1
+    file.write_text("Text\na\n")
+    with pytest.raises(ValueError, match="Text"):
+        count_inputs_of_run(file, tmp_path / "checkpoint")
+
+
+def test_objects_for_questions_are_no_texts(tmp_path, caplog):
+    (tmp_path / "q.txt").write_text('{"question": "a", "context": "b"}\n')
+    assert count_inputs_of_run(tmp_path / "q.txt", tmp_path / "checkpoint") == 1
+    assert not caplog.text
+
+
 def test_labelled_words_are_refused_for_a_run_that_labels_words(tmp_path):
     dataset = {"labels": ["O", "B-ORG"]}
     (tmp_path / "run.json").write_text(json.dumps({"task": "token_classification", "task_config": {}}))

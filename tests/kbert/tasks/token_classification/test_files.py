@@ -13,6 +13,7 @@ from pyarrow import parquet
 from kbert.config import DatasetConfig
 from kbert.experiments.labelled_file import LabelledFile
 from kbert.input_pipelines.labelled_files import examples_fingerprint
+from kbert.input_pipelines.repeated_rows import shared_rows
 from kbert.input_pipelines.unlabelled_files import examples_of_file, with_checked_texts
 from kbert.tasks.token_classification.tagged_sentences import TaggedFiles, read_tagged_sentences
 from kbert.tasks.token_classification.token_classification import TokenClassification
@@ -33,6 +34,14 @@ Peter NNP I-NP I-PER
 
 Brussels NNP I-NP I-LOC
 """
+
+
+def test_sentences_of_a_file_are_those_of_its_copy(tmp_path):
+    """So that an evaluation on what is trained on is said."""
+    train, copy = (read(write(tmp_path, IOB1_FILE, name)) for name in ("a.conll", "b.conll"))
+    assert train == copy and {*train} == {*copy} and len({*train}) == len(train) == 3
+    other = read(write(tmp_path, IOB1_FILE.replace("Brussels", "Bonn")))
+    assert shared_rows(train, copy) and [one in train for one in other] == [True, True, False]
 
 
 def write(tmp_path, content, name="file.conll"):
