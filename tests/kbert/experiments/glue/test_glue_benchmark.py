@@ -68,7 +68,9 @@ def test_finished_runs_are_not_trained_again(glue_dir, pretraining_run, tmp_path
 
 @pytest.mark.long
 def test_the_command_trains_writes_the_submission_and_prints_its_table(glue_dir, pretraining_run, tmp_path):
-    """One run each of STS-B and MNLI, AX included."""
+    """One run each of STS-B and MNLI, AX included, beside a file of an earlier submission."""
+    (tmp_path / "submission").mkdir()
+    (tmp_path / "submission" / "CoLA.tsv").write_text("earlier")
     arguments = [
         f"--glue_dir={glue_dir}",
         f"--run_dir={tmp_path}/glue",
@@ -86,6 +88,7 @@ def test_the_command_trains_writes_the_submission_and_prints_its_table(glue_dir,
     names = [line.split()[0] for line in table[1:]]
     assert names == ["stsb", "spearman", "mnli", "mismatched_accuracy", "average"]
     assert {path.name for path in (tmp_path / "submission").iterdir()} == {
-        "STS-B.tsv", "MNLI-m.tsv", "MNLI-mm.tsv", "AX.tsv",
+        "CoLA.tsv", "STS-B.tsv", "MNLI-m.tsv", "MNLI-mm.tsv", "AX.tsv",
     }  # fmt: skip
-    assert "GLUE's server also wants CoLA.tsv, SST-2.tsv" in result.stderr
+    assert f"{tmp_path}/submission: CoLA.tsv of an earlier submission stay" in result.stderr
+    assert "GLUE's server also wants SST-2.tsv" in result.stderr
